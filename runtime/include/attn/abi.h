@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The tables that compiled code carries, and how the runtime calls it. The compiler writes them as
+ * constants (compiler/emit/ModelTables.cpp); the runtime only reads them. Users see attn.h; this
+ * header is for the two sides of the seam. All pointers are to constants of the artifact, valid
+ * while it is mapped. Sizes are in elements unless "bytes" is said.
+ */
+#ifndef ATTN_ABI_H
+#define ATTN_ABI_H
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ATTN_ABI_VERSION 1
+
+/* Element types of inputs, outputs and parameters. */
+enum {
+  ATTN_F32 = 0,
+  ATTN_F16 = 1,
+  ATTN_BF16 = 2,
+  ATTN_I32 = 3,
+  ATTN_I64 = 4,
+  ATTN_U8 = 5,
+  ATTN_BOOL = 6,
+  ATTN_F64 = 7
+};
+
+/* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
+ * bound 1). */
+typedef struct {
+  const char *name;
+  int64_t value;
+  int32_t isDynamic;
+} attn_abi_dim;
+
+/* One axis of a tensor: size = scale * dims[dim] + offset, or just `offset` where dim is -1. */
+typedef struct {
+  const char *name; /* as in the spec: "B", "Y*P" */
+  int32_t dim;
+  int64_t scale, offset;
+} attn_abi_axis;
+
+typedef struct {
+  const char *name;
+  int32_t dtype;
+  int32_t rank;
+  const attn_abi_axis *axes;
+} attn_abi_tensor;
+
+/* A tensor of the checkpoint. `pattern` holds "{n}" where it belongs to a stack of `layers` layers
+ * (0: no stack). Axes of size 1 at the front of the checkpoint's tensor may be missing in `shape`.
+ */
+typedef struct {
+  const char *pattern;
+  int32_t dtype;
+  int32_t layers;
+  int32_t rank;
+  int32_t isOptional;
+  const int64_t *shape;
+  const char *location; /* "vit.attn:16:5" */
+} attn_abi_parameter;
+
+/* Columns [column, column + count) of a packed slot. Element (k, n), n counted inside the part, is
+ * read from parameter[offset + k * kStride + (n / inner) * outerStride + (n % inner) *
+ * innerStride]. */
+typedef struct {
+  int32_t parameter;
+  int64_t column, count;
+  int64_t offset, kStride, inner, innerStride, outerStride;
+} attn_abi_part;
+
+enum {
+  ATTN_PACK_ROWS = 0,  /* [k][columns], row-major */
+  ATTN_PACK_PANELS = 1 /* [ceil(columns / width)][k][width], columns past the last are zero */
+};
+
+/* Where a parameter lies in the packed block: bytes [offset + layer * layerStride, + bytes).
+ * `columns` are filled by the parts; what no part fills is zero. */
+typedef struct {
+  int64_t offset, layerStride, bytes;
+  int32_t layers; /* 1 where it belongs to no stack */
+  int32_t layout;
+  int64_t k, columns, width;
+  int32_t partCount;
+  const attn_abi_part *parts;
+} attn_abi_slot;
+
+/* What generated code gets on every call; each thread of the team calls the same function with its
+ * own index. */
+typedef struct {
+  void *const *inputs;
+  void *const *outputs;
+  const int64_t *dims; /* one per attn_abi_model.dims, static ones included */
+  const char *packed;  /* the packed block, 64-byte aligned */
+  char *workspace;     /* 64-byte aligned, at least workspace(dims, threads) bytes */
+  int64_t threads;
+  void (*barrier)(void *team,
+                  int64_t thread); /* returns when all threads of the team have called it */
+  void *team;
+} attn_abi_call;
+
+typedef void (*attn_abi_entry_fn)(const attn_abi_call *call, int64_t thread);
+/* Bytes of workspace for these dims and this number of threads. */
+typedef int64_t (*attn_abi_workspace_fn)(const int64_t *dims, int64_t threads);
+
+/* Code for one CPU level, one function per entry. Levels stand lowest first. */
+enum { ATTN_LEVEL_X86_64_V3 = 3, ATTN_LEVEL_X86_64_V4 = 4, ATTN_LEVEL_X86_AMX = 5 };
+typedef struct {
+  const char *name; /* "x86-64-v3" */
+  int32_t level;
+  const attn_abi_entry_fn *entries;
+  const attn_abi_workspace_fn *workspaces;
+} attn_abi_level;
+
+/* How a picture becomes input `input` of entry `entry`: decode, resize to width x height, (x / 255
+ * - mean) / std, planar [C, height, width]; C = 1 takes luma as Pillow's convert("L"), C = 3 RGB.
+ */
+enum {
+  ATTN_FILTER_NEAREST = 0,
+  ATTN_FILTER_BILINEAR = 1,
+  ATTN_FILTER_BICUBIC = 2,
+  ATTN_FILTER_LANCZOS = 3
+};
+typedef struct {
+  int32_t entry, input;
+  int32_t width, height, channels, filter;
+  float mean[4], std[4];
+} attn_abi_image;
+
+typedef struct {
+  const char *name;
+  int32_t inputCount, outputCount;
+  const attn_abi_tensor *inputs, *outputs;
+} attn_abi_entry;
+
+typedef struct attn_abi_model {
+  int32_t abiVersion;
+  const char *name;        /* of the model in the spec */
+  const char *version;     /* of the compiler */
+  const char *precision;   /* "f32" */
+  const char *description; /* JSON, the same text as in ELF section ".attn.description" */
+  int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount;
+  const attn_abi_dim *dims;
+  const attn_abi_parameter *parameters;
+  const attn_abi_slot *slots;
+  const attn_abi_level *levels;
+  const attn_abi_entry *entries;
+  const attn_abi_image *images;
+  const char *const
+      *ignores; /* patterns of checkpoint tensors that are left out on purpose ("*" wildcards) */
+  int64_t packedBytes;
+  const char *embedded; /* the packed block, where weights are embedded; else null */
+} attn_abi_model;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
