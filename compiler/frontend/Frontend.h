@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The front end as others see it: spec text in, attn-stage IR out.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attn::frontend {
+class DiagnosticEngine;
+struct SourceFile;
+
+struct FrontendOptions {
+  std::vector<std::pair<std::string, int64_t>> sets; ///< `--set DIM=N`, in order
+  std::string config;                                ///< path of a config.json for `config.*`, or empty
+};
+
+/// Parses and checks a spec and builds its attn-stage module. All errors go to `diagnostics`; null if there was one.
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(const SourceFile &source, const FrontendOptions &options,
+                                             mlir::MLIRContext &context, DiagnosticEngine &diagnostics);
+
+} // namespace attn::frontend

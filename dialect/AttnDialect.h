@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attn dialect: attributes, ops, and what every user of a tensor with named axes needs.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/AttnDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnAttrs.h.inc"
+
+namespace attn {
+
+/// Whether `type` is a ranked tensor whose encoding names its axes.
+bool isAxesTensor(mlir::Type type);
+
+/// The names of a tensor's axes, outermost first.
+llvm::ArrayRef<mlir::StringAttr> axesOf(mlir::Type type);
+
+/// The position of axis `name` in `type`, or -1.
+int64_t axisIndex(mlir::Type type, llvm::StringRef name);
+
+/// A tensor type with named axes.
+mlir::RankedTensorType axesTensor(mlir::Type element, llvm::ArrayRef<int64_t> shape,
+                                  llvm::ArrayRef<mlir::StringAttr> names);
+
+/// A dynamic axis' size: scale * dim + offset, read from its name ("B", "2*T + 1").
+struct LinearSize {
+  llvm::StringRef dim;
+  int64_t scale = 1, offset = 0;
+};
+/// Reads a dynamic axis' name; nothing if it is no linear expression of one dim.
+std::optional<LinearSize> parseLinearSize(llvm::StringRef name);
+
+} // namespace attn
+
+#define GET_OP_CLASSES
+#include "dialect/AttnOps.h.inc"

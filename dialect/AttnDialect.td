@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The attn dialect, its attributes. Semantics: dialect/README.md.
+#ifndef ATTN_DIALECT_TD
+#define ATTN_DIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def AttnDialect : Dialect {
+  let name = "attn";
+  let cppNamespace = "::attn";
+  let summary = "Transformers: linear maps, attention with its hooks, norms, on tensors with named axes";
+  let description = [{
+    What a model is. Tensors carry the names of their axes in the encoding, `tensor<?x197x768xf32, #attn.axes<"B", "T", "D">>`.
+    The op specification, with numbered constraints, is dialect/README.md.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+class AttnAttr<string name, string mnem, list<Trait> traits = []> : AttrDef<AttnDialect, name, traits> {
+  let mnemonic = mnem;
+}
+
+def Attn_AxesAttr : AttnAttr<"Axes", "axes"> {
+  let summary = "the names of a tensor's axes, outermost first";
+  let description = [{
+    A static axis may have any name. A dynamic axis is named by a linear expression in one declared dynamic dim:
+    `"B"`, `"2*T"`, `"T + 1"`, `"2*T + 1"`.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
+  let assemblyFormat = "`<` $names `>`";
+}
+
+def Attn_SourceAttr : AttnAttr<"Source", "source"> {
+  let summary = "where a parameter lies in the checkpoint";
+  let description = [{
+    Element `i` of the parameter is element `offset + sum(i[d] * strides[d])` of the checkpoint's tensor, which is named by
+    `pattern` (with `{n}` for the layer) and has `shape`, dense and row-major.
+  }];
+  let parameters = (ins
+    "::mlir::StringAttr":$pattern,
+    ArrayRefParameter<"int64_t">:$shape,
+    "int64_t":$offset,
+    ArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = "`<` $pattern `,` `[` $shape `]` `,` `offset` `=` $offset `,` `strides` `=` `[` $strides `]` `>`";
+}
+
+#endif // ATTN_DIALECT_TD

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops of the attn dialect. Each constraint is numbered in dialect/README.md and cited by the verifier (ops/<Op>.cpp).
+#ifndef ATTN_OPS_TD
+#define ATTN_OPS_TD
+
+include "dialect/AttnDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class AttnOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
+
+/// A ranked tensor of f32, f16, bf16, i32, i64 or i1 whose encoding is #attn.axes.
+def Attn_Tensor : Type<CPred<"::attn::isAxesTensor($_self)">, "tensor with #attn.axes", "::mlir::RankedTensorType">;
+
+//===-- the model -----------------------------------------------------------------------------------------------===//
+
+def Attn_DimOp : AttnOp<"dim", [Symbol]> {
+  let summary = "declares a size with a name; dynamic dims have an upper bound";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size, UnitAttr:$dynamic);
+  let assemblyFormat = "$sym_name (`dyn` $dynamic^)? $size attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_ParamOp : AttnOp<"param", [Symbol]> {
+  let summary = "declares a parameter: logical type, and where its elements lie in the checkpoint";
+  let description = [{
+    `layers` says that the parameter belongs to a stack and exists once per layer; `{n}` stands in the source's pattern then.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Attn_Tensor>:$type, Attn_SourceAttr:$source,
+                       OptionalAttr<I64Attr>:$layers, UnitAttr:$optional);
+  let assemblyFormat = "$sym_name `:` $type `from` $source (`layers` $layers^)? (`optional` $optional^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_GetOp : AttnOp<"get", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a parameter's value, of one layer where it belongs to a stack";
+  let arguments = (ins FlatSymbolRefAttr:$param, Optional<Index>:$layer);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$param (`[` $layer^ `]`)? attr-dict `:` type($result)";
+}
+
+//===-- tensors to tensors --------------------------------------------------------------------------------------===//
+
+def Attn_LinearOp : AttnOp<"linear", [Pure, AttrSizedOperandSegments]> {
+  let summary = "x . W^T + b over the last `contract` axes of x, then the epilogue";
+  let description = [{
+    `weights` are [out..., in...]; several of them have the same `in` axes and their flattened outputs are concatenated along one
+    last axis (projections packed by the `fused` stage). `norm` normalises the input over its contracted axes first (gamma, beta).
+    The epilogue region maps one element (sum, captures...) to the stored one.
+  }];
+  let arguments = (ins Attn_Tensor:$input, Variadic<Attn_Tensor>:$weights, Variadic<Attn_Tensor>:$biases,
+                       Variadic<Attn_Tensor>:$norm, Variadic<Attn_Tensor>:$captures,
+                       I64Attr:$contract, OptionalAttr<F64Attr>:$eps);
+  let results = (outs Attn_Tensor:$result);
+  let regions = (region MaxSizedRegion<1>:$epilogue);
+  let assemblyFormat = [{
+    $input `,` $weights (`bias` $biases^)? (`norm` `(` $norm^ `)`)? `contract` $contract attr-dict
+    (`captures` `(` $captures^ `)`)? (`epilogue` $epilogue^)?
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_LayerNormOp : AttnOp<"layernorm", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "(x - mean) / sqrt(variance + eps) * gamma + beta over the axes of gamma, which are the last of x";
+  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$gamma, Attn_Tensor:$beta, F64Attr:$eps);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `,` $gamma `,` $beta `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta)";
+  let hasVerifier = 1;
+}
+
+def Attn_MapOp : AttnOp<"map", [Pure, SingleBlock]> {
+  let summary = "a scalar function of elements matched by axis name";
+  let description = [{
+    The result's axes are those of all the inputs; an input that lacks an axis is repeated along it.
+  }];
+  let arguments = (ins Variadic<Attn_Tensor>:$inputs);
+  let results = (outs Attn_Tensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` attr-dict `:` functional-type($inputs, $result) $body";
+  let hasVerifier = 1;
+}
+
+def Attn_RearrangeOp : AttnOp<"rearrange", [Pure]> {
+  let summary = "splits, reorders and merges axes; moves no element's meaning";
+  let description = [{
+    The input's axes are split into `atoms` (row-major, `split[d]` atoms for axis d); result axis d is the merge of
+    `merge[d]` atoms taken from `order`. Atom sizes are `atoms`, -1 for the dynamic one.
+  }];
+  let arguments = (ins Attn_Tensor:$input, DenseI64ArrayAttr:$split, DenseI64ArrayAttr:$atoms, DenseI64ArrayAttr:$order,
+                       DenseI64ArrayAttr:$merge);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = [{
+    $input `split` $split `atoms` $atoms `order` $order `merge` $merge attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_RelabelOp : AttnOp<"relabel", [Pure]> {
+  let summary = "the same tensor with other axis names";
+  let arguments = (ins Attn_Tensor:$input);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Attn_ConcatOp : AttnOp<"concat", [Pure]> {
+  let summary = "the inputs one after the other along result axis `axis`";
+  let description = [{
+    Input axes are matched to result axes by name, but for one axis each that stands for the concatenated one (`along[i]`, its
+    position in input i). An input that lacks another axis is repeated along it.
+  }];
+  let arguments = (ins Variadic<Attn_Tensor>:$inputs, I64Attr:$axis, DenseI64ArrayAttr:$along);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "`(` $inputs `)` `axis` $axis `along` $along attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+}
+
+def Attn_SliceOp : AttnOp<"slice", [Pure]> {
+  let summary = "elements [offset, offset + size) along an axis; an axis of one element may be dropped";
+  let arguments = (ins Attn_Tensor:$input, I64Attr:$axis, I64Attr:$offset, UnitAttr:$drop);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `axis` $axis `at` $offset (`drop` $drop^)? attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_ReduceMeanOp : AttnOp<"mean", [Pure]> {
+  let summary = "the mean over one axis, which is dropped";
+  let arguments = (ins Attn_Tensor:$input, I64Attr:$axis);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_AttentionOp : AttnOp<"attention", [Pure, NoRegionArguments]> {
+  let summary = "attention: score, bias, mask and normaliser are regions of one (query, key) pair";
+  let description = [{
+    query [batch and query axes..., feature], key [batch axes..., S, feature], value [batch axes..., S, value feature], in any order but
+    the feature axis last. S (`key_axis`) is an axis of key and value and none of query's. Result: query's axes with the feature replaced by value's.
+
+    score (q: tensor<E>, k: tensor<E>) -> f32; bias (score: f32, position of every non-feature query axis: index..., j: index) -> f32;
+    mask (positions: index..., j: index) -> i1; normaliser (row: tensor<S>) -> tensor<S>.
+    An empty bias or mask region stands for none. Masked keys get weight 0; a row without a live key is 0.
+  }];
+  let arguments = (ins Attn_Tensor:$query, Attn_Tensor:$key, Attn_Tensor:$value, StrAttr:$key_axis);
+  let results = (outs Attn_Tensor:$result);
+  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$mask, SizedRegion<1>:$normaliser);
+  let assemblyFormat = [{
+    $query `over` $key `,` $value `along` $key_axis attr-dict `:` functional-type(operands, results)
+    `score` $score (`bias` $bias^)? (`mask` $mask^)? `normaliser` $normaliser
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- inside regions ------------------------------------------------------------------------------------------===//
+
+def Attn_DotOp : AttnOp<"dot", [Pure]> {
+  let summary = "the inner product of two vectors, inside a score region";
+  let arguments = (ins 1DTensorOf<[F32]>:$lhs, 1DTensorOf<[F32]>:$rhs);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+  let hasVerifier = 1;
+  let hasVerifier = 1;
+}
+
+def Attn_SoftmaxOp : AttnOp<"softmax", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "exp(x - max x) / sum exp(x - max x) of one row, inside a normaliser region";
+  let arguments = (ins 1DTensorOf<[F32]>:$input);
+  let results = (outs 1DTensorOf<[F32]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+
+def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
+                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp"]>]> {
+  let summary = "the value of a region";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // ATTN_OPS_TD

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.linear: verification.
+#include "dialect/AttnDialect.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// The number of elements along axes [begin, end) of a static part of a shape.
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+/// The types that an epilogue's block takes: the sum, then one element of every capture.
+static LogicalResult verifyEpilogue(LinearOp op) {
+  if (op.getEpilogue().empty())
+    return success();
+  Block &block = op.getEpilogue().front();
+  if (block.getNumArguments() != 1 + op.getCaptures().size()) // linear_c6
+    return op.emitOpError("expected an epilogue of ")
+           << 1 + op.getCaptures().size() << " arguments, but got " << block.getNumArguments();
+  for (Value capture : op.getCaptures())
+    for (StringAttr axis : axesOf(capture.getType()))
+      if (axisIndex(op.getResult().getType(), axis) < 0) // linear_c7
+        return op.emitOpError("expected captures over axes of the result, but got axis ") << axis;
+  return success();
+}
+
+LogicalResult LinearOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  int64_t contract = getContract();
+  if (contract < 1 || contract > input.getRank()) // linear_c1
+    return emitOpError("expected to contract 1 to ")
+           << input.getRank() << " axes, but got " << contract;
+  auto lifted = input.getShape().drop_back(contract), in = input.getShape().take_back(contract);
+  if (getWeights().empty()) // linear_c2
+    return emitOpError("expected a weight");
+  int64_t outputs = 0;
+  for (Value weight : getWeights()) {
+    auto type = cast<RankedTensorType>(weight.getType());
+    if (type.getRank() < contract || type.getShape().take_back(contract) != in) // linear_c3
+      return emitOpError("expected weights over the input's axes ")
+             << input << ", but got " << type;
+    outputs += product(type.getShape().drop_back(contract));
+  }
+  if (!getBiases().empty() && getBiases().size() != getWeights().size()) // linear_c4
+    return emitOpError("expected a bias for each of ")
+           << getWeights().size() << " weights, but got " << getBiases().size();
+  if (result.getShape().take_front(lifted.size()) != lifted ||
+      product(result.getShape().drop_front(lifted.size())) != outputs) // linear_c5
+    return emitOpError("expected the input's lifted axes and ")
+           << outputs << " outputs, but got " << result;
+  if (getNorm().size() != (getEps() ? 2 : 0)) // linear_c8
+    return emitOpError("expected gamma, beta and eps together");
+  return verifyEpilogue(*this);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.map: verification.
+#include "dialect/AttnDialect.h"
+
+using namespace mlir;
+using namespace attn;
+
+LogicalResult MapOp::verify() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != getInputs().size()) // map_c1
+    return emitOpError("expected ")
+           << getInputs().size() << " block arguments, but got " << block.getNumArguments();
+  auto result = cast<RankedTensorType>(getResult().getType());
+  for (auto [input, argument] : llvm::zip(getInputs(), block.getArguments())) {
+    auto type = cast<RankedTensorType>(input.getType());
+    if (argument.getType() != type.getElementType()) // map_c2
+      return emitOpError("expected a block argument of type ")
+             << type.getElementType() << ", but got " << argument.getType();
+    for (auto [axis, size] : llvm::zip(axesOf(type), type.getShape())) {
+      int64_t d = axisIndex(result, axis);
+      if (d < 0 || result.getDimSize(d) != size) // map_c3
+        return emitOpError("expected an axis of the result, ")
+               << result << ", but got " << axis << " of " << type;
+    }
+  }
+  auto yield = cast<YieldOp>(block.getTerminator());
+  if (yield.getValue().getType() != result.getElementType()) // map_c4
+    return emitOpError("expected to yield ")
+           << result.getElementType() << ", but got " << yield.getValue().getType();
+  return success();
+}

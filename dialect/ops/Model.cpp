@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.dim, attn.param, attn.get: the sizes and parameters of a model.
+#include "dialect/AttnDialect.h"
+
+using namespace mlir;
+using namespace attn;
+
+LogicalResult DimOp::verify() {
+  if (static_cast<int64_t>(getSize()) < 1) // dim_c1
+    return emitOpError("expected a size of at least 1, but got ") << getSize();
+  return success();
+}
+
+LogicalResult ParamOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  SourceAttr source = getSource();
+  if (!type.hasStaticShape()) // param_c1
+    return emitOpError("expected a static shape, but got ") << type;
+  if (static_cast<int64_t>(source.getStrides().size()) != type.getRank()) // param_c2
+    return emitOpError("expected ")
+           << type.getRank() << " strides, but got " << source.getStrides().size();
+  int64_t last = source.getOffset(), elements = 1;
+  for (auto [size, stride] : llvm::zip(type.getShape(), source.getStrides()))
+    last += (size - 1) * stride;
+  for (int64_t size : source.getShape())
+    elements *= size;
+  if (source.getOffset() < 0 || last >= elements) // param_c3
+    return emitOpError("expected elements within the source's ")
+           << elements << ", but got element " << last;
+  bool perLayer = source.getPattern().getValue().contains("{n}");
+  if (perLayer != getLayers().has_value()) // param_c4
+    return emitOpError("expected 'layers' exactly where the source's name has {n}");
+  return success();
+}
+
+LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  if (!param) // get_c1
+    return emitOpError("expected a parameter, but got ") << getParamAttr();
+  if (param.getType() != getResult().getType()) // get_c2
+    return emitOpError("expected the parameter's type ")
+           << param.getType() << ", but got " << getResult().getType();
+  if (param.getLayers().has_value() != static_cast<bool>(getLayer())) // get_c3
+    return emitOpError("expected a layer exactly where the parameter belongs to a stack");
+  return success();
+}
