@@ -7,6 +7,7 @@
  */
 #ifndef ATTN_ABI_H
 #define ATTN_ABI_H
+#include "attn.h" /* dtypes */
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -14,18 +15,6 @@ extern "C" {
 #endif
 
 #define ATTN_ABI_VERSION 1
-
-/* Element types of inputs, outputs and parameters. */
-enum {
-  ATTN_F32 = 0,
-  ATTN_F16 = 1,
-  ATTN_BF16 = 2,
-  ATTN_I32 = 3,
-  ATTN_I64 = 4,
-  ATTN_U8 = 5,
-  ATTN_BOOL = 6,
-  ATTN_F64 = 7
-};
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -135,7 +124,7 @@ typedef struct {
   const attn_abi_tensor *inputs, *outputs;
 } attn_abi_entry;
 
-typedef struct attn_abi_model {
+struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */
   const char *version;     /* of the compiler */
@@ -152,7 +141,15 @@ typedef struct attn_abi_model {
       *ignores; /* patterns of checkpoint tensors that are left out on purpose ("*" wildcards) */
   int64_t packedBytes;
   const char *embedded; /* the packed block, where weights are embedded; else null */
-} attn_abi_model;
+};
+
+/* The tables of an executable: the object of an executable defines this symbol, `main` of
+ * libattn_main reads it. */
+extern const attn_abi_model attn_main_model;
+
+/* The command line of compiled executables, in libattn_main: argv as main has it. Returns the exit
+ * code; never exits. `attn run` and `attn bench` call it too. */
+int attn_main(const attn_abi_model *tables, int argc, char **argv);
 
 #ifdef __cplusplus
 }

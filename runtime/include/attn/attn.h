@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C API of compiled models: create a model from the tables in its artifact, bind weights,
+ * create a context, run entries on buffers of the caller, destroy.
+ *
+ *   attn_model *model = NULL;
+ *   attn_context *context = NULL;
+ *   char *message = NULL;
+ *   if (attn_model_create(vit_model(), NULL, &model, &message) ||
+ *       attn_model_bind_file(model, "vit.safetensors", &message) ||
+ *       attn_context_create(model, 0, &context, &message) ||
+ *       attn_run(context, 0, inputs, outputs, &message))
+ *     fprintf(stderr, "%s\n", message);
+ *
+ * Ownership. Handles are freed by their destroy function, messages by attn_message_free. Strings
+ * and infos that getters return belong to the model and live as long as it does. Buffers of inputs
+ * and outputs stay the caller's and are not looked at after a call has returned.
+ *
+ * Threads. A model may be shared by threads once its weights are bound: getters,
+ * attn_context_create and attn_run need no lock. attn_model_bind_* must not run beside any other
+ * call on the same model. A context serves one thread at a time; it owns a team of worker threads
+ * that sleep between runs. There is no global state.
+ *
+ * Errors. Functions return an attn_status; ATTN_OK is 0. On failure, where `message` is not NULL,
+ * *message becomes a text that says what was found, what was expected and the mend, as
+ * "error[W0105]: ..." without a newline at the end (NULL where even that memory was lacking); on
+ * success it becomes NULL. Results are written on success only. Nothing prints, exits or throws.
+ */
+#ifndef ATTN_ATTN_H
+#define ATTN_ATTN_H
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define ATTN_API __attribute__((visibility("default")))
+#else
+#define ATTN_API
+#endif
+
+/* Element types of inputs, outputs and parameters. ATTN_BOOL is one byte, 0 or 1. */
+enum {
+  ATTN_F32 = 0,
+  ATTN_F16 = 1,
+  ATTN_BF16 = 2,
+  ATTN_I32 = 3,
+  ATTN_I64 = 4,
+  ATTN_U8 = 5,
+  ATTN_BOOL = 6,
+  ATTN_F64 = 7
+};
+
+/* The most axes a tensor has. */
+#define ATTN_MAX_RANK 8
+
+typedef enum {
+  ATTN_OK = 0,
+  ATTN_INVALID_ARGUMENT =
+      1,                /* a null or misaligned pointer, an option or index that does not exist */
+  ATTN_BAD_WEIGHTS = 2, /* a malformed checkpoint, or one that does not fit the model */
+  ATTN_BAD_INPUT = 3,   /* a tensor's type, rank or size is not what the entry takes */
+  ATTN_IO = 4,          /* a file could not be read or written */
+  ATTN_UNSUPPORTED_CPU = 5, /* this CPU is below the lowest level the artifact has code for */
+  ATTN_OUT_OF_MEMORY = 6,   /* memory or threads */
+  ATTN_NOT_FOUND = 7        /* no entry or tensor of that name */
+} attn_status;
+
+/* The tables of a compiled model (attn/abi.h); a typed header declares the function that returns
+ * them. */
+typedef struct attn_abi_model attn_abi_model;
+typedef struct attn_model attn_model;
+typedef struct attn_context attn_context;
+
+/* A dense, row-major tensor in memory of the caller. `data` is aligned to the element size; inputs
+ * are only read. Outputs may overlap neither inputs nor each other. */
+typedef struct {
+  void *data;
+  int32_t dtype;
+  int32_t rank;
+  int64_t shape[ATTN_MAX_RANK];
+} attn_tensor;
+
+/* A tensor of a checkpoint held in memory. */
+typedef struct {
+  const char *name;
+  attn_tensor tensor;
+} attn_named_tensor;
+
+/* An input or output of an entry. Axis `a` has between 1 and `shape[a]` elements where
+ * isDynamic[a], else exactly `shape[a]`. Names are as in the spec ("B", "Y*P"). */
+typedef struct {
+  const char *name;
+  int32_t dtype;
+  int32_t rank;
+  int64_t shape[ATTN_MAX_RANK];
+  int32_t isDynamic[ATTN_MAX_RANK];
+  const char *axisNames[ATTN_MAX_RANK];
+} attn_tensor_info;
+
+/* A dim of the spec: its size, or the largest size where it is dynamic. */
+typedef struct {
+  const char *name;
+  int64_t size;
+  int32_t isDynamic;
+} attn_dim_info;
+
+/* A parameter: `name` holds "{n}" for each of `layers` layers (0: none). */
+typedef struct {
+  const char *name;
+  int32_t dtype;
+  int32_t layers;
+  int32_t rank;
+  int64_t shape[ATTN_MAX_RANK];
+  const char *location; /* in the spec: "vit.attn:16:5" */
+} attn_parameter_info;
+
+/* Frees a message; NULL is allowed. */
+ATTN_API void attn_message_free(char *message);
+
+/* A short name of a status ("bad weights"), a constant. Never NULL. */
+ATTN_API const char *attn_status_name(attn_status status);
+
+/* Bytes per element, 0 for what is no dtype. */
+ATTN_API size_t attn_dtype_size(int32_t dtype);
+
+/* "f32", "bf16", ...; "?" for what is no dtype. */
+ATTN_API const char *attn_dtype_name(int32_t dtype);
+
+/* Makes a model from an artifact's tables, which must stay mapped as long as the model lives. Picks
+ * the highest CPU level that both the artifact and this CPU have. `options` (may be NULL) adds to
+ * the environment's ATTN_FLAGS and wins over it: settings with commas between them, level=NAME use
+ * this level or none ("x86-64-v3") threads=N     threads that pack the weights, and of contexts
+ * that do not say Embedded weights are bound at once, in place. ATTN_INVALID_ARGUMENT: null
+ * pointers, tables of another ABI version, options nobody knows; ATTN_UNSUPPORTED_CPU;
+ * ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_model_create(const attn_abi_model *tables, const char *options,
+                                       attn_model **model, char **message);
+
+/* Gives up the caller's hold on a model. Memory goes when its last context is destroyed too. NULL
+ * is allowed. */
+ATTN_API void attn_model_destroy(attn_model *model);
+
+/* What a model is: the spec's model name, the compiler's version, "f32", the CPU level in use, a
+ * JSON description (the text of ELF section .attn.description). */
+ATTN_API const char *attn_model_name(const attn_model *model);
+ATTN_API const char *attn_model_version(const attn_model *model);
+ATTN_API const char *attn_model_precision(const attn_model *model);
+ATTN_API const char *attn_model_level(const attn_model *model);
+ATTN_API const char *attn_model_description(const attn_model *model);
+
+/* Counts; indices below run from 0. A getter whose index does not exist returns 0, -1 or NULL and
+ * leaves *info alone; attn_*_info getters return ATTN_NOT_FOUND. */
+ATTN_API int32_t attn_model_dim_count(const attn_model *model);
+ATTN_API int32_t attn_model_parameter_count(const attn_model *model);
+ATTN_API int32_t attn_model_entry_count(const attn_model *model);
+ATTN_API const char *attn_model_entry_name(const attn_model *model, int32_t entry);
+/* The index of an entry, or -1. */
+ATTN_API int32_t attn_model_find_entry(const attn_model *model, const char *name);
+ATTN_API int32_t attn_model_input_count(const attn_model *model, int32_t entry);
+ATTN_API int32_t attn_model_output_count(const attn_model *model, int32_t entry);
+ATTN_API attn_status attn_model_dim(const attn_model *model, int32_t dim, attn_dim_info *info);
+ATTN_API attn_status attn_model_parameter(const attn_model *model, int32_t parameter,
+                                          attn_parameter_info *info);
+ATTN_API attn_status attn_model_input(const attn_model *model, int32_t entry, int32_t input,
+                                      attn_tensor_info *info);
+ATTN_API attn_status attn_model_output(const attn_model *model, int32_t entry, int32_t output,
+                                       attn_tensor_info *info);
+/* Bytes of the packed weights, and whether weights are bound. */
+ATTN_API int64_t attn_model_packed_bytes(const attn_model *model);
+ATTN_API int32_t attn_model_has_weights(const attn_model *model);
+
+/* Binds weights from a file: a .safetensors file, an index of shards (*.safetensors.index.json), or
+ * a directory that holds either. Tensors and parameters are checked against each other, all
+ * differences are listed (W0105); f16, bf16 and f64 tensors are converted where the model keeps
+ * f32. The weights are copied into one packed block; files are not needed afterwards, but must not
+ * be truncated while this runs. Weights bound before are replaced on success. ATTN_IO,
+ * ATTN_BAD_WEIGHTS, ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_model_bind_file(attn_model *model, const char *path, char **message);
+
+/* The same from the bytes of a .safetensors file, or from tensors one by one. Memory stays the
+ * caller's and is not needed afterwards. */
+ATTN_API attn_status attn_model_bind_memory(attn_model *model, const void *data, size_t size,
+                                            char **message);
+ATTN_API attn_status attn_model_bind_tensors(attn_model *model, const attn_named_tensor *tensors,
+                                             size_t count, char **message);
+
+/* Binds random weights: for a seed the same on every machine. The values are those of
+ * attn_random_tensor. */
+ATTN_API attn_status attn_model_bind_random(attn_model *model, uint64_t seed, char **message);
+
+/* Fills `values` (f32, row-major) as attn_model_bind_random fills the tensor of this name and
+ * shape: for rank 2 and more N(0, 1 / fan-in), fan-in being the product of all axes but the first;
+ * for rank 0 and 1, 1 + 0.1 N(0, 1) where the name ends in "weight", else 0.1 N(0, 1). Depends on
+ * nothing but the arguments. ATTN_INVALID_ARGUMENT for null pointers, a rank or a shape that cannot
+ * be. */
+ATTN_API attn_status attn_random_tensor(uint64_t seed, const char *name, int32_t rank,
+                                        const int64_t *shape, float *values);
+
+/* The default number of threads: ATTN_NUM_THREADS where set, else the CPUs in this thread's
+ * affinity mask. At least 1, at most 1024. */
+ATTN_API int32_t attn_default_threads(void);
+
+/* Makes a context with a team of `threads` threads, the caller of attn_run being one of them (0:
+ * the model's default). Holds the model. ATTN_INVALID_ARGUMENT (null pointers, fewer than 0 or more
+ * than 1024 threads), ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_context_create(attn_model *model, int32_t threads, attn_context **context,
+                                         char **message);
+
+/* Destroys a context; not while it runs. NULL is allowed. */
+ATTN_API void attn_context_destroy(attn_context *context);
+
+/* The number of threads of a context. */
+ATTN_API int32_t attn_context_threads(const attn_context *context);
+
+/* Fills in dtype, rank and shape of all outputs for these inputs, whose data may be NULL; `data` of
+ * the outputs stays as it is. Errors as attn_run. */
+ATTN_API attn_status attn_infer_shapes(const attn_model *model, int32_t entry,
+                                       const attn_tensor *inputs, attn_tensor *outputs,
+                                       char **message);
+
+/* *bytes becomes the workspace that attn_run needs for these inputs (data may be NULL) in this
+ * context. Errors as attn_run. */
+ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t entry,
+                                          const attn_tensor *inputs, int64_t *bytes,
+                                          char **message);
+
+/* Runs an entry: inputs and outputs in the entry's order, outputs with their full shape. The
+ * workspace belongs to the context and grows when dims do; nothing is allocated once dims as large
+ * have been run. NaN and infinity in an input are accepted and follow IEEE arithmetic through the
+ * model. The same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong
+ * dtype, rank or size, a size of 0 or above its bound, sizes that contradict each other;
+ * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, an output that overlaps another buffer, an
+ * entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound; ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
+                              const attn_tensor *outputs, char **message);
+
+/* Only in artifacts that take an image. Decodes a PNG or JPEG file and writes it as one element of
+ * the batch of input `input`: f32 [C, height, width] at `values`, resized and normalised as the
+ * spec says. ATTN_NOT_FOUND where that input takes no image, ATTN_IO, ATTN_BAD_INPUT (not a PNG or
+ * JPEG file, damaged, above 100 million pixels), ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
+                                     const char *path, float *values, char **message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
