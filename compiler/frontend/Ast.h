@@ -76,22 +76,27 @@ struct ErrorExpr : Expr {
 /// `768`
 struct IntegerExpr : Expr {
   int64_t value;
-  IntegerExpr(SourceRange range, int64_t value) : Expr(Kind::Integer, range), value(value) {}
+  SourceRange literal; ///< Without parentheses around it.
+  IntegerExpr(SourceRange range, int64_t value)
+      : Expr(Kind::Integer, range), value(value), literal(range) {}
   static bool classof(const Expr *e) { return e->kind == Kind::Integer; }
 };
 
 /// `1e-6`, `0.5`
 struct FloatExpr : Expr {
   double value;
-  FloatExpr(SourceRange range, double value) : Expr(Kind::Float, range), value(value) {}
+  SourceRange literal; ///< Without parentheses around it.
+  FloatExpr(SourceRange range, double value)
+      : Expr(Kind::Float, range), value(value), literal(range) {}
   static bool classof(const Expr *e) { return e->kind == Kind::Float; }
 };
 
 /// `"b c (y p) -> b y c p"`; `value` is without quotes, escapes resolved.
 struct StringExpr : Expr {
   std::string value;
+  SourceRange literal; ///< Without parentheses around it.
   StringExpr(SourceRange range, std::string value)
-      : Expr(Kind::String, range), value(std::move(value)) {}
+      : Expr(Kind::String, range), value(std::move(value)), literal(range) {}
   static bool classof(const Expr *e) { return e->kind == Kind::String; }
 };
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text -> tokens. White space and line ends only separate; comments are put aside for the
+// formatter. Characters that mean nothing are reported and left out; an operator of another
+// language becomes the one that was meant.
+#ifndef ATTN_COMPILER_FRONTEND_LEXER_H
+#define ATTN_COMPILER_FRONTEND_LEXER_H
+
+#include "compiler/frontend/Ast.h"
+#include "compiler/frontend/Diagnostics.h"
+
+namespace attn::frontend {
+
+enum class TokenKind {
+  End,
+  Word,
+  Integer,
+  Float,
+  String,
+  LeftBrace,
+  RightBrace,
+  LeftParen,
+  RightParen,
+  LeftBracket,
+  RightBracket,
+  Comma,
+  Colon,
+  Semicolon,
+  Arrow,
+  Equal,
+  Dot,
+  At,
+  QuestionQuestion,
+  EqualEqual,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Plus,
+  Minus,
+  Star,
+  StarStar,
+  Slash,
+  Percent
+};
+
+/// How a kind is spelt, in back quotes, or what it is (`a name`, `the end of the file`).
+llvm::StringRef describe(TokenKind kind);
+
+struct Token {
+  TokenKind kind = TokenKind::End;
+  bool afterDot = false; ///< A path's component: any word or integer, never reserved.
+  llvm::StringRef text; ///< Of a Word also where it stands for a foreign operator (`and` for `&&`).
+  SourceRange range;
+
+  bool is(TokenKind k) const { return kind == k; }
+  bool isWord(llvm::StringRef word) const {
+    return kind == TokenKind::Word && !afterDot && text == word;
+  }
+};
+
+/// Whether a word can never be a name (except after a dot).
+bool isReserved(llvm::StringRef word);
+
+/// The tokens of a file, with one of kind End last, and its comments.
+struct TokenStream {
+  std::vector<Token> tokens;
+  std::vector<ast::Comment> comments;
+};
+
+TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics);
+
+/// The value of a string token: without quotes, `\"` and `\\` resolved.
+std::string stringValue(llvm::StringRef quoted);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_LEXER_H
