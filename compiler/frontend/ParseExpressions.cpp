@@ -300,7 +300,13 @@ ExprPtr Parser::parsePrimary() {
       return parseAttend();
     if (token.text == "scan")
       return parseScan();
-    if (isReserved(token.text))
+    // `dim(q)` is a function; elsewhere the word begins a declaration.
+    if (token.isWord("dim") && next().is(TokenKind::LeftParen)) {
+      Token word = consume();
+      ast::Name name{word.text.str(), word.range};
+      return std::make_unique<PathExpr>(Path{{name}, word.range});
+    }
+    if (isReserved(token.text) && !token.afterDot)
       return missingExpression();
     if (std::optional<Path> path = parsePath("a name"))
       return std::make_unique<PathExpr>(std::move(*path));

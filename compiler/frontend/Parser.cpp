@@ -122,7 +122,7 @@ bool Parser::startsItem() const {
     return false;
   // Words that may also be names begin an item only where a name cannot follow a name.
   if (isReserved(token.text))
-    return true;
+    return !next().is(TokenKind::LeftParen); // `dim(q)` is a function
   if (token.text == "forward")
     return next().is(TokenKind::LeftBracket) || next().is(TokenKind::LeftParen);
   return next().is(TokenKind::Word) || (token.text == "ignore" && next().is(TokenKind::String));
