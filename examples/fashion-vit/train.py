@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains the small vision transformer of fashion_vit.attn on Fashion-MNIST.
 
-    python3 train.py --out fashion_vit.safetensors | tee train.log
+    python3 train.py --out first.safetensors | tee train.log
+    python3 train.py --start first.safetensors --shift 1 --mirrored 0 --rate 1e-3 --seed 2 \
+            --out fashion_vit.safetensors | tee -a train.log
 
-Needs Debian's python3-torch and dataset-fashion-mnist. The tensors carry timm's names. What is
+The first run learns from strongly altered images, the second goes on with images closer to those
+that are asked for. What is
 saved is the running mean of the weights after the last epoch: the test images only measure it,
-they choose nothing.
+they choose nothing. Needs Debian's python3-torch and dataset-fashion-mnist. The tensors carry
+timm's names.
 """
 import argparse, gzip, json, math, struct, time
 
@@ -24,6 +28,14 @@ def read_idx(path):
     rank = raw[3]
     sizes = struct.unpack(f">{rank}I", raw[4 : 4 + 4 * rank])
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * rank).reshape(sizes)
+
+
+def read_safetensors(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensor = lambda entry: np.frombuffer(data[8 + size :][slice(*entry["data_offsets"])], "<f4")
+    header = json.loads(data[8 : 8 + size])
+    return {name: torch.from_numpy(tensor(entry).reshape(entry["shape"]).copy()) for name, entry in header.items()}
 
 
 def write_safetensors(path, tensors):
@@ -113,13 +125,13 @@ class FashionViT(nn.Module):
         return self.head(self.norm(x)[:, 0])
 
 
-def augment(images, rng):
-    """A shift of up to two pixels each way, a mirror image half the time."""
-    padded = F.pad(images, (2, 2, 2, 2), value=-MEAN / STD)
-    windows = padded.unfold(2, 28, 1).unfold(3, 28, 1)  # [b, 1, 5, 5, 28, 28]
-    dy, dx = torch.randint(5, (2, len(images)), generator=rng)
+def augment(images, rng, shift, mirrored):
+    """A shift of up to `shift` pixels each way, a mirror image for the share `mirrored`."""
+    padded = F.pad(images, (shift,) * 4, value=-MEAN / STD)
+    windows = padded.unfold(2, 28, 1).unfold(3, 28, 1)  # [b, 1, 2 * shift + 1, 2 * shift + 1, 28, 28]
+    dy, dx = torch.randint(2 * shift + 1, (2, len(images)), generator=rng)
     shifted = windows[torch.arange(len(images)), :, dy, dx]
-    mirror = torch.rand(len(images), generator=rng) < 0.5
+    mirror = torch.rand(len(images), generator=rng) < mirrored
     return torch.where(mirror[:, None, None, None], shifted.flip(3), shifted)
 
 
@@ -134,9 +146,11 @@ def main():
     arg = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arg.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     arg.add_argument("--out", default="fashion_vit.safetensors")
-    for name, value in dict(width=96, heads=3, layers=4, hidden=288, epochs=12, batch=128, seed=1).items():
+    for name, value in dict(width=96, heads=3, layers=4, hidden=288, epochs=12, batch=128, seed=1, shift=2).items():
         arg.add_argument("--" + name, type=int, default=value)
     arg.add_argument("--rate", type=float, default=1.5e-3)
+    arg.add_argument("--mirrored", type=float, default=0.5)
+    arg.add_argument("--start", help="a checkpoint to go on from")
     arg.add_argument("--steps", type=int, help="stop after so many steps of each epoch (for a quick look)")
     opt = arg.parse_args()
 
@@ -149,6 +163,8 @@ def main():
     test_images, test_labels = pixels("t10k"), read("t10k-labels-idx1").long()
 
     model = FashionViT(opt.width, opt.heads, opt.layers, opt.hidden)
+    if opt.start:
+        model.load_state_dict(read_safetensors(opt.start))
     mean = FashionViT(opt.width, opt.heads, opt.layers, opt.hidden)
     mean.load_state_dict(model.state_dict())
     decay = [p for p in model.parameters() if p.ndim > 1 and p.shape[0] > 1]
@@ -158,7 +174,8 @@ def main():
     total, warmup = opt.epochs * per_epoch, per_epoch
     print(f"width {opt.width} heads {opt.heads} layers {opt.layers} hidden {opt.hidden}:",
           f"{sum(p.numel() for p in model.parameters())} parameters;",
-          f"{opt.epochs} epochs of {per_epoch} steps of {opt.batch} images, seed {opt.seed}", flush=True)
+          f"{opt.epochs} epochs of {per_epoch} steps of {opt.batch} images,",
+          f"shift {opt.shift}, mirrored {opt.mirrored}, rate {opt.rate}, seed {opt.seed}", flush=True)
 
     start, step = time.time(), 0
     for epoch in range(opt.epochs):
@@ -168,7 +185,7 @@ def main():
             rate = min(1, (step + 1) / warmup) * (0.01 + 0.99 * (1 + math.cos(math.pi * step / total)) / 2)
             for group in optimiser.param_groups:
                 group["lr"] = opt.rate * rate
-            loss = F.cross_entropy(model(augment(images[index], rng)), labels[index], label_smoothing=0.1)
+            loss = F.cross_entropy(model(augment(images[index], rng, opt.shift, opt.mirrored)), labels[index], label_smoothing=0.1)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)

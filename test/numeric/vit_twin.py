@@ -119,6 +119,15 @@ def build_model(tensors, heads, transpose=None):
             y = functional.conv2d(x.transpose(1, 2)[:, :, :, None], self.weight[:, :, None, None], self.bias)
             return y[:, :, :, 0].transpose(1, 2)
 
+    def product(a, b):
+        """a @ b for [b, h, m, k] and [b, h, k, n], as a convolution of one group per pair of b and
+        h, again for the sake of oneDNN."""
+        groups, m, k, n = a.shape[0] * a.shape[1], a.shape[2], a.shape[3], b.shape[3]
+        rows = a.transpose(-2, -1).reshape(1, groups * k, m)
+        columns = b.transpose(-2, -1).reshape(groups * n, k, 1)
+        y = functional.conv1d(rows, columns, groups=groups)
+        return y.reshape(a.shape[0], a.shape[1], n, m).transpose(-2, -1)
+
     class Attention(nn.Module):
         def __init__(self, width):
             super().__init__()
@@ -127,8 +136,8 @@ def build_model(tensors, heads, transpose=None):
         def forward(self, x):
             b, t, d = x.shape
             q, k, v = self.qkv(x).reshape(b, t, 3, heads, d // heads).permute(2, 0, 3, 1, 4)
-            weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(d // heads), dim=-1)
-            return self.proj((weights @ v).transpose(1, 2).reshape(b, t, d))
+            weights = torch.softmax(product(q, k.transpose(-2, -1)) / math.sqrt(d // heads), dim=-1)
+            return self.proj(product(weights, v).transpose(1, 2).reshape(b, t, d))
 
     class Block(nn.Module):
         def __init__(self, width, hidden):
