@@ -4,9 +4,11 @@
 
     fashion_twin.py --weights W.safetensors --output classes.npy [--images X.npy] [--logits Y.npy] [--limit N]
     fashion_twin.py --agree A.npy B.npy --at-least 9998
+    fashion_twin.py --pictures DIR 3
 
 `--images` writes the normalised input tensor, for programs that take it as it is. `--agree`
-counts equal classes of two files and ends with 3 where there are too few.
+counts equal classes of two files and ends with 3 where there are too few. `--pictures` writes the
+first test images as 0.png, 1.png and so on.
 """
 import argparse
 import gzip
@@ -37,6 +39,7 @@ def main():
     arg.add_argument("--logits")
     arg.add_argument("--limit", type=int)
     arg.add_argument("--agree", nargs=2, metavar="NPY")
+    arg.add_argument("--pictures", nargs=2, metavar=("DIR", "COUNT"))
     arg.add_argument("--at-least", type=int, default=9998)
     opt = arg.parse_args()
     if opt.agree:
@@ -47,6 +50,12 @@ def main():
         sys.exit(0 if (a == b).sum() >= opt.at_least else 3)
 
     pixels = read_idx(f"{opt.data}/t10k-images-idx3-ubyte.gz")[: opt.limit]
+    if opt.pictures:
+        from PIL import Image
+
+        for n in range(int(opt.pictures[1])):
+            Image.fromarray(pixels[n]).save(f"{opt.pictures[0]}/{n}.png")
+        return
     labels = read_idx(f"{opt.data}/t10k-labels-idx1-ubyte.gz")[: opt.limit]
     images = ((pixels.astype(np.float32) / 255 - np.float32(MEAN)) / np.float32(STD))[:, None]
     scores = vit_twin.logits(vit_twin.build_model(vit_twin.read_safetensors(opt.weights), HEADS), images)

@@ -8,16 +8,20 @@ of heads from its shapes.
     vit_twin.py random  --model vit_ti16 --seed 1 --out W.safetensors [--images X.npy --batch 3]
     vit_twin.py logits  --weights W.safetensors --heads 3 --input X.npy --output Y.npy
     vit_twin.py compare A.npy B.npy --max-rel 1e-3
+    vit_twin.py pick    A.npy B.npy --row 2
+    vit_twin.py exits   3 COMMAND...
 
 `random` also takes dims: --model D=200,H=4,L=3,F=500,K=10,C=3,P=16,Y=14,X=14. `logits` with
 `--transpose NAME` swaps the axes of one square weight first: a mistake that a comparison must
 find. `compare` ends with 3 where the largest difference is over the bound times the largest
-magnitude of B, and with 1 where the arrays cannot be compared.
+magnitude of B, and with 1 where the arrays cannot be compared. `pick` writes one row of A as a
+batch of its own. `exits` runs a command and fails unless it ends with exactly that code.
 """
 import argparse
 import json
 import math
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -220,6 +224,13 @@ def main():
     check.add_argument("a")
     check.add_argument("b")
     check.add_argument("--max-rel", type=float, default=1e-3)
+    pick = commands.add_parser("pick", help="one row of an array")
+    pick.add_argument("a")
+    pick.add_argument("b")
+    pick.add_argument("--row", type=int, required=True)
+    exits = commands.add_parser("exits", help="a command that must end with a code")
+    exits.add_argument("code", type=int)
+    exits.add_argument("words", nargs=argparse.REMAINDER)
     opt = arg.parse_args()
 
     if opt.command == "random":
@@ -232,6 +243,12 @@ def main():
     elif opt.command == "logits":
         model = build_model(read_safetensors(opt.weights), opt.heads, opt.transpose)
         np.save(opt.output, logits(model, np.load(opt.input)))
+    elif opt.command == "pick":
+        np.save(opt.b, np.load(opt.a)[opt.row : opt.row + 1])
+    elif opt.command == "exits":
+        code = subprocess.run(opt.words).returncode
+        if code != opt.code:
+            sys.exit(f"ended with {code}, expected {opt.code}: {' '.join(opt.words)}")
     else:
         sys.exit(compare(np.load(opt.a), np.load(opt.b), opt.max_rel))
 
