@@ -19,11 +19,11 @@ static const char *const labels[CLASSES] = {"T-shirt", "Trouser",   "Pullover", 
                                             "Bag",     "Ankle boot"};
 
 /* Prints the message of a failed call and frees it. Returns whether the call went well. */
-static int succeeded(attn_status status, char *message) {
+static int succeeded(attn_status status, char **message) {
   if (status == ATTN_OK)
     return 1;
-  fprintf(stderr, "classify: %s\n", message ? message : attn_status_name(status));
-  attn_message_free(message);
+  fprintf(stderr, "classify: %s\n", *message ? *message : attn_status_name(status));
+  attn_message_free(*message);
   return 0;
 }
 
@@ -34,7 +34,7 @@ static int loadPictures(const attn_model *model, int32_t entry, char **paths, in
   char *message = NULL;
   for (int n = 0; n < count; ++n)
     if (!succeeded(attn_image_load(model, entry, 0, paths[n], images + n * PIXELS, &message),
-                   message))
+                   &message))
       return 0;
   return 1;
 }
@@ -68,15 +68,15 @@ int main(int argc, char **argv) {
   char *message = NULL;
 
   int done = images && logits &&
-             succeeded(attn_model_create(fashion_vit_model(), NULL, &model, &message), message) &&
-             succeeded(attn_model_bind_file(model, argv[1], &message), message) &&
-             succeeded(attn_context_create(model, 0, &context, &message), message);
+             succeeded(attn_model_create(fashion_vit_model(), NULL, &model, &message), &message) &&
+             succeeded(attn_model_bind_file(model, argv[1], &message), &message) &&
+             succeeded(attn_context_create(model, 0, &context, &message), &message);
   if (done) {
     const int32_t entry = attn_model_find_entry(model, "classify");
     attn_tensor input = {images, ATTN_F32, 4, {count, 1, 28, 28}};
     attn_tensor output = {logits, ATTN_F32, 2, {count, CLASSES}};
     done = loadPictures(model, entry, argv + 2, count, images) &&
-           succeeded(attn_run(context, entry, &input, &output, &message), message);
+           succeeded(attn_run(context, entry, &input, &output, &message), &message);
   }
   if (done)
     printLabels(argv + 2, count, logits);

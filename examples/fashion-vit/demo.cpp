@@ -46,12 +46,13 @@ struct Options {
   std::exit(code);
 }
 
-/// Ends the program with the message of a failed call.
-void check(attn_status status, const char *message) {
+/// Ends the program with the message of a failed call. By pointer, since the call that sets the
+/// message and this argument are evaluated in either order.
+void check(attn_status status, char *const *message) {
   if (status == ATTN_OK)
     return;
   ExitCode code = status == ATTN_BAD_WEIGHTS || status == ATTN_BAD_INPUT ? BadInput : Environment;
-  fail(code, message ? message : attn_status_name(status));
+  fail(code, *message ? *message : attn_status_name(status));
 }
 
 int parseNumber(const char *option, const char *text, int least, int most) {
@@ -182,9 +183,9 @@ struct Classifier {
 
   explicit Classifier(const Options &options) {
     char *message = nullptr;
-    check(attn_model_create(fashion_vit_model(), nullptr, &model, &message), message);
-    check(attn_model_bind_file(model, options.weights.c_str(), &message), message);
-    check(attn_context_create(model, options.threads, &context, &message), message);
+    check(attn_model_create(fashion_vit_model(), nullptr, &model, &message), &message);
+    check(attn_model_bind_file(model, options.weights.c_str(), &message), &message);
+    check(attn_context_create(model, options.threads, &context, &message), &message);
     entry = attn_model_find_entry(model, "classify");
   }
   ~Classifier() {
@@ -197,7 +198,7 @@ struct Classifier {
     attn_tensor input{images, ATTN_F32, 4, {count, 1, 28, 28}};
     attn_tensor output{logits, ATTN_F32, 2, {count, classes}};
     char *message = nullptr;
-    check(attn_run(context, entry, &input, &output, &message), message);
+    check(attn_run(context, entry, &input, &output, &message), &message);
   }
 };
 
