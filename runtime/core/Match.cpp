@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The check of a checkpoint against the parameters, from both sides.
+#include "core/Bind.h"
+#include "core/Dtype.h"
+
+using namespace attn;
+
+void attn::expandName(const attn_abi_parameter &parameter, int32_t layer, Text &name) {
+  const char *place = strstr(parameter.pattern, "{n}");
+  name.clear();
+  if (parameter.layers == 0 || !place)
+    name.append("%s", parameter.pattern);
+  else
+    name.append("%.*s%d%s", int(place - parameter.pattern), parameter.pattern, int(layer),
+                place + 3);
+}
+
+namespace {
+/// A line of the report. Texts live in the arena or in the tables.
+struct Difference {
+  enum Kind { Missing, Unused, Reshaped, Retyped } kind;
+  const char *name;
+  const attn_abi_parameter *parameter; // null for unused
+  const StoredTensor *tensor;          // null for missing
+};
+
+class Matcher {
+public:
+  Matcher(const attn_abi_model &tables, const Checkpoint &checkpoint, Binding &binding,
+          Error &error)
+      : tables(tables), checkpoint(checkpoint), binding(binding), error(error) {}
+  attn_status run();
+
+private:
+  bool matchParameter(const attn_abi_parameter &parameter);
+  bool findUnused();
+  void reportLine(const Difference &difference, int width);
+  attn_status report();
+  const char *nearestMissing(const Difference &unused) const;
+
+  const attn_abi_model &tables;
+  const Checkpoint &checkpoint;
+  Binding &binding;
+  Error &error;
+  Arena arena;
+  Vector<Difference> differences;
+  Vector<bool> isUsed;
+  size_t boundCount = 0;
+};
+} // namespace
+
+/// Axes of size 1 at the front do not count: position embeddings are kept as [1, N, D] or [N, D].
+static bool hasShape(const StoredTensor &tensor, const attn_abi_parameter &parameter) {
+  int32_t a = 0, b = 0;
+  while (a < tensor.rank && tensor.shape[a] == 1)
+    ++a;
+  while (b < parameter.rank && parameter.shape[b] == 1)
+    ++b;
+  if (tensor.rank - a != parameter.rank - b)
+    return false;
+  for (; a < tensor.rank; ++a, ++b)
+    if (tensor.shape[a] != parameter.shape[b])
+      return false;
+  return true;
+}
+
+bool Matcher::matchParameter(const attn_abi_parameter &parameter) {
+  if (!binding.firsts.push(int64_t(binding.tensors.size())))
+    return false;
+  Text name;
+  for (int32_t layer = 0; layer < (parameter.layers ? parameter.layers : 1); ++layer) {
+    expandName(parameter, layer, name);
+    const StoredTensor *tensor = checkpoint.find(name.c_str());
+    if (!binding.tensors.push(tensor))
+      return false;
+    if (!tensor && parameter.isOptional)
+      continue;
+    bool isTyped = tensor && (tensor->dtype == parameter.dtype ||
+                              (isFloat(tensor->dtype) && isFloat(parameter.dtype)));
+    if (tensor)
+      isUsed[size_t(tensor - checkpoint.tensors().begin())] = true;
+    if (isTyped && hasShape(*tensor, parameter)) {
+      ++boundCount;
+      continue;
+    }
+    Difference::Kind kind = !tensor    ? Difference::Missing
+                            : !isTyped ? Difference::Retyped
+                                       : Difference::Reshaped;
+    const char *copy = arena.copy(name.c_str(), name.size());
+    if (!copy || !differences.push({kind, copy, &parameter, tensor}))
+      return false;
+  }
+  return !name.failed();
+}
+
+bool Matcher::findUnused() {
+  for (const StoredTensor &tensor : checkpoint.tensors()) {
+    bool isKnown = isUsed[size_t(&tensor - checkpoint.tensors().begin())];
+    for (int32_t i = 0; !isKnown && i < tables.ignoreCount; ++i)
+      isKnown = matchesWildcard(tables.ignores[i], tensor.name);
+    if (!isKnown && !differences.push({Difference::Unused, tensor.name, nullptr, &tensor}))
+      return false;
+  }
+  return true;
+}
+
+const char *Matcher::nearestMissing(const Difference &unused) const {
+  size_t length = strlen(unused.name), best = length / 4 + 2;
+  const char *nearest = nullptr;
+  size_t looked = 0;
+  for (const Difference &other : differences) {
+    if (other.kind != Difference::Missing)
+      continue;
+    if (++looked > 1000) // a help, not worth minutes on a checkpoint of another model
+      break;
+    size_t distance = editDistance(unused.name, length, other.name, strlen(other.name), best);
+    if (distance < best) {
+      best = distance;
+      nearest = other.name;
+    }
+  }
+  return nearest;
+}
+
+void Matcher::reportLine(const Difference &difference, int width) {
+  static const char *const kinds[] = {"missing", "unused", "reshaped", "retyped"};
+  Text &text = error.text;
+  Text name;
+  name.appendQuoted(difference.name, strlen(difference.name));
+  text.append("\n   %-8s  %-*s   ", kinds[difference.kind], width, name.c_str());
+  const attn_abi_parameter *parameter = difference.parameter;
+  const StoredTensor *tensor = difference.tensor;
+  if (tensor) {
+    text.append("%s", tensor->dtypeName);
+    text.appendShape(tensor->shape, tensor->rank);
+  }
+  if (tensor && parameter)
+    text.append(", expected ");
+  if (parameter) {
+    text.append("%s", attn_dtype_name(parameter->dtype));
+    text.appendShape(parameter->shape, parameter->rank);
+    text.append("   %s", parameter->location ? parameter->location : "");
+  } else if (const char *nearest = nearestMissing(difference)) {
+    text.append("   did you mean `%s`?", nearest);
+  }
+}
+
+/// "1 parameter has no tensor", or nothing for 0.
+static void appendCount(Text &text, const char *&separator, size_t count, const char *one,
+                        const char *many) {
+  if (count == 0)
+    return;
+  text.append("%s%zu %s", separator, count, count == 1 ? one : many);
+  separator = ", ";
+}
+
+attn_status Matcher::report() {
+  size_t counts[4] = {};
+  int width = 0;
+  for (const Difference &difference : differences) {
+    ++counts[difference.kind];
+    int length = int(strlen(difference.name));
+    width = length > width && length <= 60 ? length : width;
+  }
+  Text head;
+  const char *separator = "";
+  appendCount(head, separator, counts[0], "parameter has no tensor", "parameters have no tensor");
+  appendCount(head, separator, counts[1], "tensor has no parameter", "tensors have no parameter");
+  appendCount(head, separator, counts[2], "tensor has another shape", "tensors have another shape");
+  appendCount(head, separator, counts[3], "tensor has another type", "tensors have another type");
+  error.set(ATTN_BAD_WEIGHTS, "W0105", "%s (%zu bound)", head.c_str(), boundCount);
+  for (const Difference &difference : differences)
+    reportLine(difference, width);
+  if (counts[1])
+    error.help("tensors left out on purpose are named in the spec: `ignore \"pattern\"`");
+  return error.status;
+}
+
+attn_status Matcher::run() {
+  bool hasMemory = isUsed.resize(checkpoint.tensors().size());
+  for (int32_t i = 0; hasMemory && i < tables.parameterCount; ++i)
+    hasMemory = matchParameter(tables.parameters[i]);
+  if (!hasMemory || !findUnused())
+    return error.outOfMemory("matching the checkpoint");
+  return differences.empty() ? ATTN_OK : report();
+}
+
+attn_status attn::matchCheckpoint(const attn_abi_model &tables, const Checkpoint &checkpoint,
+                                  Binding &binding, Error &error) {
+  return Matcher(tables, checkpoint, binding, error).run();
+}

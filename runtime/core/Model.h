@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ATTN_CORE_MODEL_H
+#define ATTN_CORE_MODEL_H
+#include "attn/abi.h"
+#include "core/Error.h"
+#include "cpu/Pack.h"
+#include <atomic>
+
+/// What attn.h calls a model: the tables, the level chosen, the packed weights.
+struct attn_model {
+  const attn_abi_model *tables;
+  const attn_abi_level *level;
+  /// The caller's hold and one per context.
+  std::atomic<int32_t> holders{1};
+  int32_t threads = 1;
+  attn::PackedBlock block;
+  /// The block, or weights embedded in the artifact; null before any are bound.
+  const char *weights = nullptr;
+};
+
+namespace attn {
+
+/// Sets `dims` (one per dim of the model) from the inputs' sizes, checking dtype, rank and size of
+/// every input. Dims that no input tells are taken from `outputs` where not null, else they are at
+/// their bound. Data pointers are not looked at.
+attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
+                        const attn_tensor *outputs, int64_t *dims, Error &error);
+
+/// The size of an axis for these dims.
+inline int64_t axisSize(const attn_abi_axis &axis, const int64_t *dims) {
+  return axis.dim < 0 ? axis.offset : axis.scale * dims[axis.dim] + axis.offset;
+}
+
+/// Most dims a model may have; lets shapes be resolved without allocating.
+constexpr int32_t kMaxDims = 256;
+
+} // namespace attn
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random numbers by index (SplitMix64's output function of Steele, Lea and Flood over a counter)
+// and the Box-Muller transform. Logarithm, sine and cosine are series of our own: libm's last bits
+// differ between versions and CPUs. Nothing here may be contracted to fused multiply-adds (see
+// CMakeLists).
+#include "core/Random.h"
+#include "attn/attn.h"
+#include "core/Dtype.h"
+#include "core/Names.h"
+#include <cmath>
+
+using namespace attn;
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+RandomStream::RandomStream(uint64_t seed, const char *name, size_t length)
+    : key(mix(hashName(name, length) + 0x9e3779b97f4a7c15 * (seed + 1))) {}
+
+uint64_t RandomStream::bits(uint64_t index) const {
+  return mix(key + (index + 1) * 0x9e3779b97f4a7c15);
+}
+
+/// ln(x) for positive normal x, to about 1e-9: ln(2^e m) = e ln 2 + 2 atanh((m - 1) / (m + 1)).
+static double logOf(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  int exponent = int(bits >> 52) - 1023;
+  bits = (bits & 0xfffffffffffff) | 0x3ff0000000000000;
+  double m;
+  memcpy(&m, &bits, sizeof m);
+  if (m > 1.4142135623730951) {
+    m *= 0.5;
+    ++exponent;
+  }
+  double t = (m - 1) / (m + 1), s = t * t; // |t| < 0.1716
+  double series = 1 + s * (1.0 / 3 + s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s / 11))));
+  return exponent * 0.6931471805599453 + 2 * t * series;
+}
+
+/// sin and cos of a / 2^32 turns: the Taylor series on the nearest quarter turn.
+static void sinCos(uint32_t a, double &sine, double &cosine) {
+  uint32_t quarter = (a + 0x20000000u) >> 30;
+  double x = double(int32_t(a - (quarter << 30))) * (6.283185307179586 / 4294967296.0), s = x * x;
+  double sn = x * (1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110)))));
+  double cs = 1 - s / 2 * (1 - s / 12 * (1 - s / 30 * (1 - s / 56 * (1 - s / 90))));
+  sine = quarter & 1 ? cs : sn;
+  cosine = quarter & 1 ? sn : cs;
+  if (quarter & 2)
+    sine = -sine;
+  if ((quarter + 1) & 2)
+    cosine = -cosine;
+}
+
+void RandomStream::normal(int64_t begin, int64_t count, float mean, float scale,
+                          float *values) const {
+  for (int64_t i = 0; i < count; i += 2) {
+    uint64_t random = bits(uint64_t(begin + i) / 2);
+    double uniform = (double(uint32_t(random >> 32)) + 0.5) / 4294967296.0; // never 0
+    double radius = sqrt(-2 * logOf(uniform)), sine, cosine;
+    sinCos(uint32_t(random), sine, cosine);
+    values[i] = float(mean + scale * (radius * cosine));
+    if (i + 1 < count)
+      values[i + 1] = float(mean + scale * (radius * sine));
+  }
+}
+
+RandomRule::RandomRule(const char *name, size_t length, int32_t rank, const int64_t *shape) {
+  if (rank <= 1) {
+    // A gain stays near one, as in a trained norm; a bias near zero.
+    bool isGain = length >= 6 && memcmp(name + length - 6, "weight", 6) == 0;
+    mean = isGain ? 1.0f : 0.0f;
+    scale = 0.1f;
+    return;
+  }
+  double fanIn = 1;
+  for (int32_t a = 1; a < rank; ++a)
+    fanIn *= double(shape[a]);
+  mean = 0;
+  scale = float(1 / sqrt(fanIn));
+}
+
+extern "C" attn_status attn_random_tensor(uint64_t seed, const char *name, int32_t rank,
+                                          const int64_t *shape, float *values) {
+  int64_t count;
+  if (!name || rank < 0 || rank > ATTN_MAX_RANK || (!shape && rank > 0) ||
+      !countElements(shape, rank, count) || (!values && count > 0))
+    return ATTN_INVALID_ARGUMENT;
+  size_t length = strlen(name);
+  RandomRule rule(name, length, rank, shape);
+  RandomStream(seed, name, length).normal(0, count, rule.mean, rule.scale, values);
+  return ATTN_OK;
+}

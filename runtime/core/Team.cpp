@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "core/Team.h"
+#include "attn/attn.h"
+#include <cerrno>
+#include <climits>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+using namespace attn;
+
+/// About 40 us on the machines of today, whose counters tick at 2 to 4 GHz.
+static constexpr uint64_t kSpinTicks = 100000;
+/// Where threads outnumber CPUs the one waited for often cannot run until we sleep.
+static constexpr uint64_t kCrowdedSpinTicks = 2000;
+
+static uint64_t ticks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  uint64_t value;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value * 64; // these counters tick at 25 to 100 MHz
+#endif
+}
+
+static void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  asm volatile("yield");
+#endif
+}
+
+void WaitWord::waitWhile(uint32_t old, uint64_t spinTicks) {
+  uint64_t begin = ticks();
+  do {
+    if (value.load(std::memory_order_acquire) != old)
+      return;
+    relax();
+  } while (ticks() - begin < spinTicks);
+  // `advance` writes the value before it reads `sleepers`, we the other way round: one of us sees
+  // the other (both orders are sequentially consistent), and the kernel checks the value once more.
+  sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (value.load(std::memory_order_seq_cst) == old)
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value), FUTEX_WAIT_PRIVATE, old, nullptr,
+            nullptr, 0);
+  sleepers.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void WaitWord::advance() {
+  value.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers.load(std::memory_order_seq_cst) != 0)
+    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
+            nullptr, 0);
+}
+
+bool Team::start(int32_t threads) {
+  if (threads <= 1)
+    return true;
+  if (!workers.reserve(size_t(threads) - 1)) // workers keep pointers into it: it must not move
+    return false;
+  spinTicks = threads <= affinityCpuCount() ? kSpinTicks : kCrowdedSpinTicks;
+  for (int32_t i = 1; i < threads; ++i) {
+    workers.push({pthread_t(), this, i});
+    if (pthread_create(&workers.back().handle, nullptr, workerMain, &workers.back()) != 0) {
+      // The workers that did start wait for a run; the destructor stops them.
+      workers.pop();
+      return false;
+    }
+    count = i + 1;
+  }
+  return true;
+}
+
+Team::~Team() {
+  if (workers.empty())
+    return;
+  isStopping = true;
+  epoch.advance();
+  for (Worker &worker : workers)
+    pthread_join(worker.handle, nullptr);
+}
+
+void *Team::workerMain(void *argument) {
+  Worker &worker = *static_cast<Worker *>(argument);
+  Team &team = *worker.team;
+  for (uint32_t seen = 0;;) {
+    team.epoch.waitWhile(seen, team.spinTicks);
+    ++seen;
+    if (team.isStopping)
+      return nullptr;
+    team.function(team.argument, worker.index);
+    team.barrier();
+  }
+}
+
+void Team::run(Function newFunction, void *newArgument) {
+  if (count == 1) {
+    newFunction(newArgument, 0);
+    return;
+  }
+  function = newFunction;
+  argument = newArgument;
+  epoch.advance();
+  newFunction(newArgument, 0);
+  barrier(); // nobody is left in the function, so it and its argument may change
+}
+
+void Team::barrier() {
+  if (count == 1)
+    return;
+  // Nobody can arrive for the next barrier before `release` has advanced, so resetting is safe.
+  uint32_t round = release.load();
+  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
+    arrived.store(0, std::memory_order_relaxed);
+    release.advance();
+    return;
+  }
+  release.waitWhile(round, spinTicks);
+}
+
+int32_t attn::affinityCpuCount() {
+  // The kernel's mask may be larger than cpu_set_t: ask for 8192 CPUs.
+  unsigned long mask[8192 / (8 * sizeof(unsigned long))];
+  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  int32_t total = 0;
+  for (long i = 0; i < bytes / long(sizeof mask[0]); ++i)
+    for (unsigned long word = mask[i]; word; word &= word - 1)
+      ++total;
+  return total > 0 ? total : 1;
+}
+
+extern "C" int32_t attn_default_threads(void) {
+  const char *text = getenv("ATTN_NUM_THREADS");
+  if (text && *text) {
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (errno == 0 && *end == 0 && value >= 1)
+      return value < 1024 ? int32_t(value) : 1024;
+  }
+  int32_t cpus = affinityCpuCount();
+  return cpus < 1024 ? cpus : 1024;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ATTN_CPU_FEATURES_H
+#define ATTN_CPU_FEATURES_H
+#include <cstdint>
+
+namespace attn {
+
+/// The highest ATTN_LEVEL_* that this CPU has and the operating system has switched on (cpuid and
+/// xgetbv), 0 below x86-64-v3. AMX also needs attn::requestAmx.
+int32_t cpuLevel();
+
+/// Asks Linux for the AMX tile registers of this process (arch_prctl); false where refused.
+bool requestAmx();
+
+/// The CPU's own name from cpuid, for messages.
+void cpuName(char (&name)[64]);
+
+} // namespace attn
+#endif

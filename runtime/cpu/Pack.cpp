@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cpu/Pack.h"
+#include "core/Dtype.h"
+#include "core/Team.h"
+#include "io/Checkpoint.h"
+#include <sys/mman.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+using namespace attn;
+
+static constexpr uint64_t kLargePage = 2 << 20;
+
+bool PackedBlock::allocate(uint64_t wanted) {
+  reset();
+  uint64_t page = wanted >= kLargePage ? kLargePage : 4096;
+  if (wanted > UINT64_MAX / 2)
+    return false;
+  uint64_t rounded = (wanted + page - 1) / page * page;
+  if (rounded == 0)
+    rounded = page;
+  uint64_t reserve = page == kLargePage ? rounded + kLargePage : rounded;
+  void *memory = mmap(nullptr, reserve, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  map = memory;
+  mapLength = reserve;
+  bytes = reinterpret_cast<char *>((uintptr_t(memory) + page - 1) & ~(uintptr_t(page) - 1));
+  length = rounded;
+  if (page == kLargePage)
+    madvise(bytes, length, MADV_HUGEPAGE); // a wish: small pages do as well
+  return true;
+}
+
+void PackedBlock::reset() {
+  if (map)
+    munmap(map, mapLength);
+  map = nullptr;
+  bytes = nullptr;
+  mapLength = length = 0;
+}
+
+void PackedBlock::swap(PackedBlock &other) {
+  void *otherMap = other.map;
+  uint64_t otherMapLength = other.mapLength, otherLength = other.length;
+  char *otherBytes = other.bytes;
+  other.map = map, other.mapLength = mapLength, other.bytes = bytes, other.length = length;
+  map = otherMap, mapLength = otherMapLength, bytes = otherBytes, length = otherLength;
+}
+
+/// `count` elements that lie side by side, as f32.
+static void loadRun(const StoredTensor &source, int64_t index, int64_t count, float *values) {
+  if (source.dtype == ATTN_F32) {
+    memcpy(values, source.data + 4 * index, size_t(count) * 4);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = loadFloat(source.data, source.dtype, index + i);
+}
+
+/// to[i][j] = from[j][i] for 4 x 4.
+static void transpose4(const float *from, int64_t fromStride, float *to, int64_t toStride) {
+#if defined(__SSE__)
+  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + fromStride);
+  __m128 c = _mm_loadu_ps(from + 2 * fromStride), d = _mm_loadu_ps(from + 3 * fromStride);
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(to, a);
+  _mm_storeu_ps(to + toStride, b);
+  _mm_storeu_ps(to + 2 * toStride, c);
+  _mm_storeu_ps(to + 3 * toStride, d);
+#else
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j)
+      to[i * toStride + j] = from[j * fromStride + i];
+#endif
+}
+
+/// A rectangle of rows k and columns j: to[k * toStride + j] = source[index + k * kStride + j *
+/// columnStride].
+static void packRectangle(const StoredTensor &source, int64_t index, int64_t kStride,
+                          int64_t columnStride, int64_t rows, int64_t columns, float *to,
+                          int64_t toStride) {
+  if (columnStride == 1) {
+    for (int64_t k = 0; k < rows; ++k)
+      loadRun(source, index + k * kStride, columns, to + k * toStride);
+    return;
+  }
+  if (kStride != 1) {
+    for (int64_t k = 0; k < rows; ++k)
+      for (int64_t j = 0; j < columns; ++j)
+        to[k * toStride + j] =
+            loadFloat(source.data, source.dtype, index + k * kStride + j * columnStride);
+    return;
+  }
+  // The source's rows are our columns, as PyTorch stores linears. 64 rows of the target stay in L1
+  // while 4 source rows at a time are read in whole cache lines.
+  constexpr int64_t block = 64;
+  float lines[4][block];
+  for (int64_t k = 0; k < rows; k += block) {
+    int64_t depth = rows - k < block ? rows - k : block;
+    for (int64_t j = 0; j < columns; j += 4) {
+      int64_t lanes = columns - j < 4 ? columns - j : 4;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        loadRun(source, index + k + (j + lane) * columnStride, depth, lines[lane]);
+      float *target = to + k * toStride + j;
+      int64_t done = 0;
+      if (lanes == 4)
+        for (; done + 4 <= depth; done += 4)
+          transpose4(&lines[0][done], block, target + done * toStride, toStride);
+      for (; done < depth; ++done)
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          target[done * toStride + lane] = lines[lane][done];
+    }
+  }
+}
+
+namespace {
+/// Columns [begin, end) of a part and rows [kBegin, kEnd): one piece of work.
+struct Unit {
+  const PackJob *job;
+  int64_t begin, end, kBegin, kEnd;
+};
+
+struct Work {
+  const Vector<Unit> &units;
+  char *block;
+  std::atomic<size_t> next{0};
+};
+} // namespace
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void packUnit(const Unit &unit, char *block) {
+  const attn_abi_slot &slot = *unit.job->slot;
+  const attn_abi_part &part = *unit.job->part;
+  const StoredTensor &source = *unit.job->source;
+  float *base = reinterpret_cast<float *>(block + slot.offset + unit.job->layer * slot.layerStride);
+  bool isPanels = slot.layout == ATTN_PACK_PANELS;
+  // Columns whose source advances evenly may be taken together; groups of one advance by
+  // outerStride.
+  bool isEven = part.inner == 1 || part.outerStride == part.inner * part.innerStride;
+  int64_t stride = part.inner == 1 ? part.outerStride : part.innerStride;
+  int64_t least = INT64_MAX, most = 0;
+  for (int64_t n = unit.begin; n < unit.end;) {
+    int64_t column = part.column + n, run = unit.end - n;
+    if (!isEven)
+      run = smaller(run, part.inner - n % part.inner);
+    if (isPanels)
+      run = smaller(run, slot.width - column % slot.width);
+    int64_t index = part.offset + unit.kBegin * part.kStride + n / part.inner * part.outerStride +
+                    n % part.inner * part.innerStride;
+    float *to = isPanels ? base + column / slot.width * slot.k * slot.width +
+                               unit.kBegin * slot.width + column % slot.width
+                         : base + unit.kBegin * slot.columns + column;
+    int64_t rows = unit.kEnd - unit.kBegin;
+    packRectangle(source, index, part.kStride, stride, rows, run, to,
+                  isPanels ? slot.width : slot.columns);
+    int64_t last = index + (rows - 1) * part.kStride + (run - 1) * stride;
+    least = smaller(least, index);
+    most = last > most ? last : most;
+    n += run;
+  }
+  if (source.isMapped && least <= most) {
+    int64_t size = int64_t(attn_dtype_size(source.dtype));
+    dropMappedPages(source.data + least * size, source.data + (most + 1) * size);
+  }
+}
+
+static void packOnThread(void *argument, int64_t) {
+  Work &work = *static_cast<Work *>(argument);
+  for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
+    packUnit(work.units[i], work.block);
+}
+
+/// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
+static bool addUnits(const PackJob &job, Vector<Unit> &units) {
+  constexpr int64_t wanted = 1 << 18;
+  const attn_abi_slot &slot = *job.slot;
+  int64_t count = job.part->count;
+  if (slot.k == 0 || count == 0)
+    return true;
+  if (slot.layout == ATTN_PACK_PANELS) {
+    int64_t step = wanted / slot.k / slot.width * slot.width;
+    step = step > slot.width ? step : slot.width;
+    for (int64_t n = 0; n < count; n += step)
+      if (!units.push({&job, n, smaller(n + step, count), 0, slot.k}))
+        return false;
+    return true;
+  }
+  int64_t step = wanted / count > 0 ? wanted / count : 1;
+  for (int64_t k = 0; k < slot.k; k += step)
+    if (!units.push({&job, 0, count, k, smaller(k + step, slot.k)}))
+      return false;
+  return true;
+}
+
+attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error) {
+  Vector<Unit> units;
+  for (const PackJob &job : jobs)
+    if (!addUnits(job, units))
+      return error.outOfMemory("packing the weights");
+  Work work{units, block};
+  team.run(packOnThread, &work);
+  return ATTN_OK;
+}
+
+bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
+  bool isPanels = slot.layout == ATTN_PACK_PANELS;
+  if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
+      slot.layerStride % 4 || slot.layerStride < 0 || (isPanels && slot.width < 1))
+    return false;
+  int64_t columns = slot.columns, elements, bytes, end;
+  if (isPanels)
+    columns = (slot.columns + slot.width - 1) / slot.width * slot.width;
+  if (__builtin_mul_overflow(columns, slot.k, &elements) ||
+      __builtin_mul_overflow(elements, int64_t(4), &bytes) || bytes > slot.bytes ||
+      __builtin_mul_overflow(int64_t(slot.layers) - 1, slot.layerStride, &end) ||
+      __builtin_add_overflow(end, slot.offset, &end) ||
+      __builtin_add_overflow(end, slot.bytes, &end) || end > tables.packedBytes)
+    return false;
+  for (int32_t i = 0; i < slot.partCount; ++i) {
+    const attn_abi_part &part = slot.parts[i];
+    if (part.parameter < 0 || part.parameter >= tables.parameterCount || part.column < 0 ||
+        part.count < 0 || part.inner < 1 || part.kStride < 0 || part.innerStride < 0 ||
+        part.outerStride < 0 || part.offset < 0 || part.column > slot.columns - part.count)
+      return false;
+    if (part.count == 0 || slot.k == 0)
+      continue;
+    const attn_abi_parameter &parameter = tables.parameters[part.parameter];
+    int64_t total, inner = smaller(part.inner, part.count) - 1;
+    int64_t last = part.offset + (slot.k - 1) * part.kStride +
+                   (part.count - 1) / part.inner * part.outerStride + inner * part.innerStride;
+    if (!countElements(parameter.shape, parameter.rank, total) || last >= total ||
+        parameter.layers > slot.layers || !isFloat(parameter.dtype))
+      return false;
+  }
+  return true;
+}

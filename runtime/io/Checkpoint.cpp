@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "io/Checkpoint.h"
+#include "core/Dtype.h"
+#include "io/Json.h"
+#include <cerrno>
+#include <cstdio>
+#include <dirent.h>
+#include <new>
+#include <sys/stat.h>
+
+using namespace attn;
+
+static constexpr char kIndexSuffix[] = ".index.json", kFileSuffix[] = ".safetensors";
+static constexpr size_t kMaxIndex = 100 * 1000 * 1000;
+
+static bool endsWith(const char *text, const char *suffix) {
+  size_t length = strlen(text), wanted = strlen(suffix);
+  return length >= wanted && strcmp(text + length - wanted, suffix) == 0;
+}
+
+Checkpoint::~Checkpoint() {
+  for (MappedFile *file : files) {
+    file->~MappedFile();
+    free(file);
+  }
+}
+
+const StoredTensor *Checkpoint::find(const char *name) const {
+  int64_t index = names.find(name, strlen(name));
+  return index < 0 ? nullptr : &list[size_t(index)];
+}
+
+attn_status Checkpoint::add(StoredTensor tensor, const char *label, Error &error) {
+  if (names.find(tensor.name, tensor.nameLength) >= 0) {
+    Text quoted;
+    quoted.appendQuoted(tensor.name, tensor.nameLength);
+    return error.set(ATTN_BAD_WEIGHTS, "W0202", "tensor `%s` stands twice, the second time in `%s`",
+                     quoted.c_str(), label);
+  }
+  if (!names.insert(tensor.name, tensor.nameLength, int64_t(list.size())) || !list.push(tensor))
+    return error.outOfMemory(label);
+  return ATTN_OK;
+}
+
+attn_status Checkpoint::openMemory(const char *data, size_t size, const char *label, bool isMapped,
+                                   Error &error) {
+  Vector<StoredTensor> found;
+  if (attn_status status = readSafetensors(data, size, label, arena, found, error))
+    return status;
+  for (StoredTensor &tensor : found) {
+    tensor.isMapped = isMapped;
+    if (attn_status status = add(tensor, label, error))
+      return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t count, Error &error) {
+  for (size_t i = 0; i < count; ++i) {
+    const attn_tensor &given = tensors[i].tensor;
+    int64_t elements = 0;
+    if (!tensors[i].name || given.rank < 0 || given.rank > ATTN_MAX_RANK ||
+        !attn_dtype_size(given.dtype) || !countElements(given.shape, given.rank, elements) ||
+        elements > INT64_MAX / 8 || (!given.data && elements))
+      return error.set(ATTN_INVALID_ARGUMENT, "R0101",
+                       "tensor %zu has no name, no data, or a dtype or shape that cannot be", i);
+    StoredTensor tensor = {};
+    tensor.nameLength = strlen(tensors[i].name);
+    tensor.name = arena.copy(tensors[i].name, tensor.nameLength);
+    if (!tensor.name)
+      return error.outOfMemory("names of tensors");
+    tensor.dtype = given.dtype;
+    strcpy(tensor.dtypeName, attn_dtype_name(given.dtype));
+    tensor.rank = given.rank;
+    memcpy(tensor.shape, given.shape, sizeof tensor.shape);
+    tensor.data = static_cast<const char *>(given.data);
+    tensor.bytes = size_t(elements) * attn_dtype_size(given.dtype);
+    if (attn_status status = add(tensor, "memory", error))
+      return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status Checkpoint::openFile(const char *path, Error &error) {
+  void *memory = malloc(sizeof(MappedFile));
+  MappedFile *file = memory ? new (memory) MappedFile : nullptr;
+  if (!file || !files.push(file)) {
+    free(memory);
+    return error.outOfMemory(path);
+  }
+  if (attn_status status = file->open(path, error))
+    return status;
+  return openMemory(file->data(), file->size(), path, true, error);
+}
+
+attn_status Checkpoint::openIndex(const char *path, Error &error) {
+  Vector<char> text, key, name, shard;
+  if (attn_status status = readFile(path, kMaxIndex, text, error))
+    return status;
+  struct Mapping {
+    const char *name, *shard;
+    size_t nameLength;
+  };
+  Vector<Mapping> map;
+  NameTable shards, tensorNames;
+  Vector<const char *> shardNames;
+  JsonReader json(text.data(), text.size());
+  bool hasMap = false, hasMemory = true;
+  if (json.enterObject())
+    while (json.nextKey(key)) {
+      if (strcmp(key.data(), "weight_map") != 0) {
+        json.skipValue();
+        continue;
+      }
+      if (hasMap)
+        json.fail("`weight_map` stands twice");
+      hasMap = true;
+      if (!json.isGood() || !json.enterObject())
+        break;
+      while (json.nextKey(name) && json.readString(shard)) {
+        // A shard lies beside its index: a hostile index must not open other files.
+        if (shard.empty() || strchr(shard.data(), '/') || !endsWith(shard.data(), kFileSuffix))
+          json.fail("a shard is not the name of a .safetensors file beside the index");
+        if (tensorNames.find(name.data(), name.size()) >= 0)
+          json.fail("a tensor stands twice in `weight_map`");
+        if (!json.isGood())
+          break;
+        int64_t index = shards.find(shard.data(), shard.size());
+        if (index < 0) {
+          index = int64_t(shardNames.size());
+          const char *copy = arena.copy(shard.data(), shard.size());
+          hasMemory &= copy && shards.insert(copy, shard.size(), index) && shardNames.push(copy);
+        }
+        const char *copy = hasMemory ? arena.copy(name.data(), name.size()) : nullptr;
+        hasMemory = hasMemory && copy && tensorNames.insert(copy, name.size(), 0) &&
+                    map.push({copy, shardNames[size_t(index)], name.size()});
+        if (!hasMemory)
+          return error.outOfMemory(path);
+      }
+    }
+  if (json.isGood() && !json.atEnd())
+    json.fail("text after the closing `}`");
+  if (json.isGood() && !hasMap)
+    json.fail("`weight_map` is missing");
+  if (!json.isGood()) {
+    error.set(ATTN_BAD_WEIGHTS, "W0203", "`%s` is not a valid index of shards: %s", path,
+              json.problem);
+    error.note("at byte %zu", json.position);
+    return error.status;
+  }
+  const char *slash = strrchr(path, '/');
+  int prefix = slash ? int(slash - path + 1) : 0;
+  for (const char *shardName : shardNames) {
+    Text full;
+    full.append("%.*s%s", prefix, path, shardName);
+    if (full.failed())
+      return error.outOfMemory(path);
+    if (attn_status status = openFile(full.c_str(), error))
+      return status;
+  }
+  for (const Mapping &mapping : map)
+    if (!find(mapping.name)) {
+      Text quoted;
+      quoted.appendQuoted(mapping.name, mapping.nameLength);
+      return error.set(ATTN_BAD_WEIGHTS, "W0203",
+                       "`%s` says that tensor `%s` is in `%s`, but it is not", path, quoted.c_str(),
+                       mapping.shard);
+    }
+  return ATTN_OK;
+}
+
+attn_status Checkpoint::openDirectory(const char *path, Error &error) {
+  DIR *directory = opendir(path);
+  if (!directory)
+    return error.set(ATTN_IO, "R0501", "cannot read `%s`: %s", path, strerror(errno));
+  // An index before a single file, the usual name before others.
+  Text best;
+  int bestRank = 0, sameRank = 0;
+  while (dirent *item = readdir(directory)) {
+    const char *name = item->d_name;
+    int rank = strcmp(name, "model.safetensors.index.json") == 0 ? 4
+               : strcmp(name, "model.safetensors") == 0          ? 3
+               : endsWith(name, ".safetensors.index.json")       ? 2
+               : endsWith(name, kFileSuffix)                     ? 1
+                                                                 : 0;
+    if (rank == 0 || rank < bestRank)
+      continue;
+    sameRank = rank == bestRank ? sameRank + 1 : 1;
+    bestRank = rank;
+    best.clear();
+    best.append("%s/%s", path, name);
+  }
+  closedir(directory);
+  if (bestRank == 0) {
+    error.set(ATTN_IO, "R0501", "directory `%s` holds no .safetensors file", path);
+    error.help("pass a .safetensors file, an index of shards or a directory that holds either");
+    return error.status;
+  }
+  if (sameRank > 1) {
+    error.set(ATTN_IO, "R0501", "directory `%s` holds %d %s and no index of shards", path, sameRank,
+              bestRank == 1 ? "files *.safetensors" : "indices of shards");
+    error.help("name the one to use");
+    return error.status;
+  }
+  if (best.failed())
+    return error.outOfMemory(path);
+  return bestRank % 2 == 0 ? openIndex(best.c_str(), error) : openFile(best.c_str(), error);
+}
+
+attn_status Checkpoint::open(const char *path, Error &error) {
+  struct stat info;
+  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    return openDirectory(path, error);
+  return endsWith(path, kIndexSuffix) ? openIndex(path, error) : openFile(path, error);
+}

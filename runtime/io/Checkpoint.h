@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tensors of a checkpoint, wherever they come from: one .safetensors file, shards with an
+// index, a directory of either, or memory.
+#ifndef ATTN_IO_CHECKPOINT_H
+#define ATTN_IO_CHECKPOINT_H
+#include "core/Names.h"
+#include "io/File.h"
+
+namespace attn {
+
+/// A tensor of a checkpoint: bytes that need not be aligned.
+struct StoredTensor {
+  const char *name; // with a NUL at its end
+  size_t nameLength;
+  int32_t dtype; // ATTN_*, or -1 for one that the format has and models have not
+  char dtypeName[16];
+  int32_t rank;
+  int64_t shape[ATTN_MAX_RANK];
+  const char *data;
+  size_t bytes;
+  bool isMapped; // pages may be dropped once read
+};
+
+/// Owns the maps and names of its tensors.
+class Checkpoint {
+public:
+  Checkpoint() = default;
+  Checkpoint(const Checkpoint &) = delete;
+  Checkpoint &operator=(const Checkpoint &) = delete;
+  ~Checkpoint();
+
+  /// A file, an index of shards or a directory.
+  attn_status open(const char *path, Error &error);
+  /// The bytes of a .safetensors file; `label` names it in messages.
+  attn_status openMemory(const char *data, size_t size, const char *label, bool isMapped,
+                         Error &error);
+  attn_status addTensors(const attn_named_tensor *tensors, size_t count, Error &error);
+
+  const Vector<StoredTensor> &tensors() const { return list; }
+  /// Null where there is none of that name.
+  const StoredTensor *find(const char *name) const;
+
+private:
+  attn_status openFile(const char *path, Error &error);
+  attn_status openIndex(const char *path, Error &error);
+  attn_status openDirectory(const char *path, Error &error);
+  attn_status add(StoredTensor tensor, const char *label, Error &error);
+
+  Vector<StoredTensor> list;
+  NameTable names;
+  Arena arena;
+  Vector<MappedFile *> files;
+};
+
+/// Reads the header of a .safetensors file of `size` bytes strictly by the format's rules and
+/// appends its tensors (names are copied into `arena`). ATTN_BAD_WEIGHTS with the place in the
+/// header.
+attn_status readSafetensors(const char *data, size_t size, const char *label, Arena &arena,
+                            Vector<StoredTensor> &tensors, Error &error);
+
+} // namespace attn
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reader of the safetensors format: 8 bytes with the header's length (little-endian), a JSON
+// object {name: {"dtype", "shape", "data_offsets": [begin, end]}, "__metadata__": {string:
+// string}}, then the tensors' bytes, which lie side by side without holes.
+#include "core/Dtype.h"
+#include "io/Checkpoint.h"
+#include "io/Json.h"
+
+using namespace attn;
+
+static constexpr uint64_t kMaxHeader = 100 * 1000 * 1000;
+
+namespace {
+struct StoredDtype {
+  const char *name;
+  int32_t dtype, bytes;
+};
+
+struct HeaderReader {
+  JsonReader json;
+  const char *label;
+  Arena &arena;
+  Vector<StoredTensor> &tensors;
+  Error &error;
+  const char *body;
+  size_t bodySize;
+
+  attn_status malformed(const char *name);
+  attn_status read();
+  bool readMetadata();
+  bool readTensor(StoredTensor &tensor);
+  attn_status checkCoverage(size_t first);
+};
+} // namespace
+
+static const StoredDtype kDtypes[] = {
+    {"F32", ATTN_F32, 4}, {"F16", ATTN_F16, 2}, {"BF16", ATTN_BF16, 2}, {"F64", ATTN_F64, 8},
+    {"I32", ATTN_I32, 4}, {"I64", ATTN_I64, 8}, {"U8", ATTN_U8, 1},     {"BOOL", ATTN_BOOL, 1},
+    {"I8", -1, 1},        {"I16", -1, 2},       {"U16", -1, 2},         {"U32", -1, 4},
+    {"U64", -1, 8},       {"C64", -1, 8},       {"F8_E4M3", -1, 1},     {"F8_E5M2", -1, 1},
+    {"F8_E8M0", -1, 1},
+};
+
+attn_status HeaderReader::malformed(const char *name) {
+  Text quoted;
+  if (name)
+    quoted.appendQuoted(name, strlen(name) < 200 ? strlen(name) : 200);
+  error.set(ATTN_BAD_WEIGHTS, "W0201", "`%s` is not a valid safetensors file: %s", label,
+            json.problem);
+  if (name)
+    error.note("at byte %zu of the header, in tensor `%s`", json.position, quoted.c_str());
+  else
+    error.note("at byte %zu of the header", json.position);
+  return error.status;
+}
+
+bool HeaderReader::readMetadata() {
+  Vector<char> key, value;
+  if (!json.enterObject())
+    return false;
+  while (json.nextKey(key))
+    if (!json.readString(value))
+      return false;
+  return json.isGood();
+}
+
+static const StoredDtype *findDtype(const char *name) {
+  for (const StoredDtype &dtype : kDtypes)
+    if (strcmp(dtype.name, name) == 0)
+      return &dtype;
+  return nullptr;
+}
+
+bool HeaderReader::readTensor(StoredTensor &tensor) {
+  const StoredDtype *dtype = nullptr;
+  int64_t begin = -1, end = -1;
+  bool hasShape = false;
+  Vector<char> key, text;
+  if (!json.enterObject())
+    return false;
+  while (json.nextKey(key)) {
+    if (strcmp(key.data(), "dtype") == 0 && !dtype) {
+      if (!json.readString(text))
+        return false;
+      if (!(dtype = findDtype(text.data())))
+        return json.fail("a dtype that the format does not have");
+    } else if (strcmp(key.data(), "shape") == 0 && !hasShape) {
+      hasShape = true;
+      if (!json.enterArray())
+        return false;
+      while (json.nextElement()) {
+        int64_t size;
+        if (!json.readSize(size))
+          return false;
+        if (tensor.rank == ATTN_MAX_RANK)
+          return json.fail("more than 8 axes");
+        tensor.shape[tensor.rank++] = size;
+      }
+    } else if (strcmp(key.data(), "data_offsets") == 0 && begin < 0) {
+      if (!json.enterArray() || !json.nextElement() || !json.readSize(begin) ||
+          !json.nextElement() || !json.readSize(end) || json.nextElement())
+        return json.fail("expected `data_offsets` to be [begin, end]");
+    } else {
+      return json.fail(
+          "expected each of `dtype`, `shape` and `data_offsets` once, and no other key");
+    }
+  }
+  if (!json.isGood())
+    return false;
+  if (!dtype || !hasShape || begin < 0)
+    return json.fail("`dtype`, `shape` or `data_offsets` is missing");
+  int64_t elements, bytes;
+  if (!countElements(tensor.shape, tensor.rank, elements) ||
+      __builtin_mul_overflow(elements, int64_t(dtype->bytes), &bytes))
+    return json.fail("a shape whose size overflows");
+  if (end < begin || uint64_t(end) > bodySize)
+    return json.fail("`data_offsets` lie outside the file");
+  if (end - begin != bytes)
+    return json.fail("`data_offsets` span another number of bytes than shape and dtype need");
+  tensor.dtype = dtype->dtype;
+  memcpy(tensor.dtypeName, dtype->name, strlen(dtype->name) + 1);
+  if (dtype->dtype >= 0)
+    strcpy(tensor.dtypeName, attn_dtype_name(dtype->dtype));
+  tensor.data = body + begin;
+  tensor.bytes = size_t(bytes);
+  return true;
+}
+
+static int compareByPlace(const void *left, const void *right) {
+  auto *a = *static_cast<const StoredTensor *const *>(left);
+  auto *b = *static_cast<const StoredTensor *const *>(right);
+  if (a->data != b->data)
+    return a->data < b->data ? -1 : 1;
+  return a->bytes < b->bytes ? -1 : a->bytes > b->bytes; // empty ones first: they take no place
+}
+
+attn_status HeaderReader::checkCoverage(size_t first) {
+  Vector<const StoredTensor *> order;
+  for (size_t i = first; i < tensors.size(); ++i)
+    if (!order.push(&tensors[i]))
+      return error.outOfMemory(label);
+  if (!order.empty())
+    qsort(order.data(), order.size(), sizeof order[0], compareByPlace);
+  size_t reached = 0;
+  for (const StoredTensor *tensor : order) {
+    size_t begin = size_t(tensor->data - body);
+    if (begin != reached) {
+      json.problem = begin < reached ? "two tensors overlap" : "bytes that belong to no tensor";
+      return malformed(tensor->name);
+    }
+    reached = begin + tensor->bytes;
+  }
+  if (reached != bodySize) {
+    json.problem = "bytes after the last tensor";
+    return malformed(nullptr);
+  }
+  return ATTN_OK;
+}
+
+attn_status HeaderReader::read() {
+  size_t first = tensors.size();
+  NameTable seen;
+  Vector<char> key;
+  bool hasMetadata = false;
+  if (json.enterObject())
+    while (json.nextKey(key)) {
+      if (strcmp(key.data(), "__metadata__") == 0) {
+        if (hasMetadata)
+          json.fail("`__metadata__` stands twice");
+        hasMetadata = true;
+        if (!json.isGood() || !readMetadata())
+          return malformed(nullptr);
+        continue;
+      }
+      StoredTensor tensor = {};
+      if (!(tensor.name = arena.copy(key.data(), key.size())))
+        return error.outOfMemory(label);
+      tensor.nameLength = key.size();
+      if (seen.find(tensor.name, tensor.nameLength) >= 0)
+        json.fail("a name stands twice");
+      if (!json.isGood() || !readTensor(tensor))
+        return malformed(tensor.name);
+      if (!tensors.push(tensor) || !seen.insert(tensor.name, tensor.nameLength, 0))
+        return error.outOfMemory(label);
+    }
+  if (json.isGood() && !json.atEnd())
+    json.fail("text after the header's closing `}`");
+  return json.isGood() ? checkCoverage(first) : malformed(nullptr);
+}
+
+attn_status attn::readSafetensors(const char *data, size_t size, const char *label, Arena &arena,
+                                  Vector<StoredTensor> &tensors, Error &error) {
+  if (size < 8)
+    return error.set(ATTN_BAD_WEIGHTS, "W0201",
+                     "`%s` is not a valid safetensors file: %zu bytes, expected at least 8", label,
+                     size);
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i)
+    length = length << 8 | static_cast<unsigned char>(data[i]);
+  if (length > kMaxHeader || length > size - 8) {
+    error.set(ATTN_BAD_WEIGHTS, "W0201",
+              "`%s` is not a valid safetensors file: its header is said to have %llu bytes", label,
+              static_cast<unsigned long long>(length));
+    error.note("expected at most %llu, the file has %zu bytes",
+               static_cast<unsigned long long>(kMaxHeader), size);
+    error.help("the file may be truncated, or of another format");
+    return error.status;
+  }
+  HeaderReader reader{JsonReader(data + 8, size_t(length)),
+                      label,
+                      arena,
+                      tensors,
+                      error,
+                      data + 8 + length,
+                      size - 8 - size_t(length)};
+  return reader.read();
+}
