@@ -15,11 +15,14 @@ struct SourceFile;
 
 struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> sets; ///< `--set DIM=N`, in order
-  std::string config;                                ///< path of a config.json for `config.*`, or empty
+  std::string config; ///< path of a config.json for `config.*`, or empty
 };
 
-/// Parses and checks a spec and builds its attn-stage module. All errors go to `diagnostics`; null if there was one.
-mlir::OwningOpRef<mlir::ModuleOp> buildModel(const SourceFile &source, const FrontendOptions &options,
-                                             mlir::MLIRContext &context, DiagnosticEngine &diagnostics);
+/// Parses and checks a spec and builds its attn-stage module. All errors go to `diagnostics`; null
+/// if there was one.
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(const SourceFile &source,
+                                             const FrontendOptions &options,
+                                             mlir::MLIRContext &context,
+                                             DiagnosticEngine &diagnostics);
 
 } // namespace attn::frontend

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/frontend/Lexer.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -55,7 +56,7 @@ constexpr Operator operators[] = {
 class Lexer {
 public:
   Lexer(const SourceFile &file, DiagnosticEngine &diagnostics)
-      : text(file.text()), diagnostics(diagnostics) {}
+      : file(file), text(file.text()), diagnostics(diagnostics) {}
 
   TokenStream run() {
     if (text.size() > largestFile) {
@@ -82,7 +83,7 @@ private:
       lexForeignComment();
     else if (afterDot() && inWord(c))
       lexWord();
-    else if (startsWord(c))
+    else if (startsWord(c) || isForeignLetter())
       lexWord();
     else if (llvm::isDigit(c))
       lexNumber();
@@ -112,11 +113,32 @@ private:
 
   void lexWord() {
     size_t begin = at;
-    while (at < text.size() && inWord(text[at]))
+    bool foreign = false;
+    while (at < text.size() && (inWord(text[at]) || isForeignLetter())) {
+      foreign |= !inWord(text[at]);
       ++at;
+    }
+    SourceRange range{static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
     bool component = afterDot();
     add(TokenKind::Word, begin);
     stream.tokens.back().afterDot = component;
+    if (!foreign)
+      return;
+    stream.tokens.back().afterError = true;
+    if (llvm::json::isUTF8(file.text(range)))
+      error(DiagCode::UnexpectedCharacter, range, "`" + file.text(range) + "` is not a name")
+          .help("names consist of ASCII letters, digits and `_`");
+    else
+      error(DiagCode::InvalidUtf8, range, "this is not UTF-8 text").note("is this file a spec?");
+  }
+
+  /// Whether a byte of a letter outside of ASCII is here, as in a name of another language.
+  bool isForeignLetter() const {
+    if (static_cast<unsigned char>(text[at]) < 0x80 || rest().starts_with("“") ||
+        rest().starts_with("”"))
+      return false;
+    return llvm::none_of(foreignOperators,
+                         [&](const Foreign &f) { return rest().starts_with(f.spelling); });
   }
 
   void lexNumber() {
@@ -141,6 +163,8 @@ private:
       }
     }
     size_t end = at;
+    if (!isFloat && peek(0) == 'x' && llvm::isDigit(peek(1)))
+      return splitSizes(begin);
     while (inWord(peek(0)) || (peek(0) == '.' && llvm::isDigit(peek(1))))
       ++at;
     SourceRange range{static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
@@ -156,7 +180,23 @@ private:
             "`" + text.slice(begin, at) + "` is neither a number nor a name")
           .help("names begin with a letter; a number and a word need a space between them");
     stream.tokens.push_back({isFloat ? TokenKind::Float : TokenKind::Integer, false,
-                             badExponent ? number.take_while(llvm::isDigit) : number, range});
+                             badExponent ? number.take_while(llvm::isDigit) : number, range,
+                             std::exchange(skipped, false)});
+  }
+
+  /// `224x224` -> `224`, `x`, `224`.
+  void splitSizes(size_t begin) {
+    add(TokenKind::Integer, begin);
+    size_t x = at++;
+    add(TokenKind::Word, x);
+    size_t second = at;
+    digits();
+    add(TokenKind::Integer, second);
+    llvm::StringRef sizes = text.slice(begin, at);
+    error(DiagCode::MalformedNumber, {static_cast<uint32_t>(begin), static_cast<uint32_t>(at)},
+          "`" + sizes + "` is neither a number nor a name")
+        .help("write `" + sizes.take_while(llvm::isDigit) + " x " +
+              text.slice(second, second + sizes.size() - (second - begin)) + "`");
   }
 
   void lexString() {
@@ -224,19 +264,14 @@ private:
   void lexUnexpected() {
     uint32_t begin = at;
     unsigned char first = text[at];
-    auto sameRun = [&](unsigned char c) { return first >= 0x80 ? c >= 0x80 : c == first; };
-    while (at < text.size() && sameRun(text[at]))
+    while (at < text.size() && static_cast<unsigned char>(text[at]) == first)
       ++at;
+    skipped = true;
     SourceRange range{begin, static_cast<uint32_t>(at)};
     llvm::StringRef run = text.slice(begin, at);
-    if (first >= 0x80 && !llvm::json::isUTF8(run))
-      error(DiagCode::InvalidUtf8, range, "this is not UTF-8 text").note("is this file a spec?");
-    else if (first < 0x20 || first == 0x7F)
+    if (first < 0x20 || first == 0x7F)
       error(DiagCode::UnexpectedCharacter, range, llvm::formatv("unexpected byte {0:x2}", first))
           .note("is this file a spec?");
-    else if (first >= 0x80)
-      error(DiagCode::UnexpectedCharacter, range, "unexpected `" + run + "`")
-          .help("names consist of ASCII letters, digits and `_`");
     else
       error(DiagCode::UnexpectedCharacter, range, "unexpected `" + run + "`");
   }
@@ -264,7 +299,8 @@ private:
 
   void add(TokenKind kind, size_t begin) {
     SourceRange range{static_cast<uint32_t>(begin), static_cast<uint32_t>(at)};
-    stream.tokens.push_back({kind, false, text.slice(begin, at), range});
+    stream.tokens.push_back(
+        {kind, false, text.slice(begin, at), range, std::exchange(skipped, false)});
   }
 
   Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message) {
@@ -274,8 +310,10 @@ private:
     return diagnostics.error(code, range, message);
   }
 
+  const SourceFile &file;
   llvm::StringRef text;
   DiagnosticEngine &diagnostics;
+  bool skipped = false; ///< Characters before the next token were reported and left out.
   TokenStream stream;
   size_t at = 0;
 };

@@ -53,6 +53,7 @@ struct Token {
   bool afterDot = false; ///< A path's component: any word or integer, never reserved.
   llvm::StringRef text; ///< Of a Word also where it stands for a foreign operator (`and` for `&&`).
   SourceRange range;
+  bool afterError = false; ///< Something before it was reported and left out.
 
   bool is(TokenKind k) const { return kind == k; }
   bool isWord(llvm::StringRef word) const {

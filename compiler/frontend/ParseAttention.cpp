@@ -80,8 +80,9 @@ void Parser::parseAttendItem(AttendExpr &attend) {
     attend.body.push_back(std::move(item));
     return;
   }
-  if (Diagnostic *diagnostic = error(DiagCode::UnknownAttendLine,
-                                     "expected a line of the attention, but got " + found())) {
+  if (Diagnostic *diagnostic =
+          errorHere(DiagCode::UnknownAttendLine,
+                    "expected a line of the attention, but got " + foundHere())) {
     diagnostic->note("a line begins with `score`, `bias`, `cap`, `mask`, `weight` or `return`");
     if (is(TokenKind::Word))
       if (auto near =

@@ -13,7 +13,7 @@ namespace attn::frontend {
 using namespace ast;
 
 constexpr unsigned deepestNesting =
-    200;                               ///< Of brackets and of operators that recurse while parsing.
+    400;                               ///< Of brackets and of operators that recurse while parsing.
 constexpr unsigned tallestTree = 1000; ///< Also bounds chains such as `a + b + c + …`.
 
 bool Parser::Nesting::beyondLimit() const { return parser.nesting > deepestNesting; }
@@ -311,6 +311,17 @@ ExprPtr Parser::parsePrimary() {
     if (std::optional<Path> path = parsePath("a name"))
       return std::make_unique<PathExpr>(std::move(*path));
     return errorExpr(here());
+  case TokenKind::Dot:
+    if (next().afterDot && llvm::isDigit(next().text.front())) {
+      SourceRange range = token.range.to(next().range);
+      if (Diagnostic *diagnostic =
+              errorAt(range, DiagCode::MalformedNumber, "a number begins with a digit"))
+        diagnostic->help("write `0" + file.text(range) + "`");
+      consume();
+      consume();
+      return errorExpr(range);
+    }
+    return missingExpression();
   default:
     return missingExpression();
   }

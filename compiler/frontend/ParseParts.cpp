@@ -229,15 +229,18 @@ void Parser::parseBindingSource(ast::Binding &binding) {
   }
   if (isWord("optional")) // said again below, by itself
     return;
-  if (Diagnostic *diagnostic =
-          error(DiagCode::UnknownBinding,
-                "expected where the tensor is in the checkpoint, but got " + found())) {
-    if (is(TokenKind::Word) && !isReserved(current().text))
-      diagnostic->help("write a path in quotes: `= \"" + current().text + "\"`");
-    diagnostic->note("after `=` stands a path in quotes, `split(\"path\", q k v)` or `tied(path)`");
-  }
+  Diagnostic *diagnostic =
+      error(DiagCode::UnknownBinding,
+            "expected where the tensor is in the checkpoint, but got " + found());
+  bool isPath = is(TokenKind::Word) && !isReserved(current().text);
+  SourceRange begin = current().range;
   if (!startsItem())
     parseExpr();
+  if (!diagnostic)
+    return;
+  diagnostic->note("after `=` stands a path in quotes, `split(\"path\", q k v)` or `tied(path)`");
+  if (isPath)
+    diagnostic->help("write a path in quotes: `= \"" + file.text(begin.to(lastRange())) + "\"`");
 }
 
 ast::Binding Parser::parseBinding() {

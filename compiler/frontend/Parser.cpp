@@ -67,10 +67,15 @@ Token Parser::consume() {
 }
 
 std::string Parser::found() const {
+  // Something missing at the end of a line is seen from there.
+  return atLineStart() && !is(TokenKind::End) ? "the end of the line" : foundHere();
+}
+
+std::string Parser::foundHere() const {
   const Token &token = current();
   switch (token.kind) {
   case TokenKind::End:
-    return "the file ends";
+    return "the end of the file";
   case TokenKind::String:
     return token.text.size() > 30 ? "a string" : token.text.str();
   default:
@@ -81,6 +86,10 @@ std::string Parser::found() const {
 Diagnostic *Parser::errorAt(SourceRange range, DiagCode code, const llvm::Twine &message) {
   if (silent || reportedAt == position)
     return nullptr;
+  if (current().afterError) { // what was left out explains it
+    reportedAt = position;
+    return nullptr;
+  }
   reportedAt = position;
   Diagnostic &diagnostic = diagnostics.error(code, range, message);
   if (diagnostics.errorCount() >= mostErrors) {
@@ -92,8 +101,16 @@ Diagnostic *Parser::errorAt(SourceRange range, DiagCode code, const llvm::Twine 
   return &diagnostic;
 }
 
+bool Parser::atLineStart() const {
+  return position && file.line(current().range.begin) != file.line(lastRange().end);
+}
+
 Diagnostic *Parser::error(DiagCode code, const llvm::Twine &message) {
-  // The end of the file is a place nobody looks at: show what stands before it.
+  // Something missing at the end of a line is shown there, not at what the next line begins with.
+  return errorAt(atLineStart() ? here() : current().range, code, message);
+}
+
+Diagnostic *Parser::errorHere(DiagCode code, const llvm::Twine &message) {
   return errorAt(is(TokenKind::End) ? here() : current().range, code, message);
 }
 
@@ -180,7 +197,7 @@ void Parser::parseList(TokenKind close, SourceRange open, llvm::function_ref<voi
   auto atEnd = [&] { return is(close) || (alsoEndsAt != TokenKind::End && is(alsoEndsAt)); };
   while (!atEnd()) {
     if (is(TokenKind::Comma)) {
-      error(DiagCode::ExtraComma, "there is nothing before this comma");
+      errorHere(DiagCode::ExtraComma, "there is nothing before this comma");
       consume();
       continue;
     }
@@ -221,7 +238,7 @@ void Parser::parseCommas(llvm::function_ref<void()> element) {
   while (is(TokenKind::Comma) && !withItemFollows()) {
     SourceRange comma = consume().range;
     while (is(TokenKind::Comma)) {
-      error(DiagCode::ExtraComma, "there is nothing before this comma");
+      errorHere(DiagCode::ExtraComma, "there is nothing before this comma");
       consume();
     }
     if (startsItem() || is(TokenKind::RightBrace) || is(TokenKind::End)) {
@@ -270,7 +287,7 @@ std::unique_ptr<ast::File> Parser::parseFile() {
   while (!is(TokenKind::End)) {
     if (is(TokenKind::RightBrace)) {
       if (!strayClosed)
-        error(DiagCode::StrayClosing, "this `}` closes nothing");
+        errorHere(DiagCode::StrayClosing, "this `}` closes nothing");
       strayClosed = true;
       consume();
       continue;
@@ -341,11 +358,10 @@ ast::ItemPtr Parser::parseItem(Scope scope) {
       diagnostic->help("leave it out");
     while (accept(TokenKind::Semicolon))
       ;
-  } else if (!ended && (clean || reportedAt != position)) {
-    if (clean)
-      reportNoItem(scope);
-    synchronise();
   } else if (!ended) {
+    // Behind an error the rest of its line says nothing new.
+    if (clean || atLineStart())
+      reportNoItem(scope);
     synchronise();
   }
   silent = diagnostics.errorCount() > mostErrors;
@@ -359,7 +375,7 @@ ast::ItemPtr Parser::parseMisplaced(const ItemRule &rule, Scope scope) {
                         : scope == InBlock ? "in a block"
                                            : "in the body of an entry";
     Diagnostic *diagnostic =
-        error(DiagCode::MisplacedDeclaration, "`" + rule.word + "` cannot stand " + where);
+        errorHere(DiagCode::MisplacedDeclaration, "`" + rule.word + "` cannot stand " + where);
     bool inBodies = rule.scopes & (InBlock | InEntry), inModel = rule.scopes & InModel;
     if (diagnostic)
       diagnostic->help(inModel
@@ -377,10 +393,11 @@ void Parser::reportNoItem(Scope scope) {
                          : scope == InBlock ? "expected a declaration, `let` or `return`"
                                             : "expected `let` or `return`";
   if (is(TokenKind::RightParen) || is(TokenKind::RightBracket)) {
-    error(DiagCode::StrayClosing, "this `" + current().text + "` closes nothing");
+    errorHere(DiagCode::StrayClosing, "this `" + current().text + "` closes nothing");
     return;
   }
-  Diagnostic *diagnostic = error(DiagCode::ExpectedDeclaration, expected + ", but got " + found());
+  Diagnostic *diagnostic =
+      errorHere(DiagCode::ExpectedDeclaration, expected + ", but got " + foundHere());
   if (!diagnostic || !is(TokenKind::Word))
     return;
   std::vector<llvm::StringRef> words;

@@ -46,8 +46,12 @@ private:
   bool expectWord(llvm::StringRef word, DiagCode code, const llvm::Twine &context);
   /// How a message names what stands here.
   std::string found() const;
+  std::string foundHere() const;
+  bool atLineStart() const;
   /// Reports at the current token; null where something has been reported here already.
   Diagnostic *error(DiagCode code, const llvm::Twine &message);
+  /// Likewise, at the token itself even where it begins a line.
+  Diagnostic *errorHere(DiagCode code, const llvm::Twine &message);
   Diagnostic *errorAt(SourceRange range, DiagCode code, const llvm::Twine &message);
 
   // Recovery (Parser.cpp).
