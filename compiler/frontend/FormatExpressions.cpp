@@ -13,7 +13,8 @@ Layout Formatter::commas(std::vector<Element> elements) {
   Layout layout;
   for (size_t i = 0; i < elements.size(); ++i) {
     bool last = i + 1 == elements.size();
-    layout.add(nest(std::move(elements[i].layout)));
+    layout.add(elements.size() == 1 ? std::move(elements[i].layout)
+                                    : nest(std::move(elements[i].layout)));
     if (last)
       break;
     layout.add(",");

@@ -174,6 +174,9 @@ ExprPtr Parser::parseAttend() {
 }
 
 ExprPtr Parser::parseScan() {
+  Nesting guard(*this);
+  if (guard.beyondLimit())
+    return tooDeep(current().range);
   auto scan = std::make_unique<ScanExpr>(consume().range);
   SourceRange begin = scan->range;
   scan->cell = parsePostfix();

@@ -351,7 +351,7 @@ ast::ItemPtr Parser::parseItem(Scope scope) {
     item = parseMisplaced(*rule, scope);
   if (item)
     item->range = item->keyword.to(lastRange());
-  bool clean = reportedAt < before || reportedAt == SIZE_MAX;
+  bool clean = reportedAt <= before || reportedAt == SIZE_MAX;
   bool ended = startsItem() || is(TokenKind::RightBrace) || is(TokenKind::End);
   if (is(TokenKind::Semicolon)) {
     if (Diagnostic *diagnostic = error(DiagCode::Semicolon, "items are not separated by `;`"))
