@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One open spec: parsed whole at every change (a spec is small), and answers about it in the
+// protocol's terms, whose columns count UTF-16 units from 0.
+#ifndef ATTN_TOOLS_LSP_DOCUMENT_H
+#define ATTN_TOOLS_LSP_DOCUMENT_H
+
+#include "Declarations.h"
+#include "compiler/frontend/Diagnostics.h"
+#include "llvm/Support/LSP/Protocol.h"
+
+namespace attn::lsp {
+
+class Document {
+public:
+  Document(llvm::lsp::URIForFile uri, int64_t version, std::string text);
+
+  /// The parameters of `textDocument/publishDiagnostics`.
+  llvm::json::Value diagnostics() const;
+  /// One edit of the whole text; none where it is formatted already or has errors.
+  std::vector<llvm::lsp::TextEdit> format() const;
+  std::optional<llvm::lsp::Hover> hover(llvm::lsp::Position position) const;
+  std::vector<llvm::lsp::Location> definition(llvm::lsp::Position position) const;
+
+private:
+  llvm::lsp::Position position(uint32_t offset) const;
+  llvm::lsp::Range range(frontend::SourceRange range) const;
+  uint32_t offset(llvm::lsp::Position position) const;
+
+  llvm::lsp::URIForFile uri;
+  int64_t version;
+  frontend::SourceFile source;
+  frontend::DiagnosticEngine found;
+  std::unique_ptr<frontend::ast::File> file;
+};
+
+} // namespace attn::lsp
+
+#endif // ATTN_TOOLS_LSP_DOCUMENT_H

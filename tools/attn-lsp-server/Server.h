@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The protocol's requests and notifications, over the open documents.
+#ifndef ATTN_TOOLS_LSP_SERVER_H
+#define ATTN_TOOLS_LSP_SERVER_H
+
+#include "Document.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/LSP/Transport.h"
+
+namespace attn::lsp {
+
+/// `textDocument/formatting`; how to indent is not the client's choice.
+struct FormattingParams {
+  llvm::lsp::TextDocumentIdentifier textDocument;
+};
+bool fromJSON(const llvm::json::Value &value, FormattingParams &result, llvm::json::Path path);
+
+class Server {
+public:
+  explicit Server(llvm::lsp::JSONTransport &transport);
+
+  /// Serves until the client says `exit` or hangs up. The process' exit code: 0 after an orderly
+  /// shutdown.
+  int run();
+
+private:
+  void initialize(const llvm::lsp::InitializeParams &params,
+                  llvm::lsp::Callback<llvm::json::Value> reply);
+  void initialized(const llvm::lsp::InitializedParams &params);
+  void shutdown(const llvm::lsp::NoParams &params, llvm::lsp::Callback<std::nullptr_t> reply);
+  void opened(const llvm::lsp::DidOpenTextDocumentParams &params);
+  void changed(const llvm::lsp::DidChangeTextDocumentParams &params);
+  void closed(const llvm::lsp::DidCloseTextDocumentParams &params);
+  void formatting(const FormattingParams &params,
+                  llvm::lsp::Callback<std::vector<llvm::lsp::TextEdit>> reply);
+  void hover(const llvm::lsp::TextDocumentPositionParams &params,
+             llvm::lsp::Callback<std::optional<llvm::lsp::Hover>> reply);
+  void definition(const llvm::lsp::TextDocumentPositionParams &params,
+                  llvm::lsp::Callback<std::vector<llvm::lsp::Location>> reply);
+
+  /// Parses a text and tells the client what is wrong with it.
+  void update(const llvm::lsp::URIForFile &uri, int64_t version, std::string text);
+  const Document *find(const llvm::lsp::URIForFile &uri) const;
+
+  llvm::lsp::JSONTransport &transport;
+  llvm::lsp::MessageHandler handler;
+  llvm::lsp::OutgoingNotification<llvm::json::Value> publishDiagnostics;
+  llvm::StringMap<std::unique_ptr<Document>> documents; ///< By path.
+  bool shutDown = false;
+};
+
+} // namespace attn::lsp
+
+#endif // ATTN_TOOLS_LSP_SERVER_H
