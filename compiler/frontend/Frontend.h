@@ -11,7 +11,7 @@
 
 namespace attn::frontend {
 class DiagnosticEngine;
-struct SourceFile;
+class SourceFile;
 
 struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> sets; ///< `--set DIM=N`, in order

@@ -13,10 +13,11 @@ using llvm::lsp::Logger;
 static llvm::cl::opt<bool>
     litTest("lit-test",
             llvm::cl::desc("Messages are separated by `// -----`; answers are indented"));
-static llvm::cl::opt<bool> verbose("verbose",
+static llvm::cl::opt<bool> verbose("verbose", llvm::cl::cat(options),
                                    llvm::cl::desc("Write every message's name to stderr"));
 
 int main(int argc, char **argv) {
+  llvm::cl::HideUnrelatedOptions(options);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "The language server for .attn files. An editor starts it and talks to it over\n"
