@@ -10,8 +10,9 @@
 using llvm::lsp::JSONStreamStyle;
 using llvm::lsp::Logger;
 
+static llvm::cl::OptionCategory options("Options");
 static llvm::cl::opt<bool>
-    litTest("lit-test",
+    litTest("lit-test", llvm::cl::cat(options),
             llvm::cl::desc("Messages are separated by `// -----`; answers are indented"));
 static llvm::cl::opt<bool> verbose("verbose", llvm::cl::cat(options),
                                    llvm::cl::desc("Write every message's name to stderr"));
