@@ -256,9 +256,9 @@ void Parser::parseCommas(llvm::function_ref<void()> element) {
 void Parser::parseVersion(ast::File &result) {
   if (!isWord("attn") || next().is(TokenKind::LeftBrace)) {
     SourceRange start = current().range;
-    errorAt({start.begin, start.begin}, DiagCode::MissingVersionLine,
-            "a spec begins with the version of the language")
-        ->help("write `attn 1` as the first line");
+    if (Diagnostic *diagnostic = errorAt({start.begin, start.begin}, DiagCode::MissingVersionLine,
+                                         "a spec begins with the version of the language"))
+      diagnostic->help("write `attn 1` as the first line");
     reportedAt = SIZE_MAX;
     return;
   }
@@ -269,14 +269,15 @@ void Parser::parseVersion(ast::File &result) {
     return;
   }
   if (is(TokenKind::Integer) || is(TokenKind::Float)) {
-    error(DiagCode::UnknownVersion,
-          "version " + current().text + " of the language is not known to this compiler")
-        ->help("this compiler reads `attn 1`");
+    if (Diagnostic *diagnostic =
+            error(DiagCode::UnknownVersion,
+                  "version " + current().text + " of the language is not known to this compiler"))
+      diagnostic->help("this compiler reads `attn 1`");
     consume();
-  } else {
-    errorAt(keyword, DiagCode::MissingVersionLine,
-            "`attn` is not followed by the version of the language")
-        ->help("write `attn 1`");
+  } else if (Diagnostic *diagnostic =
+                 errorAt(keyword, DiagCode::MissingVersionLine,
+                         "`attn` is not followed by the version of the language")) {
+    diagnostic->help("write `attn 1`");
   }
 }
 

@@ -61,3 +61,21 @@ TEST(ErrorFiles, EachSyntaxMistakeIsReportedAsItsFileSays) {
       << code;
 #include "compiler/frontend/DiagnosticCodes.def"
 }
+
+/// What people copy from must be free of syntax errors, and keep its meaning when formatted.
+TEST(Examples, Parse) {
+  std::error_code failure;
+  unsigned count = 0;
+  for (llvm::sys::fs::recursive_directory_iterator it(ATTN_SOURCE_DIR "/examples", failure), end;
+       it != end && !failure; it.increment(failure)) {
+    if (llvm::sys::path::extension(it->path()) != ".attn")
+      continue;
+    auto buffer = llvm::MemoryBuffer::getFile(it->path());
+    ASSERT_TRUE(bool(buffer)) << it->path();
+    Parsed parsed((*buffer)->getBuffer().str(), it->path());
+    EXPECT_EQ(parsed.errors(), "");
+    EXPECT_EQ(Parsed(parsed.formatted()).formatted(), parsed.formatted()) << it->path();
+    ++count;
+  }
+  EXPECT_GT(count, 0u);
+}

@@ -118,6 +118,12 @@ TEST(Parser, ATreeRemainsAroundErrors) {
   EXPECT_EQ(llvm::cast<DimDecl>(*items[3]).entries.at(0).name.text, "E");
 }
 
+TEST(Parser, GarbageBeforeTheVersion) {
+  EXPECT_EQ(Parsed("$ model M {}").codes(), "A0003");
+  EXPECT_EQ(Parsed("attn $ 2 model M {}").codes(), "A0003");
+  EXPECT_EQ(Parsed("attn $ model M {}").codes(), "A0003");
+}
+
 TEST(Parser, EmptyFiles) {
   for (const char *text : {"", "\n", "// nothing", "\xEF\xBB\xBF"})
     EXPECT_EQ(Parsed(text).codes(), "A0001");
