@@ -131,7 +131,7 @@ TEST(Parser, EmptyFiles) {
 
 /// Depth that would overflow the stack of a parser, or of whoever walks or destroys its tree.
 TEST(Parser, DepthIsBounded) {
-  const size_t many = 200000;
+  const size_t many = 50000;
   auto repeat = [&](llvm::StringRef piece) {
     std::string text;
     for (size_t i = 0; i < many; ++i)
