@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pictures: decoded to 8 bits, resized, normalised. Everything follows Pillow, so that a model sees
+// what it saw in training.
+#ifndef ATTN_IO_IMAGE_IMAGE_H
+#define ATTN_IO_IMAGE_IMAGE_H
+#include "core/Error.h"
+
+namespace attn {
+
+/// 8-bit pixels, `channels` (1 or 3) beside each other, rows from the top. Owns them by malloc.
+struct Image {
+  int32_t width = 0, height = 0, channels = 0;
+  unsigned char *pixels = nullptr;
+
+  Image() = default;
+  Image(const Image &) = delete;
+  Image &operator=(const Image &) = delete;
+  ~Image() { free(pixels); }
+  /// False where memory is lacking.
+  bool allocate(int32_t width, int32_t height, int32_t channels);
+};
+
+/// Pictures above this are refused.
+constexpr uint64_t kMaxPixels = 100 * 1000 * 1000;
+
+/// Decode to grey (1 channel) or RGB, alpha dropped. On failure `problem` (of 256 bytes) says why
+/// and false is returned.
+bool decodePng(const unsigned char *bytes, size_t size, Image &image, char *problem);
+bool decodeJpeg(const unsigned char *bytes, size_t size, Image &image, char *problem);
+
+/// Luma as Pillow's convert("L"), or grey in three channels as convert("RGB"). False where memory
+/// is lacking.
+bool convertChannels(Image &image, int32_t channels);
+
+/// Resizes as Pillow's Image.resize with an ATTN_FILTER_*, antialiased where it shrinks. False
+/// where memory is lacking.
+bool resizeImage(const Image &source, int32_t width, int32_t height, int32_t filter, Image &target);
+
+} // namespace attn
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn_main: the command line of compiled executables, from argv to the exit code.
+#include "main/Command.h"
+#include <cerrno>
+#include <cstdio>
+
+using namespace attn;
+
+namespace {
+/// Handles that are destroyed on every way out.
+struct Handles {
+  attn_model *model = nullptr;
+  attn_context *context = nullptr;
+  char *message = nullptr;
+  ~Handles() {
+    attn_context_destroy(context);
+    attn_model_destroy(model);
+    attn_message_free(message);
+  }
+};
+} // namespace
+
+static int complain(const char *text, int code) {
+  fflush(stdout);
+  fprintf(stderr, "%s\n", text && *text ? text : "error[R0401]: no memory");
+  return code;
+}
+
+static int complain(const Error &error) {
+  return complain(error.text.c_str(), exitCode(error.status));
+}
+
+static int complain(const Handles &handles, attn_status status) {
+  return complain(handles.message, exitCode(status));
+}
+
+static attn_status bindWeights(const Command &command, Handles &handles) {
+  const char *weights = command.weights;
+  if (weights && strncmp(weights, "random", 6) == 0 && (weights[6] == 0 || weights[6] == ':')) {
+    char *end = nullptr;
+    errno = 0;
+    uint64_t seed = weights[6] ? strtoull(weights + 7, &end, 10) : 0;
+    if (!weights[6] || (errno == 0 && end != weights + 7 && *end == 0 && weights[7] != '-'))
+      return attn_model_bind_random(handles.model, seed, &handles.message);
+  }
+  if (weights)
+    return attn_model_bind_file(handles.model, weights, &handles.message);
+  if (attn_model_has_weights(handles.model) || attn_model_packed_bytes(handles.model) == 0)
+    return ATTN_OK;
+  Error error;
+  error.set(ATTN_INVALID_ARGUMENT, "U0004", "model `%s` has no weights embedded",
+            attn_model_name(handles.model));
+  error.help("pass `--weights FILE` (.safetensors, an index of shards or a directory), or "
+             "`--weights random`");
+  return error.report(&handles.message);
+}
+
+/// The entry asked for, or the only one.
+static attn_status chooseEntry(const Command &command, const attn_abi_model &tables, int32_t &entry,
+                               Error &error) {
+  entry = -1;
+  for (int32_t i = 0; command.entryName && i < tables.entryCount; ++i)
+    if (strcmp(tables.entries[i].name, command.entryName) == 0)
+      entry = i;
+  if (!command.entryName && tables.entryCount == 1)
+    entry = 0;
+  if (entry >= 0)
+    return ATTN_OK;
+  Text names;
+  for (int32_t i = 0; i < tables.entryCount; ++i)
+    names.append(i ? ", `%s`" : "`%s`", tables.entries[i].name);
+  if (command.entryName)
+    error.set(ATTN_NOT_FOUND, "R0102", "model `%s` has no entry `%s`", tables.name,
+              command.entryName);
+  else
+    error.set(ATTN_INVALID_ARGUMENT, "U0003", "model `%s` has %d entries: say which by `--entry`",
+              tables.name, int(tables.entryCount));
+  error.help("its entries are %s", names.c_str());
+  return error.status;
+}
+
+static attn_status checkOutputNames(const Command &command, const attn_abi_entry &entry,
+                                    Error &error) {
+  for (const Setting &setting : command.outputs) {
+    bool isKnown = false;
+    for (int32_t i = 0; i < entry.outputCount; ++i)
+      isKnown |= strlen(entry.outputs[i].name) == size_t(setting.length) &&
+                 memcmp(entry.outputs[i].name, setting.name, size_t(setting.length)) == 0;
+    if (isKnown)
+      continue;
+    Text names;
+    for (int32_t i = 0; i < entry.outputCount; ++i)
+      names.append(i ? ", `%s`" : "`%s`", entry.outputs[i].name);
+    error.set(ATTN_NOT_FOUND, "R0102", "entry `%s` has no output `%.*s`", entry.name,
+              setting.length, setting.name);
+    error.help("its outputs are %s", names.c_str());
+    return error.status;
+  }
+  return ATTN_OK;
+}
+
+static int runCommand(const Command &command, const attn_abi_model &tables) {
+  Error error;
+  Handles handles;
+  Tensors inputs, outputs;
+  int32_t entry;
+  if (chooseEntry(command, tables, entry, error) ||
+      checkOutputNames(command, tables.entries[entry], error))
+    return complain(error);
+  if (attn_status status = attn_model_create(&tables, nullptr, &handles.model, &handles.message))
+    return complain(handles, status);
+  // Inputs first: a mistake in them shows before seconds are spent on weights.
+  if (readInputs(command, *handles.model, entry, inputs, error))
+    return complain(error);
+  if (!outputs.list.resize(size_t(tables.entries[entry].outputCount)))
+    return complain(nullptr, kExitEnvironment);
+  if (attn_status status = attn_infer_shapes(handles.model, entry, inputs.list.data(),
+                                             outputs.list.data(), &handles.message))
+    return complain(handles, status);
+  for (attn_tensor &tensor : outputs.list)
+    if (!outputs.allocate(tensor))
+      return complain(nullptr, kExitEnvironment);
+  if (attn_status status = bindWeights(command, handles))
+    return complain(handles, status);
+  if (attn_status status =
+          attn_context_create(handles.model, command.threads, &handles.context, &handles.message))
+    return complain(handles, status);
+  attn_status status = command.isBench ? benchEntry(command, *handles.model, handles.context, entry,
+                                                    inputs, outputs, &handles.message)
+                                       : attn_run(handles.context, entry, inputs.list.data(),
+                                                  outputs.list.data(), &handles.message);
+  if (status != ATTN_OK)
+    return complain(handles, status);
+  if (!command.isBench && writeOutputs(command, tables.entries[entry], outputs, error))
+    return complain(error);
+  return kExitOk;
+}
+
+extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
+  Command command;
+  Error error;
+  if (int code = parseCommand(argc, argv, command, error))
+    return complain(error.text.c_str(), code);
+  int code = kExitOk;
+  if (command.isHelp) {
+    printHelp(command, *tables);
+  } else if (command.isDescribe) {
+    Handles handles;
+    if (attn_status status = attn_model_create(tables, nullptr, &handles.model, &handles.message))
+      return complain(handles, status);
+    printDescription(*handles.model, command.isJson);
+  } else {
+    code = runCommand(command, *tables);
+  }
+  if (fflush(stdout) != 0 || ferror(stdout))
+    return complain("error[R0502]: cannot write to standard output", kExitEnvironment);
+  return code;
+}

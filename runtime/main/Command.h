@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of a compiled executable, in phases: options, inputs, running or timing,
+// outputs.
+#ifndef ATTN_MAIN_COMMAND_H
+#define ATTN_MAIN_COMMAND_H
+#include "core/Model.h"
+#include "io/File.h"
+
+namespace attn {
+
+/// NAME=VALUE of the command line; `name` is not NUL-terminated.
+struct Setting {
+  const char *name;
+  int length;
+  const char *value;
+};
+
+struct Command {
+  const char *program = "model";
+  const char *weights = nullptr, *entryName = nullptr;
+  Vector<Setting> inputs, outputs, sizes;
+  int32_t threads = 0, repeat = 0;
+  bool isBench = false, isJson = false, isDescribe = false, isHelp = false;
+};
+
+/// Exit codes of compiled executables.
+enum { kExitOk = 0, kExitInput = 1, kExitUsage = 2, kExitEnvironment = 4, kExitInternal = 70 };
+int exitCode(attn_status status);
+
+/// The exit code 0, or usage error `error`.
+int parseCommand(int argc, char **argv, Command &command, Error &error);
+void printHelp(const Command &command, const attn_abi_model &tables);
+void printDescription(const attn_model &model, bool isJson);
+
+/// Tensors of an entry, owning their memory.
+struct Tensors {
+  Vector<attn_tensor> list;
+  Vector<void *> memory;
+  ~Tensors() {
+    for (void *block : memory)
+      free(block);
+  }
+  /// Allocates the data of a tensor whose dtype and shape are set.
+  bool allocate(attn_tensor &tensor);
+};
+
+/// Reads the inputs from files, or draws them at random; ready for attn_run.
+attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
+                       Tensors &inputs, Error &error);
+
+/// Writes the outputs to files or prints them short.
+attn_status writeOutputs(const Command &command, const attn_abi_entry &entry,
+                         const Tensors &outputs, Error &error);
+
+/// Runs the entry again and again and prints the times.
+attn_status benchEntry(const Command &command, const attn_model &model, attn_context *context,
+                       int32_t entry, const Tensors &inputs, const Tensors &outputs,
+                       char **message);
+
+} // namespace attn
+#endif

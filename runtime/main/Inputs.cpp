@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inputs of the command line: files of several kinds, or random numbers.
+#include "core/Dtype.h"
+#include "core/Random.h"
+#include "io/Checkpoint.h"
+#include "io/Npy.h"
+#include "main/Command.h"
+#include <cerrno>
+#include <strings.h>
+
+using namespace attn;
+
+// In libattn_image, which is linked only where an entry takes a picture.
+extern "C" __attribute__((weak)) attn_status attn_image_load(const attn_model *, int32_t, int32_t,
+                                                             const char *, float *, char **);
+
+static constexpr size_t kMaxFile = size_t(1) << 40;
+
+bool Tensors::allocate(attn_tensor &tensor) {
+  int64_t elements;
+  void *block = nullptr;
+  if (!countElements(tensor.shape, tensor.rank, elements) || elements > INT64_MAX / 16)
+    return false;
+  size_t bytes = size_t(elements) * attn_dtype_size(tensor.dtype);
+  if (posix_memalign(&block, 64, bytes ? bytes : 1) != 0)
+    return false;
+  if (!memory.push(block)) {
+    free(block);
+    return false;
+  }
+  tensor.data = block;
+  return true;
+}
+
+static bool hasSuffix(const char *path, const char *suffix) {
+  size_t length = strlen(path), wanted = strlen(suffix);
+  return length >= wanted && strcasecmp(path + length - wanted, suffix) == 0;
+}
+
+static bool isImageFile(const char *path) {
+  return hasSuffix(path, ".png") || hasSuffix(path, ".jpg") || hasSuffix(path, ".jpeg");
+}
+
+/// "random" or "random:SEED".
+static bool parseRandom(const char *text, uint64_t &seed) {
+  if (strncmp(text, "random", 6) != 0 || (text[6] != 0 && text[6] != ':'))
+    return false;
+  seed = 0;
+  if (text[6] == 0)
+    return true;
+  char *end;
+  errno = 0;
+  seed = strtoull(text + 7, &end, 10);
+  return errno == 0 && end != text + 7 && *end == 0 && text[7] != '-';
+}
+
+namespace {
+struct InputReader {
+  const Command &command;
+  const attn_model &model;
+  int32_t entryIndex;
+  const attn_abi_entry &entry;
+  Tensors &inputs;
+  Error &error;
+  int64_t dims[kMaxDims];
+
+  attn_status run();
+  attn_status checkNames();
+  attn_status setSizes();
+  attn_status readTensor(int32_t index, const char *path);
+  attn_status readStored(const attn_abi_tensor &wanted, const char *path, attn_tensor &tensor);
+  attn_status readImages(int32_t index);
+  attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, attn_tensor &tensor);
+  attn_status draw(int32_t index, uint64_t seed);
+  bool isGiven(const Setting &setting, int32_t index) const {
+    const char *name = entry.inputs[index].name;
+    return strlen(name) == size_t(setting.length) &&
+           memcmp(name, setting.name, size_t(setting.length)) == 0;
+  }
+  const Setting *find(int32_t index, int &count) const;
+};
+} // namespace
+
+const Setting *InputReader::find(int32_t index, int &count) const {
+  const Setting *first = nullptr;
+  count = 0;
+  for (const Setting &setting : command.inputs)
+    if (isGiven(setting, index)) {
+      first = first ? first : &setting;
+      ++count;
+    }
+  return first;
+}
+
+attn_status InputReader::checkNames() {
+  for (const Setting &setting : command.inputs) {
+    bool isKnown = false;
+    for (int32_t i = 0; i < entry.inputCount; ++i)
+      isKnown |= isGiven(setting, i);
+    if (isKnown)
+      continue;
+    Text names;
+    for (int32_t i = 0; i < entry.inputCount; ++i)
+      names.append(i ? ", `%s`" : "`%s`", entry.inputs[i].name);
+    error.set(ATTN_NOT_FOUND, "R0102", "entry `%s` has no input `%.*s`", entry.name, setting.length,
+              setting.name);
+    error.help("its inputs are %s", names.c_str());
+    return error.status;
+  }
+  return ATTN_OK;
+}
+
+/// --set B=8: sizes of random inputs.
+attn_status InputReader::setSizes() {
+  const attn_abi_model &tables = *model.tables;
+  for (int32_t d = 0; d < tables.dimCount; ++d)
+    dims[d] = tables.dims[d].isDynamic ? 1 : tables.dims[d].value;
+  for (const Setting &setting : command.sizes) {
+    int32_t found = -1;
+    for (int32_t d = 0; d < tables.dimCount; ++d)
+      if (strlen(tables.dims[d].name) == size_t(setting.length) &&
+          memcmp(tables.dims[d].name, setting.name, size_t(setting.length)) == 0)
+        found = d;
+    if (found < 0 || !tables.dims[found].isDynamic)
+      return error.set(ATTN_INVALID_ARGUMENT, "U0002",
+                       "`--set %s`: model `%s` has no dynamic `%.*s`", setting.name, tables.name,
+                       setting.length, setting.name);
+    char *end;
+    errno = 0;
+    long long value = strtoll(setting.value, &end, 10);
+    if (errno || *end || value < 1 || value > tables.dims[found].value)
+      return error.set(ATTN_BAD_INPUT, "R0203", "`--set %s`: expected 1 to %lld", setting.name,
+                       static_cast<long long>(tables.dims[found].value));
+    dims[found] = value;
+  }
+  return ATTN_OK;
+}
+
+/// Copies a tensor into memory of our own, converted where both types are floats and the entry
+/// takes f32.
+attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tensor &given,
+                                 attn_tensor &tensor) {
+  tensor = given;
+  bool isConverted = wanted.dtype == ATTN_F32 && given.dtype != ATTN_F32 && isFloat(given.dtype);
+  if (isConverted)
+    tensor.dtype = ATTN_F32;
+  if (!inputs.allocate(tensor))
+    return error.outOfMemory("an input");
+  int64_t elements = 0;
+  countElements(tensor.shape, tensor.rank, elements);
+  if (!isConverted) {
+    if (elements > 0)
+      memcpy(tensor.data, given.data, size_t(elements) * attn_dtype_size(given.dtype));
+    return ATTN_OK;
+  }
+  for (int64_t i = 0; i < elements; ++i)
+    static_cast<float *>(tensor.data)[i] = loadFloat(given.data, given.dtype, i);
+  return ATTN_OK;
+}
+
+attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *path,
+                                    attn_tensor &tensor) {
+  Checkpoint file;
+  if (attn_status status = file.open(path, error))
+    return status;
+  const StoredTensor *stored = file.find(wanted.name);
+  if (!stored)
+    return error.set(ATTN_BAD_INPUT, "R0205", "`%s` holds no tensor `%s`", path, wanted.name);
+  attn_tensor given = {const_cast<char *>(stored->data), stored->dtype, stored->rank, {}};
+  memcpy(given.shape, stored->shape, sizeof given.shape);
+  if (stored->dtype < 0)
+    return error.set(ATTN_BAD_INPUT, "R0201", "tensor `%s` of `%s` is %s, expected %s", wanted.name,
+                     path, stored->dtypeName, attn_dtype_name(wanted.dtype));
+  return convert(wanted, given, tensor);
+}
+
+attn_status InputReader::readTensor(int32_t index, const char *path) {
+  const attn_abi_tensor &wanted = entry.inputs[index];
+  attn_tensor &tensor = inputs.list[size_t(index)];
+  if (hasSuffix(path, ".safetensors"))
+    return readStored(wanted, path, tensor);
+  if (strcmp(path, "-") != 0 && !hasSuffix(path, ".npy")) {
+    error.set(ATTN_BAD_INPUT, "R0303", "input `%s`: `%s` is of a kind that is not read",
+              wanted.name, path);
+    error.help("expected .npy, .safetensors, random[:SEED]%s",
+               model.tables->imageCount ? ", or .png and .jpg for a picture" : "");
+    return error.status;
+  }
+  Vector<char> bytes;
+  attn_tensor given;
+  if (readFile(path, kMaxFile, bytes, error) || readNpy(bytes, path, given, error))
+    return error.status;
+  return convert(wanted, given, tensor);
+}
+
+/// All pictures given for an input, one after the other along its first axis.
+attn_status InputReader::readImages(int32_t index) {
+  const attn_abi_tensor &wanted = entry.inputs[index];
+  const attn_abi_image *image = nullptr;
+  for (int32_t i = 0; i < model.tables->imageCount; ++i)
+    if (model.tables->images[i].entry == entryIndex && model.tables->images[i].input == index)
+      image = &model.tables->images[i];
+  if (!image || !attn_image_load) {
+    error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no picture", wanted.name,
+              entry.name);
+    error.help("say in the spec how one becomes the tensor: `image input 224 x 224 bicubic ...`");
+    return error.status;
+  }
+  int64_t count = 0;
+  for (const Setting &setting : command.inputs)
+    count += isGiven(setting, index);
+  attn_tensor &tensor = inputs.list[size_t(index)];
+  tensor = {nullptr, ATTN_F32, 4, {count, image->channels, image->height, image->width}};
+  if (wanted.rank == 3 && count == 1)
+    tensor = {nullptr, ATTN_F32, 3, {image->channels, image->height, image->width}};
+  if (!inputs.allocate(tensor))
+    return error.outOfMemory("an input");
+  float *at = static_cast<float *>(tensor.data);
+  for (const Setting &setting : command.inputs) {
+    if (!isGiven(setting, index))
+      continue;
+    char *message = nullptr;
+    attn_status status = attn_image_load(&model, entryIndex, index, setting.value, at, &message);
+    if (status != ATTN_OK) {
+      error.status = status;
+      error.text.clear();
+      error.text.append("%s", message ? message : "error[R0401]: no memory");
+      attn_message_free(message);
+      return status;
+    }
+    at += int64_t(image->channels) * image->height * image->width;
+  }
+  return ATTN_OK;
+}
+
+/// N(0, 1) for floats; 0 or 1 for integers, of which one cannot know how large they may be.
+attn_status InputReader::draw(int32_t index, uint64_t seed) {
+  const attn_abi_tensor &wanted = entry.inputs[index];
+  attn_tensor &tensor = inputs.list[size_t(index)];
+  tensor.dtype = wanted.dtype;
+  tensor.rank = wanted.rank;
+  for (int32_t a = 0; a < wanted.rank; ++a)
+    tensor.shape[a] = axisSize(wanted.axes[a], dims);
+  if (!inputs.allocate(tensor))
+    return error.outOfMemory("an input");
+  int64_t elements = 0;
+  countElements(tensor.shape, tensor.rank, elements);
+  RandomStream stream(seed, wanted.name, strlen(wanted.name));
+  size_t size = attn_dtype_size(tensor.dtype);
+  char *at = static_cast<char *>(tensor.data);
+  for (int64_t begin = 0; begin < elements; begin += 256) {
+    int64_t count = elements - begin < 256 ? elements - begin : 256;
+    float values[256];
+    stream.normal(begin, count, 0, 1, values);
+    for (int64_t i = 0; i < count; ++i, at += size) {
+      double wide = double(values[i]);
+      uint16_t half = tensor.dtype == ATTN_F16 ? floatToHalf(values[i]) : floatToBfloat(values[i]);
+      int64_t integer = values[i] > 0; // little-endian: the low bytes serve all integer types
+      const void *from = tensor.dtype == ATTN_F32   ? static_cast<const void *>(&values[i])
+                         : tensor.dtype == ATTN_F64 ? static_cast<const void *>(&wide)
+                         : isFloat(tensor.dtype)    ? static_cast<const void *>(&half)
+                                                    : static_cast<const void *>(&integer);
+      memcpy(at, from, size);
+    }
+  }
+  return ATTN_OK;
+}
+
+attn_status InputReader::run() {
+  if (!inputs.list.resize(size_t(entry.inputCount)))
+    return error.outOfMemory("the inputs");
+  if (checkNames() || setSizes())
+    return error.status;
+  uint64_t seed;
+  int count;
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    const Setting *setting = find(i, count);
+    if (!setting && !command.isBench) {
+      error.set(ATTN_INVALID_ARGUMENT, "U0003", "input `%s` of entry `%s` is missing",
+                entry.inputs[i].name, entry.name);
+      error.help("pass `--input %s=FILE`, or `--input %s=random`", entry.inputs[i].name,
+                 entry.inputs[i].name);
+      return error.status;
+    }
+    if (!setting || parseRandom(setting->value, seed))
+      continue;
+    if (count > 1 && !isImageFile(setting->value))
+      return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times",
+                       entry.inputs[i].name, count);
+    if (attn_status status =
+            isImageFile(setting->value) ? readImages(i) : readTensor(i, setting->value))
+      return status;
+    // Random inputs beside this one take its sizes; attn_run will say where they do not fit.
+    const attn_tensor &tensor = inputs.list[size_t(i)];
+    for (int32_t a = 0; a < tensor.rank && a < entry.inputs[i].rank; ++a) {
+      const attn_abi_axis &axis = entry.inputs[i].axes[a];
+      if (axis.dim >= 0 && model.tables->dims[axis.dim].isDynamic && axis.scale > 0) {
+        int64_t value = (tensor.shape[a] - axis.offset) / axis.scale;
+        if (value >= 1 && value <= model.tables->dims[axis.dim].value)
+          dims[axis.dim] = value;
+      }
+    }
+  }
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    const Setting *setting = find(i, count);
+    seed = 0;
+    if (!setting || parseRandom(setting->value, seed))
+      if (attn_status status = draw(i, seed))
+        return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status attn::readInputs(const Command &command, const attn_model &model, int32_t entry,
+                             Tensors &inputs, Error &error) {
+  InputReader reader{command, model, entry, model.tables->entries[entry], inputs, error, {}};
+  return reader.run();
+}

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "attn/abi.h"
+
+int main(int argc, char **argv) { return attn_main(&attn_main_model, argc, argv); }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "main/Command.h"
+#include <cerrno>
+#include <cstdio>
+
+using namespace attn;
+
+static int usage(Error &error) {
+  error.help("`--help` shows the options");
+  return kExitUsage;
+}
+
+static bool parseSetting(const char *text, Vector<Setting> &settings) {
+  const char *equals = strchr(text, '=');
+  return equals && equals != text && equals[1] &&
+         settings.push({text, int(equals - text), equals + 1});
+}
+
+static bool parseCount(const char *text, int32_t most, int32_t &value) {
+  char *end;
+  errno = 0;
+  long parsed = strtol(text, &end, 10);
+  if (errno || end == text || *end || parsed < 1 || parsed > most)
+    return false;
+  value = int32_t(parsed);
+  return true;
+}
+
+/// An option with a value, which may also stand after "=".
+static int applyOption(const char *name, const char *value, Command &command, Error &error) {
+  bool isGood = true;
+  const char *expected = "";
+  if (strcmp(name, "--weights") == 0) {
+    command.weights = value;
+  } else if (strcmp(name, "--entry") == 0) {
+    command.entryName = value;
+  } else if (strcmp(name, "--input") == 0) {
+    isGood = parseSetting(value, command.inputs);
+    expected = "NAME=FILE or NAME=random[:SEED]";
+  } else if (strcmp(name, "--output") == 0) {
+    isGood = parseSetting(value, command.outputs);
+    expected = "NAME=FILE";
+  } else if (strcmp(name, "--set") == 0) {
+    isGood = parseSetting(value, command.sizes);
+    expected = "DIM=N";
+  } else if (strcmp(name, "--threads") == 0) {
+    isGood = parseCount(value, 1024, command.threads);
+    expected = "1 to 1024";
+  } else if (strcmp(name, "--repeat") == 0) {
+    isGood = parseCount(value, 1000000, command.repeat);
+    expected = "1 to 1000000";
+  } else if (strcmp(name, "--device") == 0) {
+    if (strncmp(value, "cuda", 4) == 0 && (value[4] == 0 || value[4] == ':')) {
+      error.set(ATTN_IO, "R0404", "no device `%s`: this program has code for the CPU only", value);
+      return kExitEnvironment;
+    }
+    isGood = strcmp(value, "cpu") == 0;
+    expected = "cpu or cuda[:N]";
+  }
+  if (isGood)
+    return kExitOk;
+  error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s %s`: expected %s", name, value, expected);
+  return usage(error);
+}
+
+int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
+  static const char *const valued[] = {"--weights", "--entry",   "--input",  "--output",
+                                       "--set",     "--threads", "--repeat", "--device"};
+  if (argc > 0 && argv[0])
+    command.program = argv[0];
+  for (int i = 1; i < argc; ++i) {
+    const char *argument = argv[i];
+    if (strcmp(argument, "--bench") == 0)
+      command.isBench = true;
+    else if (strcmp(argument, "--json") == 0)
+      command.isJson = true;
+    else if (strcmp(argument, "--describe") == 0)
+      command.isDescribe = true;
+    else if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+      command.isHelp = true;
+    else {
+      const char *name = nullptr, *value = nullptr;
+      for (const char *option : valued) {
+        size_t length = strlen(option);
+        if (strncmp(argument, option, length) == 0 &&
+            (argument[length] == 0 || argument[length] == '=')) {
+          name = option;
+          value = argument[length] ? argument + length + 1 : i + 1 < argc ? argv[++i] : nullptr;
+        }
+      }
+      if (!name) {
+        error.set(ATTN_INVALID_ARGUMENT, "U0001", "unknown option `%s`", argument);
+        return usage(error);
+      }
+      if (!value || !*value) {
+        error.set(ATTN_INVALID_ARGUMENT, "U0002", "option `%s` needs a value", name);
+        return usage(error);
+      }
+      if (int code = applyOption(name, value, command, error))
+        return code;
+    }
+  }
+  return kExitOk;
+}
+
+int attn::exitCode(attn_status status) {
+  switch (status) {
+  case ATTN_OK:
+    return kExitOk;
+  case ATTN_BAD_WEIGHTS:
+  case ATTN_BAD_INPUT:
+    return kExitInput;
+  case ATTN_INVALID_ARGUMENT:
+  case ATTN_NOT_FOUND:
+    return kExitUsage;
+  case ATTN_IO:
+  case ATTN_UNSUPPORTED_CPU:
+  case ATTN_OUT_OF_MEMORY:
+    return kExitEnvironment;
+  }
+  return kExitInternal;
+}
+
+static void printTensors(const attn_abi_tensor *tensors, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    printf("%s%s: %s[", i ? ", " : "", tensors[i].name, attn_dtype_name(tensors[i].dtype));
+    for (int32_t a = 0; a < tensors[i].rank; ++a)
+      printf(a ? ", %s" : "%s", tensors[i].axes[a].name);
+    printf("]");
+  }
+}
+
+static void printEntries(const attn_abi_model &tables) {
+  for (int32_t i = 0; i < tables.entryCount; ++i) {
+    const attn_abi_entry &entry = tables.entries[i];
+    printf("  entry %s(", entry.name);
+    printTensors(entry.inputs, entry.inputCount);
+    printf(") -> ");
+    printTensors(entry.outputs, entry.outputCount);
+    printf("\n");
+  }
+}
+
+void attn::printHelp(const Command &command, const attn_abi_model &tables) {
+  printf("usage: %s [options]\n\nRuns the model %s.\n", command.program, tables.name);
+  printEntries(tables);
+  printf(
+      "\n"
+      "  --weights FILE      a .safetensors file, an index of shards, a directory, or "
+      "random[:SEED]%s\n"
+      "  --input NAME=FILE   .npy (- for standard input), .safetensors, or random[:SEED]%s\n"
+      "  --output NAME=FILE  .npy (- for standard output); without it outputs are printed short\n"
+      "  --entry NAME        which entry to run, where there are several\n"
+      "  --set DIM=N         a dynamic size of random inputs (default 1)\n"
+      "  --threads N         default: ATTN_NUM_THREADS, else the CPUs this process may use\n"
+      "  --device cpu        the only device of this program\n"
+      "  --bench             time the entry, with random inputs where none are given\n"
+      "  --repeat N          how often --bench runs it\n"
+      "  --json              --bench and --describe in JSON\n"
+      "  --describe          print what the model is\n"
+      "  --help              print this\n"
+      "\n"
+      "exit codes: 0 ok, 1 wrong input or weights, 2 wrong options, 4 environment (file, memory, "
+      "CPU)\n",
+      tables.embedded ? " (default: embedded)" : "",
+      tables.imageCount ? "; .png or .jpg where a picture is taken, several make a batch" : "");
+}
+
+void attn::printDescription(const attn_model &model, bool isJson) {
+  const attn_abi_model &tables = *model.tables;
+  if (isJson) {
+    printf("%s\n", tables.description);
+    return;
+  }
+  printf("model %s, %s, compiled by attn %s\n", tables.name, tables.precision, tables.version);
+  printEntries(tables);
+  for (int32_t i = 0; i < tables.dimCount; ++i)
+    printf("  %s %s %s %lld\n", tables.dims[i].isDynamic ? "dyn" : "dim", tables.dims[i].name,
+           tables.dims[i].isDynamic ? "<=" : "=", static_cast<long long>(tables.dims[i].value));
+  long long tensors = 0, elements = 0;
+  for (int32_t i = 0; i < tables.parameterCount; ++i) {
+    const attn_abi_parameter &parameter = tables.parameters[i];
+    long long count = parameter.layers ? parameter.layers : 1;
+    tensors += count;
+    for (int32_t a = 0; a < parameter.rank; ++a)
+      count *= parameter.shape[a];
+    elements += count;
+  }
+  printf("  %lld parameters in %lld tensors, packed %lld bytes%s\n  levels:", elements, tensors,
+         static_cast<long long>(tables.packedBytes), tables.embedded ? ", embedded" : "");
+  for (int32_t i = 0; i < tables.levelCount; ++i)
+    printf(" %s%s", tables.levels[i].name, &tables.levels[i] == model.level ? " (used here)" : "");
+  printf("\n");
+}

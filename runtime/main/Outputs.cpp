@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Outputs of the command line: .npy files, or a short print.
+#include "core/Dtype.h"
+#include "io/Npy.h"
+#include "main/Command.h"
+#include <cstdio>
+
+using namespace attn;
+
+static double valueAt(const attn_tensor &tensor, int64_t index) {
+  const char *at =
+      static_cast<const char *>(tensor.data) + index * int64_t(attn_dtype_size(tensor.dtype));
+  int32_t narrow;
+  int64_t wide;
+  double real;
+  switch (tensor.dtype) {
+  case ATTN_I32:
+    memcpy(&narrow, at, 4);
+    return narrow;
+  case ATTN_I64:
+    memcpy(&wide, at, 8);
+    return double(wide);
+  case ATTN_U8:
+  case ATTN_BOOL:
+    return static_cast<unsigned char>(*at);
+  case ATTN_F64:
+    memcpy(&real, at, 8);
+    return real;
+  default:
+    return double(loadFloat(tensor.data, tensor.dtype, index));
+  }
+}
+
+static void printValues(const attn_tensor &tensor, int64_t begin, int64_t count) {
+  constexpr int64_t most = 8;
+  for (int64_t i = 0; i < count && i < most; ++i)
+    printf(" %.6g", valueAt(tensor, begin + i));
+  if (count > most)
+    printf(" ...");
+}
+
+static void printTensor(const char *name, const attn_tensor &tensor) {
+  Text shape;
+  shape.appendShape(tensor.shape, tensor.rank);
+  printf("%s %s%s\n", name, attn_dtype_name(tensor.dtype), shape.c_str());
+  int64_t elements = 0;
+  countElements(tensor.shape, tensor.rank, elements);
+  if (tensor.rank != 2) {
+    printf(" ");
+    printValues(tensor, 0, elements);
+    printf("\n");
+    return;
+  }
+  // Scores per row: the arg-max is what one wants to see.
+  constexpr int64_t most = 16;
+  int64_t columns = tensor.shape[1];
+  for (int64_t row = 0; row < tensor.shape[0] && row < most; ++row) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < columns; ++i)
+      if (valueAt(tensor, row * columns + i) > valueAt(tensor, row * columns + best))
+        best = i;
+    printf("  row %lld: arg-max %lld (%.6g);", static_cast<long long>(row),
+           static_cast<long long>(best), valueAt(tensor, row * columns + best));
+    printValues(tensor, row * columns, columns);
+    printf("\n");
+  }
+  if (tensor.shape[0] > most)
+    printf("  ... %lld more rows\n", static_cast<long long>(tensor.shape[0] - most));
+}
+
+static bool isFor(const Setting &setting, const char *name) {
+  return strlen(name) == size_t(setting.length) &&
+         memcmp(name, setting.name, size_t(setting.length)) == 0;
+}
+
+attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &entry,
+                               const Tensors &outputs, Error &error) {
+  for (int32_t i = 0; i < entry.outputCount; ++i) {
+    bool isWritten = false;
+    for (const Setting &setting : command.outputs) {
+      if (!isFor(setting, entry.outputs[i].name))
+        continue;
+      fflush(stdout); // "-" writes past stdio
+      if (attn_status status = writeNpy(setting.value, outputs.list[size_t(i)], error))
+        return status;
+      isWritten = true;
+    }
+    if (!isWritten)
+      printTensor(entry.outputs[i].name, outputs.list[size_t(i)]);
+  }
+  return ATTN_OK;
+}
