@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packing against plain loops over the slot's formula, on random shapes.
+#include "cpu/Pack.h"
+#include "TestSupport.h"
+#include "core/Dtype.h"
+#include "core/Team.h"
+#include "io/Checkpoint.h"
+#include <gtest/gtest.h>
+
+using namespace attn;
+
+static int64_t pick(std::mt19937 &random, std::initializer_list<int64_t> values) {
+  return values.begin()[random() % values.size()];
+}
+
+static void checkOne(unsigned seed, Team &team) {
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
+  int32_t partCount = 1 + int32_t(random() % 3);
+  bool isPanels = random() % 4 != 0;
+  int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
+  std::vector<attn_abi_part> parts;
+  std::vector<attn_abi_parameter> parameters;
+  std::vector<std::vector<int64_t>> shapes;
+  std::vector<std::string> data;
+  std::vector<int32_t> dtypes;
+  int64_t column = 0;
+  for (int32_t p = 0; p < partCount; ++p) {
+    column += int64_t(random() % 3) * 5; // columns that no part fills
+    int64_t inner = pick(random, {1, 2, 5, 8, 64}), outer = pick(random, {1, 2, 3, 11});
+    int64_t count = inner * outer;
+    attn_abi_part part = {p, column, count, 0, 1, inner, 0, 0};
+    int64_t skipped = int64_t(random() % 3);
+    switch (random() % 4) {
+    case 0: // [out, in]
+      part.kStride = 1, part.innerStride = k, part.outerStride = inner * k;
+      break;
+    case 1: // [in, out]
+      part.kStride = count, part.innerStride = 1, part.outerStride = inner;
+      break;
+    case 2: // head by head, with other rows in between: [outer, 2 * inner, in]
+      part.kStride = 1, part.innerStride = k, part.outerStride = 2 * inner * k;
+      break;
+    default: // [inner, in, outer]
+      part.kStride = outer, part.innerStride = k * outer, part.outerStride = 1;
+    }
+    part.offset = skipped;
+    int64_t last = skipped + (k - 1) * part.kStride + (inner - 1) * part.innerStride +
+                   (outer - 1) * part.outerStride;
+    shapes.push_back({last + 1});
+    int32_t dtype = int32_t(pick(random, {ATTN_F32, ATTN_F32, ATTN_F16, ATTN_BF16, ATTN_F64}));
+    dtypes.push_back(dtype);
+    std::string bytes;
+    for (int64_t i = 0; i <= last; ++i) {
+      float value = float(int(random() % 2001) - 1000) / 8; // exact in f16
+      uint16_t half = dtype == ATTN_F16 ? floatToHalf(value) : floatToBfloat(value);
+      double wide = double(value);
+      if (dtype == ATTN_F32)
+        bytes.append(reinterpret_cast<char *>(&value), 4);
+      else if (dtype == ATTN_F64)
+        bytes.append(reinterpret_cast<char *>(&wide), 8);
+      else
+        bytes.append(reinterpret_cast<char *>(&half), 2);
+    }
+    data.push_back(bytes);
+    parts.push_back(part);
+    column += count;
+  }
+  int64_t columns = column + int64_t(random() % 7);
+  int64_t padded = isPanels ? (columns + width - 1) / width * width : columns;
+  attn_abi_slot slot = {
+      64, 0,       padded * k * 4, 1,         isPanels ? ATTN_PACK_PANELS : ATTN_PACK_ROWS,
+      k,  columns, width,          partCount, parts.data()};
+  for (int32_t p = 0; p < partCount; ++p)
+    parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
+  attn_abi_model tables = {};
+  tables.parameterCount = partCount;
+  tables.parameters = parameters.data();
+  tables.packedBytes = slot.offset + slot.bytes;
+  ASSERT_TRUE(isSlotSound(tables, slot));
+  --tables.packedBytes;
+  EXPECT_FALSE(isSlotSound(tables, slot));
+  ++tables.packedBytes;
+  shapes[0][0] -= 1;
+  EXPECT_FALSE(isSlotSound(tables, slot));
+  shapes[0][0] += 1;
+
+  Vector<PackJob> jobs;
+  std::vector<StoredTensor> stored(static_cast<size_t>(partCount));
+  for (size_t p = 0; p < stored.size(); ++p) {
+    stored[p].dtype = dtypes[p];
+    stored[p].data = data[p].data();
+    jobs.push({&slot, &parts[p], 0, &stored[p]});
+  }
+  std::vector<float> block(size_t(tables.packedBytes / 4) + 16), expected;
+  for (size_t i = size_t(tables.packedBytes / 4); i < block.size(); ++i)
+    block[i] = 12345; // guard
+  expected = block;
+  Error error;
+  ASSERT_EQ(ATTN_OK, packAll(jobs, reinterpret_cast<char *>(block.data()), team, error));
+  for (size_t p = 0; p < parts.size(); ++p)
+    for (int64_t n = 0; n < parts[p].count; ++n)
+      for (int64_t row = 0; row < k; ++row) {
+        const attn_abi_part &part = parts[p];
+        int64_t from = part.offset + row * part.kStride + n / part.inner * part.outerStride +
+                       n % part.inner * part.innerStride;
+        int64_t c = part.column + n;
+        int64_t to = isPanels ? c / width * k * width + row * width + c % width : row * columns + c;
+        expected[size_t(slot.offset / 4 + to)] = loadFloat(data[p].data(), dtypes[p], from);
+      }
+  EXPECT_EQ(expected, block);
+}
+
+TEST(PackTest, MatchesPlainLoops) {
+  Team one, three;
+  ASSERT_TRUE(three.start(3));
+  for (unsigned seed = 1; seed <= 300; ++seed)
+    checkOne(seed, seed % 2 ? one : three);
+}
+
+TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
+  PackedBlock block;
+  for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
+    ASSERT_TRUE(block.allocate(bytes));
+    EXPECT_GE(block.size(), bytes);
+    EXPECT_EQ(0u, uintptr_t(block.data()) % (bytes < (2u << 20) ? 4096 : 2 << 20));
+    EXPECT_EQ(0, block.data()[0] | block.data()[bytes - 1]);
+    block.data()[bytes - 1] = 1;
+  }
+  EXPECT_FALSE(block.allocate(UINT64_MAX / 2 - 4096));
+  EXPECT_EQ(nullptr, block.data());
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/Team.h"
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace attn;
+
+namespace {
+/// Each round every thread adds to its own cell and checks, after the barrier, all others.
+struct Rounds {
+  Team &team;
+  int rounds;
+  std::vector<long> cells; // one cache line apart
+  std::atomic<long> wrong{0};
+};
+} // namespace
+
+static void playRounds(void *argument, int64_t thread) {
+  Rounds &game = *static_cast<Rounds *>(argument);
+  for (int round = 1; round <= game.rounds; ++round) {
+    game.cells[size_t(thread) * 16] += thread + 1;
+    game.team.barrier();
+    for (int64_t other = 0; other < game.team.size(); ++other)
+      if (game.cells[size_t(other) * 16] != round * (other + 1))
+        game.wrong.fetch_add(1);
+    game.team.barrier();
+  }
+}
+
+TEST(TeamTest, BarrierHoldsForAnyNumberOfThreads) {
+  for (int threads = 1; threads <= 8; ++threads) {
+    Team team;
+    ASSERT_TRUE(team.start(threads));
+    Rounds game{team, 300, std::vector<long>(size_t(threads) * 16)};
+    team.run(playRounds, &game);
+    EXPECT_EQ(0, game.wrong.load()) << threads << " threads";
+  }
+}
+
+TEST(TeamTest, ManyShortRuns) {
+  Team team;
+  ASSERT_TRUE(team.start(4));
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 5000; ++i)
+    team.run([](void *count, int64_t) { static_cast<std::atomic<int> *>(count)->fetch_add(1); },
+             &calls);
+  EXPECT_EQ(20000, calls.load());
+}
+
+TEST(TeamTest, WakesAfterSleeping) {
+  Team team;
+  ASSERT_TRUE(team.start(3));
+  std::atomic<int> calls{0};
+  for (int i = 0; i < 5; ++i) {
+    usleep(2000); // far beyond the spin: workers sleep in the kernel
+    team.run([](void *count, int64_t) { static_cast<std::atomic<int> *>(count)->fetch_add(1); },
+             &calls);
+  }
+  EXPECT_EQ(15, calls.load());
+}
+
+TEST(TeamTest, SlowThreadIsWaitedFor) {
+  Team team;
+  ASSERT_TRUE(team.start(4));
+  struct Late {
+    Team &team;
+    std::atomic<int> arrived{0};
+    std::atomic<int> early{0};
+  } late{team};
+  team.run(
+      [](void *argument, int64_t thread) {
+        Late &late = *static_cast<Late *>(argument);
+        if (thread == 2)
+          usleep(5000);
+        late.arrived.fetch_add(1);
+        late.team.barrier();
+        if (late.arrived.load() != 4)
+          late.early.fetch_add(1);
+      },
+      &late);
+  EXPECT_EQ(0, late.early.load());
+}
+
+TEST(TeamTest, IdleTeamUsesNoProcessorTime) {
+  Team team;
+  ASSERT_TRUE(team.start(4));
+  team.run([](void *, int64_t) {}, nullptr);
+  usleep(10000);
+  clock_t begin = clock();
+  usleep(200000);
+  EXPECT_LT(double(clock() - begin) / CLOCKS_PER_SEC, 0.02);
+}
+
+TEST(TeamTest, DestroyedWithoutRunning) {
+  for (int i = 0; i < 20; ++i) {
+    Team team;
+    ASSERT_TRUE(team.start(5));
+  }
+}
