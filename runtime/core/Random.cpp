@@ -29,16 +29,16 @@ uint64_t RandomStream::bits(uint64_t index) const {
 static double logOf(double x) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
+  // Without a branch: the mantissa is cut at sqrt(1/2), so that m lies between that and sqrt(2).
+  constexpr uint64_t half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000;
+  bits += one - half;
   int exponent = int(bits >> 52) - 1023;
-  bits = (bits & 0xfffffffffffff) | 0x3ff0000000000000;
+  bits = (bits & 0xfffffffffffff) + half;
   double m;
   memcpy(&m, &bits, sizeof m);
-  if (m > 1.4142135623730951) {
-    m *= 0.5;
-    ++exponent;
-  }
   double t = (m - 1) / (m + 1), s = t * t; // |t| < 0.1716
-  double series = 1 + s * (1.0 / 3 + s * (1.0 / 5 + s * (1.0 / 7 + s * (1.0 / 9 + s / 11))));
+  constexpr double c3 = 1.0 / 3, c5 = 1.0 / 5, c7 = 1.0 / 7, c9 = 1.0 / 9, c11 = 1.0 / 11;
+  double series = 1 + s * (c3 + s * (c5 + s * (c7 + s * (c9 + s * c11))));
   return exponent * 0.6931471805599453 + 2 * t * series;
 }
 
@@ -46,14 +46,16 @@ static double logOf(double x) {
 static void sinCos(uint32_t a, double &sine, double &cosine) {
   uint32_t quarter = (a + 0x20000000u) >> 30;
   double x = double(int32_t(a - (quarter << 30))) * (6.283185307179586 / 4294967296.0), s = x * x;
-  double sn = x * (1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110)))));
-  double cs = 1 - s / 2 * (1 - s / 12 * (1 - s / 30 * (1 - s / 56 * (1 - s / 90))));
-  sine = quarter & 1 ? cs : sn;
-  cosine = quarter & 1 ? sn : cs;
-  if (quarter & 2)
-    sine = -sine;
-  if ((quarter + 1) & 2)
-    cosine = -cosine;
+  constexpr double s3 = -1.0 / 6, s5 = 1.0 / 120, s7 = -1.0 / 5040, s9 = 1.0 / 362880;
+  constexpr double c2 = -1.0 / 2, c4 = 1.0 / 24, c6 = -1.0 / 720, c8 = 1.0 / 40320;
+  constexpr double s11 = -1.0 / 39916800, c10 = -1.0 / 3628800;
+  double sn = x * (1 + s * (s3 + s * (s5 + s * (s7 + s * (s9 + s * s11)))));
+  double cs = 1 + s * (c2 + s * (c4 + s * (c6 + s * (c8 + s * c10))));
+  // By tables: branches would be mispredicted every other time.
+  const double values[2] = {sn, cs};
+  static const double signs[2] = {1, -1};
+  sine = values[quarter & 1] * signs[quarter >> 1 & 1];
+  cosine = values[~quarter & 1] * signs[(quarter + 1) >> 1 & 1];
 }
 
 void RandomStream::normal(int64_t begin, int64_t count, float mean, float scale,

@@ -23,10 +23,12 @@ protected:
     ASSERT_EQ(ATTN_OK, attn_context_create(handles.model, 1, &handles.context, nullptr));
   }
   attn_status bind() {
+    handles.text();
     std::string file = safetensors(weights);
     return attn_model_bind_memory(handles.model, file.data(), file.size(), &handles.message);
   }
   attn_status bindPath(const std::string &path) {
+    handles.text();
     return attn_model_bind_file(handles.model, path.c_str(), &handles.message);
   }
   std::vector<float> run() {
@@ -240,7 +242,8 @@ TEST(RandomTest, NumbersHaveTheMomentsAndBitsTheyShould) {
   }
   EXPECT_NEAR(1, gainSum / 1000, 0.013);
   EXPECT_NEAR(0, biasSum / 1000, 0.013);
-  // The first numbers of this stream, from the formula in Python's own log and cos: they may not change between versions.
+  // The first numbers of this stream, from the formula in Python's own log and cos: they may not
+  // change between versions.
   uint32_t bits[2];
   memcpy(bits, values.data(), sizeof bits);
   EXPECT_EQ(0x3d1d9de2u, bits[0]);

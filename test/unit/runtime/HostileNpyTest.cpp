@@ -21,7 +21,8 @@ static Read readBytes(const std::string &file) {
   Read result = {};
   attn::Error error;
   EXPECT_TRUE(result.bytes.resize(file.size()));
-  memcpy(result.bytes.data(), file.data(), file.size());
+  if (!file.empty())
+    memcpy(result.bytes.data(), file.data(), file.size());
   result.status = attn::readNpy(result.bytes, "x.npy", result.tensor, error);
   result.text = error.text.c_str();
   return result;
@@ -137,6 +138,25 @@ TEST(NpyTest, FailedWritesLeaveNothing) {
   }
   EXPECT_EQ("before", readText(path));
   EXPECT_EQ(0, shell("ls " + path + ".* 2>/dev/null | wc -l | grep -qx 0").code);
+}
+
+TEST(NpyTest, FullDiskLeavesNothing) {
+  // A file system of 64 KB, in a mount namespace of its own where the system lets us make one.
+  std::string folder = scratchPath("disk"), input = scratchPath("zeros.npy"), weights = "random";
+  std::string mount =
+      "unshare -rm sh -c 'mkdir -p " + folder + " && mount -t tmpfs -o size=64k none " + folder;
+  if (shell(mount + "'").code != 0)
+    GTEST_SKIP() << "no mount namespaces here";
+  std::string fill = " && head -c 61440 /dev/zero > " + folder + "/filler";
+  std::string run = " && " ATTN_TEST_TINY
+                    " --entry run --weights random --input x=random --output logits=" +
+                    folder + "/y.npy; echo code $?; ls " + folder + "'";
+  Finished room = shell(mount + run);
+  EXPECT_EQ("code 0\ny.npy\n", room.text);
+  Finished full =
+      shell(mount + fill + " && cat /dev/zero > " + folder + "/rest 2>/dev/null; true" + run);
+  EXPECT_NE(std::string::npos, full.text.find("No space left")) << full.text;
+  EXPECT_NE(std::string::npos, full.text.find("code 4\nfiller\nrest\n")) << full.text;
 }
 
 TEST(NpyTest, WidensBrainFloats) {

@@ -37,7 +37,10 @@ protected:
     input = {x.data(), ATTN_F32, 2, {batch, TINY_D}};
     output = {y.data(), ATTN_F32, 2, {batch, TINY_K}};
   }
-  attn_status run() { return attn_run(handles.context, 0, &input, &output, &handles.message); }
+  attn_status run() {
+    handles.text();
+    return attn_run(handles.context, 0, &input, &output, &handles.message);
+  }
 };
 } // namespace
 
