@@ -39,15 +39,8 @@ struct Packing {
 };
 } // namespace
 
-static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoint, Error &error) {
-  const attn_abi_model &tables = *model.tables;
-  Binding binding;
-  Packing packing;
-  if (attn_status status = matchCheckpoint(tables, checkpoint, binding, error))
-    return status;
-  if (attn_status status = packing.start(model, error))
-    return status;
-  Vector<PackJob> jobs;
+/// One job per part and layer whose tensor there is.
+static bool listJobs(const attn_abi_model &tables, const Binding &binding, Vector<PackJob> &jobs) {
   for (int32_t s = 0; s < tables.slotCount; ++s)
     for (int32_t layer = 0; layer < tables.slots[s].layers; ++layer)
       for (int32_t p = 0; p < tables.slots[s].partCount; ++p) {
@@ -56,12 +49,46 @@ static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoin
         int64_t index = binding.firsts[size_t(part.parameter)] + (layer < layers ? layer : 0);
         const StoredTensor *tensor = binding.tensors[size_t(index)];
         if (tensor && !jobs.push({&tables.slots[s], &part, layer, tensor}))
-          return error.outOfMemory("packing the weights");
+          return false;
       }
-  if (attn_status status = packAll(jobs, packing.block.data(), packing.team, error))
-    return status;
+  return true;
+}
+
+static attn_status packBinding(const attn_abi_model &tables, const Binding &binding, char *block,
+                               Team &team, Error &error) {
+  Vector<PackJob> jobs;
+  if (!listJobs(tables, binding, jobs))
+    return error.outOfMemory("packing the weights");
+  return packAll(jobs, block, team, error);
+}
+
+static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoint, Error &error) {
+  Binding binding;
+  Packing packing;
+  if (matchCheckpoint(*model.tables, checkpoint, binding, error) || packing.start(model, error) ||
+      packBinding(*model.tables, binding, packing.block.data(), packing.team, error))
+    return error.status;
   packing.finish(model);
   return ATTN_OK;
+}
+
+extern "C" attn_status attn_abi_pack(const attn_abi_model *tables, const char *path,
+                                     int32_t threads, void *block, char **message) {
+  Error error;
+  Checkpoint checkpoint;
+  Binding binding;
+  Team team;
+  if (!tables || !path || !block || threads < 1 || threads > 1024)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_abi_pack: null pointer or %d threads",
+              int(threads));
+  else if (checkSlots(*tables, error) == ATTN_OK && checkpoint.open(path, error) == ATTN_OK &&
+           matchCheckpoint(*tables, checkpoint, binding, error) == ATTN_OK) {
+    if (team.start(threads))
+      packBinding(*tables, binding, static_cast<char *>(block), team, error);
+    else
+      error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads", int(threads));
+  }
+  return error.report(message);
 }
 
 extern "C" attn_status attn_model_bind_file(attn_model *model, const char *path, char **message) {

@@ -147,6 +147,12 @@ struct attn_abi_model {
  * libattn_main reads it. */
 extern const attn_abi_model attn_main_model;
 
+/* For --embed-weights: fills `block`, packedBytes zeros at a multiple of 64 bytes, with the
+ * checkpoint at `path` (as attn_model_bind_file takes it), on `threads` threads. No code of the
+ * tables is called and no CPU level asked for. Status and message as in attn.h. */
+attn_status attn_abi_pack(const attn_abi_model *tables, const char *path, int32_t threads,
+                          void *block, char **message);
+
 /* The command line of compiled executables, in libattn_main: argv as main has it. Returns the exit
  * code; never exits. `attn run` and `attn bench` call it too. */
 int attn_main(const attn_abi_model *tables, int argc, char **argv);

@@ -227,6 +227,27 @@ TEST_F(RunTest, ThreadsShareAModel) {
   EXPECT_EQ(std::vector<int>(6), failures);
 }
 
+TEST_F(RunTest, EmbeddedWeightsAreUsedInPlace) {
+  std::string path = scratchPath("embed.safetensors");
+  writeText(path, safetensors(weights));
+  attn_abi_model embedded = *tiny_model();
+  alignas(64) static char block[4096];
+  ASSERT_LE(embedded.packedBytes, int64_t(sizeof block));
+  ASSERT_EQ(ATTN_OK, attn_abi_pack(&embedded, path.c_str(), 2, block, &handles.message))
+      << handles.text();
+  embedded.embedded = block;
+  ASSERT_EQ(ATTN_OK, attn_model_create(&embedded, nullptr, &handles.model, nullptr));
+  ASSERT_TRUE(attn_model_has_weights(handles.model));
+  ASSERT_EQ(ATTN_OK, attn_context_create(handles.model, 2, &handles.context, nullptr));
+  setBatch(3);
+  ASSERT_EQ(ATTN_OK, run());
+  std::vector<double> expected = tinyReference(weights, x);
+  for (size_t i = 0; i < y.size(); ++i)
+    EXPECT_NEAR(expected[i], y[i], 1e-4);
+  EXPECT_EQ(ATTN_IO, attn_abi_pack(&embedded, "/no/such/file", 1, block, nullptr));
+  EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_abi_pack(&embedded, path.c_str(), 0, block, nullptr));
+}
+
 TEST_F(RunTest, LevelsCanBeForced) {
   create(1, "level=plain,threads=2");
   EXPECT_STREQ("plain", attn_model_level(handles.model));
