@@ -21,14 +21,16 @@ class DialectRegistry;
 
 namespace attn {
 
-/// The stages, one name each for `--emit`, the dump files and the test folders (compiler/README.md).
+/// The stages, one name each for `--emit`, the dump files and the test folders
+/// (compiler/README.md).
 enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
 
 /// "attn", "fused", ...; and back.
 llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
-/// x86-64 levels that code can be generated for, lowest first (the psABI's micro-architecture levels).
+/// x86-64 levels that code can be generated for, lowest first (the psABI's micro-architecture
+/// levels).
 enum class CpuLevel { X86_64_V3, X86_64_V4 };
 llvm::StringRef cpuLevelName(CpuLevel level);
 std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name);
@@ -39,26 +41,30 @@ struct CompileOptions {
   llvm::SmallVector<CpuLevel> levels; ///< at least one, lowest first, no duplicates
   unsigned optLevel = 3;              ///< of LLVM's pipeline, 0..3
   std::string dumpStages;             ///< a directory for NN-<stage>.mlir, empty: none
-  bool embedWeights = false;          ///< reserve the packed block in the artifact (see emit/Embed.h)
+  bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 
 /// Registers what compilation needs in a context's registry.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// The module of a stage, per level from `tiled` on; for `Object`, the last of them are the LLVM-dialect modules.
+/// The module of a stage, per level from `tiled` on; for `Object`, the last of them are the
+/// LLVM-dialect modules.
 struct Staged {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::optional<CpuLevel> level; ///< where the stage depends on it
 };
 
-/// Lowers an attn-stage module up to `until` (not past Llvm). Errors are reported through MLIR's diagnostics; an empty
-/// result says that there were some.
+/// Lowers an attn-stage module up to `until` (not past Llvm). Errors are reported through MLIR's
+/// diagnostics; an empty result says that there were some.
 llvm::SmallVector<Staged> lowerTo(mlir::ModuleOp model, Stage until, const CompileOptions &options);
 
-/// Machine code and tables of a model (attn-stage module) as one relocatable ELF object, or assembly text.
-/// Null after an error has been reported. The object defines `attn_model_<name>` (runtime/include/attn/abi.h).
-std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model, const CompileOptions &options);
-std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model, const CompileOptions &options);
+/// Machine code and tables of a model (attn-stage module) as one relocatable ELF object, or
+/// assembly text. Null after an error has been reported. The object defines `attn_model_<name>`
+/// (runtime/include/attn/abi.h).
+std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model,
+                                                    const CompileOptions &options);
+std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
+                                                      const CompileOptions &options);
 
 /// The typed C header of a model.
 std::string emitHeader(mlir::ModuleOp model);

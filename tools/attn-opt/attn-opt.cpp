@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn-opt: mlir-opt with the attn dialect and passes, for tests and for looking at one pass at a time.
+// attn-opt: mlir-opt with the attn dialect and passes, for tests and for looking at one pass at a
+// time.
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/InitAllDialects.h"

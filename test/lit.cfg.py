@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+
+import lit.formats
+
+config.name = "attn"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".attn", ".mlir", ".test"]
+config.excludes = ["unit", "Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.attn_build, "test")
+
+tools = os.path.join(config.attn_build, "bin")
+config.environment["PATH"] = os.pathsep.join([tools, "/usr/lib/llvm-22/bin", config.environment["PATH"]])
+for name in ("OPENBLAS_CORETYPE",):
+    config.environment.pop(name, None)
+for name in ("ATTN_FULL_TESTS", "CCACHE_DIR", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+config.substitutions.append(("%examples", os.path.join(config.attn_source, "examples")))
+config.substitutions.append(("%source", config.attn_source))
+config.substitutions.append(("%build", config.attn_build))
+
+if os.environ.get("ATTN_FULL_TESTS") == "1":
+    config.available_features.add("full")
+with open("/proc/cpuinfo") as info:
+    flags = set(next((line for line in info if line.startswith("flags")), "").split())
+if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
+    config.available_features.add("x86-64-v4")
+# The driver's tests need the driver.
+if not os.path.exists(os.path.join(tools, "attn")):
+    config.excludes += ["errors", "numeric"]

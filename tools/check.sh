@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Sets up, builds and passes every test; ends with `N passed, N failed`. --full adds clang-tidy over everything and the
+# long variants of the property tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+unset OPENBLAS_CORETYPE
+full=0
+for argument in "$@"; do
+  case $argument in
+    --full) full=1 ;;
+    *) echo "usage: tools/check.sh [--full]" >&2; exit 2 ;;
+  esac
+done
+
+echo "== setup"
+tools/setup.sh
+echo "== build"
+tools/build.sh
+passed=0 failed=0
+
+# One more check by name, counted like a test.
+check() {
+  local name=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAILED: $name"
+  fi
+}
+
+echo "== style"
+check clang-format bash -c 'git ls-files "*.cpp" "*.h" "*.c" | xargs clang-format-22 --dry-run --Werror'
+
+echo "== tests"
+results=build/test-results.json
+rm -f "$results"
+ATTN_FULL_TESTS=$full /usr/lib/llvm-22/bin/lit -sv --order=lexical -j"$(nproc)" -o "$results" build/test build/test/unit || true
+read -r lit_passed lit_failed < <(/usr/bin/python3 - "$results" <<'PYTHON'
+import collections, json, sys
+codes = collections.Counter(test["code"] for test in json.load(open(sys.argv[1]))["tests"])
+good = codes["PASS"] + codes["XFAIL"]
+ignored = codes["UNSUPPORTED"] + codes["EXCLUDED"] + codes["SKIPPED"]
+print(good, sum(codes.values()) - good - ignored)
+PYTHON
+)
+passed=$((passed + lit_passed)) failed=$((failed + lit_failed))
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))

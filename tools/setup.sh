@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs what Attn's build and tests need on Debian 12 with apt; does nothing where all of it is there.
+set -euo pipefail
+
+packages=(
+  # build
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22 cmake ninja-build gcc g++ ccache
+  libfmt-dev libgtest-dev zlib1g-dev libzstd-dev libxml2-dev libcurl4-openssl-dev libedit-dev
+  # pictures in compiled programs
+  libpng-dev libjpeg62-turbo-dev
+  # style checks
+  clang-format-22 clang-tidy-22
+  # tests and the Fashion-MNIST example
+  python3-torch python3-numpy python3-pil dataset-fashion-mnist
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)
+  [[ $status == "install ok installed" ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  echo "setup: everything is installed"
+  exit 0
+fi
+
+echo "setup: installing ${missing[*]}"
+if ! command -v apt-get >/dev/null; then
+  echo "setup: error: this is not a Debian system; install the packages named above" >&2
+  exit 4
+fi
+as_root=()
+if ((EUID != 0)); then
+  as_root=(sudo)
+  if ! command -v sudo >/dev/null; then
+    echo "setup: error: installing packages needs root; run tools/setup.sh as root once" >&2
+    exit 4
+  fi
+fi
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+echo "setup: done"
