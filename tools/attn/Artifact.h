@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled models as files: executables, shared and static libraries, objects.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+#include <string>
+
+namespace attn::tool {
+
+enum class ArtifactForm { Executable, Shared, Static, Object };
+
+struct Artifact {
+  ArtifactForm form;
+  std::string description; ///< JSON, the text of section .attn.description
+};
+
+/// What the bytes of a file are, found without running or loading it. None: no ELF file or archive
+/// with a description of a model in it.
+std::optional<Artifact> readArtifact(llvm::StringRef bytes);
+
+/// Whether a file is an artifact by its first bytes (ELF or an archive).
+bool looksLikeArtifact(llvm::StringRef bytes);
+
+/// "executable", "shared library", ...
+llvm::StringRef formName(ArtifactForm form);
+
+} // namespace attn::tool

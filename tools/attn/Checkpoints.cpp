@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Checkpoints.h"
+
+#include "Report.h"
+#include "core/Bind.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+
+namespace attn::tool {
+
+static int failWithError(const attn::Error &error) {
+  ExitCode code =
+      error.status == ATTN_IO || error.status == ATTN_OUT_OF_MEMORY ? Environment : BadInput;
+  return failWithMessage(code, error.text.c_str());
+}
+
+static std::string typeText(const char *dtype, const int64_t *shape, int32_t rank) {
+  attn::Text text;
+  text.append("%s", dtype);
+  text.appendShape(shape, rank);
+  return text.c_str();
+}
+
+static std::string quoted(const char *name, size_t length) {
+  attn::Text text;
+  text.appendQuoted(name, length);
+  return text.c_str();
+}
+
+/// The tables of a model that has parameters and nothing else.
+static attn_abi_model makeTables(const std::vector<attn_abi_parameter> &parameters,
+                                 const std::vector<const char *> &ignores) {
+  attn_abi_model tables = {};
+  tables.abiVersion = ATTN_ABI_VERSION;
+  tables.parameterCount = int32_t(parameters.size());
+  tables.parameters = parameters.data();
+  tables.ignoreCount = int32_t(ignores.size());
+  tables.ignores = ignores.data();
+  return tables;
+}
+
+/// How many layers of a parameter have a tensor of its shape; 1 is all of one without layers.
+static int32_t countBound(const attn_abi_parameter &parameter, const attn::Checkpoint &checkpoint) {
+  int32_t bound = 0;
+  attn::Text name;
+  for (int32_t layer = 0; layer < std::max(parameter.layers, 1); ++layer) {
+    attn::expandName(parameter, layer, name);
+    bound += checkpoint.find(name.c_str()) != nullptr;
+  }
+  return bound;
+}
+
+static void printBound(const attn_abi_model &tables, const attn::Checkpoint &checkpoint) {
+  size_t width = 0;
+  for (int32_t i = 0; i < tables.parameterCount; ++i)
+    width = std::max(width, strlen(tables.parameters[i].pattern));
+  for (int32_t i = 0; i < tables.parameterCount; ++i) {
+    const attn_abi_parameter &parameter = tables.parameters[i];
+    int32_t bound = countBound(parameter, checkpoint);
+    std::string layers;
+    if (parameter.layers)
+      layers = llvm::formatv("  {0} of {1} layers", bound, parameter.layers).str();
+    const char *kind = bound == 0 ? (parameter.isOptional ? "absent" : "missing")
+                       : bound < std::max(parameter.layers, 1) ? "partly"
+                                                               : "bound";
+    llvm::outs() << "  " << llvm::left_justify(kind, 8) << ' '
+                 << llvm::left_justify(parameter.pattern, unsigned(width)) << "  "
+                 << typeText(attn_dtype_name(parameter.dtype), parameter.shape, parameter.rank)
+                 << layers << "  " << parameter.location << '\n';
+  }
+}
+
+static void printIgnored(const attn_abi_model &tables, const attn::Checkpoint &checkpoint) {
+  for (const attn::StoredTensor &tensor : checkpoint.tensors())
+    for (int32_t i = 0; i < tables.ignoreCount; ++i)
+      if (attn::matchesWildcard(tables.ignores[i], tensor.name)) {
+        llvm::outs() << "  ignored  " << quoted(tensor.name, tensor.nameLength) << "  "
+                     << typeText(tensor.dtypeName, tensor.shape, tensor.rank) << "  by `"
+                     << tables.ignores[i] << "`\n";
+        break;
+      }
+}
+
+int printWeightTable(const std::vector<WantedTensor> &wanted,
+                     const std::vector<std::string> &ignores, const std::string &path) {
+  attn::Error error;
+  attn::Checkpoint checkpoint;
+  if (checkpoint.open(path.c_str(), error))
+    return failWithError(error);
+  std::vector<attn_abi_parameter> parameters;
+  for (const WantedTensor &tensor : wanted)
+    parameters.push_back({tensor.pattern.c_str(), tensor.dtype, tensor.layers,
+                          int32_t(tensor.shape.size()), tensor.isOptional, tensor.shape.data(),
+                          tensor.location.c_str()});
+  std::vector<const char *> patterns;
+  for (const std::string &pattern : ignores)
+    patterns.push_back(pattern.c_str());
+  attn_abi_model tables = makeTables(parameters, patterns);
+  printBound(tables, checkpoint);
+  printIgnored(tables, checkpoint);
+  attn::Binding binding;
+  if (attn::matchCheckpoint(tables, checkpoint, binding, error))
+    return failWithError(error);
+  size_t bound = 0;
+  for (const attn::StoredTensor *tensor : binding.tensors)
+    bound += tensor != nullptr;
+  llvm::outs() << "all " << bound << " tensors of the model are bound\n";
+  return Ok;
+}
+
+static void printTensorsJson(const attn::Checkpoint &checkpoint) {
+  llvm::json::Array tensors;
+  for (const attn::StoredTensor &tensor : checkpoint.tensors()) {
+    llvm::json::Array shape;
+    for (int32_t a = 0; a < tensor.rank; ++a)
+      shape.push_back(tensor.shape[a]);
+    tensors.push_back(llvm::json::Object{
+        {"name", llvm::json::fixUTF8(llvm::StringRef(tensor.name, tensor.nameLength))},
+        {"dtype", tensor.dtypeName},
+        {"shape", std::move(shape)},
+        {"bytes", int64_t(tensor.bytes)}});
+  }
+  llvm::outs() << llvm::json::Value(llvm::json::Object{{"tensors", std::move(tensors)}}) << '\n';
+}
+
+int printCheckpoint(const std::string &path, bool isJson) {
+  attn::Error error;
+  attn::Checkpoint checkpoint;
+  if (checkpoint.open(path.c_str(), error))
+    return failWithError(error);
+  if (isJson) {
+    printTensorsJson(checkpoint);
+    return Ok;
+  }
+  std::vector<std::string> names;
+  size_t width = 0;
+  for (const attn::StoredTensor &tensor : checkpoint.tensors()) {
+    names.push_back(quoted(tensor.name, tensor.nameLength));
+    width = std::max(width, std::min<size_t>(names.back().size(), 60));
+  }
+  int64_t elements = 0, bytes = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const attn::StoredTensor &tensor = checkpoint.tensors()[i];
+    int64_t count = 1;
+    for (int32_t a = 0; a < tensor.rank; ++a)
+      count *= tensor.shape[a];
+    elements += count;
+    bytes += int64_t(tensor.bytes);
+    llvm::outs() << llvm::left_justify(names[i], unsigned(width)) << "  "
+                 << typeText(tensor.dtypeName, tensor.shape, tensor.rank) << '\n';
+  }
+  llvm::outs() << names.size() << " tensors, " << elements << " elements, " << bytes << " bytes\n";
+  return Ok;
+}
+
+} // namespace attn::tool

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checkpoints, alone and beside the parameters of a model. The runtime's own reader and matcher do
+// the work, so that `attn check` and a running model never disagree.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attn::tool {
+
+/// A tensor that a checkpoint must have; see attn_abi_parameter.
+struct WantedTensor {
+  std::string pattern, location;
+  int32_t dtype = 0;
+  int32_t layers = 0; ///< 0: belongs to no stack
+  bool isOptional = false;
+  std::vector<int64_t> shape;
+};
+
+/// Prints which tensors are bound and which ignored, and an error that lists the missing, unused,
+/// reshaped and retyped ones. Returns the exit code.
+int printWeightTable(const std::vector<WantedTensor> &wanted,
+                     const std::vector<std::string> &ignores, const std::string &path);
+
+/// Prints the tensors of a checkpoint. Returns the exit code.
+int printCheckpoint(const std::string &path, bool isJson);
+
+} // namespace attn::tool

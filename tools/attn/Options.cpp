@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Options.h"
+
+#include "Report.h"
+#include "compiler/emit/ModelInfo.h"
+#include "compiler/frontend/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Option/OptTable.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::opt;
+
+namespace attn::tool {
+namespace {
+
+#define OPTTABLE_STR_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+#define OPTTABLE_SUBCOMMAND_IDS_TABLE_CODE
+#include "Options.inc"
+#undef OPTTABLE_SUBCOMMAND_IDS_TABLE_CODE
+#define OPTTABLE_SUBCOMMANDS_CODE
+#include "Options.inc"
+#undef OPTTABLE_SUBCOMMANDS_CODE
+
+constexpr OptTable::Info infoTable[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "Options.inc"
+#undef OPTION
+};
+
+class Options : public GenericOptTable {
+public:
+  Options()
+      : GenericOptTable(OptionStrTable, OptionPrefixesTable, infoTable, /*IgnoreCase=*/false,
+                        OptionSubCommands, OptionSubCommandIDsTable) {}
+};
+
+/// Verbs in the order a person meets them, not the table's alphabetical one.
+constexpr StringRef verbOrder[] = {"check",   "compile", "run",    "bench", "verify",
+                                   "explain", "inspect", "import", "fmt"};
+
+const OptTable::SubCommand *findVerb(StringRef name) {
+  for (const OptTable::SubCommand &verb : OptionSubCommands)
+    if (name == verb.Name)
+      return &verb;
+  return nullptr;
+}
+
+/// Options without a list of verbs belong to all.
+bool belongsTo(const OptTable::Info &info, const OptTable::SubCommand *verb) {
+  if (!info.hasSubCommands())
+    return true;
+  return verb && is_contained(info.getSubCommandIDs(OptionSubCommandIDsTable),
+                              unsigned(verb - OptionSubCommands));
+}
+
+bool isSpelledOption(const OptTable::Info &info) {
+  return info.ID != OPT_INPUT && info.ID != OPT_UNKNOWN;
+}
+
+StringRef spelling(const OptTable::Info &info) { return info.getPrefixedName(OptionStrTable); }
+
+int unknownVerb(StringRef name) {
+  auto nearest = frontend::nearestName(name, verbOrder);
+  return fail(Usage, "`attn` has no verb `" + name + "`",
+              nearest ? "did you mean `attn " + nearest->str() + "`?"
+                      : std::string("`attn --help` lists the verbs"));
+}
+
+/// For an option that `verb` does not take: the nearest it does, or who takes it.
+int unknownOption(StringRef text, const OptTable::SubCommand &verb) {
+  StringRef name = text.split('=').first;
+  SmallVector<StringRef> candidates;
+  std::string takers;
+  for (const OptTable::Info &info : infoTable) {
+    if (!isSpelledOption(info) || spelling(info).ends_with("="))
+      continue;
+    if (belongsTo(info, &verb))
+      candidates.push_back(spelling(info));
+    else if (spelling(info) == name)
+      for (StringRef other : verbOrder)
+        if (belongsTo(info, findVerb(other)))
+          takers += (takers.empty() ? "`attn " : ", `attn ") + other.str() + "`";
+  }
+  std::string help;
+  auto nearest = frontend::nearestName(name, candidates);
+  if (!takers.empty())
+    help = "it is an option of " + takers;
+  else if (nearest)
+    help = "did you mean `" + nearest->str() + "`?";
+  else
+    help = "`attn " + std::string(verb.Name) + " --help` lists its options";
+  return fail(Usage, "`attn " + Twine(verb.Name) + "` has no option `" + name + "`", help);
+}
+
+void printVerbs() {
+  outs() << "usage: attn VERB ... (`attn VERB --help` says more)\n\n"
+            "Compiles short specs of transformers to native code.\n\n";
+  for (StringRef name : verbOrder)
+    outs() << "  " << left_justify(name, 10) << findVerb(name)->HelpText << '\n';
+  outs() << "\n  --version prints the version\n\n"
+            "exit codes: 0 ok, 1 wrong input, 2 wrong options, 3 a comparison failed, "
+            "4 environment, 70 internal error\n";
+}
+
+void printOptions(const OptTable::SubCommand &verb) {
+  constexpr unsigned width = 24;
+  outs() << "usage: " << verb.Usage << "\n\n" << verb.HelpText << ".\n\n";
+  for (const OptTable::Info &info : infoTable) {
+    if (!isSpelledOption(info) || !info.HelpText || !belongsTo(info, &verb) ||
+        info.ID == OPT_version)
+      continue;
+    std::string name = spelling(info).str();
+    if (info.MetaVar)
+      name += (info.Kind == Option::JoinedClass ? "" : " ") + std::string(info.MetaVar);
+    outs() << "  " << left_justify(name, width) << info.HelpText << '\n';
+  }
+}
+
+int checkArguments(const InputArgList &args, const OptTable::SubCommand &verb) {
+  for (const Arg *arg : args) {
+    const OptTable::Info &info = infoTable[arg->getOption().getID() - 1];
+    if (info.ID == OPT_UNKNOWN || !belongsTo(info, &verb))
+      return unknownOption(arg->getAsString(args), verb);
+    if (info.Kind == Option::SeparateClass && StringRef(arg->getValue()).empty())
+      return fail(Usage, "`" + arg->getSpelling() + "` needs a value");
+  }
+  return Ok;
+}
+
+} // namespace
+
+CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
+  CommandLine line;
+  if (arguments.empty()) {
+    line.exitCode = fail(Usage, "say what to do: `attn VERB ...`", "`attn --help` lists the verbs");
+    return line;
+  }
+  StringRef first = arguments.front();
+  if (first == "--version") {
+    outs() << "attn " << compilerVersion() << '\n';
+    line.exitCode = Ok;
+    return line;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    printVerbs();
+    line.exitCode = Ok;
+    return line;
+  }
+  const OptTable::SubCommand *verb = findVerb(first);
+  if (!verb) {
+    line.exitCode = unknownVerb(first);
+    return line;
+  }
+  line.verb = verb->Name;
+  unsigned missingIndex, missingCount;
+  static const Options options;
+  line.args = options.ParseArgs(arguments.drop_front(), missingIndex, missingCount);
+  if (line.args.getLastArgValue(OPT_diagnostics) == "json")
+    useJsonDiagnostics();
+  if (line.args.hasArg(OPT_help)) {
+    printOptions(*verb);
+    line.exitCode = Ok;
+  } else if (int code = checkArguments(line.args, *verb)) {
+    line.exitCode = code;
+  } else if (missingCount) {
+    line.exitCode =
+        fail(Usage, "`" + Twine(line.args.getArgString(missingIndex)) + "` needs a value");
+  } else if (StringRef form = line.args.getLastArgValue(OPT_diagnostics, "text");
+             form != "text" && form != "json") {
+    line.exitCode = fail(Usage, "`--diagnostics " + form + "`: expected text or json");
+  }
+  return line;
+}
+
+StringRef onlyFile(const InputArgList &args, StringRef what) {
+  std::vector<std::string> files = args.getAllArgValues(OPT_INPUT);
+  if (files.size() == 1 && !files.front().empty())
+    return args.getLastArgValue(OPT_INPUT);
+  if (files.size() > 1)
+    fail(Usage, "expected one " + what + ", but got " + Twine(files.size()));
+  else
+    fail(Usage, "expected a " + what);
+  return "";
+}
+
+std::optional<int64_t> parseNumber(StringRef value, int64_t least, int64_t most) {
+  int64_t number;
+  if (value.getAsInteger(10, number) || number < least || number > most)
+    return std::nullopt;
+  return number;
+}
+
+} // namespace attn::tool

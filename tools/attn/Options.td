@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of `attn`: verbs and which options each of them takes.
+include "llvm/Option/OptParser.td"
+
+def check : SubCommand<"check", "Report all errors of a spec, and of a checkpoint against it",
+                       "attn check SPEC [--weights FILE]">;
+def compile : SubCommand<"compile", "Compile a spec to a program, a library, an object, a header or a stage",
+                         "attn compile SPEC [--emit KIND] [-o FILE] [options]">;
+def run : SubCommand<"run", "Run an entry of a spec or of an artifact",
+                     "attn run SPEC|ARTIFACT [--entry NAME] [--weights FILE] --input NAME=FILE ...">;
+def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
+                       "attn bench SPEC|ARTIFACT [--entry NAME] [--threads N] [--repeat N] [--json]">;
+def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
+                        "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
+def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
+                         "attn explain SPEC [--target LEVEL]">;
+def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
+                         "attn inspect ARTIFACT|CHECKPOINT [--json]">;
+def import : SubCommand<"import", "Write a spec from a checkpoint's folder or an ONNX file (not supported yet)",
+                        "attn import DIR|FILE.onnx [-o SPEC]">;
+def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
+                     "attn fmt SPEC... [--check]">;
+
+defvar specVerbs = [check, compile, run, bench, verify, explain];
+defvar codeVerbs = [compile, run, bench, verify, explain];
+defvar runVerbs = [run, bench];
+
+// --name VALUE and --name=VALUE.
+multiclass Valued<string name, list<SubCommand> verbs, string help, string meta> {
+  def NAME : Separate<["--"], name, verbs>, HelpText<help>, MetaVarName<meta>;
+  def NAME#_eq : Joined<["--"], name#"=", verbs>, Alias<!cast<Option>(NAME)>;
+}
+
+def help : Flag<["--"], "help">, HelpText<"Print this">;
+def help_h : Flag<["-"], "h">, Alias<help>;
+def version : Flag<["--"], "version">, HelpText<"Print the version">;
+defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, fmt],
+                          "How errors are written: text (default) or json, one object a line", "FORM">;
+
+defm weights : Valued<"weights", [check, compile, run, bench, verify],
+                      "A .safetensors file, an index of shards, or a folder; random[:SEED] where something is run", "FILE">;
+defm set : Valued<"set", specVerbs, "Another size for a dim, any number of times", "DIM=N">;
+defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
+defm target : Valued<"target", codeVerbs,
+                     "native (default), x86-64-v3, x86-64-v4; several joined by commas, chosen from at load", "LEVELS">;
+defm precision : Valued<"precision", codeVerbs, "f32 (default)", "TYPE">;
+def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">;
+
+def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,
+        MetaVarName<"FILE">;
+defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, or a stage: attn, fused, "
+                   "memory, tiled, kernels, llvm", "KIND">;
+def embed_weights : Flag<["--"], "embed-weights", [compile]>, HelpText<"Put the packed weights into the artifact">;
+defm dump_stages : Valued<"dump-stages", [compile], "Write the module of every stage to DIR", "DIR">;
+defm tuning : Valued<"tuning", [compile], "Measured tile sizes (not supported yet)", "FILE">;
+
+defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;
+defm input : Valued<"input", [run, bench, verify],
+                    "A .npy or .safetensors file, a picture where one is taken, or random[:SEED]", "NAME=FILE">;
+defm output : Valued<"output", [run], "Write an output as .npy; without it outputs are printed short", "NAME=FILE">;
+defm taps : Valued<"taps", [run], "Write every named intermediate (not supported yet)", "FILE">;
+defm threads : Valued<"threads", [run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
+defm device : Valued<"device", runVerbs, "cpu", "DEVICE">;
+defm repeat : Valued<"repeat", [bench], "How often to run", "N">;
+def profile : Flag<["--"], "profile", [bench]>, HelpText<"Times per op (not supported yet)">;
+defm trace : Valued<"trace", [bench], "Write a Chrome trace (not supported yet)", "FILE">;
+def json : Flag<["--"], "json", [bench, inspect]>, HelpText<"Print JSON">;
+
+defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE">;
+defm seed : Valued<"seed", [verify], "Of random weights and inputs (default 0)", "N">;
+
+def check_only : Flag<["--"], "check", [fmt]>, HelpText<"Change nothing; exit 3 where a file is not formatted">;

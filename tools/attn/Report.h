@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the driver speaks to a person: exit codes, errors, colour.
+#pragma once
+
+#include "llvm/ADT/Twine.h"
+
+namespace attn::frontend {
+class DiagnosticEngine;
+} // namespace attn::frontend
+
+namespace attn::tool {
+
+enum ExitCode {
+  Ok = 0,
+  BadInput = 1,    ///< the spec, checkpoint or tensor is wrong
+  Usage = 2,       ///< the command line is wrong
+  Differs = 3,     ///< a comparison failed
+  Environment = 4, ///< an unreadable file, a full disk, no linker, no such device
+  Internal = 70
+};
+
+/// Errors are written as JSON, one object a line, from now on.
+void useJsonDiagnostics();
+bool usesJsonDiagnostics();
+
+/// Whether stderr is a terminal that wants colour (`NO_COLOR` unset).
+bool wantsColour();
+
+/// Prints `error: message`, with `= help: ...` where there is one, and returns `code`.
+int fail(ExitCode code, const llvm::Twine &message, const llvm::Twine &help = "");
+
+/// Prints a message of the runtime, which begins with `error[CODE]: `, and returns `code`.
+int failWithMessage(ExitCode code, llvm::StringRef message);
+
+/// Prints what was found in a spec, on stderr.
+void printDiagnostics(const frontend::DiagnosticEngine &diagnostics);
+
+/// Usage error for what a later version will do.
+int notSupportedYet(const llvm::Twine &what);
+
+/// Flushes stdout; exit code `code`, or Environment where what was printed could not be written.
+int finish(int code);
+
+} // namespace attn::tool

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The verbs of `attn`, one file each. Each returns the exit code.
+#pragma once
+
+#include "Options.h"
+
+namespace attn::tool {
+
+int runCheck(const llvm::opt::InputArgList &args);
+int runCompile(const llvm::opt::InputArgList &args);
+int runRun(const llvm::opt::InputArgList &args);
+int runBench(const llvm::opt::InputArgList &args);
+int runVerify(const llvm::opt::InputArgList &args);
+int runExplain(const llvm::opt::InputArgList &args);
+int runInspect(const llvm::opt::InputArgList &args);
+int runFmt(const llvm::opt::InputArgList &args);
+
+} // namespace attn::tool
