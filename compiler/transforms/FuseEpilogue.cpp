@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A map that reads a linear becomes part of its epilogue:
+//   y = linear x, W; z = map(y, r) {add}   ->   z = linear x, W captures(r) epilogue {add}
+// Several maps in a row are fused one after the other.
+#include "compiler/transforms/Passes.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace attn {
+#define GEN_PASS_DEF_FUSEEPILOGUEPASS
+#include "compiler/transforms/Passes.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// Appends the body of `map` to the epilogue of `fused`, whose first captures are those of
+/// `linear`. `position` is the map's input that the linear computes.
+void appendEpilogue(PatternRewriter &rewriter, LinearOp linear, MapOp map, size_t position,
+                    LinearOp fused) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  SmallVector<Type> types(1 + fused.getCaptures().size());
+  for (auto [i, type] : llvm::enumerate(types))
+    type = i == 0 ? rewriter.getF32Type()
+                  : cast<RankedTensorType>(fused.getCaptures()[i - 1].getType()).getElementType();
+  SmallVector<Location> locations(types.size(), fused.getLoc());
+  Block *block = rewriter.createBlock(&fused.getEpilogue(), {}, types, locations);
+  Value sum = block->getArgument(0);
+  IRMapping mapping;
+  if (!linear.getEpilogue().empty()) {
+    Block &old = linear.getEpilogue().front();
+    for (auto [from, to] : llvm::zip(old.getArguments(), block->getArguments()))
+      mapping.map(from, to);
+    for (Operation &op : old.without_terminator())
+      rewriter.clone(op, mapping);
+    sum = mapping.lookupOrDefault(cast<YieldOp>(old.getTerminator()).getValue());
+  }
+  Block &body = map.getBody().front();
+  size_t next = 1 + linear.getCaptures().size();
+  for (auto [i, argument] : llvm::enumerate(body.getArguments()))
+    mapping.map(argument, i == position ? sum : Value(block->getArgument(next++)));
+  for (Operation &op : body)
+    rewriter.clone(op, mapping);
+}
+
+struct MapOfLinear : OpRewritePattern<MapOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MapOp map, PatternRewriter &rewriter) const override {
+    for (auto [position, input] : llvm::enumerate(map.getInputs())) {
+      auto linear = input.getDefiningOp<LinearOp>();
+      if (linear && linear->hasOneUse() && linear->getBlock() == map->getBlock() &&
+          linear.getResult().getType() == map.getResult().getType())
+        return fuse(linear, map, position, rewriter);
+    }
+    return rewriter.notifyMatchFailure(map, "no linear of the map's own type that only it reads");
+  }
+
+  static LogicalResult fuse(LinearOp linear, MapOp map, size_t position,
+                            PatternRewriter &rewriter) {
+    SmallVector<Value> captures(linear.getCaptures());
+    for (auto [i, input] : llvm::enumerate(map.getInputs()))
+      if (i != position)
+        captures.push_back(input);
+    auto fused = LinearOp::create(rewriter, rewriter.getFusedLoc({linear.getLoc(), map.getLoc()}),
+                                  map.getResult().getType(), linear.getInput(), linear.getWeights(),
+                                  linear.getBiases(), linear.getNorm(), captures,
+                                  linear.getContract(), linear.getEpsAttr());
+    appendEpilogue(rewriter, linear, map, position, fused);
+    rewriter.replaceOp(map, fused);
+    rewriter.eraseOp(linear);
+    return success();
+  }
+};
+
+struct FuseEpiloguePass : attn::impl::FuseEpiloguePassBase<FuseEpiloguePass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<MapOfLinear>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A layer norm that only one linear reads is attached to it:
+//   n = layernorm x, g, b eps e; y = linear n, W   ->   y = linear x, W norm(g, b) {eps = e}
+#include "compiler/transforms/Passes.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace attn {
+#define GEN_PASS_DEF_FUSENORMPASS
+#define GEN_PASS_DEF_CHECKFUSEDPASS
+#include "compiler/transforms/Passes.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+struct LinearOfNorm : OpRewritePattern<LinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LinearOp linear, PatternRewriter &rewriter) const override {
+    auto norm = linear.getInput().getDefiningOp<LayerNormOp>();
+    if (!norm || !norm->hasOneUse() || !linear.getNorm().empty())
+      return rewriter.notifyMatchFailure(linear, "no norm that only the linear reads");
+    if (cast<RankedTensorType>(norm.getGamma().getType()).getRank() !=
+        static_cast<int64_t>(linear.getContract()))
+      return rewriter.notifyMatchFailure(linear,
+                                         "the norm is over other axes than the linear contracts");
+    rewriter.modifyOpInPlace(linear, [&] {
+      linear.getInputMutable().assign(norm.getInput());
+      linear.getNormMutable().assign({norm.getGamma(), norm.getBeta()});
+      linear.setEpsAttr(norm.getEpsAttr());
+      linear->setLoc(rewriter.getFusedLoc({linear.getLoc(), norm.getLoc()}));
+    });
+    rewriter.eraseOp(norm);
+    return success();
+  }
+};
+
+struct FuseNormPass : attn::impl::FuseNormPassBase<FuseNormPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<LinearOfNorm>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+struct CheckFusedPass : attn::impl::CheckFusedPassBase<CheckFusedPass> {
+  void runOnOperation() override {
+    getOperation().walk([&](MapOp map) {
+      for (Value input : map.getInputs())
+        if (auto linear = input.getDefiningOp<LinearOp>();
+            linear && linear->hasOneUse() &&
+            linear.getResult().getType() == map.getResult().getType()) {
+          map.emitError("fused stage: expected the map in the epilogue of the linear before it");
+          signalPassFailure();
+        }
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The target-independent passes, generated from Passes.td.
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
+
+namespace attn {
+class AttnDialect;
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "compiler/transforms/Passes.h.inc"
+
+/// Registers the passes above for attn-opt.
+inline void registerAttnPasses() { registerAttnTransformsPasses(); }
+
+} // namespace attn

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The target-independent passes. Order and reasons: compiler/Pipeline.cpp.
+#ifndef ATTN_PASSES_TD
+#define ATTN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SinkMapPass : Pass<"attn-sink-map", "mlir::func::FuncOp"> {
+  let summary = "moves element-wise maps above concats, and slices above norms and maps, so that they meet their producers";
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
+def PackProjectionsPass : Pass<"attn-pack-projections", "mlir::func::FuncOp"> {
+  let summary = "makes one linear of those that read the same tensor: q, k and v in one product";
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
+def FuseEpiloguePass : Pass<"attn-fuse-epilogue", "mlir::func::FuncOp"> {
+  let summary = "puts the element-wise map after a linear into its epilogue: activation, residual, position";
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
+def FuseNormPass : Pass<"attn-fuse-norm", "mlir::func::FuncOp"> {
+  let summary = "attaches a layer norm to the one linear that reads it";
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
+def CheckFusedPass : Pass<"attn-check-fused", "mlir::func::FuncOp"> {
+  let summary = "fails if an op that the fused stage cannot hold is left";
+}
+
+#endif // ATTN_PASSES_TD
