@@ -19,12 +19,9 @@ llvm::StringRef modelName(ModuleOp model) {
 }
 
 bool takesImage(ModuleOp model) {
-  bool found = false;
-  model.walk([&](FunctionOpInterface function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      found |= function.getArgAttr(i, "attn.image") != nullptr;
+  return llvm::any_of(entriesOf(model), [](const EntryInfo &entry) {
+    return llvm::any_of(entry.inputs, [](const TensorInfo &input) { return bool(input.image); });
   });
-  return found;
 }
 
 llvm::StringRef dtypeName(Type type) {
@@ -45,20 +42,19 @@ llvm::StringRef dtypeName(Type type) {
   return type.isInteger(64) ? "i64" : "?";
 }
 
-/// The largest value of "B", "2*T", "T + 1" or "2*T + 1".
-static int64_t largestSize(ModuleOp model, llvm::StringRef expression) {
-  int64_t scale = 1, offset = 0;
-  auto [product, sum] = expression.split(" + ");
-  sum.getAsInteger(10, offset);
+/// Reads "B", "2*T", "T + 1" or "2*T + 1" into `axis`.
+static void parseDynamicAxis(ModuleOp model, AxisInfo &axis) {
+  auto [product, sum] = llvm::StringRef(axis.name).split(" + ");
+  sum.getAsInteger(10, axis.offset);
   auto [factor, dimName] = product.split('*');
   if (dimName.empty())
     dimName = factor;
   else
-    factor.getAsInteger(10, scale);
+    factor.getAsInteger(10, axis.scale);
+  axis.dim = dimName.str();
   for (DimOp dim : model.getOps<DimOp>())
     if (dim.getSymName() == dimName)
-      return scale * static_cast<int64_t>(dim.getSize()) + offset;
-  return 0;
+      axis.size = axis.scale * static_cast<int64_t>(dim.getSize()) + axis.offset;
 }
 
 llvm::SmallVector<AxisInfo> axesOf(ModuleOp model, Type type) {
@@ -70,11 +66,42 @@ llvm::SmallVector<AxisInfo> axesOf(ModuleOp model, Type type) {
   for (int64_t i = 0; i < tensor.getRank(); ++i) {
     AxisInfo axis;
     axis.name = names ? names.getNames()[i].str() : std::to_string(i);
-    axis.isDynamic = tensor.isDynamicDim(i);
-    axis.size = axis.isDynamic ? largestSize(model, axis.name) : tensor.getDimSize(i);
+    if (tensor.isDynamicDim(i))
+      parseDynamicAxis(model, axis);
+    else
+      axis.size = tensor.getDimSize(i);
     axes.push_back(std::move(axis));
   }
   return axes;
+}
+
+static TensorInfo tensorInfo(ModuleOp model, Type type, Attribute name, Attribute image) {
+  TensorInfo info;
+  if (auto text = dyn_cast_or_null<StringAttr>(name))
+    info.name = text.str();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  info.elementType = tensor ? tensor.getElementType() : type;
+  info.axes = axesOf(model, type);
+  info.image = dyn_cast_or_null<DictionaryAttr>(image);
+  return info;
+}
+
+std::vector<EntryInfo> entriesOf(ModuleOp model) {
+  std::vector<EntryInfo> entries;
+  for (auto function : model.getOps<FunctionOpInterface>()) {
+    if (!function->hasAttr("attn.entry"))
+      continue;
+    EntryInfo entry;
+    entry.name = function.getName().str();
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      entry.inputs.push_back(tensorInfo(model, type, function.getArgAttr(i, "attn.name"),
+                                        function.getArgAttr(i, "attn.image")));
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      entry.outputs.push_back(
+          tensorInfo(model, type, function.getResultAttr(i, "attn.name"), Attribute()));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
 ParameterCount countParameters(ModuleOp model) {

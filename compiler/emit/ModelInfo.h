@@ -3,10 +3,12 @@
 // What a module says about the model in it, as the description and the header need it.
 #pragma once
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
+#include <vector>
 
 namespace attn {
 
@@ -22,14 +24,17 @@ bool takesImage(mlir::ModuleOp model);
 /// "f32", "i32", ... as the C API names element types.
 llvm::StringRef dtypeName(mlir::Type type);
 
-/// An axis of an entry's input or output: its name, and its size or largest size.
+/// An axis of a tensor: its name and size. A dynamic one has scale * dim + offset elements of a
+/// dynamic dim ("2*T + 1"), and `size` is the largest.
 struct AxisInfo {
   std::string name;
   int64_t size = 0;
-  bool isDynamic = false;
+  std::string dim; ///< empty where the size is static
+  int64_t scale = 1, offset = 0;
+
+  bool isDynamic() const { return !dim.empty(); }
 };
-/// The axes of a tensor type with #attn.axes. A dynamic axis ("B", "2*T + 1") is bounded by its
-/// dim.
+/// The axes of a tensor type with #attn.axes.
 llvm::SmallVector<AxisInfo> axesOf(mlir::ModuleOp model, mlir::Type tensor);
 
 /// Parameters of the checkpoint: tensors (one per layer of a stack) and their elements. A tensor
@@ -42,5 +47,22 @@ ParameterCount countParameters(mlir::ModuleOp model);
 
 /// A CamelCase name in snake_case: "FashionViT" -> "fashion_vit".
 std::string snakeCase(llvm::StringRef name);
+
+/// An input or output of an entry.
+struct TensorInfo {
+  std::string name;
+  mlir::Type elementType;
+  llvm::SmallVector<AxisInfo> axes;
+  mlir::DictionaryAttr image; ///< how a picture becomes it; null where none is taken
+};
+
+/// A function that can be called from outside.
+struct EntryInfo {
+  std::string name;
+  llvm::SmallVector<TensorInfo> inputs, outputs;
+};
+
+/// The entries of a model, in the order of the module.
+std::vector<EntryInfo> entriesOf(mlir::ModuleOp model);
 
 } // namespace attn

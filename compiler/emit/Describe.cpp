@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The description of a model as JSON: what `attn inspect` and `--describe` show, and what section
+// .attn.description of an artifact holds.
+#include "compiler/Pipeline.h"
+#include "compiler/emit/ModelInfo.h"
+#include "dialect/AttnDialect.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace attn {
+
+static llvm::json::Array describeDims(ModuleOp model) {
+  llvm::json::Array dims;
+  for (DimOp dim : model.getOps<DimOp>())
+    dims.push_back(llvm::json::Object{{"name", dim.getSymName()},
+                                      {"size", int64_t(dim.getSize())},
+                                      {"dynamic", dim.getDynamic()}});
+  return dims;
+}
+
+static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
+  llvm::json::Array list;
+  for (const TensorInfo &tensor : tensors) {
+    llvm::json::Array axes;
+    for (const AxisInfo &axis : tensor.axes)
+      axes.push_back(llvm::json::Object{
+          {"name", axis.name}, {"size", axis.size}, {"dynamic", axis.isDynamic()}});
+    list.push_back(llvm::json::Object{{"name", tensor.name},
+                                      {"dtype", dtypeName(tensor.elementType)},
+                                      {"axes", std::move(axes)},
+                                      {"image", bool(tensor.image)}});
+  }
+  return list;
+}
+
+static llvm::json::Array describeEntries(ModuleOp model) {
+  llvm::json::Array entries;
+  for (const EntryInfo &entry : entriesOf(model))
+    entries.push_back(llvm::json::Object{{"name", entry.name},
+                                         {"inputs", describeTensors(entry.inputs)},
+                                         {"outputs", describeTensors(entry.outputs)}});
+  return entries;
+}
+
+/// The checkpoint's tensors, each once, by their patterns.
+static llvm::json::Array describeParameters(ModuleOp model) {
+  llvm::json::Array parameters;
+  llvm::StringSet<> seen;
+  for (ParamOp param : model.getOps<ParamOp>()) {
+    SourceAttr source = param.getSource();
+    if (!seen.insert(source.getPattern().getValue()).second)
+      continue;
+    llvm::json::Array shape;
+    for (int64_t size : source.getShape())
+      shape.push_back(size);
+    parameters.push_back(llvm::json::Object{
+        {"name", source.getPattern().getValue()},
+        {"dtype", dtypeName(cast<RankedTensorType>(param.getType()).getElementType())},
+        {"shape", std::move(shape)},
+        {"layers", int64_t(param.getLayers().value_or(0))}});
+  }
+  return parameters;
+}
+
+std::string describeModel(ModuleOp model, const CompileOptions &options) {
+  llvm::json::Array targets;
+  for (CpuLevel level : options.levels)
+    targets.push_back(cpuLevelName(level));
+  ParameterCount count = countParameters(model);
+  llvm::json::Object description{{"name", modelName(model)},
+                                 {"symbol", modelSymbol(model)},
+                                 {"version", compilerVersion()},
+                                 {"precision", "f32"},
+                                 {"embedded", options.embedWeights},
+                                 {"targets", std::move(targets)},
+                                 {"dims", describeDims(model)},
+                                 {"entries", describeEntries(model)},
+                                 {"parameters", describeParameters(model)},
+                                 {"tensors", count.tensors},
+                                 {"elements", count.elements}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(description));
+  return text;
+}
+
+} // namespace attn

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/Link.h"
+
+#include "compiler/emit/LinkTools.h"
+#include "llvm/Object/Archive.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace attn {
+
+using Buffer = std::unique_ptr<MemoryBuffer>;
+
+static std::string archivePath(const LinkOptions &options, StringRef name) {
+  SmallString<128> path(options.runtimeDir);
+  sys::path::append(path, name);
+  return path.str().str();
+}
+
+/// The archives of the runtime that an artifact carries as a whole.
+static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
+  SmallVector<std::string> archives{archivePath(options, "libattn_rt.a")};
+  if (options.takesImage)
+    archives.push_back(archivePath(options, "libattn_image.a"));
+  return archives;
+}
+
+/// libpng, libjpeg and zlib by their archives: an artifact needs no library but libc, libm and
+/// pthread.
+static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
+  if (options.takesImage)
+    args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
+  args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
+}
+
+static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions &options) {
+  SmallVector<std::string> args{"model.o", archivePath(options, "libattn_main.a")};
+  if (options.takesImage)
+    args.append({"-Wl,-u,attn_image_load", archivePath(options, "libattn_image.a")});
+  args.push_back(archivePath(options, "libattn_rt.a"));
+  addSystemLibraries(options, args);
+  // `main` of libattn_main reads the tables by this name.
+  args.push_back("-Wl,--defsym=attn_main_model=" + options.symbol);
+  args.append({"-pie", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,noexecstack"});
+  return runLinker({{"model.o", object.getBuffer()}}, args);
+}
+
+/// The C API and the model's tables; names of the archives stay inside.
+static Expected<Buffer> linkShared(MemoryBufferRef object, const LinkOptions &options) {
+  SmallVector<std::string> args{"-shared", "model.o", "-Wl,--whole-archive"};
+  args.append(libraryArchives(options));
+  args.push_back("-Wl,--no-whole-archive");
+  addSystemLibraries(options, args);
+  args.append({"-Wl,-Bsymbolic", "-Wl,--version-script=exports", "-Wl,--gc-sections",
+               "-Wl,--build-id=none", "-Wl,-z,defs", "-Wl,-z,noexecstack"});
+  return runLinker(
+      {{"model.o", object.getBuffer()}, {"exports", "{ global: attn_*; local: *; };\n"}}, args);
+}
+
+/// One relocatable object. What the runtime shares between its own files only is made local, so
+/// that it cannot meet other names of a program.
+static Expected<Buffer> linkObject(MemoryBufferRef object, const LinkOptions &options) {
+  SmallVector<std::string> args{"-r", "-nostdlib", "model.o", "-Wl,--whole-archive"};
+  args.append(libraryArchives(options));
+  args.push_back("-Wl,--no-whole-archive");
+  auto linked = runLinker({{"model.o", object.getBuffer()}}, args);
+  if (!linked)
+    return linked.takeError();
+  return localizeHidden(**linked);
+}
+
+static Expected<Buffer> makeArchive(MemoryBufferRef object, const LinkOptions &options) {
+  std::vector<NewArchiveMember> members;
+  members.emplace_back(MemoryBufferRef(object.getBuffer(), options.symbol + ".o"));
+  std::vector<Buffer> files; // what the members point into
+  std::vector<std::unique_ptr<object::Archive>> archives;
+  for (const std::string &path : libraryArchives(options)) {
+    auto file = MemoryBuffer::getFile(path);
+    if (!file)
+      return createStringError("cannot read `" + path + "`: " + file.getError().message());
+    files.push_back(std::move(*file));
+    auto archive = object::Archive::create(*files.back());
+    if (!archive)
+      return archive.takeError();
+    archives.push_back(std::move(*archive));
+    Error error = Error::success();
+    for (const object::Archive::Child &child : archives.back()->children(error)) {
+      auto member = NewArchiveMember::getOldMember(child, /*Deterministic=*/true);
+      if (!member) {
+        consumeError(std::move(error));
+        return member.takeError();
+      }
+      members.push_back(std::move(*member));
+    }
+    if (error)
+      return std::move(error);
+  }
+  return writeArchiveToBuffer(members, SymtabWritingMode::NormalSymtab, object::Archive::K_GNU,
+                              /*Deterministic=*/true, /*Thin=*/false);
+}
+
+/// A missing archive, said before a linker says it in its own words.
+static Error checkArchives(const LinkOptions &options) {
+  SmallVector<std::string> needed = libraryArchives(options);
+  if (options.kind == ArtifactKind::Executable)
+    needed.push_back(archivePath(options, "libattn_main.a"));
+  for (const std::string &path : needed)
+    if (!sys::fs::exists(path))
+      return createStringError("the runtime library `" + path +
+                               "` is missing\n  = help: it is installed beside `attn`: "
+                               "<folder of attn>/../lib");
+  return Error::success();
+}
+
+Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &options) {
+  if (Error error = checkArchives(options))
+    return std::move(error);
+  switch (options.kind) {
+  case ArtifactKind::Executable:
+    return linkExecutable(object, options);
+  case ArtifactKind::Shared:
+    return linkShared(object, options);
+  case ArtifactKind::Static:
+    return makeArchive(object, options);
+  case ArtifactKind::Object:
+    return linkObject(object, options);
+  }
+  return nullptr;
+}
+
+std::string defaultRuntimeDir() {
+  static int here; // any address of this program
+  SmallString<128> path(sys::fs::getMainExecutable("attn", &here));
+  sys::path::remove_filename(path);
+  sys::path::append(path, "..", "lib");
+  sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  return path.str().str();
+}
+
+} // namespace attn

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a model's object file to what people use: an executable, a shared or static library, one
+// object. The runtime's archives go into each of them.
+#pragma once
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+
+namespace attn {
+
+enum class ArtifactKind { Executable, Shared, Static, Object };
+
+struct LinkOptions {
+  ArtifactKind kind = ArtifactKind::Executable;
+  std::string symbol;      ///< the table symbol that the object defines
+  bool takesImage = false; ///< the artifact reads pictures
+  std::string runtimeDir;  ///< where libattn_rt.a and the others lie
+};
+
+/// The bytes of the artifact. They depend on `object`, the options, the runtime's archives and the
+/// linker alone, not on any path. Errors are for people and about the environment: no linker, a
+/// missing archive, no room for temporary files.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> link(llvm::MemoryBufferRef object,
+                                                         const LinkOptions &options);
+
+/// <folder of the running program>/../lib.
+std::string defaultRuntimeDir();
+
+} // namespace attn

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/LinkTools.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ObjCopy/ConfigManager.h"
+#include "llvm/ObjCopy/ObjCopy.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace attn {
+
+static Expected<std::string> findLinker() {
+  for (StringRef name : {"cc", "clang-22", "clang", "gcc"})
+    if (auto path = sys::findProgramByName(name))
+      return *path;
+  return createStringError(
+      "no linker: none of cc, clang-22, clang and gcc is in a folder of PATH\n"
+      "  = help: install one (Debian: apt install gcc), or pass --emit=static, which needs none");
+}
+
+static Error writeFile(StringRef path, StringRef contents) {
+  std::error_code error;
+  raw_fd_ostream stream(path, error);
+  if (!error) {
+    stream << contents;
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return createStringError("cannot write `" + path + "`: " + error.message());
+  return Error::success();
+}
+
+static std::string quoteCommand(ArrayRef<StringRef> args) {
+  std::string text;
+  for (StringRef arg : args)
+    text += (text.empty() ? "" : " ") + arg.str();
+  return text;
+}
+
+/// Runs a program with `folder` as its working folder, so that no path of this machine can get into
+/// what it writes. Both outputs go to `log`.
+static int runIn(StringRef folder, StringRef program, ArrayRef<StringRef> args, StringRef log,
+                 std::string &problem) {
+  SmallString<256> before;
+  if (sys::fs::current_path(before) || sys::fs::set_current_path(folder)) {
+    problem = ("cannot enter `" + folder + "`").str();
+    return -1;
+  }
+  std::optional<StringRef> redirects[] = {StringRef(""), log, log};
+  int code = sys::ExecuteAndWait(program, args, std::nullopt, redirects, 0, 0, &problem);
+  if (auto error = sys::fs::set_current_path(before))
+    problem = error.message();
+  return code;
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> runLinker(ArrayRef<LinkerInput> inputs,
+                                                  ArrayRef<std::string> args) {
+  auto linker = findLinker();
+  if (!linker)
+    return linker.takeError();
+  SmallString<128> folder;
+  if (auto error = sys::fs::createUniqueDirectory("attn-link", folder))
+    return createStringError("cannot make a temporary folder: " + error.message());
+  scope_exit cleanUp([&] { sys::fs::remove_directories(folder); });
+  auto inFolder = [&](StringRef name) { return (folder + "/" + name).str(); };
+  for (const LinkerInput &input : inputs)
+    if (Error error = writeFile(inFolder(input.name), input.contents))
+      return std::move(error);
+  SmallVector<StringRef> command{*linker};
+  for (const std::string &arg : args)
+    command.push_back(arg);
+  command.append({"-o", "output"});
+  std::string problem, log = inFolder("log");
+  int code = runIn(folder, *linker, command, log, problem);
+  if (code != 0) {
+    auto said = MemoryBuffer::getFile(log);
+    return createStringError("linking failed: `" + quoteCommand(command) + "`\n" +
+                             (said ? (*said)->getBuffer().rtrim().str() : problem));
+  }
+  auto output = MemoryBuffer::getFile(inFolder("output"), /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  if (!output)
+    return createStringError("the linker wrote nothing: " + output.getError().message());
+  return std::move(*output);
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> localizeHidden(const MemoryBuffer &object) {
+  auto binary = object::ObjectFile::createObjectFile(object.getMemBufferRef());
+  if (!binary)
+    return binary.takeError();
+  objcopy::ConfigManager config;
+  config.ELF.LocalizeHidden = true;
+  SmallVector<char, 0> bytes;
+  raw_svector_ostream stream(bytes);
+  if (Error error = objcopy::executeObjcopyOnBinary(config, **binary, stream))
+    return std::move(error);
+  return std::make_unique<SmallVectorMemoryBuffer>(std::move(bytes), "object",
+                                                   /*RequiresNullTerminator=*/false);
+}
+
+} // namespace attn

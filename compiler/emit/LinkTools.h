@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tools that linking uses: the machine's C compiler as the linker, LLVM's objcopy.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+
+namespace attn {
+
+/// A file that the linker reads: its name without folders, its contents.
+struct LinkerInput {
+  std::string name;
+  llvm::StringRef contents;
+};
+
+/// Runs `cc` (or clang-22, clang, gcc) in an empty temporary folder that holds `inputs`, and
+/// returns what it wrote.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> runLinker(llvm::ArrayRef<LinkerInput> inputs,
+                                                              llvm::ArrayRef<std::string> args);
+
+/// The same relocatable object with hidden symbols local.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+localizeHidden(const llvm::MemoryBuffer &object);
+
+} // namespace attn
