@@ -5,6 +5,7 @@
 #define ATTN_OPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/AttnKernelOps.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -175,7 +176,7 @@ def Attn_SoftmaxOp : AttnOp<"softmax", [Pure, AllTypesMatch<["input", "result"]>
 }
 
 def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
-                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp"]>]> {
+                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp"]>]> {
   let summary = "the value of a region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

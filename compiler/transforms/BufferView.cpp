@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Views of tensors in memory.
+#include "compiler/transforms/BufferView.h"
+
+using namespace mlir;
+using namespace attn;
+
+SizePolynomial attn::sizeOf(RankedTensorType type, int64_t axis) {
+  if (!type.isDynamicDim(axis))
+    return type.getDimSize(axis);
+  LinearSize size = *parseLinearSize(axesOf(type)[axis].getValue());
+  return SizePolynomial(size.scale) * SizePolynomial::dim(size.dim) + SizePolynomial(size.offset);
+}
+
+SizePolynomial attn::elementsOf(RankedTensorType type) {
+  SizePolynomial count(1);
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    count = count * sizeOf(type, d);
+  return count;
+}
+
+SmallVector<Atom> attn::collapse(ArrayRef<Atom> atoms) {
+  SmallVector<Atom> result;
+  for (const Atom &atom : atoms) {
+    if (atom.size == SizePolynomial(1))
+      continue;
+    if (!result.empty() && result.back().stride == atom.size * atom.stride)
+      result.back() = {result.back().size * atom.size, atom.stride};
+    else
+      result.push_back(atom);
+  }
+  return result;
+}
+
+BufferView BufferView::dense(RankedTensorType type, Value base, int64_t pitch) {
+  BufferView view{base, 0, {}};
+  SizePolynomial stride(1);
+  view.axes.resize(type.getRank());
+  for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+    view.axes[d] = {Atom{sizeOf(type, d), stride}};
+    stride = pitch && d == type.getRank() - 1 ? SizePolynomial(pitch) : stride * sizeOf(type, d);
+  }
+  return view;
+}
+
+BufferView BufferView::slice(int64_t axis, int64_t start, int64_t size, bool drop) const {
+  BufferView view = *this;
+  SmallVector<Atom> atoms = collapse(axes[axis]);
+  if (atoms.empty())
+    atoms = {Atom{1, 0}};
+  // An axis of several atoms can be cut only where all of it or one element is taken.
+  int64_t position = start;
+  for (size_t a = atoms.size(); a-- > 1;) {
+    int64_t extent = atoms[a].size.constant();
+    view.offset = view.offset + SizePolynomial(position % extent) * atoms[a].stride;
+    position /= extent;
+  }
+  view.offset = view.offset + SizePolynomial(position) * atoms[0].stride;
+  if (drop)
+    view.axes.erase(view.axes.begin() + axis);
+  else if (atoms.size() == 1)
+    view.axes[axis] = {Atom{size, atoms[0].stride}};
+  return view;
+}
+
+BufferView BufferView::rearrange(RearrangeOp op) const {
+  // Split every axis into its atoms, innermost last.
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  ArrayRef<int64_t> sizes = op.getAtoms();
+  SmallVector<SmallVector<Atom, 2>> atoms(sizes.size());
+  size_t next = 0;
+  for (auto [d, count] : llvm::enumerate(op.getSplit())) {
+    if (count == 1) {
+      atoms[next++] = axes[d];
+      continue;
+    }
+    SmallVector<Atom> whole = collapse(axes[d]);
+    SizePolynomial stride = whole.empty() ? SizePolynomial(0) : whole.back().stride;
+    for (size_t a = next + count; a-- > next;) {
+      SizePolynomial size = sizes[a] < 0 ? sizeOf(input, d) : SizePolynomial(sizes[a]);
+      atoms[a] = {Atom{size, stride}};
+      stride = stride * size;
+    }
+    next += count;
+  }
+  BufferView view{base, offset, {}};
+  size_t taken = 0;
+  for (int64_t count : op.getMerge()) {
+    SmallVector<Atom, 2> merged;
+    for (int64_t a = 0; a < count; ++a)
+      llvm::append_range(merged, atoms[op.getOrder()[taken++]]);
+    view.axes.push_back(merged);
+  }
+  return view;
+}
+
+SmallVector<Atom> BufferView::collapsed(int64_t begin, int64_t end) const {
+  SmallVector<Atom> atoms;
+  for (int64_t d = begin; d < end; ++d)
+    llvm::append_range(atoms, axes[d]);
+  return collapse(atoms);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tensor in memory: a pointer, and for every axis the atoms (size, stride) that make it up.
+// Slices, splits, transpositions and broadcasts are views; only merging axes that do not lie one
+// after the other leaves several atoms for an axis.
+#pragma once
+
+#include "compiler/transforms/SizePolynomial.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+struct Atom {
+  SizePolynomial size, stride; ///< in elements
+};
+
+struct BufferView {
+  mlir::Value base; ///< memref<f32>, a bare pointer
+  SizePolynomial offset;
+  llvm::SmallVector<llvm::SmallVector<Atom, 2>> axes; ///< outermost first
+
+  /// A dense row-major view of `type`'s shape on `base`; rows are `pitch` elements apart where it
+  /// is not 0.
+  static BufferView dense(mlir::RankedTensorType type, mlir::Value base, int64_t pitch = 0);
+
+  BufferView slice(int64_t axis, int64_t offset, int64_t size, bool drop) const;
+  BufferView rearrange(RearrangeOp op) const;
+
+  /// The atoms of axes [begin, end) in order, neighbours merged where they lie one after the other.
+  llvm::SmallVector<Atom> collapsed(int64_t begin, int64_t end) const;
+};
+
+/// A size as a polynomial: static, or read from the axis' name.
+SizePolynomial sizeOf(mlir::RankedTensorType type, int64_t axis);
+
+/// The number of elements.
+SizePolynomial elementsOf(mlir::RankedTensorType type);
+
+/// Merges neighbouring atoms that lie one after the other.
+llvm::SmallVector<Atom> collapse(llvm::ArrayRef<Atom> atoms);
+
+} // namespace attn

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Slots of the packed block.
+#include "compiler/transforms/ParameterLayout.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attn;
+
+SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k) {
+  SmallVector<Attribute> refs;
+  int64_t columns = 0;
+  std::string name = k ? "panels" : "rows";
+  for (ParamOp param : params) {
+    auto type = cast<RankedTensorType>(param.getType());
+    refs.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+    columns += type.getNumElements() / std::max<int64_t>(k, 1);
+    name += ("." + param.getSymName()).str();
+  }
+  if (auto known = symbols.lookup<SlotOp>(name))
+    return known;
+  ParamOp first = params.front();
+  OpBuilder builder(module.getBodyRegion());
+  builder.setInsertionPointAfter(first);
+  int64_t width = k ? panelWidth : 0;
+  int64_t rows = std::max<int64_t>(k, 1);
+  int64_t bytes = 4 * rows * (width ? llvm::alignTo(columns, width) : columns);
+  auto slot = SlotOp::create(builder, first.getLoc(), name, builder.getArrayAttr(refs), rows,
+                             columns, width, bytes, first.getLayers().value_or(1), 0, 0);
+  symbols.insert(slot);
+  slots.push_back(slot);
+  return slot;
+}
+
+void ParameterLayout::place() {
+  // Slots of one stack depth stand together: [layer 0: its slots][layer 1: ...].
+  llvm::MapVector<int64_t, SmallVector<SlotOp>> groups;
+  for (SlotOp slot : slots)
+    groups[slot.getLayers()].push_back(slot);
+  int64_t offset = 0;
+  for (auto &[layers, group] : groups) {
+    int64_t stride = 0;
+    for (SlotOp slot : group) {
+      slot.setOffset(offset + stride);
+      stride += llvm::alignTo(slot.getBytes(), 64);
+    }
+    for (SlotOp slot : group)
+      slot.setLayerStride(layers > 1 ? stride : 0);
+    offset += stride * layers;
+  }
+}

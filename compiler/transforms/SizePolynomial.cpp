@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arithmetic on sizes.
+#include "compiler/transforms/SizePolynomial.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace attn;
+
+SizePolynomial::SizePolynomial(int64_t constant) {
+  if (constant)
+    terms[{}] = constant;
+}
+
+SizePolynomial SizePolynomial::dim(StringRef name) {
+  SizePolynomial result;
+  result.terms[{name.str()}] = 1;
+  return result;
+}
+
+SizePolynomial SizePolynomial::operator+(const SizePolynomial &other) const {
+  SizePolynomial result = *this;
+  for (auto &[monomial, coefficient] : other.terms)
+    if ((result.terms[monomial] += coefficient) == 0)
+      result.terms.erase(monomial);
+  return result;
+}
+
+SizePolynomial SizePolynomial::operator*(const SizePolynomial &other) const {
+  SizePolynomial result;
+  for (auto &[left, a] : terms)
+    for (auto &[right, b] : other.terms) {
+      Monomial product(left);
+      product.insert(product.end(), right.begin(), right.end());
+      std::sort(product.begin(), product.end());
+      result.terms[product] += a * b;
+    }
+  return result;
+}
+
+bool SizePolynomial::isConstant() const {
+  return terms.empty() || (terms.size() == 1 && terms.begin()->first.empty());
+}
+
+int64_t SizePolynomial::constant() const { return terms.empty() ? 0 : terms.begin()->second; }
+
+SizePolynomial SizePolynomial::upperBound(const SizePolynomial &a, const SizePolynomial &b) {
+  SizePolynomial result = a;
+  for (auto &[monomial, coefficient] : b.terms) {
+    int64_t &own = result.terms[monomial];
+    own = std::max(own, coefficient);
+  }
+  return result;
+}
+
+Value SizePolynomial::emit(OpBuilder &builder, Location loc,
+                           function_ref<Value(StringRef)> dim) const {
+  Value sum;
+  for (auto &[monomial, coefficient] : terms) {
+    Value product;
+    for (const std::string &name : monomial)
+      product = product ? builder.createOrFold<arith::MulIOp>(loc, product, dim(name)) : dim(name);
+    if (!product || coefficient != 1) {
+      Value factor = arith::ConstantIndexOp::create(builder, loc, coefficient);
+      product = product ? builder.createOrFold<arith::MulIOp>(loc, product, factor) : factor;
+    }
+    sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, product) : product;
+  }
+  return sum ? sum : arith::ConstantIndexOp::create(builder, loc, 0);
+}

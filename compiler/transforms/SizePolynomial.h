@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes, strides and offsets as polynomials in the dynamic dims: exact to compare at compile time,
+// a few instructions to compute at run time. `151296 * B` is {["B"]: 151296}; the pseudo-dim
+// "#threads" counts the threads of the team.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace attn {
+
+class SizePolynomial {
+public:
+  SizePolynomial(int64_t constant = 0);
+  static SizePolynomial dim(llvm::StringRef name);
+
+  SizePolynomial operator+(const SizePolynomial &other) const;
+  SizePolynomial operator*(const SizePolynomial &other) const;
+  bool operator==(const SizePolynomial &other) const { return terms == other.terms; }
+
+  bool isConstant() const;
+  /// The value of a constant polynomial.
+  int64_t constant() const;
+  /// A bound of both for all dims of at least 1: the larger coefficient of each monomial
+  /// (coefficients are not negative).
+  static SizePolynomial upperBound(const SizePolynomial &a, const SizePolynomial &b);
+
+  /// Emits its value as an index; `dim` gives the value of a named dim.
+  mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
+                   llvm::function_ref<mlir::Value(llvm::StringRef)> dim) const;
+
+private:
+  using Monomial = std::vector<std::string>; // sorted names
+  std::map<Monomial, int64_t> terms;         // no zero coefficients
+};
+
+} // namespace attn

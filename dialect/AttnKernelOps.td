@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops of the later stages: kernels on buffers (`memory`), and their tiles (`tiled`). A buffer is a strided memref [rows..., columns...];
+// an operand that is repeated along an axis has stride 0 there.
+#ifndef ATTN_KERNEL_OPS_TD
+#define ATTN_KERNEL_OPS_TD
+
+include "dialect/AttnDialect.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
+
+def Attn_Buffer : MemRefOf<[F32]>;
+
+def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
+  let summary = "where parameters lie in the packed block, and in which layout";
+  let description = [{
+    Bytes [offset + layer * layer_stride, + bytes). `width` 0: [k][columns] row-major; else panels [columns / width][k][width], the last padded
+    with zeros. `params` fill the columns one after the other.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$params, I64Attr:$k, I64Attr:$columns, I64Attr:$width,
+                       I64Attr:$bytes, I64Attr:$layers, I64Attr:$offset, I64Attr:$layer_stride);
+  let assemblyFormat = [{
+    $sym_name $params `k` $k `columns` $columns `width` $width `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
+  }];
+}
+
+def Attn_BarrierOp : AttnKernelOp<"barrier"> {
+  let summary = "all threads of the team pass together";
+  let arguments = (ins AnyMemRef:$call, Index:$thread);
+  let assemblyFormat = "$call `,` $thread attr-dict `:` type($call)";
+}
+
+//===-- kernels -------------------------------------------------------------------------------------------------===//
+
+def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegments]> {
+  let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$panels, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
+                       Attn_Buffer:$out, I64Attr:$contract);
+  let regions = (region MaxSizedRegion<1>:$epilogue);
+  let assemblyFormat = [{
+    $input `,` $panels (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract attr-dict `:`
+    type($input) `,` type($panels) (`,` `bias` type($bias)^)? (`,` `captures` `(` type($captures)^ `)`)? `,` type($out)
+    ($epilogue^)?
+  }];
+}
+
+def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
+  let summary = "layer norm of every row";
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Attn_Buffer:$out, F64Attr:$eps);
+  let assemblyFormat = [{
+    $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
+  }];
+}
+
+def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
+  let summary = "out = a scalar function of elements";
+  let arguments = (ins Variadic<Attn_Buffer>:$inputs, Attn_Buffer:$out);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` `into` $out attr-dict `:` `(` type($inputs) `)` `,` type($out) $body";
+}
+
+def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
+  let summary = "out[rows, n] = mean over s of input[rows, s, n]";
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$out);
+  let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
+}
+
+def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [NoRegionArguments]> {
+  let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
+  let description = [{ `strip` is scratch of the thread team, `strip_bytes` for each thread. }];
+  let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Attn_Buffer:$out, Attn_Buffer:$scratch,
+                       I64Attr:$batch);
+  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$mask, SizedRegion<1>:$normaliser);
+  let assemblyFormat = [{
+    $query `over` $key `,` $value `into` $out `scratch` $scratch `batch` $batch attr-dict `:`
+    type($query) `,` type($key) `,` type($value) `,` type($out) `,` type($scratch)
+    `score` $score (`bias` $bias^)? (`mask` $mask^)? `normaliser` $normaliser
+  }];
+}
+
+#endif // ATTN_KERNEL_OPS_TD
