@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions, loops and calls; the ops themselves are in the files beside this one.
+#include "compiler/reference/Interpreter.h"
+#include "compiler/reference/Parameters.h"
+#include "compiler/reference/Region.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::reference;
+
+namespace {
+using RuntimeValues = SmallVector<RuntimeValue>;
+
+/// One run of an entry.
+class Machine {
+public:
+  Machine(ModuleOp module, ParameterLoader load, Observer observe)
+      : module(module), parameters(load), observe(observe) {}
+
+  llvm::Error bind(func::FuncOp function, ArrayRef<Tensor> inputs);
+  llvm::Expected<RuntimeValues> call(func::FuncOp function, ArrayRef<RuntimeValue> arguments);
+
+private:
+  llvm::Error bindAxis(func::FuncOp function, RankedTensorType type, int64_t axis, int64_t size);
+  llvm::Expected<RuntimeValues> runBlock(Block &block, ArrayRef<RuntimeValue> arguments,
+                                         Scope &scope);
+  llvm::Expected<RuntimeValues> run(Operation *op, Scope &scope);
+  llvm::Expected<RuntimeValues> runLoop(scf::ForOp loop, Scope &scope);
+  llvm::Expected<Tensor> get(GetOp op, const Scope &scope);
+  void report(Operation *op, const RuntimeValue &value);
+
+  ModuleOp module;
+  Parameters parameters;
+  Observer observe;
+  DimSizes dims;
+  SmallVector<int64_t> layers; ///< indices of the loops around, outermost first
+};
+} // namespace
+
+static RuntimeValues valuesOf(ValueRange operands, const Scope &scope) {
+  RuntimeValues values;
+  for (Value operand : operands)
+    values.push_back(scope[operand]);
+  return values;
+}
+
+/// Binds the dim of a dynamic axis to what `size` says about it.
+llvm::Error Machine::bindAxis(func::FuncOp function, RankedTensorType type, int64_t axis,
+                              int64_t size) {
+  StringRef name = axesOf(type)[axis].getValue();
+  if (type.isDynamicDim(axis))
+    if (auto linear = parseLinearSize(name); linear && size >= linear->offset)
+      dims.try_emplace(linear->dim, (size - linear->offset) / linear->scale);
+  auto expected = sizeOfAxis(function, type, axis, dims);
+  if (!expected)
+    return expected.takeError();
+  if (*expected != size)
+    return errorAt(function, "expected size " + Twine(*expected) + " along '" + name +
+                                 "', but got " + Twine(size));
+  return llvm::Error::success();
+}
+
+llvm::Error Machine::bind(func::FuncOp function, ArrayRef<Tensor> inputs) {
+  if (function.getNumArguments() != inputs.size())
+    return errorAt(function, "expected " + Twine(function.getNumArguments()) + " inputs, but got " +
+                                 Twine(inputs.size()));
+  for (auto [argument, input] : llvm::zip(function.getArguments(), inputs)) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    if (type.getRank() != static_cast<int64_t>(input.shape.size()))
+      return errorAt(function, "expected an input of rank " + Twine(type.getRank()) + ", but got " +
+                                   Twine(input.shape.size()));
+    for (auto [axis, size] : llvm::enumerate(input.shape))
+      if (llvm::Error error = bindAxis(function, type, axis, size))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<RuntimeValues> Machine::call(func::FuncOp function,
+                                            ArrayRef<RuntimeValue> arguments) {
+  Scope scope(dims);
+  return runBlock(function.front(), arguments, scope);
+}
+
+/// Runs a block; what its terminator takes is the result.
+llvm::Expected<RuntimeValues> Machine::runBlock(Block &block, ArrayRef<RuntimeValue> arguments,
+                                                Scope &scope) {
+  for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+    scope.values[argument] = value;
+  for (Operation &op : block.without_terminator()) {
+    auto results = run(&op, scope);
+    if (!results)
+      return results.takeError();
+    for (auto [result, value] : llvm::zip(op.getResults(), *results)) {
+      report(&op, value);
+      scope.values[result] = std::move(value);
+    }
+  }
+  return valuesOf(block.getTerminator()->getOperands(), scope);
+}
+
+llvm::Expected<RuntimeValues> Machine::runLoop(scf::ForOp loop, Scope &scope) {
+  auto bound = [&](Value value) { return static_cast<int64_t>(scope[value].scalar); };
+  int64_t end = bound(loop.getUpperBound()), step = bound(loop.getStep());
+  if (step < 1)
+    return errorAt(loop, "expected a step of at least 1, but got " + Twine(step));
+  RuntimeValues carried = valuesOf(loop.getInitArgs(), scope);
+  for (int64_t i = bound(loop.getLowerBound()); i < end; i += step) {
+    RuntimeValues arguments = {{nullptr, static_cast<double>(i)}};
+    arguments.append(carried);
+    layers.push_back(i);
+    auto results = runBlock(*loop.getBody(), arguments, scope);
+    layers.pop_back();
+    if (!results)
+      return results.takeError();
+    carried = std::move(*results);
+  }
+  return carried;
+}
+
+llvm::Expected<Tensor> Machine::get(GetOp op, const Scope &scope) {
+  auto param = module.lookupSymbol<ParamOp>(op.getParam());
+  return parameters.get(param, op.getLayer() ? scope[op.getLayer()].scalar : 0);
+}
+
+/// A scalar op outside any region.
+static llvm::Expected<RuntimeValues> runScalar(Operation *op, const Scope &scope) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  if (constant && constant.getType().isIntOrIndexOrFloat())
+    return RuntimeValues{{nullptr, constantValue(constant)}};
+  ScalarFunction function = scalarFunction(op);
+  if (!function)
+    return errorAt(op, "expected an op of the attn stage");
+  double operands[3] = {};
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    operands[i] = scope[operand].scalar;
+  return RuntimeValues{{nullptr, function(operands[0], operands[1], operands[2])}};
+}
+
+/// The one tensor that an op computes, as its results.
+static llvm::Expected<RuntimeValues> single(llvm::Expected<Tensor> tensor) {
+  if (!tensor)
+    return tensor.takeError();
+  return RuntimeValues{{std::make_shared<Tensor>(std::move(*tensor))}};
+}
+
+llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
+  using Results = llvm::Expected<RuntimeValues>;
+  return llvm::TypeSwitch<Operation *, Results>(op)
+      .Case<AttentionOp, ConcatOp, LayerNormOp, LinearOp, MapOp, RearrangeOp, ReduceMeanOp,
+            RelabelOp, SliceOp>([&](auto attnOp) { return single(evaluate(attnOp, scope)); })
+      .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
+      .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })
+      .Case([&](func::CallOp callOp) -> Results {
+        auto callee = module.lookupSymbol<func::FuncOp>(callOp.getCallee());
+        return call(callee, valuesOf(callOp.getOperands(), scope));
+      })
+      .Default([&](Operation *other) { return runScalar(other, scope); });
+}
+
+/// Tells the observer of a tensor whose op has a name.
+void Machine::report(Operation *op, const RuntimeValue &value) {
+  auto name = op->getLoc()->findInstanceOf<NameLoc>();
+  if (observe && name && value.tensor)
+    observe(name.getName(), layers, *value.tensor);
+}
+
+llvm::Expected<std::vector<Tensor>> attn::reference::interpret(ModuleOp module, StringRef entry,
+                                                               ArrayRef<Tensor> inputs,
+                                                               ParameterLoader load,
+                                                               Observer observe) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  if (!function || function.isExternal())
+    return errorAt(module, "expected an entry '" + entry + "', but the model has none");
+  Machine machine(module, load, observe);
+  if (llvm::Error error = machine.bind(function, inputs))
+    return std::move(error);
+  RuntimeValues arguments;
+  for (const Tensor &input : inputs)
+    arguments.push_back({std::make_shared<Tensor>(input)});
+  auto results = machine.call(function, arguments);
+  if (!results)
+    return results.takeError();
+  std::vector<Tensor> outputs;
+  for (RuntimeValue &result : *results)
+    outputs.push_back(*result.tensor);
+  return outputs;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.slice, attn.mean, attn.concat: ops along one axis.
+#include "compiler/reference/Scope.h"
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::reference;
+
+/// `shape` without axis `axis`.
+static SmallVector<int64_t> without(ArrayRef<int64_t> shape, int64_t axis) {
+  SmallVector<int64_t> rest(shape);
+  rest.erase(rest.begin() + axis);
+  return rest;
+}
+
+llvm::Expected<Tensor> attn::reference::evaluate(SliceOp op, const Scope &scope) {
+  const Tensor &x = scope.tensor(op.getInput());
+  int64_t axis = op.getAxis();
+  SmallVector<int64_t> sizes = x.shape, strides = denseStrides(x.shape);
+  sizes[axis] = op.getDrop() ? 1 : op.getResult().getType().getDimSize(axis);
+  Tensor y = zeros(sizes);
+  copyStrided(sizes, x.data.data() + op.getOffset() * strides[axis], strides, y.data.data(),
+              denseStrides(sizes));
+  if (op.getDrop())
+    y.shape = without(sizes, axis);
+  return y;
+}
+
+llvm::Expected<Tensor> attn::reference::evaluate(ReduceMeanOp op, const Scope &scope) {
+  const Tensor &x = scope.tensor(op.getInput());
+  int64_t axis = op.getAxis(), count = x.shape[axis], step = denseStrides(x.shape)[axis];
+  Tensor y = zeros(without(x.shape, axis));
+  for (size_t i = 0; i < y.data.size(); ++i) {
+    size_t first = i / step * step * count + i % step; // outer part of i, element 0, inner part
+    for (int64_t n = 0; n < count; ++n)
+      y.data[i] += x.data[first + n * step] / count;
+  }
+  return y;
+}
+
+/// The shape of the concatenated result: the named axes, and the sum of the inputs' sizes along
+/// `axis`.
+static llvm::Expected<SmallVector<int64_t>> concatShape(ConcatOp op, const Scope &scope) {
+  auto shape = shapeFromNames(op, op.getResult().getType(), op.getInputs(), scope);
+  if (shape)
+    (*shape)[op.getAxis()] = op.getResult().getType().getDimSize(op.getAxis());
+  return shape;
+}
+
+llvm::Expected<Tensor> attn::reference::evaluate(ConcatOp op, const Scope &scope) {
+  auto type = op.getResult().getType();
+  auto shape = concatShape(op, scope);
+  if (!shape)
+    return shape.takeError();
+  Tensor y = zeros(*shape);
+  SmallVector<int64_t> to = denseStrides(*shape);
+  int64_t axis = op.getAxis(), first = 0;
+  for (auto [input, along] : llvm::zip(op.getInputs(), op.getAlong())) {
+    const Tensor &x = scope.tensor(input);
+    SmallVector<int64_t> sizes = *shape, from = stridesAlong(type, input.getType(), x);
+    sizes[axis] = x.shape[along];
+    from[axis] = denseStrides(x.shape)[along]; // whatever the concatenated axis is called here
+    copyStrided(sizes, x.data.data(), from, y.data.data() + first * to[axis], to);
+    first += x.shape[along];
+  }
+  return y;
+}
