@@ -137,7 +137,7 @@ def Attn_ReduceMeanOp : AttnOp<"mean", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_AttentionOp : AttnOp<"attention", [Pure, NoRegionArguments]> {
+def Attn_AttentionOp : AttnOp<"attention", [Pure]> {
   let summary = "attention: score, bias, mask and normaliser are regions of one (query, key) pair";
   let description = [{
     query [batch and query axes..., feature], key [batch axes..., S, feature], value [batch axes..., S, value feature], in any order but
