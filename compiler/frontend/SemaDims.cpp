@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes. A dim's expression is computed when it is first asked for, in whole numbers: a division
+// that leaves a remainder is an error. An axis' name is the expression that was written for it.
+#include "compiler/frontend/SemaImpl.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+constexpr int64_t largestSize = INT32_MAX;
+constexpr int64_t largestTensor = int64_t(1) << 48;
+
+//===------------------------------------------------------------------------------------------===//
+// Axes
+//===------------------------------------------------------------------------------------------===//
+
+std::string listAxes(llvm::ArrayRef<Axis> axes) {
+  std::string text;
+  for (const Axis &axis : axes)
+    text += (text.empty() ? "" : ", ") + axis.name;
+  return text;
+}
+
+std::string showAxes(llvm::ArrayRef<Axis> axes) { return "[" + listAxes(axes) + "]"; }
+
+int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name) {
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].name == name)
+      return i;
+  return -1;
+}
+
+Axes axesOfValue(mlir::Value value) {
+  Axes axes;
+  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  for (auto [name, size] : llvm::zip(attn::axesOf(type), type.getShape()))
+    axes.push_back({name.str(), size});
+  return axes;
+}
+
+std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes) {
+  int64_t product = 1;
+  for (int64_t size : sizes)
+    if (llvm::MulOverflow(product, size, product) || product > largestTensor)
+      return std::nullopt;
+  return product;
+}
+
+static unsigned precedence(const Expr &expr) {
+  auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
+  if (!binary)
+    return llvm::isa<IfExpr>(expr) ? 0 : 9;
+  switch (binary->op) {
+  case BinaryOp::Add:
+  case BinaryOp::Subtract:
+    return 2;
+  case BinaryOp::Multiply:
+  case BinaryOp::Divide:
+  case BinaryOp::Remainder:
+    return 3;
+  case BinaryOp::Power:
+    return 5;
+  default:
+    return 1;
+  }
+}
+
+std::string canonicalText(const Expr &expr,
+                          llvm::function_ref<std::string(llvm::StringRef)> rename) {
+  auto operand = [&](const Expr &part, bool looser) {
+    std::string text = canonicalText(part, rename);
+    return looser ? "(" + text + ")" : text;
+  };
+  if (auto *integer = llvm::dyn_cast<IntegerExpr>(&expr))
+    return std::to_string(integer->value);
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
+    return rename ? rename(path->path.str()) : path->path.str();
+  if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr))
+    return spelling(unary->op).str() + operand(*unary->operand, precedence(*unary->operand) < 9);
+  if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr)) {
+    unsigned level = precedence(expr);
+    std::string op = spelling(binary->op).str();
+    if (level != 3 && level != 5)
+      op = " " + op + " ";
+    return operand(*binary->left, precedence(*binary->left) < level) + op +
+           operand(*binary->right, precedence(*binary->right) <= level);
+  }
+  if (auto *choice = llvm::dyn_cast<IfExpr>(&expr))
+    return "if " + canonicalText(*choice->condition, rename) + " then " +
+           canonicalText(*choice->thenValue, rename) + " else " +
+           canonicalText(*choice->elseValue, rename);
+  return "?";
+}
+
+Axis Sema::axisOfSize(const std::string &name, const Size &size) {
+  if (size.isStatic())
+    return {name, size.offset};
+  // A dynamic axis is named by its size, which is how that is known everywhere.
+  std::string text = size.scale == 1 ? size.dim : std::to_string(size.scale) + "*" + size.dim;
+  if (size.offset)
+    text += " + " + std::to_string(size.offset);
+  return {text, mlir::ShapedType::kDynamic};
+}
+
+std::optional<Axis> Sema::axisOf(const Expr &expr) {
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr); path && isConfig(expr)) {
+    error(DiagCode::NotASize, expr.range, "an axis needs a name")
+        .help("write `dim D = " + path->path.str() + "` and use `D` here");
+    return std::nullopt;
+  }
+  Size size = evalSize(expr);
+  if (size.error)
+    return std::nullopt;
+  if (size.isStatic() && size.offset < 1) {
+    error(DiagCode::SizeNotPositive, expr.range,
+          "the axis `" + canonicalText(expr) + "` has the size " + llvm::Twine(size.offset))
+        .note("sizes are at least 1");
+    return std::nullopt;
+  }
+  if (!size.isStatic() && (size.scale < 1 || size.offset < 0)) {
+    error(DiagCode::NonlinearDynamicSize, expr.range,
+          "`" + canonicalText(expr) + "` may be less than 1")
+        .note("`" + size.dim + "` is known only when running, and is at least 1");
+    return std::nullopt;
+  }
+  return axisOfSize(canonicalText(expr), size);
+}
+
+std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange range,
+                                 bool sizesOnly) {
+  Axes axes;
+  bool wrong = false;
+  for (const ExprPtr &expr : exprs) {
+    std::optional<Axis> axis = axisOf(*expr);
+    wrong |= !axis;
+    if (!axis)
+      continue;
+    if (int at = findAxis(axes, axis->name); at >= 0 && !sizesOnly) {
+      error(DiagCode::DuplicateAxis, expr->range, "the axis `" + axis->name + "` appears twice")
+          .at(exprs[at]->range, "it is here already")
+          .help("give the second a dim of its own: `dim " + axis->name + "2 = " + axis->name + "`");
+      wrong = true;
+    }
+    axes.push_back(*axis);
+  }
+  if (wrong)
+    return std::nullopt;
+  return axes;
+}
+
+std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what) {
+  if (type.word) {
+    static constexpr llvm::StringLiteral known[] = {"f32", "f16", "bf16", "i32", "i64", "i1"};
+    llvm::StringRef word = type.word->text;
+    if (word == "cache") {
+      unsupported(type.word->range, "a cache");
+      return std::nullopt;
+    }
+    if (!llvm::is_contained(known, word)) {
+      Diagnostic &diagnostic =
+          error(DiagCode::UnknownDtype, type.word->range, "there is no dtype `" + word + "`");
+      if (auto near = nearestName(word, {"f32", "f16", "bf16", "i32", "i64", "i1"}))
+        diagnostic.help("did you mean `" + *near + "`?");
+      else
+        diagnostic.note("the dtypes are f32, f16, bf16, i32, i64 and i1");
+      return std::nullopt;
+    }
+    if (word != "f32") {
+      unsupported(type.word->range, "the dtype `" + word + "` of " + what);
+      return std::nullopt;
+    }
+  }
+  return axesOf(type.dims, type.range);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Sizes
+//===------------------------------------------------------------------------------------------===//
+
+void Sema::applySets() {
+  for (const auto &[name, value] : options.sets) {
+    auto it = modelScope.names.find(name);
+    Decl *decl = it == modelScope.names.end() ? nullptr : it->second.get();
+    if (!decl || decl->kind != Decl::Kind::Dim) {
+      Diagnostic &diagnostic = diagnostics.error(
+          DiagCode::UnknownSet, llvm::formatv("--set {0}={1}: the model has no dim `{0}`", name,
+                                              value)
+                                    .str());
+      std::vector<llvm::StringRef> dims;
+      for (Decl *other : modelScope.order)
+        if (other->kind == Decl::Kind::Dim)
+          dims.push_back(other->name);
+      if (auto near = nearestName(name, dims))
+        diagnostic.help("did you mean `" + *near + "`?");
+      else if (!dims.empty())
+        diagnostic.note("its dims are " + llvm::join(dims, ", "));
+      continue;
+    }
+    if (value < 1 || value > largestSize) {
+      diagnostics
+          .error(DiagCode::InvalidSet,
+                 llvm::formatv("--set {0}={1}: a size is from 1 to {2}", name, value, largestSize)
+                     .str());
+      decl->size = Size::wrong();
+    } else {
+      decl->size = decl->dynamic ? decl->size : Size::of(value);
+      decl->size.offset = value;
+    }
+    decl->overridden = true;
+    decl->state = Decl::State::Done;
+  }
+}
+
+void Sema::loadConfig() {
+  if (config || configFailed || options.config.empty())
+    return;
+  auto fail = [&](const llvm::Twine &why) {
+    configFailed = true;
+    diagnostics.error(DiagCode::BadConfig,
+                      "the configuration `" + options.config + "` cannot be read: " + why);
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(options.config);
+  if (!buffer)
+    return fail(buffer.getError().message());
+  if ((*buffer)->getBufferSize() > (16u << 20))
+    return fail("it is larger than 16 MiB");
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  if (!value)
+    return fail(llvm::toString(value.takeError()));
+  if (!value->getAsObject())
+    return fail("it is no JSON object");
+  config = std::move(*value);
+}
+
+bool Sema::isConfig(const Expr &expr) {
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  return path && path->path.parts.size() > 1 && path->path.parts.front().text == "config" &&
+         !scope->find("config");
+}
+
+const llvm::json::Value *Sema::configValue(const PathExpr &path) {
+  loadConfig();
+  const llvm::json::Value *value = config ? &*config : nullptr;
+  for (const Name &part : llvm::ArrayRef<Name>(path.path.parts).drop_front()) {
+    const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
+    value = object ? object->get(part.text) : nullptr;
+  }
+  return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
+}
+
+std::optional<double> Sema::configNumber(const PathExpr &path) {
+  const llvm::json::Value *value = configValue(path);
+  if (configFailed)
+    return std::nullopt;
+  std::string text = path.path.str();
+  if (!value) {
+    Diagnostic &diagnostic =
+        error(DiagCode::MissingConfigValue, path.range,
+              options.config.empty() ? "there is no configuration to read `" + text + "` from"
+                                     : "the configuration has no `" + text.substr(7) + "`");
+    if (!options.config.empty())
+      diagnostic.note("it was read from `" + options.config + "`");
+    diagnostic.help("write `" + text + " ?? 768` to give a value where there is none");
+    return std::nullopt;
+  }
+  std::optional<double> number = value->getAsNumber();
+  if (!number)
+    error(DiagCode::NotASize, path.range, "`" + text + "` is no number in the configuration")
+        .note("it was read from `" + options.config + "`");
+  return number;
+}
+
+std::string Sema::describeExpr(const Expr &expr, const Size &size) {
+  std::string text = canonicalText(expr), value = std::to_string(size.offset);
+  std::string result = text == value ? text : text + " = " + value;
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
+    if (Decl *decl = scope->find(path->path.str()))
+      result += decl->overridden
+                    ? " (--set)"
+                    : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();
+  return result;
+}
+
+const Size &Sema::sizeOf(Decl &dim) {
+  if (dim.state == Decl::State::Done)
+    return dim.size;
+  if (dim.state == Decl::State::Active) {
+    error(DiagCode::CyclicDim, dim.range, "`" + dim.name + "` is defined by itself");
+    dim.size = Size::wrong();
+    dim.state = Decl::State::Done;
+    return dim.size;
+  }
+  dim.state = Decl::State::Active;
+  // A model's dim sees the model's names, whoever asks first.
+  Scope *outer = scope;
+  for (Scope *s = outer; s; s = s->parent)
+    if (auto it = s->names.find(dim.name); it != s->names.end() && it->second.get() == &dim)
+      scope = s;
+  Size size = evalSize(*dim.expr);
+  scope = outer;
+  if (dim.state == Decl::State::Done) // found to be cyclic
+    return dim.size;
+  dim.state = Decl::State::Done;
+  auto wrong = [&](DiagCode code, const llvm::Twine &message) -> Diagnostic & {
+    size = Size::wrong();
+    return error(code, dim.expr->range, message);
+  };
+  std::string value = std::to_string(size.offset);
+  if (size.error)
+    ;
+  else if (!size.isStatic() && dim.dynamic)
+    wrong(DiagCode::NotASize, "the bound of `" + dim.name + "` must be known when compiling");
+  else if (size.isStatic() && size.offset < 1)
+    wrong(DiagCode::SizeNotPositive, "`" + dim.name + "` has the size " + value)
+        .note("sizes are at least 1");
+  else if (size.isStatic() && size.offset > largestSize)
+    wrong(DiagCode::SizeOverflow, "`" + dim.name + "` has the size " + value)
+        .note("the largest size is " + llvm::Twine(largestSize));
+  else if (dim.dynamic)
+    size = {dim.name, 1, size.offset, false}; // for a dyn itself, the offset is the bound
+  return dim.size = size;
+}
+
+Size Sema::evalSizePath(const PathExpr &path) {
+  if (isConfig(path)) {
+    std::optional<double> number = configNumber(path);
+    if (!number)
+      return Size::wrong();
+    if (*number != static_cast<double>(static_cast<int64_t>(
+                       std::max(-1e15, std::min(1e15, *number))))) {
+      error(DiagCode::NotASize, path.range,
+            "`" + path.path.str() + "` is " + llvm::formatv("{0}", *number).str() +
+                " in the configuration, and a size is a whole number");
+      return Size::wrong();
+    }
+    return Size::of(static_cast<int64_t>(*number));
+  }
+  std::string name = path.path.str();
+  Decl *decl = scope->find(name);
+  if (!decl) {
+    Diagnostic &diagnostic =
+        error(DiagCode::UnknownDim, path.range, "there is no dim `" + name + "`");
+    suggest(diagnostic, name, [](const Decl &d) { return d.kind == Decl::Kind::Dim; });
+    if (diagnostic.helps.empty())
+      diagnostic.help("declare it: `dim " + name + " = 64`, or `dyn " + name +
+                      " <= 64` where it is known only when running");
+    return Size::wrong();
+  }
+  decl->used = true;
+  if (decl->kind != Decl::Kind::Dim) {
+    error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")
+        .at(decl->range, "declared here");
+    return Size::wrong();
+  }
+  Size size = sizeOf(*decl);
+  if (!size.error && decl->dynamic)
+    return {decl->name, 1, 0, false};
+  return size;
+}
+
+Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right) {
+  if (!left.isStatic() || !right.isStatic()) {
+    error(DiagCode::NonlinearDynamicSize, binary.range,
+          "a size that is known only when running cannot be divided");
+    return Size::wrong();
+  }
+  bool remainder = binary.op == BinaryOp::Remainder;
+  if (right.offset == 0) {
+    error(DiagCode::DivisionByZero, binary.range, "`" + canonicalText(binary) + "` divides by 0")
+        .note(describeExpr(*binary.right, right));
+    return Size::wrong();
+  }
+  if (left.offset == INT64_MIN && right.offset == -1)
+    return Size::of(INT64_MAX);
+  if (remainder)
+    return Size::of(left.offset % right.offset);
+  if (left.offset % right.offset != 0) {
+    Diagnostic &diagnostic =
+        error(DiagCode::InexactDivision, binary.range,
+              "`" + canonicalText(binary) + "` is no whole number: " +
+                  llvm::Twine(left.offset) + " / " + llvm::Twine(right.offset) + " leaves " +
+                  llvm::Twine(left.offset % right.offset));
+    for (auto &[expr, size] : {std::pair{binary.left.get(), left}, {binary.right.get(), right}}) {
+      auto *path = llvm::dyn_cast<PathExpr>(expr);
+      Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+      if (decl)
+        diagnostic.at(decl->range, decl->name + " = " + std::to_string(size.offset) +
+                                       (decl->overridden ? " by --set" : ""));
+    }
+    diagnostic.note(describeExpr(*binary.left, left) + ", " + describeExpr(*binary.right, right));
+    return Size::wrong();
+  }
+  return Size::of(left.offset / right.offset);
+}
+
+Size Sema::evalSizeBinary(const BinaryExpr &binary) {
+  if (binary.op == BinaryOp::Coalesce) {
+    if (!isConfig(*binary.left)) {
+      error(DiagCode::NotASize, binary.left->range,
+            "the left side of `??` is a value of the configuration, `config.name`");
+      return Size::wrong();
+    }
+    bool present = configValue(*llvm::cast<PathExpr>(binary.left.get()));
+    return configFailed ? Size::wrong() : evalSize(present ? *binary.left : *binary.right);
+  }
+  if (precedence(binary) == 1) {
+    error(DiagCode::NotASize, binary.range, "a truth value is no size");
+    return Size::wrong();
+  }
+  Size left = evalSize(*binary.left), right = evalSize(*binary.right);
+  if (left.error || right.error)
+    return Size::wrong();
+  auto overflow = [&] {
+    error(DiagCode::SizeOverflow, binary.range,
+          "`" + canonicalText(binary) + "` does not fit into 64 bits")
+        .note(describeExpr(*binary.left, left) + ", " + describeExpr(*binary.right, right));
+    return Size::wrong();
+  };
+  Size result = left;
+  switch (binary.op) {
+  case BinaryOp::Divide:
+  case BinaryOp::Remainder:
+    return divide(binary, left, right);
+  case BinaryOp::Power: {
+    if (!left.isStatic() || !right.isStatic() || right.offset < 0) {
+      error(DiagCode::NotASize, binary.range,
+            "a power of sizes needs whole numbers that are known when compiling");
+      return Size::wrong();
+    }
+    int64_t value = 1;
+    for (int64_t i = 0; i < right.offset && value != 0 && (value != 1 || i == 0); ++i)
+      if (llvm::MulOverflow(value, left.offset, value))
+        return overflow();
+    if (left.offset == -1 && right.offset % 2 == 0)
+      value = 1;
+    return Size::of(value);
+  }
+  case BinaryOp::Multiply: {
+    if (!left.isStatic() && !right.isStatic()) {
+      error(DiagCode::NonlinearDynamicSize, binary.range,
+            "two sizes that are known only when running cannot be multiplied");
+      return Size::wrong();
+    }
+    if (left.isStatic())
+      std::swap(left, right);
+    result = left;
+    if (llvm::MulOverflow(left.scale, right.offset, result.scale) ||
+        llvm::MulOverflow(left.offset, right.offset, result.offset))
+      return overflow();
+    if (result.scale == 0)
+      result.dim.clear();
+    return result;
+  }
+  default: {
+    bool subtract = binary.op == BinaryOp::Subtract;
+    if (!left.isStatic() && !right.isStatic() && left.dim != right.dim) {
+      error(DiagCode::NonlinearDynamicSize, binary.range,
+            "a size may depend on one dim that is known only when running, but `" + left.dim +
+                "` and `" + right.dim + "` are two");
+      return Size::wrong();
+    }
+    if (result.isStatic())
+      result.dim = right.dim;
+    bool failed = subtract ? llvm::SubOverflow(left.scale, right.scale, result.scale) ||
+                                 llvm::SubOverflow(left.offset, right.offset, result.offset)
+                           : llvm::AddOverflow(left.scale, right.scale, result.scale) ||
+                                 llvm::AddOverflow(left.offset, right.offset, result.offset);
+    if (failed)
+      return overflow();
+    if (result.scale == 0)
+      result.dim.clear();
+    return result;
+  }
+  }
+}
+
+std::optional<bool> Sema::evalCondition(const Expr &expr) {
+  if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr); unary && unary->op == UnaryOp::Not) {
+    std::optional<bool> value = evalCondition(*unary->operand);
+    return value ? std::optional<bool>(!*value) : std::nullopt;
+  }
+  auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
+  if (!binary || precedence(expr) != 1 || binary->op == BinaryOp::Coalesce) {
+    if (!llvm::isa<ErrorExpr>(expr))
+      error(DiagCode::NotACondition, expr.range, "expected a condition")
+          .help("write a comparison, such as `D > 64`");
+    return std::nullopt;
+  }
+  if (binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
+    std::optional<bool> left = evalCondition(*binary->left), right = evalCondition(*binary->right);
+    if (!left || !right)
+      return std::nullopt;
+    return binary->op == BinaryOp::And ? *left && *right : *left || *right;
+  }
+  Size left = evalSize(*binary->left), right = evalSize(*binary->right);
+  if (left.error || right.error)
+    return std::nullopt;
+  if (!left.isStatic() || !right.isStatic()) {
+    error(DiagCode::NonlinearDynamicSize, expr.range,
+          "a size that is known only when running cannot be compared");
+    return std::nullopt;
+  }
+  switch (binary->op) {
+  case BinaryOp::Equal:
+    return left.offset == right.offset;
+  case BinaryOp::NotEqual:
+    return left.offset != right.offset;
+  case BinaryOp::Less:
+    return left.offset < right.offset;
+  case BinaryOp::LessEqual:
+    return left.offset <= right.offset;
+  case BinaryOp::Greater:
+    return left.offset > right.offset;
+  default:
+    return left.offset >= right.offset;
+  }
+}
+
+Size Sema::evalSize(const Expr &expr) {
+  switch (expr.kind) {
+  case Expr::Kind::Error:
+    return Size::wrong();
+  case Expr::Kind::Integer:
+    return Size::of(llvm::cast<IntegerExpr>(expr).value);
+  case Expr::Kind::Path:
+    return evalSizePath(llvm::cast<PathExpr>(expr));
+  case Expr::Kind::Binary:
+    return evalSizeBinary(llvm::cast<BinaryExpr>(expr));
+  case Expr::Kind::Unary: {
+    auto &unary = llvm::cast<UnaryExpr>(expr);
+    if (unary.op == UnaryOp::Not)
+      break;
+    Size size = evalSize(*unary.operand);
+    if (size.offset == INT64_MIN || size.scale == INT64_MIN)
+      return Size::wrong();
+    size.scale = -size.scale;
+    size.offset = -size.offset;
+    return size;
+  }
+  case Expr::Kind::If: {
+    auto &choice = llvm::cast<IfExpr>(expr);
+    std::optional<bool> condition = evalCondition(*choice.condition);
+    if (!condition)
+      return Size::wrong();
+    return evalSize(*condition ? *choice.thenValue : *choice.elseValue);
+  }
+  default:
+    break;
+  }
+  error(DiagCode::NotASize, expr.range, "this is no size")
+      .help("a size consists of whole numbers, dims, `+ - * / % **` and `config.name ?? default`");
+  return Size::wrong();
+}
+
+std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
+  std::string text;
+  std::set<std::string> seen;
+  for (const Axis &axis : axes) {
+    Decl *decl = scope->find(axis.name);
+    if (!decl || decl->kind != Decl::Kind::Dim || !seen.insert(axis.name).second)
+      continue;
+    if (!text.empty())
+      text += ", ";
+    text += axis.name + (decl->dynamic ? " <= " : " = ") +
+            (axis.isDynamic() ? std::to_string(decl->size.offset) : std::to_string(axis.size));
+    text += decl->overridden ? " (--set)"
+                             : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();
+  }
+  return text;
+}
+
+void Sema::emitDims(Scope &dims) {
+  for (Decl *decl : dims.order) {
+    if (decl->kind != Decl::Kind::Dim)
+      continue;
+    const Size &size = sizeOf(*decl);
+    if (size.error)
+      continue;
+    symbols.insert(decl->name);
+    auto op = DimOp::create(paramBuilder, locate(decl->range, decl->name),
+                            paramBuilder.getStringAttr(decl->name),
+                            paramBuilder.getI64IntegerAttr(size.offset),
+                            decl->dynamic ? paramBuilder.getUnitAttr() : mlir::UnitAttr());
+    paramBuilder.setInsertionPointAfter(op);
+  }
+}
+
+} // namespace attn::frontend

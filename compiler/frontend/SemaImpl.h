@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Syntax tree -> attn-stage module. Names are resolved, sizes computed, axes checked and ops built
+// in one walk: an expression becomes a `SemaValue`, and one that was reported as wrong an error
+// value, about which nothing more is said. A block is checked and built where it is applied, once
+// for each set of sizes.
+//
+//   SemaModel.cpp       the model, its declarations, blocks, stacks, entries, pictures
+//   SemaDims.cpp        sizes: config.json, --set, arithmetic; axes and their names
+//   SemaParams.cpp      parameters and where they are in the checkpoint
+//   SemaExprs.cpp       expressions and application
+//   SemaRearrange.cpp   pack, split, first, last, mean, relabel
+//   SemaAttention.cpp   attend and its scores
+#ifndef ATTN_COMPILER_FRONTEND_SEMAIMPL_H
+#define ATTN_COMPILER_FRONTEND_SEMAIMPL_H
+
+#include "compiler/frontend/Ast.h"
+#include "compiler/frontend/Diagnostics.h"
+#include "compiler/frontend/Frontend.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <set>
+
+namespace attn::frontend {
+
+/// A size: `offset`, or `scale * dim + offset` in one dim that is known only when running.
+struct Size {
+  std::string dim;
+  int64_t scale = 0, offset = 0;
+  bool error = false; ///< Reported already.
+
+  static Size of(int64_t value) { return {"", 0, value, false}; }
+  static Size wrong() { return {"", 0, 1, true}; }
+  bool isStatic() const { return dim.empty(); }
+};
+
+/// An axis: its name is its identity. `size` is mlir::ShapedType::kDynamic for a dynamic one.
+struct Axis {
+  std::string name;
+  int64_t size = 1;
+
+  bool isDynamic() const { return mlir::ShapedType::isDynamic(size); }
+  bool operator==(const Axis &other) const { return name == other.name && size == other.size; }
+  bool operator!=(const Axis &other) const { return !(*this == other); }
+};
+using Axes = llvm::SmallVector<Axis, 4>;
+
+/// `[B, T, D]`
+std::string showAxes(llvm::ArrayRef<Axis> axes);
+/// `H, E`
+std::string listAxes(llvm::ArrayRef<Axis> axes);
+/// The position of the axis called `name`, or -1.
+int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name);
+/// The axes of a tensor.
+Axes axesOfValue(mlir::Value value);
+/// The product of sizes, nothing where it exceeds 2^48.
+std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes);
+/// The expression as one writes it, `1 + Y*X`: the name of an axis of that size. `rename` gives
+/// other names to dims.
+std::string canonicalText(const ast::Expr &expr,
+                          llvm::function_ref<std::string(llvm::StringRef)> rename = nullptr);
+
+/// What an expression is.
+struct SemaValue {
+  enum class Kind { Error, Number, Tensor };
+  Kind kind = Kind::Error;
+  double number = 0;
+  mlir::Value tensor;
+
+  static SemaValue wrong() { return {}; }
+  static SemaValue of(double number) { return {Kind::Number, number, {}}; }
+  static SemaValue of(mlir::Value tensor) { return {Kind::Tensor, 0, tensor}; }
+  bool isError() const { return kind == Kind::Error; }
+  bool isNumber() const { return kind == Kind::Number; }
+  bool isTensor() const { return kind == Kind::Tensor; }
+};
+
+/// Whose parameters: the model's own, or those of the layers of a stack.
+struct Owner {
+  std::string prefix;            ///< Of tensor names: "", "blocks.{n}.", "layers."
+  std::string stackPrefix;       ///< The same without the layer, for patterns that hold `{n}`.
+  std::string symbolPrefix;      ///< Of the names of attn.param: "", "blocks."
+  std::optional<int64_t> layers; ///< Where every layer has its own.
+  bool inStack = false;
+};
+
+/// A parameter as an attn.param. Without a type: reported as wrong.
+struct ParamRef {
+  std::string symbol;
+  mlir::RankedTensorType type;
+  bool perLayer = false;
+  SourceAttr source;
+};
+
+/// A name and what it stands for.
+struct Decl {
+  enum class Kind { Dim, Linear, Norm, Param, Stack, Block, Hook, Entry, Value, Unsupported };
+  Kind kind;
+  const ast::Item *item = nullptr;
+  SourceRange range; ///< Of the name.
+  std::string name;
+  bool used = false;
+
+  // Dim
+  const ast::Expr *expr = nullptr; ///< Null for a block's dim, which is bound by what is applied.
+  enum class State { New, Active, Done } state = State::New;
+  Size size;
+  bool dynamic = false;
+  bool overridden = false; ///< By --set.
+
+  // Linear: weight and bias. Norm: gamma and beta. Param: weight.
+  Axes from, to;
+  ParamRef weight, bias;
+  double eps = 0;
+  bool wrong = false; ///< Reported already: uses of it stay silent.
+
+  // Value
+  SemaValue value;
+  bool isParameter = false; ///< Of a block or an entry: no warning where it is unused.
+};
+
+struct Scope {
+  Scope *parent = nullptr;
+  llvm::StringMap<std::unique_ptr<Decl>> names;
+  std::vector<Decl *> order;
+
+  Decl *find(llvm::StringRef name);
+};
+
+/// One function made of a block.
+struct Instance {
+  mlir::func::FuncOp function;
+  std::vector<Axes> parameters, results;
+  bool wrong = false;
+  bool active = false; ///< Being built.
+};
+
+class Sema {
+public:
+  Sema(const SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
+       DiagnosticEngine &diagnostics);
+  mlir::OwningOpRef<mlir::ModuleOp> run(const ast::File &file);
+
+private:
+  // Diagnostics. One about the same thing at the same place is said once, however often a block is
+  // built.
+  Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message);
+  Diagnostic &warning(DiagCode code, SourceRange range, const llvm::Twine &message);
+  void unsupported(SourceRange range, const llvm::Twine &what);
+  /// Adds "did you mean" where a name in scope is near.
+  void suggest(Diagnostic &diagnostic, llvm::StringRef name,
+               llvm::function_ref<bool(const Decl &)> filter = nullptr);
+  /// "D = 768 (line 4), H = 12 (line 4)": the dims that axes consist of.
+  std::string whereSizes(llvm::ArrayRef<Axis> axes);
+  bool isFirst(DiagCode code, SourceRange range);
+
+  // SemaModel.cpp
+  void checkFile(const ast::File &file);
+  void declareModel(const ast::ModelDecl &model);
+  Decl *declare(Scope &scope, Decl::Kind kind, const ast::Item *item, llvm::StringRef name,
+                SourceRange range);
+  void declareItem(Scope &scope, const ast::Item &item);
+  void declareBlockItems(Scope &scope, const ast::BlockDecl &block);
+  void warnUnused(Scope &scope);
+  void buildEntry(const ast::EntryDecl &entry);
+  bool checkEntryForm(const ast::EntryDecl &entry);
+  void nameEntry(const ast::EntryDecl &entry, mlir::func::FuncOp function);
+  mlir::DictionaryAttr imageAttr(const ast::EntryDecl &entry, const ast::Parameter &parameter,
+                                 llvm::ArrayRef<Axis> axes);
+  void checkImage();
+  std::optional<std::vector<double>> imageChannels(const std::vector<ast::ExprPtr> &values,
+                                                   llvm::StringRef what, double byDefault);
+  std::vector<SemaValue> buildBody(const std::vector<ast::ItemPtr> &items, SourceRange end,
+                                   const ast::Signature &signature);
+  void buildLet(const ast::LetStmt &let);
+  std::vector<mlir::Value> checkResults(llvm::ArrayRef<SemaValue> values,
+                                        llvm::ArrayRef<SourceRange> places,
+                                        const ast::Signature &signature,
+                                        llvm::ArrayRef<Axes> declared);
+  Instance *instantiate(const ast::BlockDecl &block, const Owner &owner,
+                        llvm::ArrayRef<SemaValue> arguments, const ast::CallExpr &call,
+                        const ast::StackDecl *stack, std::map<std::string, Axis> &bound);
+  bool bindBlockDims(const ast::BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
+                     const ast::CallExpr &call, std::map<std::string, Axis> &bound);
+  void buildInstance(Instance &instance, const ast::BlockDecl &block, const Owner &owner,
+                     Scope &scope);
+  SemaValue applyStack(Decl &decl, const ast::CallExpr &call);
+  SemaValue applyBlock(Decl &decl, const ast::CallExpr &call);
+  SemaValue outside(mlir::Value result, const ast::BlockDecl &block,
+                    const std::map<std::string, Axis> &bound, SourceRange range);
+  mlir::Value toParameter(mlir::Value value, const Axes &axes, SourceRange range);
+  std::string uniqueSymbol(llvm::StringRef name);
+
+  // SemaDims.cpp
+  void applySets();
+  void loadConfig();
+  const Size &sizeOf(Decl &dim);
+  Size evalSize(const ast::Expr &expr);
+  Size evalSizeBinary(const ast::BinaryExpr &binary);
+  Size evalSizePath(const ast::PathExpr &path);
+  Size divide(const ast::BinaryExpr &binary, const Size &left, const Size &right);
+  bool isConfig(const ast::Expr &expr);
+  const llvm::json::Value *configValue(const ast::PathExpr &path);
+  std::optional<double> configNumber(const ast::PathExpr &path);
+  std::optional<bool> evalCondition(const ast::Expr &expr);
+  /// Nothing where it was reported.
+  std::optional<Axis> axisOf(const ast::Expr &expr);
+  std::optional<Axes> axesOf(const std::vector<ast::ExprPtr> &exprs, SourceRange range,
+                             bool sizesOnly = false);
+  std::optional<Axes> typeAxes(const ast::Type &type, llvm::StringRef what);
+  Axis axisOfSize(const std::string &name, const Size &size);
+  std::string describeExpr(const ast::Expr &expr, const Size &size);
+  void emitDims(Scope &scope);
+
+  // SemaParams.cpp
+  void setUpShapes(Scope &scope);
+  void setUpParameters(Scope &scope, const Owner &owner);
+  void setUpLinear(Decl &decl, const Owner &owner, Scope &scope);
+  void setUpNorm(Decl &decl, const Owner &owner, Scope &scope);
+  void setUpParam(Decl &decl, const Owner &owner, Scope &scope);
+  std::optional<std::string> tensorName(const ast::Binding &binding, const Owner &owner,
+                                        llvm::StringRef path, llvm::StringRef suffix,
+                                        unsigned names);
+  bool checkPattern(const ast::Name &pattern, const Owner &owner, bool weightOrBias);
+  bool checkLayouts(const ast::Binding &binding, bool linear, bool &conv1d);
+  struct Packing {
+    int64_t total = 0, offset = 0;
+    llvm::SmallVector<int64_t, 4> strides;
+  };
+  std::optional<Packing> packing(const Decl &decl, const ast::LinearDecl &linear, Scope &scope);
+  std::optional<Packing> splitPacking(const Decl &decl, const ast::LinearDecl &linear,
+                                      Scope &scope);
+  const ParamRef *tiedTarget(const ast::Binding &binding, Scope &scope, const Decl &self);
+  ParamRef makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
+                     llvm::StringRef pattern, llvm::ArrayRef<int64_t> shape, int64_t offset,
+                     llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range);
+  mlir::Value getParam(const ParamRef &param, mlir::Location loc);
+
+  // SemaExprs.cpp
+  SemaValue eval(const ast::Expr &expr);
+  SemaValue evalPath(const ast::PathExpr &path);
+  SemaValue evalCall(const ast::CallExpr &call);
+  SemaValue evalBinary(const ast::BinaryExpr &binary);
+  SemaValue evalUnary(const ast::UnaryExpr &unary);
+  SemaValue evalIf(const ast::IfExpr &choice);
+  SemaValue callBuiltin(const ast::CallExpr &call, llvm::StringRef name);
+  SemaValue callMath(const ast::CallExpr &call, llvm::StringRef name);
+  SemaValue applyLinear(Decl &decl, const ast::CallExpr &call);
+  SemaValue applyNorm(Decl &decl, const ast::CallExpr &call);
+  /// The value of an expression that must be a tensor.
+  mlir::Value evalTensor(const ast::Expr &expr, const llvm::Twine &what);
+  std::optional<double> evalNumber(const ast::Expr &expr, const llvm::Twine &what);
+  /// The single tensor that something is applied to; null where that was wrong.
+  mlir::Value theArgument(const ast::CallExpr &call, llvm::StringRef name);
+  bool plainArguments(const ast::CallExpr &call, llvm::StringRef name, unsigned least,
+                      unsigned most, llvm::StringRef usage);
+  /// `value` with `taken` as its last axes, in that order; null and reported where it lacks one.
+  mlir::Value withLast(mlir::Value value, llvm::ArrayRef<Axis> taken, mlir::Location loc);
+  mlir::Value permute(mlir::Value value, llvm::ArrayRef<int64_t> order, mlir::Location loc);
+  mlir::Value relabel(mlir::Value value, llvm::ArrayRef<Axis> axes, mlir::Location loc);
+  using ScalarBody =
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+  mlir::Value makeMap(llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
+                      mlir::Location loc, ScalarBody body);
+  /// The type of a tensor; null and reported where it is beyond all reason large.
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<Axis> axes, SourceRange range);
+  mlir::Location locate(SourceRange range, llvm::StringRef name);
+  mlir::Location locate(SourceRange range) { return locate(range, context); }
+
+  // SemaRearrange.cpp
+  SemaValue callPack(const ast::CallExpr &call);
+  SemaValue callSplit(const ast::CallExpr &call);
+  SemaValue callEnd(const ast::CallExpr &call, llvm::StringRef name);
+  SemaValue callMean(const ast::CallExpr &call);
+  SemaValue callRelabel(const ast::CallExpr &call);
+  /// The axis of `value` that a call's first argument names; -1 and reported where there is none.
+  int namedAxis(const ast::Expr &expr, mlir::Value value, const ast::Expr &place,
+                llvm::StringRef function);
+
+  // SemaAttention.cpp
+  SemaValue evalAttend(const ast::AttendExpr &attend);
+  bool checkAttendBody(const ast::AttendExpr &attend, const ast::Expr *&score);
+  mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const Axis &key,
+                         const ast::Expr &expr, llvm::StringRef what);
+  struct ScoreScope;
+  struct ScoreValue;
+  bool buildScore(const ast::Expr *score, mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Block &block);
+  ScoreValue evalScore(const ast::Expr &expr, ScoreScope &scope);
+  ScoreValue evalScoreCall(const ast::CallExpr &call, ScoreScope &scope);
+
+  const SourceFile &source;
+  const FrontendOptions &options;
+  mlir::MLIRContext &mlirContext;
+  DiagnosticEngine &diagnostics;
+  std::set<std::tuple<unsigned, uint32_t, uint32_t>> reported;
+  Diagnostic unread; ///< Where what was reported already goes.
+
+  std::optional<llvm::json::Value> config;
+  bool configFailed = false;
+
+  const ast::ModelDecl *model = nullptr;
+  const ast::ImageDecl *image = nullptr;
+  bool imageUsed = false;
+  Scope library; ///< What stands outside of the model.
+  Scope modelScope;
+  Scope *scope = nullptr;
+  std::map<std::string, Instance> instances;
+  llvm::StringMap<ParamRef> params;
+  std::set<std::string> symbols;
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OpBuilder builder;      ///< In the function being built.
+  mlir::OpBuilder paramBuilder; ///< Behind the last dim or parameter.
+  mlir::Value layer;            ///< The number of the layer, in a block of a stack.
+  std::string context;          ///< The `let`, block or entry whose expression is built.
+  unsigned depth = 0;           ///< Of blocks applied in blocks.
+};
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMAIMPL_H

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parameters: their types, and where their elements are in the checkpoint's tensors.
+#include "compiler/frontend/SemaImpl.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+static llvm::SmallVector<int64_t, 4> sizesOf(llvm::ArrayRef<Axis> axes) {
+  llvm::SmallVector<int64_t, 4> sizes;
+  for (const Axis &axis : axes)
+    sizes.push_back(axis.size);
+  return sizes;
+}
+
+/// Row-major strides, innermost `unit`.
+static llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<Axis> axes, int64_t unit) {
+  llvm::SmallVector<int64_t, 4> strides(axes.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    strides[i] = unit;
+    unit *= axes[i].size;
+  }
+  return strides;
+}
+
+static int64_t count(llvm::ArrayRef<Axis> axes) {
+  int64_t product = 1;
+  for (const Axis &axis : axes)
+    product *= axis.size;
+  return product;
+}
+
+void Sema::setUpShapes(Scope &owned) {
+  for (Decl *decl : owned.order) {
+    auto read = [&](const std::vector<ExprPtr> &exprs, SourceRange range, Axes &axes) {
+      std::optional<Axes> found = axesOf(exprs, range);
+      decl->wrong |= !found;
+      axes = found.value_or(Axes());
+      for (const Axis &axis : axes)
+        if (axis.isDynamic()) {
+          error(DiagCode::DynamicAxis, range,
+                "the axis `" + axis.name + "` of a parameter is known only when running");
+          decl->wrong = true;
+        }
+    };
+    if (decl->kind == Decl::Kind::Linear) {
+      auto &linear = *llvm::cast<LinearDecl>(decl->item);
+      read(linear.from, linear.range, decl->from);
+      read(linear.to, linear.range, decl->to);
+    } else if (decl->kind == Decl::Kind::Norm) {
+      auto &norm = *llvm::cast<NormDecl>(decl->item);
+      read(norm.dims, norm.range, decl->from);
+      decl->eps = 1e-5; // PyTorch's
+      if (!norm.eps)
+        continue;
+      std::optional<double> eps = evalNumber(*norm.eps, "`eps`");
+      decl->wrong |= !eps;
+      if (eps && *eps < 0) {
+        error(DiagCode::InvalidEps, norm.eps->range, "`eps` is at least 0");
+        decl->wrong = true;
+      }
+      decl->eps = eps.value_or(0);
+    } else if (decl->kind == Decl::Kind::Param) {
+      for (const auto &group : llvm::cast<ParamDecl>(decl->item)->groups)
+        for (const Path &path : group.names) {
+          if (path.range.begin != decl->range.begin)
+            continue;
+          std::optional<Axes> axes = typeAxes(group.type, "a parameter");
+          read(group.type.dims, group.type.range, decl->to);
+          decl->wrong |= !axes;
+        }
+    }
+  }
+}
+
+void Sema::setUpParameters(Scope &owned, const Owner &owner) {
+  setUpShapes(owned);
+  // Tied parameters last: what they are tied to is there then.
+  for (bool tied : {false, true})
+    for (Decl *decl : owned.order) {
+      auto isTied = [&](const Binding &binding) {
+        return (binding.kind == Binding::Kind::Tied) == tied;
+      };
+      if (decl->kind == Decl::Kind::Linear) {
+        if (isTied(llvm::cast<LinearDecl>(decl->item)->binding))
+          setUpLinear(*decl, owner, owned);
+      } else if (decl->kind == Decl::Kind::Norm) {
+        if (isTied(llvm::cast<NormDecl>(decl->item)->binding))
+          setUpNorm(*decl, owner, owned);
+      } else if (decl->kind == Decl::Kind::Param) {
+        for (const auto &group : llvm::cast<ParamDecl>(decl->item)->groups)
+          for (const Path &path : group.names)
+            if (path.range.begin == decl->range.begin && isTied(group.binding))
+              setUpParam(*decl, owner, owned);
+      }
+    }
+}
+
+bool Sema::checkPattern(const Name &pattern, const Owner &owner, bool weightOrBias) {
+  llvm::StringRef text = pattern.text;
+  if (text.empty()) {
+    error(DiagCode::BadPattern, pattern.range, "the name of a tensor cannot be empty");
+    return false;
+  }
+  for (size_t at = text.find('{'); at != llvm::StringRef::npos; at = text.find('{', at + 1)) {
+    llvm::StringRef word = text.substr(at + 1).split('}').first;
+    if (word == "n" && owner.layers)
+      continue;
+    if (word == "weight|bias" && weightOrBias)
+      continue;
+    if (word == "n") {
+      error(DiagCode::BadPattern, pattern.range, "`{n}` stands for a layer, but there are none here")
+          .note(owner.inStack ? "the layers of this stack are shared"
+                              : "only the parameters of a block that is stacked have layers");
+      return false;
+    }
+    Diagnostic &diagnostic = error(DiagCode::BadPattern, pattern.range,
+                                   "`{" + word + "}` has no meaning in the name of a tensor");
+    diagnostic.note(weightOrBias ? "`{n}` is the layer's number, `{weight|bias}` stands for each"
+                                 : "`{n}` is the layer's number");
+    return false;
+  }
+  return true;
+}
+
+std::optional<std::string> Sema::tensorName(const Binding &binding, const Owner &owner,
+                                            llvm::StringRef path, llvm::StringRef suffix,
+                                            unsigned names) {
+  if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::Tied)
+    return (owner.prefix + path + (suffix.empty() ? "" : "." + suffix)).str();
+  if (binding.kind == Binding::Kind::String && names > 1) {
+    error(DiagCode::SharedBinding, binding.range,
+          llvm::Twine(names) + " parameters are bound to the one tensor `" + binding.pattern.text +
+              "`")
+        .help("declare each with a binding of its own, or write `= split(\"" +
+              binding.pattern.text + "\", …)` where it holds all of them");
+    return std::nullopt;
+  }
+  if (!checkPattern(binding.pattern, owner, !suffix.empty()))
+    return std::nullopt;
+  llvm::StringRef text = binding.pattern.text;
+  std::string name = (text.contains("{n}") ? owner.stackPrefix : owner.prefix);
+  if (suffix.empty())
+    return name + text.str();
+  if (size_t at = text.find("{weight|bias}"); at != llvm::StringRef::npos)
+    return name + (text.take_front(at) + suffix + text.substr(at + 13)).str();
+  return name + (text + "." + suffix).str();
+}
+
+bool Sema::checkLayouts(const Binding &binding, bool linear, bool &conv1d) {
+  conv1d = false;
+  for (const Name &layout : binding.layouts) {
+    if (layout.text != "conv1d") {
+      error(DiagCode::UnknownLayout, layout.range, "there is no layout `@" + layout.text + "`")
+          .help("write `@conv1d` where the tensor is stored as [in, out]");
+      return false;
+    }
+    if (!linear) {
+      error(DiagCode::UnknownLayout, layout.range, "`@conv1d` is a layout of linear maps");
+      return false;
+    }
+    conv1d = true;
+  }
+  return true;
+}
+
+/// The last word of a path: what a split calls the part.
+static llvm::StringRef lastWord(const Path &path) { return path.parts.back().text; }
+
+std::optional<Sema::Packing> Sema::splitPacking(const Decl &decl, const LinearDecl &linear,
+                                                Scope &owned) {
+  const Binding &binding = linear.binding;
+  // The parts: linear maps of this body that are bound to the same packed tensor.
+  llvm::StringMap<const Decl *> parts;
+  for (const Decl *other : owned.order) {
+    auto *item = other->kind == Decl::Kind::Linear ? llvm::cast<LinearDecl>(other->item) : nullptr;
+    if (!item || item->binding.kind != Binding::Kind::Split ||
+        item->binding.pattern.text != binding.pattern.text)
+      continue;
+    for (const Path &path : item->names)
+      if (path.str() == other->name)
+        parts[lastWord(path)] = other;
+  }
+  std::vector<llvm::StringRef> words;
+  for (const auto &part : parts)
+    words.push_back(part.first());
+  llvm::sort(words);
+  std::vector<const Decl *> order;
+  size_t leading = 0;
+  std::set<std::string> seen;
+  for (const Name &word : binding.components) {
+    if (!seen.insert(word.text).second) {
+      error(DiagCode::SplitParts, word.range, "the part `" + word.text + "` is given twice");
+      return std::nullopt;
+    }
+    if (auto it = parts.find(word.text); it != parts.end()) {
+      order.push_back(it->second);
+      continue;
+    }
+    bool isAxis = order.empty() && leading < decl.to.size() &&
+                  llvm::StringRef(decl.to[leading].name).equals_insensitive(word.text);
+    if (isAxis) {
+      ++leading;
+      continue;
+    }
+    bool anyAxis = llvm::any_of(decl.to, [&](const Axis &axis) {
+      return llvm::StringRef(axis.name).equals_insensitive(word.text);
+    });
+    Diagnostic &diagnostic = error(
+        DiagCode::SplitParts, word.range,
+        anyAxis ? "the axis `" + word.text + "` cannot stand here"
+                : "`" + word.text + "` is neither a part of `" + binding.pattern.text +
+                      "` nor an axis of `" + decl.name + "`");
+    diagnostic.at(decl.range, "gives " + listAxes(decl.to));
+    if (anyAxis)
+      diagnostic.note("axes stand before the parts, in the order of the map: `h q k v` is packed "
+                      "head by head");
+    else if (auto near = nearestName(word.text, words))
+      diagnostic.help("did you mean `" + *near + "`?");
+    else
+      diagnostic.note("the parts are " + llvm::join(words, ", "));
+    return std::nullopt;
+  }
+  for (const Path &path : linear.names)
+    if (!seen.count(lastWord(path).str())) {
+      error(DiagCode::SplitParts, binding.range,
+            "`" + path.str() + "` is no part of the packed tensor")
+          .at(path.range, "its part would be called `" + lastWord(path) + "`");
+      return std::nullopt;
+    }
+  llvm::ArrayRef<Axis> rest = llvm::ArrayRef<Axis>(decl.to).drop_front(leading);
+  Packing packing;
+  int64_t groupSize = 0; // of all the parts beside each other
+  for (const Decl *part : order) {
+    bool sameLead = part->to.size() >= leading &&
+                    std::equal(decl.to.begin(), decl.to.begin() + leading, part->to.begin());
+    if (part != &decl && part->wrong)
+      return std::nullopt;
+    if (part->to.empty() || !sameLead) {
+      error(DiagCode::SplitParts, binding.range,
+            "the parts of a tensor that is packed by axis have this axis first")
+          .at(part->range, "gives " + listAxes(part->to));
+      return std::nullopt;
+    }
+    if (part == &decl)
+      packing.offset = groupSize;
+    groupSize += count(llvm::ArrayRef<Axis>(part->to).drop_front(leading));
+    if (sizesOf(part->from) != sizesOf(decl.from)) {
+      error(DiagCode::SplitParts, binding.range,
+            "the parts of a packed tensor take the same axes, but `" + decl.name + "` takes " +
+                listAxes(decl.from) + " and `" + part->name + "` takes " + listAxes(part->from))
+          .at(decl.range, "declared here")
+          .at(part->range, "declared here");
+      return std::nullopt;
+    }
+  }
+  packing.strides = rowMajor(llvm::ArrayRef<Axis>(decl.to).take_front(leading), groupSize);
+  llvm::append_range(packing.strides, rowMajor(rest, 1));
+  packing.total = groupSize * count(llvm::ArrayRef<Axis>(decl.to).take_front(leading));
+  return packing;
+}
+
+std::optional<Sema::Packing> Sema::packing(const Decl &decl, const LinearDecl &linear,
+                                           Scope &owned) {
+  if (linear.binding.kind == Binding::Kind::Split)
+    return splitPacking(decl, linear, owned);
+  return Packing{count(decl.to), 0, rowMajor(decl.to, 1)};
+}
+
+const ParamRef *Sema::tiedTarget(const Binding &binding, Scope &owned, const Decl &self) {
+  Decl *target = owned.find(binding.tiedTo.str());
+  bool isParameter = target && (target->kind == Decl::Kind::Linear ||
+                                target->kind == Decl::Kind::Param ||
+                                target->kind == Decl::Kind::Norm);
+  if (!isParameter || target == &self) {
+    Diagnostic &diagnostic =
+        error(DiagCode::BadTie, binding.tiedTo.range,
+              target == &self ? "`" + self.name + "` is tied to itself"
+              : target        ? "`" + binding.tiedTo.str() + "` is no parameter"
+                              : "there is no parameter `" + binding.tiedTo.str() + "`");
+    if (!target)
+      suggest(diagnostic, binding.tiedTo.str(), [](const Decl &decl) {
+        return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Param;
+      });
+    return nullptr;
+  }
+  target->used = true;
+  if (target->wrong)
+    return nullptr;
+  if (!target->weight.type) {
+    error(DiagCode::BadTie, binding.tiedTo.range,
+          "`" + target->name + "` is itself tied to another parameter")
+        .help("tie both to that one");
+    return nullptr;
+  }
+  return &target->weight;
+}
+
+ParamRef Sema::makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
+                         llvm::StringRef pattern, llvm::ArrayRef<int64_t> shape, int64_t offset,
+                         llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range) {
+  ParamRef param;
+  mlir::RankedTensorType type = tensorType(axes, range);
+  if (!type)
+    return param;
+  bool perLayer = llvm::StringRef(pattern).contains("{n}");
+  std::string key = (owner.symbolPrefix + path).str();
+  auto sourceAttr = SourceAttr::get(&mlirContext, paramBuilder.getStringAttr(pattern), shape,
+                                    offset, strides);
+  if (auto it = params.find(key); it != params.end()) {
+    if (it->second.type != type || it->second.source != sourceAttr) {
+      error(DiagCode::ParameterOfTwoShapes, range,
+            "`" + key + "` has two shapes, since its block is applied to different sizes")
+          .note("a parameter has one shape: declare it in dims of the model");
+      return param;
+    }
+    return it->second;
+  }
+  param = {uniqueSymbol(key), type, perLayer, sourceAttr};
+  auto op = ParamOp::create(
+      paramBuilder, locate(range, key), paramBuilder.getStringAttr(param.symbol),
+      mlir::TypeAttr::get(type), sourceAttr,
+      perLayer ? paramBuilder.getI64IntegerAttr(*owner.layers) : mlir::IntegerAttr(),
+      optional ? paramBuilder.getUnitAttr() : mlir::UnitAttr());
+  paramBuilder.setInsertionPointAfter(op);
+  params[key] = param;
+  return param;
+}
+
+mlir::Value Sema::getParam(const ParamRef &param, mlir::Location loc) {
+  return GetOp::create(builder, loc, param.type,
+                       mlir::FlatSymbolRefAttr::get(&mlirContext, param.symbol),
+                       param.perLayer ? layer : mlir::Value());
+}
+
+void Sema::setUpLinear(Decl &decl, const Owner &owner, Scope &owned) {
+  auto &linear = *llvm::cast<LinearDecl>(decl.item);
+  if (decl.wrong)
+    return;
+  decl.wrong = true;
+  bool conv1d = false;
+  if (!checkLayouts(linear.binding, /*linear=*/true, conv1d))
+    return;
+  std::optional<Packing> pack = packing(decl, linear, owned);
+  if (!pack)
+    return;
+  int64_t in = count(decl.from);
+  if (!productOf({pack->total, in})) {
+    error(DiagCode::SizeOverflow, linear.range, "`" + decl.name + "` has too many elements")
+        .note(llvm::Twine(in) + " inputs, " + llvm::Twine(pack->total) + " outputs");
+    return;
+  }
+  Axes axes = decl.to;
+  for (Axis axis : decl.from) { // `D -> D`: the weight's axes are told apart
+    while (findAxis(axes, axis.name) >= 0)
+      axis.name += "'";
+    axes.push_back(axis);
+  }
+  bool optional = linear.binding.optional;
+  if (linear.binding.kind == Binding::Kind::Tied) {
+    const ParamRef *target = tiedTarget(linear.binding, owned, decl);
+    if (!target)
+      return;
+    mlir::RankedTensorType type = tensorType(axes, linear.range);
+    if (!type)
+      return;
+    if (type.getShape() != target->type.getShape()) {
+      error(DiagCode::BadTie, linear.binding.range,
+            "`" + decl.name + "` is " + showAxes(axes) + ", but `" + linear.binding.tiedTo.str() +
+                "` has another shape")
+          .note("a linear map's weight has the axes given, then the axes taken")
+          .note(whereSizes(axes));
+      return;
+    }
+    decl.weight = makeParam(owner, decl.name + ".weight", axes,
+                            target->source.getPattern().getValue(), target->source.getShape(),
+                            target->source.getOffset(), target->source.getStrides(), optional,
+                            decl.range);
+  } else {
+    std::optional<std::string> name =
+        tensorName(linear.binding, owner, decl.name, "weight", linear.names.size());
+    if (!name)
+      return;
+    llvm::SmallVector<int64_t, 4> strides, shape;
+    for (int64_t stride : pack->strides)
+      strides.push_back(conv1d ? stride : stride * in);
+    llvm::append_range(strides, rowMajor(decl.from, conv1d ? pack->total : 1));
+    if (conv1d)
+      shape = {in, pack->total};
+    else if (decl.from.size() == 3) { // a convolution on patches
+      shape = {pack->total};
+      llvm::append_range(shape, sizesOf(decl.from));
+    } else
+      shape = {pack->total, in};
+    decl.weight = makeParam(owner, decl.name + ".weight", axes, *name, shape,
+                            conv1d ? pack->offset : pack->offset * in, strides, optional,
+                            decl.range);
+  }
+  if (!decl.weight.type)
+    return;
+  if (linear.bias) {
+    std::optional<std::string> name =
+        tensorName(linear.binding, owner, decl.name, "bias", linear.names.size());
+    if (!name)
+      return;
+    decl.bias = makeParam(owner, decl.name + ".bias", decl.to, *name, {pack->total}, pack->offset,
+                          pack->strides, optional, decl.range);
+    if (!decl.bias.type)
+      return;
+  }
+  decl.wrong = false;
+}
+
+void Sema::setUpNorm(Decl &decl, const Owner &owner, Scope &owned) {
+  auto &norm = *llvm::cast<NormDecl>(decl.item);
+  if (decl.wrong)
+    return;
+  decl.wrong = true;
+  bool conv1d = false;
+  if (!checkLayouts(norm.binding, /*linear=*/false, conv1d))
+    return;
+  if (norm.binding.kind == Binding::Kind::Tied || norm.binding.kind == Binding::Kind::Split)
+    return unsupported(norm.binding.range, "a norm that is split or tied");
+  for (llvm::StringRef suffix : {"weight", "bias"}) {
+    std::optional<std::string> name =
+        tensorName(norm.binding, owner, decl.name, suffix, norm.names.size());
+    if (!name)
+      return;
+    ParamRef param = makeParam(owner, decl.name + "." + suffix.str(), decl.from, *name,
+                               sizesOf(decl.from), 0, rowMajor(decl.from, 1),
+                               norm.binding.optional, decl.range);
+    if (!param.type)
+      return;
+    (suffix == "weight" ? decl.weight : decl.bias) = param;
+  }
+  decl.wrong = false;
+}
+
+void Sema::setUpParam(Decl &decl, const Owner &owner, Scope &owned) {
+  if (decl.wrong)
+    return;
+  decl.wrong = true;
+  for (const auto &group : llvm::cast<ParamDecl>(decl.item)->groups)
+    for (const Path &path : group.names) {
+      if (path.range.begin != decl.range.begin)
+        continue;
+      bool conv1d = false;
+      if (!checkLayouts(group.binding, /*linear=*/false, conv1d))
+        return;
+      if (group.binding.kind == Binding::Kind::Split)
+        return unsupported(group.binding.range, "a `param` that is a part of a packed tensor");
+      if (group.binding.kind == Binding::Kind::Tied) {
+        const ParamRef *target = tiedTarget(group.binding, owned, decl);
+        if (!target)
+          return;
+        if (sizesOf(decl.to) != llvm::SmallVector<int64_t, 4>(target->type.getShape())) {
+          error(DiagCode::BadTie, group.binding.range,
+                "`" + decl.name + "` is " + showAxes(decl.to) + ", but `" +
+                    group.binding.tiedTo.str() + "` has another shape")
+              .note(whereSizes(decl.to));
+          return;
+        }
+        decl.weight = makeParam(owner, decl.name, decl.to, target->source.getPattern().getValue(),
+                                target->source.getShape(), target->source.getOffset(),
+                                target->source.getStrides(), group.binding.optional, decl.range);
+      } else {
+        std::optional<std::string> name =
+            tensorName(group.binding, owner, decl.name, "", group.names.size());
+        if (!name)
+          return;
+        decl.weight = makeParam(owner, decl.name, decl.to, *name, sizesOf(decl.to), 0,
+                                rowMajor(decl.to, 1), group.binding.optional, decl.range);
+      }
+      if (decl.weight.type)
+        decl.wrong = false;
+    }
+}
+
+} // namespace attn::frontend
