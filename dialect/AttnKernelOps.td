@@ -26,6 +26,13 @@ def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   }];
 }
 
+def Attn_AddressOp : AttnKernelOp<"address", [Pure]> {
+  let summary = "a slot's place in the packed block, of one layer where it belongs to a stack";
+  let arguments = (ins FlatSymbolRefAttr:$slot, AnyMemRef:$packed, Optional<Index>:$layer);
+  let results = (outs Attn_Buffer:$result);
+  let assemblyFormat = "$slot (`[` $layer^ `]`)? `in` $packed attr-dict `:` type($packed) `->` type($result)";
+}
+
 def Attn_BarrierOp : AttnKernelOp<"barrier"> {
   let summary = "all threads of the team pass together";
   let arguments = (ins AnyMemRef:$call, Index:$thread);

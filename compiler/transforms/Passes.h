@@ -6,6 +6,15 @@
 #include "mlir/Pass/Pass.h"
 #include <memory>
 
+namespace mlir {
+class ModuleOp;
+namespace arith {
+class ArithDialect;
+} // namespace arith
+namespace memref {
+class MemRefDialect;
+} // namespace memref
+} // namespace mlir
 namespace mlir::func {
 class FuncOp;
 } // namespace mlir::func

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fused -> memory, op by op: the kernel on buffers for every op on tensors.
+#include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/PlanMemoryImpl.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace attn;
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// At least one atom: an axis of one element where there is none.
+static SmallVector<Atom> atLeastOne(SmallVector<Atom> atoms) {
+  if (atoms.empty())
+    atoms.push_back(Atom{1, 1});
+  return atoms;
+}
+
+FailureOr<Value> FunctionPlan::rowsAndColumns(Operation *op, const BufferView &view,
+                                              int64_t rowAxes) {
+  SmallVector<Atom> atoms = atLeastOne(view.collapsed(0, rowAxes));
+  SmallVector<Atom> columns = view.collapsed(rowAxes, view.axes.size());
+  columns = atLeastOne(columns);
+  if (columns.size() != 1)
+    return op->emitError("expected columns that lie one after the other");
+  atoms.push_back(columns.front());
+  return memrefOf(view, atoms);
+}
+
+BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
+  BufferView result{view.base, view.offset, {}};
+  auto type = cast<RankedTensorType>(to);
+  for (auto [d, name] : llvm::enumerate(axesOf(to))) {
+    int64_t own = axisIndex(from, name);
+    if (own >= 0)
+      result.axes.push_back(view.axes[own]);
+    else
+      result.axes.push_back({Atom{sizeOf(type, d), 0}});
+  }
+  return result;
+}
+
+LogicalResult FunctionPlan::emitLinear(LinearOp op) {
+  RankedTensorType input = typeOf(op.getInput()), result = typeOf(op.getResult());
+  int64_t contract = op.getContract(), lifted = input.getRank() - contract, k = 1;
+  for (int64_t size : input.getShape().take_back(contract))
+    k *= size;
+  auto slotOf = [&](OperandRange values, int64_t rows, Value &layer) {
+    SmallVector<ParamOp> params;
+    for (Value value : values) {
+      auto get = value.getDefiningOp<GetOp>();
+      params.push_back(plan.module.lookupSymbol<ParamOp>(get.getParam()));
+      layer = get.getLayer() ? scalars.lookup(get.getLayer()) : Value();
+    }
+    return plan.layout.slot(params, rows);
+  };
+  BufferView in = viewOf(op.getInput());
+  size_t scratch = 0;
+  if (!op.getNorm().empty()) { // normed rows, read by all threads
+    scratch = allocateSlot(elementsOf(input) * SizePolynomial(4));
+    BufferView normed = BufferView::dense(input, slotPointer(scratch));
+    if (failed(
+            emitNorm(op, op.getInput(), op.getNorm()[0], op.getNorm()[1], op.getEpsAttr(), normed)))
+      return failure();
+    in = normed;
+  }
+  SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, lifted)),
+                    columns = atLeastOne(in.collapsed(lifted, input.getRank()));
+  atoms.append(columns);
+  Value inputBuffer = memrefOf(in, atoms), layer, bias;
+  SlotOp slot = slotOf(op.getWeights(), k, layer);
+  BufferView panelView{pointerTo(slot, layer), 0, {}};
+  Value panels = memrefOf(panelView, {Atom{static_cast<int64_t>(slot.getBytes() / 4), 1}});
+  if (!op.getBiases().empty()) {
+    SlotOp row = slotOf(op.getBiases(), 0, layer);
+    bias = memrefOf(BufferView{pointerTo(row, layer), 0, {}},
+                    {Atom{static_cast<int64_t>(row.getColumns()), 1}});
+  }
+  SmallVector<Value> captures;
+  for (Value capture : op.getCaptures()) {
+    auto buffer = rowsAndColumns(op, broadcast(viewOf(capture), capture.getType(), result), lifted);
+    if (failed(buffer))
+      return failure();
+    captures.push_back(*buffer);
+  }
+  auto out = rowsAndColumns(op, outputOf(op.getResult()), lifted);
+  if (failed(out))
+    return failure();
+  auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, bias, captures,
+                                       *out, static_cast<int64_t>(columns.size()));
+  op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
+  barrier();
+  if (!op.getNorm().empty())
+    slots[scratch].free = true;
+  return success();
+}
+
+LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Value beta,
+                                     FloatAttr eps, const BufferView &out) {
+  int64_t rank = typeOf(input).getRank(), normed = typeOf(gamma).getRank();
+  auto in = rowsAndColumns(op, viewOf(input), rank - normed),
+       result = rowsAndColumns(op, out, rank - normed);
+  auto gammaRow = viewOf(gamma), betaRow = viewOf(beta);
+  if (failed(in) || failed(result))
+    return failure();
+  Value g = memrefOf(gammaRow, atLeastOne(gammaRow.collapsed(0, normed)));
+  Value b = memrefOf(betaRow, atLeastOne(betaRow.collapsed(0, normed)));
+  NormKernelOp::create(builder, op->getLoc(), *in, g, b, *result, eps);
+  barrier();
+  return success();
+}
+
+LogicalResult FunctionPlan::emitMap(MapOp op) {
+  RankedTensorType result = typeOf(op.getResult());
+  SmallVector<Value> inputs;
+  int64_t rows = std::max<int64_t>(result.getRank() - 1, 0);
+  for (Value input : op.getInputs()) {
+    auto buffer = rowsAndColumns(op, broadcast(viewOf(input), input.getType(), result), rows);
+    if (failed(buffer))
+      return failure();
+    inputs.push_back(*buffer);
+  }
+  auto out = rowsAndColumns(op, outputOf(op.getResult()), rows);
+  if (failed(out))
+    return failure();
+  auto kernel = MapKernelOp::create(builder, op.getLoc(), inputs, *out);
+  op.getBody().cloneInto(&kernel.getBody(), scalars);
+  barrier();
+  return success();
+}
+
+LogicalResult FunctionPlan::copy(Operation *op, const BufferView &from, const BufferView &to,
+                                 int64_t rank) {
+  int64_t rows = std::max<int64_t>(rank - 1, 0);
+  auto in = rowsAndColumns(op, from, rows), out = rowsAndColumns(op, to, rows);
+  if (failed(in) || failed(out))
+    return failure();
+  auto kernel = MapKernelOp::create(builder, op->getLoc(), ValueRange(*in), *out);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&kernel.getBody(), {}, {builder.getF32Type()}, {op->getLoc()});
+  YieldOp::create(builder, op->getLoc(), block->getArgument(0));
+  builder.setInsertionPointAfter(kernel);
+  barrier();
+  return success();
+}
+
+LogicalResult FunctionPlan::emitMean(ReduceMeanOp op) {
+  // [rows..., s, columns]
+  BufferView in = viewOf(op.getInput());
+  int64_t axis = op.getAxis(), rank = typeOf(op.getInput()).getRank();
+  SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, axis)),
+                    columns = atLeastOne(in.collapsed(axis + 1, rank));
+  SmallVector<Atom> middle = atLeastOne(in.collapsed(axis, axis + 1));
+  if (columns.size() != 1 || middle.size() != 1)
+    return op.emitError("expected a mean over an axis with the columns behind it");
+  atoms.append(middle);
+  atoms.append(columns);
+  auto out = rowsAndColumns(op, outputOf(op.getResult()), axis);
+  if (failed(out))
+    return failure();
+  MeanKernelOp::create(builder, op.getLoc(), memrefOf(in, atoms), *out);
+  barrier();
+  return success();
+}
+
+LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
+  RankedTensorType query = typeOf(op.getQuery()), key = typeOf(op.getKey()),
+                   value = typeOf(op.getValue());
+  BufferView q = viewOf(op.getQuery()), k = viewOf(op.getKey()), v = viewOf(op.getValue());
+  BufferView out = outputOf(op.getResult());
+  // Batch axes are those that key or value have; the query's others are its positions.
+  SmallVector<Atom> qb, kb, vb, ob, qm, om;
+  int64_t features = query.getRank() - 1;
+  for (int64_t d = 0; d < features; ++d) {
+    StringAttr name = axesOf(query)[d];
+    int64_t inKey = axisIndex(key, name), inValue = axisIndex(value, name);
+    if (inKey < 0 && inValue < 0) {
+      llvm::append_range(qm, q.axes[d]), llvm::append_range(om, out.axes[d]);
+      continue;
+    }
+    SizePolynomial size = sizeOf(query, d);
+    auto one = [&](const BufferView &view, int64_t axis) {
+      return axis < 0                            ? Atom{size, 0}
+             : collapse(view.axes[axis]).empty() ? Atom{size, 1}
+                                                 : collapse(view.axes[axis])[0];
+    };
+    qb.push_back(one(q, d)), ob.push_back(one(out, d)), kb.push_back(one(k, inKey)),
+        vb.push_back(one(v, inValue));
+  }
+  int64_t batch = qb.size();
+  qm = atLeastOne(collapse(qm)), om = atLeastOne(collapse(om));
+  if (qm.size() != 1 || om.size() != 1)
+    return op.emitError("expected query positions that lie one after the other");
+  auto finish = [&](const BufferView &view, SmallVector<Atom> atoms, ArrayRef<Atom> positions,
+                    int64_t last) {
+    atoms.append(positions.begin(), positions.end());
+    atoms.append(atLeastOne(view.collapsed(last, last + 1)));
+    return memrefOf(view, atoms);
+  };
+  int64_t inKey = axisIndex(key, op.getKeyAxis()), inValue = axisIndex(value, op.getKeyAxis());
+  SmallVector<Atom> ks = atLeastOne(collapse(k.axes[inKey])),
+                    vs = atLeastOne(collapse(v.axes[inValue]));
+  AttentionShape shape = AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
+                                            query.getShape().back(), value.getShape().back());
+  size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
+  Value scratchBuffer =
+      memrefOf(BufferView{slotPointer(scratch), 0, {}},
+               {Atom{SizePolynomial::dim("#threads"), shape.floats}, Atom{shape.floats, 1}});
+  auto kernel = AttentionKernelOp::create(
+      builder, op.getLoc(), finish(q, qb, qm, features), finish(k, kb, ks, key.getRank() - 1),
+      finish(v, vb, vs, value.getRank() - 1), finish(out, ob, om, features), scratchBuffer, batch);
+  op.getScore().cloneInto(&kernel.getScore(), scalars);
+  op.getBias().cloneInto(&kernel.getBias(), scalars);
+  op.getMask().cloneInto(&kernel.getMask(), scalars);
+  op.getNormaliser().cloneInto(&kernel.getNormaliser(), scalars);
+  barrier();
+  slots[scratch].free = true;
+  return success();
+}
+
+LogicalResult FunctionPlan::emitConcat(ConcatOp op) {
+  BufferView whole = views.count(op.getResult()) ? views[op.getResult()] : outputOf(op.getResult());
+  auto result = typeOf(op.getResult());
+  int64_t start = 0;
+  for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+    int64_t along = op.getAlong()[i], size = typeOf(input).getDimSize(along);
+    if (!partOf.count(input)) { // not computed in place
+      SmallVector<StringAttr> names(axesOf(input.getType()));
+      names[along] = axesOf(result)[op.getAxis()];
+      SmallVector<int64_t> shape(result.getShape());
+      shape[op.getAxis()] = size;
+      Type from = axesTensor(result.getElementType(), typeOf(input).getShape(), names);
+      Type to = axesTensor(result.getElementType(), shape, axesOf(result));
+      if (failed(copy(op, broadcast(viewOf(input), from, to),
+                      whole.slice(op.getAxis(), start, size, false), result.getRank())))
+        return failure();
+    }
+    start += size;
+  }
+  return success();
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fused -> memory: every tensor gets its place. A function on tensors becomes one on pointers:
+//
+//   func @Block(%n: index, %x: tensor<?x197x768xf32, ...>) -> tensor<...>
+//   ->
+//   func @Block(%packed, %workspace, %call: memref<i8>, %thread, %threads, %B, %n: index, %x, %out:
+//   memref<f32>)
+//
+// Every thread of the team runs the whole function; kernels divide their work by (%thread,
+// %threads), with a barrier after each. Buffers are slots of one frame in the workspace, reused
+// when their last reader has run; a concat's parts and a function's results are computed in place;
+// a stack's layers go back and forth between two buffers.
+#include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/Passes.h"
+#include "compiler/transforms/PlanMemoryImpl.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attn {
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "compiler/transforms/Passes.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+/// Row pitch of a new buffer: rows that are a multiple of 4 KB apart would fall into the same cache
+/// sets.
+static int64_t pitchOf(RankedTensorType type) {
+  int64_t last = type.getShape().back();
+  return last >= 1024 && last % 1024 == 0 && type.getRank() > 1 ? last + 16 : 0;
+}
+
+bool attn::isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
+//===-- the new function
+//----------------------------------------------------------------------------------------===//
+
+void FunctionPlan::createFunction() {
+  Type byte = MemRefType::get({}, builder.getI8Type()),
+       pointer = MemRefType::get({}, builder.getF32Type());
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{byte, byte, byte, index, index};
+  types.append(plan.dims.size(), index);
+  for (Type type : source.getArgumentTypes())
+    types.push_back(isa<RankedTensorType>(type) ? pointer : type);
+  types.append(source.getNumResults(), pointer);
+  builder.setInsertionPoint(source);
+  target =
+      func::FuncOp::create(builder, loc, source.getSymName(), builder.getFunctionType(types, {}));
+  if (source->hasAttr("attn.entry"))
+    target->setAttr("attn.entry", builder.getUnitAttr());
+  target.setPrivate();
+  Block *entry = target.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  size_t next = 0;
+  auto take = [&] { return entry->getArgument(next++); };
+  packed = take(), workspace = take(), call = take(), thread = take(), threads = take();
+  for (StringRef name : plan.dims)
+    dims[name] = take();
+  for (BlockArgument argument : source.getArguments()) {
+    Value value = take();
+    if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+      views[argument] = BufferView::dense(type, value);
+    else
+      scalars.map(argument, value);
+  }
+  for (size_t i = 0; i < source.getNumResults(); ++i)
+    resultPointers.push_back(take());
+}
+
+Value FunctionPlan::dim(StringRef name) { return name == "#threads" ? threads : dims.lookup(name); }
+
+/// Bytes rounded up to whole cache lines.
+static Value roundUp(OpBuilder &builder, Location loc, Value bytes) {
+  Value slack = arith::ConstantIndexOp::create(builder, loc, 63),
+        mask = arith::ConstantIndexOp::create(builder, loc, -64);
+  return builder.createOrFold<arith::AndIOp>(
+      loc, builder.createOrFold<arith::AddIOp>(loc, bytes, slack), mask);
+}
+
+void FunctionPlan::resolveOffsets() {
+  builder.setInsertionPointToStart(&target.getBody().front());
+  Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
+  SizePolynomial frame;
+  auto get = [&](StringRef name) { return dim(name); };
+  for (Slot &slot : slots) {
+    slot.offset.replaceAllUsesWith(offset);
+    slot.offset.getDefiningOp()->erase();
+    offset = builder.createOrFold<arith::AddIOp>(
+        loc, offset, roundUp(builder, loc, slot.bytes.emit(builder, loc, get)));
+    frame = frame + slot.bytes + SizePolynomial(63);
+  }
+  for (Value placeholder : framePlaceholders) {
+    placeholder.replaceAllUsesWith(offset);
+    placeholder.getDefiningOp()->erase();
+  }
+  plan.frames[source.getSymName()] = frame + calleeFrame;
+}
+
+//===-- buffers
+//-------------------------------------------------------------------------------------------------===//
+
+size_t FunctionPlan::allocateSlot(SizePolynomial bytes) {
+  auto fits = [&](const Slot &slot) { return slot.free && slot.bytes == bytes; };
+  auto found = llvm::find_if(slots, fits);
+  if (found == slots.end())
+    found = llvm::find_if(slots, [](const Slot &slot) { return slot.free; });
+  if (found == slots.end()) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&target.getBody().front());
+    slots.push_back({bytes, false, arith::ConstantIndexOp::create(builder, loc, 0)});
+    return slots.size() - 1;
+  }
+  found->free = false;
+  found->bytes = SizePolynomial::upperBound(found->bytes, bytes);
+  return found - slots.begin();
+}
+
+Value FunctionPlan::slotPointer(size_t slot) {
+  Value huge = arith::ConstantIndexOp::create(builder, loc, int64_t(1) << 62);
+  auto bytes = memref::ReinterpretCastOp::create(
+      builder, loc, MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), workspace,
+      ArrayRef<OpFoldResult>(builder.getIndexAttr(0))[0], ArrayRef<OpFoldResult>{huge},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+  return memref::ViewOp::create(builder, loc, MemRefType::get({}, builder.getF32Type()), bytes,
+                                slots[slot].offset, ValueRange());
+}
+
+BufferView FunctionPlan::allocate(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t pitch = pitchOf(type);
+  SizePolynomial elements = elementsOf(type);
+  if (pitch) {
+    elements = SizePolynomial(pitch);
+    for (int64_t d = 0; d + 1 < type.getRank(); ++d)
+      elements = elements * sizeOf(type, d);
+  }
+  size_t slot = allocateSlot(elements * SizePolynomial(4));
+  Block *block = tensor.getParentBlock();
+  releases.push_back({lastUse(tensor, block), slot});
+  return BufferView::dense(type, slotPointer(slot), pitch);
+}
+
+/// Where a tensor that a kernel is about to compute shall lie.
+BufferView FunctionPlan::outputOf(Value tensor) {
+  if (auto known = destinations.find(tensor); known != destinations.end())
+    return views[tensor] = known->second;
+  if (auto part = partOf.find(tensor); part != partOf.end()) {
+    auto [concat, position] = part->second;
+    if (!views.count(concat.getResult()))
+      outputOf(concat.getResult());
+    int64_t start = 0;
+    for (size_t i = 0; i < position; ++i)
+      start +=
+          cast<RankedTensorType>(concat.getInputs()[i].getType()).getDimSize(concat.getAlong()[i]);
+    int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(concat.getAlong()[position]);
+    return views[tensor] = views[concat.getResult()].slice(concat.getAxis(), start, size, false);
+  }
+  return views[tensor] = allocate(tensor);
+}
+
+/// The last op of `block` that reads what `value` lies in: through views, concats and loops.
+void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
+  for (Operation *user : value.getUsers()) {
+    Operation *ancestor = block->findAncestorOpInBlock(*user);
+    if (ancestor && (!latest || latest->isBeforeInBlock(ancestor)))
+      latest = ancestor;
+    if (isView(user) || isa<ConcatOp, scf::ForOp>(user))
+      for (Value result : user->getResults())
+        latestUse(result, block, latest);
+  }
+}
+
+Operation *FunctionPlan::lastUse(Value root, Block *block) {
+  Operation *latest = root.getDefiningOp();
+  latestUse(root, block, latest);
+  if (auto part = partOf.find(root); part != partOf.end())
+    latestUse(part->second.first.getResult(), block, latest);
+  return latest;
+}
+
+void FunctionPlan::releaseAfter(Operation *op) {
+  for (auto &[user, slot] : releases)
+    if (user == op)
+      slots[slot].free = true;
+  llvm::erase_if(releases, [&](auto &release) { return release.first == op; });
+}
+
+//===-- operands of kernels
+//-------------------------------------------------------------------------------------===//
+
+Value FunctionPlan::pointerTo(SlotOp slot, Value layer) {
+  Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
+  OpBuilder::InsertionGuard guard(builder);
+  // Slots are placed when all functions are planned: the address is computed by attn.address until
+  // then.
+  (void)offset;
+  return AddressOp::create(builder, loc, MemRefType::get({}, builder.getF32Type()),
+                           FlatSymbolRefAttr::get(slot.getSymNameAttr()), packed, layer);
+}
+
+BufferView FunctionPlan::viewOf(Value tensor) {
+  if (auto known = views.find(tensor); known != views.end())
+    return known->second;
+  auto get = tensor.getDefiningOp<GetOp>();
+  ParamOp param = plan.module.lookupSymbol<ParamOp>(get.getParam());
+  Value layer = get.getLayer() ? scalars.lookup(get.getLayer()) : Value();
+  return BufferView::dense(cast<RankedTensorType>(param.getType()),
+                           pointerTo(plan.layout.slot(param, 0), layer));
+}
+
+Value FunctionPlan::memrefOf(const BufferView &view, ArrayRef<Atom> atoms) {
+  auto fold = [&](const SizePolynomial &value) -> OpFoldResult {
+    if (value.isConstant())
+      return builder.getIndexAttr(value.constant());
+    return value.emit(builder, loc, [&](StringRef name) { return dim(name); });
+  };
+  auto constantOr = [](const SizePolynomial &value) {
+    return value.isConstant() ? value.constant() : ShapedType::kDynamic;
+  };
+  SmallVector<OpFoldResult> sizes, strides;
+  SmallVector<int64_t> shape, layout;
+  for (const Atom &atom : atoms) {
+    sizes.push_back(fold(atom.size)), strides.push_back(fold(atom.stride));
+    shape.push_back(constantOr(atom.size)), layout.push_back(constantOr(atom.stride));
+  }
+  auto type = MemRefType::get(
+      shape, builder.getF32Type(),
+      StridedLayoutAttr::get(builder.getContext(), constantOr(view.offset), layout));
+  return memref::ReinterpretCastOp::create(builder, loc, type, view.base, fold(view.offset), sizes,
+                                           strides);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory planner's state; PlanMemory.cpp places buffers, PlanKernels.cpp writes the kernels'
+// operands.
+#pragma once
+
+#include "compiler/transforms/BufferView.h"
+#include "compiler/transforms/ParameterLayout.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace attn {
+
+using mlir::ArrayRef, mlir::Block, mlir::DenseMap, mlir::FailureOr, mlir::FloatAttr,
+    mlir::IRMapping, mlir::Location, mlir::LogicalResult, mlir::ModuleOp, mlir::OpBuilder,
+    mlir::Operation, mlir::SmallVector, mlir::StringRef, mlir::Type, mlir::Value;
+namespace func = mlir::func;
+namespace scf = mlir::scf;
+
+/// Whether an op only looks at its operand's memory in another way.
+bool isView(mlir::Operation *op);
+
+/// What the functions of a module share.
+struct ModulePlan {
+  ModuleOp module;
+  ParameterLayout layout;
+  SmallVector<StringRef> dims; // dynamic ones, in order
+  llvm::StringMap<SizePolynomial>
+      frames; // bytes of every planned function's frame, callees included
+  explicit ModulePlan(ModuleOp module) : module(module), layout(module) {
+    for (auto dim : module.getOps<DimOp>())
+      if (dim.getDynamic())
+        dims.push_back(dim.getSymName());
+  }
+};
+
+class FunctionPlan {
+public:
+  FunctionPlan(ModulePlan &plan, func::FuncOp source)
+      : plan(plan), source(source), builder(source.getContext()), loc(source.getLoc()) {}
+
+  LogicalResult run();
+
+private:
+  struct Slot {
+    SizePolynomial bytes;
+    bool free;
+    Value offset; // a placeholder until all slots are known
+  };
+
+  // The new function.
+  void createFunction();
+  void resolveOffsets();
+  Value dim(StringRef name);
+
+  // Buffers.
+  size_t allocateSlot(SizePolynomial bytes);
+  Value slotPointer(size_t slot);
+  BufferView allocate(Value tensor);
+  BufferView outputOf(Value tensor);
+  Operation *lastUse(Value root, Block *block);
+  void latestUse(Value value, Block *block, Operation *&latest);
+  void releaseAfter(Operation *op);
+
+  // Operands of kernels.
+  BufferView viewOf(Value tensor);
+  Value pointerTo(SlotOp slot, Value layer);
+  Value memrefOf(const BufferView &view, ArrayRef<Atom> atoms);
+  FailureOr<Value> rowsAndColumns(Operation *op, const BufferView &view, int64_t rowAxes);
+  BufferView broadcast(const BufferView &view, Type from, Type to);
+
+  // Ops.
+  LogicalResult emit(Operation &op);
+  LogicalResult emitBlock(Block &block);
+  LogicalResult emitLinear(LinearOp op);
+  LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
+                         const BufferView &out);
+  LogicalResult emitMap(MapOp op);
+  LogicalResult emitMean(ReduceMeanOp op);
+  LogicalResult emitAttention(AttentionOp op);
+  LogicalResult emitConcat(ConcatOp op);
+  LogicalResult emitCall(func::CallOp op);
+  LogicalResult emitStack(scf::ForOp op);
+  LogicalResult emitReturn(func::ReturnOp op);
+  LogicalResult copy(Operation *op, const BufferView &from, const BufferView &to, int64_t rank);
+  void barrier() { BarrierOp::create(builder, loc, call, thread); }
+  void chooseDestinations();
+
+  ModulePlan &plan;
+  func::FuncOp source, target;
+  OpBuilder builder;
+  Location loc;
+  Value packed, workspace, call, thread, threads;
+  llvm::StringMap<Value> dims;
+  SmallVector<Value> resultPointers;
+  IRMapping scalars;
+  DenseMap<Value, BufferView> views;                   // of every tensor that has been computed
+  DenseMap<Value, std::pair<ConcatOp, size_t>> partOf; // tensors computed straight into a concat
+  DenseMap<Value, BufferView> destinations; // tensors computed straight into a given place
+  SmallVector<Slot> slots;
+  SmallVector<std::pair<Operation *, size_t>> releases; // (last user, slot)
+  SizePolynomial calleeFrame;
+  SmallVector<Value> framePlaceholders; // the frame's own size, where callees' frames begin
+};
+
+} // namespace attn
