@@ -68,7 +68,8 @@ mlir::Value Sema::relabelKey(mlir::Value value, const AlongAxis &along, const Ax
     // A block's dim may stand for an axis that is known only when running, under the name of that.
     if (Decl *decl = scope->find(along.axis.text); decl && decl->kind == Decl::Kind::Dim)
       if (const Size &size = sizeOf(*decl); !size.error && !size.isStatic())
-        at = findAxis(axes, axisOfSize("", decl->dynamic ? Size{decl->name, 1, 0, false} : size).name);
+        at = findAxis(axes,
+                      axisOfSize("", decl->dynamic ? Size{decl->name, 1, 0, false} : size).name);
   }
   if (at < 0 || at + 1 == static_cast<int>(axes.size())) {
     error(DiagCode::KeyAxisMissing, along.axis.range,
@@ -81,8 +82,8 @@ mlir::Value Sema::relabelKey(mlir::Value value, const AlongAxis &along, const Ax
   if (!along.alias)
     return value;
   if (axes[at].isDynamic()) {
-    unsupported(along.alias->range, "another name for `" + along.axis.text +
-                                        "`, which is known only when running,");
+    unsupported(along.alias->range,
+                "another name for `" + along.axis.text + "`, which is known only when running,");
     return nullptr;
   }
   if (findAxis(axes, key.name) >= 0 && key.name != axes[at].name) {
@@ -155,11 +156,11 @@ SemaValue Sema::evalAttend(const AttendExpr &attend) {
     return SemaValue::wrong();
   }
   if (query.size() < 2 || query.back() != keys.back() || query.back().isDynamic()) {
-    Diagnostic &diagnostic = shown(
-        error(DiagCode::FeatureAxis, attend.query->range.to(attend.key->range),
-              query.size() < 2 ? "the query has no axis beside its features"
-                               : "query and keys end in different axes, `" + query.back().name +
-                                     "` and `" + keys.back().name + "`"));
+    Diagnostic &diagnostic =
+        shown(error(DiagCode::FeatureAxis, attend.query->range.to(attend.key->range),
+                    query.size() < 2 ? "the query has no axis beside its features"
+                                     : "query and keys end in different axes, `" +
+                                           query.back().name + "` and `" + keys.back().name + "`"));
     diagnostic.note("the last axis of query and keys holds the features that the score compares");
     if (std::string where = whereSizes({query.back(), keys.back()}); !where.empty())
       diagnostic.note(where);
@@ -171,11 +172,11 @@ SemaValue Sema::evalAttend(const AttendExpr &attend) {
       bool batch = at >= 0 && at + 1 < static_cast<int>(query.size()) && query[at] == axis;
       if (axis.name == key.name || batch)
         continue;
-      shown(error(DiagCode::BatchAxis,
-                  axes == &keys ? attend.key->range : attend.value->range,
+      shown(error(DiagCode::BatchAxis, axes == &keys ? attend.key->range : attend.value->range,
                   (axes == &keys ? llvm::Twine("the keys") : llvm::Twine("the values")) +
                       " have the axis `" + axis.name + "`, which the query lacks"))
-          .note("beside `" + key.name + "` and the features, keys and values have axes of the query");
+          .note("beside `" + key.name +
+                "` and the features, keys and values have axes of the query");
       return SemaValue::wrong();
     }
   Axes result = query;
@@ -234,14 +235,12 @@ struct Sema::ScoreValue {
   mlir::Value value;
 };
 
-bool Sema::buildScore(const Expr *score, mlir::OpBuilder &inner, Location loc,
-                      mlir::Block &block) {
+bool Sema::buildScore(const Expr *score, mlir::OpBuilder &inner, Location loc, mlir::Block &block) {
   auto vector = llvm::cast<mlir::RankedTensorType>(block.getArgument(0).getType());
   ScoreScope pair{inner, loc, block, vector.getDimSize(0)};
   mlir::Value result;
   auto dot = [&] {
-    return DotOp::create(inner, loc, inner.getF32Type(), block.getArgument(0),
-                         block.getArgument(1))
+    return DotOp::create(inner, loc, inner.getF32Type(), block.getArgument(0), block.getArgument(1))
         .getResult();
   };
   auto scale = [&](mlir::Value value, double factor) -> mlir::Value {
@@ -283,9 +282,9 @@ bool Sema::buildScore(const Expr *score, mlir::OpBuilder &inner, Location loc,
   } else if (!decl && name == "scaled_dot") {
     result = scale(dot(), 1 / std::sqrt(static_cast<double>(pair.features)));
   } else {
-    Diagnostic &diagnostic = error(DiagCode::UnknownScore, path->range,
-                                   decl ? "`" + name + "` is no score"
-                                        : "there is no score `" + name + "`");
+    Diagnostic &diagnostic =
+        error(DiagCode::UnknownScore, path->range,
+              decl ? "`" + name + "` is no score" : "there is no score `" + name + "`");
     if (decl)
       diagnostic.at(decl->range, "declared here");
     std::vector<llvm::StringRef> names = {"dot", "scaled_dot"};
@@ -332,7 +331,8 @@ Sema::ScoreValue Sema::evalScoreCall(const CallExpr &call, ScoreScope &pair) {
       return wrong("dim(q)");
     return {Kind::Number, static_cast<double>(pair.features), {}};
   }
-  bool known = name == "sqrt" || name == "rsqrt" || name == "exp" || name == "tanh" || name == "abs";
+  bool known =
+      name == "sqrt" || name == "rsqrt" || name == "exp" || name == "tanh" || name == "abs";
   if (!known) {
     if (name == "unit" || name == "softmax")
       unsupported(call.range, "`" + name + "` in a score");
@@ -405,8 +405,7 @@ Sema::ScoreValue Sema::evalScore(const Expr &expr, ScoreScope &pair) {
     if (value.kind == Kind::Number)
       return {Kind::Number, -value.number, {}};
     if (value.kind == Kind::Scalar)
-      return {Kind::Scalar, 0,
-              mlir::arith::NegFOp::create(pair.builder, pair.loc, value.value)};
+      return {Kind::Scalar, 0, mlir::arith::NegFOp::create(pair.builder, pair.loc, value.value)};
     if (value.kind == Kind::Error)
       return value;
   }

@@ -189,9 +189,8 @@ void Sema::applySets() {
     Decl *decl = it == modelScope.names.end() ? nullptr : it->second.get();
     if (!decl || decl->kind != Decl::Kind::Dim) {
       Diagnostic &diagnostic = diagnostics.error(
-          DiagCode::UnknownSet, llvm::formatv("--set {0}={1}: the model has no dim `{0}`", name,
-                                              value)
-                                    .str());
+          DiagCode::UnknownSet,
+          llvm::formatv("--set {0}={1}: the model has no dim `{0}`", name, value).str());
       std::vector<llvm::StringRef> dims;
       for (Decl *other : modelScope.order)
         if (other->kind == Decl::Kind::Dim)
@@ -203,10 +202,9 @@ void Sema::applySets() {
       continue;
     }
     if (value < 1 || value > largestSize) {
-      diagnostics
-          .error(DiagCode::InvalidSet,
-                 llvm::formatv("--set {0}={1}: a size is from 1 to {2}", name, value, largestSize)
-                     .str());
+      diagnostics.error(
+          DiagCode::InvalidSet,
+          llvm::formatv("--set {0}={1}: a size is from 1 to {2}", name, value, largestSize).str());
       decl->size = Size::wrong();
     } else {
       decl->size = decl->dynamic ? decl->size : Size::of(value);
@@ -332,8 +330,8 @@ Size Sema::evalSizePath(const PathExpr &path) {
     std::optional<double> number = configNumber(path);
     if (!number)
       return Size::wrong();
-    if (*number != static_cast<double>(static_cast<int64_t>(
-                       std::max(-1e15, std::min(1e15, *number))))) {
+    if (*number !=
+        static_cast<double>(static_cast<int64_t>(std::max(-1e15, std::min(1e15, *number))))) {
       error(DiagCode::NotASize, path.range,
             "`" + path.path.str() + "` is " + llvm::formatv("{0}", *number).str() +
                 " in the configuration, and a size is a whole number");
@@ -381,11 +379,10 @@ Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right)
   if (remainder)
     return Size::of(left.offset % right.offset);
   if (left.offset % right.offset != 0) {
-    Diagnostic &diagnostic =
-        error(DiagCode::InexactDivision, binary.range,
-              "`" + canonicalText(binary) + "` is no whole number: " +
-                  llvm::Twine(left.offset) + " / " + llvm::Twine(right.offset) + " leaves " +
-                  llvm::Twine(left.offset % right.offset));
+    Diagnostic &diagnostic = error(
+        DiagCode::InexactDivision, binary.range,
+        "`" + canonicalText(binary) + "` is no whole number: " + llvm::Twine(left.offset) + " / " +
+            llvm::Twine(right.offset) + " leaves " + llvm::Twine(left.offset % right.offset));
     for (auto &[expr, size] : {std::pair{binary.left.get(), left}, {binary.right.get(), right}}) {
       auto *path = llvm::dyn_cast<PathExpr>(expr);
       Decl *decl = path ? scope->find(path->path.str()) : nullptr;
@@ -583,11 +580,12 @@ void Sema::emitDims(Scope &dims) {
     if (size.error)
       continue;
     symbols.insert(decl->name);
+    headerHere();
     auto op = DimOp::create(paramBuilder, locate(decl->range, decl->name),
                             paramBuilder.getStringAttr(decl->name),
                             paramBuilder.getI64IntegerAttr(size.offset),
                             decl->dynamic ? paramBuilder.getUnitAttr() : mlir::UnitAttr());
-    paramBuilder.setInsertionPointAfter(op);
+    lastHeader = op;
   }
 }
 

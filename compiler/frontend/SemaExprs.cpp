@@ -31,10 +31,11 @@ mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange r
     if (axis.isDynamic()) {
       auto size = parseLinearSize(axis.name);
       auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
-      bound = it == modelScope.names.end()
-                  ? 1
-                  : std::max<int64_t>(1, productOf({size->scale, it->second->size.offset})
-                                             .value_or(INT64_MAX / 2));
+      bound =
+          it == modelScope.names.end()
+              ? 1
+              : std::max<int64_t>(
+                    1, productOf({size->scale, it->second->size.offset}).value_or(INT64_MAX / 2));
     }
     bounds.push_back(bound);
   }
@@ -213,8 +214,7 @@ SemaValue Sema::evalIf(const IfExpr &choice) {
 }
 
 static mlir::Value constant(mlir::OpBuilder &b, Location loc, double value) {
-  return mlir::arith::ConstantOp::create(b, loc,
-                                         b.getF32FloatAttr(static_cast<float>(value)));
+  return mlir::arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
 }
 
 SemaValue Sema::evalUnary(const UnaryExpr &unary) {
@@ -286,8 +286,7 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
     else if (value)
       error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
     else
-      unsupported(binary.opRange,
-                  "`" + spelling(binary.op) + "` outside of a condition");
+      unsupported(binary.opRange, "`" + spelling(binary.op) + "` outside of a condition");
     return SemaValue::wrong();
   }
   bool arithmetic = binary.op == BinaryOp::Add || binary.op == BinaryOp::Subtract ||
@@ -299,12 +298,14 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
   Location loc = locate(binary.range);
   if (left.isNumber() || right.isNumber()) {
     mlir::Value tensor = left.isTensor() ? left.tensor : right.tensor;
-    return SemaValue::of(makeMap(
-        {tensor}, axesOfValue(tensor), loc, [&](mlir::OpBuilder &b, Location l, mlir::ValueRange x) {
-          mlir::Value lhs = left.isTensor() ? x[0] : constant(b, l, left.number);
-          mlir::Value rhs = right.isTensor() ? x[0] : constant(b, l, right.number);
-          return scalarOp(b, l, binary.op, lhs, rhs);
-        }));
+    return SemaValue::of(makeMap({tensor}, axesOfValue(tensor), loc,
+                                 [&](mlir::OpBuilder &b, Location l, mlir::ValueRange x) {
+                                   mlir::Value lhs =
+                                       left.isTensor() ? x[0] : constant(b, l, left.number);
+                                   mlir::Value rhs =
+                                       right.isTensor() ? x[0] : constant(b, l, right.number);
+                                   return scalarOp(b, l, binary.op, lhs, rhs);
+                                 }));
   }
   Axes a = axesOfValue(left.tensor), b = axesOfValue(right.tensor);
   const Axes &more = b.size() > a.size() ? b : a, &fewer = b.size() > a.size() ? a : b;
@@ -318,8 +319,8 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
     diagnostic.at(binary.left->range, "this is " + showAxes(a))
         .at(binary.right->range, "this is " + showAxes(b))
         .note("axes are matched by name, and one side has all the axes of the other");
-    if (std::string where = whereSizes(more) + (whereSizes({axis}).empty() ? "" : ", ") +
-                            whereSizes({axis});
+    if (std::string where =
+            whereSizes(more) + (whereSizes({axis}).empty() ? "" : ", ") + whereSizes({axis});
         !where.empty())
       diagnostic.note(where);
     return SemaValue::wrong();
@@ -334,8 +335,8 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
 // Application
 //===------------------------------------------------------------------------------------------===//
 
-bool Sema::plainArguments(const CallExpr &call, llvm::StringRef name, unsigned least,
-                          unsigned most, llvm::StringRef usage) {
+bool Sema::plainArguments(const CallExpr &call, llvm::StringRef name, unsigned least, unsigned most,
+                          llvm::StringRef usage) {
   for (const Argument &argument : call.arguments)
     if (argument.name || argument.by) {
       error(DiagCode::WrongArguments, argument.value->range,
@@ -579,10 +580,9 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
     return callMean(call);
   if (name == "relabel")
     return callRelabel(call);
-  static constexpr llvm::StringLiteral later[] = {"roll",   "positions", "zeros", "greedy",
-                                                  "softmax", "unit",     "log",   "sin",
-                                                  "cos",    "sum",       "max",   "min",
-                                                  "dot"};
+  static constexpr llvm::StringLiteral later[] = {"roll", "positions", "zeros", "greedy", "softmax",
+                                                  "unit", "log",       "sin",   "cos",    "sum",
+                                                  "max",  "min",       "dot"};
   if (llvm::is_contained(later, name)) {
     unsupported(call.callee->range, "the function `" + name + "`");
     return SemaValue::wrong();

@@ -193,6 +193,8 @@ private:
   SemaValue outside(mlir::Value result, const ast::BlockDecl &block,
                     const std::map<std::string, Axis> &bound, SourceRange range);
   mlir::Value toParameter(mlir::Value value, const Axes &axes, SourceRange range);
+  /// Lets `paramBuilder` go on behind the last dim or parameter.
+  void headerHere();
   std::string uniqueSymbol(llvm::StringRef name);
 
   // SemaDims.cpp
@@ -315,10 +317,11 @@ private:
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;      ///< In the function being built.
-  mlir::OpBuilder paramBuilder; ///< Behind the last dim or parameter.
-  mlir::Value layer;            ///< The number of the layer, in a block of a stack.
-  std::string context;          ///< The `let`, block or entry whose expression is built.
-  unsigned depth = 0;           ///< Of blocks applied in blocks.
+  mlir::OpBuilder paramBuilder; ///< Of dims and parameters, which stand before all functions.
+  mlir::Operation *lastHeader = nullptr; ///< The last of them.
+  mlir::Value layer;                     ///< The number of the layer, in a block of a stack.
+  std::string context;                   ///< The `let`, block or entry whose expression is built.
+  unsigned depth = 0;                    ///< Of blocks applied in blocks.
 };
 
 } // namespace attn::frontend

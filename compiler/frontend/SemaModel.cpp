@@ -192,11 +192,13 @@ void Sema::declareItem(Scope &in, const Item &item) {
     break;
   case Item::Kind::Cache:
     unsupported(item.keyword, "`cache`");
-    declareUnsupported(llvm::cast<CacheDecl>(item).name.text, llvm::cast<CacheDecl>(item).name.range);
+    declareUnsupported(llvm::cast<CacheDecl>(item).name.text,
+                       llvm::cast<CacheDecl>(item).name.range);
     break;
   case Item::Kind::Table:
     unsupported(item.keyword, "`table`");
-    declareUnsupported(llvm::cast<TableDecl>(item).name.text, llvm::cast<TableDecl>(item).name.range);
+    declareUnsupported(llvm::cast<TableDecl>(item).name.text,
+                       llvm::cast<TableDecl>(item).name.range);
     break;
   default:
     break; // ignore, let, return
@@ -235,10 +237,9 @@ void Sema::declareModel(const ModelDecl &decl) {
     if (block && block->kind == Decl::Kind::Unsupported)
       stack->wrong = true;
     else if (!block || block->kind != Decl::Kind::Block) {
-      Diagnostic &diagnostic =
-          error(DiagCode::UnknownBlock, item.block.range,
-                block ? "`" + item.block.text + "` is no block"
-                      : "there is no block `" + item.block.text + "`");
+      Diagnostic &diagnostic = error(DiagCode::UnknownBlock, item.block.range,
+                                     block ? "`" + item.block.text + "` is no block"
+                                           : "there is no block `" + item.block.text + "`");
       if (block)
         diagnostic.at(block->range, "declared here");
       else
@@ -278,9 +279,8 @@ void Sema::warnUnused(Scope &in) {
     }
     if (decl->used || decl->isParameter)
       continue;
-    Diagnostic &diagnostic =
-        warning(DiagCode::UnusedName, decl->range,
-                "the " + what + " `" + decl->name + "` is never used");
+    Diagnostic &diagnostic = warning(DiagCode::UnusedName, decl->range,
+                                     "the " + what + " `" + decl->name + "` is never used");
     if (decl->kind == Decl::Kind::Linear || decl->kind == Decl::Kind::Norm ||
         decl->kind == Decl::Kind::Param)
       diagnostic.note("its tensor must still be in the checkpoint; `ignore` names tensors that are "
@@ -361,7 +361,8 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].isNumber())
-      error(DiagCode::TensorExpected, places[i], "the result must be a tensor, but this is a number");
+      error(DiagCode::TensorExpected, places[i],
+            "the result must be a tensor, but this is a number");
     if (!values[i].isTensor() || i >= declared.size())
       continue;
     Axes axes = axesOfValue(values[i].tensor);
@@ -369,10 +370,9 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
     mlir::Value result =
         same ? withLast(values[i].tensor, declared[i], locate(places[i])) : mlir::Value();
     if (!result) {
-      Diagnostic &diagnostic =
-          error(DiagCode::ResultAxes, places[i],
-                "`" + signature.name.text + "` returns " + showAxes(axes) + ", but its type is " +
-                    showAxes(declared[i]));
+      Diagnostic &diagnostic = error(DiagCode::ResultAxes, places[i],
+                                     "`" + signature.name.text + "` returns " + showAxes(axes) +
+                                         ", but its type is " + showAxes(declared[i]));
       diagnostic.at(signature.results[i].range, "declared here");
       Axes all = axes;
       llvm::append_range(all, declared[i]);
@@ -402,9 +402,8 @@ static std::vector<SourceRange> returnPlaces(const std::vector<ItemPtr> &items) 
 
 static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
   auto *path = llvm::dyn_cast<PathExpr>(&expr);
-  return path && llvm::any_of(block.signature.dims, [&](const Name &dim) {
-           return dim.text == path->path.str();
-         });
+  return path && llvm::any_of(block.signature.dims,
+                              [&](const Name &dim) { return dim.text == path->path.str(); });
 }
 
 bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
@@ -420,9 +419,9 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
     auto mismatch = [&](const llvm::Twine &why) {
       fine = false;
       std::string declared = source.text(type.range).str();
-      Diagnostic &diagnostic = error(DiagCode::BlockArgument, call.arguments[i].value->range,
-                                     "`" + signature.name.text + "` takes " + declared +
-                                         " but gets " + showAxes(axes));
+      Diagnostic &diagnostic =
+          error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                "`" + signature.name.text + "` takes " + declared + " but gets " + showAxes(axes));
       diagnostic.at(type.range, "declared here");
       if (std::string text = why.str(); !text.empty())
         diagnostic.note(text);
@@ -452,7 +451,8 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
   for (const Name &dim : signature.dims)
     if (fine && !bound.count(dim.text)) {
       error(DiagCode::UnboundDim, dim.range,
-            "nothing says what `" + dim.text + "` is where `" + signature.name.text + "` is applied")
+            "nothing says what `" + dim.text + "` is where `" + signature.name.text +
+                "` is applied")
           .at(call.range, "applied here")
           .note("a dim of a block is an axis of one of its parameters, or given by the stack: "
                 "`of " +
@@ -625,8 +625,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     std::vector<SemaValue> values = buildBody(block.items, block.closingBrace, signature);
     std::vector<SourceRange> places = returnPlaces(block.items);
     if (!places.empty()) {
-      std::vector<mlir::Value> results =
-          checkResults(values, places, signature, instance.results);
+      std::vector<mlir::Value> results = checkResults(values, places, signature, instance.results);
       if (results.size() == signature.results.size())
         mlir::func::ReturnOp::create(builder, locate(places.front(), "return"), results);
     }
@@ -865,9 +864,8 @@ mlir::DictionaryAttr Sema::imageAttr(const EntryDecl &entry, const Parameter &pa
     return builder.getArrayAttr(attrs);
   };
   return builder.getDictionaryAttr(
-      {builder.getNamedAttr("filter",
-                            builder.getStringAttr(image->resampling ? image->resampling->text
-                                                                    : "bicubic")),
+      {builder.getNamedAttr("filter", builder.getStringAttr(
+                                          image->resampling ? image->resampling->text : "bicubic")),
        builder.getNamedAttr("height", builder.getI64IntegerAttr(h.offset)),
        builder.getNamedAttr("mean", floats(*mean)), builder.getNamedAttr("std", floats(*std)),
        builder.getNamedAttr("width", builder.getI64IntegerAttr(w.offset))});
@@ -927,16 +925,16 @@ void Sema::buildEntry(const EntryDecl &entry) {
       imageUsed = true;
   if (fine) {
     builder.setInsertionPointToEnd(module->getBody());
-    auto function = mlir::func::FuncOp::create(
-        builder, locate(signature.name.range, signature.name.text), signature.name.text,
-        builder.getFunctionType(inputs, outputs));
+    auto function =
+        mlir::func::FuncOp::create(builder, locate(signature.name.range, signature.name.text),
+                                   signature.name.text, builder.getFunctionType(inputs, outputs));
     nameEntry(entry, function);
     mlir::Block *block = function.addEntryBlock();
     builder.setInsertionPointToEnd(block);
     for (size_t i = 0; i < signature.parameters.size(); ++i) {
       const Parameter &parameter = signature.parameters[i];
-      if (Decl *decl =
-              declare(inside, Decl::Kind::Value, &entry, parameter.name.text, parameter.name.range)) {
+      if (Decl *decl = declare(inside, Decl::Kind::Value, &entry, parameter.name.text,
+                               parameter.name.range)) {
         decl->value = SemaValue::of(block->getArgument(i));
         decl->isParameter = true;
       }
@@ -966,6 +964,13 @@ void Sema::buildEntry(const EntryDecl &entry) {
 //===------------------------------------------------------------------------------------------===//
 // The file
 //===------------------------------------------------------------------------------------------===//
+
+void Sema::headerHere() {
+  if (lastHeader)
+    paramBuilder.setInsertionPointAfter(lastHeader);
+  else
+    paramBuilder.setInsertionPointToStart(module->getBody());
+}
 
 std::string Sema::uniqueSymbol(llvm::StringRef name) {
   std::string symbol = name.str();
@@ -1001,7 +1006,6 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
     return nullptr;
   module = mlir::ModuleOp::create(locate(model->keyword, model->name.text));
   (*module)->setAttr("attn.model", builder.getStringAttr(model->name.text));
-  paramBuilder.setInsertionPointToStart(module->getBody());
   unsigned entries = 0;
   for (const ItemPtr &item : model->items)
     if (auto *entry = llvm::dyn_cast<EntryDecl>(item.get())) {

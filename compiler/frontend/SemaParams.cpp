@@ -112,7 +112,8 @@ bool Sema::checkPattern(const Name &pattern, const Owner &owner, bool weightOrBi
     if (word == "weight|bias" && weightOrBias)
       continue;
     if (word == "n") {
-      error(DiagCode::BadPattern, pattern.range, "`{n}` stands for a layer, but there are none here")
+      error(DiagCode::BadPattern, pattern.range,
+            "`{n}` stands for a layer, but there are none here")
           .note(owner.inStack ? "the layers of this stack are shared"
                               : "only the parameters of a block that is stacked have layers");
       return false;
@@ -209,11 +210,11 @@ std::optional<Sema::Packing> Sema::splitPacking(const Decl &decl, const LinearDe
     bool anyAxis = llvm::any_of(decl.to, [&](const Axis &axis) {
       return llvm::StringRef(axis.name).equals_insensitive(word.text);
     });
-    Diagnostic &diagnostic = error(
-        DiagCode::SplitParts, word.range,
-        anyAxis ? "the axis `" + word.text + "` cannot stand here"
-                : "`" + word.text + "` is neither a part of `" + binding.pattern.text +
-                      "` nor an axis of `" + decl.name + "`");
+    Diagnostic &diagnostic =
+        error(DiagCode::SplitParts, word.range,
+              anyAxis ? "the axis `" + word.text + "` cannot stand here"
+                      : "`" + word.text + "` is neither a part of `" + binding.pattern.text +
+                            "` nor an axis of `" + decl.name + "`");
     diagnostic.at(decl.range, "gives " + listAxes(decl.to));
     if (anyAxis)
       diagnostic.note("axes stand before the parts, in the order of the map: `h q k v` is packed "
@@ -272,9 +273,9 @@ std::optional<Sema::Packing> Sema::packing(const Decl &decl, const LinearDecl &l
 
 const ParamRef *Sema::tiedTarget(const Binding &binding, Scope &owned, const Decl &self) {
   Decl *target = owned.find(binding.tiedTo.str());
-  bool isParameter = target && (target->kind == Decl::Kind::Linear ||
-                                target->kind == Decl::Kind::Param ||
-                                target->kind == Decl::Kind::Norm);
+  bool isParameter =
+      target && (target->kind == Decl::Kind::Linear || target->kind == Decl::Kind::Param ||
+                 target->kind == Decl::Kind::Norm);
   if (!isParameter || target == &self) {
     Diagnostic &diagnostic =
         error(DiagCode::BadTie, binding.tiedTo.range,
@@ -308,8 +309,8 @@ ParamRef Sema::makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRe
     return param;
   bool perLayer = llvm::StringRef(pattern).contains("{n}");
   std::string key = (owner.symbolPrefix + path).str();
-  auto sourceAttr = SourceAttr::get(&mlirContext, paramBuilder.getStringAttr(pattern), shape,
-                                    offset, strides);
+  auto sourceAttr =
+      SourceAttr::get(&mlirContext, paramBuilder.getStringAttr(pattern), shape, offset, strides);
   if (auto it = params.find(key); it != params.end()) {
     if (it->second.type != type || it->second.source != sourceAttr) {
       error(DiagCode::ParameterOfTwoShapes, range,
@@ -320,12 +321,13 @@ ParamRef Sema::makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRe
     return it->second;
   }
   param = {uniqueSymbol(key), type, perLayer, sourceAttr};
+  headerHere();
   auto op = ParamOp::create(
       paramBuilder, locate(range, key), paramBuilder.getStringAttr(param.symbol),
       mlir::TypeAttr::get(type), sourceAttr,
       perLayer ? paramBuilder.getI64IntegerAttr(*owner.layers) : mlir::IntegerAttr(),
       optional ? paramBuilder.getUnitAttr() : mlir::UnitAttr());
-  paramBuilder.setInsertionPointAfter(op);
+  lastHeader = op;
   params[key] = param;
   return param;
 }
@@ -375,10 +377,10 @@ void Sema::setUpLinear(Decl &decl, const Owner &owner, Scope &owned) {
           .note(whereSizes(axes));
       return;
     }
-    decl.weight = makeParam(owner, decl.name + ".weight", axes,
-                            target->source.getPattern().getValue(), target->source.getShape(),
-                            target->source.getOffset(), target->source.getStrides(), optional,
-                            decl.range);
+    decl.weight =
+        makeParam(owner, decl.name + ".weight", axes, target->source.getPattern().getValue(),
+                  target->source.getShape(), target->source.getOffset(),
+                  target->source.getStrides(), optional, decl.range);
   } else {
     std::optional<std::string> name =
         tensorName(linear.binding, owner, decl.name, "weight", linear.names.size());
@@ -395,9 +397,9 @@ void Sema::setUpLinear(Decl &decl, const Owner &owner, Scope &owned) {
       llvm::append_range(shape, sizesOf(decl.from));
     } else
       shape = {pack->total, in};
-    decl.weight = makeParam(owner, decl.name + ".weight", axes, *name, shape,
-                            conv1d ? pack->offset : pack->offset * in, strides, optional,
-                            decl.range);
+    decl.weight =
+        makeParam(owner, decl.name + ".weight", axes, *name, shape,
+                  conv1d ? pack->offset : pack->offset * in, strides, optional, decl.range);
   }
   if (!decl.weight.type)
     return;
@@ -429,9 +431,9 @@ void Sema::setUpNorm(Decl &decl, const Owner &owner, Scope &owned) {
         tensorName(norm.binding, owner, decl.name, suffix, norm.names.size());
     if (!name)
       return;
-    ParamRef param = makeParam(owner, decl.name + "." + suffix.str(), decl.from, *name,
-                               sizesOf(decl.from), 0, rowMajor(decl.from, 1),
-                               norm.binding.optional, decl.range);
+    ParamRef param =
+        makeParam(owner, decl.name + "." + suffix.str(), decl.from, *name, sizesOf(decl.from), 0,
+                  rowMajor(decl.from, 1), norm.binding.optional, decl.range);
     if (!param.type)
       return;
     (suffix == "weight" ? decl.weight : decl.bias) = param;

@@ -41,8 +41,7 @@ static Axes without(Axes axes, int at) {
 SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
   if (!plainArguments(call, name, 2, 2, (name + "(N, x)").str()))
     return SemaValue::wrong();
-  mlir::Value value =
-      evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of");
+  mlir::Value value = evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of");
   int at = namedAxis(*call.arguments[0].value, value, *call.arguments[1].value, name);
   if (at < 0)
     return SemaValue::wrong();
@@ -191,11 +190,11 @@ SemaValue Sema::callPack(const CallExpr &call) {
   PackSearch search{parts, packed->size, packed->name, {}, {}};
   search.search(0, packed->size);
   if (search.solutions != 1) {
-    Diagnostic &diagnostic = error(
-        DiagCode::PackLengths, call.range,
-        search.solutions ? "it is not clear along which axes to pack `" + packed->name + "`"
-                         : "no axes of the parts add up to `" + packed->name + "`, which is " +
-                               std::to_string(packed->size));
+    Diagnostic &diagnostic =
+        error(DiagCode::PackLengths, call.range,
+              search.solutions ? "it is not clear along which axes to pack `" + packed->name + "`"
+                               : "no axes of the parts add up to `" + packed->name +
+                                     "`, which is " + std::to_string(packed->size));
     for (size_t i = 0; i < parts.size(); ++i)
       diagnostic.at(call.arguments[i + 1].value->range, "this is " + showAxes(parts[i]));
     diagnostic.note("of each part one axis is packed; its other axes are axes of the result");
@@ -250,8 +249,7 @@ bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why) {
       text = text.drop_front();
       continue;
     }
-    llvm::StringRef word =
-        text.take_while([](char w) { return llvm::isAlnum(w) || w == '_'; });
+    llvm::StringRef word = text.take_while([](char w) { return llvm::isAlnum(w) || w == '_'; });
     if (word.empty()) {
       why = "`" + text.take_front(1).str() + "` has no meaning in it";
       return false;
@@ -439,16 +437,17 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     if (nested || !product || *product > INT32_MAX ||
         (linear && (linear->offset || !productOf({linear->scale, *product})))) {
       error(DiagCode::PatternSize, pattern->range,
-            "`(" + llvm::join(group, " ") + ")` is too large, or has more than one axis that is "
-                                            "known only when running");
+            "`(" + llvm::join(group, " ") +
+                ")` is too large, or has more than one axis that is "
+                "known only when running");
       return SemaValue::wrong();
     }
-    Axis axis = name.empty() ? Axis{"1", 1}
-                : linear     ? (group.size() == 1
-                                    ? Axis{dynamicName, mlir::ShapedType::kDynamic}
-                                    : axisOfSize("", {linear->dim.str(), linear->scale * *product,
-                                                      0, false}))
-                             : Axis{name, *product};
+    Axis axis =
+        name.empty() ? Axis{"1", 1}
+        : linear ? (group.size() == 1
+                        ? Axis{dynamicName, mlir::ShapedType::kDynamic}
+                        : axisOfSize("", {linear->dim.str(), linear->scale * *product, 0, false}))
+                 : Axis{name, *product};
     if (findAxis(result, axis.name) >= 0) {
       error(DiagCode::DuplicateAxis, pattern->range,
             "the axis `" + axis.name + "` would appear twice in the result");
