@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `attn check`: all errors of a spec.
-#include "Files.h"
+// `attn check`: all errors of a spec, and of a checkpoint against it.
 #include "Report.h"
+#include "Spec.h"
 #include "Verbs.h"
-#include "compiler/frontend/Parser.h"
+#include "Weights.h"
+#include "compiler/emit/ModelInfo.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -12,17 +13,17 @@ using namespace llvm;
 namespace attn::tool {
 
 int runCheck(const opt::InputArgList &args) {
-  StringRef path = onlyFile(args, "spec");
-  if (path.empty())
-    return Usage;
-  auto buffer = readInput(path);
-  if (!buffer)
-    return Environment;
-  frontend::SourceFile source(path == "-" ? "<stdin>" : path.str(), buffer->getBuffer().str());
-  frontend::DiagnosticEngine diagnostics(source);
-  frontend::parse(source, diagnostics);
-  printDiagnostics(diagnostics);
-  return diagnostics.hasErrors() ? BadInput : Ok;
+  Spec spec;
+  if (int code = spec.load(args))
+    return code;
+  StringRef weights = args.getLastArgValue(OPT_weights);
+  if (!weights.empty())
+    return printWeightTable(wantedTensors(spec.module()), ignoredPatterns(spec.module()),
+                            weights.str());
+  ParameterCount count = countParameters(spec.module());
+  outs() << spec.path() << ": model " << modelName(spec.module()) << " is well formed, "
+         << count.elements << " parameters in " << count.tensors << " tensors\n";
+  return Ok;
 }
 
 } // namespace attn::tool

@@ -2,8 +2,9 @@
 //
 // attn: the driver. A verb, its options, an exit code (Report.h).
 #include "Report.h"
+#include "Reproducer.h"
 #include "Verbs.h"
-#include "llvm/Support/PrettyStackTrace.h"
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -12,9 +13,11 @@ using namespace attn::tool;
 static int runVerb(const CommandLine &line) {
   using Verb = int (*)(const llvm::opt::InputArgList &);
   static constexpr std::pair<llvm::StringRef, Verb> verbs[] = {
-      {"check", runCheck},
-      {"inspect", runInspect},
-      {"fmt", runFmt},
+      {"check", runCheck},     {"inspect", runInspect}, {"fmt", runFmt},
+#ifdef ATTN_HAS_COMPILER
+      {"compile", runCompile}, {"run", runRun},         {"bench", runBench},
+      {"verify", runVerify},   {"explain", runExplain},
+#endif
   };
   for (auto [name, verb] : verbs)
     if (line.verb == name)
@@ -23,7 +26,17 @@ static int runVerb(const CommandLine &line) {
 }
 
 int main(int argc, char **argv) {
+  llvm::ArrayRef<const char *> arguments(argv + (argc > 0), size_t(argc > 0 ? argc - 1 : 0));
   llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return wantsColour(); });
-  CommandLine line = parseCommandLine({argv + 1, size_t(argc - 1)});
-  return finish(line.exitCode ? *line.exitCode : runVerb(line));
+  rememberCommand(arguments);
+  CommandLine line = parseCommandLine(arguments);
+  if (line.exitCode)
+    return finish(*line.exitCode);
+  // A crash of the compiler ends as an internal error with a reproducer, too.
+  int code = Ok;
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  if (!recovery.RunSafely([&] { code = runVerb(line); }))
+    code = internalError();
+  return finish(code);
 }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Build.h"
+
+#include "Report.h"
+#include "Reproducer.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace attn::tool {
+
+/// Targets of later versions, so that they are not taken for typing errors.
+static bool isLaterTarget(StringRef name) {
+  return name == "amx" || name == "aarch64" || name.starts_with("sm_");
+}
+
+static int addLevel(StringRef name, CompileOptions &options) {
+  std::optional<CpuLevel> level = name == "native" ? hostCpuLevel() : parseCpuLevel(name);
+  if (level) {
+    if (!is_contained(options.levels, *level))
+      options.levels.push_back(*level);
+    return Ok;
+  }
+  if (name == "native")
+    return fail(Environment, "this CPU is below x86-64-v3, the lowest level there is code for",
+                "name the level of the machine the code is for: `--target=x86-64-v3`");
+  if (isLaterTarget(name))
+    return notSupportedYet("`--target=" + name + "`");
+  return fail(Usage, "`--target " + name + "`: expected native, x86-64-v3 or x86-64-v4");
+}
+
+static int readPrecision(const opt::InputArgList &args) {
+  StringRef precision = args.getLastArgValue(OPT_precision, "f32");
+  if (precision == "f32")
+    return Ok;
+  if (precision == "bf16" || precision == "f16" || precision == "int8")
+    return notSupportedYet("`--precision=" + precision + "`");
+  return fail(Usage, "`--precision " + precision + "`: expected f32");
+}
+
+int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
+  SmallVector<StringRef> names;
+  StringRef targets = args.getLastArgValue(OPT_target, "native");
+  targets.split(names, ',');
+  for (StringRef name : names)
+    if (int code = addLevel(name, options))
+      return code;
+  llvm::sort(options.levels);
+  if (int code = readPrecision(args))
+    return code;
+  StringRef level = args.getLastArgValue(OPT_O, "3");
+  auto number = parseNumber(level, 0, 3);
+  if (!number)
+    return fail(Usage, "`-O" + level + "`: expected -O0 to -O3");
+  options.optLevel = unsigned(*number);
+  options.dumpStages = args.getLastArgValue(OPT_dump_stages).str();
+  options.embedWeights = args.hasArg(OPT_embed_weights);
+  return Ok;
+}
+
+int loadForCompiling(Spec &spec, const opt::InputArgList &args) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  spec.context().appendDialectRegistry(registry);
+  return spec.load(args);
+}
+
+/// "vit.attn:16:5", or nothing.
+static std::string placeText(mlir::Location location) {
+  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
+  if (!place)
+    return "";
+  return (place.getFilename().getValue() + ":" + Twine(place.getLine()) + ":" +
+          Twine(place.getColumn()))
+      .str();
+}
+
+static void printDiagnostic(mlir::Diagnostic &diagnostic) {
+  std::string place = placeText(diagnostic.getLocation());
+  StringRef kind = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error     ? "error"
+                   : diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning ? "warning"
+                                                                                   : "remark";
+  errs() << kind << ": " << diagnostic.str() << '\n';
+  if (!place.empty())
+    errs() << "  --> " << place << '\n';
+  for (mlir::Diagnostic &note : diagnostic.getNotes())
+    errs() << "  = note: " << note.str() << '\n';
+}
+
+DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext &context, bool printsRemarks)
+    : handler(&context, [printsRemarks](mlir::Diagnostic &diagnostic) {
+        if (printsRemarks || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
+          printDiagnostic(diagnostic);
+        return mlir::success();
+      }) {}
+
+LoadedModel::LoadedModel() = default;
+LoadedModel::~LoadedModel() = default;
+
+int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
+  std::unique_ptr<MemoryBuffer> object;
+  {
+    DiagnosticPrinter printer(spec.context());
+    object = compileToObject(spec.module(), options);
+  }
+  return object ? load(std::move(object), modelSymbol(spec.module())) : internalError();
+}
+
+int LoadedModel::load(std::unique_ptr<MemoryBuffer> object, StringRef symbol) {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  auto fails = [](Error error) {
+    return fail(Internal, "the compiled code could not be loaded: " + toString(std::move(error)));
+  };
+  auto created = orc::LLJITBuilder().create();
+  if (!created)
+    return fails(created.takeError());
+  jit = std::move(*created);
+  auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      jit->getDataLayout().getGlobalPrefix());
+  if (!process)
+    return fails(process.takeError());
+  jit->getMainJITDylib().addGenerator(std::move(*process));
+  if (Error error = jit->addObjectFile(std::move(object)))
+    return fails(std::move(error));
+  auto address = jit->lookup(symbol);
+  if (!address)
+    return fails(address.takeError());
+  modelTables = address->toPtr<const attn_abi_model *>();
+  return Ok;
+}
+
+} // namespace attn::tool

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiler as the verbs call it: options from the command line, errors as text, code loaded
+// into this process.
+#pragma once
+
+#include "Spec.h"
+#include "attn/abi.h"
+#include "compiler/Pipeline.h"
+#include "mlir/IR/Diagnostics.h"
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace attn::tool {
+
+/// Reads `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
+/// printed. To be called before the spec is read.
+int readCompileOptions(const llvm::opt::InputArgList &args, CompileOptions &options);
+
+/// Reads a spec, ready to be compiled. 0, or an exit code.
+int loadForCompiling(Spec &spec, const llvm::opt::InputArgList &args);
+
+/// Prints MLIR's errors for a person while it lives.
+class DiagnosticPrinter {
+public:
+  explicit DiagnosticPrinter(mlir::MLIRContext &context, bool printsRemarks = false);
+
+private:
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// A model's code in this process.
+class LoadedModel {
+public:
+  LoadedModel();
+  ~LoadedModel();
+  /// Compiles the spec to an object and loads it. 0, or an exit code after an error.
+  int compile(Spec &spec, const CompileOptions &options);
+  /// Loads an object that defines the tables as `symbol`.
+  int load(std::unique_ptr<llvm::MemoryBuffer> object, llvm::StringRef symbol);
+
+  const attn_abi_model *tables() const { return modelTables; }
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  const attn_abi_model *modelTables = nullptr;
+};
+
+} // namespace attn::tool

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn compile`: a spec to a program, a library, an object, a header, or a stage of the compiler.
+#include "Build.h"
+#include "Embed.h"
+#include "Files.h"
+#include "Report.h"
+#include "Reproducer.h"
+#include "Verbs.h"
+#include "compiler/emit/Link.h"
+#include "compiler/emit/ModelInfo.h"
+#include "compiler/frontend/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <fmt/format.h>
+
+using namespace llvm;
+
+namespace attn::tool {
+namespace {
+
+/// What `--emit` asks for.
+struct Emit {
+  enum Kind { Link, Header, Assembly, StageText } kind = Link;
+  ArtifactKind artifact = ArtifactKind::Executable;
+  Stage stage = Stage::Attn;
+};
+
+int readEmit(const opt::InputArgList &args, Emit &emit) {
+  StringRef name = args.getLastArgValue(OPT_emit, "exe");
+  static constexpr std::pair<StringRef, ArtifactKind> artifacts[] = {
+      {"exe", ArtifactKind::Executable},
+      {"shared", ArtifactKind::Shared},
+      {"static", ArtifactKind::Static},
+      {"object", ArtifactKind::Object}};
+  for (auto [known, kind] : artifacts)
+    if (name == known)
+      return emit.artifact = kind, Ok;
+  if (name == "header")
+    return emit.kind = Emit::Header, Ok;
+  if (name == "asm")
+    return emit.kind = Emit::Assembly, Ok;
+  if (auto stage = parseStage(name); stage && *stage != Stage::Object) {
+    emit.kind = Emit::StageText;
+    return emit.stage = *stage, Ok;
+  }
+  if (name == "ptx")
+    return notSupportedYet("`--emit=ptx`");
+  static constexpr StringRef names[] = {"exe",  "shared", "static", "object", "header",  "asm",
+                                        "attn", "fused",  "memory", "tiled",  "kernels", "llvm"};
+  auto nearest = frontend::nearestName(name, names);
+  return fail(Usage,
+              "`--emit " + name + "`: expected one of " + join(ArrayRef<StringRef>(names), ", "),
+              nearest ? "did you mean `" + nearest->str() + "`?" : std::string());
+}
+
+/// Text goes to standard output, artifacts to files named after the spec.
+std::string defaultOutput(StringRef spec, const Emit &emit) {
+  if (emit.kind != Emit::Link)
+    return "-";
+  std::string stem = spec == "<stdin>" ? "model" : sys::path::stem(spec).str();
+  switch (emit.artifact) {
+  case ArtifactKind::Executable:
+    return stem;
+  case ArtifactKind::Shared:
+    return "lib" + stem + ".so";
+  case ArtifactKind::Static:
+    return "lib" + stem + ".a";
+  case ArtifactKind::Object:
+    return stem + ".o";
+  }
+  return stem;
+}
+
+int emitStage(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output) {
+  auto modules = lowerTo(spec.module(), emit.stage, options);
+  if (modules.empty())
+    return internalError();
+  std::string text;
+  raw_string_ostream stream(text);
+  for (Staged &staged : modules) {
+    if (&staged != modules.begin())
+      stream << "// -----\n";
+    if (staged.level)
+      stream << "// " << cpuLevelName(*staged.level) << '\n';
+    staged.module->print(stream);
+    stream << '\n';
+  }
+  return writeOutput(output, text);
+}
+
+/// Bytes of workspace with every dim at its bound, on one thread; none where this CPU cannot run
+/// the artifact's code.
+std::optional<int64_t> workspaceBytes(std::unique_ptr<MemoryBuffer> object, StringRef symbol,
+                                      const CompileOptions &options) {
+  auto host = hostCpuLevel();
+  LoadedModel model;
+  if (!host || options.levels.front() > *host || model.load(std::move(object), symbol))
+    return std::nullopt;
+  const attn_abi_model &tables = *model.tables();
+  SmallVector<int64_t> dims;
+  for (int32_t i = 0; i < tables.dimCount; ++i)
+    dims.push_back(tables.dims[i].value);
+  int64_t most = 0;
+  for (int32_t i = 0; i < tables.entryCount; ++i)
+    most = std::max(most, tables.levels[0].workspaces[i](dims.data(), 1));
+  return most;
+}
+
+std::string sizeText(int64_t bytes) {
+  return bytes < 10000      ? fmt::format("{} B", bytes)
+         : bytes < 10000000 ? fmt::format("{:.1f} kB", double(bytes) / 1e3)
+                            : fmt::format("{:.1f} MB", double(bytes) / 1e6);
+}
+
+/// The one line that says what was made.
+void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
+                  std::optional<int64_t> workspace, double seconds) {
+  std::string levels, entries;
+  for (CpuLevel level : options.levels)
+    levels += (levels.empty() ? "" : ",") + cpuLevelName(level).str();
+  for (const EntryInfo &entry : entriesOf(spec.module()))
+    entries += (entries.empty() ? "" : ",") + entry.name;
+  std::string line = fmt::format("{}: {} for {}, f32, entries {}, {} parameters", output.str(),
+                                 modelName(spec.module()).str(), levels, entries,
+                                 countParameters(spec.module()).elements);
+  if (workspace)
+    line += ", workspace " + sizeText(*workspace);
+  errs() << line << fmt::format(", {:.1f} s\n", seconds);
+}
+
+int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output,
+                 StringRef weights, std::optional<int64_t> &workspace) {
+  auto object = compileToObject(spec.module(), options);
+  if (!object)
+    return internalError();
+  std::string symbol = modelSymbol(spec.module());
+  if (options.embedWeights)
+    if (int code = embedWeights(object, symbol, weights))
+      return code;
+  workspace =
+      workspaceBytes(MemoryBuffer::getMemBufferCopy(object->getBuffer(), symbol), symbol, options);
+  LinkOptions linking;
+  linking.kind = emit.artifact;
+  linking.symbol = symbol;
+  linking.takesImage = takesImage(spec.module());
+  linking.runtimeDir = defaultRuntimeDir();
+  auto artifact = link(*object, linking);
+  if (!artifact)
+    return fail(Environment, toString(artifact.takeError()));
+  bool isExecutable =
+      emit.artifact == ArtifactKind::Executable || emit.artifact == ArtifactKind::Shared;
+  return writeOutput(output, (*artifact)->getBuffer(), isExecutable);
+}
+
+int emitAssembly(Spec &spec, const CompileOptions &options, StringRef output) {
+  auto text = compileToAssembly(spec.module(), options);
+  return text ? writeOutput(output, text->getBuffer()) : internalError();
+}
+
+int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
+  bool hasWeights = args.hasArg(OPT_weights), embeds = args.hasArg(OPT_embed_weights);
+  if (embeds && !hasWeights)
+    return fail(Usage, "`--embed-weights` needs the weights", "pass `--weights FILE`");
+  if (embeds && emit.kind != Emit::Link)
+    return fail(Usage, "`--embed-weights` is for exe, shared, static and object");
+  if (hasWeights && !embeds)
+    return fail(Usage, "`--weights` has no effect without `--embed-weights`",
+                "artifacts take their weights when they run");
+  if (args.hasArg(OPT_tuning))
+    return notSupportedYet("`--tuning`");
+  return Ok;
+}
+
+} // namespace
+
+int runCompile(const opt::InputArgList &args) {
+  auto start = std::chrono::steady_clock::now();
+  Emit emit;
+  CompileOptions options;
+  if (int code = readEmit(args, emit))
+    return code;
+  if (int code = checkEmbedding(args, emit))
+    return code;
+  if (int code = readCompileOptions(args, options))
+    return code;
+  Spec spec;
+  if (int code = loadForCompiling(spec, args))
+    return code;
+  if (!options.dumpStages.empty())
+    if (auto error = sys::fs::create_directories(options.dumpStages))
+      return fail(Environment, "cannot make `" + options.dumpStages + "`: " + error.message());
+  std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
+  DiagnosticPrinter printer(spec.context());
+  std::optional<int64_t> workspace;
+  int code = Ok;
+  switch (emit.kind) {
+  case Emit::Header:
+    return writeOutput(output, emitHeader(spec.module()));
+  case Emit::StageText:
+    return emitStage(spec, emit, options, output);
+  case Emit::Assembly:
+    code = emitAssembly(spec, options, output);
+    break;
+  case Emit::Link:
+    code = emitArtifact(spec, emit, options, output, args.getLastArgValue(OPT_weights), workspace);
+    break;
+  }
+  std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (code == Ok)
+    printSummary(spec, output == "-" ? "standard output" : output, options, workspace,
+                 taken.count());
+  return code;
+}
+
+} // namespace attn::tool

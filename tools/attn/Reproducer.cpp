@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Reproducer.h"
+
+#include "Report.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <string>
+
+using namespace llvm;
+
+namespace attn::tool {
+
+namespace {
+struct Command {
+  SmallVector<std::string> arguments;
+  std::string specPath, specText;
+};
+} // namespace
+
+static Command &command() {
+  static Command instance;
+  return instance;
+}
+
+void rememberCommand(ArrayRef<const char *> arguments) {
+  command().arguments.assign(arguments.begin(), arguments.end());
+}
+
+void rememberSpec(StringRef path, StringRef text) {
+  command().specPath = path.str();
+  command().specText = text.str();
+}
+
+/// The folder with the spec; empty where none could be made.
+static std::string writeReproducer() {
+  SmallString<128> folder;
+  if (command().specText.empty() || sys::fs::createUniqueDirectory("attn-reproducer", folder))
+    return "";
+  std::error_code error;
+  std::string path = (folder + "/spec.attn").str();
+  raw_fd_ostream stream(path, error);
+  if (error)
+    return "";
+  stream << command().specText;
+  stream.close();
+  if (!stream.has_error())
+    return path;
+  stream.clear_error();
+  return "";
+}
+
+int internalError() {
+  fail(Internal, "this is a mistake in attn, not in the input");
+  std::string path = writeReproducer();
+  if (path.empty())
+    return Internal;
+  errs() << "  = note: the spec was copied to " << path
+         << "\n  = help: report it with this command:";
+  for (const std::string &argument : command().arguments) {
+    errs() << (&argument == command().arguments.begin() ? " attn " : " ");
+    sys::printArg(errs(), argument == command().specPath ? path : argument, /*Quote=*/false);
+  }
+  errs() << '\n';
+  return Internal;
+}
+
+} // namespace attn::tool

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attn run` and `attn bench`: a spec is compiled in memory, a shared library loaded, an executable
+// started. In all three cases the command line of compiled executables (attn_main) does the work.
+#include "Artifact.h"
+#include "Build.h"
+#include "Report.h"
+#include "Verbs.h"
+#include "dialect/AttnDialect.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace attn::tool {
+namespace {
+
+/// The flags of a compiled executable, in the driver's words already.
+class Flags {
+public:
+  Flags(const opt::InputArgList &args, bool isBench) {
+    for (auto [id, flag] : {std::pair(OPT_entry, "--entry"), std::pair(OPT_weights, "--weights"),
+                            std::pair(OPT_input, "--input"), std::pair(OPT_output, "--output"),
+                            std::pair(OPT_threads, "--threads"), std::pair(OPT_device, "--device"),
+                            std::pair(OPT_repeat, "--repeat")})
+      for (const std::string &value : args.getAllArgValues(id))
+        add(flag, value);
+    if (isBench)
+      texts.push_back("--bench");
+    if (args.hasArg(OPT_json))
+      texts.push_back("--json");
+    needsWeights = isBench && !args.hasArg(OPT_weights);
+  }
+
+  void add(StringRef flag, StringRef value) {
+    texts.push_back(flag.str());
+    texts.push_back(value.str());
+  }
+
+  /// A bench without weights draws some, unless the artifact has its own.
+  void completeWeights(bool isEmbedded) {
+    if (needsWeights && !isEmbedded)
+      add("--weights", "random");
+  }
+
+  int call(const attn_abi_model *tables) {
+    outs().flush();
+    std::vector<char *> argv;
+    std::string program = "attn run";
+    argv.push_back(program.data());
+    for (std::string &text : texts)
+      argv.push_back(text.data());
+    return attn_main(tables, int(argv.size()), argv.data());
+  }
+
+  ArrayRef<std::string> all() const { return texts; }
+
+private:
+  std::vector<std::string> texts;
+  bool needsWeights = false;
+};
+
+/// --set of a dynamic dim bounds it in the code, and is the size of random inputs too.
+void addDynamicSizes(Spec &spec, const opt::InputArgList &args, Flags &flags) {
+  for (const std::string &set : args.getAllArgValues(OPT_set))
+    for (DimOp dim : spec.module().getOps<DimOp>())
+      if (dim.getDynamic() && dim.getSymName() == StringRef(set).split('=').first)
+        flags.add("--set", set);
+}
+
+int runSpec(const opt::InputArgList &args, Flags &flags) {
+  CompileOptions options;
+  if (int code = readCompileOptions(args, options))
+    return code;
+  Spec spec;
+  if (int code = loadForCompiling(spec, args))
+    return code;
+  addDynamicSizes(spec, args, flags);
+  flags.completeWeights(/*isEmbedded=*/false);
+  LoadedModel model;
+  if (int code = model.compile(spec, options))
+    return code;
+  return flags.call(model.tables());
+}
+
+int runProgram(StringRef path, const Flags &flags) {
+  std::string program = path.contains('/') ? path.str() : "./" + path.str();
+  SmallVector<StringRef> command{program};
+  for (const std::string &text : flags.all())
+    command.push_back(text);
+  std::string problem;
+  outs().flush();
+  int code = sys::ExecuteAndWait(program, command, std::nullopt, {}, 0, 0, &problem);
+  if (!problem.empty())
+    return fail(Environment, "`" + path + "` could not be run: " + problem);
+  return code;
+}
+
+int runShared(StringRef path, StringRef symbol, Flags &flags) {
+  std::string file = path.contains('/') ? path.str() : "./" + path.str();
+  void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void *tables = library ? dlsym(library, symbol.str().c_str()) : nullptr;
+  if (!tables) {
+    const char *problem = dlerror();
+    return fail(Environment, "`" + path + "` could not be loaded: " + (problem ? problem : "?"));
+  }
+  return flags.call(static_cast<const attn_abi_model *>(tables));
+}
+
+int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, Flags &flags) {
+  auto artifact = readArtifact(bytes);
+  if (!artifact)
+    return fail(BadInput, "`" + path + "` holds no compiled model");
+  for (auto id : {OPT_target, OPT_precision, OPT_O, OPT_config})
+    if (const opt::Arg *arg = args.getLastArg(id))
+      return fail(Usage, "`" + arg->getSpelling() + "` is for specs: `" + path + "` is compiled");
+  auto description = json::parse(artifact->description);
+  const json::Object *model = description ? description->getAsObject() : nullptr;
+  if (!model) {
+    consumeError(description.takeError());
+    return fail(BadInput, "`" + path + "`: the description of its model is damaged");
+  }
+  for (const std::string &set : args.getAllArgValues(OPT_set))
+    flags.add("--set", set);
+  flags.completeWeights(model->getBoolean("embedded").value_or(false));
+  switch (artifact->form) {
+  case ArtifactForm::Executable:
+    return runProgram(path, flags);
+  case ArtifactForm::Shared:
+    return runShared(path, model->getString("symbol").value_or(""), flags);
+  default:
+    return fail(BadInput,
+                "`" + path + "` is a" + (artifact->form == ArtifactForm::Object ? "n " : " ") +
+                    formName(artifact->form) + ", which cannot be run",
+                "link it into a program, or compile the spec to an executable");
+  }
+}
+
+/// The first bytes of a file say what it is; what cannot be read is left to the spec's reader.
+bool isArtifact(StringRef path) {
+  if (path == "-")
+    return false;
+  auto start = MemoryBuffer::getFileSlice(path, 8, 0);
+  return start && looksLikeArtifact((*start)->getBuffer());
+}
+
+int runVerb(const opt::InputArgList &args, bool isBench) {
+  StringRef path = onlyFile(args, "spec or artifact");
+  if (path.empty())
+    return Usage;
+  for (auto [id, name] : {std::pair(OPT_taps, "`--taps`"), std::pair(OPT_profile, "`--profile`"),
+                          std::pair(OPT_trace, "`--trace`")})
+    if (args.hasArg(id))
+      return notSupportedYet(name);
+  StringRef device = args.getLastArgValue(OPT_device, "cpu");
+  if (device == "cuda" || device.starts_with("cuda:"))
+    return fail(Environment, "no device `" + device + "`: code is made for the CPU only so far");
+  if (device != "cpu")
+    return fail(Usage, "`--device " + device + "`: expected cpu");
+  Flags flags(args, isBench);
+  if (!isArtifact(path))
+    return runSpec(args, flags);
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());
+  return runArtifact(path, (*buffer)->getBuffer(), args, flags);
+}
+
+} // namespace
+
+int runRun(const opt::InputArgList &args) { return runVerb(args, /*isBench=*/false); }
+int runBench(const opt::InputArgList &args) { return runVerb(args, /*isBench=*/true); }
+
+} // namespace attn::tool

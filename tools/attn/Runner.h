@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiled code with weights, run entry by entry for comparisons, on the runtime's own reading of
+// inputs. Apart from MLIR's headers: plain C++ on both sides.
+#pragma once
+
+#include "attn/abi.h"
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attn::tool {
+
+/// A dense tensor of numbers.
+struct Numbers {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+};
+
+class Runner {
+public:
+  explicit Runner(const attn_abi_model *tables);
+  ~Runner();
+
+  /// Binds a checkpoint, or random weights where `path` is empty. 0, or an exit code after an
+  /// error.
+  int bind(const std::string &path, uint64_t seed, int32_t threads);
+
+  struct Request {
+    int32_t entry = 0;
+    std::vector<std::pair<std::string, std::string>> inputs; ///< NAME=FILE
+    std::vector<std::pair<std::string, int64_t>> sizes;      ///< of random inputs
+    uint64_t seed = 0;
+  };
+  /// Reads or draws the inputs, runs the entry; `inputs` and `outputs` become what went in and came
+  /// out. 0, or an exit code after an error.
+  int run(const Request &request, std::vector<Numbers> &inputs, std::vector<Numbers> &outputs);
+
+  /// A tensor of the weights that are bound, by its name and shape. False where there is none.
+  bool readWeights(const std::string &name, const std::vector<int64_t> &shape,
+                   std::vector<double> &values) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// Reads a .npy file. 0, or an exit code after an error.
+int readNumbers(const std::string &path, Numbers &numbers);
+
+} // namespace attn::tool

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Spec.h"
+
+#include "Files.h"
+#include "Report.h"
+#include "Reproducer.h"
+#include "compiler/frontend/Diagnostics.h"
+#include "compiler/frontend/Frontend.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace attn::tool {
+
+/// `DIM=N` of `--set`; 0 or a usage error.
+static int parseSets(const opt::InputArgList &args, frontend::FrontendOptions &options) {
+  for (const std::string &text : args.getAllArgValues(OPT_set)) {
+    auto [name, value] = StringRef(text).split('=');
+    auto number = parseNumber(value, 1, INT64_C(1) << 40);
+    if (name.empty() || !number)
+      return fail(Usage, "`--set " + text + "`: expected DIM=N with N at least 1");
+    options.sets.push_back({name.str(), *number});
+  }
+  return Ok;
+}
+
+/// The dialects of the attn stage (dialect/README.md).
+static mlir::DialectRegistry makeRegistry() {
+  mlir::DialectRegistry registry;
+  registry.insert<AttnDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  return registry;
+}
+
+// One thread: a spec is small, and the same input shall give the same bytes.
+Spec::Spec() : mlirContext(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {}
+
+int Spec::load(const opt::InputArgList &args) {
+  StringRef path = onlyFile(args, "spec");
+  frontend::FrontendOptions options;
+  if (path.empty())
+    return Usage;
+  if (int code = parseSets(args, options))
+    return code;
+  options.config = args.getLastArgValue(OPT_config).str();
+  if (!options.config.empty() && !readInput(options.config))
+    return Environment;
+  auto buffer = readInput(path);
+  if (!buffer)
+    return Environment;
+  source = std::make_unique<frontend::SourceFile>(path == "-" ? "<stdin>" : path.str(),
+                                                  buffer->getBuffer().str());
+  rememberSpec(path, source->text());
+  frontend::DiagnosticEngine diagnostics(*source);
+  built = frontend::buildModel(*source, options, mlirContext, diagnostics);
+  printDiagnostics(diagnostics);
+  if (diagnostics.hasErrors())
+    return BadInput;
+  return built ? Ok : internalError();
+}
+
+} // namespace attn::tool
