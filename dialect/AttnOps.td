@@ -6,6 +6,9 @@
 
 include "dialect/AttnDialect.td"
 include "dialect/AttnKernelOps.td"
+include "dialect/tiles/Attention.td"
+include "dialect/tiles/Linear.td"
+include "dialect/tiles/Rows.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"

@@ -2,6 +2,7 @@
 //
 // attn-opt: mlir-opt with the attn dialect and passes, for tests and for looking at one pass at a
 // time.
+#include "compiler/cpu/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/InitAllDialects.h"
@@ -16,6 +17,7 @@ int main(int argc, char **argv) {
   registry.insert<attn::AttnDialect>();
   mlir::registerAllPasses();
   attn::registerAttnPasses();
+  attn::registerAttnCpuPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Attn's optimiser driver\n", registry));
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the code generator knows of a CPU level.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <optional>
+
+namespace attn {
+
+struct CpuTarget {
+  llvm::StringRef name; ///< the level: "x86-64-v4"
+  int64_t lanes;        ///< f32 elements of a vector
+  int64_t registers;    ///< vector registers
+  bool avx512;          ///< masked loads and stores for free, vscalefps
+
+  /// The target of a level's name.
+  static std::optional<CpuTarget> of(llvm::StringRef level) {
+    if (level == "x86-64-v3")
+      return CpuTarget{"x86-64-v3", 8, 16, false};
+    if (level == "x86-64-v4")
+      return CpuTarget{"x86-64-v4", 16, 32, true};
+    return std::nullopt;
+  }
+};
+
+} // namespace attn

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernels, one file each for their tiling (memory -> tiled) and their vector code (tiled ->
+// kernels).
+#pragma once
+
+#include "compiler/cpu/CpuTarget.h"
+#include "compiler/cpu/Loops.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+/// Where a kernel is tiled: alone in a function, for one thread of the team.
+struct TilingContext {
+  const CpuTarget &target;
+  mlir::Value thread, threads; ///< index
+};
+
+// memory -> tiled: each writes loops over tile ops before `op` and leaves `op` to be erased. Errors
+// are reported at the op.
+mlir::LogicalResult tileLinear(LinearKernelOp op, const TilingContext &context);
+mlir::LogicalResult tileNorm(NormKernelOp op, const TilingContext &context);
+mlir::LogicalResult tileMap(MapKernelOp op, const TilingContext &context);
+mlir::LogicalResult tileMean(MeanKernelOp op, const TilingContext &context);
+mlir::LogicalResult tileAttention(AttentionKernelOp op, const TilingContext &context);
+
+// tiled -> kernels: each replaces the tile ops of its kernel in `root` by vector code.
+mlir::LogicalResult vectorizeLinearTiles(mlir::Operation *root, const CpuTarget &target);
+mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &target);
+mlir::LogicalResult vectorizeAttentionTiles(mlir::Operation *root, const CpuTarget &target);
+
+} // namespace attn

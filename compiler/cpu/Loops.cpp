@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/Loops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace attn;
+
+std::optional<int64_t> attn::constantIndex(Value value) {
+  APInt constant;
+  if (value && matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  return std::nullopt;
+}
+
+Value IndexBuilder::constant(int64_t value) const {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value IndexBuilder::add(Value a, Value b) const {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+
+Value IndexBuilder::sub(Value a, Value b) const {
+  return builder.createOrFold<arith::SubIOp>(loc, a, b);
+}
+
+Value IndexBuilder::mul(Value a, Value b) const {
+  return builder.createOrFold<arith::MulIOp>(loc, a, b);
+}
+
+Value IndexBuilder::div(Value a, Value b) const {
+  return builder.createOrFold<arith::DivUIOp>(loc, a, b);
+}
+
+Value IndexBuilder::rem(Value a, Value b) const {
+  return builder.createOrFold<arith::RemUIOp>(loc, a, b);
+}
+
+Value IndexBuilder::ceilDiv(Value a, Value b) const { return div(add(a, sub(b, constant(1))), b); }
+
+Value IndexBuilder::min(Value a, Value b) const {
+  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
+}
+
+Value IndexBuilder::dim(Value memref, int64_t d) const {
+  auto type = cast<MemRefType>(memref.getType());
+  if (!type.isDynamicDim(d))
+    return constant(type.getDimSize(d));
+  if (auto view = memref.getDefiningOp<memref::ReinterpretCastOp>())
+    return view.getDynamicSize(d);
+  return memref::DimOp::create(builder, loc, memref, d);
+}
+
+Value IndexBuilder::product(Value memref, int64_t begin, int64_t end) const {
+  Value result = constant(1);
+  for (int64_t d = begin; d < end; ++d)
+    result = mul(result, dim(memref, d));
+  return result;
+}
+
+SmallVector<Value> IndexBuilder::delinearize(Value flat, Value memref, int64_t begin,
+                                             int64_t end) const {
+  SmallVector<Value> indices(end - begin);
+  for (int64_t d = end - 1; d > begin; --d) {
+    Value size = dim(memref, d);
+    indices[d - begin] = rem(flat, size);
+    flat = div(flat, size);
+  }
+  if (end > begin)
+    indices[0] = flat;
+  return indices;
+}
+
+void attn::forLoop(IndexBuilder index, Value from, Value to, int64_t step,
+                   llvm::function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(index.builder, index.loc, from, to, index.constant(step));
+  OpBuilder::InsertionGuard guard(index.builder);
+  index.builder.setInsertionPoint(loop.getBody()->getTerminator());
+  body(loop.getInductionVar());
+}
+
+void attn::forEachUnit(IndexBuilder index, Value units, Value thread, Value threads,
+                       llvm::function_ref<void(Value)> body) {
+  Value next = index.add(thread, index.constant(1));
+  Value from = index.div(index.mul(units, thread), threads),
+        to = index.div(index.mul(units, next), threads);
+  forLoop(index, from, to, 1, body);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Index arithmetic and loops that all kernels are written with.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace attn {
+
+/// Builds index arithmetic at the insertion point, folded where operands are constants.
+class IndexBuilder {
+public:
+  IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+
+  mlir::Value constant(int64_t value) const;
+  mlir::Value add(mlir::Value a, mlir::Value b) const;
+  mlir::Value sub(mlir::Value a, mlir::Value b) const;
+  mlir::Value mul(mlir::Value a, mlir::Value b) const;
+  /// Unsigned quotient and remainder; shifts where the divisor is a power of two.
+  mlir::Value div(mlir::Value a, mlir::Value b) const;
+  mlir::Value rem(mlir::Value a, mlir::Value b) const;
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b) const;
+  mlir::Value min(mlir::Value a, mlir::Value b) const;
+  /// A dim of a memref: a constant where the type says it.
+  mlir::Value dim(mlir::Value memref, int64_t d) const;
+  /// The product of dims [begin, end) of a memref.
+  mlir::Value product(mlir::Value memref, int64_t begin, int64_t end) const;
+  /// The indices of element `flat` of dims [begin, end) of a memref, row-major.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value flat, mlir::Value memref, int64_t begin,
+                                             int64_t end) const;
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+/// The constant value of an index, if it is one.
+std::optional<int64_t> constantIndex(mlir::Value value);
+
+/// for (i = from; i < to; i += step) body(i). `body` emits at the builder's insertion point; the
+/// loop has no results.
+void forLoop(IndexBuilder index, mlir::Value from, mlir::Value to, int64_t step,
+             llvm::function_ref<void(mlir::Value)> body);
+
+/// The thread's share of `units`, [units * thread / threads, units * (thread + 1) / threads), one
+/// at a time.
+void forEachUnit(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads,
+                 llvm::function_ref<void(mlir::Value)> body);
+
+} // namespace attn

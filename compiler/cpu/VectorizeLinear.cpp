@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/Kernels.h"
+
+using namespace mlir;
+using namespace attn;
+
+LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &target) {
+  return success();
+}

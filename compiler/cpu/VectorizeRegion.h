@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scalar regions at vector width: epilogues, maps, biases, masks.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Region.h"
+
+namespace attn {
+
+/// Emits the ops of a region of one block at the builder's insertion point, each on vectors of
+/// `lanes` elements, and returns what its attn.yield gives as one. `arguments` are vectors or
+/// scalars; scalars, also those from outside the region, are repeated in all lanes. Null after an
+/// error has been reported, for an op that has no vector form.
+mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
+                            mlir::ValueRange arguments, int64_t lanes);
+
+/// A vector of `lanes` elements: `value` itself if it is one, else repeated.
+mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t lanes);
+
+} // namespace attn
