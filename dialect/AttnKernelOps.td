@@ -74,7 +74,7 @@ def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
 }
 
-def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [NoRegionArguments]> {
+def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel"> {
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
   let description = [{ `strip` is scratch of the thread team, `strip_bytes` for each thread. }];
   let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Attn_Buffer:$out, Attn_Buffer:$scratch,

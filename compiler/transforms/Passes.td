@@ -30,4 +30,13 @@ def CheckFusedPass : Pass<"attn-check-fused", "mlir::func::FuncOp"> {
   let summary = "fails if an op that the fused stage cannot hold is left";
 }
 
+def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
+  let summary = "fused -> memory: every tensor gets a place in the workspace, every parameter one in the packed block";
+  let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
+}
+
+def CheckMemoryPass : Pass<"attn-check-memory", "mlir::ModuleOp"> {
+  let summary = "fails if a tensor is left that has no place";
+}
+
 #endif // ATTN_PASSES_TD

@@ -9,8 +9,6 @@
 using namespace mlir;
 using namespace attn;
 
-static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
-
 /// At least one atom: an axis of one element where there is none.
 static SmallVector<Atom> atLeastOne(SmallVector<Atom> atoms) {
   if (atoms.empty())
@@ -27,6 +25,18 @@ FailureOr<Value> FunctionPlan::rowsAndColumns(Operation *op, const BufferView &v
     return op->emitError("expected columns that lie one after the other");
   atoms.push_back(columns.front());
   return memrefOf(view, atoms);
+}
+
+/// The same for an input of `op` of shape `type`, copied first where its columns do not lie one
+/// after the other.
+FailureOr<Value> FunctionPlan::readRows(Operation *op, const BufferView &view,
+                                        RankedTensorType type, int64_t rowAxes) {
+  if (view.collapsed(rowAxes, view.axes.size()).size() <= 1)
+    return rowsAndColumns(op, view, rowAxes);
+  BufferView whole = allocate(type, op);
+  if (failed(copy(op, view, whole)))
+    return failure();
+  return rowsAndColumns(op, whole, rowAxes);
 }
 
 BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
@@ -57,10 +67,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     return plan.layout.slot(params, rows);
   };
   BufferView in = viewOf(op.getInput());
-  size_t scratch = 0;
   if (!op.getNorm().empty()) { // normed rows, read by all threads
-    scratch = allocateSlot(elementsOf(input) * SizePolynomial(4));
-    BufferView normed = BufferView::dense(input, slotPointer(scratch));
+    BufferView normed = allocate(input, op);
     if (failed(
             emitNorm(op, op.getInput(), op.getNorm()[0], op.getNorm()[1], op.getEpsAttr(), normed)))
       return failure();
@@ -80,7 +88,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   }
   SmallVector<Value> captures;
   for (Value capture : op.getCaptures()) {
-    auto buffer = rowsAndColumns(op, broadcast(viewOf(capture), capture.getType(), result), lifted);
+    auto buffer =
+        readRows(op, broadcast(viewOf(capture), capture.getType(), result), result, lifted);
     if (failed(buffer))
       return failure();
     captures.push_back(*buffer);
@@ -92,15 +101,13 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
                                        *out, static_cast<int64_t>(columns.size()));
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
   barrier();
-  if (!op.getNorm().empty())
-    slots[scratch].free = true;
   return success();
 }
 
 LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Value beta,
                                      FloatAttr eps, const BufferView &out) {
   int64_t rank = typeOf(input).getRank(), normed = typeOf(gamma).getRank();
-  auto in = rowsAndColumns(op, viewOf(input), rank - normed),
+  auto in = readRows(op, viewOf(input), typeOf(input), rank - normed),
        result = rowsAndColumns(op, out, rank - normed);
   auto gammaRow = viewOf(gamma), betaRow = viewOf(beta);
   if (failed(in) || failed(result))
@@ -117,7 +124,7 @@ LogicalResult FunctionPlan::emitMap(MapOp op) {
   SmallVector<Value> inputs;
   int64_t rows = std::max<int64_t>(result.getRank() - 1, 0);
   for (Value input : op.getInputs()) {
-    auto buffer = rowsAndColumns(op, broadcast(viewOf(input), input.getType(), result), rows);
+    auto buffer = readRows(op, broadcast(viewOf(input), input.getType(), result), result, rows);
     if (failed(buffer))
       return failure();
     inputs.push_back(*buffer);
@@ -131,9 +138,25 @@ LogicalResult FunctionPlan::emitMap(MapOp op) {
   return success();
 }
 
-LogicalResult FunctionPlan::copy(Operation *op, const BufferView &from, const BufferView &to,
-                                 int64_t rank) {
-  int64_t rows = std::max<int64_t>(rank - 1, 0);
+/// Copies element by element; `to` is one run of memory along its last axis.
+LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) {
+  if (from.axes.empty())
+    from.axes.push_back({Atom{1, 1}}), to.axes.push_back({Atom{1, 1}});
+  // A last axis of several atoms becomes several axes.
+  if (SmallVector<Atom> atoms = collapse(from.axes.back()); atoms.size() > 1) {
+    SmallVector<Atom> target = atLeastOne(collapse(to.axes.back()));
+    from.axes.pop_back(), to.axes.pop_back();
+    SizePolynomial stride = target.back().stride;
+    SmallVector<SmallVector<Atom, 2>> split;
+    for (const Atom &atom : llvm::reverse(atoms)) {
+      split.push_back({Atom{atom.size, stride}});
+      stride = stride * atom.size;
+    }
+    for (const Atom &atom : atoms)
+      from.axes.push_back({atom});
+    llvm::append_range(to.axes, llvm::reverse(split));
+  }
+  int64_t rows = static_cast<int64_t>(to.axes.size()) - 1;
   auto in = rowsAndColumns(op, from, rows), out = rowsAndColumns(op, to, rows);
   if (failed(in) || failed(out))
     return failure();
@@ -205,6 +228,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   AttentionShape shape = AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
                                             query.getShape().back(), value.getShape().back());
   size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
+  releases.push_back({op, scratch});
   Value scratchBuffer =
       memrefOf(BufferView{slotPointer(scratch), 0, {}},
                {Atom{SizePolynomial::dim("#threads"), shape.floats}, Atom{shape.floats, 1}});
@@ -216,7 +240,6 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   op.getMask().cloneInto(&kernel.getMask(), scalars);
   op.getNormaliser().cloneInto(&kernel.getNormaliser(), scalars);
   barrier();
-  slots[scratch].free = true;
   return success();
 }
 
@@ -226,7 +249,8 @@ LogicalResult FunctionPlan::emitConcat(ConcatOp op) {
   int64_t start = 0;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     int64_t along = op.getAlong()[i], size = typeOf(input).getDimSize(along);
-    if (!partOf.count(input)) { // not computed in place
+    auto placed = partOf.find(rootOf(input));
+    if (placed == partOf.end() || placed->second.first != op) { // not computed in place
       SmallVector<StringAttr> names(axesOf(input.getType()));
       names[along] = axesOf(result)[op.getAxis()];
       SmallVector<int64_t> shape(result.getShape());
@@ -234,7 +258,7 @@ LogicalResult FunctionPlan::emitConcat(ConcatOp op) {
       Type from = axesTensor(result.getElementType(), typeOf(input).getShape(), names);
       Type to = axesTensor(result.getElementType(), shape, axesOf(result));
       if (failed(copy(op, broadcast(viewOf(input), from, to),
-                      whole.slice(op.getAxis(), start, size, false), result.getRank())))
+                      whole.slice(op.getAxis(), start, size, false))))
         return failure();
     }
     start += size;

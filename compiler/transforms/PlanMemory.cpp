@@ -21,6 +21,7 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace attn {
+#define GEN_PASS_DEF_CHECKMEMORYPASS
 #define GEN_PASS_DEF_PLANMEMORYPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace attn
@@ -28,16 +29,14 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
-/// Row pitch of a new buffer: rows that are a multiple of 4 KB apart would fall into the same cache
-/// sets.
-static int64_t pitchOf(RankedTensorType type) {
+int64_t attn::pitchOf(RankedTensorType type) {
   int64_t last = type.getShape().back();
   return last >= 1024 && last % 1024 == 0 && type.getRank() > 1 ? last + 16 : 0;
 }
 
-bool attn::isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
-//===-- the new function
-//----------------------------------------------------------------------------------------===//
+static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
+
+//===-- the new function --------------------------------------------------------------------===//
 
 void FunctionPlan::createFunction() {
   Type byte = MemRefType::get({}, builder.getI8Type()),
@@ -64,7 +63,7 @@ void FunctionPlan::createFunction() {
   for (BlockArgument argument : source.getArguments()) {
     Value value = take();
     if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
-      views[argument] = BufferView::dense(type, value);
+      views[argument] = laidOut(type, value);
     else
       scalars.map(argument, value);
   }
@@ -86,23 +85,22 @@ void FunctionPlan::resolveOffsets() {
   builder.setInsertionPointToStart(&target.getBody().front());
   Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
   SizePolynomial frame;
-  auto get = [&](StringRef name) { return dim(name); };
+  SmallVector<Value> placeholders(framePlaceholders);
   for (Slot &slot : slots) {
     slot.offset.replaceAllUsesWith(offset);
-    slot.offset.getDefiningOp()->erase();
-    offset = builder.createOrFold<arith::AddIOp>(
-        loc, offset, roundUp(builder, loc, slot.bytes.emit(builder, loc, get)));
+    placeholders.push_back(slot.offset);
+    Value bytes = slot.bytes.emit(builder, loc, [&](StringRef name) { return dim(name); });
+    offset = builder.createOrFold<arith::AddIOp>(loc, offset, roundUp(builder, loc, bytes));
     frame = frame + slot.bytes + SizePolynomial(63);
   }
-  for (Value placeholder : framePlaceholders) {
+  for (Value placeholder : framePlaceholders)
     placeholder.replaceAllUsesWith(offset);
+  for (Value placeholder : placeholders)
     placeholder.getDefiningOp()->erase();
-  }
   plan.frames[source.getSymName()] = frame + calleeFrame;
 }
 
-//===-- buffers
-//-------------------------------------------------------------------------------------------------===//
+//===-- buffers -----------------------------------------------------------------------------===//
 
 size_t FunctionPlan::allocateSlot(SizePolynomial bytes) {
   auto fits = [&](const Slot &slot) { return slot.free && slot.bytes == bytes; };
@@ -120,18 +118,22 @@ size_t FunctionPlan::allocateSlot(SizePolynomial bytes) {
   return found - slots.begin();
 }
 
-Value FunctionPlan::slotPointer(size_t slot) {
+Value FunctionPlan::workspaceAt(Value offset, Type element) {
   Value huge = arith::ConstantIndexOp::create(builder, loc, int64_t(1) << 62);
   auto bytes = memref::ReinterpretCastOp::create(
       builder, loc, MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), workspace,
-      ArrayRef<OpFoldResult>(builder.getIndexAttr(0))[0], ArrayRef<OpFoldResult>{huge},
+      OpFoldResult(builder.getIndexAttr(0)), ArrayRef<OpFoldResult>{huge},
       ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-  return memref::ViewOp::create(builder, loc, MemRefType::get({}, builder.getF32Type()), bytes,
-                                slots[slot].offset, ValueRange());
+  return memref::ViewOp::create(builder, loc, MemRefType::get({}, element), bytes, offset,
+                                ValueRange());
 }
 
-BufferView FunctionPlan::allocate(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
+Value FunctionPlan::slotPointer(size_t slot) {
+  return workspaceAt(slots[slot].offset, builder.getF32Type());
+}
+
+/// A new buffer for a tensor, free again after `last`.
+BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last) {
   int64_t pitch = pitchOf(type);
   SizePolynomial elements = elementsOf(type);
   if (pitch) {
@@ -140,8 +142,7 @@ BufferView FunctionPlan::allocate(Value tensor) {
       elements = elements * sizeOf(type, d);
   }
   size_t slot = allocateSlot(elements * SizePolynomial(4));
-  Block *block = tensor.getParentBlock();
-  releases.push_back({lastUse(tensor, block), slot});
+  releases.push_back({last, slot});
   return BufferView::dense(type, slotPointer(slot), pitch);
 }
 
@@ -152,7 +153,7 @@ BufferView FunctionPlan::outputOf(Value tensor) {
   if (auto part = partOf.find(tensor); part != partOf.end()) {
     auto [concat, position] = part->second;
     if (!views.count(concat.getResult()))
-      outputOf(concat.getResult());
+      outputOf(concat.getResult()); // with its first part
     int64_t start = 0;
     for (size_t i = 0; i < position; ++i)
       start +=
@@ -160,7 +161,7 @@ BufferView FunctionPlan::outputOf(Value tensor) {
     int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(concat.getAlong()[position]);
     return views[tensor] = views[concat.getResult()].slice(concat.getAxis(), start, size, false);
   }
-  return views[tensor] = allocate(tensor);
+  return views[tensor] = allocate(typeOf(tensor), lastUse(tensor, tensor.getParentBlock()));
 }
 
 /// The last op of `block` that reads what `value` lies in: through views, concats and loops.
@@ -178,8 +179,11 @@ void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
 Operation *FunctionPlan::lastUse(Value root, Block *block) {
   Operation *latest = root.getDefiningOp();
   latestUse(root, block, latest);
-  if (auto part = partOf.find(root); part != partOf.end())
-    latestUse(part->second.first.getResult(), block, latest);
+  // A concat's buffer holds its parts, too.
+  if (auto concat = root.getDefiningOp<ConcatOp>())
+    for (auto &[part, place] : partOf)
+      if (place.first == concat)
+        latestUse(part, block, latest);
   return latest;
 }
 
@@ -190,15 +194,9 @@ void FunctionPlan::releaseAfter(Operation *op) {
   llvm::erase_if(releases, [&](auto &release) { return release.first == op; });
 }
 
-//===-- operands of kernels
-//-------------------------------------------------------------------------------------===//
+//===-- operands of kernels -----------------------------------------------------------------===//
 
 Value FunctionPlan::pointerTo(SlotOp slot, Value layer) {
-  Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
-  OpBuilder::InsertionGuard guard(builder);
-  // Slots are placed when all functions are planned: the address is computed by attn.address until
-  // then.
-  (void)offset;
   return AddressOp::create(builder, loc, MemRefType::get({}, builder.getF32Type()),
                            FlatSymbolRefAttr::get(slot.getSymNameAttr()), packed, layer);
 }
@@ -234,3 +232,69 @@ Value FunctionPlan::memrefOf(const BufferView &view, ArrayRef<Atom> atoms) {
   return memref::ReinterpretCastOp::create(builder, loc, type, view.base, fold(view.offset), sizes,
                                            strides);
 }
+
+//===-- the pass ----------------------------------------------------------------------------===//
+
+/// Bytes of workspace that an entry needs.
+static void createWorkspaceFunction(ModulePlan &plan, StringRef entry, Location loc,
+                                    OpBuilder builder) {
+  SmallVector<Type> types(1 + plan.dims.size(), builder.getIndexType());
+  auto function = func::FuncOp::create(builder, loc, ("workspace." + entry).str(),
+                                       builder.getFunctionType(types, builder.getIndexType()));
+  function.setPrivate();
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  auto dim = [&](StringRef name) -> Value {
+    size_t position =
+        name == "#threads" ? 0 : 1 + (llvm::find(plan.dims, name) - plan.dims.begin());
+    return body->getArgument(position);
+  };
+  func::ReturnOp::create(builder, loc, plan.frames[entry].emit(builder, loc, dim));
+}
+
+namespace {
+
+struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  /// A function after those that it calls.
+  LogicalResult plan(func::FuncOp function, ModulePlan &modulePlan, DenseSet<Operation *> &done) {
+    if (!done.insert(function).second)
+      return success();
+    auto result = function.walk([&](func::CallOp call) {
+      auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+      return WalkResult(plan(callee, modulePlan, done));
+    });
+    if (result.wasInterrupted() || failed(FunctionPlan(modulePlan, function).run()))
+      return failure();
+    if (function->hasAttr("attn.entry"))
+      createWorkspaceFunction(modulePlan, function.getSymName(), function.getLoc(),
+                              OpBuilder(function));
+    return success();
+  }
+
+  void runOnOperation() override {
+    ModulePlan modulePlan(getOperation());
+    DenseSet<Operation *> done;
+    auto sources = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : sources)
+      if (failed(plan(function, modulePlan, done)))
+        return signalPassFailure();
+    for (func::FuncOp function : sources)
+      function.erase();
+    modulePlan.layout.place();
+  }
+};
+
+struct CheckMemoryPass : attn::impl::CheckMemoryPassBase<CheckMemoryPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](Operation *op) {
+        for (Type type : op->getResultTypes()) // a row inside a normaliser has no place
+          if (isa<TensorType>(type) && !op->getParentOfType<AttentionKernelOp>()) {
+            op->emitError("memory stage: a tensor is left that has no place");
+            return signalPassFailure();
+          }
+      });
+  }
+};
+
+} // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory planner's state; PlanMemory.cpp places buffers, PlanKernels.cpp writes the kernels'
-// operands.
+// The memory planner's state. PlanMemory.cpp places buffers, PlanKernels.cpp writes the kernels'
+// operands, PlanControl.cpp what stands around the kernels.
 #pragma once
 
 #include "compiler/transforms/BufferView.h"
@@ -19,8 +19,16 @@ using mlir::ArrayRef, mlir::Block, mlir::DenseMap, mlir::FailureOr, mlir::FloatA
 namespace func = mlir::func;
 namespace scf = mlir::scf;
 
-/// Whether an op only looks at its operand's memory in another way.
-bool isView(mlir::Operation *op);
+inline mlir::RankedTensorType typeOf(Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
+/// The tensor that lies in the same place: relabelling moves nothing.
+Value rootOf(Value tensor);
+
+/// Row pitch of a buffer in elements, 0 for dense: rows that are a multiple of 4 KB apart would
+/// fall into the same cache sets.
+int64_t pitchOf(mlir::RankedTensorType type);
 
 /// What the functions of a module share.
 struct ModulePlan {
@@ -57,9 +65,11 @@ private:
 
   // Buffers.
   size_t allocateSlot(SizePolynomial bytes);
+  Value workspaceAt(Value offset, Type element);
   Value slotPointer(size_t slot);
-  BufferView allocate(Value tensor);
+  BufferView allocate(mlir::RankedTensorType type, Operation *last);
   BufferView outputOf(Value tensor);
+  BufferView laidOut(Type type, Value pointer);
   Operation *lastUse(Value root, Block *block);
   void latestUse(Value value, Block *block, Operation *&latest);
   void releaseAfter(Operation *op);
@@ -69,6 +79,8 @@ private:
   Value pointerTo(SlotOp slot, Value layer);
   Value memrefOf(const BufferView &view, ArrayRef<Atom> atoms);
   FailureOr<Value> rowsAndColumns(Operation *op, const BufferView &view, int64_t rowAxes);
+  FailureOr<Value> readRows(Operation *op, const BufferView &view, mlir::RankedTensorType type,
+                            int64_t rowAxes);
   BufferView broadcast(const BufferView &view, Type from, Type to);
 
   // Ops.
@@ -83,10 +95,16 @@ private:
   LogicalResult emitConcat(ConcatOp op);
   LogicalResult emitCall(func::CallOp op);
   LogicalResult emitStack(scf::ForOp op);
-  LogicalResult emitReturn(func::ReturnOp op);
-  LogicalResult copy(Operation *op, const BufferView &from, const BufferView &to, int64_t rank);
+  LogicalResult emitView(Operation *op);
+  LogicalResult copy(Operation *op, BufferView from, BufferView to);
   void barrier() { BarrierOp::create(builder, loc, call, thread); }
-  void chooseDestinations();
+
+  // Results in place.
+  void chooseParts(Block &block);
+  void chooseDestination(Value tensor, const BufferView &place);
+  LogicalResult deliver(Operation *op, Value tensor, const BufferView &place);
+  FailureOr<Value> argument(Operation *op, Value tensor);
+  bool isEntry() { return source->hasAttr("attn.entry"); }
 
   ModulePlan &plan;
   func::FuncOp source, target;
