@@ -57,6 +57,10 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   int64_t contract = op.getContract(), lifted = input.getRank() - contract, k = 1;
   for (int64_t size : input.getShape().take_back(contract))
     k *= size;
+  for (OperandRange values : {op.getWeights(), op.getBiases()})
+    for (Value value : values)
+      if (!value.getDefiningOp<GetOp>())
+        return op.emitError("memory stage: expected weights and biases that are parameters");
   auto slotOf = [&](OperandRange values, int64_t rows, Value &layer) {
     SmallVector<ParamOp> params;
     for (Value value : values) {
