@@ -7,8 +7,13 @@
 include "mlir/Pass/PassBase.td"
 
 def SinkMapPass : Pass<"attn-sink-map", "mlir::func::FuncOp"> {
-  let summary = "moves element-wise maps above concats, and slices above norms and maps, so that they meet their producers";
+  let summary = "moves element-wise maps above concats so that they meet their producers, and slices above what need not be computed in full";
   let dependentDialects = ["attn::AttnDialect"];
+}
+
+def NarrowStackPass : Pass<"attn-narrow-stack", "mlir::ModuleOp"> {
+  let summary = "computes only what is read of a stack's last layer";
+  let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect"];
 }
 
 def PackProjectionsPass : Pass<"attn-pack-projections", "mlir::func::FuncOp"> {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Moves work next to its producer:
-//   map(concat(a, b), p)   ->  concat(map(a, p[0:m]), map(b, p[m:n]))      so that the map ends in
-//   a's and b's epilogue slice(layernorm(x))    ->  layernorm(slice(x))                          so
-//   that only the rows that are read are normed slice(map(x, y))       ->  map(slice(x), slice(y))
+// Moves maps next to the producers of their inputs, so that they end in the producers' epilogues:
+//   map(concat(a, b), p)   ->   concat(map(a, p[0:m]), map(b, p[m:n]))
+// and slices above what need not be computed in full (HoistSlices.h).
+#include "compiler/transforms/HoistSlices.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -18,6 +19,13 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
+MapOp attn::cloneMap(OpBuilder &builder, MapOp map, Type result, ValueRange inputs) {
+  auto copy = MapOp::create(builder, map.getLoc(), result, inputs);
+  IRMapping mapping;
+  map.getBody().cloneInto(&copy.getBody(), mapping);
+  return copy;
+}
+
 namespace {
 
 /// `type` with axis `d` of another size and name.
@@ -27,13 +35,6 @@ RankedTensorType withAxis(RankedTensorType type, int64_t d, int64_t size, String
   shape[d] = size;
   names[d] = name;
   return axesTensor(type.getElementType(), shape, names);
-}
-
-/// A map with the body of `map` over other inputs.
-MapOp cloneMap(PatternRewriter &rewriter, MapOp map, Type result, ValueRange inputs) {
-  auto copy = MapOp::create(rewriter, map.getLoc(), result, inputs);
-  rewriter.cloneRegionBefore(map.getBody(), copy.getBody(), copy.getBody().end());
-  return copy;
 }
 
 /// Elements [offset, offset + size) of `value` along the axis called `axis`, which becomes `name`;
@@ -88,68 +89,11 @@ struct MapOfConcat : OpRewritePattern<MapOp> {
   }
 };
 
-struct SliceOfLayerNorm : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(SliceOp slice, PatternRewriter &rewriter) const override {
-    auto norm = slice.getInput().getDefiningOp<LayerNormOp>();
-    if (!norm || !norm->hasOneUse())
-      return rewriter.notifyMatchFailure(slice, "no norm that only the slice reads");
-    int64_t normed = cast<RankedTensorType>(norm.getGamma().getType()).getRank();
-    int64_t rank = cast<RankedTensorType>(norm.getInput().getType()).getRank();
-    if (static_cast<int64_t>(slice.getAxis()) >= rank - normed)
-      return rewriter.notifyMatchFailure(slice, "the axis is normed over");
-    auto rows =
-        SliceOp::create(rewriter, slice.getLoc(), slice.getResult().getType(), norm.getInput(),
-                        slice.getAxis(), slice.getOffset(), slice.getDrop());
-    rewriter.replaceOpWithNewOp<LayerNormOp>(slice, rows.getResult(), norm.getGamma(),
-                                             norm.getBeta(), norm.getEps());
-    return success();
-  }
-};
-
-struct SliceOfMap : OpRewritePattern<SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(SliceOp slice, PatternRewriter &rewriter) const override {
-    auto map = slice.getInput().getDefiningOp<MapOp>();
-    if (!map || !map->hasOneUse())
-      return rewriter.notifyMatchFailure(slice, "no map that only the slice reads");
-    StringAttr axis = axesOf(map.getResult().getType())[slice.getAxis()];
-    auto result = cast<RankedTensorType>(slice.getResult().getType());
-    SmallVector<Value> inputs;
-    for (Value input : map.getInputs())
-      inputs.push_back(sliceOf(rewriter, slice, input, axis));
-    rewriter.replaceOp(slice, cloneMap(rewriter, map, result, inputs));
-    return success();
-  }
-
-  /// The same elements of one of the map's inputs; all of it where it lacks the axis.
-  static Value sliceOf(PatternRewriter &rewriter, SliceOp slice, Value input, StringAttr axis) {
-    auto type = cast<RankedTensorType>(input.getType());
-    int64_t d = axisIndex(type, axis);
-    if (d < 0)
-      return input;
-    SmallVector<int64_t> shape(type.getShape());
-    SmallVector<StringAttr> names(axesOf(type));
-    if (slice.getDrop()) {
-      shape.erase(shape.begin() + d);
-      names.erase(names.begin() + d);
-    } else {
-      auto result = cast<RankedTensorType>(slice.getResult().getType());
-      shape[d] = result.getDimSize(slice.getAxis());
-      names[d] = axesOf(result)[slice.getAxis()];
-    }
-    return SliceOp::create(rewriter, slice.getLoc(),
-                           axesTensor(type.getElementType(), shape, names), input, d,
-                           slice.getOffset(), slice.getDrop());
-  }
-};
-
 struct SinkMapPass : attn::impl::SinkMapPassBase<SinkMapPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<MapOfConcat, SliceOfLayerNorm, SliceOfMap>(&getContext());
+    patterns.add<MapOfConcat>(&getContext());
+    populateSliceHoisting(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

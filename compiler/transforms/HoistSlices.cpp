@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/transforms/HoistSlices.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace attn;
+
+static RankedTensorType typeOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()); }
+
+/// The elements of `input` that `slice` takes along the axis called `axis`, which is position `d`
+/// of the slice's own input; all of it where it lacks the axis.
+static Value sliceAlong(OpBuilder &builder, SliceOp slice, Value input, StringAttr axis) {
+  RankedTensorType type = typeOf(input), result = typeOf(slice.getResult());
+  int64_t d = axisIndex(type, axis);
+  if (d < 0)
+    return input;
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<StringAttr> names(axesOf(type));
+  if (slice.getDrop()) {
+    shape.erase(shape.begin() + d);
+    names.erase(names.begin() + d);
+  } else {
+    shape[d] = result.getDimSize(slice.getAxis());
+    names[d] = axesOf(result)[slice.getAxis()];
+  }
+  return SliceOp::create(builder, slice.getLoc(), axesTensor(type.getElementType(), shape, names),
+                         input, d, slice.getOffset(), slice.getDrop());
+}
+
+namespace {
+
+/// Slices of an `Op` whose every reader takes the same slice.
+template <typename Op> struct SliceOf : OpRewritePattern<SliceOp> {
+  using OpRewritePattern<SliceOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp slice, PatternRewriter &rewriter) const override {
+    auto producer = slice.getInput().template getDefiningOp<Op>();
+    if (!producer || producer->getBlock() != slice->getBlock())
+      return failure();
+    SmallVector<Operation *> slices(producer->getUsers());
+    for (Operation *user : slices)
+      if (user->getName() != slice->getName() || user->getAttrs() != slice->getAttrs() ||
+          user->getPropertiesAsAttribute() != slice->getPropertiesAsAttribute() ||
+          user->getResultTypes() != slice->getResultTypes())
+        return rewriter.notifyMatchFailure(slice, "other elements are read, too");
+    StringAttr axis = axesOf(producer.getResult().getType())[slice.getAxis()];
+    rewriter.setInsertionPointAfter(producer);
+    Value hoisted = hoist(rewriter, slice, producer, axis);
+    if (!hoisted)
+      return rewriter.notifyMatchFailure(slice, "the axis is needed as a whole");
+    for (Operation *user : slices)
+      rewriter.replaceOp(user, hoisted);
+    return success();
+  }
+
+  /// The producer on slices of its inputs; null where that cannot be.
+  static Value hoist(OpBuilder &builder, SliceOp slice, Op producer, StringAttr axis);
+};
+
+} // namespace
+
+template <>
+Value SliceOf<LayerNormOp>::hoist(OpBuilder &builder, SliceOp slice, LayerNormOp norm,
+                                  StringAttr axis) {
+  if (axisIndex(norm.getGamma().getType(), axis) >= 0)
+    return {};
+  Value rows = sliceAlong(builder, slice, norm.getInput(), axis);
+  return LayerNormOp::create(builder, norm.getLoc(), rows, norm.getGamma(), norm.getBeta(),
+                             norm.getEps());
+}
+
+template <>
+Value SliceOf<MapOp>::hoist(OpBuilder &builder, SliceOp slice, MapOp map, StringAttr axis) {
+  SmallVector<Value> inputs;
+  for (Value input : map.getInputs())
+    inputs.push_back(sliceAlong(builder, slice, input, axis));
+  return cloneMap(builder, map, slice.getResult().getType(), inputs);
+}
+
+template <>
+Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linear,
+                               StringAttr axis) {
+  int64_t lifted = typeOf(linear.getInput()).getRank() - linear.getContract();
+  if (static_cast<int64_t>(slice.getAxis()) >= lifted || !linear.getEpilogue().empty() ||
+      !linear.getNorm().empty())
+    return {};
+  // Projections of one tensor become one product on weights that are packed together: a narrow one
+  // beside them would need its weights a second time.
+  for (Operation *user : linear.getInput().getUsers())
+    if (isa<LinearOp>(user) && user != linear)
+      return {};
+  Value rows = sliceAlong(builder, slice, linear.getInput(), axis);
+  return LinearOp::create(builder, linear.getLoc(), slice.getResult().getType(), rows,
+                          linear.getWeights(), linear.getBiases(), ValueRange(), ValueRange(),
+                          linear.getContract(), FloatAttr());
+}
+
+template <>
+Value SliceOf<AttentionOp>::hoist(OpBuilder &builder, SliceOp slice, AttentionOp attention,
+                                  StringAttr axis) {
+  // Bias and mask count positions from the start of the whole axis.
+  if (axisIndex(attention.getKey().getType(), axis) >= 0 ||
+      axisIndex(attention.getValue().getType(), axis) >= 0 || !attention.getBias().empty() ||
+      !attention.getMask().empty() ||
+      static_cast<int64_t>(slice.getAxis()) == typeOf(attention.getResult()).getRank() - 1)
+    return {};
+  IRMapping mapping;
+  mapping.map(attention.getQuery(), sliceAlong(builder, slice, attention.getQuery(), axis));
+  auto narrow = cast<AttentionOp>(builder.clone(*attention, mapping));
+  // A key that is the query itself keeps all of its rows.
+  narrow.getKeyMutable().assign(attention.getKey());
+  narrow.getValueMutable().assign(attention.getValue());
+  narrow.getResult().setType(cast<RankedTensorType>(slice.getResult().getType()));
+  return narrow.getResult();
+}
+
+template <>
+Value SliceOf<RelabelOp>::hoist(OpBuilder &builder, SliceOp slice, RelabelOp relabel, StringAttr) {
+  Value input = relabel.getInput();
+  auto type = typeOf(input), result = typeOf(slice.getResult());
+  int64_t d = slice.getAxis();
+  SmallVector<StringAttr> names(axesOf(type));
+  if (slice.getDrop())
+    names.erase(names.begin() + d);
+  Value narrow = SliceOp::create(builder, slice.getLoc(),
+                                 axesTensor(type.getElementType(), result.getShape(), names), input,
+                                 d, slice.getOffset(), slice.getDrop());
+  return RelabelOp::create(builder, relabel.getLoc(), result, narrow);
+}
+
+void attn::populateSliceHoisting(RewritePatternSet &patterns) {
+  patterns.add<SliceOf<LayerNormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<AttentionOp>,
+               SliceOf<RelabelOp>>(patterns.getContext());
+}

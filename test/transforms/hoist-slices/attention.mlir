@@ -1,0 +1,47 @@
+// RUN: attn-opt %s -attn-sink-map -canonicalize -cse | FileCheck %s
+
+!q = tensor<4x2x8xf32, #attn.axes<"T", "H", "E">>
+!k = tensor<4x2x8xf32, #attn.axes<"S", "H", "E">>
+!row = tensor<2x8xf32, #attn.axes<"H", "E">>
+
+// One query's output needs one query, and all keys, though all are the same tensor.
+// CHECK-LABEL: @query
+// CHECK: %[[ROW:.*]] = attn.slice %arg0 axis 0 at 3 drop
+// CHECK: attn.attention %[[ROW]] over %[[KEYS:.*]], %[[KEYS]] along "S" : (tensor<2x8xf32
+func.func @query(%x: !q) -> !row {
+  %k = attn.relabel %x : !q -> !k
+  %y = attn.attention %x over %k, %k along "S" : (!q, !k, !k) -> !q score {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %s = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
+    attn.yield %s : f32
+  } normaliser {
+  ^bb0(%r: tensor<4xf32>):
+    %p = attn.softmax %r : tensor<4xf32>
+    attn.yield %p : tensor<4xf32>
+  }
+  %row = attn.slice %y axis 0 at 3 drop : !q -> !row
+  return %row : !row
+}
+
+// A mask counts queries from the first: the slice stays.
+// CHECK-LABEL: @masked
+// CHECK: attn.attention %arg0
+// CHECK: attn.slice
+func.func @masked(%x: !q) -> !row {
+  %k = attn.relabel %x : !q -> !k
+  %y = attn.attention %x over %k, %k along "S" : (!q, !k, !k) -> !q score {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %s = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
+    attn.yield %s : f32
+  } mask {
+  ^bb0(%t: index, %h: index, %j: index):
+    %m = arith.cmpi ule, %j, %t : index
+    attn.yield %m : i1
+  } normaliser {
+  ^bb0(%r: tensor<4xf32>):
+    %p = attn.softmax %r : tensor<4xf32>
+    attn.yield %p : tensor<4xf32>
+  }
+  %row = attn.slice %y axis 0 at 3 drop : !q -> !row
+  return %row : !row
+}
