@@ -7,14 +7,18 @@ using namespace mlir;
 using namespace attn;
 
 /// Checks the number of a region's arguments and the type it yields; an absent region passes.
-static LogicalResult verifyRegion(AttentionOp op, Region &region, size_t arguments, Type yielded,
+static LogicalResult verifyRegion(AttentionOp op, Region &region, TypeRange arguments, Type yielded,
                                   StringRef what) {
   if (region.empty())
     return success();
   Block &block = region.front();
-  if (block.getNumArguments() != arguments)
-    return op.emitOpError("expected a ")
-           << what << " of " << arguments << " arguments, but got " << block.getNumArguments();
+  if (block.getNumArguments() != arguments.size())
+    return op.emitOpError("expected a ") << what << " of " << arguments.size()
+                                         << " arguments, but got " << block.getNumArguments();
+  for (auto [i, type] : llvm::enumerate(arguments))
+    if (block.getArgument(i).getType() != type)
+      return op.emitOpError("expected a ") << what << " whose argument " << i << " is " << type
+                                           << ", but got " << block.getArgument(i).getType();
   auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
   if (!yield || yield.getValue().getType() != yielded)
     return op.emitOpError("expected a ") << what << " that yields " << yielded;
@@ -43,7 +47,9 @@ LogicalResult AttentionOp::verify() {
            << key.getDimSize(inKey) << " and " << value.getDimSize(inValue);
   for (auto type : {key, value})
     for (int64_t d = 0; d + 1 < type.getRank(); ++d)
-      if (axesOf(type)[d] != keyAxis && axisIndex(query, axesOf(type)[d]) < 0) // attention_c4
+      if (int64_t q = axisIndex(query, axesOf(type)[d]);
+          axesOf(type)[d] != keyAxis && (q < 0 || query.getDimSize(q) != type.getDimSize(d) ||
+                                         q + 1 == query.getRank())) // attention_c4
         return emitOpError("expected batch axes of the query, but got ")
                << axesOf(type)[d] << " of " << type;
   SmallVector<int64_t> shape(query.getShape());
@@ -51,13 +57,16 @@ LogicalResult AttentionOp::verify() {
   if (shape != SmallVector<int64_t>(result.getShape())) // attention_c5
     return emitOpError("expected the query's axes with value's features, but got ") << result;
   Type f32 = Float32Type::get(getContext());
-  size_t positions = query.getRank(); // all of query's axes but the feature, and the key's
+  // All of query's axes but the feature, and the key's.
+  SmallVector<Type> positions(query.getRank(), IndexType::get(getContext())), scored = {f32};
+  scored.append(positions);
+  Type features = RankedTensorType::get({query.getShape().back()}, f32);
   Type row = RankedTensorType::get({key.getDimSize(inKey)}, f32);
-  if (failed(verifyRegion(*this, getScore(), 2, f32, "score")) ||           // attention_c6
-      failed(verifyRegion(*this, getBias(), 1 + positions, f32, "bias")) || // attention_c7
+  if (failed(verifyRegion(*this, getScore(), {features, features}, f32, "score")) || // attention_c6
+      failed(verifyRegion(*this, getBias(), scored, f32, "bias")) ||                 // attention_c7
       failed(verifyRegion(*this, getMask(), positions, IntegerType::get(getContext(), 1),
-                          "mask")) ||                                     // attention_c8
-      failed(verifyRegion(*this, getNormaliser(), 1, row, "normaliser"))) // attention_c9
+                          "mask")) ||                                       // attention_c8
+      failed(verifyRegion(*this, getNormaliser(), row, row, "normaliser"))) // attention_c9
     return failure();
   return success();
 }

@@ -22,10 +22,28 @@ static LogicalResult verifyEpilogue(LinearOp op) {
   if (block.getNumArguments() != 1 + op.getCaptures().size()) // linear_c6
     return op.emitOpError("expected an epilogue of ")
            << 1 + op.getCaptures().size() << " arguments, but got " << block.getNumArguments();
+  SmallVector<Type> elements = {op.getResult().getType().getElementType()};
   for (Value capture : op.getCaptures())
-    for (StringAttr axis : axesOf(capture.getType()))
-      if (axisIndex(op.getResult().getType(), axis) < 0) // linear_c7
+    elements.push_back(cast<RankedTensorType>(capture.getType()).getElementType());
+  for (auto [argument, element] : llvm::zip(block.getArguments(), elements))
+    if (argument.getType() != element) // linear_c6
+      return op.emitOpError("expected an epilogue of ")
+             << element << " elements, but got " << argument.getType();
+  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  if (!yield || yield.getValue().getType() != elements.front()) // linear_c6
+    return op.emitOpError("expected an epilogue that yields ") << elements.front();
+  return success();
+}
+
+/// Checks that captures have axes of the result only, of the same size.
+static LogicalResult verifyCaptures(LinearOp op) {
+  auto result = op.getResult().getType();
+  for (Value capture : op.getCaptures()) {
+    auto type = cast<RankedTensorType>(capture.getType());
+    for (auto [axis, size] : llvm::zip(axesOf(type), type.getShape()))
+      if (int64_t d = axisIndex(result, axis); d < 0 || result.getDimSize(d) != size) // linear_c7
         return op.emitOpError("expected captures over axes of the result, but got axis ") << axis;
+  }
   return success();
 }
 
@@ -50,11 +68,24 @@ LogicalResult LinearOp::verify() {
   if (!getBiases().empty() && getBiases().size() != getWeights().size()) // linear_c4
     return emitOpError("expected a bias for each of ")
            << getWeights().size() << " weights, but got " << getBiases().size();
-  if (result.getShape().take_front(lifted.size()) != lifted ||
+  for (auto [bias, weight] : llvm::zip(getBiases(), getWeights())) {
+    auto type = cast<RankedTensorType>(bias.getType());
+    auto out = cast<RankedTensorType>(weight.getType()).getShape().drop_back(contract);
+    if (type.getShape() != out) // linear_c4
+      return emitOpError("expected a bias of the weight's outputs, but got ") << type;
+  }
+  if (result.getRank() < static_cast<int64_t>(lifted.size()) ||
+      result.getShape().take_front(lifted.size()) != lifted ||
       product(result.getShape().drop_front(lifted.size())) != outputs) // linear_c5
     return emitOpError("expected the input's lifted axes and ")
            << outputs << " outputs, but got " << result;
   if (getNorm().size() != (getEps() ? 2 : 0)) // linear_c8
     return emitOpError("expected gamma, beta and eps together");
-  return verifyEpilogue(*this);
+  for (Value norm : getNorm())
+    if (cast<RankedTensorType>(norm.getType()).getShape() != in) // linear_c8
+      return emitOpError("expected gamma and beta over the contracted axes, but got ")
+             << norm.getType();
+  if (failed(verifyEpilogue(*this)))
+    return failure();
+  return verifyCaptures(*this);
 }

@@ -24,7 +24,9 @@ LogicalResult MapOp::verify() {
                << result << ", but got " << axis << " of " << type;
     }
   }
-  auto yield = cast<YieldOp>(block.getTerminator());
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield) // map_c4
+    return emitOpError("expected to yield ") << result.getElementType();
   if (yield.getValue().getType() != result.getElementType()) // map_c4
     return emitOpError("expected to yield ")
            << result.getElementType() << ", but got " << yield.getValue().getType();

@@ -20,14 +20,14 @@ LogicalResult ParamOp::verify() {
   if (static_cast<int64_t>(source.getStrides().size()) != type.getRank()) // param_c2
     return emitOpError("expected ")
            << type.getRank() << " strides, but got " << source.getStrides().size();
-  int64_t last = source.getOffset(), elements = 1;
+  int64_t first = source.getOffset(), last = first, elements = 1;
   for (auto [size, stride] : llvm::zip(type.getShape(), source.getStrides()))
-    last += (size - 1) * stride;
+    (stride < 0 ? first : last) += (size - 1) * stride;
   for (int64_t size : source.getShape())
     elements *= size;
-  if (source.getOffset() < 0 || last >= elements) // param_c3
+  if (first < 0 || last >= elements) // param_c3
     return emitOpError("expected elements within the source's ")
-           << elements << ", but got element " << last;
+           << elements << ", but got element " << (first < 0 ? first : last);
   bool perLayer = source.getPattern().getValue().contains("{n}");
   if (perLayer != getLayers().has_value()) // param_c4
     return emitOpError("expected 'layers' exactly where the source's name has {n}");

@@ -20,6 +20,8 @@ static LogicalResult verifyGroups(RearrangeOp op, RankedTensorType type, ArrayRe
       if (next >= atoms.size())
         return op.emitOpError("expected ")
                << what << " groups of " << atoms.size() << " atoms, but got more";
+      if (atoms[next] < 0 && dynamic)
+        return op.emitOpError("expected at most one dynamic atom of an axis of the ") << what;
       dynamic |= atoms[next] < 0;
       product *= atoms[next];
     }

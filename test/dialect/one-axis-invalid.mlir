@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One case per constraint of attn.concat, attn.slice and attn.mean in dialect/README.md.
+// RUN: attn-opt %s -split-input-file -verify-diagnostics
+
+func.func @concat_c1(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">> {
+  // expected-error@+1 {{expected an axis below 3, but got 3}}
+  %r = attn.concat(%c, %x) axis 3 along [0, 1] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+  return %r : tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+}
+
+// -----
+
+func.func @concat_c2(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">> {
+  // expected-error@+1 {{expected one 'along' for each of 2 inputs, but got 1}}
+  %r = attn.concat(%c, %x) axis 1 along [0] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+  return %r : tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+}
+
+// -----
+
+func.func @concat_c3(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">> {
+  // expected-error@+1 {{expected a static axis of}}
+  %r = attn.concat(%c, %x) axis 1 along [0, 0] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+  return %r : tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+}
+
+// -----
+
+func.func @concat_c4(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x4xf32, #attn.axes<"B", "N", "D">> {
+  // expected-error@+1 {{expected the other axes to be the result's, but got}}
+  %r = attn.concat(%c, %x) axis 1 along [0, 1] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x4xf32, #attn.axes<"B", "N", "D">>
+  return %r : tensor<?x5x4xf32, #attn.axes<"B", "N", "D">>
+}
+
+// -----
+
+func.func @concat_c5(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x6x3xf32, #attn.axes<"B", "N", "D">> {
+  // expected-error@+1 {{expected a size of 5 along the axis, but got 6}}
+  %r = attn.concat(%c, %x) axis 1 along [0, 1] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x6x3xf32, #attn.axes<"B", "N", "D">>
+  return %r : tensor<?x6x3xf32, #attn.axes<"B", "N", "D">>
+}
+
+// -----
+
+func.func @slice_c1(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
+  // expected-error@+1 {{expected a static axis of}}
+  %r = attn.slice %x axis 0 at 0 drop : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
+  return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
+}
+
+// -----
+
+func.func @slice_c2(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
+  // expected-error@+1 {{expected a result of rank 3, but got}}
+  %r = attn.slice %x axis 1 at 0 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
+  return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
+}
+
+// -----
+
+func.func @slice_c3(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x2x3xf32, #attn.axes<"B", "P", "D">> {
+  // expected-error@+1 {{expected elements within 4, but got [3, 5)}}
+  %r = attn.slice %x axis 1 at 3 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x2x3xf32, #attn.axes<"B", "P", "D">>
+  return %r : tensor<?x2x3xf32, #attn.axes<"B", "P", "D">>
+}
+
+// -----
+
+func.func @slice_c4(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x2x4xf32, #attn.axes<"B", "P", "D">> {
+  // expected-error@+1 {{expected the other axes unchanged, but got}}
+  %r = attn.slice %x axis 1 at 0 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x2x4xf32, #attn.axes<"B", "P", "D">>
+  return %r : tensor<?x2x4xf32, #attn.axes<"B", "P", "D">>
+}
+
+// -----
+
+func.func @mean_c1(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
+  // expected-error@+1 {{expected a static axis of}}
+  %r = attn.mean %x axis 0 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
+  return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
+}
+
+// -----
+
+func.func @mean_c2(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4xf32, #attn.axes<"B", "T">> {
+  // expected-error@+1 {{expected the input without the axis, but got}}
+  %r = attn.mean %x axis 1 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x4xf32, #attn.axes<"B", "T">>
+  return %r : tensor<?x4xf32, #attn.axes<"B", "T">>
+}
