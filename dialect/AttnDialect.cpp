@@ -10,6 +10,34 @@
 using namespace mlir;
 using namespace attn;
 
+/// Quoted names; none for a scalar.
+static ParseResult parseNames(AsmParser &parser, SmallVectorImpl<StringAttr> &names) {
+  std::string name;
+  if (failed(parser.parseOptionalString(&name)))
+    return success();
+  names.push_back(parser.getBuilder().getStringAttr(name));
+  while (succeeded(parser.parseOptionalComma())) {
+    if (failed(parser.parseString(&name)))
+      return failure();
+    names.push_back(parser.getBuilder().getStringAttr(name));
+  }
+  return success();
+}
+static void printNames(AsmPrinter &printer, ArrayRef<StringAttr> names) {
+  llvm::interleaveComma(names, printer);
+}
+
+/// Whole numbers between square brackets; none for a scalar.
+static ParseResult parseSizes(AsmParser &parser, SmallVectorImpl<int64_t> &sizes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parser.parseInteger(sizes.emplace_back()); });
+}
+static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
+  printer << '[';
+  llvm::interleaveComma(sizes, printer);
+  printer << ']';
+}
+
 #include "dialect/AttnDialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnAttrs.cpp.inc"
@@ -27,10 +55,44 @@ void AttnDialect::initialize() {
       >();
 }
 
+std::optional<int64_t> attn::countElements(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes) {
+    if (size < 0 || size > maxElements)
+      return std::nullopt;
+    // Two counts multiply to 96 bits: compare before.
+    if (size > 0 && count > maxElements / size)
+      return std::nullopt;
+    count *= size;
+  }
+  return count;
+}
+
+/// Whether a model may have tensors of `element`.
+static bool isModelElement(Type element) {
+  return element.isF32() || element.isF16() || element.isBF16() || element.isInteger(1) ||
+         element.isInteger(32) || element.isInteger(64);
+}
+
 bool attn::isAxesTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto axes = tensor ? dyn_cast_or_null<AxesAttr>(tensor.getEncoding()) : nullptr;
-  return axes && axes.getNames().size() == static_cast<size_t>(tensor.getRank());
+  if (!axes || axes.getNames().size() != static_cast<size_t>(tensor.getRank()) ||
+      !isModelElement(tensor.getElementType()))
+    return false;
+  SmallVector<int64_t> sizes;
+  for (auto [name, size] : llvm::zip(axes.getNames(), tensor.getShape())) {
+    if (ShapedType::isDynamic(size) && !parseLinearSize(name.getValue()))
+      return false;
+    if (!ShapedType::isDynamic(size))
+      sizes.push_back(size);
+  }
+  return countElements(sizes).has_value();
+}
+
+bool attn::hasDistinctAxes(Type type) {
+  SmallPtrSet<Attribute, 8> seen;
+  return llvm::all_of(axesOf(type), [&](StringAttr name) { return seen.insert(name).second; });
 }
 
 ArrayRef<StringAttr> attn::axesOf(Type type) {

@@ -18,8 +18,19 @@
 
 namespace attn {
 
-/// Whether `type` is a ranked tensor whose encoding names its axes.
+/// The most elements that a tensor may have, of its static axes: sizes multiply and add up without
+/// overflow.
+constexpr int64_t maxElements = int64_t(1) << 48;
+
+/// The product of static sizes; nothing where one is negative or the product above `maxElements`.
+std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> sizes);
+
+/// Whether `type` is a ranked tensor of an element type that models have, whose encoding names its
+/// axes, dynamic ones by a linear size.
 bool isAxesTensor(mlir::Type type);
+
+/// Whether every axis has a name of its own; all tensors but weights do.
+bool hasDistinctAxes(mlir::Type type);
 
 /// The names of a tensor's axes, outermost first.
 llvm::ArrayRef<mlir::StringAttr> axesOf(mlir::Type type);

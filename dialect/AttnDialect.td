@@ -32,7 +32,7 @@ def Attn_AxesAttr : AttnAttr<"Axes", "axes"> {
     `"B"`, `"2*T"`, `"T + 1"`, `"2*T + 1"`.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
-  let assemblyFormat = "`<` $names `>`";
+  let assemblyFormat = "`<` custom<Names>($names) `>`";
 }
 
 def Attn_SourceAttr : AttnAttr<"Source", "source"> {
@@ -46,7 +46,7 @@ def Attn_SourceAttr : AttnAttr<"Source", "source"> {
     ArrayRefParameter<"int64_t">:$shape,
     "int64_t":$offset,
     ArrayRefParameter<"int64_t">:$strides);
-  let assemblyFormat = "`<` $pattern `,` `[` $shape `]` `,` `offset` `=` $offset `,` `strides` `=` `[` $strides `]` `>`";
+  let assemblyFormat = "`<` $pattern `,` custom<Sizes>($shape) `,` `offset` `=` $offset `,` `strides` `=` custom<Sizes>($strides) `>`";
 }
 
 #endif // ATTN_DIALECT_TD

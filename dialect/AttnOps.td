@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class AttnOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
 
-/// A ranked tensor of f32, f16, bf16, i32, i64 or i1 whose encoding is #attn.axes.
+/// A ranked tensor of f32, f16, bf16, i32, i64 or i1 whose encoding is #attn.axes; a dynamic axis' name is a linear size.
 def Attn_Tensor : Type<CPred<"::attn::isAxesTensor($_self)">, "tensor with #attn.axes", "::mlir::RankedTensorType">;
 
 //===-- the model -----------------------------------------------------------------------------------------------===//

@@ -31,6 +31,9 @@ LogicalResult AttentionOp::verify() {
   auto value = cast<RankedTensorType>(getValue().getType()),
        result = cast<RankedTensorType>(getResult().getType());
   StringRef keyAxis = getKeyAxis();
+  for (RankedTensorType type : {query, key, value, result})
+    if (!hasDistinctAxes(type)) // attention_c4
+      return emitOpError("expected every axis once, but got ") << type;
   int64_t inKey = axisIndex(key, keyAxis), inValue = axisIndex(value, keyAxis);
   if (query.getRank() < 2 || inKey < 0 || inValue < 0 ||
       axisIndex(query, keyAxis) >= 0) // attention_c1

@@ -14,6 +14,8 @@ LogicalResult ConcatOp::verify() {
   if (getInputs().empty() || getAlong().size() != getInputs().size()) // concat_c2
     return emitOpError("expected one 'along' for each of ")
            << getInputs().size() << " inputs, but got " << getAlong().size();
+  if (!hasDistinctAxes(result)) // concat_c4
+    return emitOpError("expected every axis once, but got ") << result;
   for (auto [input, along] : llvm::zip(getInputs(), getAlong())) {
     auto type = cast<RankedTensorType>(input.getType());
     if (along < 0 || along >= type.getRank() || type.isDynamicDim(along)) // concat_c3

@@ -6,14 +6,6 @@
 using namespace mlir;
 using namespace attn;
 
-/// The number of elements along axes [begin, end) of a static part of a shape.
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
-
 /// The types that an epilogue's block takes: the sum, then one element of every capture.
 static LogicalResult verifyEpilogue(LinearOp op) {
   if (op.getEpilogue().empty())
@@ -63,7 +55,10 @@ LogicalResult LinearOp::verify() {
     if (type.getRank() < contract || type.getShape().take_back(contract) != in) // linear_c3
       return emitOpError("expected weights over the input's axes ")
              << input << ", but got " << type;
-    outputs += product(type.getShape().drop_back(contract));
+    auto out = countElements(type.getShape().drop_back(contract));
+    if (!out) // linear_c3
+      return emitOpError("expected static outputs of a weight, but got ") << type;
+    outputs += *out;
   }
   if (!getBiases().empty() && getBiases().size() != getWeights().size()) // linear_c4
     return emitOpError("expected a bias for each of ")
@@ -76,7 +71,7 @@ LogicalResult LinearOp::verify() {
   }
   if (result.getRank() < static_cast<int64_t>(lifted.size()) ||
       result.getShape().take_front(lifted.size()) != lifted ||
-      product(result.getShape().drop_front(lifted.size())) != outputs) // linear_c5
+      countElements(result.getShape().drop_front(lifted.size())) != outputs) // linear_c5
     return emitOpError("expected the input's lifted axes and ")
            << outputs << " outputs, but got " << result;
   if (getNorm().size() != (getEps() ? 2 : 0)) // linear_c8

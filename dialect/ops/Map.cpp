@@ -12,11 +12,15 @@ LogicalResult MapOp::verify() {
     return emitOpError("expected ")
            << getInputs().size() << " block arguments, but got " << block.getNumArguments();
   auto result = cast<RankedTensorType>(getResult().getType());
+  if (!hasDistinctAxes(result)) // map_c3
+    return emitOpError("expected every axis once, but got ") << result;
   for (auto [input, argument] : llvm::zip(getInputs(), block.getArguments())) {
     auto type = cast<RankedTensorType>(input.getType());
     if (argument.getType() != type.getElementType()) // map_c2
       return emitOpError("expected a block argument of type ")
              << type.getElementType() << ", but got " << argument.getType();
+    if (!hasDistinctAxes(type)) // map_c3
+      return emitOpError("expected every axis once, but got ") << type;
     for (auto [axis, size] : llvm::zip(axesOf(type), type.getShape())) {
       int64_t d = axisIndex(result, axis);
       if (d < 0 || result.getDimSize(d) != size) // map_c3

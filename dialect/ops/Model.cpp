@@ -2,13 +2,15 @@
 //
 // attn.dim, attn.param, attn.get: the sizes and parameters of a model.
 #include "dialect/AttnDialect.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace attn;
 
 LogicalResult DimOp::verify() {
-  if (static_cast<int64_t>(getSize()) < 1) // dim_c1
-    return emitOpError("expected a size of at least 1, but got ") << getSize();
+  auto size = static_cast<int64_t>(getSize());
+  if (size < 1 || size > maxElements) // dim_c1
+    return emitOpError("expected a size of 1 to 2^48, but got ") << size;
   return success();
 }
 
@@ -20,17 +22,26 @@ LogicalResult ParamOp::verify() {
   if (static_cast<int64_t>(source.getStrides().size()) != type.getRank()) // param_c2
     return emitOpError("expected ")
            << type.getRank() << " strides, but got " << source.getStrides().size();
-  int64_t first = source.getOffset(), last = first, elements = 1;
-  for (auto [size, stride] : llvm::zip(type.getShape(), source.getStrides()))
-    (stride < 0 ? first : last) += (size - 1) * stride;
-  for (int64_t size : source.getShape())
-    elements *= size;
-  if (first < 0 || last >= elements) // param_c3
+  std::optional<int64_t> elements = countElements(source.getShape());
+  if (!elements) // param_c3
+    return emitOpError("expected a source of 0 to 2^48 elements, but got ") << source;
+  int64_t first = source.getOffset(), last = first;
+  for (auto [size, stride] : llvm::zip(type.getShape(), source.getStrides())) {
+    int64_t &end = stride < 0 ? first : last;
+    std::optional<int64_t> sum = llvm::checkedMulAdd(size - 1, stride, end);
+    if (!sum) // param_c3
+      return emitOpError("expected elements within the source's ")
+             << *elements << ", but got a stride of " << stride;
+    end = *sum;
+  }
+  if (first < 0 || last >= *elements) // param_c3
     return emitOpError("expected elements within the source's ")
-           << elements << ", but got element " << (first < 0 ? first : last);
+           << *elements << ", but got element " << (first < 0 ? first : last);
   bool perLayer = source.getPattern().getValue().contains("{n}");
   if (perLayer != getLayers().has_value()) // param_c4
     return emitOpError("expected 'layers' exactly where the source's name has {n}");
+  if (perLayer && static_cast<int64_t>(*getLayers()) < 1) // param_c5
+    return emitOpError("expected at least 1 layer, but got ") << static_cast<int64_t>(*getLayers());
   return success();
 }
 

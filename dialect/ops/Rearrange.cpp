@@ -14,7 +14,7 @@ static LogicalResult verifyGroups(RearrangeOp op, RankedTensorType type, ArrayRe
     return op.emitOpError("expected ")
            << type.getRank() << " groups for the " << what << ", but got " << counts.size();
   for (auto [count, size] : llvm::zip(counts, type.getShape())) {
-    int64_t product = 1;
+    SmallVector<int64_t> group; // of static atoms
     bool dynamic = false;
     for (int64_t a = 0; a < count; ++a, ++next) {
       if (next >= atoms.size())
@@ -23,11 +23,13 @@ static LogicalResult verifyGroups(RearrangeOp op, RankedTensorType type, ArrayRe
       if (atoms[next] < 0 && dynamic)
         return op.emitOpError("expected at most one dynamic atom of an axis of the ") << what;
       dynamic |= atoms[next] < 0;
-      product *= atoms[next];
+      if (atoms[next] >= 0)
+        group.push_back(atoms[next]);
     }
+    std::optional<int64_t> product = countElements(group);
     if (dynamic != ShapedType::isDynamic(size) || (!dynamic && product != size))
       return op.emitOpError("expected atoms that make up the ")
-             << what << "'s size " << size << ", but got " << product;
+             << what << "'s " << type << ", but got " << group;
   }
   if (next != atoms.size())
     return op.emitOpError("expected ")
@@ -39,6 +41,9 @@ LogicalResult RearrangeOp::verify() {
   auto atoms = getAtoms(), order = getOrder();
   SmallVector<bool> seen(atoms.size(), false);
   SmallVector<int64_t> ordered;
+  for (int64_t atom : atoms)
+    if (atom < 1 && atom != -1) // rearrange_c2
+      return emitOpError("expected atoms of at least 1, or -1 for a dynamic one, but got ") << atom;
   for (int64_t a : order) {
     if (a < 0 || a >= static_cast<int64_t>(atoms.size()) || seen[a]) // rearrange_c1
       return emitOpError("expected an order of all atoms, but got ")

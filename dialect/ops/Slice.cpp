@@ -23,9 +23,9 @@ LogicalResult SliceOp::verify() {
     return emitOpError("expected a result of rank ")
            << input.getRank() - (getDrop() ? 1 : 0) << ", but got " << result;
   int64_t size = getDrop() ? 1 : result.getDimSize(axis);
-  if (offset < 0 || size < 1 || offset + size > input.getDimSize(axis)) // slice_c3
+  if (offset < 0 || size < 1 || offset > input.getDimSize(axis) - size) // slice_c3
     return emitOpError("expected elements within ")
-           << input.getDimSize(axis) << ", but got [" << offset << ", " << offset + size << ")";
+           << input.getDimSize(axis) << ", but got " << size << " at " << offset;
   SmallVector<int64_t> rest =
       getDrop() ? SmallVector<int64_t>(result.getShape()) : without(result.getShape(), axis);
   if (rest != without(input.getShape(), axis)) // slice_c4

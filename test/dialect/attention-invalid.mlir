@@ -214,3 +214,19 @@ func.func @dot_c1(%q: tensor<?x2x4x8xf32, #attn.axes<"B", "H", "T", "E">>, %k: t
   }
   return %r : tensor<?x2x4x3xf32, #attn.axes<"B", "H", "T", "F">>
 }
+
+// -----
+
+func.func @attention_c4_axis_twice(%q: tensor<4x4x8xf32, #attn.axes<"T", "T", "E">>, %k: tensor<5x8xf32, #attn.axes<"S", "E">>) -> tensor<4x4x8xf32, #attn.axes<"T", "T", "E">> {
+  // expected-error@+1 {{expected every axis once, but got}}
+  %r = attn.attention %q over %k, %k along "S" : (tensor<4x4x8xf32, #attn.axes<"T", "T", "E">>, tensor<5x8xf32, #attn.axes<"S", "E">>, tensor<5x8xf32, #attn.axes<"S", "E">>) -> tensor<4x4x8xf32, #attn.axes<"T", "T", "E">> score {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %0 = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
+    attn.yield %0 : f32
+  } normaliser {
+  ^bb0(%row: tensor<5xf32>):
+    %0 = attn.softmax %row : tensor<5xf32>
+    attn.yield %0 : tensor<5xf32>
+  }
+  return %r : tensor<4x4x8xf32, #attn.axes<"T", "T", "E">>
+}

@@ -2,6 +2,7 @@
 //
 // attn.attention with and without its optional hooks, and the ops inside them.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK-LABEL: func @attention_score_only
 func.func @attention_score_only(%q: tensor<?x2x4x8xf32, #attn.axes<"B", "H", "T", "E">>, %k: tensor<?x2x5x8xf32, #attn.axes<"B", "H", "S", "E">>, %v: tensor<?x2x5x3xf32, #attn.axes<"B", "H", "S", "F">>) -> tensor<?x2x4x3xf32, #attn.axes<"B", "H", "T", "F">> {

@@ -2,6 +2,7 @@
 //
 // attn.layernorm.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK-LABEL: func @layernorm
 func.func @layernorm(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %g: tensor<3xf32, #attn.axes<"D">>) -> tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> {

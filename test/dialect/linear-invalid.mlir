@@ -104,8 +104,8 @@ func.func @linear_c6_yield(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w:
 func.func @linear_c7(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tensor<5x3xf32, #attn.axes<"E", "D">>, %c: tensor<7xf32, #attn.axes<"Q">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">> {
   // expected-error@+1 {{expected captures over axes of the result, but got axis "Q"}}
   %r = attn.linear %x, %w contract 1 captures(%c) epilogue {
-  ^bb0(%sum: f32, %c: f32):
-    %0 = arith.addf %sum, %c : f32
+  ^bb0(%sum: f32, %e: f32):
+    %0 = arith.addf %sum, %e : f32
     attn.yield %0 : f32
   } : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<7xf32, #attn.axes<"Q">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
   return %r : tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
@@ -116,8 +116,8 @@ func.func @linear_c7(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tenso
 func.func @linear_c7_size(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tensor<5x3xf32, #attn.axes<"E", "D">>, %c: tensor<6xf32, #attn.axes<"E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">> {
   // expected-error@+1 {{expected captures over axes of the result, but got axis "E"}}
   %r = attn.linear %x, %w contract 1 captures(%c) epilogue {
-  ^bb0(%sum: f32, %c: f32):
-    %0 = arith.addf %sum, %c : f32
+  ^bb0(%sum: f32, %e: f32):
+    %0 = arith.addf %sum, %e : f32
     attn.yield %0 : f32
   } : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<6xf32, #attn.axes<"E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
   return %r : tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
@@ -137,4 +137,12 @@ func.func @linear_c8_size(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: 
   // expected-error@+1 {{expected gamma and beta over the contracted axes, but got}}
   %r = attn.linear %x, %w norm(%g, %g) contract 1 {eps = 1.0e-6 : f64} : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<5xf32, #attn.axes<"E">>, tensor<5xf32, #attn.axes<"E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
   return %r : tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
+}
+
+// -----
+
+func.func @linear_c3_dynamic_outputs(%x: tensor<?x3xf32, #attn.axes<"B", "D">>, %w: tensor<?x3xf32, #attn.axes<"E", "D">>) -> tensor<?x?xf32, #attn.axes<"B", "E">> {
+  // expected-error@+1 {{expected static outputs of a weight, but got}}
+  %r = attn.linear %x, %w contract 1 : (tensor<?x3xf32, #attn.axes<"B", "D">>, tensor<?x3xf32, #attn.axes<"E", "D">>) -> tensor<?x?xf32, #attn.axes<"B", "E">>
+  return %r : tensor<?x?xf32, #attn.axes<"B", "E">>
 }

@@ -2,6 +2,7 @@
 //
 // attn.linear with each of its optional parts.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK-LABEL: func @linear_alone
 func.func @linear_alone(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tensor<5x3xf32, #attn.axes<"E", "D">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">> {
@@ -17,8 +18,8 @@ func.func @linear_everything(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %
   // CHECK: arith.addf %[[SUM]], %[[E]]
   // CHECK: attn.yield
   %r = attn.linear %x, %w bias %b norm(%g, %g) contract 1 {eps = 1.0e-6 : f64} captures(%c) epilogue {
-  ^bb0(%sum: f32, %c: f32):
-    %0 = arith.addf %sum, %c : f32
+  ^bb0(%sum: f32, %e: f32):
+    %0 = arith.addf %sum, %e : f32
     attn.yield %0 : f32
   } : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<5xf32, #attn.axes<"E">>, tensor<3xf32, #attn.axes<"D">>, tensor<3xf32, #attn.axes<"D">>, tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
   return %r : tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>

@@ -56,3 +56,14 @@ func.func @map_c4(%x: tensor<3xi1, #attn.axes<"D">>) -> tensor<3xf32, #attn.axes
   }
   return %r : tensor<3xf32, #attn.axes<"D">>
 }
+
+// -----
+
+func.func @map_c3_axis_twice(%x: tensor<4x4xf32, #attn.axes<"D", "D">>) -> tensor<4xf32, #attn.axes<"D">> {
+  // expected-error@+1 {{expected every axis once, but got}}
+  %r = attn.map(%x) : (tensor<4x4xf32, #attn.axes<"D", "D">>) -> tensor<4xf32, #attn.axes<"D">> {
+  ^bb0(%a: f32):
+    attn.yield %a : f32
+  }
+  return %r : tensor<4xf32, #attn.axes<"D">>
+}

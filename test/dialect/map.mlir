@@ -2,6 +2,7 @@
 //
 // attn.map.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK-LABEL: func @map_broadcasts_and_selects
 func.func @map_broadcasts_and_selects(%x: tensor<?x3xf32, #attn.axes<"B", "D">>, %y: tensor<3xf32, #attn.axes<"D">>, %m: tensor<3xi1, #attn.axes<"D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {

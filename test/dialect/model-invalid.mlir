@@ -4,7 +4,7 @@
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 // dim_c1
-// expected-error@+1 {{expected a size of at least 1, but got 0}}
+// expected-error@+1 {{expected a size of 1 to 2^48, but got 0}}
 attn.dim @B dyn 0
 
 // -----
@@ -68,3 +68,9 @@ func.func @get_c3() -> tensor<2xf32, #attn.axes<"D">> {
   %r = attn.get @p : tensor<2xf32, #attn.axes<"D">>
   return %r : tensor<2xf32, #attn.axes<"D">>
 }
+
+// -----
+
+// param_c5
+// expected-error@+1 {{expected at least 1 layer, but got 0}}
+attn.param @p : tensor<2xf32, #attn.axes<"D">> from #attn.source<"p.{n}", [2], offset = 0, strides = [1]> layers 0

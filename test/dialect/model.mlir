@@ -2,6 +2,7 @@
 //
 // attn.dim, attn.param, attn.get, and the attributes of a model.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK: attn.model = "tiny"
 module attributes {attn.model = "tiny", attn.ignore = ["old.*"]} {
@@ -13,6 +14,8 @@ attn.dim @D 2
 attn.param @w : tensor<3x2xf32, #attn.axes<"E", "D">> from #attn.source<"blocks.{n}.w", [12], offset = 1, strides = [2, 1]> layers 4
 // CHECK: attn.param @b : tensor<2xf16, #attn.axes<"D">> from <"b", [2], offset = 1, strides = [-1]> optional
 attn.param @b : tensor<2xf16, #attn.axes<"D">> from #attn.source<"b", [2], offset = 1, strides = [-1]> optional
+// CHECK: attn.param @scale : tensor<f32, #attn.axes<>> from <"logit_scale", [], offset = 0, strides = []>
+attn.param @scale : tensor<f32, #attn.axes<>> from #attn.source<"logit_scale", [], offset = 0, strides = []>
 
 // CHECK-LABEL: func @get_layer
 func.func @get_layer(%n: index) -> tensor<3x2xf32, #attn.axes<"E", "D">> {

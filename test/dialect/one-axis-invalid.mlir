@@ -60,7 +60,7 @@ func.func @slice_c2(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<
 // -----
 
 func.func @slice_c3(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x2x3xf32, #attn.axes<"B", "P", "D">> {
-  // expected-error@+1 {{expected elements within 4, but got [3, 5)}}
+  // expected-error@+1 {{expected elements within 4, but got 2 at 3}}
   %r = attn.slice %x axis 1 at 3 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x2x3xf32, #attn.axes<"B", "P", "D">>
   return %r : tensor<?x2x3xf32, #attn.axes<"B", "P", "D">>
 }
@@ -87,4 +87,12 @@ func.func @mean_c2(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?
   // expected-error@+1 {{expected the input without the axis, but got}}
   %r = attn.mean %x axis 1 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x4xf32, #attn.axes<"B", "T">>
   return %r : tensor<?x4xf32, #attn.axes<"B", "T">>
+}
+
+// -----
+
+func.func @concat_c4_axis_twice(%x: tensor<4xf32, #attn.axes<"D">>) -> tensor<4x4xf32, #attn.axes<"D", "D">> {
+  // expected-error@+1 {{expected every axis once, but got}}
+  %r = attn.concat(%x) axis 0 along [0] : (tensor<4xf32, #attn.axes<"D">>) -> tensor<4x4xf32, #attn.axes<"D", "D">>
+  return %r : tensor<4x4xf32, #attn.axes<"D", "D">>
 }

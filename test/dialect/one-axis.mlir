@@ -2,6 +2,7 @@
 //
 // attn.concat, attn.slice, attn.mean.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK-LABEL: func @concat
 func.func @concat(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">> {
@@ -29,4 +30,11 @@ func.func @mean(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3x
   // CHECK: attn.mean %{{.*}} axis 1 : {{.*}} -> tensor<?x3x
   %r = attn.mean %x axis 1 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
   return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
+}
+
+// CHECK-LABEL: func @mean_to_a_scalar
+func.func @mean_to_a_scalar(%x: tensor<4xf32, #attn.axes<"T">>) -> tensor<f32, #attn.axes<>> {
+  // CHECK: attn.mean %{{.*}} axis 0 : {{.*}} -> tensor<f32, #attn.axes<>>
+  %r = attn.mean %x axis 0 : tensor<4xf32, #attn.axes<"T">> -> tensor<f32, #attn.axes<>>
+  return %r : tensor<f32, #attn.axes<>>
 }

@@ -20,7 +20,7 @@ func.func @rearrange_c1_missing(%x: tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">>
 // -----
 
 func.func @rearrange_c2(%x: tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">>) -> tensor<?x6x4xf32, #attn.axes<"B", "T", "P">> {
-  // expected-error@+1 {{expected atoms that make up the input's size 4, but got 6}}
+  // expected-error@+1 {{expected atoms that make up the input's 'tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">>', but got 2, 3}}
   %r = attn.rearrange %x split [1, 2, 2] atoms [-1, 2, 3, 3, 2] order [0, 1, 3, 2, 4] merge [1, 2, 2] : tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">> -> tensor<?x6x4xf32, #attn.axes<"B", "T", "P">>
   return %r : tensor<?x6x4xf32, #attn.axes<"B", "T", "P">>
 }
@@ -36,7 +36,7 @@ func.func @rearrange_c2_two_dynamic_atoms(%x: tensor<?xf32, #attn.axes<"B">>) ->
 // -----
 
 func.func @rearrange_c3(%x: tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">>) -> tensor<?x6x4xf32, #attn.axes<"B", "T", "P">> {
-  // expected-error@+1 {{expected atoms that make up the result's size 6, but got 4}}
+  // expected-error@+1 {{expected atoms that make up the result's 'tensor<?x6x4xf32, #attn.axes<"B", "T", "P">>', but got 2, 2}}
   %r = attn.rearrange %x split [1, 2, 2] atoms [-1, 2, 2, 3, 2] order [0, 1, 2, 3, 4] merge [1, 2, 2] : tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">> -> tensor<?x6x4xf32, #attn.axes<"B", "T", "P">>
   return %r : tensor<?x6x4xf32, #attn.axes<"B", "T", "P">>
 }

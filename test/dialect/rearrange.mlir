@@ -2,6 +2,7 @@
 //
 // attn.rearrange and attn.relabel.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
+// RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
 // CHECK-LABEL: func @rearrange_into_patches
 func.func @rearrange_into_patches(%x: tensor<?x4x6xf32, #attn.axes<"B", "Y", "X">>) -> tensor<?x6x4xf32, #attn.axes<"B", "T", "P">> {
