@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of math on vectors as polynomials.
-#include "compiler/cpu/CpuTarget.h"
+// Functions of math as polynomials, on vectors; a scalar is a vector for the while. Which
+// functions, with which errors: compiler/cpu/README.md.
+#include "compiler/cpu/MathBuilder.h"
 #include "compiler/cpu/Passes.h"
 #include "dialect/AttnDialect.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -12,25 +12,96 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace attn {
 #define GEN_PASS_DEF_EXPANDMATHPASS
-#define GEN_PASS_DEF_CHECKKERNELSPASS
 #include "compiler/cpu/Passes.h.inc"
 } // namespace attn
 
 using namespace mlir;
 using namespace attn;
 
+using Expansion = Value (*)(const MathBuilder &, ValueRange);
+
+template <Value (*expand)(const MathBuilder &, Value)>
+static Value unary(const MathBuilder &m, ValueRange x) {
+  return expand(m, x[0]);
+}
+
+template <Value (*expand)(const MathBuilder &, Value, Value)>
+static Value binary(const MathBuilder &m, ValueRange x) {
+  return expand(m, x[0], x[1]);
+}
+
+/// Without NaNs and signed zeros x86 has one instruction for it, which LLVM finds.
+static bool isPlain(arith::FastMathFlags flags) {
+  return arith::bitEnumContainsAll(flags, arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
+}
+
+/// How an op is expanded; null where it is left alone.
+static Expansion expansionOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Expansion>(op)
+      .Case([](math::Exp2Op) { return unary<expandExp2>; })
+      .Case([](math::ExpOp) { return unary<expandExp>; })
+      .Case([](math::ErfOp) { return unary<expandErf>; })
+      .Case([](math::TanhOp) { return unary<expandTanh>; })
+      .Case([](math::LogOp) { return unary<expandLog>; })
+      .Case([](math::Log2Op) { return unary<expandLog2>; })
+      .Case([](math::Log1pOp) { return unary<expandLog1p>; })
+      .Case([](math::PowFOp) { return binary<expandPow>; })
+      .Case([](math::SinOp) { return unary<expandSin>; })
+      .Case([](math::CosOp) { return unary<expandCos>; })
+      .Case([](arith::MaximumFOp op) -> Expansion {
+        return isPlain(op.getFastmath()) ? nullptr : binary<expandMaximum>;
+      })
+      .Case([](arith::MinimumFOp op) -> Expansion {
+        return isPlain(op.getFastmath()) ? nullptr : binary<expandMinimum>;
+      })
+      .Default([](Operation *) { return nullptr; });
+}
+
+/// Replaces the op if its elements are f32.
+static void expand(Operation *op, Expansion expansion, const CpuTarget &target) {
+  Type type = op->getResult(0).getType();
+  if (!getElementTypeOrSelf(type).isF32())
+    return;
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  auto vector = dyn_cast<VectorType>(type);
+  bool isScalar = !vector;
+  if (isScalar)
+    vector = VectorType::get({target.lanes}, type);
+  SmallVector<Value> operands(op->getOperands());
+  if (isScalar)
+    for (Value &operand : operands)
+      operand = vector::BroadcastOp::create(builder, loc, vector, operand);
+  Value result = expansion(MathBuilder(builder, loc, vector, target), operands);
+  if (isScalar)
+    result = vector::ExtractOp::create(builder, loc, result, 0);
+  op->getResult(0).replaceAllUsesWith(result);
+  op->erase();
+}
+
 namespace {
 
 struct ExpandMathPass : attn::impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
-  void runOnOperation() override {}
-};
 
-struct CheckKernelsPass : attn::impl::CheckKernelsPassBase<CheckKernelsPass> {
-  void runOnOperation() override {}
+  void runOnOperation() override {
+    std::optional<CpuTarget> target = CpuTarget::of(level);
+    if (!target) {
+      getOperation().emitError() << "unknown CPU level '" << level << "'";
+      return signalPassFailure();
+    }
+    SmallVector<std::pair<Operation *, Expansion>> ops;
+    getOperation().walk([&](Operation *op) {
+      if (Expansion expansion = expansionOf(op))
+        ops.push_back({op, expansion});
+    });
+    for (auto [op, expansion] : ops)
+      expand(op, expansion, *target);
+  }
 };
 
 } // namespace

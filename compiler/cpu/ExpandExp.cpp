@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// exp2 and exp. x = n + r with n whole and |r| <= 1/2; 2^x = 2^n * p(r).
+#include "compiler/cpu/MathBuilder.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// 2^r on [-1/2, 1/2], relative error 2e-9: rounding is what remains.
+static const double exp2Coefficients[] = {1.0,
+                                          0.6931471824645996,
+                                          0.24022647738456726,
+                                          0.055503323674201965,
+                                          0.009618437848985195,
+                                          0.0013398875016719103,
+                                          0.00015353350318036973};
+
+static const double log2e = 1.44269504088896340736;
+
+/// 2^-150 and less round to 0, 2^128 and more to infinity.
+static const double leastExponent = -151, mostExponent = 129;
+
+namespace {
+/// A whole number as a float, and where the bits of that come from.
+struct Whole {
+  Value value;
+  Value shifted; ///< value + 1.5 * 2^23: its lowest bits are value as an integer; null for AVX-512
+};
+} // namespace
+
+/// x to the nearest whole number, ties to even; for the shifted form |x| < 2^22.
+static Whole nearest(const MathBuilder &m, Value x) {
+  if (m.avx512Suffix())
+    return {m.roundEven(x), Value()};
+  Value magic = m.constant(12582912.0), shifted = m.add(x, magic);
+  return {m.sub(shifted, magic), shifted};
+}
+
+/// p * 2^n, gradually to 0 and to infinity.
+static Value scale(const MathBuilder &m, Value p, const Whole &n) {
+  if (auto suffix = m.avx512Suffix()) {
+    // NaN stays NaN, p * 2^inf is inf and p * 2^-inf is 0 whatever p.
+    bool isWhole = *suffix == "512"; // only this one says how to round: 4, as the thread does
+    SmallVector<Value> operands = {p, n.value, m.constant(0),
+                                   m.scalarInteger(-1, isWhole ? 16 : 8)};
+    if (isWhole)
+      operands.push_back(m.scalarInteger(4, 32));
+    return m.intrinsic(("llvm.x86.avx512.mask.scalef.ps." + *suffix).str(), operands);
+  }
+  // 2^n in two factors: one alone reaches neither denormals nor a p below 1 at n = 128. The lowest
+  // bits of the constant in `shifted` are zeros, so that they vanish in the shift.
+  Value bits = m.bits(n.shifted), one = m.integer(0x3f800000);
+  Value half = m.shiftRightSigned(bits, 1), rest = m.isub(bits, half);
+  Value first = m.fromBits(m.iadd(m.shiftLeft(half, 23), one)),
+        second = m.fromBits(m.iadd(m.shiftLeft(rest, 23), one));
+  return m.mul(m.mul(p, first), second);
+}
+
+Value attn::expandExp2(const MathBuilder &m, Value x) {
+  // With AVX-512 any x will do: from 2^23 on x is n and p is 1, and for an infinite x p is NaN,
+  // which scale never looks at.
+  if (!m.avx512Suffix())
+    x = m.atMost(m.atLeast(x, leastExponent), mostExponent);
+  Whole n = nearest(m, x);
+  return scale(m, m.polynomial(m.sub(x, n.value), exp2Coefficients), n);
+}
+
+Value attn::expandExp(const MathBuilder &m, Value x) {
+  // Below, the difference that makes r would no longer be small and p not positive. Above, p is
+  // positive whatever r, so that AVX-512's infinity comes by itself.
+  x = m.atLeast(x, leastExponent / log2e);
+  if (!m.avx512Suffix())
+    x = m.atMost(x, mostExponent / log2e);
+  // r from the whole product, whose rounding would grow with x, and with log2(e) to 48 bits.
+  float high = log2e, low = log2e - high;
+  Whole n = nearest(m, m.mul(x, m.constant(high)));
+  Value r = m.fma(x, m.constant(high), m.neg(n.value));
+  r = m.fma(x, m.constant(low), r);
+  return scale(m, m.polynomial(r, exp2Coefficients), n);
+}
