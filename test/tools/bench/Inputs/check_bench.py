@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tests what compare.py is made of, without a compiled model and without measuring anything.
+
+    check_bench.py SOURCE_FOLDER WORK_FOLDER
+"""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+SOURCE, WORK = sys.argv[1:3]
+sys.path += [os.path.join(SOURCE, "tools", "bench"), os.path.join(SOURCE, "test", "numeric")]
+
+import numpy as np
+
+import compare
+import engines
+import measure
+import report
+import vit
+import vit_twin
+from failure import BAD_INPUT, DIFFERENT, ENVIRONMENT, Failure
+
+
+def describe(D, H, L, F, K=10, C=3, P=4, Y=3, X=2, name="fake"):
+    """What `attn inspect --json` says of such a model."""
+    block = "blocks.{n}."
+    shapes = [("cls_token", [1, D], 0), ("pos_embed", [1 + Y * X, D], 0),
+              ("patch_embed.proj.weight", [D, C, P, P], 0), ("patch_embed.proj.bias", [D], 0)]
+    for part, rows, columns in (("attn.qkv", 3 * D, D), ("attn.proj", D, D), ("mlp.fc1", F, D), ("mlp.fc2", D, F)):
+        shapes += [(block + part + ".weight", [rows, columns], L), (block + part + ".bias", [rows], L)]
+    for norm, layers in ((block + "norm1", L), (block + "norm2", L), ("norm", 0)):
+        shapes += [(norm + ".weight", [D], layers), (norm + ".bias", [D], layers)]
+    shapes += [("head.weight", [K, D], 0), ("head.bias", [K], 0)]
+    axes = [{"name": "B", "size": 64, "dynamic": True}]
+    axes += [{"name": str(size), "size": size, "dynamic": False} for size in (C, Y * P, X * P)]
+    return {"name": name, "symbol": "fake", "version": "0", "dims": [{"name": "H", "size": H, "dynamic": False}],
+            "entries": [{"name": "classify", "inputs": [{"name": "image", "axes": axes}]}],
+            "parameters": [{"name": n, "dtype": "f32", "shape": s, "layers": layers} for n, s, layers in shapes]}
+
+
+SMALL = dict(D=40, H=5, L=2, F=72)
+
+
+def build_fake():
+    library = os.path.join(WORK, "fake.so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I",
+                    os.path.join(SOURCE, "runtime", "include"),
+                    os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_model.c"), "-o", library],
+                   check=True)
+    return library
+
+
+class Sizes(unittest.TestCase):
+    def test_vit_b16_has_its_published_operations(self):
+        model = vit.read_description(describe(768, 12, 12, 3072, K=1000, P=16, Y=14, X=14))
+        self.assertEqual((model.tokens, model.head_dim, model.L, model.Y), (197, 64, 12, 14))
+        self.assertAlmostEqual(model.flop() / 1e9, 35.1, places=1)
+
+    def test_tall_picture(self):
+        model = vit.read_description(describe(**SMALL, Y=5, X=2))
+        self.assertEqual((model.input_shape, model.tokens), ((1, 3, 20, 8), 11))
+
+    def test_other_architecture_is_refused(self):
+        description = describe(**SMALL)
+        description["parameters"].pop(2)
+        with self.assertRaisesRegex(Failure, "no parameter `patch_embed.proj.weight`") as raised:
+            vit.read_description(description)
+        self.assertEqual(raised.exception.code, BAD_INPUT)
+
+    def test_heads_must_divide_the_width(self):
+        with self.assertRaisesRegex(Failure, "divides the width 40"):
+            vit.read_description(describe(D=40, H=3, L=1, F=8))
+
+    def test_checkpoint_has_a_tensor_per_layer(self):
+        path = os.path.join(WORK, "weights.safetensors")
+        tensors = vit.random_weights(describe(**SMALL), 1)
+        vit.write_safetensors(path, tensors)
+        found = vit_twin.read_safetensors(path)
+        self.assertEqual(len(found), 4 + 2 * 12 + 2 + 2)
+        for name, values in tensors.items():
+            np.testing.assert_array_equal(found[name], values)
+
+
+class Measuring(unittest.TestCase):
+    def test_summary(self):
+        times = measure.summarize([5.0, 1.0, 3.0, 2.0])
+        self.assertEqual((times.minimum, times.median, times.p90, times.runs), (1, 2.5, 5, 4))
+
+    def test_short_runs_share_a_turn(self):
+        self.assertEqual([measure.runs_per_turn(t) for t in (400, 100, 15, 0)], [1, 2, 10, measure.MOST_RUNS])
+
+    def test_turns_rotate(self):
+        turns = []
+        fakes = [mock.Mock(run=lambda warm, count, n=n: turns.append(n) or [100.0] * count) for n in range(2)]
+        times = measure.interleave(fakes, 3)
+        self.assertEqual(turns, [0, 1, 0, 1, 1, 0, 0, 1])
+        self.assertEqual([len(t) for t in times], [6, 6])
+
+    def test_outputs_that_differ(self):
+        ours = np.array([1.0, -4.0], np.float32)
+        self.assertLess(compare.check_outputs(ours, ours + 1e-3, "close"), 1e-3)
+        for other in (ours + 0.01, ours[::-1], ours * np.nan):
+            with self.assertRaises(Failure) as raised:
+                compare.check_outputs(ours, other, "far")
+            self.assertEqual(raised.exception.code, DIFFERENT)
+
+
+class Report(unittest.TestCase):
+    def test_file_name(self):
+        self.assertEqual(report.file_name("Intel(R) Xeon(R) Gold 6230 CPU @ 2.10GHz", "2026-01-02"),
+                         "intel-xeon-gold-6230-cpu-2.10ghz-2026-01-02")
+
+    def test_set_belongs_to_the_spec_before_it(self):
+        options = compare.parse_options(["--spec", "a", "--set", "D=8", "--spec", "b", "--threads", "1,4"])
+        self.assertEqual([(case.spec, case.dims) for case in options.cases], [("a", ["D=8"]), ("b", [])])
+        self.assertEqual(options.threads, [1, 4])
+
+
+class Runners(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.runners = engines.build_runners(WORK)
+        cls.library = build_fake()
+        cls.description = describe(**SMALL)
+        cls.weights = os.path.join(WORK, "w.safetensors")
+        vit.write_safetensors(cls.weights, {"bias": np.full(3, 7, np.float32)})
+        cls.picture = os.path.join(WORK, "image.bin")
+        np.arange(3 * 12 * 8, dtype=np.float32).tofile(cls.picture)
+
+    def start(self, **changes):
+        words = dict(library=self.library, symbol="fake", weights=self.weights, threads="1", picture=self.picture,
+                     input="1,3,12,8", output="1,10")
+        words.update(changes)
+        return engines.Engine("attn", [self.runners["run_attn"], *words.values()])
+
+    def test_run_and_output(self):
+        with self.start() as engine:
+            times = engine.run(1, 4)
+            self.assertEqual(len(times), 4)
+            self.assertTrue(all(t >= 0 for t in times))
+            np.testing.assert_array_equal(engine.output((1, 10)), [2 * np.arange(10) + 7])
+            self.assertEqual(engine.facts, {"level": "fake", "packed": "4"})
+            self.assertGreater(engine.peak_memory(), 100_000)
+
+    def test_stopped_between_turns(self):
+        with self.start() as engine:
+            engine.run(0, 1)
+            os.waitid(os.P_PID, engine.process.pid, os.WSTOPPED)
+            with open(f"/proc/{engine.process.pid}/stat") as file:
+                self.assertEqual(file.read().rpartition(")")[2].split()[0], "T")
+
+    def test_messages_arrive(self):
+        for changes, message in (({"weights": WORK + "/missing"}, "W0101"), ({"symbol": "other"}, "other_model"),
+                                 ({"output": "1,x"}, "expected sizes"), ({"picture": WORK + "/none"}, "be read"),
+                                 ({"library": WORK + "/none.so"}, "none.so")):
+            with self.assertRaisesRegex(Failure, message) as raised:
+                self.start(**changes)
+            self.assertEqual(raised.exception.code, ENVIRONMENT)
+        with self.start(input="3,12,8") as engine, self.assertRaisesRegex(Failure, "R0101"):
+            engine.run(0, 1)
+
+    def test_peak_counts_every_thread(self):
+        for threads in (1, 2):
+            with engines.Engine("peak", [self.runners["run_peak"], str(threads)]) as engine:
+                self.assertGreater(engine.run(0, 1)[0], 0)
+                self.assertEqual(float(engine.facts["flop"]) % (threads * int(engine.facts["lanes"])), 0)
+
+    def test_whole_run_without_onnxruntime(self):
+        product = os.path.join(WORK, "attn")
+        with open(product, "w") as file:
+            file.write(f"""#!/bin/sh
+case $1 in
+  compile) [ "$6" = --set ] && [ "$7" = D=40 ] && cp {self.library} "$5" ;;
+  inspect) cat {WORK}/description.json ;;
+esac
+""")
+        os.chmod(product, 0o755)
+        with open(WORK + "/description.json", "w") as file:
+            json.dump(self.description, file)
+        words = ["compare.py", "--spec", product, "--set", "D=40", "--threads", "1", "--quick", "--product", product,
+                 "--write", WORK + "/results"]
+        missing = compare.Peer(None, "this test wants none")
+        output = io.StringIO()
+        with mock.patch.multiple(compare, PEERS=WORK, find_peer=lambda: missing), mock.patch("sys.argv", words), \
+                contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(compare.main(), 0)
+        self.assertIn("ONNX Runtime is left out: this test wants none.", output.getvalue())
+        names = sorted(os.listdir(WORK + "/results"))
+        self.assertEqual([name.rpartition(".")[2] for name in names], ["json", "md"])
+        with open(os.path.join(WORK, "results", names[0])) as file:
+            row = json.load(file)["rows"][0]
+        self.assertEqual((row["set"], row["tokens"], row["ratio_min"]), (["D=40"], 7, None))
+        self.assertEqual(row["weight_bytes"], sum(v.nbytes for v in vit.random_weights(self.description, 1).values()))
+        self.assertGreater(row["attn"]["vmhwm_per_weights"], 0)
+        self.assertFalse([name for name in os.listdir(WORK) if name.startswith("work-")])
+
+
+class Onnx(unittest.TestCase):
+    def test_variants_agree_with_torch(self):
+        try:
+            import onnx_vit
+            library = engines.glob.glob(engines.PEERS + "/node_modules/onnxruntime-node/bin/*/linux/x64/libonnx*.so*")[0]
+        except (ImportError, IndexError):
+            self.skipTest("python3-onnx or ONNX Runtime is not here")
+        description = describe(**SMALL)
+        model, weights = vit.read_description(description), vit.random_weights(description, 3)
+        runners = engines.build_runners(WORK)
+        picture = np.random.default_rng(4).standard_normal(model.input_shape, np.float32)
+        picture.tofile(WORK + "/onnx.bin")
+        shaped = dict(weights, cls_token=weights["cls_token"].reshape(1, 1, -1),
+                      pos_embed=weights["pos_embed"].reshape(1, -1, model.D))
+        expected = vit_twin.logits(vit_twin.build_model(shaped, model.H), picture)
+        store = onnx_vit.Store(WORK, weights)
+        sizes = [",".join(map(str, shape)) for shape in (model.input_shape, model.output_shape)]
+        for variant in onnx_vit.VARIANTS:
+            words = [runners["run_ort"], library, onnx_vit.write_onnx(store, model, variant), "1", WORK + "/onnx.bin"]
+            with self.subTest(variant), engines.Engine(variant, words + sizes) as engine:
+                engine.run(0, 1)
+                self.assertLess(compare.check_outputs(engine.output(model.output_shape), expected, variant), 1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
