@@ -14,6 +14,8 @@ namespace attn::frontend {
 
 using namespace ast;
 
+constexpr unsigned mostErrors = 100;
+
 Decl *Scope::find(llvm::StringRef name) {
   for (Scope *scope = this; scope; scope = scope->parent)
     if (auto it = scope->names.find(name); it != scope->names.end())
@@ -38,9 +40,39 @@ bool Sema::isFirst(DiagCode code, SourceRange range) {
 }
 
 Diagnostic &Sema::error(DiagCode code, SourceRange range, const llvm::Twine &message) {
-  if (isFirst(code, range))
-    return diagnostics.error(code, range, message);
-  return unread = Diagnostic();
+  if (diagnostics.errorCount() >= mostErrors || isQuiet(code) || !isFirst(code, range))
+    return unread = Diagnostic();
+  if (diagnostics.errorCount() + 1 == mostErrors)
+    return diagnostics.error(DiagCode::TooManyErrors, range,
+                             llvm::Twine(mostErrors - 1) +
+                                 " errors; the rest of the file is not checked");
+  return diagnostics.error(code, range, message);
+}
+
+bool Sema::isQuiet(DiagCode code) const {
+  if (!unapplied)
+    return false;
+  // What is said of sizes may be wrong where they were made up.
+  switch (code) {
+  case DiagCode::UnknownName:
+  case DiagCode::DuplicateName:
+  case DiagCode::UnknownDim:
+  case DiagCode::NotAFunction:
+  case DiagCode::NotAValue:
+  case DiagCode::UnknownDtype:
+  case DiagCode::NotSupported:
+  case DiagCode::MissingReturn:
+  case DiagCode::AfterReturn:
+  case DiagCode::ResultCount:
+  case DiagCode::WrongArguments:
+  case DiagCode::MalformedPattern:
+  case DiagCode::UnknownScore:
+  case DiagCode::ScoreExpression:
+  case DiagCode::DuplicateHook:
+    return false;
+  default:
+    return true;
+  }
 }
 
 Diagnostic &Sema::warning(DiagCode code, SourceRange range, const llvm::Twine &message) {
@@ -55,6 +87,8 @@ void Sema::unsupported(SourceRange range, const llvm::Twine &what) {
 
 void Sema::suggest(Diagnostic &diagnostic, llvm::StringRef name,
                    llvm::function_ref<bool(const Decl &)> filter) {
+  if (&diagnostic == &unread)
+    return;
   std::vector<llvm::StringRef> names;
   for (Scope *s = scope; s; s = s->parent)
     for (Decl *decl : s->order)
@@ -172,6 +206,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
   for (Decl *decl : std::vector<Decl *>(modelScope.order))
     if (decl->kind == Decl::Kind::Entry)
       buildEntry(*llvm::cast<EntryDecl>(decl->item));
+  checkUnapplied();
   if (image && !imageUsed)
     error(DiagCode::ImageArgument, image->keyword, "no entry takes the picture")
         .note("the parameter of an entry that may be given as a picture is called `image`");

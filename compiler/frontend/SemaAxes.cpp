@@ -119,7 +119,13 @@ std::optional<Axis> Sema::axisOf(const Expr &expr) {
         .note("`" + size.dim + "` is known only when running, and is at least 1");
     return std::nullopt;
   }
-  return axisOfSize(canonicalText(expr), size);
+  std::string name = canonicalText(expr);
+  if (name.size() > longestName) {
+    error(DiagCode::NestedTooDeeply, expr.range, "this is too long to name an axis")
+        .help("give it a name: `dim N = …`");
+    return std::nullopt;
+  }
+  return axisOfSize(name, size);
 }
 
 std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange range,
@@ -145,6 +151,10 @@ std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange 
 }
 
 std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what) {
+  if (type.dims.empty() && (!type.word || type.word->text != "cache")) {
+    unsupported(type.range, what + " without axes");
+    return std::nullopt;
+  }
   if (type.word) {
     static constexpr llvm::StringLiteral known[] = {"f32", "f16", "bf16", "i32", "i64", "i1"};
     llvm::StringRef word = type.word->text;
@@ -167,6 +177,33 @@ std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what) {
     }
   }
   return axesOf(type.dims, type.range);
+}
+
+/// All paths in an expression of sizes, from left to right.
+static void pathsIn(const Expr &expr, llvm::function_ref<void(const PathExpr &)> found) {
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr)) {
+    found(*path);
+  } else if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr)) {
+    pathsIn(*unary->operand, found);
+  } else if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr)) {
+    pathsIn(*binary->left, found);
+    pathsIn(*binary->right, found);
+  }
+}
+
+std::string Sema::describeSizes(const Expr &expr) {
+  Axes axes;
+  pathsIn(expr, [&](const PathExpr &path) {
+    Decl *decl = scope->find(path.path.str());
+    if (decl && decl->kind == Decl::Kind::Dim && !decl->size.error && decl->expr)
+      axes.push_back({decl->name, decl->dynamic ? mlir::ShapedType::kDynamic : decl->size.offset});
+  });
+  return whereSizes(axes);
+}
+
+void Sema::noteSizes(Diagnostic &diagnostic, const Expr &expr) {
+  if (std::string sizes = describeSizes(expr); !sizes.empty())
+    diagnostic.note(sizes);
 }
 
 std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {

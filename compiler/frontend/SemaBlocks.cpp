@@ -13,6 +13,7 @@ using namespace ast;
 using mlir::Location;
 
 constexpr unsigned deepestBlocks = 64;
+constexpr unsigned mostInstances = 2000;
 
 static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
   auto *path = llvm::dyn_cast<PathExpr>(&expr);
@@ -96,6 +97,7 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
                             llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
                             const StackDecl *stack, std::map<std::string, Axis> &bound) {
   const Signature &signature = block.signature;
+  applied.insert(&block);
   if (!signature.statics.empty()) {
     unsupported(signature.name.range, "a block with compile-time arguments");
     return nullptr;
@@ -139,6 +141,12 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
   for (const auto &[name, axis] : bound)
     key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
   Instance &instance = instances[key];
+  if (instances.size() > mostInstances) {
+    error(DiagCode::SizeOverflow, call.range,
+          "the blocks of this model become more than " + llvm::Twine(mostInstances) + " functions")
+        .note("a block becomes a function for each set of sizes it is applied to");
+    return nullptr;
+  }
   if (instance.active || depth >= deepestBlocks) {
     error(DiagCode::RecursiveBlock, call.range,
           "`" + signature.name.text + "` is applied inside of itself")
@@ -259,6 +267,12 @@ SemaValue Sema::outside(mlir::Value result, const BlockDecl &block,
   for (size_t d = 0; d < axes.size(); ++d)
     if (!axes[d].isDynamic())
       axes[d].name = outerName(*block.signature.results[0].dims[d], bound);
+  for (const Axis &axis : axes)
+    if (axis.name.size() > longestName) {
+      error(DiagCode::NestedTooDeeply, range, "the result has an axis whose name is too long")
+          .at(block.signature.results[0].range, "declared here");
+      return SemaValue::wrong();
+    }
   for (size_t d = 0; d < axes.size(); ++d)
     if (findAxis(axes, axes[d].name) != static_cast<int>(d)) {
       error(DiagCode::DuplicateAxis, range,
@@ -377,5 +391,57 @@ SemaValue Sema::applyBlock(Decl &decl, const CallExpr &call) {
 }
 
 //===------------------------------------------------------------------------------------------===//
+
+//===------------------------------------------------------------------------------------------===//
+// What nothing applies
+//===------------------------------------------------------------------------------------------===//
+
+void Sema::checkUnapplied(const BlockDecl &block) {
+  const Signature &signature = block.signature;
+  Scope inside;
+  inside.parent = &modelScope;
+  int64_t size = 1009; // primes, so that two dims are never taken for each other
+  for (const Name &dim : signature.dims)
+    if (Decl *decl = declare(inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+      decl->state = Decl::State::Done;
+      decl->isParameter = true;
+      decl->size = Size::of(size);
+      size += 12;
+    }
+  Owner owner;
+  owner.inStack = true;
+  owner.layers = 1;
+  owner.symbolPrefix = signature.name.text + ":";
+  owner.prefix = signature.name.text + ":{n}.";
+  Instance instance;
+  buildInstance(instance, block, owner, inside);
+}
+
+void Sema::checkUnapplied() {
+  std::set<mlir::Operation *> built;
+  for (mlir::Operation &op : *module->getBody())
+    built.insert(&op);
+  mlir::Operation *header = lastHeader;
+  unapplied = true;
+  for (Scope *s : {&library, &modelScope})
+    for (Decl *decl : std::vector<Decl *>(s->order)) {
+      if (decl->kind == Decl::Kind::Hook && !decl->used)
+        checkScore(*decl);
+      if (decl->kind != Decl::Kind::Block)
+        continue;
+      auto &block = *llvm::cast<BlockDecl>(decl->item);
+      if (!applied.count(&block) && block.signature.statics.empty())
+        checkUnapplied(block);
+    }
+  unapplied = false;
+  lastHeader = header;
+  // Nothing of it is part of the model.
+  llvm::SmallVector<mlir::Operation *> extra;
+  for (mlir::Operation &op : *module->getBody())
+    if (!built.count(&op))
+      extra.push_back(&op);
+  for (mlir::Operation *op : llvm::reverse(extra))
+    op->erase();
+}
 
 } // namespace attn::frontend

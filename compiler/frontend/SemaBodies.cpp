@@ -39,6 +39,11 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
                                        const Signature &signature) {
   std::vector<SemaValue> results;
   const ReturnStmt *returned = nullptr;
+  std::map<std::string, SourceRange> outer = std::exchange(namedLater, {});
+  for (const ItemPtr &item : items)
+    if (auto *let = llvm::dyn_cast<LetStmt>(item.get()))
+      for (const Pattern &pattern : let->patterns)
+        namedLater.insert({pattern.name.text, pattern.name.range});
   for (const ItemPtr &item : items) {
     auto *let = llvm::dyn_cast<LetStmt>(item.get());
     auto *ret = llvm::dyn_cast<ReturnStmt>(item.get());
@@ -57,6 +62,7 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
     for (const ExprPtr &value : ret->values)
       results.push_back(eval(*value));
   }
+  namedLater = std::move(outer);
   if (!returned)
     error(DiagCode::MissingReturn, end,
           "the body of `" + signature.name.text + "` does not end with `return`")

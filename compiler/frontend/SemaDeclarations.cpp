@@ -12,7 +12,8 @@ Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRe
   auto &place = in.names[name];
   if (place) {
     error(DiagCode::DuplicateName, range, "`" + name + "` is declared twice")
-        .at(place->range, "it is declared here already");
+        .at(place->range, "it is declared here already")
+        .help("choose another name for one of them");
     place->used = true;
     return nullptr;
   }

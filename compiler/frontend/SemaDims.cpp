@@ -13,6 +13,8 @@ namespace attn::frontend {
 using namespace ast;
 
 constexpr int64_t largestSize = INT32_MAX;
+constexpr unsigned deepestDims = 400;
+static const Size wrongSize = Size::wrong();
 
 void Sema::applySets() {
   for (const auto &[name, value] : options.sets) {
@@ -46,27 +48,28 @@ void Sema::applySets() {
   }
 }
 
-std::string Sema::describeExpr(const Expr &expr, const Size &size) {
-  std::string text = canonicalText(expr), value = std::to_string(size.offset);
-  std::string result = text == value ? text : text + " = " + value;
-  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
-    if (Decl *decl = scope->find(path->path.str()))
-      result += decl->overridden
-                    ? " (--set)"
-                    : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();
-  return result;
-}
-
 const Size &Sema::sizeOf(Decl &dim) {
   if (dim.state == Decl::State::Done)
     return dim.size;
   if (dim.state == Decl::State::Active) {
-    error(DiagCode::CyclicDim, dim.range, "`" + dim.name + "` is defined by itself");
+    Diagnostic &diagnostic =
+        error(DiagCode::CyclicDim, dim.range, "`" + dim.name + "` is defined by itself");
+    for (const Decl *other : llvm::make_range(llvm::find(computing, &dim), computing.end()))
+      if (other != &dim)
+        diagnostic.at(other->range, "through `" + other->name + "`");
+    diagnostic.help("give one of them a number");
     dim.size = Size::wrong();
     dim.state = Decl::State::Done;
     return dim.size;
   }
+  if (computing.size() >= deepestDims) {
+    error(DiagCode::NestedTooDeeply, dim.range,
+          "more than " + llvm::Twine(deepestDims) + " dims need each other in a row")
+        .help("declare a dim before those that need it");
+    return wrongSize;
+  }
   dim.state = Decl::State::Active;
+  computing.push_back(&dim);
   // A model's dim sees the model's names, whoever asks first.
   Scope *outer = scope;
   for (Scope *s = outer; s; s = s->parent)
@@ -74,6 +77,7 @@ const Size &Sema::sizeOf(Decl &dim) {
       scope = s;
   Size size = evalSize(*dim.expr);
   scope = outer;
+  computing.pop_back();
   if (dim.state == Decl::State::Done) // found to be cyclic
     return dim.size;
   dim.state = Decl::State::Done;
@@ -85,11 +89,14 @@ const Size &Sema::sizeOf(Decl &dim) {
   if (size.error)
     ;
   else if (!size.isStatic() && dim.dynamic)
-    wrong(DiagCode::NotASize, "the bound of `" + dim.name + "` must be known when compiling");
-  else if (size.isStatic() && size.offset < 1)
-    wrong(DiagCode::SizeNotPositive, "`" + dim.name + "` has the size " + value)
-        .note("sizes are at least 1");
-  else if (size.isStatic() && size.offset > largestSize)
+    wrong(DiagCode::NotASize, "the bound of `" + dim.name + "` must be known when compiling")
+        .help("write a number: `dyn " + dim.name + " <= 4096`");
+  else if (size.isStatic() && size.offset < 1) {
+    Diagnostic &diagnostic =
+        wrong(DiagCode::SizeNotPositive, "`" + dim.name + "` has the size " + value);
+    noteSizes(diagnostic, *dim.expr);
+    diagnostic.note("sizes are at least 1");
+  } else if (size.isStatic() && size.offset > largestSize)
     wrong(DiagCode::SizeOverflow, "`" + dim.name + "` has the size " + value)
         .note("the largest size is " + llvm::Twine(largestSize));
   else if (dim.dynamic)
@@ -137,13 +144,16 @@ Size Sema::evalSizePath(const PathExpr &path) {
 Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right) {
   if (!left.isStatic() || !right.isStatic()) {
     error(DiagCode::NonlinearDynamicSize, binary.range,
-          "a size that is known only when running cannot be divided");
+          "a size that is known only when running cannot be divided")
+        .note(llvm::Twine("`") + (left.isStatic() ? right : left).dim +
+              "` is known only when running")
+        .help("declare the quotient as the `dyn`, and write the product where it is needed");
     return Size::wrong();
   }
   bool remainder = binary.op == BinaryOp::Remainder;
   if (right.offset == 0) {
     error(DiagCode::DivisionByZero, binary.range, "`" + canonicalText(binary) + "` divides by 0")
-        .note(describeExpr(*binary.right, right));
+        .note(canonicalText(*binary.right) + " = 0");
     return Size::wrong();
   }
   if (left.offset == INT64_MIN && right.offset == -1)
@@ -155,14 +165,7 @@ Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right)
         DiagCode::InexactDivision, binary.range,
         "`" + canonicalText(binary) + "` is no whole number: " + llvm::Twine(left.offset) + " / " +
             llvm::Twine(right.offset) + " leaves " + llvm::Twine(left.offset % right.offset));
-    for (auto &[expr, size] : {std::pair{binary.left.get(), left}, {binary.right.get(), right}}) {
-      auto *path = llvm::dyn_cast<PathExpr>(expr);
-      Decl *decl = path ? scope->find(path->path.str()) : nullptr;
-      if (decl)
-        diagnostic.at(decl->range, decl->name + " = " + std::to_string(size.offset) +
-                                       (decl->overridden ? " by --set" : ""));
-    }
-    diagnostic.note(describeExpr(*binary.left, left) + ", " + describeExpr(*binary.right, right));
+    noteSizes(diagnostic, binary);
     return Size::wrong();
   }
   return Size::of(left.offset / right.offset);
@@ -186,9 +189,9 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   if (left.error || right.error)
     return Size::wrong();
   auto overflow = [&] {
-    error(DiagCode::SizeOverflow, binary.range,
-          "`" + canonicalText(binary) + "` does not fit into 64 bits")
-        .note(describeExpr(*binary.left, left) + ", " + describeExpr(*binary.right, right));
+    noteSizes(error(DiagCode::SizeOverflow, binary.range,
+                    "`" + canonicalText(binary) + "` does not fit into 64 bits"),
+              binary);
     return Size::wrong();
   };
   Size result = left;
@@ -213,7 +216,9 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   case BinaryOp::Multiply: {
     if (!left.isStatic() && !right.isStatic()) {
       error(DiagCode::NonlinearDynamicSize, binary.range,
-            "two sizes that are known only when running cannot be multiplied");
+            "two sizes that are known only when running cannot be multiplied")
+          .note("`" + left.dim + "` and `" + right.dim + "` are known only when running")
+          .help("declare a `dyn` for the product");
       return Size::wrong();
     }
     if (left.isStatic())
@@ -258,6 +263,7 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
   if (!binary || precedence(expr) != 1 || binary->op == BinaryOp::Coalesce) {
     if (!llvm::isa<ErrorExpr>(expr))
       error(DiagCode::NotACondition, expr.range, "expected a condition")
+          .note("an `if` chooses when compiling, by sizes")
           .help("write a comparison, such as `D > 64`");
     return std::nullopt;
   }
@@ -272,7 +278,8 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
     return std::nullopt;
   if (!left.isStatic() || !right.isStatic()) {
     error(DiagCode::NonlinearDynamicSize, expr.range,
-          "a size that is known only when running cannot be compared");
+          "a size that is known only when running cannot be compared")
+        .note("an `if` chooses when compiling");
     return std::nullopt;
   }
   switch (binary->op) {

@@ -11,7 +11,22 @@ namespace attn::frontend {
 using namespace ast;
 using mlir::Location;
 
+constexpr unsigned deepestExpressions = 1500;
+
 SemaValue Sema::eval(const Expr &expr) {
+  if (evalDepth >= deepestExpressions) {
+    error(DiagCode::NestedTooDeeply, expr.range,
+          "expressions are nested too deeply, counted through the blocks they apply")
+        .help("name parts of it by `let`");
+    return SemaValue::wrong();
+  }
+  ++evalDepth;
+  SemaValue value = evalNode(expr);
+  --evalDepth;
+  return value;
+}
+
+SemaValue Sema::evalNode(const Expr &expr) {
   switch (expr.kind) {
   case Expr::Kind::Error:
     return SemaValue::wrong();
@@ -75,7 +90,12 @@ SemaValue Sema::evalPath(const PathExpr &path) {
   if (!decl) {
     Diagnostic &diagnostic =
         error(DiagCode::UnknownName, path.range, "there is no `" + name + "` here");
-    suggest(diagnostic, name);
+    if (auto later = namedLater.find(name); later != namedLater.end())
+      diagnostic.at(later->second, "it is named only here");
+    else
+      suggest(diagnostic, name);
+    if (diagnostic.helps.empty())
+      diagnostic.note("a value is a parameter of the block or entry, a `let`, a `param` or a dim");
     return SemaValue::wrong();
   }
   decl->used = true;

@@ -57,21 +57,25 @@ mlir::DictionaryAttr Sema::imageAttr(const EntryDecl &entry, const Parameter &pa
   if (!agree && !options.sets.empty() && !height.isDynamic() && !width.isDynamic()) {
     // Other sizes were asked for: the picture follows.
     warning(DiagCode::ImageSize, image->height->range.to(image->width->range),
-            "pictures are resized to " + llvm::Twine(width.size) + " x " +
-                llvm::Twine(height.size) + ", as --set makes the tensor");
+            "pictures are resized to " + llvm::Twine(height.size) + " x " +
+                llvm::Twine(width.size) + ", as --set makes the tensor");
     h = Size::of(height.size);
     w = Size::of(width.size);
   } else if (!agree) {
     auto size = [](const Axis &axis) {
       return axis.isDynamic() ? "unknown" : std::to_string(axis.size);
     };
-    Diagnostic &diagnostic =
-        error(DiagCode::ImageSize, image->height->range.to(image->width->range),
-              "the picture is " + llvm::Twine(h.offset) + " high and " + llvm::Twine(w.offset) +
-                  " wide, but the tensor " + size(height) + " and " + size(width));
+    Diagnostic &diagnostic = error(
+        DiagCode::ImageSize, image->height->range.to(image->width->range),
+        "the picture is " + llvm::Twine(h.offset) + " high and " + llvm::Twine(w.offset) +
+            " wide, but the tensor is " + size(height) + " high and " + size(width) + " wide");
     diagnostic.at(parameter.type.range, "this is " + showAxes(axes));
     if (std::string where = whereSizes({height, width}); !where.empty())
       diagnostic.note(where);
+    if (!height.isDynamic() && !width.isDynamic())
+      diagnostic.help("write `image input " + size(height) + " x " + size(width) + "`");
+    else
+      diagnostic.note("pictures have one size, known when compiling");
     return nullptr;
   }
   if (channels.size != 1 && channels.size != 3) {

@@ -54,6 +54,8 @@ struct Axis {
 };
 using Axes = llvm::SmallVector<Axis, 4>;
 
+/// Of an axis, in letters.
+constexpr size_t longestName = 1000;
 /// `[B, T, D]`
 std::string showAxes(llvm::ArrayRef<Axis> axes);
 /// `H, E`
@@ -169,6 +171,7 @@ private:
   /// "D = 768 (line 4), H = 12 (line 4)": the dims that axes consist of.
   std::string whereSizes(llvm::ArrayRef<Axis> axes);
   bool isFirst(DiagCode code, SourceRange range);
+  bool isQuiet(DiagCode code) const;
 
   // Sema.cpp
   void checkFile(const ast::File &file);
@@ -220,6 +223,11 @@ private:
                     const std::map<std::string, Axis> &bound, SourceRange range);
   mlir::Value toParameter(mlir::Value value, const Axes &axes, SourceRange range);
 
+  /// Finds what is wrong, whatever the sizes, in blocks that nothing applies and in scores that no
+  /// attention names.
+  void checkUnapplied();
+  void checkUnapplied(const ast::BlockDecl &block);
+
   // SemaDims.cpp, SemaConfig.cpp, SemaAxes.cpp
   void applySets();
   void loadConfig();
@@ -238,7 +246,9 @@ private:
                              bool sizesOnly = false);
   std::optional<Axes> typeAxes(const ast::Type &type, llvm::StringRef what);
   Axis axisOfSize(const std::string &name, const Size &size);
-  std::string describeExpr(const ast::Expr &expr, const Size &size);
+  /// "D = 8 (line 3), H = 2 (--set)": the dims in an expression.
+  std::string describeSizes(const ast::Expr &expr);
+  void noteSizes(Diagnostic &diagnostic, const ast::Expr &expr);
   void emitDims(Scope &scope);
 
   // SemaParams.cpp
@@ -262,11 +272,13 @@ private:
   const ParamRef *tiedTarget(const ast::Binding &binding, Scope &scope, const Decl &self);
   ParamRef makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
                      llvm::StringRef pattern, llvm::ArrayRef<int64_t> shape, int64_t offset,
-                     llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range);
+                     llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range,
+                     bool isTied = false);
   mlir::Value getParam(const ParamRef &param, mlir::Location loc);
 
   // SemaExprs.cpp, SemaTensors.cpp, SemaApply.cpp, SemaFunctions.cpp
   SemaValue eval(const ast::Expr &expr);
+  SemaValue evalNode(const ast::Expr &expr);
   SemaValue evalPath(const ast::PathExpr &path);
   SemaValue evalCall(const ast::CallExpr &call);
   SemaValue evalBinary(const ast::BinaryExpr &binary);
@@ -313,6 +325,7 @@ private:
                          const ast::Expr &expr, llvm::StringRef what);
   struct ScoreScope;
   struct ScoreValue;
+  void checkScore(Decl &decl);
   bool buildScore(const ast::Expr *score, mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Block &block);
   ScoreValue evalScore(const ast::Expr &expr, ScoreScope &scope);
@@ -335,7 +348,13 @@ private:
   Scope modelScope;
   Scope *scope = nullptr;
   std::map<std::string, Instance> instances;
+  std::set<const ast::BlockDecl *> applied; ///< Blocks that were built, or could not be.
+  bool unapplied = false; ///< A block that nothing applies is checked, with sizes made up.
+  std::vector<const Decl *> computing; ///< Dims, each needed by the one before.
+  unsigned evalDepth = 0;              ///< Of expressions, through blocks.
   llvm::StringMap<ParamRef> params;
+  /// By tensor and offset in it: who is bound there.
+  std::map<std::pair<std::string, int64_t>, std::pair<std::string, SourceRange>> bindings;
   std::set<std::string> symbols;
   struct Usage {
     std::string what, name;
@@ -348,8 +367,9 @@ private:
   mlir::OpBuilder paramBuilder; ///< Of dims and parameters, which stand before all functions.
   mlir::Operation *lastHeader = nullptr; ///< The last of them.
   mlir::Value layer;                     ///< The number of the layer, in a block of a stack.
-  std::string context;                   ///< The `let`, block or entry whose expression is built.
-  unsigned depth = 0;                    ///< Of blocks applied in blocks.
+  std::map<std::string, SourceRange> namedLater; ///< By the `let`s of the body being built.
+  std::string context; ///< The `let`, block or entry whose expression is built.
+  unsigned depth = 0;  ///< Of blocks applied in blocks.
 };
 
 } // namespace attn::frontend

@@ -3,7 +3,7 @@
 // What moves elements without changing them: pack, first, last, relabel; and mean.
 #include "compiler/frontend/SemaImpl.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace attn::frontend {
 
@@ -25,7 +25,8 @@ int Sema::namedAxis(const Expr &expr, mlir::Value value, const Expr &place,
   }
   if (axes[at].isDynamic()) {
     error(DiagCode::DynamicAxis, expr.range,
-          "the axis `" + axis->name + "` is known only when running, and has no fixed " + function)
+          "the axis `" + axis->name + "` is known only when running, and `" + function +
+              "` needs one that is known when compiling")
         .at(place.range, "this is " + showAxes(axes));
     return -1;
   }
@@ -129,16 +130,14 @@ struct PackSearch {
   unsigned solutions = 0, steps = 0;
 
   bool consistent() const {
+    llvm::StringSet<> chosen;
+    chosen.insert(packed);
     for (size_t i = 0; i < parts.size(); ++i)
-      for (size_t d = 0; d < parts[i].size(); ++d) {
-        if (static_cast<int>(d) == choice[i])
-          continue;
-        if (parts[i][d].name == packed)
+      chosen.insert(parts[i][choice[i]].name);
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (size_t d = 0; d < parts[i].size(); ++d)
+        if (static_cast<int>(d) != choice[i] && chosen.contains(parts[i][d].name))
           return false;
-        for (size_t j = 0; j < parts.size(); ++j)
-          if (parts[j][choice[j]].name == parts[i][d].name)
-            return false;
-      }
     return true;
   }
 
@@ -146,6 +145,7 @@ struct PackSearch {
     if (++steps > 100000 || solutions > 1)
       return;
     if (part == parts.size()) {
+      steps += parts.size();
       if (left == 0 && consistent()) {
         ++solutions;
         found = choice;
@@ -205,7 +205,7 @@ SemaValue Sema::callPack(const CallExpr &call) {
       diagnostic.note(where);
     return SemaValue::wrong();
   }
-  // In the order of the part with most axes; what it lacks goes before.
+  // In the order of the part with most axes, which has those of the others.
   size_t most = 0;
   for (size_t i = 0; i < parts.size(); ++i)
     if (parts[i].size() > parts[most].size())
@@ -213,9 +213,22 @@ SemaValue Sema::callPack(const CallExpr &call) {
   Axes result = parts[most];
   result[search.found[most]] = *packed;
   for (size_t i = 0; i < parts.size(); ++i)
-    for (size_t d = 0; d < parts[i].size(); ++d)
-      if (static_cast<int>(d) != search.found[i] && findAxis(result, parts[i][d].name) < 0)
-        result.insert(result.begin(), parts[i][d]);
+    for (size_t d = 0; d < parts[i].size(); ++d) {
+      const Axis &axis = parts[i][d];
+      if (static_cast<int>(d) == search.found[i])
+        continue;
+      if (int at = findAxis(result, axis.name); at >= 0 && result[at] == axis)
+        continue;
+      Diagnostic &diagnostic =
+          error(DiagCode::PackAxes, call.arguments[i + 1].value->range,
+                "this part has the axis `" + axis.name + "`, which the largest part lacks");
+      diagnostic.says("this is " + showAxes(parts[i]))
+          .at(call.arguments[most + 1].value->range, "this is " + showAxes(parts[most]))
+          .note("beside the packed one, a part's axes are axes of the part with most of them");
+      if (std::string where = whereSizes({axis}); !where.empty())
+        diagnostic.note(where);
+      return SemaValue::wrong();
+    }
   mlir::RankedTensorType type = tensorType(result, call.range);
   if (!type)
     return SemaValue::wrong();

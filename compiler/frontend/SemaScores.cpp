@@ -93,6 +93,23 @@ bool Sema::buildScore(const Expr *score, mlir::OpBuilder &inner, Location loc, m
   return true;
 }
 
+void Sema::checkScore(Decl &decl) {
+  auto &hook = *llvm::cast<HookDecl>(decl.item);
+  if (decl.wrong || hook.hook != HookDecl::Hook::Score)
+    return;
+  // A pair of vectors that is thrown away with all that is built on it.
+  Location loc = locate(decl.range);
+  auto vector = mlir::RankedTensorType::get({64}, builder.getF32Type());
+  auto scratch = mlir::ModuleOp::create(loc);
+  mlir::Block &pair = scratch.getBodyRegion().emplaceBlock();
+  pair.addArguments({vector, vector}, {loc, loc});
+  mlir::OpBuilder inner(&mlirContext);
+  inner.setInsertionPointToEnd(&pair);
+  ScoreScope names{inner, loc, pair, 64};
+  evalScore(*hook.body, names);
+  scratch.erase();
+}
+
 Sema::ScoreValue Sema::evalScoreCall(const CallExpr &call, ScoreScope &pair) {
   auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
   std::string name = callee ? callee->path.str() : "";

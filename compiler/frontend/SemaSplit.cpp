@@ -11,12 +11,14 @@ using namespace ast;
 
 namespace {
 /// One side of a pattern: `b (y p)` is {{b}, {y, p}}.
-using Groups = std::vector<std::vector<std::string>>;
+using Groups = std::vector<std::vector<llvm::StringRef>>;
 
-bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why) {
+/// `at` is where it cannot be read.
+bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why, llvm::StringRef &at) {
   bool open = false;
   while (!(text = text.ltrim()).empty()) {
     char c = text.front();
+    at = text.take_front(1);
     if (c == '(' || c == ')') {
       if (open == (c == '(')) {
         why = open ? "a `(` inside of `( )`" : "a `)` without `(`";
@@ -33,6 +35,7 @@ bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why) {
       why = "`" + text.take_front(1).str() + "` has no meaning in it";
       return false;
     }
+    at = word;
     if (llvm::isDigit(word.front()) && word != "1") {
       why = "`" + word.str() + "` is no axis; of numbers only `1` may stand in it";
       return false;
@@ -40,7 +43,7 @@ bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why) {
     if (!open)
       groups.emplace_back();
     if (word != "1")
-      groups.back().push_back(word.str());
+      groups.back().push_back(word);
     text = text.drop_front(word.size());
   }
   if (open)
@@ -49,7 +52,7 @@ bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why) {
 }
 
 struct Atom {
-  std::string word;
+  llvm::StringRef word;
   Axis axis;
 };
 } // namespace
@@ -68,8 +71,16 @@ SemaValue Sema::callSplit(const CallExpr &call) {
           .help(llvm::Twine("write `") + usage + "`");
     return SemaValue::wrong();
   }
-  auto malformed = [&](const llvm::Twine &why) -> SemaValue {
-    error(DiagCode::MalformedPattern, pattern->range, "this pattern cannot be read: " + why)
+  // The place of a word of the pattern, which is its text where it holds no escapes.
+  auto placeOf = [&](llvm::StringRef word) {
+    SourceRange all = pattern->literal;
+    if (word.empty() || all.size() != pattern->value.size() + 2)
+      return all;
+    uint32_t begin = all.begin + 1 + static_cast<uint32_t>(word.data() - pattern->value.data());
+    return SourceRange{begin, begin + static_cast<uint32_t>(word.size())};
+  };
+  auto malformed = [&](const llvm::Twine &why, llvm::StringRef where = "") -> SemaValue {
+    error(DiagCode::MalformedPattern, placeOf(where), "this pattern cannot be read: " + why)
         .help("a pattern names the axes before and after: `\"b (y p) d -> b y p d\"`");
     return SemaValue::wrong();
   };
@@ -78,24 +89,25 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     return malformed("it has no `->`");
   Groups in, out;
   std::string why;
-  if (!parseGroups(before, in, why) || !parseGroups(after, out, why))
-    return malformed(why);
+  llvm::StringRef where;
+  if (!parseGroups(before, in, why, where) || !parseGroups(after, out, why, where))
+    return malformed(why, where);
   // The same words on both sides, each once.
-  std::vector<std::string> words, outWords;
+  std::vector<llvm::StringRef> words, outWords;
   for (auto &group : in)
     llvm::append_range(words, group);
   for (auto &group : out)
     llvm::append_range(outWords, group);
   for (auto *side : {&words, &outWords})
     for (size_t i = 0; i < side->size(); ++i)
-      if (llvm::is_contained(llvm::ArrayRef<std::string>(*side).take_front(i), (*side)[i]))
-        return malformed("`" + (*side)[i] + "` stands twice on one side");
-  for (const std::string &word : words)
+      if (llvm::is_contained(llvm::ArrayRef(*side).take_front(i), (*side)[i]))
+        return malformed("`" + (*side)[i] + "` stands twice on one side", (*side)[i]);
+  for (llvm::StringRef word : words)
     if (!llvm::is_contained(outWords, word))
-      return malformed("`" + word + "` is missing after the `->`");
-  for (const std::string &word : outWords)
+      return malformed("`" + word + "` is missing after the `->`", word);
+  for (llvm::StringRef word : outWords)
     if (!llvm::is_contained(words, word))
-      return malformed("`" + word + "` is missing before the `->`");
+      return malformed("`" + word + "` is missing before the `->`", word);
   if (!value)
     return SemaValue::wrong();
 
@@ -108,7 +120,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     return SemaValue::wrong();
   }
   // What the words stand for: the tensor's own axis, or a dim of that name in either case.
-  auto named = [&](const std::string &word, const Axis *own) -> std::optional<Axis> {
+  auto named = [&](llvm::StringRef word, const Axis *own) -> std::optional<Axis> {
     if (own && llvm::StringRef(own->name).equals_insensitive(word)) {
       if (Decl *decl = scope->find(own->name))
         decl->used = true;
@@ -123,7 +135,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
             llvm::StringRef(decl->name).equals_insensitive(word))
           best = decl;
     if (!best) {
-      Diagnostic &diagnostic = error(DiagCode::PatternAxes, pattern->range,
+      Diagnostic &diagnostic = error(DiagCode::PatternAxes, placeOf(word),
                                      "`" + word + "` in the pattern names no axis and no dim");
       diagnostic.at(tensor.range, "this is " + showAxes(axes))
           .note("a word of a pattern is an axis or a dim in capital or small letters: `y` is `Y`");
@@ -143,8 +155,10 @@ SemaValue Sema::callSplit(const CallExpr &call) {
   for (auto [group, axis] : llvm::zip(in, axes)) {
     split.push_back(group.size());
     std::string shown = "(" + llvm::join(group, " ") + ")";
+    SourceRange inside =
+        group.empty() ? pattern->literal : placeOf(group.front()).to(placeOf(group.back()));
     Axes parts;
-    for (const std::string &word : group) {
+    for (llvm::StringRef word : group) {
       std::optional<Axis> part = named(word, group.size() == 1 ? &axis : nullptr);
       if (!part)
         return SemaValue::wrong();
@@ -153,7 +167,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
       sizes.push_back(part->isDynamic() ? -1 : part->size);
     }
     if (group.size() == 1 && parts[0] != axis) {
-      error(DiagCode::PatternAxes, pattern->range,
+      error(DiagCode::PatternAxes, placeOf(group[0]),
             "the pattern has `" + group[0] + "` where the tensor has the axis `" + axis.name + "`")
           .at(tensor.range, "this is " + showAxes(axes))
           .note("an axis that is not split keeps its name, in capital or small letters");
@@ -178,7 +192,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
       fits = axisOfSize("", {dynamicName, *product, 0, false}).name == axis.name;
     if (!fits) {
       Diagnostic &diagnostic =
-          error(DiagCode::PatternSize, pattern->range,
+          error(DiagCode::PatternSize, inside,
                 "the axis `" + axis.name + "` is not made up of `" + shown + "`" +
                     (product && !dynamic && !axis.isDynamic()
                          ? ": " + std::to_string(axis.size) + " is not " + std::to_string(*product)
@@ -197,7 +211,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     llvm::SmallVector<int64_t> fixed;
     std::string name, dynamicName;
     bool nested = false;
-    for (const std::string &word : group) {
+    for (llvm::StringRef word : group) {
       size_t at = 0;
       while (atoms[at].word != word)
         ++at;
