@@ -19,6 +19,7 @@ for name in ("ATTN_FULL_TESTS", "CCACHE_DIR", "HOME"):
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%examples", os.path.join(config.attn_source, "examples")))
 config.substitutions.append(("%source", config.attn_source))
+config.substitutions.append(("%exits", "bash " + os.path.join(config.test_source_root, "exits.sh")))
 config.substitutions.append(("%build", config.attn_build))
 
 if os.environ.get("ATTN_FULL_TESTS") == "1":

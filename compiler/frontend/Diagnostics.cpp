@@ -58,13 +58,26 @@ std::vector<const Diagnostic *> DiagnosticEngine::sorted() const {
   return result;
 }
 
+/// Whether the names differ by two neighbouring letters that have changed places.
+static bool isTransposed(llvm::StringRef a, llvm::StringRef b) {
+  if (a.size() != b.size())
+    return false;
+  size_t at = 0;
+  while (at < a.size() && a[at] == b[at])
+    ++at;
+  return at + 1 < a.size() && a[at] == b[at + 1] && a[at + 1] == b[at] &&
+         a.drop_front(at + 2) == b.drop_front(at + 2);
+}
+
 std::optional<llvm::StringRef> nearestName(llvm::StringRef name,
                                            llvm::ArrayRef<llvm::StringRef> candidates) {
   unsigned bound = std::max<size_t>(1, name.size() / 3);
   std::optional<llvm::StringRef> best;
   unsigned bestDistance = bound + 1;
   for (llvm::StringRef candidate : candidates) {
-    unsigned distance = name.edit_distance(candidate, /*AllowReplacements=*/true, bound);
+    unsigned distance = isTransposed(name, candidate)
+                            ? 1
+                            : name.edit_distance(candidate, /*AllowReplacements=*/true, bound);
     // A single letter is near every other one: there only the case may differ.
     if (name.size() == 1 && !name.equals_insensitive(candidate))
       continue;

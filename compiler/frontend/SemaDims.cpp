@@ -1,187 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes. A dim's expression is computed when it is first asked for, in whole numbers: a division
-// that leaves a remainder is an error. An axis' name is the expression that was written for it.
+// that leaves a remainder is an error.
 #include "compiler/frontend/SemaImpl.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 
 constexpr int64_t largestSize = INT32_MAX;
-constexpr int64_t largestTensor = int64_t(1) << 48;
-
-//===------------------------------------------------------------------------------------------===//
-// Axes
-//===------------------------------------------------------------------------------------------===//
-
-std::string listAxes(llvm::ArrayRef<Axis> axes) {
-  std::string text;
-  for (const Axis &axis : axes)
-    text += (text.empty() ? "" : ", ") + axis.name;
-  return text;
-}
-
-std::string showAxes(llvm::ArrayRef<Axis> axes) { return "[" + listAxes(axes) + "]"; }
-
-int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name) {
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].name == name)
-      return i;
-  return -1;
-}
-
-Axes axesOfValue(mlir::Value value) {
-  Axes axes;
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
-  for (auto [name, size] : llvm::zip(attn::axesOf(type), type.getShape()))
-    axes.push_back({name.str(), size});
-  return axes;
-}
-
-std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    if (llvm::MulOverflow(product, size, product) || product > largestTensor)
-      return std::nullopt;
-  return product;
-}
-
-static unsigned precedence(const Expr &expr) {
-  auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
-  if (!binary)
-    return llvm::isa<IfExpr>(expr) ? 0 : 9;
-  switch (binary->op) {
-  case BinaryOp::Add:
-  case BinaryOp::Subtract:
-    return 2;
-  case BinaryOp::Multiply:
-  case BinaryOp::Divide:
-  case BinaryOp::Remainder:
-    return 3;
-  case BinaryOp::Power:
-    return 5;
-  default:
-    return 1;
-  }
-}
-
-std::string canonicalText(const Expr &expr,
-                          llvm::function_ref<std::string(llvm::StringRef)> rename) {
-  auto operand = [&](const Expr &part, bool looser) {
-    std::string text = canonicalText(part, rename);
-    return looser ? "(" + text + ")" : text;
-  };
-  if (auto *integer = llvm::dyn_cast<IntegerExpr>(&expr))
-    return std::to_string(integer->value);
-  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
-    return rename ? rename(path->path.str()) : path->path.str();
-  if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr))
-    return spelling(unary->op).str() + operand(*unary->operand, precedence(*unary->operand) < 9);
-  if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr)) {
-    unsigned level = precedence(expr);
-    std::string op = spelling(binary->op).str();
-    if (level != 3 && level != 5)
-      op = " " + op + " ";
-    return operand(*binary->left, precedence(*binary->left) < level) + op +
-           operand(*binary->right, precedence(*binary->right) <= level);
-  }
-  if (auto *choice = llvm::dyn_cast<IfExpr>(&expr))
-    return "if " + canonicalText(*choice->condition, rename) + " then " +
-           canonicalText(*choice->thenValue, rename) + " else " +
-           canonicalText(*choice->elseValue, rename);
-  return "?";
-}
-
-Axis Sema::axisOfSize(const std::string &name, const Size &size) {
-  if (size.isStatic())
-    return {name, size.offset};
-  // A dynamic axis is named by its size, which is how that is known everywhere.
-  std::string text = size.scale == 1 ? size.dim : std::to_string(size.scale) + "*" + size.dim;
-  if (size.offset)
-    text += " + " + std::to_string(size.offset);
-  return {text, mlir::ShapedType::kDynamic};
-}
-
-std::optional<Axis> Sema::axisOf(const Expr &expr) {
-  if (auto *path = llvm::dyn_cast<PathExpr>(&expr); path && isConfig(expr)) {
-    error(DiagCode::NotASize, expr.range, "an axis needs a name")
-        .help("write `dim D = " + path->path.str() + "` and use `D` here");
-    return std::nullopt;
-  }
-  Size size = evalSize(expr);
-  if (size.error)
-    return std::nullopt;
-  if (size.isStatic() && size.offset < 1) {
-    error(DiagCode::SizeNotPositive, expr.range,
-          "the axis `" + canonicalText(expr) + "` has the size " + llvm::Twine(size.offset))
-        .note("sizes are at least 1");
-    return std::nullopt;
-  }
-  if (!size.isStatic() && (size.scale < 1 || size.offset < 0)) {
-    error(DiagCode::NonlinearDynamicSize, expr.range,
-          "`" + canonicalText(expr) + "` may be less than 1")
-        .note("`" + size.dim + "` is known only when running, and is at least 1");
-    return std::nullopt;
-  }
-  return axisOfSize(canonicalText(expr), size);
-}
-
-std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange range,
-                                 bool sizesOnly) {
-  Axes axes;
-  bool wrong = false;
-  for (const ExprPtr &expr : exprs) {
-    std::optional<Axis> axis = axisOf(*expr);
-    wrong |= !axis;
-    if (!axis)
-      continue;
-    if (int at = findAxis(axes, axis->name); at >= 0 && !sizesOnly) {
-      error(DiagCode::DuplicateAxis, expr->range, "the axis `" + axis->name + "` appears twice")
-          .at(exprs[at]->range, "it is here already")
-          .help("give the second a dim of its own: `dim " + axis->name + "2 = " + axis->name + "`");
-      wrong = true;
-    }
-    axes.push_back(*axis);
-  }
-  if (wrong)
-    return std::nullopt;
-  return axes;
-}
-
-std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what) {
-  if (type.word) {
-    static constexpr llvm::StringLiteral known[] = {"f32", "f16", "bf16", "i32", "i64", "i1"};
-    llvm::StringRef word = type.word->text;
-    if (word == "cache") {
-      unsupported(type.word->range, "a cache");
-      return std::nullopt;
-    }
-    if (!llvm::is_contained(known, word)) {
-      Diagnostic &diagnostic =
-          error(DiagCode::UnknownDtype, type.word->range, "there is no dtype `" + word + "`");
-      if (auto near = nearestName(word, {"f32", "f16", "bf16", "i32", "i64", "i1"}))
-        diagnostic.help("did you mean `" + *near + "`?");
-      else
-        diagnostic.note("the dtypes are f32, f16, bf16, i32, i64 and i1");
-      return std::nullopt;
-    }
-    if (word != "f32") {
-      unsupported(type.word->range, "the dtype `" + word + "` of " + what);
-      return std::nullopt;
-    }
-  }
-  return axesOf(type.dims, type.range);
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Sizes
-//===------------------------------------------------------------------------------------------===//
+constexpr unsigned deepestDims = 400;
+static const Size wrongSize = Size::wrong();
 
 void Sema::applySets() {
   for (const auto &[name, value] : options.sets) {
@@ -215,86 +48,28 @@ void Sema::applySets() {
   }
 }
 
-void Sema::loadConfig() {
-  if (config || configFailed || options.config.empty())
-    return;
-  auto fail = [&](const llvm::Twine &why) {
-    configFailed = true;
-    diagnostics.error(DiagCode::BadConfig,
-                      "the configuration `" + options.config + "` cannot be read: " + why);
-  };
-  auto buffer = llvm::MemoryBuffer::getFile(options.config);
-  if (!buffer)
-    return fail(buffer.getError().message());
-  if ((*buffer)->getBufferSize() > (16u << 20))
-    return fail("it is larger than 16 MiB");
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
-  if (!value)
-    return fail(llvm::toString(value.takeError()));
-  if (!value->getAsObject())
-    return fail("it is no JSON object");
-  config = std::move(*value);
-}
-
-bool Sema::isConfig(const Expr &expr) {
-  auto *path = llvm::dyn_cast<PathExpr>(&expr);
-  return path && path->path.parts.size() > 1 && path->path.parts.front().text == "config" &&
-         !scope->find("config");
-}
-
-const llvm::json::Value *Sema::configValue(const PathExpr &path) {
-  loadConfig();
-  const llvm::json::Value *value = config ? &*config : nullptr;
-  for (const Name &part : llvm::ArrayRef<Name>(path.path.parts).drop_front()) {
-    const llvm::json::Object *object = value ? value->getAsObject() : nullptr;
-    value = object ? object->get(part.text) : nullptr;
-  }
-  return value && value->kind() != llvm::json::Value::Null ? value : nullptr;
-}
-
-std::optional<double> Sema::configNumber(const PathExpr &path) {
-  const llvm::json::Value *value = configValue(path);
-  if (configFailed)
-    return std::nullopt;
-  std::string text = path.path.str();
-  if (!value) {
-    Diagnostic &diagnostic =
-        error(DiagCode::MissingConfigValue, path.range,
-              options.config.empty() ? "there is no configuration to read `" + text + "` from"
-                                     : "the configuration has no `" + text.substr(7) + "`");
-    if (!options.config.empty())
-      diagnostic.note("it was read from `" + options.config + "`");
-    diagnostic.help("write `" + text + " ?? 768` to give a value where there is none");
-    return std::nullopt;
-  }
-  std::optional<double> number = value->getAsNumber();
-  if (!number)
-    error(DiagCode::NotASize, path.range, "`" + text + "` is no number in the configuration")
-        .note("it was read from `" + options.config + "`");
-  return number;
-}
-
-std::string Sema::describeExpr(const Expr &expr, const Size &size) {
-  std::string text = canonicalText(expr), value = std::to_string(size.offset);
-  std::string result = text == value ? text : text + " = " + value;
-  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
-    if (Decl *decl = scope->find(path->path.str()))
-      result += decl->overridden
-                    ? " (--set)"
-                    : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();
-  return result;
-}
-
 const Size &Sema::sizeOf(Decl &dim) {
   if (dim.state == Decl::State::Done)
     return dim.size;
   if (dim.state == Decl::State::Active) {
-    error(DiagCode::CyclicDim, dim.range, "`" + dim.name + "` is defined by itself");
+    Diagnostic &diagnostic =
+        error(DiagCode::CyclicDim, dim.range, "`" + dim.name + "` is defined by itself");
+    for (const Decl *other : llvm::make_range(llvm::find(computing, &dim), computing.end()))
+      if (other != &dim)
+        diagnostic.at(other->range, "through `" + other->name + "`");
+    diagnostic.help("give one of them a number");
     dim.size = Size::wrong();
     dim.state = Decl::State::Done;
     return dim.size;
   }
+  if (computing.size() >= deepestDims) {
+    error(DiagCode::NestedTooDeeply, dim.range,
+          "more than " + llvm::Twine(deepestDims) + " dims need each other in a row")
+        .help("declare a dim before those that need it");
+    return wrongSize;
+  }
   dim.state = Decl::State::Active;
+  computing.push_back(&dim);
   // A model's dim sees the model's names, whoever asks first.
   Scope *outer = scope;
   for (Scope *s = outer; s; s = s->parent)
@@ -302,6 +77,7 @@ const Size &Sema::sizeOf(Decl &dim) {
       scope = s;
   Size size = evalSize(*dim.expr);
   scope = outer;
+  computing.pop_back();
   if (dim.state == Decl::State::Done) // found to be cyclic
     return dim.size;
   dim.state = Decl::State::Done;
@@ -313,11 +89,14 @@ const Size &Sema::sizeOf(Decl &dim) {
   if (size.error)
     ;
   else if (!size.isStatic() && dim.dynamic)
-    wrong(DiagCode::NotASize, "the bound of `" + dim.name + "` must be known when compiling");
-  else if (size.isStatic() && size.offset < 1)
-    wrong(DiagCode::SizeNotPositive, "`" + dim.name + "` has the size " + value)
-        .note("sizes are at least 1");
-  else if (size.isStatic() && size.offset > largestSize)
+    wrong(DiagCode::NotASize, "the bound of `" + dim.name + "` must be known when compiling")
+        .help("write a number: `dyn " + dim.name + " <= 4096`");
+  else if (size.isStatic() && size.offset < 1) {
+    Diagnostic &diagnostic =
+        wrong(DiagCode::SizeNotPositive, "`" + dim.name + "` has the size " + value);
+    noteSizes(diagnostic, *dim.expr);
+    diagnostic.note("sizes are at least 1");
+  } else if (size.isStatic() && size.offset > largestSize)
     wrong(DiagCode::SizeOverflow, "`" + dim.name + "` has the size " + value)
         .note("the largest size is " + llvm::Twine(largestSize));
   else if (dim.dynamic)
@@ -365,13 +144,16 @@ Size Sema::evalSizePath(const PathExpr &path) {
 Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right) {
   if (!left.isStatic() || !right.isStatic()) {
     error(DiagCode::NonlinearDynamicSize, binary.range,
-          "a size that is known only when running cannot be divided");
+          "a size that is known only when running cannot be divided")
+        .note(llvm::Twine("`") + (left.isStatic() ? right : left).dim +
+              "` is known only when running")
+        .help("declare the quotient as the `dyn`, and write the product where it is needed");
     return Size::wrong();
   }
   bool remainder = binary.op == BinaryOp::Remainder;
   if (right.offset == 0) {
     error(DiagCode::DivisionByZero, binary.range, "`" + canonicalText(binary) + "` divides by 0")
-        .note(describeExpr(*binary.right, right));
+        .note(canonicalText(*binary.right) + " = 0");
     return Size::wrong();
   }
   if (left.offset == INT64_MIN && right.offset == -1)
@@ -383,14 +165,7 @@ Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right)
         DiagCode::InexactDivision, binary.range,
         "`" + canonicalText(binary) + "` is no whole number: " + llvm::Twine(left.offset) + " / " +
             llvm::Twine(right.offset) + " leaves " + llvm::Twine(left.offset % right.offset));
-    for (auto &[expr, size] : {std::pair{binary.left.get(), left}, {binary.right.get(), right}}) {
-      auto *path = llvm::dyn_cast<PathExpr>(expr);
-      Decl *decl = path ? scope->find(path->path.str()) : nullptr;
-      if (decl)
-        diagnostic.at(decl->range, decl->name + " = " + std::to_string(size.offset) +
-                                       (decl->overridden ? " by --set" : ""));
-    }
-    diagnostic.note(describeExpr(*binary.left, left) + ", " + describeExpr(*binary.right, right));
+    noteSizes(diagnostic, binary);
     return Size::wrong();
   }
   return Size::of(left.offset / right.offset);
@@ -414,9 +189,9 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   if (left.error || right.error)
     return Size::wrong();
   auto overflow = [&] {
-    error(DiagCode::SizeOverflow, binary.range,
-          "`" + canonicalText(binary) + "` does not fit into 64 bits")
-        .note(describeExpr(*binary.left, left) + ", " + describeExpr(*binary.right, right));
+    noteSizes(error(DiagCode::SizeOverflow, binary.range,
+                    "`" + canonicalText(binary) + "` does not fit into 64 bits"),
+              binary);
     return Size::wrong();
   };
   Size result = left;
@@ -441,7 +216,9 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   case BinaryOp::Multiply: {
     if (!left.isStatic() && !right.isStatic()) {
       error(DiagCode::NonlinearDynamicSize, binary.range,
-            "two sizes that are known only when running cannot be multiplied");
+            "two sizes that are known only when running cannot be multiplied")
+          .note("`" + left.dim + "` and `" + right.dim + "` are known only when running")
+          .help("declare a `dyn` for the product");
       return Size::wrong();
     }
     if (left.isStatic())
@@ -486,6 +263,7 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
   if (!binary || precedence(expr) != 1 || binary->op == BinaryOp::Coalesce) {
     if (!llvm::isa<ErrorExpr>(expr))
       error(DiagCode::NotACondition, expr.range, "expected a condition")
+          .note("an `if` chooses when compiling, by sizes")
           .help("write a comparison, such as `D > 64`");
     return std::nullopt;
   }
@@ -500,7 +278,8 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
     return std::nullopt;
   if (!left.isStatic() || !right.isStatic()) {
     error(DiagCode::NonlinearDynamicSize, expr.range,
-          "a size that is known only when running cannot be compared");
+          "a size that is known only when running cannot be compared")
+        .note("an `if` chooses when compiling");
     return std::nullopt;
   }
   switch (binary->op) {
@@ -553,23 +332,6 @@ Size Sema::evalSize(const Expr &expr) {
   error(DiagCode::NotASize, expr.range, "this is no size")
       .help("a size consists of whole numbers, dims, `+ - * / % **` and `config.name ?? default`");
   return Size::wrong();
-}
-
-std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
-  std::string text;
-  std::set<std::string> seen;
-  for (const Axis &axis : axes) {
-    Decl *decl = scope->find(axis.name);
-    if (!decl || decl->kind != Decl::Kind::Dim || !seen.insert(axis.name).second)
-      continue;
-    if (!text.empty())
-      text += ", ";
-    text += axis.name + (decl->dynamic ? " <= " : " = ") +
-            (axis.isDynamic() ? std::to_string(decl->size.offset) : std::to_string(axis.size));
-    text += decl->overridden ? " (--set)"
-                             : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();
-  }
-  return text;
 }
 
 void Sema::emitDims(Scope &dims) {

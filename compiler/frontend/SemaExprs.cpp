@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Expressions -> ops. Application lifts over the axes that an arrow does not name; operators match
-// axes by name.
+// Expressions -> ops. Operators match axes by name.
 #include "compiler/frontend/SemaImpl.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 namespace attn::frontend {
@@ -13,99 +11,22 @@ namespace attn::frontend {
 using namespace ast;
 using mlir::Location;
 
-Location Sema::locate(SourceRange range, llvm::StringRef name) {
-  LineColumn place = source.lineAndColumn(range.begin);
-  auto file = mlir::FileLineColLoc::get(&mlirContext, source.name(), place.line, place.column);
-  if (name.empty())
-    return file;
-  return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);
-}
-
-mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange range) {
-  llvm::SmallVector<int64_t> shape, bounds;
-  llvm::SmallVector<mlir::StringAttr> names;
-  for (const Axis &axis : axes) {
-    shape.push_back(axis.size);
-    names.push_back(mlir::StringAttr::get(&mlirContext, axis.name));
-    int64_t bound = axis.size;
-    if (axis.isDynamic()) {
-      auto size = parseLinearSize(axis.name);
-      auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
-      bound =
-          it == modelScope.names.end()
-              ? 1
-              : std::max<int64_t>(
-                    1, productOf({size->scale, it->second->size.offset}).value_or(INT64_MAX / 2));
-    }
-    bounds.push_back(bound);
-  }
-  if (!productOf(bounds)) {
-    Diagnostic &diagnostic = error(DiagCode::SizeOverflow, range,
-                                   "a tensor of " + showAxes(axes) + " has too many elements");
-    diagnostic.note("the most are 2^48");
-    if (std::string where = whereSizes(axes); !where.empty())
-      diagnostic.note(where);
-    return nullptr;
-  }
-  return axesTensor(mlir::Float32Type::get(&mlirContext), shape, names);
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Shapes
-//===------------------------------------------------------------------------------------------===//
-
-mlir::Value Sema::permute(mlir::Value value, llvm::ArrayRef<int64_t> order, Location loc) {
-  if (llvm::is_sorted(order))
-    return value;
-  Axes axes = axesOfValue(value), result;
-  llvm::SmallVector<int64_t> ones(axes.size(), 1), atoms;
-  for (const Axis &axis : axes)
-    atoms.push_back(axis.isDynamic() ? -1 : axis.size);
-  for (int64_t from : order)
-    result.push_back(axes[from]);
-  return RearrangeOp::create(builder, loc, tensorType(result, {}), value, ones, atoms, order, ones);
-}
-
-mlir::Value Sema::relabel(mlir::Value value, llvm::ArrayRef<Axis> axes, Location loc) {
-  mlir::RankedTensorType type = tensorType(axes, {});
-  if (!type || type == value.getType())
-    return value;
-  return RelabelOp::create(builder, loc, type, value);
-}
-
-mlir::Value Sema::withLast(mlir::Value value, llvm::ArrayRef<Axis> taken, Location loc) {
-  Axes axes = axesOfValue(value);
-  llvm::SmallVector<int64_t> order;
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (findAxis(taken, axes[i].name) < 0)
-      order.push_back(i);
-  for (const Axis &axis : taken) {
-    int at = findAxis(axes, axis.name);
-    if (at < 0 || axes[at].size != axis.size)
-      return nullptr;
-    order.push_back(at);
-  }
-  return permute(value, order, loc);
-}
-
-mlir::Value Sema::makeMap(llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
-                          Location loc, ScalarBody body) {
-  mlir::RankedTensorType type = tensorType(axes, {});
-  auto op = MapOp::create(builder, loc, type, inputs);
-  mlir::Block &block = op.getBody().emplaceBlock();
-  for (mlir::Value input : inputs)
-    block.addArgument(llvm::cast<mlir::RankedTensorType>(input.getType()).getElementType(), loc);
-  mlir::OpBuilder inner(&mlirContext);
-  inner.setInsertionPointToEnd(&block);
-  YieldOp::create(inner, loc, body(inner, loc, block.getArguments()));
-  return op;
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Expressions
-//===------------------------------------------------------------------------------------------===//
+constexpr unsigned deepestExpressions = 1500;
 
 SemaValue Sema::eval(const Expr &expr) {
+  if (evalDepth >= deepestExpressions) {
+    error(DiagCode::NestedTooDeeply, expr.range,
+          "expressions are nested too deeply, counted through the blocks they apply")
+        .help("name parts of it by `let`");
+    return SemaValue::wrong();
+  }
+  ++evalDepth;
+  SemaValue value = evalNode(expr);
+  --evalDepth;
+  return value;
+}
+
+SemaValue Sema::evalNode(const Expr &expr) {
   switch (expr.kind) {
   case Expr::Kind::Error:
     return SemaValue::wrong();
@@ -169,7 +90,12 @@ SemaValue Sema::evalPath(const PathExpr &path) {
   if (!decl) {
     Diagnostic &diagnostic =
         error(DiagCode::UnknownName, path.range, "there is no `" + name + "` here");
-    suggest(diagnostic, name);
+    if (auto later = namedLater.find(name); later != namedLater.end())
+      diagnostic.at(later->second, "it is named only here");
+    else
+      suggest(diagnostic, name);
+    if (diagnostic.helps.empty())
+      diagnostic.note("a value is a parameter of the block or entry, a `let`, a `param` or a dim");
     return SemaValue::wrong();
   }
   decl->used = true;
@@ -211,10 +137,6 @@ SemaValue Sema::evalIf(const IfExpr &choice) {
   if (!condition)
     return SemaValue::wrong();
   return eval(*condition ? *choice.thenValue : *choice.elseValue);
-}
-
-static mlir::Value constant(mlir::OpBuilder &b, Location loc, double value) {
-  return mlir::arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
 }
 
 SemaValue Sema::evalUnary(const UnaryExpr &unary) {
@@ -301,9 +223,9 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
     return SemaValue::of(makeMap({tensor}, axesOfValue(tensor), loc,
                                  [&](mlir::OpBuilder &b, Location l, mlir::ValueRange x) {
                                    mlir::Value lhs =
-                                       left.isTensor() ? x[0] : constant(b, l, left.number);
+                                       left.isTensor() ? x[0] : constantOf(b, l, left.number);
                                    mlir::Value rhs =
-                                       right.isTensor() ? x[0] : constant(b, l, right.number);
+                                       right.isTensor() ? x[0] : constantOf(b, l, right.number);
                                    return scalarOp(b, l, binary.op, lhs, rhs);
                                  }));
   }
@@ -329,280 +251,6 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
                                [&](mlir::OpBuilder &inner, Location l, mlir::ValueRange x) {
                                  return scalarOp(inner, l, binary.op, x[0], x[1]);
                                }));
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Application
-//===------------------------------------------------------------------------------------------===//
-
-bool Sema::plainArguments(const CallExpr &call, llvm::StringRef name, unsigned least, unsigned most,
-                          llvm::StringRef usage) {
-  for (const Argument &argument : call.arguments)
-    if (argument.name || argument.by) {
-      error(DiagCode::WrongArguments, argument.value->range,
-            "`" + name + "` takes no named arguments")
-          .help("write `" + usage + "`");
-      return false;
-    }
-  if (call.arguments.size() >= least && call.arguments.size() <= most)
-    return true;
-  std::string wanted = least == most ? std::to_string(least)
-                       : most == ~0u ? "at least " + std::to_string(least)
-                                     : std::to_string(least) + " to " + std::to_string(most);
-  error(DiagCode::WrongArguments, call.range,
-        "`" + name + "` takes " + wanted + (wanted == "1" ? " argument" : " arguments") +
-            ", but gets " + llvm::Twine(call.arguments.size()))
-      .help("write `" + usage + "`");
-  return false;
-}
-
-mlir::Value Sema::theArgument(const CallExpr &call, llvm::StringRef name) {
-  if (!plainArguments(call, name, 1, 1, (name + "(x)").str()))
-    return nullptr;
-  return evalTensor(*call.arguments[0].value, "what `" + name + "` is applied to");
-}
-
-SemaValue Sema::evalCall(const CallExpr &call) {
-  auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
-  if (!callee) {
-    if (!llvm::isa<ErrorExpr>(*call.callee))
-      error(DiagCode::NotAFunction, call.callee->range, "this cannot be applied")
-          .note("what is applied is a name: a linear map, a norm, a stack or a function");
-    return SemaValue::wrong();
-  }
-  std::string name = callee->path.str();
-  Decl *decl = scope->find(name);
-  if (!decl)
-    return callBuiltin(call, name);
-  decl->used = true;
-  switch (decl->kind) {
-  case Decl::Kind::Linear:
-    return applyLinear(*decl, call);
-  case Decl::Kind::Norm:
-    return applyNorm(*decl, call);
-  case Decl::Kind::Stack:
-    return applyStack(*decl, call);
-  case Decl::Kind::Block:
-    return applyBlock(*decl, call);
-  case Decl::Kind::Unsupported:
-    return SemaValue::wrong();
-  case Decl::Kind::Value:
-    if (decl->value.isError())
-      return SemaValue::wrong();
-    [[fallthrough]];
-  default:
-    error(DiagCode::NotAFunction, callee->range, "`" + name + "` cannot be applied")
-        .at(decl->range, "declared here")
-        .note("what is applied is a linear map, a norm, a stack or a function");
-    return SemaValue::wrong();
-  }
-}
-
-SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
-  mlir::Value input = theArgument(call, decl.name);
-  if (!input || decl.wrong)
-    return SemaValue::wrong();
-  auto &linear = *llvm::cast<LinearDecl>(decl.item);
-  Location loc = locate(call.range, decl.name);
-  Axes axes = axesOfValue(input);
-  mlir::Value ready = withLast(input, decl.from, loc);
-  if (!ready) {
-    size_t taken = std::min(decl.from.size(), axes.size());
-    llvm::ArrayRef<Axis> got = llvm::ArrayRef<Axis>(axes).take_back(taken);
-    Diagnostic &diagnostic =
-        error(DiagCode::LinearAxes, call.arguments[0].value->range,
-              "`" + decl.name + "` takes " + (decl.from.size() == 1 ? "axis " : "axes ") +
-                  listAxes(decl.from) + " but gets " + listAxes(got));
-    diagnostic.says("this is " + showAxes(axes));
-    SourceRange arrow = linear.from.front()->range.to(linear.from.back()->range);
-    diagnostic.at(arrow, "declared here");
-    Axes both = decl.from;
-    llvm::append_range(both, got);
-    if (std::string where = whereSizes(both); !where.empty())
-      diagnostic.note(where);
-    if (taken == decl.from.size())
-      diagnostic.help("write `linear " + decl.name + ": " + listAxes(got) + " -> " +
-                      listAxes(decl.to) + (linear.bias ? " bias`" : "`"));
-    return SemaValue::wrong();
-  }
-  Axes result = axesOfValue(ready);
-  result.resize(result.size() - decl.from.size());
-  for (const Axis &axis : decl.to) {
-    if (findAxis(result, axis.name) >= 0) {
-      error(DiagCode::DuplicateAxis, call.range,
-            "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
-          .at(call.arguments[0].value->range, "this is " + showAxes(axes))
-          .at(decl.range, "gives " + listAxes(decl.to));
-      return SemaValue::wrong();
-    }
-    result.push_back(axis);
-  }
-  mlir::RankedTensorType type = tensorType(result, call.range);
-  if (!type)
-    return SemaValue::wrong();
-  mlir::Value weight = getParam(decl.weight, loc);
-  llvm::SmallVector<mlir::Value, 1> bias;
-  if (decl.bias.type)
-    bias.push_back(getParam(decl.bias, loc));
-  auto op = LinearOp::create(builder, loc, type, ready, mlir::ValueRange(weight), bias,
-                             mlir::ValueRange(), mlir::ValueRange(),
-                             builder.getI64IntegerAttr(decl.from.size()), mlir::FloatAttr());
-  return SemaValue::of(op.getResult());
-}
-
-SemaValue Sema::applyNorm(Decl &decl, const CallExpr &call) {
-  mlir::Value input = theArgument(call, decl.name);
-  if (!input || decl.wrong)
-    return SemaValue::wrong();
-  Location loc = locate(call.range, decl.name);
-  mlir::Value ready = withLast(input, decl.from, loc);
-  if (!ready) {
-    Axes axes = axesOfValue(input), both = decl.from;
-    llvm::append_range(both, axes);
-    Diagnostic &diagnostic =
-        error(DiagCode::NormAxes, call.arguments[0].value->range,
-              "`" + decl.name + "` is over " + listAxes(decl.from) + " but gets " + showAxes(axes));
-    diagnostic.at(decl.range, "declared here");
-    if (std::string where = whereSizes(both); !where.empty())
-      diagnostic.note(where);
-    return SemaValue::wrong();
-  }
-  auto op = LayerNormOp::create(builder, loc, ready.getType(), ready, getParam(decl.weight, loc),
-                                getParam(decl.bias, loc), builder.getF64FloatAttr(decl.eps));
-  return SemaValue::of(op.getResult());
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Functions of the language
-//===------------------------------------------------------------------------------------------===//
-
-namespace {
-struct MathFunction {
-  llvm::StringLiteral name;
-  mlir::Value (*build)(mlir::OpBuilder &, Location, mlir::Value);
-  double (*fold)(double);
-};
-} // namespace
-
-static mlir::Value buildSigmoid(mlir::OpBuilder &b, Location loc, mlir::Value x) {
-  mlir::Value one = constant(b, loc, 1);
-  mlir::Value e = mlir::math::ExpOp::create(b, loc, mlir::arith::NegFOp::create(b, loc, x));
-  return mlir::arith::DivFOp::create(b, loc, one, mlir::arith::AddFOp::create(b, loc, one, e));
-}
-
-/// 0.5 x (1 + f)
-static mlir::Value halfGate(mlir::OpBuilder &b, Location loc, mlir::Value x, mlir::Value f) {
-  mlir::Value half = mlir::arith::MulFOp::create(b, loc, constant(b, loc, 0.5), x);
-  mlir::Value gate = mlir::arith::AddFOp::create(b, loc, constant(b, loc, 1), f);
-  return mlir::arith::MulFOp::create(b, loc, half, gate);
-}
-
-/// Hendrycks & Gimpel 2016: x P(X <= x), exactly.
-static mlir::Value buildGelu(mlir::OpBuilder &b, Location loc, mlir::Value x) {
-  mlir::Value scaled =
-      mlir::arith::MulFOp::create(b, loc, x, constant(b, loc, 0.70710678118654752440));
-  return halfGate(b, loc, x, mlir::math::ErfOp::create(b, loc, scaled));
-}
-
-/// The same paper's approximation by tanh.
-static mlir::Value buildGeluTanh(mlir::OpBuilder &b, Location loc, mlir::Value x) {
-  mlir::Value square = mlir::arith::MulFOp::create(b, loc, x, x);
-  mlir::Value cube = mlir::arith::MulFOp::create(b, loc, square, x);
-  mlir::Value term = mlir::arith::MulFOp::create(b, loc, constant(b, loc, 0.044715), cube);
-  mlir::Value sum = mlir::arith::AddFOp::create(b, loc, x, term);
-  mlir::Value scaled =
-      mlir::arith::MulFOp::create(b, loc, constant(b, loc, 0.79788456080286535588), sum);
-  return halfGate(b, loc, x, mlir::math::TanhOp::create(b, loc, scaled));
-}
-
-static mlir::Value buildSilu(mlir::OpBuilder &b, Location loc, mlir::Value x) {
-  return mlir::arith::MulFOp::create(b, loc, x, buildSigmoid(b, loc, x));
-}
-
-static mlir::Value buildRelu(mlir::OpBuilder &b, Location loc, mlir::Value x) {
-  return mlir::arith::MaximumFOp::create(b, loc, x, constant(b, loc, 0));
-}
-
-template <typename OpT>
-static mlir::Value buildOp(mlir::OpBuilder &b, Location loc, mlir::Value x) {
-  return OpT::create(b, loc, x);
-}
-
-static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-static const MathFunction mathFunctions[] = {
-    {"gelu", buildGelu, [](double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }},
-    {"gelu_tanh", buildGeluTanh,
-     [](double x) {
-       return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-     }},
-    {"relu", buildRelu, [](double x) { return x > 0 ? x : 0; }},
-    {"silu", buildSilu, [](double x) { return x * sigmoid(x); }},
-    {"tanh", buildOp<mlir::math::TanhOp>, [](double x) { return std::tanh(x); }},
-    {"sigmoid", buildSigmoid, sigmoid},
-    {"exp", buildOp<mlir::math::ExpOp>, [](double x) { return std::exp(x); }},
-    {"sqrt", buildOp<mlir::math::SqrtOp>, [](double x) { return std::sqrt(x); }},
-    {"rsqrt", buildOp<mlir::math::RsqrtOp>, [](double x) { return 1 / std::sqrt(x); }},
-    {"abs", buildOp<mlir::math::AbsFOp>, [](double x) { return std::fabs(x); }},
-};
-
-SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
-  auto *function = llvm::find_if(mathFunctions, [&](auto &f) { return f.name == name; });
-  if (!plainArguments(call, name, 1, 1, (name + "(x)").str()))
-    return SemaValue::wrong();
-  SemaValue value = eval(*call.arguments[0].value);
-  if (value.isNumber()) {
-    double number = function->fold(value.number);
-    if (std::isfinite(number))
-      return SemaValue::of(number);
-    error(DiagCode::NumberExpected, call.range,
-          "`" + name + "` of " + std::to_string(value.number) + " is no finite number");
-    return SemaValue::wrong();
-  }
-  if (!value.isTensor())
-    return value;
-  return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(call.range),
-                               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                                 return function->build(b, loc, x[0]);
-                               }));
-}
-
-SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
-  if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
-    return callMath(call, name);
-  if (name == "split")
-    return callSplit(call);
-  if (name == "pack")
-    return callPack(call);
-  if (name == "first" || name == "last")
-    return callEnd(call, name);
-  if (name == "mean")
-    return callMean(call);
-  if (name == "relabel")
-    return callRelabel(call);
-  static constexpr llvm::StringLiteral later[] = {"roll", "positions", "zeros", "greedy", "softmax",
-                                                  "unit", "log",       "sin",   "cos",    "sum",
-                                                  "max",  "min",       "dot"};
-  if (llvm::is_contained(later, name)) {
-    unsupported(call.callee->range, "the function `" + name + "`");
-    return SemaValue::wrong();
-  }
-  Diagnostic &diagnostic =
-      error(DiagCode::UnknownName, call.callee->range, "there is no `" + name + "` to apply");
-  suggest(diagnostic, name, [](const Decl &decl) {
-    return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
-           decl.kind == Decl::Kind::Stack;
-  });
-  if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split", "pack", "first", "last", "mean", "relabel"};
-    for (const MathFunction &function : mathFunctions)
-      functions.push_back(function.name);
-    if (auto near = nearestName(name, functions))
-      diagnostic.help("did you mean `" + *near + "`?");
-    else
-      diagnostic.note("the functions are " + llvm::join(functions, ", "));
-  }
-  return SemaValue::wrong();
 }
 
 } // namespace attn::frontend

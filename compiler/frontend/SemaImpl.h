@@ -5,12 +5,17 @@
 // value, about which nothing more is said. A block is checked and built where it is applied, once
 // for each set of sizes.
 //
-//   SemaModel.cpp       the model, its declarations, blocks, stacks, entries, pictures
-//   SemaDims.cpp        sizes: config.json, --set, arithmetic; axes and their names
-//   SemaParams.cpp      parameters and where they are in the checkpoint
-//   SemaExprs.cpp       expressions and application
-//   SemaRearrange.cpp   pack, split, first, last, mean, relabel
-//   SemaAttention.cpp   attend and its scores
+//   Sema.cpp              diagnostics, the file, the module
+//   SemaDeclarations.cpp  names into scopes; dims, parameters and stacks of the model
+//   SemaDims.cpp          sizes: --set and arithmetic; SemaConfig.cpp: config.json
+//   SemaAxes.cpp          axes and their names
+//   SemaParams.cpp        parameters and where they are in the checkpoint
+//   SemaBlocks.cpp        blocks and stacks; SemaBodies.cpp: `let` and `return`
+//   SemaEntries.cpp       entries; SemaImages.cpp: pictures
+//   SemaExprs.cpp         expressions; SemaTensors.cpp: their types, moves of axes
+//   SemaApply.cpp         application; SemaFunctions.cpp: the functions that there are
+//   SemaRearrange.cpp     pack, first, last, mean, relabel; SemaSplit.cpp: split
+//   SemaAttention.cpp     attend; SemaScores.cpp: its scores
 #ifndef ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 #define ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 
@@ -49,6 +54,8 @@ struct Axis {
 };
 using Axes = llvm::SmallVector<Axis, 4>;
 
+/// Of an axis, in letters.
+constexpr size_t longestName = 1000;
 /// `[B, T, D]`
 std::string showAxes(llvm::ArrayRef<Axis> axes);
 /// `H, E`
@@ -63,6 +70,13 @@ std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes);
 /// other names to dims.
 std::string canonicalText(const ast::Expr &expr,
                           llvm::function_ref<std::string(llvm::StringRef)> rename = nullptr);
+
+/// How tightly an operator binds; 1 for those that give a truth value and for `??`.
+unsigned precedence(const ast::Expr &expr);
+/// Where the values of the first `return` stand.
+std::vector<SourceRange> returnPlaces(const std::vector<ast::ItemPtr> &items);
+/// `value` as an f32.
+mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc, double value);
 
 /// What an expression is.
 struct SemaValue {
@@ -157,15 +171,26 @@ private:
   /// "D = 768 (line 4), H = 12 (line 4)": the dims that axes consist of.
   std::string whereSizes(llvm::ArrayRef<Axis> axes);
   bool isFirst(DiagCode code, SourceRange range);
+  bool isQuiet(DiagCode code) const;
 
-  // SemaModel.cpp
+  // Sema.cpp
   void checkFile(const ast::File &file);
+  /// Remembers what of `scope` is unused; said at the end, if there are no errors.
+  void noteUnused(Scope &scope);
+  void warnUnused();
+  /// Lets `paramBuilder` go on behind the last dim or parameter.
+  void headerHere();
+  std::string uniqueSymbol(llvm::StringRef name);
+
+  // SemaDeclarations.cpp
   void declareModel(const ast::ModelDecl &model);
+  void declareStack(Decl &stack);
   Decl *declare(Scope &scope, Decl::Kind kind, const ast::Item *item, llvm::StringRef name,
                 SourceRange range);
   void declareItem(Scope &scope, const ast::Item &item);
   void declareBlockItems(Scope &scope, const ast::BlockDecl &block);
-  void warnUnused(Scope &scope);
+
+  // SemaEntries.cpp, SemaImages.cpp
   void buildEntry(const ast::EntryDecl &entry);
   bool checkEntryForm(const ast::EntryDecl &entry);
   void nameEntry(const ast::EntryDecl &entry, mlir::func::FuncOp function);
@@ -174,6 +199,8 @@ private:
   void checkImage();
   std::optional<std::vector<double>> imageChannels(const std::vector<ast::ExprPtr> &values,
                                                    llvm::StringRef what, double byDefault);
+
+  // SemaBodies.cpp
   std::vector<SemaValue> buildBody(const std::vector<ast::ItemPtr> &items, SourceRange end,
                                    const ast::Signature &signature);
   void buildLet(const ast::LetStmt &let);
@@ -181,6 +208,8 @@ private:
                                         llvm::ArrayRef<SourceRange> places,
                                         const ast::Signature &signature,
                                         llvm::ArrayRef<Axes> declared);
+
+  // SemaBlocks.cpp
   Instance *instantiate(const ast::BlockDecl &block, const Owner &owner,
                         llvm::ArrayRef<SemaValue> arguments, const ast::CallExpr &call,
                         const ast::StackDecl *stack, std::map<std::string, Axis> &bound);
@@ -193,11 +222,13 @@ private:
   SemaValue outside(mlir::Value result, const ast::BlockDecl &block,
                     const std::map<std::string, Axis> &bound, SourceRange range);
   mlir::Value toParameter(mlir::Value value, const Axes &axes, SourceRange range);
-  /// Lets `paramBuilder` go on behind the last dim or parameter.
-  void headerHere();
-  std::string uniqueSymbol(llvm::StringRef name);
 
-  // SemaDims.cpp
+  /// Finds what is wrong, whatever the sizes, in blocks that nothing applies and in scores that no
+  /// attention names.
+  void checkUnapplied();
+  void checkUnapplied(const ast::BlockDecl &block);
+
+  // SemaDims.cpp, SemaConfig.cpp, SemaAxes.cpp
   void applySets();
   void loadConfig();
   const Size &sizeOf(Decl &dim);
@@ -215,7 +246,9 @@ private:
                              bool sizesOnly = false);
   std::optional<Axes> typeAxes(const ast::Type &type, llvm::StringRef what);
   Axis axisOfSize(const std::string &name, const Size &size);
-  std::string describeExpr(const ast::Expr &expr, const Size &size);
+  /// "D = 8 (line 3), H = 2 (--set)": the dims in an expression.
+  std::string describeSizes(const ast::Expr &expr);
+  void noteSizes(Diagnostic &diagnostic, const ast::Expr &expr);
   void emitDims(Scope &scope);
 
   // SemaParams.cpp
@@ -239,11 +272,13 @@ private:
   const ParamRef *tiedTarget(const ast::Binding &binding, Scope &scope, const Decl &self);
   ParamRef makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
                      llvm::StringRef pattern, llvm::ArrayRef<int64_t> shape, int64_t offset,
-                     llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range);
+                     llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range,
+                     bool isTied = false);
   mlir::Value getParam(const ParamRef &param, mlir::Location loc);
 
-  // SemaExprs.cpp
+  // SemaExprs.cpp, SemaTensors.cpp, SemaApply.cpp, SemaFunctions.cpp
   SemaValue eval(const ast::Expr &expr);
+  SemaValue evalNode(const ast::Expr &expr);
   SemaValue evalPath(const ast::PathExpr &path);
   SemaValue evalCall(const ast::CallExpr &call);
   SemaValue evalBinary(const ast::BinaryExpr &binary);
@@ -273,7 +308,7 @@ private:
   mlir::Location locate(SourceRange range, llvm::StringRef name);
   mlir::Location locate(SourceRange range) { return locate(range, context); }
 
-  // SemaRearrange.cpp
+  // SemaRearrange.cpp, SemaSplit.cpp
   SemaValue callPack(const ast::CallExpr &call);
   SemaValue callSplit(const ast::CallExpr &call);
   SemaValue callEnd(const ast::CallExpr &call, llvm::StringRef name);
@@ -283,13 +318,14 @@ private:
   int namedAxis(const ast::Expr &expr, mlir::Value value, const ast::Expr &place,
                 llvm::StringRef function);
 
-  // SemaAttention.cpp
+  // SemaAttention.cpp, SemaScores.cpp
   SemaValue evalAttend(const ast::AttendExpr &attend);
   bool checkAttendBody(const ast::AttendExpr &attend, const ast::Expr *&score);
   mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const Axis &key,
                          const ast::Expr &expr, llvm::StringRef what);
   struct ScoreScope;
   struct ScoreValue;
+  void checkScore(Decl &decl);
   bool buildScore(const ast::Expr *score, mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Block &block);
   ScoreValue evalScore(const ast::Expr &expr, ScoreScope &scope);
@@ -312,16 +348,28 @@ private:
   Scope modelScope;
   Scope *scope = nullptr;
   std::map<std::string, Instance> instances;
+  std::set<const ast::BlockDecl *> applied; ///< Blocks that were built, or could not be.
+  bool unapplied = false; ///< A block that nothing applies is checked, with sizes made up.
+  std::vector<const Decl *> computing; ///< Dims, each needed by the one before.
+  unsigned evalDepth = 0;              ///< Of expressions, through blocks.
   llvm::StringMap<ParamRef> params;
+  /// By tensor and offset in it: who is bound there.
+  std::map<std::pair<std::string, int64_t>, std::pair<std::string, SourceRange>> bindings;
   std::set<std::string> symbols;
+  struct Usage {
+    std::string what, name;
+    bool isParameter, used;
+  };
+  std::map<std::pair<uint32_t, uint32_t>, Usage> usages; ///< By the place of the name.
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;      ///< In the function being built.
   mlir::OpBuilder paramBuilder; ///< Of dims and parameters, which stand before all functions.
   mlir::Operation *lastHeader = nullptr; ///< The last of them.
   mlir::Value layer;                     ///< The number of the layer, in a block of a stack.
-  std::string context;                   ///< The `let`, block or entry whose expression is built.
-  unsigned depth = 0;                    ///< Of blocks applied in blocks.
+  std::map<std::string, SourceRange> namedLater; ///< By the `let`s of the body being built.
+  std::string context; ///< The `let`, block or entry whose expression is built.
+  unsigned depth = 0;  ///< Of blocks applied in blocks.
 };
 
 } // namespace attn::frontend

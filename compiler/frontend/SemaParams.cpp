@@ -59,7 +59,9 @@ void Sema::setUpShapes(Scope &owned) {
       std::optional<double> eps = evalNumber(*norm.eps, "`eps`");
       decl->wrong |= !eps;
       if (eps && *eps < 0) {
-        error(DiagCode::InvalidEps, norm.eps->range, "`eps` is at least 0");
+        error(DiagCode::InvalidEps, norm.eps->range,
+              "`eps` is at least 0, but `" + source.text(norm.eps->range) + "` is less")
+            .note("it is added to the variance, of which the square root is taken");
         decl->wrong = true;
       }
       decl->eps = eps.value_or(0);
@@ -229,7 +231,9 @@ std::optional<Sema::Packing> Sema::splitPacking(const Decl &decl, const LinearDe
     if (!seen.count(lastWord(path).str())) {
       error(DiagCode::SplitParts, binding.range,
             "`" + path.str() + "` is no part of the packed tensor")
-          .at(path.range, "its part would be called `" + lastWord(path) + "`");
+          .at(path.range, "its part would be called `" + lastWord(path) + "`")
+          .help("name all parts, in the order of the tensor: `split(\"" + binding.pattern.text +
+                "\", q k v)`");
       return std::nullopt;
     }
   llvm::ArrayRef<Axis> rest = llvm::ArrayRef<Axis>(decl.to).drop_front(leading);
@@ -302,7 +306,8 @@ const ParamRef *Sema::tiedTarget(const Binding &binding, Scope &owned, const Dec
 
 ParamRef Sema::makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
                          llvm::StringRef pattern, llvm::ArrayRef<int64_t> shape, int64_t offset,
-                         llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range) {
+                         llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range,
+                         bool isTied) {
   ParamRef param;
   mlir::RankedTensorType type = tensorType(axes, range);
   if (!type)
@@ -319,6 +324,18 @@ ParamRef Sema::makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRe
       return param;
     }
     return it->second;
+  }
+  if (!isTied) {
+    auto [place, first] = bindings.insert({{pattern.str(), offset}, {path.str(), range}});
+    const auto &[otherPath, otherRange] = place->second;
+    if (!first && !unapplied) {
+      error(DiagCode::SharedBinding, range,
+            "`" + path + "` is bound to the tensor `" + pattern + "`, as `" + otherPath + "` is")
+          .at(otherRange, "bound to it here")
+          .help("where both are one parameter, write `= tied(" +
+                llvm::StringRef(otherPath).rsplit('.').first + ")`");
+      return {};
+    }
   }
   param = {uniqueSymbol(key), type, perLayer, sourceAttr};
   headerHere();
@@ -380,7 +397,7 @@ void Sema::setUpLinear(Decl &decl, const Owner &owner, Scope &owned) {
     decl.weight =
         makeParam(owner, decl.name + ".weight", axes, target->source.getPattern().getValue(),
                   target->source.getShape(), target->source.getOffset(),
-                  target->source.getStrides(), optional, decl.range);
+                  target->source.getStrides(), optional, decl.range, /*isTied=*/true);
   } else {
     std::optional<std::string> name =
         tensorName(linear.binding, owner, decl.name, "weight", linear.names.size());
@@ -467,7 +484,8 @@ void Sema::setUpParam(Decl &decl, const Owner &owner, Scope &owned) {
         }
         decl.weight = makeParam(owner, decl.name, decl.to, target->source.getPattern().getValue(),
                                 target->source.getShape(), target->source.getOffset(),
-                                target->source.getStrides(), group.binding.optional, decl.range);
+                                target->source.getStrides(), group.binding.optional, decl.range,
+                                /*isTied=*/true);
       } else {
         std::optional<std::string> name =
             tensorName(group.binding, owner, decl.name, "", group.names.size());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves elements without changing them: pack, split, first, last, relabel; and mean.
+// What moves elements without changing them: pack, first, last, relabel; and mean.
 #include "compiler/frontend/SemaImpl.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace attn::frontend {
 
@@ -25,7 +25,8 @@ int Sema::namedAxis(const Expr &expr, mlir::Value value, const Expr &place,
   }
   if (axes[at].isDynamic()) {
     error(DiagCode::DynamicAxis, expr.range,
-          "the axis `" + axis->name + "` is known only when running, and has no fixed " + function)
+          "the axis `" + axis->name + "` is known only when running, and `" + function +
+              "` needs one that is known when compiling")
         .at(place.range, "this is " + showAxes(axes));
     return -1;
   }
@@ -129,16 +130,14 @@ struct PackSearch {
   unsigned solutions = 0, steps = 0;
 
   bool consistent() const {
+    llvm::StringSet<> chosen;
+    chosen.insert(packed);
     for (size_t i = 0; i < parts.size(); ++i)
-      for (size_t d = 0; d < parts[i].size(); ++d) {
-        if (static_cast<int>(d) == choice[i])
-          continue;
-        if (parts[i][d].name == packed)
+      chosen.insert(parts[i][choice[i]].name);
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (size_t d = 0; d < parts[i].size(); ++d)
+        if (static_cast<int>(d) != choice[i] && chosen.contains(parts[i][d].name))
           return false;
-        for (size_t j = 0; j < parts.size(); ++j)
-          if (parts[j][choice[j]].name == parts[i][d].name)
-            return false;
-      }
     return true;
   }
 
@@ -146,6 +145,7 @@ struct PackSearch {
     if (++steps > 100000 || solutions > 1)
       return;
     if (part == parts.size()) {
+      steps += parts.size();
       if (left == 0 && consistent()) {
         ++solutions;
         found = choice;
@@ -205,7 +205,7 @@ SemaValue Sema::callPack(const CallExpr &call) {
       diagnostic.note(where);
     return SemaValue::wrong();
   }
-  // In the order of the part with most axes; what it lacks goes before.
+  // In the order of the part with most axes, which has those of the others.
   size_t most = 0;
   for (size_t i = 0; i < parts.size(); ++i)
     if (parts[i].size() > parts[most].size())
@@ -213,9 +213,22 @@ SemaValue Sema::callPack(const CallExpr &call) {
   Axes result = parts[most];
   result[search.found[most]] = *packed;
   for (size_t i = 0; i < parts.size(); ++i)
-    for (size_t d = 0; d < parts[i].size(); ++d)
-      if (static_cast<int>(d) != search.found[i] && findAxis(result, parts[i][d].name) < 0)
-        result.insert(result.begin(), parts[i][d]);
+    for (size_t d = 0; d < parts[i].size(); ++d) {
+      const Axis &axis = parts[i][d];
+      if (static_cast<int>(d) == search.found[i])
+        continue;
+      if (int at = findAxis(result, axis.name); at >= 0 && result[at] == axis)
+        continue;
+      Diagnostic &diagnostic =
+          error(DiagCode::PackAxes, call.arguments[i + 1].value->range,
+                "this part has the axis `" + axis.name + "`, which the largest part lacks");
+      diagnostic.says("this is " + showAxes(parts[i]))
+          .at(call.arguments[most + 1].value->range, "this is " + showAxes(parts[most]))
+          .note("beside the packed one, a part's axes are axes of the part with most of them");
+      if (std::string where = whereSizes({axis}); !where.empty())
+        diagnostic.note(where);
+      return SemaValue::wrong();
+    }
   mlir::RankedTensorType type = tensorType(result, call.range);
   if (!type)
     return SemaValue::wrong();
@@ -223,243 +236,6 @@ SemaValue Sema::callPack(const CallExpr &call) {
   auto op = ConcatOp::create(builder, locate(call.range), type, values,
                              builder.getI64IntegerAttr(findAxis(result, packed->name)),
                              builder.getDenseI64ArrayAttr(along));
-  return SemaValue::of(op.getResult());
-}
-
-//===------------------------------------------------------------------------------------------===//
-// split
-//===------------------------------------------------------------------------------------------===//
-
-namespace {
-/// One side of a pattern: `b (y p)` is {{b}, {y, p}}.
-using Groups = std::vector<std::vector<std::string>>;
-
-bool parseGroups(llvm::StringRef text, Groups &groups, std::string &why) {
-  bool open = false;
-  while (!(text = text.ltrim()).empty()) {
-    char c = text.front();
-    if (c == '(' || c == ')') {
-      if (open == (c == '(')) {
-        why = open ? "a `(` inside of `( )`" : "a `)` without `(`";
-        return false;
-      }
-      open = !open;
-      if (open)
-        groups.emplace_back();
-      text = text.drop_front();
-      continue;
-    }
-    llvm::StringRef word = text.take_while([](char w) { return llvm::isAlnum(w) || w == '_'; });
-    if (word.empty()) {
-      why = "`" + text.take_front(1).str() + "` has no meaning in it";
-      return false;
-    }
-    if (llvm::isDigit(word.front()) && word != "1") {
-      why = "`" + word.str() + "` is no axis; of numbers only `1` may stand in it";
-      return false;
-    }
-    if (!open)
-      groups.emplace_back();
-    if (word != "1")
-      groups.back().push_back(word.str());
-    text = text.drop_front(word.size());
-  }
-  if (open)
-    why = "a `(` is not closed";
-  return !open;
-}
-
-struct Atom {
-  std::string word;
-  Axis axis;
-};
-} // namespace
-
-SemaValue Sema::callSplit(const CallExpr &call) {
-  llvm::StringRef usage = "split(x, \"b (y p) d -> b y p d\")";
-  if (!plainArguments(call, "split", 2, 2, usage))
-    return SemaValue::wrong();
-  const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what is split");
-  auto *pattern = llvm::dyn_cast<StringExpr>(call.arguments[1].value.get());
-  if (!pattern) {
-    if (!llvm::isa<ErrorExpr>(*call.arguments[1].value))
-      error(DiagCode::WrongArguments, call.arguments[1].value->range,
-            "expected the pattern of `split` in quotes")
-          .help(llvm::Twine("write `") + usage + "`");
-    return SemaValue::wrong();
-  }
-  auto malformed = [&](const llvm::Twine &why) -> SemaValue {
-    error(DiagCode::MalformedPattern, pattern->range, "this pattern cannot be read: " + why)
-        .help("a pattern names the axes before and after: `\"b (y p) d -> b y p d\"`");
-    return SemaValue::wrong();
-  };
-  auto [before, after] = llvm::StringRef(pattern->value).split("->");
-  if (!llvm::StringRef(pattern->value).contains("->"))
-    return malformed("it has no `->`");
-  Groups in, out;
-  std::string why;
-  if (!parseGroups(before, in, why) || !parseGroups(after, out, why))
-    return malformed(why);
-  // The same words on both sides, each once.
-  std::vector<std::string> words, outWords;
-  for (auto &group : in)
-    llvm::append_range(words, group);
-  for (auto &group : out)
-    llvm::append_range(outWords, group);
-  for (auto *side : {&words, &outWords})
-    for (size_t i = 0; i < side->size(); ++i)
-      if (llvm::is_contained(llvm::ArrayRef<std::string>(*side).take_front(i), (*side)[i]))
-        return malformed("`" + (*side)[i] + "` stands twice on one side");
-  for (const std::string &word : words)
-    if (!llvm::is_contained(outWords, word))
-      return malformed("`" + word + "` is missing after the `->`");
-  for (const std::string &word : outWords)
-    if (!llvm::is_contained(words, word))
-      return malformed("`" + word + "` is missing before the `->`");
-  if (!value)
-    return SemaValue::wrong();
-
-  Axes axes = axesOfValue(value);
-  if (in.size() != axes.size()) {
-    error(DiagCode::PatternAxes, pattern->range,
-          "the pattern has " + llvm::Twine(in.size()) + " axes, but the tensor has " +
-              llvm::Twine(axes.size()))
-        .at(tensor.range, "this is " + showAxes(axes));
-    return SemaValue::wrong();
-  }
-  // What the words stand for: the tensor's own axis, or a dim of that name in either case.
-  auto named = [&](const std::string &word, const Axis *own) -> std::optional<Axis> {
-    if (own && llvm::StringRef(own->name).equals_insensitive(word)) {
-      if (Decl *decl = scope->find(own->name))
-        decl->used = true;
-      return *own;
-    }
-    Decl *best = scope->find(word);
-    if (!best || best->kind != Decl::Kind::Dim)
-      best = nullptr;
-    for (Scope *s = scope; s && !best; s = s->parent)
-      for (Decl *decl : s->order)
-        if (!best && decl->kind == Decl::Kind::Dim &&
-            llvm::StringRef(decl->name).equals_insensitive(word))
-          best = decl;
-    if (!best) {
-      Diagnostic &diagnostic = error(DiagCode::PatternAxes, pattern->range,
-                                     "`" + word + "` in the pattern names no axis and no dim");
-      diagnostic.at(tensor.range, "this is " + showAxes(axes))
-          .note("a word of a pattern is an axis or a dim in capital or small letters: `y` is `Y`");
-      suggest(diagnostic, word, [](const Decl &d) { return d.kind == Decl::Kind::Dim; });
-      return std::nullopt;
-    }
-    best->used = true;
-    Size size = sizeOf(*best);
-    if (size.error)
-      return std::nullopt;
-    if (best->dynamic)
-      size = {best->name, 1, 0, false};
-    return axisOfSize(best->name, size);
-  };
-  std::vector<Atom> atoms;
-  llvm::SmallVector<int64_t> split, sizes;
-  for (auto [group, axis] : llvm::zip(in, axes)) {
-    split.push_back(group.size());
-    std::string shown = "(" + llvm::join(group, " ") + ")";
-    Axes parts;
-    for (const std::string &word : group) {
-      std::optional<Axis> part = named(word, group.size() == 1 ? &axis : nullptr);
-      if (!part)
-        return SemaValue::wrong();
-      parts.push_back(*part);
-      atoms.push_back({word, *part});
-      sizes.push_back(part->isDynamic() ? -1 : part->size);
-    }
-    if (group.size() == 1 && parts[0] != axis) {
-      error(DiagCode::PatternAxes, pattern->range,
-            "the pattern has `" + group[0] + "` where the tensor has the axis `" + axis.name + "`")
-          .at(tensor.range, "this is " + showAxes(axes))
-          .note("an axis that is not split keeps its name, in capital or small letters");
-      return SemaValue::wrong();
-    }
-    llvm::SmallVector<int64_t> fixed;
-    unsigned dynamic = 0;
-    std::string dynamicName;
-    for (const Axis &part : parts) {
-      if (part.isDynamic()) {
-        ++dynamic;
-        dynamicName = part.name;
-      } else {
-        fixed.push_back(part.size);
-      }
-    }
-    std::optional<int64_t> product = productOf(fixed);
-    bool fits = product && dynamic == (axis.isDynamic() ? 1u : 0u);
-    if (fits && !dynamic)
-      fits = *product == axis.size;
-    else if (fits)
-      fits = axisOfSize("", {dynamicName, *product, 0, false}).name == axis.name;
-    if (!fits) {
-      Diagnostic &diagnostic =
-          error(DiagCode::PatternSize, pattern->range,
-                "the axis `" + axis.name + "` is not made up of `" + shown + "`" +
-                    (product && !dynamic && !axis.isDynamic()
-                         ? ": " + std::to_string(axis.size) + " is not " + std::to_string(*product)
-                         : ""));
-      diagnostic.at(tensor.range, "this is " + showAxes(axes));
-      parts.push_back(axis);
-      if (std::string where = whereSizes(parts); !where.empty())
-        diagnostic.note(where);
-      return SemaValue::wrong();
-    }
-  }
-  Axes result;
-  llvm::SmallVector<int64_t> order, merge;
-  for (const auto &group : out) {
-    merge.push_back(group.size());
-    llvm::SmallVector<int64_t> fixed;
-    std::string name, dynamicName;
-    bool nested = false;
-    for (const std::string &word : group) {
-      size_t at = 0;
-      while (atoms[at].word != word)
-        ++at;
-      order.push_back(at);
-      const Axis &axis = atoms[at].axis;
-      name += (name.empty() ? "" : "*") + axis.name;
-      if (!axis.isDynamic())
-        fixed.push_back(axis.size);
-      else if (!dynamicName.empty())
-        nested = true;
-      else
-        dynamicName = axis.name;
-    }
-    std::optional<int64_t> product = productOf(fixed);
-    auto linear = dynamicName.empty() ? std::optional<LinearSize>() : parseLinearSize(dynamicName);
-    if (nested || !product || *product > INT32_MAX ||
-        (linear && (linear->offset || !productOf({linear->scale, *product})))) {
-      error(DiagCode::PatternSize, pattern->range,
-            "`(" + llvm::join(group, " ") +
-                ")` is too large, or has more than one axis that is "
-                "known only when running");
-      return SemaValue::wrong();
-    }
-    Axis axis =
-        name.empty() ? Axis{"1", 1}
-        : linear ? (group.size() == 1
-                        ? Axis{dynamicName, mlir::ShapedType::kDynamic}
-                        : axisOfSize("", {linear->dim.str(), linear->scale * *product, 0, false}))
-                 : Axis{name, *product};
-    if (findAxis(result, axis.name) >= 0) {
-      error(DiagCode::DuplicateAxis, pattern->range,
-            "the axis `" + axis.name + "` would appear twice in the result");
-      return SemaValue::wrong();
-    }
-    result.push_back(axis);
-  }
-  mlir::RankedTensorType type = tensorType(result, call.range);
-  if (!type)
-    return SemaValue::wrong();
-  auto op =
-      RearrangeOp::create(builder, locate(call.range), type, value, split, sizes, order, merge);
   return SemaValue::of(op.getResult());
 }
 

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks and stacks. A block becomes one function for each set of sizes it is applied to; a stack a
+// loop that calls it with the number of the layer.
+#include "compiler/frontend/SemaImpl.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+constexpr unsigned deepestBlocks = 64;
+constexpr unsigned mostInstances = 2000;
+
+static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  return path && llvm::any_of(block.signature.dims,
+                              [&](const Name &dim) { return dim.text == path->path.str(); });
+}
+
+bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
+                         const CallExpr &call, std::map<std::string, Axis> &bound) {
+  const Signature &signature = block.signature;
+  bool fine = true;
+  std::set<std::string> given;
+  for (const auto &entry : bound)
+    given.insert(entry.first);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Type &type = signature.parameters[i].type;
+    Axes axes = axesOfValue(arguments[i].tensor);
+    auto mismatch = [&](const llvm::Twine &why) {
+      fine = false;
+      std::string declared = source.text(type.range).str();
+      Diagnostic &diagnostic =
+          error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                "`" + signature.name.text + "` takes " + declared + " but gets " + showAxes(axes));
+      diagnostic.at(type.range, "declared here");
+      if (std::string text = why.str(); !text.empty())
+        diagnostic.note(text);
+      if (std::string where = whereSizes(axes); !where.empty())
+        diagnostic.note(where);
+    };
+    if (type.dims.size() != axes.size()) {
+      mismatch("");
+      continue;
+    }
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (!isBlockDim(block, *type.dims[d]))
+        continue;
+      std::string name = canonicalText(*type.dims[d]);
+      auto [it, first] = bound.insert({name, axes[d]});
+      if (first)
+        continue;
+      bool fits = given.count(name) ? it->second.size == axes[d].size : it->second == axes[d];
+      if (!fits) {
+        mismatch("`" + name + "` is " + it->second.name + " already");
+        break;
+      }
+      given.erase(name);
+      it->second = axes[d];
+    }
+  }
+  for (const Name &dim : signature.dims)
+    if (fine && !bound.count(dim.text)) {
+      error(DiagCode::UnboundDim, dim.range,
+            "nothing says what `" + dim.text + "` is where `" + signature.name.text +
+                "` is applied")
+          .at(call.range, "applied here")
+          .note("a dim of a block is an axis of one of its parameters, or given by the stack: "
+                "`of " +
+                signature.name.text + "[" + dim.text + ": 64]`");
+      fine = false;
+    }
+  return fine;
+}
+
+/// The name that `expr` has outside of a block whose dims are bound so.
+static std::string outerName(const Expr &expr, const std::map<std::string, Axis> &bound) {
+  bool alone = llvm::isa<PathExpr>(expr);
+  return canonicalText(expr, [&](llvm::StringRef name) {
+    auto it = bound.find(name.str());
+    if (it == bound.end())
+      return name.str();
+    bool word = llvm::all_of(it->second.name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    return alone || word ? it->second.name : "(" + it->second.name + ")";
+  });
+}
+
+mlir::Value Sema::toParameter(mlir::Value value, const Axes &axes, SourceRange range) {
+  return relabel(value, axes, locate(range));
+}
+
+Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
+                            llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
+                            const StackDecl *stack, std::map<std::string, Axis> &bound) {
+  const Signature &signature = block.signature;
+  applied.insert(&block);
+  if (!signature.statics.empty()) {
+    unsupported(signature.name.range, "a block with compile-time arguments");
+    return nullptr;
+  }
+  if (signature.parameters.size() != arguments.size()) {
+    error(DiagCode::WrongArguments, call.range,
+          "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
+              " tensors, but gets " + llvm::Twine(arguments.size()))
+        .at(signature.range, "declared here");
+    return nullptr;
+  }
+  bool wrong = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].isNumber())
+      error(DiagCode::TensorExpected, call.arguments[i].value->range,
+            "`" + signature.name.text + "` takes tensors, but this is a number");
+    wrong |= !arguments[i].isTensor();
+  }
+  if (stack)
+    for (const DimArgument &argument : stack->dimArguments) {
+      bool known = llvm::any_of(signature.dims,
+                                [&](const Name &dim) { return dim.text == argument.name.text; });
+      if (!known) {
+        error(DiagCode::UnknownDim, argument.name.range,
+              "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
+            .at(signature.range, "declared here");
+        wrong = true;
+        continue;
+      }
+      Scope *outer = std::exchange(scope, &modelScope);
+      std::optional<Axis> axis = axisOf(*argument.value);
+      scope = outer;
+      wrong |= !axis;
+      if (axis)
+        bound[argument.name.text] = *axis;
+    }
+  if (wrong || !bindBlockDims(block, arguments, call, bound))
+    return nullptr;
+
+  std::string key = signature.name.text + "|" + owner.prefix;
+  for (const auto &[name, axis] : bound)
+    key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
+  Instance &instance = instances[key];
+  if (instances.size() > mostInstances) {
+    error(DiagCode::SizeOverflow, call.range,
+          "the blocks of this model become more than " + llvm::Twine(mostInstances) + " functions")
+        .note("a block becomes a function for each set of sizes it is applied to");
+    return nullptr;
+  }
+  if (instance.active || depth >= deepestBlocks) {
+    error(DiagCode::RecursiveBlock, call.range,
+          "`" + signature.name.text + "` is applied inside of itself")
+        .at(signature.name.range, "declared here");
+    return nullptr;
+  }
+  auto inside = std::make_unique<Scope>();
+  if (!instance.function && !instance.wrong) {
+    inside->parent = &modelScope;
+    for (const Name &dim : signature.dims)
+      if (Decl *decl = declare(*inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+        const Axis &axis = bound[dim.text];
+        decl->state = Decl::State::Done;
+        decl->isParameter = true;
+        decl->size = Size::of(axis.size);
+        if (axis.isDynamic())
+          if (std::optional<LinearSize> size = parseLinearSize(axis.name))
+            decl->size = {size->dim.str(), size->scale, size->offset, false};
+      }
+    buildInstance(instance, block, owner, *inside);
+  }
+  if (instance.wrong || instance.parameters.size() != arguments.size())
+    return nullptr;
+  // What is not a dim of the block itself must be the very axis.
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Axes axes = axesOfValue(arguments[i].tensor);
+    const Type &type = signature.parameters[i].type;
+    for (size_t d = 0; d < axes.size(); ++d) {
+      const Axis &inner = instance.parameters[i][d];
+      std::string name = inner.isDynamic() ? inner.name : outerName(*type.dims[d], bound);
+      if (axes[d] == Axis{name, inner.size})
+        continue;
+      Axes both = axes;
+      both.push_back({name, inner.size});
+      Diagnostic &diagnostic =
+          error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                "`" + signature.name.text + "` takes " + source.text(type.range).str() +
+                    " but gets " + showAxes(axes));
+      diagnostic.at(type.range, "declared here");
+      if (std::string where = whereSizes(both); !where.empty())
+        diagnostic.note(where);
+      return nullptr;
+    }
+  }
+  return &instance;
+}
+
+void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner &owner,
+                         Scope &inside) {
+  const Signature &signature = block.signature;
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  Scope *outerScope = std::exchange(scope, &inside);
+  mlir::Value outerLayer = layer;
+  std::string outerContext = std::exchange(context, signature.name.text);
+  instance.active = true;
+  instance.wrong = true;
+  ++depth;
+
+  for (const ItemPtr &item : block.items)
+    declareItem(inside, *item);
+  for (Decl *decl : inside.order)
+    if (decl->kind == Decl::Kind::Dim)
+      sizeOf(*decl);
+  setUpParameters(inside, owner);
+  bool fine = true;
+  llvm::SmallVector<mlir::Type> inputs, outputs;
+  if (owner.inStack)
+    inputs.push_back(builder.getIndexType());
+  auto readType = [&](const Type &type, std::vector<Axes> &list,
+                      llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what) {
+    std::optional<Axes> axes = typeAxes(type, what);
+    mlir::RankedTensorType tensor = axes ? tensorType(*axes, type.range) : nullptr;
+    fine &= static_cast<bool>(tensor);
+    list.push_back(axes.value_or(Axes()));
+    types.push_back(tensor);
+  };
+  for (const Parameter &parameter : signature.parameters)
+    readType(parameter.type, instance.parameters, inputs, "a parameter");
+  for (const Type &type : signature.results)
+    readType(type, instance.results, outputs, "a result");
+  if (fine) {
+    builder.setInsertionPointToEnd(module->getBody());
+    auto function = mlir::func::FuncOp::create(
+        builder, locate(signature.name.range, signature.name.text),
+        uniqueSymbol(signature.name.text), builder.getFunctionType(inputs, outputs));
+    function.setPrivate();
+    mlir::Block *entry = function.addEntryBlock();
+    builder.setInsertionPointToEnd(entry);
+    layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
+    for (size_t i = 0; i < signature.parameters.size(); ++i) {
+      const Name &name = signature.parameters[i].name;
+      if (Decl *decl = declare(inside, Decl::Kind::Value, &block, name.text, name.range)) {
+        decl->value = SemaValue::of(entry->getArgument(i + owner.inStack));
+        decl->isParameter = true;
+      }
+    }
+    std::vector<SemaValue> values = buildBody(block.items, block.closingBrace, signature);
+    std::vector<SourceRange> places = returnPlaces(block.items);
+    if (!places.empty()) {
+      std::vector<mlir::Value> results = checkResults(values, places, signature, instance.results);
+      if (results.size() == signature.results.size())
+        mlir::func::ReturnOp::create(builder, locate(places.front(), "return"), results);
+    }
+    instance.function = function;
+    noteUnused(inside);
+    instance.wrong = false; // its type is known; what is wrong inside was said
+  }
+  --depth;
+  instance.active = false;
+  scope = outerScope;
+  layer = outerLayer;
+  context = outerContext;
+}
+
+SemaValue Sema::outside(mlir::Value result, const BlockDecl &block,
+                        const std::map<std::string, Axis> &bound, SourceRange range) {
+  Axes axes = axesOfValue(result);
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (!axes[d].isDynamic())
+      axes[d].name = outerName(*block.signature.results[0].dims[d], bound);
+  for (const Axis &axis : axes)
+    if (axis.name.size() > longestName) {
+      error(DiagCode::NestedTooDeeply, range, "the result has an axis whose name is too long")
+          .at(block.signature.results[0].range, "declared here");
+      return SemaValue::wrong();
+    }
+  for (size_t d = 0; d < axes.size(); ++d)
+    if (findAxis(axes, axes[d].name) != static_cast<int>(d)) {
+      error(DiagCode::DuplicateAxis, range,
+            "the result would have the axis `" + axes[d].name + "` twice")
+          .at(block.signature.results[0].range, "declared here");
+      return SemaValue::wrong();
+    }
+  return SemaValue::of(relabel(result, axes, locate(range)));
+}
+
+SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
+  auto &stack = *llvm::cast<StackDecl>(decl.item);
+  if (!plainArguments(call, decl.name, 1, 1000, decl.name + "(x)"))
+    return SemaValue::wrong();
+  std::vector<SemaValue> arguments;
+  for (const Argument &argument : call.arguments)
+    arguments.push_back(eval(*argument.value));
+  if (decl.wrong)
+    return SemaValue::wrong();
+  if (!stack.arguments.empty()) {
+    unsupported(stack.block.range, "a stack with compile-time arguments");
+    return SemaValue::wrong();
+  }
+  Owner owner;
+  owner.inStack = true;
+  owner.symbolPrefix = decl.name + ".";
+  std::string path = decl.name + (stack.shared ? "" : ".{n}");
+  if (!stack.shared)
+    owner.layers = decl.size.offset;
+  if (stack.binding.kind == Binding::Kind::String) {
+    if (!checkPattern(stack.binding.pattern, owner, false))
+      return SemaValue::wrong();
+    path = stack.binding.pattern.text;
+    if (!stack.shared && !llvm::StringRef(path).contains("{n}")) {
+      error(DiagCode::BadPattern, stack.binding.pattern.range,
+            "the layers of `" + decl.name + "` would share their tensors")
+          .help("write `{n}` where the number of the layer stands: `\"" + path +
+                ".{n}\"`, or `of shared " + stack.block.text + "`");
+      return SemaValue::wrong();
+    }
+  } else if (stack.binding.kind != Binding::Kind::Path || stack.binding.optional ||
+             !stack.binding.layouts.empty()) {
+    unsupported(stack.binding.range, "such a binding of a stack");
+    return SemaValue::wrong();
+  }
+  owner.prefix = path + ".";
+  owner.stackPrefix = llvm::StringRef(path).split("{n}").first.str();
+  auto &block = *llvm::cast<BlockDecl>(scope->find(stack.block.text)->item);
+  std::map<std::string, Axis> bound;
+  Instance *instance = instantiate(block, owner, arguments, call, &stack, bound);
+  if (!instance)
+    return SemaValue::wrong();
+  if (instance->results.size() != 1 || instance->results[0] != instance->parameters[0]) {
+    const Signature &signature = block.signature;
+    Diagnostic &diagnostic = error(DiagCode::NotStackable, stack.block.range,
+                                   "`" + signature.name.text +
+                                       "` cannot be stacked, since it does not give what it takes");
+    diagnostic.at(signature.parameters[0].type.range, "it takes this");
+    if (!signature.results.empty())
+      diagnostic.at(signature.results[0].range, "it gives this");
+    return SemaValue::wrong();
+  }
+  Location loc = locate(call.range, decl.name);
+  llvm::SmallVector<mlir::Value> operands;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    operands.push_back(
+        toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
+  auto index = [&](int64_t value) -> mlir::Value {
+    return mlir::arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  mlir::Value from = index(0), to = index(decl.size.offset), step = index(1);
+  auto loop =
+      mlir::scf::ForOp::create(builder, loc, from, to, step, mlir::ValueRange(operands.front()));
+  {
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(loop.getBody());
+    llvm::SmallVector<mlir::Value> passed{loop.getInductionVar(), loop.getRegionIterArg(0)};
+    llvm::append_range(passed, llvm::drop_begin(operands));
+    auto inner = mlir::func::CallOp::create(builder, loc, instance->function, passed);
+    mlir::scf::YieldOp::create(builder, loc, inner.getResults());
+  }
+  return outside(loop.getResult(0), block, bound, call.range);
+}
+
+SemaValue Sema::applyBlock(Decl &decl, const CallExpr &call) {
+  auto &block = *llvm::cast<BlockDecl>(decl.item);
+  if (!plainArguments(call, decl.name, 0, 1000, decl.name + "(x)"))
+    return SemaValue::wrong();
+  std::vector<SemaValue> arguments;
+  for (const Argument &argument : call.arguments)
+    arguments.push_back(eval(*argument.value));
+  for (const ItemPtr &item : block.items)
+    if (item->kind == Item::Kind::Linear || item->kind == Item::Kind::Param ||
+        item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding) {
+      error(DiagCode::BlockParameters, call.range,
+            "`" + decl.name + "` has parameters of its own, and no path for them here")
+          .at(item->range, "such as this")
+          .help("declare `stack name: 1 of " + decl.name + "` and apply `name`");
+      return SemaValue::wrong();
+    }
+  std::map<std::string, Axis> bound;
+  Instance *instance = instantiate(block, Owner(), arguments, call, nullptr, bound);
+  if (!instance)
+    return SemaValue::wrong();
+  if (instance->results.size() != 1) {
+    unsupported(call.range, "a block with several results");
+    return SemaValue::wrong();
+  }
+  llvm::SmallVector<mlir::Value> operands;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    operands.push_back(
+        toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
+  auto result = mlir::func::CallOp::create(builder, locate(call.range, decl.name),
+                                           instance->function, operands);
+  return outside(result.getResult(0), block, bound, call.range);
+}
+
+//===------------------------------------------------------------------------------------------===//
+
+//===------------------------------------------------------------------------------------------===//
+// What nothing applies
+//===------------------------------------------------------------------------------------------===//
+
+void Sema::checkUnapplied(const BlockDecl &block) {
+  const Signature &signature = block.signature;
+  Scope inside;
+  inside.parent = &modelScope;
+  int64_t size = 1009; // primes, so that two dims are never taken for each other
+  for (const Name &dim : signature.dims)
+    if (Decl *decl = declare(inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+      decl->state = Decl::State::Done;
+      decl->isParameter = true;
+      decl->size = Size::of(size);
+      size += 12;
+    }
+  Owner owner;
+  owner.inStack = true;
+  owner.layers = 1;
+  owner.symbolPrefix = signature.name.text + ":";
+  owner.prefix = signature.name.text + ":{n}.";
+  Instance instance;
+  buildInstance(instance, block, owner, inside);
+}
+
+void Sema::checkUnapplied() {
+  std::set<mlir::Operation *> built;
+  for (mlir::Operation &op : *module->getBody())
+    built.insert(&op);
+  mlir::Operation *header = lastHeader;
+  unapplied = true;
+  for (Scope *s : {&library, &modelScope})
+    for (Decl *decl : std::vector<Decl *>(s->order)) {
+      if (decl->kind == Decl::Kind::Hook && !decl->used)
+        checkScore(*decl);
+      if (decl->kind != Decl::Kind::Block)
+        continue;
+      auto &block = *llvm::cast<BlockDecl>(decl->item);
+      if (!applied.count(&block) && block.signature.statics.empty())
+        checkUnapplied(block);
+    }
+  unapplied = false;
+  lastHeader = header;
+  // Nothing of it is part of the model.
+  llvm::SmallVector<mlir::Operation *> extra;
+  for (mlir::Operation &op : *module->getBody())
+    if (!built.count(&op))
+      extra.push_back(&op);
+  for (mlir::Operation *op : llvm::reverse(extra))
+    op->erase();
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bodies: `let`, `return` and what is returned.
+#include "compiler/frontend/SemaImpl.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+void Sema::buildLet(const LetStmt &let) {
+  bool simple = let.patterns.size() == 1 && !let.patterns[0].isTuple() && !let.along;
+  auto declareWrong = [&](const Pattern &pattern, auto &&self) -> void {
+    for (const Pattern &element : pattern.elements)
+      self(element, self);
+    if (!pattern.name.text.empty())
+      if (Decl *decl =
+              declare(*scope, Decl::Kind::Value, &let, pattern.name.text, pattern.name.range))
+        decl->used = true;
+  };
+  if (!simple) {
+    unsupported(let.range, "a `let` of several values");
+    for (const Pattern &pattern : let.patterns)
+      declareWrong(pattern, declareWrong);
+    return;
+  }
+  const Name &name = let.patterns[0].name;
+  std::string outer = std::exchange(context, name.text);
+  SemaValue value = eval(*let.value);
+  context = outer;
+  if (Decl *decl = declare(*scope, Decl::Kind::Value, &let, name.text, name.range)) {
+    decl->value = value;
+    decl->used = value.isError(); // what uses it may be silent too
+  }
+}
+
+std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, SourceRange end,
+                                       const Signature &signature) {
+  std::vector<SemaValue> results;
+  const ReturnStmt *returned = nullptr;
+  std::map<std::string, SourceRange> outer = std::exchange(namedLater, {});
+  for (const ItemPtr &item : items)
+    if (auto *let = llvm::dyn_cast<LetStmt>(item.get()))
+      for (const Pattern &pattern : let->patterns)
+        namedLater.insert({pattern.name.text, pattern.name.range});
+  for (const ItemPtr &item : items) {
+    auto *let = llvm::dyn_cast<LetStmt>(item.get());
+    auto *ret = llvm::dyn_cast<ReturnStmt>(item.get());
+    if (!let && !ret)
+      continue;
+    if (returned) {
+      error(DiagCode::AfterReturn, item->keyword, "nothing can stand after `return`")
+          .at(returned->keyword, "the body ends here");
+      continue;
+    }
+    if (let) {
+      buildLet(*let);
+      continue;
+    }
+    returned = ret;
+    for (const ExprPtr &value : ret->values)
+      results.push_back(eval(*value));
+  }
+  namedLater = std::move(outer);
+  if (!returned)
+    error(DiagCode::MissingReturn, end,
+          "the body of `" + signature.name.text + "` does not end with `return`")
+        .at(signature.name.range, "declared here");
+  return results;
+}
+
+std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
+                                            llvm::ArrayRef<SourceRange> places,
+                                            const Signature &signature,
+                                            llvm::ArrayRef<Axes> declared) {
+  std::vector<mlir::Value> results;
+  if (values.size() != signature.results.size()) {
+    error(DiagCode::ResultCount, places.front().to(places.back()),
+          "`" + signature.name.text + "` returns " + llvm::Twine(values.size()) +
+              " values, but declares " + llvm::Twine(signature.results.size()))
+        .at(signature.range, "declared here");
+    return {};
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].isNumber())
+      error(DiagCode::TensorExpected, places[i],
+            "the result must be a tensor, but this is a number");
+    if (!values[i].isTensor() || i >= declared.size())
+      continue;
+    Axes axes = axesOfValue(values[i].tensor);
+    bool same = axes.size() == declared[i].size();
+    mlir::Value result =
+        same ? withLast(values[i].tensor, declared[i], locate(places[i])) : mlir::Value();
+    if (!result) {
+      Diagnostic &diagnostic = error(DiagCode::ResultAxes, places[i],
+                                     "`" + signature.name.text + "` returns " + showAxes(axes) +
+                                         ", but its type is " + showAxes(declared[i]));
+      diagnostic.at(signature.results[i].range, "declared here");
+      Axes all = axes;
+      llvm::append_range(all, declared[i]);
+      if (std::string where = whereSizes(all); !where.empty())
+        diagnostic.note(where);
+      continue;
+    }
+    results.push_back(result);
+  }
+  return results.size() == values.size() ? results : std::vector<mlir::Value>();
+}
+
+std::vector<SourceRange> returnPlaces(const std::vector<ItemPtr> &items) {
+  std::vector<SourceRange> places;
+  for (const ItemPtr &item : items)
+    if (auto *ret = llvm::dyn_cast<ReturnStmt>(item.get())) {
+      for (const ExprPtr &value : ret->values)
+        places.push_back(value->range);
+      break;
+    }
+  return places;
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations: names into scopes, then dims, parameters and stacks of the model.
+#include "compiler/frontend/SemaImpl.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRef name,
+                    SourceRange range) {
+  auto &place = in.names[name];
+  if (place) {
+    error(DiagCode::DuplicateName, range, "`" + name + "` is declared twice")
+        .at(place->range, "it is declared here already")
+        .help("choose another name for one of them");
+    place->used = true;
+    return nullptr;
+  }
+  place = std::make_unique<Decl>();
+  place->kind = kind;
+  place->item = item;
+  place->name = name.str();
+  place->range = range;
+  in.order.push_back(place.get());
+  return place.get();
+}
+
+void Sema::declareItem(Scope &in, const Item &item) {
+  auto declarePaths = [&](Decl::Kind kind, const std::vector<Path> &names) {
+    for (const Path &path : names)
+      declare(in, kind, &item, path.str(), path.range);
+  };
+  auto declareUnsupported = [&](llvm::StringRef name, SourceRange range) {
+    if (Decl *decl = declare(in, Decl::Kind::Unsupported, &item, name, range))
+      decl->used = true;
+  };
+  switch (item.kind) {
+  case Item::Kind::Dim:
+    for (const auto &entry : llvm::cast<DimDecl>(item).entries)
+      if (Decl *decl = declare(in, Decl::Kind::Dim, &item, entry.name.text, entry.name.range))
+        decl->expr = entry.value.get();
+    break;
+  case Item::Kind::Dyn:
+    for (const auto &entry : llvm::cast<DynDecl>(item).entries)
+      if (Decl *decl = declare(in, Decl::Kind::Dim, &item, entry.name.text, entry.name.range)) {
+        decl->expr = entry.bound.get();
+        decl->dynamic = true;
+        decl->size = {decl->name, 1, 1, false};
+      }
+    break;
+  case Item::Kind::Linear:
+    declarePaths(Decl::Kind::Linear, llvm::cast<LinearDecl>(item).names);
+    break;
+  case Item::Kind::Norm: {
+    auto &norm = llvm::cast<NormDecl>(item);
+    bool layerNorm = norm.norm == NormDecl::Norm::Layer;
+    if (!layerNorm)
+      unsupported(norm.keyword, "`rmsnorm`");
+    declarePaths(layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm.names);
+    break;
+  }
+  case Item::Kind::Param: {
+    auto &param = llvm::cast<ParamDecl>(item);
+    bool isParam = param.role == ParamDecl::Role::Param;
+    if (!isParam)
+      unsupported(param.keyword, "`state`");
+    for (const auto &group : param.groups)
+      declarePaths(isParam ? Decl::Kind::Param : Decl::Kind::Unsupported, group.names);
+    break;
+  }
+  case Item::Kind::Embedding:
+    unsupported(item.keyword, "`embedding`");
+    declarePaths(Decl::Kind::Unsupported, llvm::cast<EmbeddingDecl>(item).names);
+    break;
+  case Item::Kind::Stack: {
+    auto &stack = llvm::cast<StackDecl>(item);
+    if (&in != &modelScope) {
+      unsupported(item.keyword, "a stack in a block");
+      declareUnsupported(stack.name.str(), stack.name.range);
+    } else {
+      declare(in, Decl::Kind::Stack, &item, stack.name.str(), stack.name.range);
+    }
+    break;
+  }
+  case Item::Kind::Block: {
+    auto &block = llvm::cast<BlockDecl>(item);
+    if (block.isCell)
+      unsupported(item.keyword, "`cell`");
+    if (!block.signature.name.text.empty())
+      declare(in, block.isCell ? Decl::Kind::Unsupported : Decl::Kind::Block, &item,
+              block.signature.name.text, block.signature.name.range);
+    break;
+  }
+  case Item::Kind::Hook: {
+    auto &hook = llvm::cast<HookDecl>(item);
+    Decl *decl = declare(in, Decl::Kind::Hook, &item, hook.name.text, hook.name.range);
+    if (!decl || hook.hook != HookDecl::Hook::Score)
+      break;
+    if (!hook.with.empty() || !hook.statics.empty()) {
+      unsupported(hook.name.range, "a score with parameters of its own");
+      decl->wrong = true;
+    } else if (hook.parameters.size() != 2 || hook.parameters[0].text != "q" ||
+               hook.parameters[1].text != "k") {
+      error(DiagCode::ScoreParameters, hook.name.range, "a score is a function of `q` and `k`")
+          .help("write `score " + hook.name.text + "(q, k) = …`");
+      decl->wrong = true;
+    }
+    break;
+  }
+  case Item::Kind::Entry: {
+    auto &entry = llvm::cast<EntryDecl>(item);
+    if (entry.isForward)
+      unsupported(item.keyword, "`forward`");
+    declare(in, entry.isForward ? Decl::Kind::Unsupported : Decl::Kind::Entry, &item,
+            entry.signature.name.text, entry.signature.name.range);
+    break;
+  }
+  case Item::Kind::Image:
+    if (image)
+      error(DiagCode::DuplicateImage, item.keyword, "a model says once what a picture becomes")
+          .at(image->keyword, "it is said here already");
+    else
+      image = &llvm::cast<ImageDecl>(item);
+    break;
+  case Item::Kind::Cache:
+    unsupported(item.keyword, "`cache`");
+    declareUnsupported(llvm::cast<CacheDecl>(item).name.text,
+                       llvm::cast<CacheDecl>(item).name.range);
+    break;
+  case Item::Kind::Table:
+    unsupported(item.keyword, "`table`");
+    declareUnsupported(llvm::cast<TableDecl>(item).name.text,
+                       llvm::cast<TableDecl>(item).name.range);
+    break;
+  default:
+    break; // ignore, let, return
+  }
+}
+
+void Sema::declareModel(const ModelDecl &decl) {
+  for (const ItemPtr &item : decl.items)
+    declareItem(modelScope, *item);
+  applySets();
+  llvm::SmallVector<mlir::Attribute> ignored;
+  for (const ItemPtr &item : decl.items)
+    if (auto *ignore = llvm::dyn_cast<IgnoreDecl>(item.get()))
+      for (const Name &pattern : ignore->patterns)
+        ignored.push_back(builder.getStringAttr(pattern.text));
+  if (!ignored.empty())
+    (*module)->setAttr("attn.ignore", builder.getArrayAttr(ignored));
+  emitDims(modelScope);
+  setUpParameters(modelScope, Owner());
+  for (Decl *stack : modelScope.order)
+    if (stack->kind == Decl::Kind::Stack)
+      declareStack(*stack);
+}
+
+void Sema::declareStack(Decl &stack) {
+  auto &item = *llvm::cast<StackDecl>(stack.item);
+  stack.size = evalSize(*item.count);
+  stack.wrong = stack.size.error;
+  if (!stack.wrong && (!stack.size.isStatic() || stack.size.offset < 1)) {
+    error(DiagCode::SizeNotPositive, item.count->range,
+          stack.size.isStatic() ? "a stack of " + std::to_string(stack.size.offset) + " layers"
+                                : "the number of layers must be known when compiling")
+        .note("a stack has at least 1 layer");
+    stack.wrong = true;
+  }
+  Decl *block = scope->find(item.block.text);
+  if (block)
+    block->used = true;
+  if (block && block->kind == Decl::Kind::Unsupported) {
+    stack.wrong = true;
+  } else if (!block || block->kind != Decl::Kind::Block) {
+    Diagnostic &diagnostic = error(DiagCode::UnknownBlock, item.block.range,
+                                   block ? "`" + item.block.text + "` is no block"
+                                         : "there is no block `" + item.block.text + "`");
+    if (block)
+      diagnostic.at(block->range, "declared here");
+    else
+      suggest(diagnostic, item.block.text,
+              [](const Decl &d) { return d.kind == Decl::Kind::Block; });
+    stack.wrong = true;
+  }
+}
+
+} // namespace attn::frontend

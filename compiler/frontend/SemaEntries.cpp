@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Entries: one public function for each.
+#include "compiler/frontend/SemaImpl.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+bool Sema::checkEntryForm(const EntryDecl &entry) {
+  const Signature &signature = entry.signature;
+  if (entry.bodyKind == EntryDecl::Body::Specialisation)
+    unsupported(entry.range, "an entry made from `forward`");
+  else if (!signature.dims.empty())
+    unsupported(signature.name.range, "an entry with dims of its own");
+  else if (!signature.statics.empty())
+    unsupported(signature.name.range, "an entry with compile-time arguments");
+  else
+    return true;
+  return false;
+}
+
+void Sema::nameEntry(const EntryDecl &entry, mlir::func::FuncOp function) {
+  const Signature &signature = entry.signature;
+  function->setAttr("attn.entry", builder.getUnitAttr());
+  for (size_t i = 0; i < signature.parameters.size(); ++i)
+    function.setArgAttr(i, "attn.name", builder.getStringAttr(signature.parameters[i].name.text));
+  size_t results = signature.results.size();
+  for (size_t i = 0; i < results; ++i)
+    function.setResultAttr(
+        i, "attn.name",
+        builder.getStringAttr(signature.name.text + (results == 1 ? "" : "." + std::to_string(i))));
+}
+
+void Sema::buildEntry(const EntryDecl &entry) {
+  const Signature &signature = entry.signature;
+  if (entry.isForward || !checkEntryForm(entry))
+    return;
+  Scope inside;
+  inside.parent = &modelScope;
+  scope = &inside;
+  context = signature.name.text;
+  layer = nullptr;
+  llvm::SmallVector<mlir::Type> inputs, outputs;
+  std::vector<Axes> parameters, results;
+  bool fine = true;
+  auto readType = [&](const Type &type, std::vector<Axes> &list,
+                      llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what) {
+    std::optional<Axes> axes = typeAxes(type, what);
+    mlir::RankedTensorType tensor = axes ? tensorType(*axes, type.range) : nullptr;
+    fine &= static_cast<bool>(tensor);
+    list.push_back(axes.value_or(Axes()));
+    types.push_back(tensor);
+  };
+  for (const Parameter &parameter : signature.parameters)
+    readType(parameter.type, parameters, inputs, "an input");
+  for (const Type &type : signature.results)
+    readType(type, results, outputs, "a result");
+  for (size_t i = 0; i < signature.parameters.size(); ++i)
+    if (image && signature.parameters[i].name.text == "image")
+      imageUsed = true;
+  if (fine) {
+    builder.setInsertionPointToEnd(module->getBody());
+    auto function =
+        mlir::func::FuncOp::create(builder, locate(signature.name.range, signature.name.text),
+                                   signature.name.text, builder.getFunctionType(inputs, outputs));
+    nameEntry(entry, function);
+    mlir::Block *block = function.addEntryBlock();
+    builder.setInsertionPointToEnd(block);
+    for (size_t i = 0; i < signature.parameters.size(); ++i) {
+      const Parameter &parameter = signature.parameters[i];
+      if (Decl *decl = declare(inside, Decl::Kind::Value, &entry, parameter.name.text,
+                               parameter.name.range)) {
+        decl->value = SemaValue::of(block->getArgument(i));
+        decl->isParameter = true;
+      }
+      if (image && parameter.name.text == "image")
+        if (mlir::DictionaryAttr attr = imageAttr(entry, parameter, parameters[i]))
+          function.setArgAttr(i, "attn.image", attr);
+    }
+    std::vector<SemaValue> values;
+    std::vector<SourceRange> places;
+    if (entry.bodyKind == EntryDecl::Body::Expression) {
+      values.push_back(eval(*entry.value));
+      places.push_back(entry.value->range);
+    } else {
+      values = buildBody(entry.items, entry.closingBrace, signature);
+      places = returnPlaces(entry.items);
+    }
+    if (!places.empty()) {
+      std::vector<mlir::Value> returned = checkResults(values, places, signature, results);
+      if (returned.size() == signature.results.size())
+        mlir::func::ReturnOp::create(builder, locate(places.front(), "return"), returned);
+    }
+    noteUnused(inside);
+  }
+  scope = &modelScope;
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors: their types and places, and the ops that only move or rename axes.
+#include "compiler/frontend/SemaImpl.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+Location Sema::locate(SourceRange range, llvm::StringRef name) {
+  LineColumn place = source.lineAndColumn(range.begin);
+  auto file = mlir::FileLineColLoc::get(&mlirContext, source.name(), place.line, place.column);
+  if (name.empty())
+    return file;
+  return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);
+}
+
+mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange range) {
+  llvm::SmallVector<int64_t> shape, bounds;
+  llvm::SmallVector<mlir::StringAttr> names;
+  for (const Axis &axis : axes) {
+    shape.push_back(axis.size);
+    names.push_back(mlir::StringAttr::get(&mlirContext, axis.name));
+    int64_t bound = axis.size;
+    if (axis.isDynamic()) {
+      auto size = parseLinearSize(axis.name);
+      auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
+      bound =
+          it == modelScope.names.end()
+              ? 1
+              : std::max<int64_t>(
+                    1, productOf({size->scale, it->second->size.offset}).value_or(INT64_MAX / 2));
+    }
+    bounds.push_back(bound);
+  }
+  if (!productOf(bounds)) {
+    Diagnostic &diagnostic = error(DiagCode::SizeOverflow, range,
+                                   "a tensor of " + showAxes(axes) + " has too many elements");
+    diagnostic.note("the most are 2^48");
+    if (std::string where = whereSizes(axes); !where.empty())
+      diagnostic.note(where);
+    return nullptr;
+  }
+  return axesTensor(mlir::Float32Type::get(&mlirContext), shape, names);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Shapes
+//===------------------------------------------------------------------------------------------===//
+
+mlir::Value Sema::permute(mlir::Value value, llvm::ArrayRef<int64_t> order, Location loc) {
+  if (llvm::is_sorted(order))
+    return value;
+  Axes axes = axesOfValue(value), result;
+  llvm::SmallVector<int64_t> ones(axes.size(), 1), atoms;
+  for (const Axis &axis : axes)
+    atoms.push_back(axis.isDynamic() ? -1 : axis.size);
+  for (int64_t from : order)
+    result.push_back(axes[from]);
+  return RearrangeOp::create(builder, loc, tensorType(result, {}), value, ones, atoms, order, ones);
+}
+
+mlir::Value Sema::relabel(mlir::Value value, llvm::ArrayRef<Axis> axes, Location loc) {
+  mlir::RankedTensorType type = tensorType(axes, {});
+  if (!type || type == value.getType())
+    return value;
+  return RelabelOp::create(builder, loc, type, value);
+}
+
+mlir::Value Sema::withLast(mlir::Value value, llvm::ArrayRef<Axis> taken, Location loc) {
+  Axes axes = axesOfValue(value);
+  llvm::SmallVector<int64_t> order;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (findAxis(taken, axes[i].name) < 0)
+      order.push_back(i);
+  for (const Axis &axis : taken) {
+    int at = findAxis(axes, axis.name);
+    if (at < 0 || axes[at].size != axis.size)
+      return nullptr;
+    order.push_back(at);
+  }
+  return permute(value, order, loc);
+}
+
+mlir::Value Sema::makeMap(llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
+                          Location loc, ScalarBody body) {
+  mlir::RankedTensorType type = tensorType(axes, {});
+  auto op = MapOp::create(builder, loc, type, inputs);
+  mlir::Block &block = op.getBody().emplaceBlock();
+  for (mlir::Value input : inputs)
+    block.addArgument(llvm::cast<mlir::RankedTensorType>(input.getType()).getElementType(), loc);
+  mlir::OpBuilder inner(&mlirContext);
+  inner.setInsertionPointToEnd(&block);
+  YieldOp::create(inner, loc, body(inner, loc, block.getArguments()));
+  return op;
+}
+
+} // namespace attn::frontend
