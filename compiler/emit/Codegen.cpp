@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/Codegen.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+
+namespace attn {
+
+llvm::StringRef targetTriple() { return "x86_64-unknown-linux-gnu"; }
+
+/// A machine of the lowest level; functions name their own where it is higher.
+static std::unique_ptr<llvm::TargetMachine> createMachine(unsigned optLevel) {
+  static const bool isInitialised = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    return true;
+  }();
+  (void)isInitialised;
+  llvm::Triple triple(targetTriple());
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    llvm::report_fatal_error(llvm::Twine(error));
+  auto level = llvm::CodeGenOpt::getLevel(int(optLevel)).value_or(llvm::CodeGenOptLevel::Default);
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, "x86-64-v3", "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
+}
+
+std::string targetDataLayout() {
+  static const std::string layout = createMachine(0)->createDataLayout().getStringRepresentation();
+  return layout;
+}
+
+std::unique_ptr<llvm::Module> translateToLlvmIr(ModuleOp module, llvm::LLVMContext &context,
+                                                llvm::StringRef name) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  auto result = translateModuleToLLVMIR(module, context, name);
+  if (!result)
+    return nullptr;
+  // The file name goes into the object: say the model, never a path.
+  result->setSourceFileName(name);
+  return result;
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  const llvm::OptimizationLevel levels[] = {
+      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
+      llvm::OptimizationLevel::O3};
+  llvm::OptimizationLevel level = levels[std::min(optLevel, 3u)];
+  llvm::ModulePassManager passes = optLevel == 0 ? builder.buildO0DefaultPipeline(level)
+                                                 : builder.buildPerModuleDefaultPipeline(level);
+  passes.run(module, modules);
+}
+
+std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
+                                                 CodegenOutput output) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(optLevel);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  optimise(module, *machine, optLevel);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  llvm::legacy::PassManager passes;
+  auto type = output == CodegenOutput::Object ? llvm::CodeGenFileType::ObjectFile
+                                              : llvm::CodeGenFileType::AssemblyFile;
+  if (machine->addPassesToEmitFile(passes, os, nullptr, type))
+    llvm::report_fatal_error("the x86-64 code generator cannot write files");
+  passes.run(module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), module.getName(),
+                                                         /*RequiresNullTerminator=*/false);
+}
+
+} // namespace attn

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// llvm -> object: LLVM's optimiser and code generator for x86-64.
+#pragma once
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+
+namespace attn {
+
+/// What code is generated for; neither depends on the machine that compiles.
+llvm::StringRef targetTriple();
+std::string targetDataLayout();
+
+/// An LLVM-dialect module as LLVM IR. Null after an error has been reported.
+std::unique_ptr<llvm::Module> translateToLlvmIr(mlir::ModuleOp module, llvm::LLVMContext &context,
+                                                llvm::StringRef name);
+
+enum class CodegenOutput { Object, Assembly };
+
+/// Optimises `module` (-O0 to -O3) and generates position-independent code for the CPUs that its
+/// functions name. The bytes depend on the module, the level and LLVM's version alone.
+std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
+                                                 CodegenOutput output);
+
+} // namespace attn

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ops that stand for the runtime's side: places in the packed block, the team's barrier.
+#include "compiler/emit/LowerRuntime.h"
+#include "attn/abi.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace attn;
+
+/// packed + slot.offset + layer * slot.layer_stride, in bytes.
+static LogicalResult lowerAddress(AddressOp op, SymbolTable &symbols) {
+  auto slot = symbols.lookup<SlotOp>(op.getSlot());
+  if (!slot)
+    return op.emitError() << "no slot '" << op.getSlot() << "'";
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value shift = arith::ConstantIndexOp::create(builder, loc, int64_t(slot.getOffset()));
+  if (op.getLayer()) {
+    Value stride = arith::ConstantIndexOp::create(builder, loc, int64_t(slot.getLayerStride()));
+    Value layer = arith::MulIOp::create(builder, loc, op.getLayer(), stride);
+    shift = arith::AddIOp::create(builder, loc, shift, layer);
+  }
+  // memref.view wants an array of bytes of any length that reaches far enough.
+  int64_t end = int64_t(slot.getOffset()) + int64_t(slot.getLayers()) * slot.getLayerStride() +
+                int64_t(slot.getBytes());
+  Value bytes = memref::ReinterpretCastOp::create(
+      builder, loc, MemRefType::get({end}, builder.getI8Type()), op.getPacked(), /*offset=*/0,
+      /*sizes=*/ArrayRef<int64_t>{end}, /*strides=*/ArrayRef<int64_t>{1});
+  Value view = memref::ViewOp::create(builder, loc, op.getType(), bytes, shift, ValueRange());
+  op.replaceAllUsesWith(view);
+  op.erase();
+  return success();
+}
+
+/// call->barrier(call->team, thread)
+static void lowerBarrier(BarrierOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type i64 = builder.getI64Type();
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getCall());
+  address = arith::IndexCastOp::create(builder, loc, i64, address);
+  Value call = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+  auto field = [&](size_t offset) -> Value {
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), call,
+                                      ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    return LLVM::LoadOp::create(builder, loc, pointer, place);
+  };
+  Value barrier = field(offsetof(attn_abi_call, barrier));
+  Value team = field(offsetof(attn_abi_call, team));
+  Value thread = arith::IndexCastOp::create(builder, loc, i64, op.getThread());
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer, i64});
+  LLVM::CallOp::create(builder, loc, type, ValueRange{barrier, team, thread});
+  op.erase();
+}
+
+namespace {
+
+struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerRuntimePass)
+  StringRef getArgument() const override { return "attn-lower-runtime"; }
+  StringRef getDescription() const override {
+    return "places in the packed block become arithmetic, barriers become calls";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, memref::MemRefDialect>();
+  }
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      if (auto address = dyn_cast<AddressOp>(op))
+        return WalkResult(lowerAddress(address, symbols));
+      if (auto barrier = dyn_cast<BarrierOp>(op))
+        lowerBarrier(barrier);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (isa<DimOp, ParamOp, SlotOp>(op))
+        op.erase();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> attn::createLowerRuntimePass() {
+  return std::make_unique<LowerRuntimePass>();
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/LowerToLlvm.h"
+#include "compiler/emit/Codegen.h"
+#include "compiler/emit/LowerRuntime.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// Gives functions what is the same for all of a level.
+struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetLevelPass)
+  explicit SetLevelPass(CpuLevel level = CpuLevel::X86_64_V3) : level(level) {}
+  StringRef getArgument() const override { return "attn-set-level"; }
+  StringRef getDescription() const override { return "functions get the CPU of a level"; }
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
+      function.setNoUnwind(true);
+      if (function.isExternal())
+        continue;
+      function.setTargetCpu(cpuLevelName(level));
+      if (level == CpuLevel::X86_64_V4)
+        function.setPreferVectorWidth("512");
+      if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Private)
+        function.setLinkage(LLVM::Linkage::Internal);
+      // The LLVM dialect's linkage says it now.
+      SymbolTable::setSymbolVisibility(function, SymbolTable::Visibility::Public);
+    }
+  }
+
+  CpuLevel level;
+};
+
+/// The layout of data comes first: the conversions ask for it.
+struct SetDataLayoutPass : PassWrapper<SetDataLayoutPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetDataLayoutPass)
+  StringRef getArgument() const override { return "attn-set-data-layout"; }
+  StringRef getDescription() const override { return "the module gets its triple and layout"; }
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    getOperation()->setAttr(LLVM::LLVMDialect::getTargetTripleAttrName(),
+                            builder.getStringAttr(targetTriple()));
+    getOperation()->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
+                            builder.getStringAttr(targetDataLayout()));
+  }
+};
+
+} // namespace
+
+void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level) {
+  passes.addPass(std::make_unique<SetDataLayoutPass>());
+  passes.addPass(createLowerRuntimePass());
+  passes.addPass(createSCFToControlFlowPass());
+  // Views become pointers and offsets, whose affine maps become arithmetic.
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertVectorToLLVMPass());
+  ConvertFuncToLLVMPassOptions functions;
+  functions.useBarePtrCallConv = true;
+  passes.addPass(createConvertFuncToLLVMPass(functions));
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createConvertIndexToLLVMPass());
+  passes.addPass(createUBToLLVMConversionPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(std::make_unique<SetLevelPass>(level));
+}

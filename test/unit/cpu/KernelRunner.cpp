@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/unit/cpu/KernelRunner.h"
+
+#include "attn/abi.h"
+#include "compiler/cpu/Passes.h"
+#include "compiler/emit/Codegen.h"
+#include "compiler/emit/LowerToLlvm.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace attn::test {
+
+bool KernelRunner::supports(llvm::StringRef level) {
+  auto wanted = parseCpuLevel(level), host = hostCpuLevel();
+  return wanted && host && *wanted <= *host;
+}
+
+static std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  return text;
+}
+
+template <typename Options> static Options atLevel(llvm::StringRef level) {
+  Options options;
+  options.level = level.str();
+  return options;
+}
+
+static bool runPasses(ModuleOp module, llvm::function_ref<void(PassManager &)> add) {
+  PassManager passes(module.getContext());
+  add(passes);
+  if (succeeded(passes.run(module)))
+    return true;
+  ADD_FAILURE() << "a pass failed";
+  return false;
+}
+
+/// Everything to LLVM's dialect.
+static bool lower(ModuleOp module, llvm::StringRef level, KernelRunner &runner) {
+  if (!runPasses(module, [&](PassManager &passes) {
+        passes.addPass(createTilePass(atLevel<TilePassOptions>(level)));
+        passes.addPass(createCheckTiledPass());
+      }))
+    return false;
+  runner.tiled = textOf(module);
+  if (!runPasses(module, [&](PassManager &passes) {
+        passes.addPass(createVectorizePass(atLevel<VectorizePassOptions>(level)));
+        passes.addPass(createExpandMathPass(atLevel<ExpandMathPassOptions>(level)));
+        passes.addPass(createCanonicalizerPass());
+        passes.addPass(createCSEPass());
+        passes.addPass(createCheckKernelsPass());
+      }))
+    return false;
+  runner.kernels = textOf(module);
+  return runPasses(module,
+                   [&](PassManager &passes) { buildLowerToLlvm(passes, *parseCpuLevel(level)); });
+}
+
+std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
+                                                   llvm::StringRef level, unsigned optLevel) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                      memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  auto module = parseSourceString<ModuleOp>(memoryStage, ParserConfig(&context));
+  if (!module) {
+    ADD_FAILURE() << "the memory-stage text is wrong";
+    return nullptr;
+  }
+  std::unique_ptr<KernelRunner> runner(new KernelRunner);
+  if (!lower(*module, level, *runner))
+    return nullptr;
+  llvm::LLVMContext llvmContext;
+  auto ir = translateToLlvmIr(*module, llvmContext, "kernel");
+  if (!ir) {
+    ADD_FAILURE() << "no LLVM IR";
+    return nullptr;
+  }
+  auto copy = llvm::CloneModule(*ir);
+  runner->assembly = generateCode(*copy, optLevel, CodegenOutput::Assembly)->getBuffer().str();
+  auto object = generateCode(*ir, optLevel, CodegenOutput::Object);
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit) {
+    ADD_FAILURE() << llvm::toString(jit.takeError());
+    return nullptr;
+  }
+  runner->jit = std::move(*jit);
+  if (llvm::Error error = runner->jit->addObjectFile(std::move(object))) {
+    ADD_FAILURE() << llvm::toString(std::move(error));
+    return nullptr;
+  }
+  return runner;
+}
+
+void *KernelRunner::address(llvm::StringRef name) {
+  auto symbol = jit->lookup(name);
+  if (symbol)
+    return symbol->toPtr<void *>();
+  ADD_FAILURE() << llvm::toString(symbol.takeError());
+  return nullptr;
+}
+
+const void *KernelRunner::noTeam() {
+  static const attn_abi_call call = [] {
+    attn_abi_call call = {};
+    call.barrier = [](void *, int64_t) {};
+    return call;
+  }();
+  return &call;
+}
+
+} // namespace attn::test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiles a memory-stage module for a CPU level and loads it into this process: the road of
+// compiled models from `memory` on, for one kernel at a time.
+#pragma once
+
+#include "compiler/Pipeline.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include <memory>
+#include <string>
+
+namespace attn::test {
+
+class KernelRunner {
+public:
+  /// Tests skip a level that this machine cannot run.
+  static bool supports(llvm::StringRef level);
+
+  /// Tiles, vectorises, lowers and loads `memoryStage`, MLIR text with functions such as
+  ///
+  ///   func.func @f(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
+  ///                %thread: index, %threads: index, %n: index, %in: memref<f32>, ...)
+  ///
+  /// Null after a test failure has been recorded; MLIR's errors are on stderr.
+  static std::unique_ptr<KernelRunner> create(llvm::StringRef memoryStage, llvm::StringRef level,
+                                              unsigned optLevel = 3);
+
+  /// The generated function, all arguments: the first five as above, memrefs as pointers to their
+  /// data, indices as int64_t.
+  template <typename Signature> Signature *function(llvm::StringRef name) {
+    return reinterpret_cast<Signature *>(address(name));
+  }
+
+  /// Calls `name` once per thread, one after the other (barriers are not waited for), with the
+  /// arguments that follow %threads. `workspace` and `packed` may be null.
+  template <typename... Arguments>
+  void run(llvm::StringRef name, int64_t threads, void *packed, void *workspace,
+           Arguments... arguments) {
+    using Signature = void(void *, void *, const void *, int64_t, int64_t, Arguments...);
+    Signature *call = function<Signature>(name);
+    for (int64_t thread = 0; call && thread < threads; ++thread)
+      call(packed, workspace, noTeam(), thread, threads, arguments...);
+  }
+
+  /// The stages as text, to look at when a test fails.
+  std::string tiled, kernels, assembly;
+
+private:
+  void *address(llvm::StringRef name);
+  static const void *noTeam();
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+} // namespace attn::test
