@@ -26,7 +26,7 @@ bool PackedBlock::allocate(uint64_t wanted) {
     return false;
   map = memory;
   mapLength = reserve;
-  bytes = reinterpret_cast<char *>((uintptr_t(memory) + page - 1) & ~(uintptr_t(page) - 1));
+  bytes = static_cast<char *>(memory) + (page - uintptr_t(memory) % page) % page;
   length = rounded;
   if (page == kLargePage)
     madvise(bytes, length, MADV_HUGEPAGE); // a wish: small pages do as well

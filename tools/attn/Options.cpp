@@ -74,7 +74,7 @@ int unknownVerb(StringRef name) {
 
 /// For an option that `verb` does not take: the nearest it does, or who takes it.
 int unknownOption(StringRef text, const OptTable::SubCommand &verb) {
-  StringRef name = text.split('=').first;
+  StringRef name = text.take_until([](char c) { return c == '=' || c == ' '; });
   SmallVector<StringRef> candidates;
   std::string takers;
   for (const OptTable::Info &info : infoTable) {

@@ -21,7 +21,7 @@ namespace attn::tool {
 static int parseSets(const opt::InputArgList &args, frontend::FrontendOptions &options) {
   for (const std::string &text : args.getAllArgValues(OPT_set)) {
     auto [name, value] = StringRef(text).split('=');
-    auto number = parseNumber(value, 1, INT64_C(1) << 40);
+    auto number = parseNumber(value, 1, INT64_MAX);
     if (name.empty() || !number)
       return fail(Usage, "`--set " + text + "`: expected DIM=N with N at least 1");
     options.sets.push_back({name.str(), *number});
