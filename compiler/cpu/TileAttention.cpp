@@ -1,9 +1,337 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// memory -> tiled, attention: a unit is a block of queries of one head. Its scores stand as a strip
+// [key][query] in the thread's scratch, either all of them (up to AttentionShape::stripKeys keys)
+//
+//   query_tile -> reset_tile -> score_tile over all keys -> softmax_tile -> value_tile
+//
+// or those of one tile of keys after the other, with what has been summed rescaled in between
+// (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022).
 #include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/ScoreFunction.h"
+#include "compiler/transforms/AttentionShape.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <set>
 
 using namespace mlir;
 using namespace attn;
 
+/// if (value == cases[i]) body(cases[i]); the last case is taken for granted.
+static void switchOn(IndexBuilder index, Value value, ArrayRef<int64_t> cases,
+                     llvm::function_ref<void(int64_t)> body) {
+  if (cases.size() == 1)
+    return body(cases.front());
+  auto op = scf::IndexSwitchOp::create(index.builder, index.loc, TypeRange(), value,
+                                       cases.drop_back(), cases.size() - 1);
+  OpBuilder::InsertionGuard guard(index.builder);
+  for (auto [region, size] : llvm::zip_equal(op->getRegions(), [&] {
+         SmallVector<int64_t> order{cases.back()}; // the default region comes first
+         llvm::append_range(order, cases.drop_back());
+         return order;
+       }())) {
+    index.builder.createBlock(&region);
+    body(size);
+    scf::YieldOp::create(index.builder, index.loc);
+  }
+}
+
+/// body(from, size) for groups of `size` of `count`, then for the rest, whose size is one of
+/// `rests`.
+static void forGroups(IndexBuilder index, Value count, int64_t size, ArrayRef<int64_t> rests,
+                      llvm::function_ref<void(Value, int64_t)> body) {
+  Value step = index.constant(size), whole = index.mul(index.div(count, step), step);
+  std::optional<int64_t> known = constantIndex(count);
+  if (!known || *known >= size)
+    forLoop(index, index.constant(0), whole, size, [&](Value from) { body(from, size); });
+  if (rests.size() == 1 && rests.front() == 0)
+    return;
+  switchOn(index, index.sub(count, whole), rests, [&](int64_t rest) {
+    if (rest > 0)
+      body(whole, rest);
+  });
+}
+
+/// What may be left of `counts` after groups of `size`.
+static SmallVector<int64_t> restsOf(const std::set<int64_t> &counts, int64_t size) {
+  std::set<int64_t> rests;
+  for (int64_t count : counts)
+    rests.insert(count % size);
+  return SmallVector<int64_t>(rests.begin(), rests.end());
+}
+
+namespace {
+
+/// Sizes of register blocks. Their accumulators take three quarters of the registers.
+struct RegisterBlocks {
+  const CpuTarget &target;
+
+  int64_t accumulators() const { return target.registers * 3 / 4; }
+  /// Keys of a score tile of so many vectors of queries.
+  int64_t keys(int64_t vectors) const {
+    return std::min<int64_t>(accumulators() / vectors, target.lanes);
+  }
+  /// Vectors of queries of a score tile, at most.
+  static constexpr int64_t queryVectors = 3;
+  /// Rows of a value tile.
+  int64_t rows(int64_t columns) const {
+    int64_t vectors = llvm::divideCeil(columns, target.lanes);
+    return std::min<int64_t>(accumulators() / vectors, 12);
+  }
+  /// Columns of a value tile: that of two sizes which leaves the fuller last tile.
+  int64_t columns(int64_t all) const {
+    int64_t vectors = llvm::divideCeil(all, target.lanes), large = target.avx512 ? 4 : 3;
+    auto last = [&](int64_t size) { return (vectors - 1) % size + 1; };
+    int64_t size = last(large - 1) > last(large) ? large - 1 : large;
+    return std::min(size * target.lanes, all);
+  }
+};
+
+class AttentionTiling {
+public:
+  AttentionTiling(AttentionKernelOp op, const TilingContext &context)
+      : op(op), context(context), blocks{context.target}, builder(op), index(builder, op.getLoc()) {
+  }
+
+  LogicalResult run();
+
+private:
+  LogicalResult check();
+  Value headOf(Value buffer, ValueRange batch);
+  Value rowsOf(Value matrix, Value from, Value count);
+  Value scratchOf(int64_t at, int64_t rows);
+  std::set<int64_t> countsOf(int64_t queries) const;
+
+  void tileUnit(Value unit, Value vectorCount, Value blockCount);
+  void tileBlock(Value row, Value count, int64_t queries);
+  void tileStrip(Value count, int64_t queries);
+  void tileOnline(Value count, int64_t queries);
+  void tileScores(Value keyTile, Value keyCount, int64_t queries);
+  void tileValues(Value valueTile, Value keyCount, Value count, int64_t queries, bool accumulate,
+                  bool normalise);
+
+  AttentionKernelOp op;
+  const TilingContext &context;
+  RegisterBlocks blocks;
+  OpBuilder builder;
+  IndexBuilder index;
+  ScoreFunction score;
+  AttentionShape shape;
+  int64_t granule, features, valueFeatures;
+  Value zero, queryCount, keyCount;
+  Value query, key, value, out; // of a unit's head; out: of its rows
+  Value strip, block, statistics;
+};
+
+} // namespace
+
+LogicalResult AttentionTiling::check() {
+  if (!op.getBias().empty())
+    return op.emitError("a bias in an attention is not supported yet");
+  if (!op.getMask().empty())
+    return op.emitError("a mask in an attention is not supported yet");
+  Block &normaliser = op.getNormaliser().front();
+  auto softmax = cast<YieldOp>(normaliser.getTerminator()).getValue().getDefiningOp<SoftmaxOp>();
+  if (!softmax || softmax.getInput() != normaliser.getArgument(0))
+    return op.emitError("this normaliser of an attention is not supported yet: expected softmax");
+  for (Value buffer : {op.getQuery(), op.getKey(), op.getValue(), op.getOut()}) {
+    auto type = cast<MemRefType>(buffer.getType());
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (type.getRank() != static_cast<int64_t>(op.getBatch()) + 2 ||
+        failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1 ||
+        type.isDynamicDim(type.getRank() - 1))
+      return op.emitError("expected buffers [batch..., rows, features] with features element by "
+                          "element, but got ")
+             << type;
+  }
+  auto function = ScoreFunction::of(op, op.getScore());
+  if (failed(function))
+    return failure();
+  score = *function;
+  return success();
+}
+
+/// The matrix [rows, features] of one head.
+Value AttentionTiling::headOf(Value buffer, ValueRange batch) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
+      sizes(batch.size(), builder.getIndexAttr(1)),
+      strides(type.getRank(), builder.getIndexAttr(1));
+  for (int64_t d = batch.size(); d < type.getRank(); ++d) {
+    offsets.push_back(builder.getIndexAttr(0));
+    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
+                                         : builder.getIndexAttr(type.getDimSize(d)));
+  }
+  auto head = memref::SubViewOp::inferRankReducedResultType(type.getShape().take_back(2), type,
+                                                            offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(head), buffer, offsets,
+                                   sizes, strides);
+}
+
+/// Rows [from, from + count) of a matrix.
+Value AttentionTiling::rowsOf(Value matrix, Value from, Value count) {
+  auto fold = [&](Value size) -> OpFoldResult {
+    std::optional<int64_t> known = constantIndex(size);
+    return known ? OpFoldResult(builder.getIndexAttr(*known)) : size;
+  };
+  auto attr = [&](int64_t size) -> OpFoldResult { return builder.getIndexAttr(size); };
+  int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
+  return memref::SubViewOp::create(
+      builder, index.loc, matrix, ArrayRef<OpFoldResult>{fold(from), attr(0)},
+      ArrayRef<OpFoldResult>{fold(count), attr(columns)}, ArrayRef<OpFoldResult>{attr(1), attr(1)});
+}
+
+/// [rows][queries] in the thread's scratch.
+Value AttentionTiling::scratchOf(int64_t at, int64_t rows) {
+  auto type = cast<MemRefType>(op.getScratch().getType());
+  auto attr = [&](int64_t size) -> OpFoldResult { return builder.getIndexAttr(size); };
+  SmallVector<OpFoldResult> offsets{context.thread, attr(at)},
+      sizes{attr(1), attr(rows * AttentionShape::queries)}, strides(2, attr(1));
+  auto part = memref::SubViewOp::inferRankReducedResultType({rows * AttentionShape::queries}, type,
+                                                            offsets, sizes, strides);
+  Value flat = memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(part),
+                                         op.getScratch(), offsets, sizes, strides);
+  return memref::ExpandShapeOp::create(builder, index.loc, {rows, AttentionShape::queries}, flat,
+                                       {{0, 1}});
+}
+
+/// How many queries a block of `queries` lanes may hold: fewer only in a head's last block.
+std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
+  std::set<int64_t> counts;
+  std::optional<int64_t> all = constantIndex(queryCount);
+  if (!all) {
+    for (int64_t count = 1; count <= queries; ++count)
+      counts.insert(count);
+    return counts;
+  }
+  int64_t vectors = llvm::divideCeil(*all, granule),
+          blockCount = llvm::divideCeil(vectors, AttentionShape::queries / granule);
+  for (int64_t i = 0; i < blockCount; ++i) {
+    int64_t from = vectors * i / blockCount * granule,
+            to = vectors * (i + 1) / blockCount * granule;
+    if (to - from == queries)
+      counts.insert(std::min(to, *all) - from);
+  }
+  return counts;
+}
+
+LogicalResult AttentionTiling::run() {
+  if (failed(check()))
+    return failure();
+  zero = index.constant(0);
+  int64_t batch = op.getBatch();
+  queryCount = index.dim(op.getOut(), batch);
+  keyCount = index.dim(op.getKey(), batch);
+  features = cast<MemRefType>(op.getKey().getType()).getShape().back();
+  valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
+  shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features);
+  granule = constantIndex(queryCount) ? context.target.lanes : 16;
+
+  strip = scratchOf(shape.stripAt, shape.keys);
+  block = scratchOf(shape.queryAt, features);
+  statistics = scratchOf(shape.statisticsAt, 4);
+  Value vectorCount = index.ceilDiv(queryCount, index.constant(granule)),
+        blockCount = index.ceilDiv(vectorCount, index.constant(AttentionShape::queries / granule)),
+        units = index.mul(index.product(op.getOut(), 0, batch), blockCount);
+  forEachUnit(index, units, context.thread, context.threads,
+              [&](Value unit) { tileUnit(unit, vectorCount, blockCount); });
+  return success();
+}
+
+/// The blocks of a head differ by at most one vector of queries, so that none is nearly empty.
+void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) {
+  Value i = index.rem(unit, blockCount), next = index.add(i, index.constant(1));
+  SmallVector<Value> batch =
+      index.delinearize(index.div(unit, blockCount), op.getOut(), 0, op.getBatch());
+  query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
+  value = headOf(op.getValue(), batch);
+  Value head = headOf(op.getOut(), batch), size = index.constant(granule);
+  Value from = index.mul(index.div(index.mul(vectorCount, i), blockCount), size),
+        to = index.mul(index.div(index.mul(vectorCount, next), blockCount), size);
+  Value count = index.sub(index.min(to, queryCount), from);
+  out = rowsOf(head, from, count);
+  SmallVector<int64_t> cases;
+  for (int64_t queries = granule; queries <= AttentionShape::queries; queries += granule)
+    if (!countsOf(queries).empty())
+      cases.push_back(queries);
+  switchOn(index, index.sub(to, from), cases,
+           [&](int64_t queries) { tileBlock(from, count, queries); });
+}
+
+void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
+  int64_t lanes = context.target.lanes;
+  constexpr double log2e = 1.4426950408889634;
+  auto scale = builder.getF32FloatAttr(score.factor ? *score.factor * log2e : 1.0);
+  for (int64_t lane = 0; lane < queries; lane += lanes) {
+    Value at = index.constant(lane);
+    QueryTileOp::create(builder, index.loc, query, index.add(row, at), block, at,
+                        builder.getI64IntegerAttr(lanes), scale);
+  }
+  ResetTileOp::create(builder, index.loc, statistics, zero, queries);
+  if (shape.online)
+    tileOnline(count, queries);
+  else
+    tileStrip(count, queries);
+}
+
+void AttentionTiling::tileStrip(Value count, int64_t queries) {
+  tileScores(key, keyCount, queries);
+  SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keyCount, queries, false);
+  tileValues(value, keyCount, count, queries, false, true);
+}
+
+void AttentionTiling::tileOnline(Value count, int64_t queries) {
+  tileValues(value, zero, count, queries, false, false);
+  forLoop(index, zero, keyCount, shape.keys, [&](Value from) {
+    Value keys = index.min(index.constant(shape.keys), index.sub(keyCount, from));
+    Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
+    tileScores(keyTile, keys, queries);
+    SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keys, queries, true);
+    forLoop(index, zero, count, 1,
+            [&](Value row) { RescaleTileOp::create(builder, index.loc, out, statistics, row); });
+    tileValues(valueTile, keys, count, queries, true, false);
+  });
+  tileValues(value, zero, count, queries, true, true);
+}
+
+void AttentionTiling::tileScores(Value keyTile, Value keys, int64_t queries) {
+  int64_t lanes = context.target.lanes, vectors = queries / lanes,
+          parts = llvm::divideCeil(vectors, RegisterBlocks::queryVectors);
+  std::set<int64_t> counts;
+  if (std::optional<int64_t> known = constantIndex(keys))
+    counts.insert(*known);
+  for (int64_t part = 0; part < parts; ++part) {
+    int64_t from = vectors * part / parts, width = vectors * (part + 1) / parts - from;
+    int64_t size = blocks.keys(width);
+    if (!constantIndex(keys))
+      for (int64_t rest = 0; rest < size; ++rest)
+        counts.insert(rest);
+    Value lane = index.constant(from * lanes);
+    forGroups(index, keys, size, restsOf(counts, size), [&](Value row, int64_t group) {
+      auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, strip, statistics, row,
+                                      lane, group, width * lanes);
+      if (!score.factor)
+        score.cloneInto(tile.getScore(), builder);
+    });
+  }
+}
+
+void AttentionTiling::tileValues(Value valueTile, Value keys, Value count, int64_t queries,
+                                 bool accumulate, bool normalise) {
+  std::set<int64_t> counts = countsOf(queries);
+  auto rowsOfPanel = [&](Value column, int64_t columns) {
+    int64_t size = blocks.rows(columns);
+    forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
+      ValueTileOp::create(builder, index.loc, strip, valueTile, statistics, out, row, column, keys,
+                          rows, columns, accumulate, normalise);
+    });
+  };
+  int64_t size = blocks.columns(valueFeatures);
+  forGroups(index, index.constant(valueFeatures), size, {valueFeatures % size}, rowsOfPanel);
+}
+
 LogicalResult attn::tileAttention(AttentionKernelOp op, const TilingContext &context) {
-  return op.emitError("not tiled yet");
+  return AttentionTiling(op, context).run();
 }

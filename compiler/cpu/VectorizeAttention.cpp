@@ -1,9 +1,354 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tiled -> kernels, attention: tiles with queries in the lanes, and value tiles with features in
+// the lanes.
 #include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/VectorizeRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <limits>
 
 using namespace mlir;
 using namespace attn;
 
+/// Rows of the statistics.
+enum Statistic : int64_t { Maximum, Sum, Factor, MaximumBefore };
+
+namespace {
+
+/// Emits vector code in the place of one tile.
+class TileEmitter {
+public:
+  TileEmitter(Operation *op, const CpuTarget &target)
+      : target(target), builder(op), loc(op->getLoc()), index(builder, loc),
+        vectorType(VectorType::get({target.lanes}, builder.getF32Type())) {}
+
+  LogicalResult emit(QueryTileOp op);
+  LogicalResult emit(ResetTileOp op);
+  LogicalResult emit(ScoreTileOp op);
+  LogicalResult emit(SoftmaxTileOp op);
+  LogicalResult emit(RescaleTileOp op);
+  LogicalResult emit(ValueTileOp op);
+
+private:
+  int64_t vectorsOf(int64_t elements) const { return llvm::divideCeil(elements, target.lanes); }
+  Value plus(Value from, int64_t offset) const {
+    return offset == 0 ? from : index.add(from, index.constant(offset));
+  }
+  Value constant(double value);
+  /// Vector i of a row, of which only `valid` elements are touched.
+  Value load(Value matrix, Value row, Value column, int64_t valid);
+  Value load(Value matrix, Value row, Value column) {
+    return load(matrix, row, column, target.lanes);
+  }
+  void store(Value vector, Value matrix, Value row, Value column, int64_t valid);
+  void store(Value vector, Value matrix, Value row, Value column) {
+    store(vector, matrix, row, column, target.lanes);
+  }
+  Value mask(int64_t valid);
+  Value broadcast(Value matrix, Value row, Value column);
+  Value multiplyAdd(Value a, Value b, Value sum) {
+    return math::FmaOp::create(builder, loc, a, b, sum);
+  }
+  Value larger(Value a, Value b);
+  Value finiteMaximum(Value maximum);
+  Value inverse(Value sum);
+  void transpose(MutableArrayRef<Value> rows);
+  void transposeQueries(QueryTileOp op, ArrayRef<Value> rows, Value feature, int64_t valid);
+  SmallVector<Value> sumLoop(Value to, ValueRange inits,
+                             llvm::function_ref<void(Value, MutableArrayRef<Value>)> step);
+
+  const CpuTarget &target;
+  OpBuilder builder;
+  Location loc;
+  IndexBuilder index;
+  VectorType vectorType;
+};
+
+} // namespace
+
+//===-- parts -------------------------------------------------------------------------------===//
+
+Value TileEmitter::constant(double value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(vectorType, static_cast<float>(value)));
+}
+
+Value TileEmitter::mask(int64_t valid) {
+  auto type = VectorType::get({target.lanes}, builder.getI1Type());
+  return vector::ConstantMaskOp::create(builder, loc, type, ArrayRef<int64_t>{valid});
+}
+
+Value TileEmitter::load(Value matrix, Value row, Value column, int64_t valid) {
+  if (valid >= target.lanes)
+    return vector::LoadOp::create(builder, loc, vectorType, matrix, ValueRange{row, column});
+  return vector::MaskedLoadOp::create(builder, loc, vectorType, matrix, ValueRange{row, column},
+                                      mask(valid), constant(0));
+}
+
+void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int64_t valid) {
+  if (valid >= target.lanes)
+    vector::StoreOp::create(builder, loc, vector, matrix, ValueRange{row, column});
+  else
+    vector::MaskedStoreOp::create(builder, loc, matrix, ValueRange{row, column}, mask(valid),
+                                  vector);
+}
+
+Value TileEmitter::broadcast(Value matrix, Value row, Value column) {
+  Value scalar = memref::LoadOp::create(builder, loc, matrix, ValueRange{row, column});
+  return vector::BroadcastOp::create(builder, loc, vectorType, scalar);
+}
+
+/// `b` where one of them is NaN: one instruction. NaNs come back with exp2(NaN - maximum).
+Value TileEmitter::larger(Value a, Value b) {
+  Value isLarger = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  return arith::SelectOp::create(builder, loc, isLarger, a, b);
+}
+
+/// Something to subtract: 0 for a row of -inf alone, so that its weights become exp2(-inf) = 0.
+Value TileEmitter::finiteMaximum(Value maximum) {
+  Value none = constant(-std::numeric_limits<double>::infinity());
+  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum, none);
+  return arith::SelectOp::create(builder, loc, isNone, constant(0), maximum);
+}
+
+/// 1 / sum of a query's weights; 0 where there are none.
+Value TileEmitter::inverse(Value sum) {
+  Type f32 = builder.getF32Type();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0)),
+        one = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1));
+  Value isZero = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, sum, zero);
+  Value quotient = arith::DivFOp::create(builder, loc, f32, one, sum);
+  return arith::SelectOp::create(builder, loc, isZero, zero, quotient);
+}
+
+/// for (i = 0; i < to; ++i) step(i, accumulators), with the accumulators in registers.
+SmallVector<Value>
+TileEmitter::sumLoop(Value to, ValueRange inits,
+                     llvm::function_ref<void(Value, MutableArrayRef<Value>)> step) {
+  auto loop = scf::ForOp::create(builder, loc, index.constant(0), to, index.constant(1), inits);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> sums(loop.getRegionIterArgs());
+  step(loop.getInductionVar(), sums);
+  scf::YieldOp::create(builder, loc, sums);
+  return loop.getResults();
+}
+
+/// Transposes `lanes` vectors: for every bit of the lane's number, exchanges the halves that it
+/// tells apart between pairs of vectors.
+void TileEmitter::transpose(MutableArrayRef<Value> rows) {
+  int64_t lanes = target.lanes;
+  for (int64_t bit = 1; bit < lanes; bit *= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      low.push_back(lane & bit ? lanes + lane - bit : lane);
+      high.push_back(lane & bit ? lanes + lane : lane + bit);
+    }
+    for (int64_t i = 0; i < lanes; ++i) {
+      if (i & bit)
+        continue;
+      Value a = rows[i], b = rows[i + bit];
+      rows[i] = vector::ShuffleOp::create(builder, loc, a, b, low);
+      rows[i + bit] = vector::ShuffleOp::create(builder, loc, a, b, high);
+    }
+  }
+}
+
+//===-- tiles -------------------------------------------------------------------------------===//
+
+/// Features [feature, feature + valid) of `lanes` queries.
+void TileEmitter::transposeQueries(QueryTileOp op, ArrayRef<Value> rows, Value feature,
+                                   int64_t valid) {
+  Value scale = constant(op.getScale().convertToDouble());
+  SmallVector<Value> vectors;
+  for (Value row : rows)
+    vectors.push_back(load(op.getQuery(), row, feature, valid));
+  transpose(vectors);
+  for (int64_t e = 0; e < valid; ++e) {
+    Value scaled = arith::MulFOp::create(builder, loc, vectors[e], scale);
+    store(scaled, op.getBlock(), plus(feature, e), op.getLane());
+  }
+}
+
+LogicalResult TileEmitter::emit(QueryTileOp op) {
+  int64_t lanes = target.lanes;
+  if (static_cast<int64_t>(op.getQueries()) != lanes)
+    return op.emitError("expected a vector of ") << lanes << " queries";
+  int64_t features = cast<MemRefType>(op.getQuery().getType()).getDimSize(1);
+  Value last = index.sub(index.dim(op.getQuery(), 0), index.constant(1));
+  SmallVector<Value> rows; // lanes beyond the last query repeat it
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    rows.push_back(index.min(plus(op.getRow(), lane), last));
+  int64_t whole = features / lanes * lanes;
+  if (whole > 0)
+    forLoop(index, index.constant(0), index.constant(whole), lanes,
+            [&](Value feature) { transposeQueries(op, rows, feature, lanes); });
+  if (whole < features)
+    transposeQueries(op, rows, index.constant(whole), features - whole);
+  return success();
+}
+
+LogicalResult TileEmitter::emit(ResetTileOp op) {
+  Value none = constant(-std::numeric_limits<double>::infinity());
+  std::pair<Statistic, Value> resets[] = {
+      {Maximum, none}, {Sum, constant(0)}, {MaximumBefore, none}};
+  for (int64_t lane = 0; lane < static_cast<int64_t>(op.getQueries()); lane += target.lanes)
+    for (auto [row, value] : resets)
+      store(value, op.getStatistics(), index.constant(row), plus(op.getLane(), lane));
+  return success();
+}
+
+LogicalResult TileEmitter::emit(ScoreTileOp op) {
+  int64_t keys = op.getKeys(), vectors = vectorsOf(op.getQueries());
+  int64_t features = cast<MemRefType>(op.getKey().getType()).getDimSize(1);
+  SmallVector<Value> lanes, rows;
+  for (int64_t w = 0; w < vectors; ++w)
+    lanes.push_back(plus(op.getLane(), w * target.lanes));
+  for (int64_t j = 0; j < keys; ++j)
+    rows.push_back(plus(op.getRow(), j));
+  SmallVector<Value> zeros(keys * vectors, constant(0)); // [key][vector]
+  auto step = [&](Value e, MutableArrayRef<Value> sums) {
+    SmallVector<Value> queries;
+    for (Value lane : lanes)
+      queries.push_back(load(op.getBlock(), e, lane));
+    for (int64_t j = 0; j < keys; ++j) {
+      Value key = broadcast(op.getKey(), rows[j], e);
+      for (int64_t w = 0; w < vectors; ++w)
+        sums[j * vectors + w] = multiplyAdd(queries[w], key, sums[j * vectors + w]);
+    }
+  };
+  SmallVector<Value> scores = sumLoop(index.constant(features), zeros, step);
+  if (!op.getScore().empty()) {
+    constexpr double log2e = 1.4426950408889634;
+    for (Value &score : scores) {
+      score = vectorizeRegion(builder, op.getScore(), score, target.lanes);
+      if (!score)
+        return failure();
+      score = arith::MulFOp::create(builder, loc, score, constant(log2e));
+    }
+  }
+  Value maximumRow = index.constant(Maximum);
+  for (int64_t w = 0; w < vectors; ++w) {
+    Value maximum = load(op.getStatistics(), maximumRow, lanes[w]);
+    for (int64_t j = 0; j < keys; ++j) {
+      store(scores[j * vectors + w], op.getStrip(), rows[j], lanes[w]);
+      maximum = larger(scores[j * vectors + w], maximum);
+    }
+    store(maximum, op.getStatistics(), maximumRow, lanes[w]);
+  }
+  return success();
+}
+
+LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
+  int64_t vectors = vectorsOf(op.getQueries());
+  auto row = [&](Statistic statistic) { return index.constant(statistic); };
+  SmallVector<Value> lanes, maxima, sums;
+  for (int64_t w = 0; w < vectors; ++w) {
+    lanes.push_back(plus(op.getLane(), w * target.lanes));
+    Value maximum = load(op.getStatistics(), row(Maximum), lanes[w]), sum = constant(0);
+    maxima.push_back(finiteMaximum(maximum));
+    if (op.getOnline()) {
+      Value before = load(op.getStatistics(), row(MaximumBefore), lanes[w]);
+      Value rescaled = arith::SubFOp::create(builder, loc, before, maxima[w]);
+      Value factor = math::Exp2Op::create(builder, loc, rescaled);
+      Value oldSum = load(op.getStatistics(), row(Sum), lanes[w]);
+      sum = arith::MulFOp::create(builder, loc, oldSum, factor);
+      store(factor, op.getStatistics(), row(Factor), lanes[w]);
+      store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
+    }
+    sums.push_back(sum);
+  }
+  sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
+    for (int64_t w = 0; w < vectors; ++w) {
+      Value score = load(op.getStrip(), key, lanes[w]);
+      Value difference = arith::SubFOp::create(builder, loc, score, maxima[w]);
+      Value weight = math::Exp2Op::create(builder, loc, difference);
+      store(weight, op.getStrip(), key, lanes[w]);
+      sums[w] = arith::AddFOp::create(builder, loc, sums[w], weight);
+    }
+  });
+  for (int64_t w = 0; w < vectors; ++w)
+    store(sums[w], op.getStatistics(), row(Sum), lanes[w]);
+  return success();
+}
+
+LogicalResult TileEmitter::emit(RescaleTileOp op) {
+  int64_t columns = cast<MemRefType>(op.getOut().getType()).getDimSize(1);
+  Value factor = broadcast(op.getStatistics(), index.constant(Factor), op.getRow());
+  auto scale = [&](Value column, int64_t valid) {
+    Value old = load(op.getOut(), op.getRow(), column, valid);
+    Value scaled = arith::MulFOp::create(builder, loc, old, factor);
+    store(scaled, op.getOut(), op.getRow(), column, valid);
+  };
+  int64_t whole = columns / target.lanes * target.lanes;
+  if (whole > 0)
+    forLoop(index, index.constant(0), index.constant(whole), target.lanes,
+            [&](Value column) { scale(column, target.lanes); });
+  if (whole < columns)
+    scale(index.constant(whole), columns - whole);
+  return success();
+}
+
+LogicalResult TileEmitter::emit(ValueTileOp op) {
+  int64_t rowCount = op.getRows(), columns = op.getColumns(), vectors = vectorsOf(columns);
+  SmallVector<Value> rows, places;
+  for (int64_t i = 0; i < rowCount; ++i)
+    rows.push_back(plus(op.getRow(), i));
+  for (int64_t c = 0; c < vectors; ++c)
+    places.push_back(plus(op.getColumn(), c * target.lanes));
+  auto valid = [&](int64_t c) { return std::min(columns - c * target.lanes, target.lanes); };
+  SmallVector<Value> sums; // [row][vector]
+  for (Value row : rows)
+    for (int64_t c = 0; c < vectors; ++c)
+      sums.push_back(op.getAccumulate() ? load(op.getOut(), row, places[c], valid(c))
+                                        : constant(0));
+  sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
+    SmallVector<Value> values;
+    for (int64_t c = 0; c < vectors; ++c)
+      values.push_back(load(op.getValue(), key, places[c], valid(c)));
+    for (int64_t i = 0; i < rowCount; ++i) {
+      Value weight = broadcast(op.getStrip(), key, rows[i]);
+      for (int64_t c = 0; c < vectors; ++c)
+        sums[i * vectors + c] = multiplyAdd(weight, values[c], sums[i * vectors + c]);
+    }
+  });
+  for (int64_t i = 0; i < rowCount; ++i) {
+    Value scale;
+    if (op.getNormalise()) {
+      Value sum = memref::LoadOp::create(builder, loc, op.getStatistics(),
+                                         ValueRange{index.constant(Sum), rows[i]});
+      scale = vector::BroadcastOp::create(builder, loc, vectorType, inverse(sum));
+    }
+    for (int64_t c = 0; c < vectors; ++c) {
+      Value result = sums[i * vectors + c];
+      if (scale)
+        result = arith::MulFOp::create(builder, loc, result, scale);
+      store(result, op.getOut(), rows[i], places[c], valid(c));
+    }
+  }
+  return success();
+}
+
 LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &target) {
+  SmallVector<Operation *> tiles;
+  root->walk([&](Operation *op) {
+    if (isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, RescaleTileOp, ValueTileOp>(op))
+      tiles.push_back(op);
+  });
+  for (Operation *tile : tiles) {
+    TileEmitter emitter(tile, target);
+    LogicalResult emitted =
+        llvm::TypeSwitch<Operation *, LogicalResult>(tile)
+            .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, RescaleTileOp, ValueTileOp>(
+                [&](auto op) { return emitter.emit(op); });
+    if (failed(emitted))
+      return failure();
+    tile->erase();
+  }
   return success();
 }

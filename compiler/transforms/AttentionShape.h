@@ -20,20 +20,18 @@ struct AttentionShape {
   bool online;          ///< maximum, sum and output are carried from tile to tile
   int64_t stripAt;      ///< floats from the start of the scratch: scores [keys][queries]
   int64_t queryAt;      ///< the transposed query block [features][queries]
-  int64_t statisticsAt; ///< maximum, sum and rescaling factor, [3][queries]
-  int64_t outputAt;     ///< online: the output [queries][value features]
+  int64_t statisticsAt; ///< [4][queries], see dialect/tiles/Attention.td
   int64_t floats;       ///< all of it, a multiple of 16
 
   /// `keyCount` is -1 where it is known only at run time.
-  static AttentionShape of(int64_t keyCount, int64_t features, int64_t valueFeatures) {
+  static AttentionShape of(int64_t keyCount, int64_t features) {
     AttentionShape shape;
     shape.online = keyCount < 0 || keyCount > stripKeys;
     shape.keys = shape.online ? onlineKeys : keyCount;
     shape.stripAt = 0;
     shape.queryAt = shape.keys * queries;
     shape.statisticsAt = shape.queryAt + features * queries;
-    shape.outputAt = shape.statisticsAt + 3 * queries;
-    shape.floats = shape.outputAt + (shape.online ? queries * ((valueFeatures + 15) / 16 * 16) : 0);
+    shape.floats = shape.statisticsAt + 4 * queries;
     return shape;
   }
 };

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tiles of attention kernels: verification.
+#include "dialect/AttnDialect.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// Buffers of two axes whose last one lies element by element.
+static LogicalResult verifyBuffers(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    if (!type)
+      continue;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (type.getRank() != 2 || failed(type.getStridesAndOffset(strides, offset)) || strides[1] != 1)
+      return op->emitOpError("expected buffers of two axes, the last of stride 1, but got ")
+             << type;
+  }
+  return success();
+}
+
+static LogicalResult verifyPositive(Operation *op, StringRef what, int64_t size) {
+  if (size >= 1)
+    return success();
+  return op->emitOpError("expected at least 1 of '") << what << "', but got " << size;
+}
+
+static LogicalResult verifyFeatures(Operation *op, Value block, int64_t features) {
+  int64_t rows = cast<MemRefType>(block.getType()).getDimSize(0);
+  if (rows != ShapedType::kDynamic && rows == features)
+    return success();
+  return op->emitOpError("expected a block with a row for each of ")
+         << features << " features, but got " << block.getType();
+}
+
+static int64_t columnsOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getDimSize(1); }
+
+LogicalResult QueryTileOp::verify() {
+  if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "queries", getQueries())))
+    return failure();
+  return verifyFeatures(*this, getBlock(), columnsOf(getQuery()));
+}
+
+LogicalResult ResetTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  return verifyPositive(*this, "queries", getQueries());
+}
+
+LogicalResult ScoreTileOp::verify() {
+  if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "keys", getKeys())) ||
+      failed(verifyPositive(*this, "queries", getQueries())) ||
+      failed(verifyFeatures(*this, getBlock(), columnsOf(getKey()))))
+    return failure();
+  if (getScore().empty())
+    return success();
+  Block &block = getScore().front();
+  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  if (block.getNumArguments() != 1 || !block.getArgument(0).getType().isF32() || !yield ||
+      !yield.getValue().getType().isF32())
+    return emitOpError("expected a score from f32 to f32");
+  return success();
+}
+
+LogicalResult SoftmaxTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  return verifyPositive(*this, "queries", getQueries());
+}
+
+LogicalResult RescaleTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  if (columnsOf(getOut()) == ShapedType::kDynamic)
+    return emitOpError("expected a static number of features, but got ") << getOut().getType();
+  return success();
+}
+
+LogicalResult ValueTileOp::verify() {
+  if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "rows", getRows())))
+    return failure();
+  return verifyPositive(*this, "columns", getColumns());
+}
