@@ -43,11 +43,15 @@ std::string targetDataLayout() {
   return layout;
 }
 
+void registerLlvmTranslation(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
 std::unique_ptr<llvm::Module> translateToLlvmIr(ModuleOp module, llvm::LLVMContext &context,
                                                 llvm::StringRef name) {
   DialectRegistry registry;
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
+  registerLlvmTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
   auto result = translateModuleToLLVMIR(module, context, name);
   if (!result)

@@ -15,6 +15,9 @@ namespace attn {
 llvm::StringRef targetTriple();
 std::string targetDataLayout();
 
+/// Registers what translateToLlvmIr needs in a context's registry.
+void registerLlvmTranslation(mlir::DialectRegistry &registry);
+
 /// An LLVM-dialect module as LLVM IR. Null after an error has been reported.
 std::unique_ptr<llvm::Module> translateToLlvmIr(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                 llvm::StringRef name);

@@ -54,7 +54,7 @@ struct SetDataLayoutPass : PassWrapper<SetDataLayoutPass, OperationPass<ModuleOp
 
 } // namespace
 
-void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level) {
+void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level, const EntrySignatures &entries) {
   passes.addPass(std::make_unique<SetDataLayoutPass>());
   passes.addPass(createLowerRuntimePass());
   passes.addPass(createSCFToControlFlowPass());
@@ -72,5 +72,6 @@ void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level) {
   passes.addPass(createConvertIndexToLLVMPass());
   passes.addPass(createUBToLLVMConversionPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createEntryWrappersPass(entries));
   passes.addPass(std::make_unique<SetLevelPass>(level));
 }

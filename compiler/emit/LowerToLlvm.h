@@ -8,13 +8,16 @@
 #pragma once
 
 #include "compiler/Pipeline.h"
+#include "compiler/emit/EntryWrappers.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace attn {
 
 /// Lowers a kernels-stage module. Buffers are passed as bare pointers. Functions carry the level's
 /// CPU and features; private ones become internal. Declarations of the model and of its layout
-/// (attn.dim, attn.param, attn.slot) are dropped.
-void buildLowerToLlvm(mlir::OpPassManager &passes, CpuLevel level);
+/// (attn.dim, attn.param, attn.slot) are dropped. `entries` get functions that the runtime can
+/// call.
+void buildLowerToLlvm(mlir::OpPassManager &passes, CpuLevel level,
+                      const EntrySignatures &entries = {});
 
 } // namespace attn

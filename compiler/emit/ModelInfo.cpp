@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/ModelInfo.h"
 
+#include "compiler/Pipeline.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -17,6 +18,8 @@ llvm::StringRef modelName(ModuleOp model) {
   auto name = model->getAttrOfType<StringAttr>("attn.model");
   return name ? name.getValue() : "model";
 }
+
+std::string modelSymbol(ModuleOp model) { return "attn_model_" + snakeCase(modelName(model)); }
 
 bool takesImage(ModuleOp model) {
   return llvm::any_of(entriesOf(model), [](const EntryInfo &entry) {

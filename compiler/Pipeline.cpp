@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The stages in order, and why their passes stand in this order.
+#include "compiler/Pipeline.h"
+#include "compiler/cpu/Passes.h"
+#include "compiler/emit/Codegen.h"
+#include "compiler/emit/LowerToLlvm.h"
+#include "compiler/emit/ModelInfo.h"
+#include "compiler/emit/ModelTables.h"
+#include "compiler/transforms/Passes.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace attn {
+
+static constexpr llvm::StringRef stageNames[] = {"attn",    "fused", "memory", "tiled",
+                                                 "kernels", "llvm",  "object"};
+
+llvm::StringRef stageName(Stage stage) { return stageNames[static_cast<size_t>(stage)]; }
+
+std::optional<Stage> parseStage(llvm::StringRef name) {
+  auto found = llvm::find(stageNames, name);
+  if (found == std::end(stageNames))
+    return std::nullopt;
+  return static_cast<Stage>(found - std::begin(stageNames));
+}
+
+void registerDialects(DialectRegistry &registry) {
+  registry
+      .insert<AttnDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  registerLlvmTranslation(registry);
+}
+
+//===-- the stages --------------------------------------------------------------------------===//
+
+static void addCleanup(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+static void addFused(OpPassManager &passes) {
+  // The last layer's rows that nobody reads are cut off first: slices move up only while every op
+  // still stands alone.
+  passes.addPass(createNarrowStackPass());
+  passes.addNestedPass<func::FuncOp>(createSinkMapPass());
+  addCleanup(passes);
+  // Projections are packed before norms are fused: a norm before q, k and v has one reader then.
+  passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
+  passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());
+  passes.addNestedPass<func::FuncOp>(createFuseNormPass());
+  addCleanup(passes);
+  passes.addNestedPass<func::FuncOp>(createCheckFusedPass());
+}
+
+static void addMemory(OpPassManager &passes) {
+  passes.addPass(createPlanMemoryPass());
+  addCleanup(passes); // offsets of static buffers become constants
+  passes.addPass(createCheckMemoryPass());
+}
+
+template <typename Options> static Options at(CpuLevel level) {
+  Options options;
+  options.level = cpuLevelName(level).str();
+  return options;
+}
+
+static void addTiled(OpPassManager &passes, CpuLevel level) {
+  passes.addPass(createTilePass(at<TilePassOptions>(level)));
+  passes.addPass(createCheckTiledPass());
+}
+
+static void addKernels(OpPassManager &passes, CpuLevel level) {
+  passes.addPass(createVectorizePass(at<VectorizePassOptions>(level)));
+  passes.addPass(createExpandMathPass(at<ExpandMathPassOptions>(level)));
+  addCleanup(passes);
+  passes.addPass(createCheckKernelsPass());
+}
+
+//===-- running them ------------------------------------------------------------------------===//
+
+namespace {
+
+/// A model on its way down. Each step works on a module of its own, so that all that were asked
+/// for can be given back.
+class Lowering {
+public:
+  Lowering(ModuleOp model, const CompileOptions &options) : model(model), options(options) {}
+
+  /// Runs the stages to `until`; not past Llvm.
+  LogicalResult run(Stage until);
+
+  OwningOpRef<ModuleOp> shared;       ///< attn, fused or memory
+  llvm::SmallVector<Staged> perLevel; ///< from tiled on
+
+private:
+  LogicalResult step(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
+  LogicalResult dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
+
+  ModuleOp model;
+  const CompileOptions &options;
+};
+
+} // namespace
+
+LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
+  if (options.dumpStages.empty())
+    return success();
+  std::string suffix = level ? "." + cpuLevelName(*level).str() : "";
+  llvm::SmallString<128> path(options.dumpStages);
+  std::string number = "0" + std::to_string(static_cast<int>(stage) + 1);
+  llvm::sys::path::append(path, number + "-" + stageName(stage) + suffix + ".mlir");
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error) {
+    module.print(stream);
+    stream << '\n';
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "cannot write '" << path << "': " << error.message();
+  return success();
+}
+
+LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
+  PassManager passes(module.getContext());
+  switch (stage) {
+  case Stage::Attn:
+    break;
+  case Stage::Fused:
+    addFused(passes);
+    break;
+  case Stage::Memory:
+    addMemory(passes);
+    break;
+  case Stage::Tiled:
+    addTiled(passes, *level);
+    break;
+  case Stage::Kernels:
+    addKernels(passes, *level);
+    break;
+  case Stage::Llvm:
+  case Stage::Object:
+    buildLowerToLlvm(passes, *level, EntrySignatures::of(model));
+    break;
+  }
+  if (failed(passes.run(module)))
+    return failure();
+  return dump(module, stage, level);
+}
+
+LogicalResult Lowering::run(Stage until) {
+  until = std::min(until, Stage::Llvm);
+  shared = model.clone();
+  for (Stage stage : {Stage::Attn, Stage::Fused, Stage::Memory})
+    if (stage <= until && failed(step(*shared, stage, std::nullopt)))
+      return failure();
+  if (until <= Stage::Memory)
+    return success();
+  for (CpuLevel level : options.levels) {
+    perLevel.push_back({shared->clone(), level});
+    for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
+      if (stage <= until && failed(step(*perLevel.back().module, stage, level)))
+        return failure();
+  }
+  return success();
+}
+
+llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOptions &options) {
+  Lowering lowering(model, options);
+  if (failed(lowering.run(until)))
+    return {};
+  if (until <= Stage::Memory)
+    lowering.perLevel.push_back({std::move(lowering.shared), std::nullopt});
+  return std::move(lowering.perLevel);
+}
+
+//===-- code --------------------------------------------------------------------------------===//
+
+/// Adds the code of a level to `module`, its functions named by levelSymbol.
+static LogicalResult addLevel(Staged &staged, llvm::Module &module) {
+  auto code = translateToLlvmIr(*staged.module, module.getContext(), module.getName());
+  if (!code)
+    return failure();
+  for (llvm::GlobalObject &object : code->global_objects())
+    if (!object.isDeclaration())
+      object.setName(levelSymbol(object.getName(), *staged.level));
+  if (llvm::Linker::linkModules(module, std::move(code)))
+    return emitError(staged.module->getLoc()) << "the code of the CPU levels does not fit together";
+  return success();
+}
+
+static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, ModuleOp model,
+                                                     const CompileOptions &options) {
+  Lowering lowering(model, options);
+  if (failed(lowering.run(Stage::Llvm)))
+    return nullptr;
+  llvm::LLVMContext context;
+  llvm::Module module(modelName(model), context);
+  module.setTargetTriple(llvm::Triple(targetTriple()));
+  module.setDataLayout(targetDataLayout());
+  for (Staged &level : lowering.perLevel)
+    if (failed(addLevel(level, module)))
+      return nullptr;
+  if (failed(addModelTables(model, *lowering.shared, options, module)))
+    return nullptr;
+  return generateCode(module, options.optLevel, output);
+}
+
+std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const CompileOptions &options) {
+  return compileTo(CodegenOutput::Object, model, options);
+}
+
+std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model,
+                                                      const CompileOptions &options) {
+  return compileTo(CodegenOutput::Assembly, model, options);
+}
+
+} // namespace attn

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/ModelTables.h"
+#include "attn/abi.h"
+#include "compiler/emit/ConstantBuilder.h"
+#include "compiler/emit/EntryWrappers.h"
+#include "compiler/emit/ModelInfo.h"
+#include "compiler/emit/SlotParts.h"
+#include "dialect/AttnDialect.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace attn {
+
+std::string levelSymbol(llvm::StringRef name, CpuLevel level) {
+  return (name + (level == CpuLevel::X86_64_V4 ? ".v4" : ".v3")).str();
+}
+
+static int32_t dtypeCode(Type type) {
+  return llvm::StringSwitch<int32_t>(dtypeName(type))
+      .Case("f16", ATTN_F16)
+      .Case("bf16", ATTN_BF16)
+      .Case("f64", ATTN_F64)
+      .Case("i32", ATTN_I32)
+      .Case("i64", ATTN_I64)
+      .Case("u8", ATTN_U8)
+      .Case("bool", ATTN_BOOL)
+      .Default(ATTN_F32);
+}
+
+/// "vit.attn:16:5": the file without its folder.
+static std::string placeOf(Location location) {
+  auto place = location->findInstanceOf<FileLineColLoc>();
+  if (!place)
+    return "";
+  return (llvm::sys::path::filename(place.getFilename().getValue()) + ":" +
+          llvm::Twine(place.getLine()) + ":" + llvm::Twine(place.getColumn()))
+      .str();
+}
+
+namespace {
+
+using Constants = llvm::SmallVector<llvm::Constant *>;
+
+class TableWriter {
+public:
+  TableWriter(ModuleOp model, ModuleOp memory, const CompileOptions &options, llvm::Module &module)
+      : model(model), memory(memory), options(options), module(module), build(module),
+        entries(entriesOf(model)) {}
+
+  LogicalResult write();
+
+private:
+  Constants dims();
+  llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list);
+  Constants entryTable();
+  Constants images();
+  Constants parameters();
+  LogicalResult addSlot(SlotOp slot, Constants &slots);
+  Constants levels();
+  Constants ignores();
+  llvm::Constant *description();
+  llvm::Constant *embedded();
+
+  ModuleOp model, memory;
+  const CompileOptions &options;
+  llvm::Module &module;
+  ConstantBuilder build;
+  std::vector<EntryInfo> entries;
+  llvm::StringMap<int32_t> dimIndex;
+  llvm::StringMap<int32_t> parameterIndex; ///< by the pattern of the checkpoint's tensors
+  int64_t packedBytes = 0;
+};
+
+} // namespace
+
+Constants TableWriter::dims() {
+  Constants table;
+  for (DimOp dim : model.getOps<DimOp>()) {
+    dimIndex[dim.getSymName()] = int32_t(table.size());
+    table.push_back(build.structure(
+        {build.text(dim.getSymName()), build.i64(dim.getSize()), build.i32(dim.getDynamic())}));
+  }
+  return table;
+}
+
+llvm::Constant *TableWriter::tensors(llvm::ArrayRef<TensorInfo> list) {
+  Constants table;
+  for (const TensorInfo &tensor : list) {
+    Constants axes;
+    for (const AxisInfo &axis : tensor.axes) {
+      int32_t dim = axis.isDynamic() ? dimIndex.lookup(axis.dim) : -1;
+      axes.push_back(build.structure({build.text(axis.name), build.i32(dim),
+                                      build.i64(axis.isDynamic() ? axis.scale : 0),
+                                      build.i64(axis.isDynamic() ? axis.offset : axis.size)}));
+    }
+    table.push_back(
+        build.structure({build.text(tensor.name), build.i32(dtypeCode(tensor.elementType)),
+                         build.i32(int64_t(axes.size())), build.array(axes, "axes")}));
+  }
+  return build.array(table, "tensors");
+}
+
+Constants TableWriter::entryTable() {
+  Constants table;
+  for (const EntryInfo &entry : entries)
+    table.push_back(build.structure(
+        {build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
+         build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs)}));
+  return table;
+}
+
+/// Four numbers, one for all channels repeated.
+static Constants channelNumbers(const ConstantBuilder &build, ArrayAttr numbers) {
+  Constants values;
+  for (size_t i = 0; i < 4; ++i) {
+    size_t from = numbers.size() == 1 ? 0 : i;
+    double value = from < numbers.size() ? cast<FloatAttr>(numbers[from]).getValueAsDouble() : 0.0;
+    values.push_back(build.f32(float(value)));
+  }
+  return values;
+}
+
+Constants TableWriter::images() {
+  Constants table;
+  for (auto [e, entry] : llvm::enumerate(entries))
+    for (auto [i, input] : llvm::enumerate(entry.inputs)) {
+      if (!input.image)
+        continue;
+      auto number = [&, image = input.image](llvm::StringRef key) {
+        return build.i32(image.getAs<IntegerAttr>(key).getInt());
+      };
+      int32_t filter = llvm::StringSwitch<int32_t>(input.image.getAs<StringAttr>("filter"))
+                           .Case("nearest", ATTN_FILTER_NEAREST)
+                           .Case("bilinear", ATTN_FILTER_BILINEAR)
+                           .Case("lanczos", ATTN_FILTER_LANCZOS)
+                           .Default(ATTN_FILTER_BICUBIC);
+      int64_t channels = input.axes[input.axes.size() - 3].size;
+      auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
+           std = channelNumbers(build, input.image.getAs<ArrayAttr>("std"));
+      table.push_back(build.structure(
+          {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
+           build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std)}));
+    }
+  return table;
+}
+
+Constants TableWriter::parameters() {
+  Constants table;
+  for (ParamOp param : model.getOps<ParamOp>()) {
+    SourceAttr source = param.getSource();
+    if (!parameterIndex.try_emplace(source.getPattern().getValue(), int32_t(table.size())).second)
+      continue;
+    Constants shape;
+    for (int64_t size : source.getShape())
+      shape.push_back(build.i64(size));
+    Type element = cast<RankedTensorType>(param.getType()).getElementType();
+    table.push_back(
+        build.structure({build.text(source.getPattern().getValue()), build.i32(dtypeCode(element)),
+                         build.i32(int64_t(param.getLayers().value_or(0))),
+                         build.i32(int64_t(shape.size())), build.i32(param.getOptional()),
+                         build.array(shape, "shape"), build.text(placeOf(param.getLoc()))}));
+  }
+  return table;
+}
+
+LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
+  bool isPanels = slot.getWidth() != 0;
+  int64_t k = slot.getK(), column = 0;
+  llvm::SmallVector<attn_abi_part> parts;
+  for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {
+    auto param = memory.lookupSymbol<ParamOp>(name.getAttr());
+    if (!param)
+      return slot.emitError() << "no parameter " << name;
+    int32_t parameter = parameterIndex.lookup(param.getSource().getPattern().getValue());
+    if (failed(addParts(param, parameter, k, column, parts)))
+      return failure();
+    column += cast<RankedTensorType>(param.getType()).getNumElements() / std::max<int64_t>(k, 1);
+  }
+  Constants table;
+  for (const attn_abi_part &part : parts)
+    table.push_back(
+        build.structure({build.i32(part.parameter), build.i64(part.column), build.i64(part.count),
+                         build.i64(part.offset), build.i64(part.kStride), build.i64(part.inner),
+                         build.i64(part.innerStride), build.i64(part.outerStride)}));
+  int64_t layers = slot.getLayers(), last = int64_t(slot.getOffset()) +
+                                            (layers - 1) * int64_t(slot.getLayerStride()) +
+                                            int64_t(slot.getBytes());
+  packedBytes = std::max(packedBytes, (last + 63) / 64 * 64);
+  slots.push_back(build.structure(
+      {build.i64(slot.getOffset()), build.i64(slot.getLayerStride()), build.i64(slot.getBytes()),
+       build.i32(layers), build.i32(isPanels ? ATTN_PACK_PANELS : ATTN_PACK_ROWS), build.i64(k),
+       build.i64(slot.getColumns()), build.i64(slot.getWidth()), build.i32(int64_t(parts.size())),
+       build.array(table, "parts")}));
+  return success();
+}
+
+Constants TableWriter::levels() {
+  Constants table;
+  for (CpuLevel level : options.levels) {
+    Constants functions, workspaces;
+    auto function = [&](const std::string &name) {
+      llvm::Function *found = module.getFunction(levelSymbol(name, level));
+      // Only the tables refer to it.
+      found->setLinkage(llvm::GlobalValue::InternalLinkage);
+      found->setVisibility(llvm::GlobalValue::DefaultVisibility);
+      return found;
+    };
+    for (const EntryInfo &entry : entries) {
+      functions.push_back(function(entrySymbol(entry.name)));
+      workspaces.push_back(function(workspaceSymbol(entry.name)));
+    }
+    table.push_back(build.structure(
+        {build.text(cpuLevelName(level)),
+         build.i32(level == CpuLevel::X86_64_V4 ? ATTN_LEVEL_X86_64_V4 : ATTN_LEVEL_X86_64_V3),
+         build.array(functions, "entries"), build.array(workspaces, "sizes")}));
+  }
+  return table;
+}
+
+Constants TableWriter::ignores() {
+  Constants table;
+  if (auto list = model->getAttrOfType<ArrayAttr>("attn.ignore"))
+    for (auto pattern : list.getAsRange<StringAttr>())
+      table.push_back(build.text(pattern.getValue()));
+  return table;
+}
+
+llvm::Constant *TableWriter::description() {
+  auto *text =
+      llvm::ConstantDataArray::getString(module.getContext(), describeModel(model, options));
+  llvm::GlobalVariable *variable = build.place(text, "description");
+  variable->setSection(".attn.description");
+  return variable;
+}
+
+llvm::Constant *TableWriter::embedded() {
+  if (!options.embedWeights)
+    return build.null();
+  auto *bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(module.getContext()), packedBytes);
+  llvm::GlobalVariable *block = build.place(llvm::ConstantAggregateZero::get(bytes), "packed");
+  block->setSection(".attn.packed");
+  block->setAlignment(llvm::Align(64));
+  // The zeros are replaced when the weights are embedded: nothing may be concluded from them.
+  block->setExternallyInitialized(true);
+  return block;
+}
+
+LogicalResult TableWriter::write() {
+  Constants dimTable = dims(), parameterTable = parameters(), slots;
+  for (SlotOp slot : memory.getOps<SlotOp>())
+    if (failed(addSlot(slot, slots)))
+      return failure();
+  Constants levelTable = levels(), table = entryTable(), imageTable = images(),
+            ignoreTable = ignores();
+  auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
+  llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
+                                            build.text(modelName(model)),
+                                            build.text(compilerVersion()),
+                                            build.text("f32"),
+                                            description(),
+                                            count(dimTable),
+                                            count(parameterTable),
+                                            count(slots),
+                                            count(levelTable),
+                                            count(table),
+                                            count(imageTable),
+                                            count(ignoreTable),
+                                            build.array(dimTable, "dims"),
+                                            build.array(parameterTable, "parameters"),
+                                            build.array(slots, "slots"),
+                                            build.array(levelTable, "levels"),
+                                            build.array(table, "entries"),
+                                            build.array(imageTable, "images"),
+                                            build.array(ignoreTable, "ignores"),
+                                            build.i64(packedBytes),
+                                            embedded()});
+  new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
+  return success();
+}
+
+LogicalResult addModelTables(ModuleOp model, ModuleOp memory, const CompileOptions &options,
+                             llvm::Module &module) {
+  return TableWriter(model, memory, options, module).write();
+}
+
+} // namespace attn
