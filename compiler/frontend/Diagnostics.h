@@ -95,7 +95,8 @@ private:
 };
 
 /// The candidate nearest to `name` by edit distance, none where none is near enough to be meant (a
-/// third of its length, at least one edit; letters that have changed places are one). Of equally near ones the first.
+/// third of its length, at least one edit; letters that have changed places are one). Of equally
+/// near ones the first.
 std::optional<llvm::StringRef> nearestName(llvm::StringRef name,
                                            llvm::ArrayRef<llvm::StringRef> candidates);
 

@@ -3,6 +3,7 @@
 // The front end as others see it: spec text in, attn-stage IR out.
 #pragma once
 
+#include "compiler/frontend/SourceFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <string>
@@ -11,11 +12,17 @@
 
 namespace attn::frontend {
 class DiagnosticEngine;
-class SourceFile;
+
+/// What an expression or the name of a `let` stands for: `[B, T, D]`, or a number.
+struct ExpressionType {
+  SourceRange range;
+  std::string text;
+};
 
 struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> sets; ///< `--set DIM=N`, in order
-  std::string config; ///< path of a config.json for `config.*`, or empty
+  std::string config;                           ///< path of a config.json for `config.*`, or empty
+  std::vector<ExpressionType> *types = nullptr; ///< Where those of all expressions go, for editors.
 };
 
 /// Parses and checks a spec and builds its attn-stage module. All errors go to `diagnostics`; null

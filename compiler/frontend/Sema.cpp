@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace attn::frontend {
 
@@ -47,6 +48,13 @@ Diagnostic &Sema::error(DiagCode code, SourceRange range, const llvm::Twine &mes
                              llvm::Twine(mostErrors - 1) +
                                  " errors; the rest of the file is not checked");
   return diagnostics.error(code, range, message);
+}
+
+void Sema::recordType(SourceRange range, const SemaValue &value) {
+  if (!options.types || value.isError() || unapplied)
+    return;
+  options.types->push_back({range, value.isTensor() ? showAxes(axesOfValue(value.tensor))
+                                                    : llvm::formatv("{0}", value.number).str()});
 }
 
 bool Sema::isQuiet(DiagCode code) const {

@@ -64,6 +64,8 @@ SemaValue Sema::evalCall(const CallExpr &call) {
       return SemaValue::wrong();
     [[fallthrough]];
   default:
+    if (decl->clashing)
+      return SemaValue::wrong();
     error(DiagCode::NotAFunction, callee->range, "`" + name + "` cannot be applied")
         .at(decl->range, "declared here")
         .note("what is applied is a linear map, a norm, a stack or a function");

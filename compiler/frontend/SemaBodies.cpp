@@ -31,6 +31,7 @@ void Sema::buildLet(const LetStmt &let) {
   context = outer;
   if (Decl *decl = declare(*scope, Decl::Kind::Value, &let, name.text, name.range)) {
     decl->value = value;
+    recordType(name.range, value);
     decl->used = value.isError(); // what uses it may be silent too
   }
 }

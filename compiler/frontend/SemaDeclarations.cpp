@@ -14,7 +14,7 @@ Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRe
     error(DiagCode::DuplicateName, range, "`" + name + "` is declared twice")
         .at(place->range, "it is declared here already")
         .help("choose another name for one of them");
-    place->used = true;
+    place->used = place->clashing = true;
     return nullptr;
   }
   place = std::make_unique<Decl>();
@@ -170,7 +170,8 @@ void Sema::declareStack(Decl &stack) {
   Decl *block = scope->find(item.block.text);
   if (block)
     block->used = true;
-  if (block && block->kind == Decl::Kind::Unsupported) {
+  if (block && (block->kind == Decl::Kind::Unsupported ||
+                (block->clashing && block->kind != Decl::Kind::Block))) {
     stack.wrong = true;
   } else if (!block || block->kind != Decl::Kind::Block) {
     Diagnostic &diagnostic = error(DiagCode::UnknownBlock, item.block.range,

@@ -131,8 +131,9 @@ Size Sema::evalSizePath(const PathExpr &path) {
   }
   decl->used = true;
   if (decl->kind != Decl::Kind::Dim) {
-    error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")
-        .at(decl->range, "declared here");
+    if (!decl->clashing)
+      error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")
+          .at(decl->range, "declared here");
     return Size::wrong();
   }
   Size size = sizeOf(*decl);

@@ -23,6 +23,7 @@ SemaValue Sema::eval(const Expr &expr) {
   ++evalDepth;
   SemaValue value = evalNode(expr);
   --evalDepth;
+  recordType(expr.range, value);
   return value;
 }
 
@@ -121,6 +122,8 @@ SemaValue Sema::evalPath(const PathExpr &path) {
   case Decl::Kind::Unsupported:
     return SemaValue::wrong();
   default: {
+    if (decl->clashing)
+      return SemaValue::wrong();
     Diagnostic &diagnostic =
         error(DiagCode::NotAValue, path.range, "`" + name + "` is no value by itself");
     diagnostic.at(decl->range, "declared here");

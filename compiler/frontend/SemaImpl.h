@@ -134,6 +134,7 @@ struct Decl {
 
   // Value
   SemaValue value;
+  bool clashing = false;    ///< Another was declared by this name: uses may mean that one.
   bool isParameter = false; ///< Of a block or an entry: no warning where it is unused.
 };
 
@@ -171,6 +172,8 @@ private:
   /// "D = 768 (line 4), H = 12 (line 4)": the dims that axes consist of.
   std::string whereSizes(llvm::ArrayRef<Axis> axes);
   bool isFirst(DiagCode code, SourceRange range);
+  /// Tells an editor.
+  void recordType(SourceRange range, const SemaValue &value);
   bool isQuiet(DiagCode code) const;
 
   // Sema.cpp

@@ -3,6 +3,9 @@
 
 #include "compiler/frontend/Formatter.h"
 #include "compiler/frontend/Parser.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 namespace attn::lsp {
 
@@ -16,7 +19,33 @@ static int unitsOf(char c) {
 
 Document::Document(llvm::lsp::URIForFile uri, int64_t version, std::string text)
     : uri(std::move(uri)), version(version), source(this->uri.file().str(), std::move(text)),
-      found(source), file(parse(source, found)) {}
+      found(source), file(parse(source, found)), parsed(!found.hasErrors()) {
+  if (parsed)
+    checkModel();
+}
+
+void Document::checkModel() {
+  if (llvm::none_of(file->items, [](auto &item) { return llvm::isa<ast::ModelDecl>(*item); }))
+    return;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  FrontendOptions options;
+  llvm::SmallString<128> config(uri.file());
+  llvm::sys::path::remove_filename(config);
+  llvm::sys::path::append(config, "config.json");
+  if (llvm::sys::fs::exists(config))
+    options.config = config.str().str();
+  options.types = &types;
+  buildModel(source, options, context, found);
+}
+
+const ExpressionType *Document::typeAt(uint32_t offset) const {
+  const ExpressionType *best = nullptr;
+  for (const ExpressionType &type : types)
+    if (type.range.begin <= offset && offset <= type.range.end &&
+        (!best || type.range.size() < best->range.size()))
+      best = &type;
+  return best;
+}
 
 llvm::lsp::Position Document::position(uint32_t offset) const {
   unsigned line = source.line(offset);
@@ -75,7 +104,7 @@ llvm::json::Value Document::diagnostics() const {
 }
 
 std::vector<llvm::lsp::TextEdit> Document::format() const {
-  if (found.hasErrors())
+  if (!parsed)
     return {};
   std::string text = frontend::format(*file, source);
   if (text == source.text())
@@ -84,15 +113,22 @@ std::vector<llvm::lsp::TextEdit> Document::format() const {
 }
 
 std::optional<llvm::lsp::Hover> Document::hover(llvm::lsp::Position position) const {
-  std::optional<Use> use = useAt(source, offset(position));
-  if (!use)
-    return std::nullopt;
+  uint32_t at = offset(position);
+  std::optional<Use> use = useAt(source, at);
   std::vector<Declaration> all = declarations(*file, source);
-  const Declaration *declaration = resolve(all, *use);
-  if (!declaration)
+  const Declaration *declaration = use ? resolve(all, *use) : nullptr;
+  const ExpressionType *type = typeAt(at);
+  if (!declaration && !type)
     return std::nullopt;
-  llvm::lsp::Hover hover(range(use->range));
-  hover.contents.value = "```attn\n" + declaration->text + "\n```";
+  llvm::lsp::Hover hover(range(declaration ? use->range : type->range));
+  if (declaration)
+    hover.contents.value = "```attn\n" + declaration->text + "\n```";
+  if (type) {
+    std::string what = source.text(type->range).str();
+    bool isShort = what.size() <= 60 && what.find('\n') == std::string::npos;
+    hover.contents.value += (declaration ? "\n" : "") +
+                            ("`" + (isShort ? what + "`: `" : std::string()) + type->text + "`");
+  }
   return hover;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One open spec: parsed whole at every change (a spec is small), and answers about it in the
-// protocol's terms, whose columns count UTF-16 units from 0.
+// One open spec: parsed and checked whole at every change (a spec is small), and answers about it
+// in the protocol's terms, whose columns count UTF-16 units from 0.
 #ifndef ATTN_TOOLS_LSP_DOCUMENT_H
 #define ATTN_TOOLS_LSP_DOCUMENT_H
 
 #include "Declarations.h"
 #include "compiler/frontend/Diagnostics.h"
+#include "compiler/frontend/Frontend.h"
 #include "llvm/Support/LSP/Protocol.h"
 
 namespace attn::lsp {
@@ -23,6 +24,11 @@ public:
   std::vector<llvm::lsp::Location> definition(llvm::lsp::Position position) const;
 
 private:
+  /// Checks what the spec means, with the `config.json` beside it; a file without a model has parts
+  /// of models, which mean something only there.
+  void checkModel();
+  /// The type of the innermost expression at an offset.
+  const frontend::ExpressionType *typeAt(uint32_t offset) const;
   llvm::lsp::Position position(uint32_t offset) const;
   llvm::lsp::Range range(frontend::SourceRange range) const;
   uint32_t offset(llvm::lsp::Position position) const;
@@ -32,6 +38,8 @@ private:
   frontend::SourceFile source;
   frontend::DiagnosticEngine found;
   std::unique_ptr<frontend::ast::File> file;
+  bool parsed; ///< Without errors of syntax.
+  std::vector<frontend::ExpressionType> types;
 };
 
 } // namespace attn::lsp
