@@ -43,12 +43,13 @@ def Attn_BarrierOp : AttnKernelOp<"barrier"> {
 
 def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegments]> {
   let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
+  let description = [{ `out` overlaps no other operand: parts of long sums are kept in it. }];
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$panels, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract attr-dict `:`
-    type($input) `,` type($panels) (`,` `bias` type($bias)^)? (`,` `captures` `(` type($captures)^ `)`)? `,` type($out)
+    type($input) `,` type($panels) (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];
 }

@@ -1,9 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A linear kernel as register blocks. A unit of work is a panel of weights and a block of rows:
+//   for panel in those of the thread's share:
+//     for part of k:
+//       for block in those of the thread's share:
+//         attn.linear_tile ... at row(block), panel * 48, part * depth
+// Panels come first, so that a thread reads few of them, and a part of one stays in the
+// second-level cache while all rows pass by. A share may begin and end within a panel, so that
+// threads have the same to do but for one block. The next part is fetched meanwhile.
 #include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/LinearShape.h"
+#include "compiler/transforms/ParameterLayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attn;
 
+namespace {
+
+class LinearTiler {
+public:
+  LinearTiler(LinearKernelOp op, const TilingContext &context, LinearShape shape)
+      : op(op), context(context), shape(shape), builder(op), index(builder, op.getLoc()) {
+    bool wide = context.target.lanes == 16;
+    int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
+    rowsAtMost = wide ? 8 : 4;
+    columns = std::min<int64_t>(all, wide ? 48 : 24);
+    depth = shape.depth(), parts = shape.ks.front() / depth;
+    partElements = shape.k / parts * panelWidth;
+    rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+    blocks = index.ceilDiv(rowCount, index.constant(rowsAtMost));
+    // Where the number of blocks is not known, there are many.
+    int64_t tiles = constantIndex(blocks).value_or(25) * (panelWidth / columns);
+    pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1));
+    fetched = shape.k / parts * pace;
+    // No row at all is no block; only the divisions need one.
+    divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
+    rowsAtLeast = index.div(rowCount, divisor);
+    longer = index.rem(rowCount, divisor);
+  }
+
+  void run();
+
+private:
+  /// What a block of the thread's share is computed with.
+  struct Place {
+    Value panel, part, lastPanel;
+  };
+  /// The block's rows, as many as any other's or one more.
+  void block(Value block, const Place &place);
+  /// All columns of the panel for `rows` rows.
+  void tiles(int64_t rows, Value row, const Place &place, Value ahead);
+  /// Where the weights lie that are fetched while this block is computed: this block's share of the
+  /// next part.
+  Value ahead(Value block, const Place &place);
+
+  LinearKernelOp op;
+  const TilingContext &context;
+  LinearShape shape;
+  OpBuilder builder;
+  IndexBuilder index;
+  int64_t rowsAtMost, columns, depth, parts;
+  int64_t partElements;  ///< of `panels`
+  int64_t pace, fetched; ///< elements fetched with a step of k, with a tile
+  Value rowCount, blocks, divisor;
+  Value rowsAtLeast, longer; ///< of a block; the blocks that have one more, the first ones
+};
+
+} // namespace
+
+Value LinearTiler::ahead(Value block, const Place &place) {
+  if (shape.panels * parts == 1)
+    return {};
+  auto flat = [&](Value panel, Value part) {
+    return index.add(index.mul(panel, index.constant(parts)), part);
+  };
+  Value next = index.add(flat(place.panel, place.part), index.constant(1));
+  Value last = flat(place.lastPanel, index.constant(parts - 1));
+  int64_t perBlock = fetched * llvm::divideCeil(panelWidth, columns);
+  Value within = index.min(index.mul(block, index.constant(perBlock)),
+                           index.constant(std::max<int64_t>(partElements - perBlock, 0)));
+  return index.add(index.mul(index.min(next, last), index.constant(partElements)), within);
+}
+
+void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead) {
+  Value first = index.mul(place.panel, index.constant(panelWidth));
+  Value start = index.mul(place.part, index.constant(depth));
+  auto tile = [&](Value offset) {
+    Value own = ahead;
+    if (ahead) // each of the panel's tiles fetches as much
+      own = index.add(
+          ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
+    auto tile = LinearTileOp::create(builder, op.getLoc(), op.getInput(), op.getPanels(),
+                                     op.getBias(), op.getCaptures(), op.getOut(), row,
+                                     index.add(first, offset), start, own, rows, columns, depth,
+                                     static_cast<int64_t>(op.getContract()), pace);
+    IRMapping mapping;
+    op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
+  };
+  if (columns >= std::min(shape.n, panelWidth))
+    return tile(index.constant(0));
+  Value left = index.sub(index.constant(shape.n), first);
+  forLoop(index, index.constant(0), index.min(left, index.constant(panelWidth)), columns, tile);
+}
+
+void LinearTiler::block(Value block, const Place &place) {
+  Value row = index.add(index.mul(block, rowsAtLeast), index.min(block, longer));
+  Value fetchedFrom = ahead(block, place);
+  // Every number of rows that occurs has its own code.
+  auto least = constantIndex(rowsAtLeast);
+  auto extra = constantIndex(longer);
+  if (least && *extra == 0)
+    return tiles(*least, row, place, fetchedFrom);
+  int64_t most = least ? *least + 1 : rowsAtMost;
+  Value isLonger =
+      arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ult, block, longer);
+  Value rows = arith::SelectOp::create(builder, op.getLoc(), isLonger,
+                                       index.add(rowsAtLeast, index.constant(1)), rowsAtLeast);
+  SmallVector<int64_t> cases = llvm::to_vector(llvm::seq(least.value_or(1), most));
+  auto choice =
+      scf::IndexSwitchOp::create(builder, op.getLoc(), TypeRange(), rows, cases, cases.size());
+  OpBuilder::InsertionGuard guard(builder);
+  auto fill = [&](Region &region, int64_t rows) {
+    builder.createBlock(&region);
+    tiles(rows, row, place, fetchedFrom);
+    scf::YieldOp::create(builder, op.getLoc());
+  };
+  for (auto [rows, region] : llvm::zip(cases, choice.getCaseRegions()))
+    fill(region, rows);
+  fill(choice.getDefaultRegion(), most);
+}
+
+void LinearTiler::run() {
+  Value units = index.mul(index.constant(shape.panels), blocks), one = index.constant(1);
+  Value from = index.div(index.mul(units, context.thread), context.threads);
+  Value to = index.div(index.mul(units, index.add(context.thread, one)), context.threads);
+  Value end = index.ceilDiv(to, divisor), lastPanel = index.sub(end, one);
+  forLoop(index, index.div(from, divisor), end, 1, [&](Value panel) {
+    Value start = index.mul(panel, blocks);
+    Value begin = arith::MaxUIOp::create(builder, op.getLoc(), from, start);
+    Value left = index.min(index.sub(to, start), blocks);
+    auto rowBlocks = [&](Value part) {
+      forLoop(index, index.sub(begin, start), left, 1,
+              [&](Value block) { this->block(block, {panel, part, lastPanel}); });
+    };
+    if (parts == 1)
+      rowBlocks(index.constant(0));
+    else
+      forLoop(index, index.constant(0), index.constant(parts), 1, rowBlocks);
+  });
+}
+
 LogicalResult attn::tileLinear(LinearKernelOp op, const TilingContext &context) {
-  return op.emitError("not tiled yet");
+  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
+  if (failed(shape))
+    return failure();
+  LinearTiler(op, context, *shape).run();
+  return success();
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of a linear kernel that its code depends on.
+#pragma once
+
+#include "dialect/AttnDialect.h"
+#include "llvm/ADT/Sequence.h"
+
+namespace attn {
+
+struct LinearShape {
+  int64_t n;                        ///< columns of `out`
+  llvm::SmallVector<int64_t, 3> ks; ///< the contracted dims, outermost first
+  int64_t k = 1;                    ///< their product
+  int64_t panels;                   ///< ceil(n / panelWidth)
+
+  /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
+  /// compile time, or the panels are not of this shape.
+  static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
+                                         mlir::Value out, int64_t contract);
+
+  /// Steps of k in one iteration of the innermost loop. More of them let the scheduler load so much
+  /// in advance that sums leave their registers.
+  int64_t unroll() const { return std::min<int64_t>(ks.back(), 4); }
+
+  /// Steps of the outermost contracted dim that one tile takes: all of them, or a fraction, so that
+  /// a part of a panel, the next one and the rows' share stay in the second-level cache.
+  int64_t depth() const;
+};
+
+} // namespace attn

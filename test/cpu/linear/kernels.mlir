@@ -1,0 +1,64 @@
+// RUN: attn-opt %s -attn-vectorize=level=x86-64-v4 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V4
+// RUN: attn-opt %s -attn-vectorize=level=x86-64-v3 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V3
+
+!in = memref<4x64xf32, strided<[64, 1]>>
+!panels = memref<6144xf32, strided<[1]>>
+!bias = memref<72xf32, strided<[1]>>
+!out = memref<4x72xf32, strided<[72, 1]>>
+
+// Sums stay in registers while k runs, four steps at a time; of the second panel, 24 columns are stored.
+// CHECK-LABEL: func.func @tile
+func.func @tile(%in: !in, %panels: !panels, %bias: !bias, %out: !out, %row: index, %column: index, %ahead: index) {
+  // CHECK: %[[X:.*]] = memref.subview %arg0
+  // V4: %[[SUMS:.*]]:3 = scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>)
+  // V3: %[[SUMS:.*]]:6 = scf.for {{.*}} -> (vector<8xf32>, {{.*}})
+  // CHECK: memref.prefetch %arg1[%{{.*}}], read, locality<2>, data
+  // CHECK: %[[W:.*]] = vector.load %arg1
+  // CHECK: %[[A:.*]] = memref.load %[[X]]
+  // CHECK: %[[AS:.*]] = vector.broadcast %[[A]]
+  // CHECK: math.fma %[[AS]], %[[W]], %{{.*}}
+  // CHECK: scf.yield
+  // CHECK: scf.if
+  // V4: vector.load %arg2
+  // V4: arith.addf %[[SUMS]]#0
+  // CHECK-NOT: vector.masked
+  // CHECK: else
+  // V4: vector.store
+  // V4: vector.constant_mask [8] : vector<16xi1>
+  // V4: vector.maskedload %arg2
+  // V4: vector.maskedstore
+  // V3-COUNT-3: vector.store
+  // V3-NOT: vector.store
+  attn.linear_tile %in, %panels bias %bias into %out at %row, %column, %row size 1 x 48 x 64 contract 1 ahead %ahead pace 2
+    : !in, !panels bias !bias into !out
+  return
+}
+
+// The epilogue sees the sum with its bias.
+// CHECK-LABEL: func.func @epilogue
+func.func @epilogue(%in: !in, %panels: !panels, %bias: !bias, %skip: !out, %out: !out, %row: index) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[S:.*]] = arith.addf %{{.*}}, %{{.*}} : vector<[[LANES:.*]]xf32>
+  // CHECK: %[[C:.*]] = vector.load
+  // CHECK: %[[R:.*]] = arith.mulf %[[S]], %[[C]] : vector<[[LANES]]xf32>
+  // CHECK: vector.store %[[R]]
+  attn.linear_tile %in, %panels bias %bias captures(%skip) into %out at %row, %c0, %c0 size 1 x 16 x 64 contract 1 pace 1
+    : !in, !panels bias !bias captures(!out) into !out {
+  ^bb0(%s: f32, %c: f32):
+    %r = arith.mulf %s, %c : f32
+    attn.yield %r : f32
+  }
+  return
+}
+
+// The first part begins with zeros, the others with what out holds.
+// CHECK-LABEL: func.func @part
+func.func @part(%in: !in, %panels: !panels, %out: !out, %row: index, %start: index) {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %arg4, %c0
+  // CHECK: scf.if %[[FIRST]]
+  // CHECK: vector.load %{{.*}} : memref<72xf32
+  // CHECK: scf.for
+  attn.linear_tile %in, %panels into %out at %row, %c0, %start size 1 x 16 x 32 contract 1 pace 1 : !in, !panels into !out
+  return
+}

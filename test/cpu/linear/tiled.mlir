@@ -1,0 +1,82 @@
+// RUN: attn-opt %s -attn-tile=level=x86-64-v4 | FileCheck %s --check-prefixes=CHECK,V4
+// RUN: attn-opt %s -attn-tile=level=x86-64-v3 | FileCheck %s --check-prefixes=CHECK,V3
+// RUN: attn-opt %s -attn-tile=level=x86-64-v4 | attn-opt | attn-opt -attn-check-tiled | FileCheck %s --check-prefixes=CHECK,V4
+
+// 197 rows are 25 blocks of 7 or 8 rows with AVX-512, 50 blocks of 3 or 4 with AVX2: code for two sizes.
+// CHECK-LABEL: func.func private @rows.linear_kernel
+// CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to
+// CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to
+// CHECK: scf.index_switch
+// V4: case 7
+// V4: attn.linear_tile {{.*}} size 7 x 48 x 64 contract 1 ahead %{{.*}} pace 2
+// V4: default
+// V4: attn.linear_tile {{.*}} size 8 x 48 x 64 contract 1
+// V4-NOT: attn.linear_tile
+// V3: case 3
+// V3: scf.for
+// V3: attn.linear_tile {{.*}} size 3 x 24 x 64 contract 1
+// V3: default
+// V3: scf.for
+// V3: attn.linear_tile {{.*}} size 4 x 24 x 64 contract 1
+// V3-NOT: attn.linear_tile
+// CHECK-LABEL: func.func @rows
+func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [197, 64], strides: [64, 1] : memref<f32> to memref<197x64xf32, strided<[64, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [6144], strides: [1] : memref<f32> to memref<6144xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [197, 96], strides: [96, 1] : memref<f32> to memref<197x96xf32, strided<[96, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<197x64xf32, strided<[64, 1]>>, memref<6144xf32, strided<[1]>> into memref<197x96xf32, strided<[96, 1]>>
+  return
+}
+
+// The only panel is not fetched in advance, and no more columns are computed than fill vectors. Blocks of one size need no switch.
+// CHECK-LABEL: func.func private @classes.linear_kernel
+// CHECK-NOT: scf.index_switch
+// CHECK: attn.linear_tile
+// V4-SAME: size 8 x 16 x 64 contract 1 pace
+// V3-SAME: size 4 x 16 x 64 contract 1 pace
+// CHECK-LABEL: func.func @classes
+func.func @classes(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                   %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [16, 64], strides: [64, 1] : memref<f32> to memref<16x64xf32, strided<[64, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [3072], strides: [1] : memref<f32> to memref<3072xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [16, 10], strides: [10, 1] : memref<f32> to memref<16x10xf32, strided<[10, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<16x64xf32, strided<[64, 1]>>, memref<3072xf32, strided<[1]>> into memref<16x10xf32, strided<[10, 1]>>
+  return
+}
+
+// Long sums come in parts that all rows pass by; each part fetches the next.
+// CHECK-LABEL: func.func private @deep.linear_kernel
+// CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to
+// CHECK: scf.for %[[PART:.*]] = %c0{{.*}} to %c3
+// CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to
+// CHECK: %[[START:.*]] = arith.muli %[[PART]], %c1024
+// CHECK: attn.linear_tile {{.*}}, %[[START]] size {{.*}} x 1024 contract 1 ahead
+// CHECK-LABEL: func.func @deep
+func.func @deep(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [8, 3072], strides: [3088, 1] : memref<f32> to memref<8x3072xf32, strided<[3088, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [147456], strides: [1] : memref<f32> to memref<147456xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [8, 48], strides: [48, 1] : memref<f32> to memref<8x48xf32, strided<[48, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<8x3072xf32, strided<[3088, 1]>>, memref<147456xf32, strided<[1]>> into memref<8x48xf32, strided<[48, 1]>>
+  return
+}
+
+// As many rows as a batch has: every number from 1 on has its code.
+// CHECK-LABEL: func.func private @batch.linear_kernel
+// V4-COUNT-8: attn.linear_tile
+// V3-COUNT-4: attn.linear_tile
+// CHECK-NOT: attn.linear_tile
+// CHECK-LABEL: func.func @batch
+func.func @batch(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %b: index,
+                 %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [%b, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [3072], strides: [1] : memref<f32> to memref<3072xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [%b, 48], strides: [48, 1] : memref<f32> to memref<?x48xf32, strided<[48, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<?x64xf32, strided<[64, 1]>>, memref<3072xf32, strided<[1]>> into memref<?x48xf32, strided<[48, 1]>>
+  return
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A linear kernel to test: its memory-stage text, its operands, and what it has to compute.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attn::test {
+
+using Dims = std::vector<int64_t>;
+
+/// A buffer of these sizes; strides in elements.
+struct Layout {
+  Dims sizes, strides;
+
+  /// Row-major with `pad` elements after each run of the last dim.
+  static Layout dense(Dims sizes, int64_t pad = 0);
+  int64_t elements() const;
+  /// The element `flat` of dims [begin, end).
+  int64_t at(int64_t flat, size_t begin, size_t end) const;
+};
+
+enum class Epilogue { None, Relu, Gelu, Residual, ScaleAndShift };
+
+struct LinearCase {
+  Dims ks;
+  int64_t n;
+  Layout in, out; ///< rows..., then ks or n
+  Epilogue epilogue = Epilogue::None;
+  std::vector<Layout> captures = {};
+  bool hasBias = true;
+  bool dynamic = false; ///< the leading dim of rows is known at run time
+
+  /// A case of dense rows.
+  LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue = Epilogue::None);
+  LinearCase(Dims ks, int64_t n, Layout in, Layout out) : ks(ks), n(n), in(in), out(out) {}
+
+  int64_t rows() const;
+  int64_t depth() const;
+  /// A function
+  ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
+  ///         %c0, %c1: memref<f32>)
+  std::string text(const std::string &name) const;
+};
+
+/// Operands of a case, random, in buffers that nothing may be read or written outside of.
+class LinearData {
+public:
+  LinearData(const LinearCase &test, std::mt19937 &random);
+
+  /// What out[row, column] should be, and the sum of the magnitudes that it is made of.
+  std::pair<double, double> expected(int64_t row, int64_t column) const;
+
+  std::vector<float> in, panels, bias, out, captures[2];
+
+private:
+  const LinearCase &test;
+};
+
+} // namespace attn::test

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Linear kernels against sums in double precision. The bound is 2e-6 of the sum of the magnitudes:
+// f32 sums of up to 3072 products err by about sqrt(3072) * 2^-24 = 3.3e-6 of a typical term's
+// share, GELU by 1e-6.
+#include "test/unit/cpu/KernelRunner.h"
+#include "test/unit/cpu/LinearCase.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <sys/mman.h>
+
+namespace attn::test {
+namespace {
+
+constexpr float untouched = -12345.0f;
+
+/// Floats that end where memory ends.
+class Guarded {
+public:
+  explicit Guarded(const std::vector<float> &values) : count(values.size()) {
+    pages = (count * sizeof(float) + 4095) / 4096 * 4096;
+    base = static_cast<char *>(
+        mmap(nullptr, pages + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(base, 4096, PROT_NONE), mprotect(base + 4096 + pages, 4096, PROT_NONE);
+    std::copy(values.begin(), values.end(), begin());
+  }
+  Guarded(const Guarded &) = delete;
+  ~Guarded() { munmap(base, pages + 8192); }
+  float *begin() const { return reinterpret_cast<float *>(base + 4096 + pages) - count; }
+  float *end() const { return begin() + count; }
+
+private:
+  size_t count, pages;
+  char *base;
+};
+
+class LinearKernelTest : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!KernelRunner::supports(GetParam()))
+      GTEST_SKIP() << "this machine is below " << GetParam();
+  }
+
+  /// Runs all cases, compiled as one module.
+  void check(const std::vector<LinearCase> &cases) {
+    std::string text;
+    for (size_t i = 0; i < cases.size(); ++i)
+      text += cases[i].text("f" + std::to_string(i));
+    auto runner = KernelRunner::create(text, GetParam());
+    ASSERT_TRUE(runner);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(cases[i].text("f" + std::to_string(i)));
+      run(*runner, "f" + std::to_string(i), cases[i]);
+    }
+  }
+
+  static std::vector<float> outputs(KernelRunner &runner, const std::string &name,
+                                    const LinearCase &test, const LinearData &data,
+                                    int64_t threads) {
+    Guarded in(data.in), panels(data.panels), bias(data.bias), c0(data.captures[0]),
+        c1(data.captures[1]), out(std::vector<float>(test.out.elements(), untouched));
+    runner.run(name, threads, nullptr, nullptr, test.in.sizes[0], in.begin(), panels.begin(),
+               bias.begin(), out.begin(), c0.begin(), c1.begin());
+    return {out.begin(), out.end()};
+  }
+
+  void run(KernelRunner &runner, const std::string &name, const LinearCase &test) {
+    LinearData data(test, random);
+    std::vector<float> out = outputs(runner, name, test, data, 1);
+    std::vector<bool> isOutput(out.size());
+    double worst = 0;
+    for (int64_t row = 0; row < test.rows(); ++row)
+      for (int64_t column = 0; column < test.n; ++column) {
+        auto [sum, magnitude] = data.expected(row, column);
+        int64_t place =
+            test.out.at(row, 0, test.out.sizes.size() - 1) + column * test.out.strides.back();
+        double error = std::abs(out[place] - sum) / (magnitude + 1e-30);
+        worst =
+            std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(worst, error);
+        isOutput[place] = true;
+      }
+    EXPECT_LT(worst, 2e-6);
+    for (size_t i = 0; i < out.size(); ++i)
+      if (!isOutput[i])
+        ASSERT_EQ(out[i], untouched) << "written at element " << i << ", which is not an output";
+    for (int64_t threads : {2, 3, 7, 64})
+      EXPECT_TRUE(outputs(runner, name, test, data, threads) == out)
+          << "other bits with " << threads << " threads";
+  }
+
+  std::mt19937 random{20261121};
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, LinearKernelTest, testing::Values("x86-64-v3", "x86-64-v4"));
+
+TEST_P(LinearKernelTest, EveryNumberOfRows) {
+  std::vector<LinearCase> cases;
+  for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 25, 197})
+    cases.emplace_back(rows, 40, 50);
+  check(cases);
+}
+
+TEST_P(LinearKernelTest, RowsKnownAtRunTime) {
+  LinearCase test(1, 67, 96, Epilogue::Gelu);
+  test.dynamic = true;
+  auto runner = KernelRunner::create(test.text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 17, 33, 197}) {
+    LinearCase sized(rows, 67, 96, Epilogue::Gelu);
+    run(*runner, "f", sized);
+  }
+  // No row at all: nothing is touched.
+  LinearData data(test, random);
+  Guarded nothing({});
+  runner->run("f", 2, nullptr, nullptr, int64_t(0), nothing.begin(), data.panels.data(),
+              data.bias.data(), nothing.begin(), nothing.begin(), nothing.begin());
+}
+
+TEST_P(LinearKernelTest, ColumnsThatDoNotFillVectorsOrPanels) {
+  std::vector<LinearCase> cases;
+  for (int64_t n : {1, 7, 8, 9, 10, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 80, 95, 97, 1000}) {
+    cases.emplace_back(11, 33, n, n % 3 == 0 ? Epilogue::Residual : Epilogue::None);
+    cases.back().hasBias = n % 2 == 0;
+  }
+  check(cases);
+}
+
+TEST_P(LinearKernelTest, DepthsThatDoNotFillUnrolledLoops) {
+  std::vector<LinearCase> cases;
+  for (int64_t k : {1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 768, 1031})
+    cases.emplace_back(9, k, 53, Epilogue::Relu);
+  check(cases);
+}
+
+TEST_P(LinearKernelTest, DeepSumsComeInParts) {
+  std::vector<LinearCase> cases{{19, 3072, 70, Epilogue::Gelu},
+                                {17, 2048, 50, Epilogue::Residual},
+                                {3, 5120, 48, Epilogue::ScaleAndShift},
+                                {5, 4610, 8}};
+  check(cases);
+}
+
+TEST_P(LinearKernelTest, CapturesOfAllStrides) {
+  std::vector<LinearCase> cases;
+  for (Dims strides : {Dims{75, 1}, Dims{0, 1}, Dims{1, 0}, Dims{1, 13}, Dims{0, 0}}) {
+    cases.emplace_back(13, 64, 70, Epilogue::ScaleAndShift);
+    cases.back().captures[0].strides = strides;
+    cases.back().out.strides = strides[1] == 13 ? strides : Dims{77, 1};
+  }
+  check(cases);
+}
+
+// The class token is left out of the input, and the output lies in a longer sequence.
+TEST_P(LinearKernelTest, RowsInSeveralDims) {
+  std::vector<LinearCase> cases;
+  Layout part{{5, 19, 24}, {20 * 24, 24, 1}}, whole{{5, 19, 72}, {20 * 72, 72, 1}};
+  LinearCase test({24}, 72, part, whole);
+  test.epilogue = Epilogue::Residual;
+  test.captures = {Layout{{5, 19, 72}, {0, 72, 1}}};
+  cases.push_back(test);
+  test.dynamic = true;
+  cases.push_back(test);
+  test.dynamic = false;
+  test.in = Layout::dense({95, 24}); // rows of other dims
+  cases.push_back(test);
+  test.in = part, test.out = Layout::dense({95, 72}), test.captures[0] = {{95, 72}, {1, 95}};
+  cases.push_back(test);
+  check(cases);
+}
+
+/// Patches of an image [B, C, Y * P, X * P] as rows [B, Y, X] of [C, P, P].
+LinearCase patches(int64_t b, int64_t c, int64_t y, int64_t x, int64_t p) {
+  int64_t h = y * p, w = x * p, n = 56;
+  LinearCase test({c, p, p}, n, Layout{{b, y, x, c, p, p}, {c * h * w, p * w, p, h * w, w, 1}},
+                  Layout{{b, y, x, n}, {(y * x + 1) * n, x * n, n, 1}});
+  test.epilogue = Epilogue::Residual;
+  test.captures = {Layout{{b, y, x, n}, {0, x * n, n, 1}}};
+  return test;
+}
+
+TEST_P(LinearKernelTest, PatchesOfImages) {
+  std::vector<LinearCase> cases{patches(2, 3, 4, 5, 4), patches(1, 3, 14, 14, 16),
+                                patches(3, 1, 7, 7, 4), patches(2, 3, 3, 3, 17)};
+  for (size_t i = 0; i < 4; ++i) {
+    cases.push_back(cases[i]);
+    cases.back().dynamic = true;
+  }
+  check(cases);
+}
+
+TEST_P(LinearKernelTest, RandomShapes) {
+  std::vector<LinearCase> cases;
+  auto upTo = [&](int64_t most) { return int64_t(random() % most) + 1; };
+  for (int i = 0; i < 24; ++i) {
+    int64_t rows = upTo(60), k = upTo(90), n = upTo(200);
+    cases.emplace_back(rows, k, n, Epilogue(i % 5));
+    LinearCase &test = cases.back();
+    test.in = Layout::dense({rows, k}, int64_t(random() % 9));
+    test.out = Layout::dense({rows, n}, int64_t(random() % 9));
+    test.hasBias = i % 3 != 0, test.dynamic = i % 2;
+  }
+  check(cases);
+}
+
+TEST_P(LinearKernelTest, SumsOfSmallIntegersAreExact) {
+  LinearCase test(23, 96, 61);
+  auto runner = KernelRunner::create(test.text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  LinearData data(test, random);
+  for (auto *values : {&data.in, &data.panels, &data.bias})
+    for (float &value : *values)
+      value = std::round(value * 4);
+  std::vector<float> out = outputs(*runner, "f", test, data, 2);
+  for (int64_t row = 0; row < 23; ++row)
+    for (int64_t column = 0; column < 61; ++column)
+      EXPECT_EQ(out[row * 61 + column], data.expected(row, column).first);
+}
+
+TEST_P(LinearKernelTest, NanAndInfinityStayInTheirRow) {
+  LinearCase test(9, 40, 50, Epilogue::Residual);
+  auto runner = KernelRunner::create(test.text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  LinearData data(test, random);
+  data.in[3 * 40 + 17] = std::numeric_limits<float>::quiet_NaN();
+  data.in[5 * 40 + 39] = std::numeric_limits<float>::infinity();
+  std::vector<float> out = outputs(*runner, "f", test, data, 1);
+  for (int64_t row = 0; row < 9; ++row)
+    for (int64_t column = 0; column < 50; ++column) {
+      float value = out[row * 50 + column];
+      if (row == 3)
+        EXPECT_TRUE(std::isnan(value));
+      else
+        EXPECT_EQ(std::isinf(value), row == 5);
+    }
+}
+
+} // namespace
+} // namespace attn::test
