@@ -179,7 +179,8 @@ def Attn_SoftmaxOp : AttnOp<"softmax", [Pure, AllTypesMatch<["input", "result"]>
 }
 
 def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
-                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp"]>]> {
+                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp",
+                                                 "MapRowOp"]>]> {
   let summary = "the value of a region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
