@@ -103,9 +103,10 @@ void RowEmitter::emit(NormRowOp op) {
 }
 
 LogicalResult RowEmitter::emit(MapRowOp op) {
-  if (strideOf(op.getOut()) != 1 && !target.avx512)
+  auto isApart = [](Value row) { return strideOf(row) != 1 && strideOf(row) != 0; };
+  if (!target.avx512 && (isApart(op.getOut()) || llvm::any_of(op.getInputs(), isApart)))
     op.emitRemark() << "runs element by element: " << target.name
-                    << " stores vectors only where their elements lie side by side";
+                    << " has vectors only of elements that lie side by side";
   SmallVector<Value> rows;
   for (Value input : op.getInputs())
     rows.push_back(prepare(input));

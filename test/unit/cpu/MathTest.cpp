@@ -160,7 +160,7 @@ TEST_P(MathTest, Floor) {
 }
 
 TEST_P(MathTest, ErfAndTanhEndAtOne) {
-  std::vector<float> x = {3.92f, 4, 10, 1e10f, INFINITY};
+  std::vector<float> x = {4, 5, 10, 1e10f, INFINITY};
   for (const char *op : {"math.erf", "math.tanh"}) {
     Function function(op, GetParam());
     std::vector<float> ends = op == std::string("math.tanh") ? std::vector<float>(5, 20.0f) : x;

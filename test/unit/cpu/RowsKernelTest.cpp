@@ -236,6 +236,43 @@ TEST_P(RowsKernelTest, MapOfAnyStrides) {
   }
 }
 
+TEST_P(RowsKernelTest, MapThroughIntegersAndIndices) {
+  // The last bit of a whole number, and which side of a captured index it is on.
+  auto runner = KernelRunner::create(llvm::formatv(R"(
+    func.func @map({0}, %xs: memref<f32>, %to: memref<f32>) {{
+      %x = memref.reinterpret_cast %xs to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32>
+      %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32>
+      attn.map_kernel (%x) into %out : (memref<?xf32>), memref<?xf32> {{
+      ^bb0(%a: f32):
+        %one = arith.constant 1 : i32
+        %whole = arith.fptosi %a : f32 to i32
+        %bit = arith.andi %whole, %one : i32
+        %i = arith.index_cast %whole : i32 to index
+        %below = arith.cmpi slt, %i, %n : index
+        %odd = arith.cmpi eq, %bit, %one : i32
+        %both = arith.andi %below, %odd : i1
+        %f = arith.sitofp %whole : i32 to f32
+        %zero = arith.constant 0.0 : f32
+        %r = arith.select %both, %f, %zero : f32
+        attn.yield %r : f32
+      }
+      return
+    })",
+                                                   arguments)
+                                         .str(),
+                                     GetParam());
+  ASSERT_TRUE(runner);
+  for (int64_t n : {1, 15, 16, 50, 600, 1300}) {
+    vector<float> x(n), out(n + 1, guard);
+    for (int64_t i = 0; i < n; ++i)
+      x[i] = float(2 * i - n / 2) + float(i % 2);
+    runner->run("map", 2, nullptr, nullptr, n, x.data(), out.data());
+    EXPECT_EQ(out[n], guard) << "written past the end";
+    for (int64_t i = 0; i < n; ++i)
+      EXPECT_EQ(out[i], int64_t(x[i]) < n && (int64_t(x[i]) & 1) ? x[i] : 0.0f);
+  }
+}
+
 /// Means of [n, height, columns] over the middle.
 std::string meanText(int64_t columns, int64_t stride) {
   return llvm::formatv(R"(
