@@ -53,8 +53,9 @@ static void addCleanup(OpPassManager &passes) {
 }
 
 static void addFused(OpPassManager &passes) {
-  // The last layer's rows that nobody reads are cut off first: slices move up only while every op
-  // still stands alone.
+  // Slices move up to the end of a stack, then into its last layer; while every op still stands
+  // alone.
+  passes.addNestedPass<func::FuncOp>(createSinkMapPass());
   passes.addPass(createNarrowStackPass());
   passes.addNestedPass<func::FuncOp>(createSinkMapPass());
   addCleanup(passes);

@@ -180,7 +180,7 @@ def Attn_SoftmaxOp : AttnOp<"softmax", [Pure, AllTypesMatch<["input", "result"]>
 
 def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
                                     ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp",
-                                                 "LinearTileOp"]>]> {
+                                                 "LinearTileOp", "MapRowOp"]>]> {
   let summary = "the value of a region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What must hold of the kernels stage.
+// What must hold of the kernels stage: no tile is left, nothing calls libm.
 #include "compiler/cpu/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace attn {
@@ -14,10 +15,52 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
+/// Whether x86-64-v3 has instructions for it; the rest of math and the remainder of floats end in
+/// calls of libm.
+static bool hasInstructions(Operation *op) {
+  if (isa<arith::RemFOp>(op))
+    return false;
+  if (!isa_and_present<math::MathDialect>(op->getDialect()))
+    return true;
+  if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+    return true;
+  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+             math::RoundEvenOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
+}
+
+/// Kernels, their tiles, and whatever else of the dialect no later pass takes away.
+static bool isLeftOver(Operation *op) {
+  return isa_and_present<AttnDialect>(op->getDialect()) && op->getParentOfType<func::FuncOp>() &&
+         !isa<AddressOp, BarrierOp>(op);
+}
+
+/// Integer divisions, which x86 has for single numbers only.
+static bool isVectorDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) &&
+         isa<VectorType>(op->getResult(0).getType());
+}
+
 namespace {
 
 struct CheckKernelsPass : attn::impl::CheckKernelsPassBase<CheckKernelsPass> {
-  void runOnOperation() override {}
+  WalkResult check(Operation *op) {
+    if (isLeftOver(op)) {
+      op->emitError() << "kernels stage: '" << op->getName() << "' is left";
+      signalPassFailure();
+      return WalkResult::skip(); // what it contains is left with it
+    }
+    if (!hasInstructions(op)) {
+      op->emitError() << "kernels stage: '" << op->getName() << "' would become a call of libm";
+      signalPassFailure();
+    }
+    if (isVectorDivision(op))
+      op->emitRemark("runs element by element: vectors have no integer division");
+    return WalkResult::advance();
+  }
+
+  void runOnOperation() override {
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) { return check(op); });
+  }
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 // functions, with which errors: compiler/cpu/README.md.
 #include "compiler/cpu/MathBuilder.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/cpu/VectorizeRegion.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -75,7 +76,7 @@ static void expand(Operation *op, Expansion expansion, const CpuTarget &target) 
   SmallVector<Value> operands(op->getOperands());
   if (isScalar)
     for (Value &operand : operands)
-      operand = vector::BroadcastOp::create(builder, loc, vector, operand);
+      operand = splat(builder, loc, operand, target.lanes);
   Value result = expansion(MathBuilder(builder, loc, vector, target), operands);
   if (isScalar)
     result = vector::ExtractOp::create(builder, loc, result, 0);

@@ -14,20 +14,31 @@ static bool isNumber(Value value) {
          llvm::none_of(constant.getValues<APFloat>(), [](APFloat x) { return x.isNaN(); });
 }
 
-/// x86's max(a, b) is a > b ? a : b, so b where one of both is NaN: enough if a is none.
-static Value extremum(const MathBuilder &m, arith::CmpFPredicate better, Value a, Value b) {
+/// x86's max(a, b) or min(a, b): a > b ? a : b, or with <. So b where one of both is NaN.
+static Value chosen(const MathBuilder &m, bool isMaximum, Value a, Value b, bool asIntrinsic) {
+  // LLVM finds the instruction for a choice, unless another is around it, with which it merges.
+  if (auto suffix = m.avx512Suffix(); asIntrinsic && suffix == StringRef("512"))
+    return m.intrinsic(isMaximum ? "llvm.x86.avx512.max.ps.512" : "llvm.x86.avx512.min.ps.512",
+                       {a, b, m.scalarInteger(4, 32)});
+  if (asIntrinsic && m.floats.getRank() == 1 && m.floats.getDimSize(0) == 8)
+    return m.intrinsic(isMaximum ? "llvm.x86.avx.max.ps.256" : "llvm.x86.avx.min.ps.256", {a, b});
+  auto better = isMaximum ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+  return m.select(m.compare(better, a, b), a, b);
+}
+
+static Value extremum(const MathBuilder &m, bool isMaximum, Value a, Value b) {
   if (isNumber(b))
     std::swap(a, b);
-  Value best = m.select(m.compare(better, a, b), a, b);
   if (isNumber(a))
-    return best;
+    return chosen(m, isMaximum, a, b, false);
+  Value best = chosen(m, isMaximum, a, b, true);
   return m.select(m.compare(arith::CmpFPredicate::UNO, a, a), a, best);
 }
 
 Value attn::expandMaximum(const MathBuilder &m, Value a, Value b) {
-  return extremum(m, arith::CmpFPredicate::OGT, a, b);
+  return extremum(m, true, a, b);
 }
 
 Value attn::expandMinimum(const MathBuilder &m, Value a, Value b) {
-  return extremum(m, arith::CmpFPredicate::OLT, a, b);
+  return extremum(m, false, a, b);
 }

@@ -1,17 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// memory -> tiled, of kernels on rows: threads share the rows, or pieces of rows where those are
+// few.
 #include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/RowVectors.h"
 
 using namespace mlir;
 using namespace attn;
 
+/// Fewer rows than this are cut into pieces for the threads, of this many columns.
+static constexpr int64_t fewRows = 16, pieceColumns = 512;
+
+namespace {
+/// What a thread works on at a time.
+struct Piece {
+  Value row;         ///< flat
+  Value from, count; ///< columns; null where it is all
+};
+} // namespace
+
+/// Loops over the thread's share of `rows` x pieces of at most `width` columns.
+static void forEachPiece(IndexBuilder index, const TilingContext &context, Value rows,
+                         Value columns, int64_t width,
+                         llvm::function_ref<void(const Piece &)> body) {
+  std::optional<int64_t> size = constantIndex(columns);
+  if (size && *size <= width)
+    return forEachUnit(index, rows, context.thread, context.threads,
+                       [&](Value unit) { body({unit, {}, {}}); });
+  Value step = index.constant(width), pieces = index.ceilDiv(columns, step);
+  forEachUnit(index, index.mul(rows, pieces), context.thread, context.threads, [&](Value unit) {
+    Value from = index.mul(index.rem(unit, pieces), step), row = index.div(unit, pieces);
+    bool isEven = size && *size % width == 0;
+    body({row, from, isEven ? step : index.min(step, index.sub(columns, from))});
+  });
+}
+
+/// The product of the static ones of a buffer's row sizes: there are at least as many rows, but in
+/// an empty batch.
+static int64_t leastRows(MemRefType type) {
+  int64_t rows = 1;
+  for (int64_t size : type.getShape().drop_back())
+    rows *= ShapedType::isDynamic(size) ? 1 : size;
+  return rows;
+}
+
 LogicalResult attn::tileNorm(NormKernelOp op, const TilingContext &context) {
-  return op.emitError("not tiled yet");
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value out = op.getOut();
+  Value rows = index.product(out, 0, op.getOut().getType().getRank() - 1);
+  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+    NormRowOp::create(builder, op.getLoc(), rowOf(index, op.getInput(), row, 1), op.getGamma(),
+                      op.getBeta(), rowOf(index, out, row, 1), op.getEpsAttr());
+  });
+  return success();
 }
 
 LogicalResult attn::tileMap(MapKernelOp op, const TilingContext &context) {
-  return op.emitError("not tiled yet");
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value out = op.getOut();
+  MemRefType type = op.getOut().getType();
+  int64_t last = type.getRank() - 1;
+  Value rows = index.product(out, 0, last), columns = index.dim(out, last);
+  int64_t width = leastRows(type) < fewRows ? pieceColumns : INT64_MAX;
+  if (type.isDynamicDim(last))
+    width = pieceColumns;
+  forEachPiece(index, context, rows, columns, width, [&](const Piece &piece) {
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs())
+      inputs.push_back(rowOf(index, input, piece.row, 1, piece.from, piece.count));
+    auto row = MapRowOp::create(builder, op.getLoc(), inputs,
+                                rowOf(index, out, piece.row, 1, piece.from, piece.count));
+    row.getBody().takeBody(op.getBody());
+  });
+  return success();
 }
 
 LogicalResult attn::tileMean(MeanKernelOp op, const TilingContext &context) {
-  return op.emitError("not tiled yet");
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value out = op.getOut();
+  int64_t last = op.getOut().getType().getRank() - 1;
+  // As many columns as are summed at a time.
+  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last),
+               4 * context.target.lanes, [&](const Piece &piece) {
+                 MeanRowOp::create(
+                     builder, op.getLoc(),
+                     rowOf(index, op.getInput(), piece.row, 2, piece.from, piece.count),
+                     rowOf(index, out, piece.row, 1, piece.from, piece.count));
+               });
+  return success();
 }

@@ -1,9 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tiles of rows kernels.
+// The tiles of kernels that work on rows: one row each, or a piece of one.
 #ifndef ATTN_ROWS_TILES_TD
 #define ATTN_ROWS_TILES_TD
 
 include "dialect/AttnKernelOps.td"
+
+def Attn_Row : MemRefRankOf<[F32], [1]>;
+
+def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
+  let summary = "layer norm of a row";
+  let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, Attn_Row:$out, F64Attr:$eps);
+  let assemblyFormat = [{
+    $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
+  }];
+}
+
+def Attn_MapRowOp : AttnKernelOp<"map_row"> {
+  let summary = "out[n] = a scalar function of input[n]...";
+  let arguments = (ins Variadic<Attn_Row>:$inputs, Attn_Row:$out);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` `into` $out attr-dict `:` `(` type($inputs) `)` `,` type($out) $body";
+  let hasVerifier = 1;
+}
+
+def Attn_MeanRowOp : AttnKernelOp<"mean_row"> {
+  let summary = "out[n] = mean over s of input[s, n]";
+  let arguments = (ins MemRefRankOf<[F32], [2]>:$input, Attn_Row:$out);
+  let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
+}
 
 #endif // ATTN_ROWS_TILES_TD

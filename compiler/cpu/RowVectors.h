@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A row of a buffer, vector by vector.
+#pragma once
+
+#include "compiler/cpu/CpuTarget.h"
+#include "compiler/cpu/Loops.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace attn {
+
+/// Where in a row a vector lies: from `column` on; of its lanes only those of `mask` are in the
+/// row, all where it is null.
+struct VectorPlace {
+  mlir::Value column, mask;
+};
+
+/// Reads and writes vectors of rows, `memref<?xf32>` of any stride: a stride of 0 repeats one
+/// element, others than 1 are gathered and scattered.
+class RowVectors {
+public:
+  RowVectors(mlir::OpBuilder &builder, mlir::Location loc, const CpuTarget &target)
+      : index(builder, loc), target(target),
+        type(mlir::VectorType::get({target.lanes}, builder.getF32Type())) {}
+
+  /// A row made ready to be read in a loop: the element itself where it is repeated.
+  mlir::Value prepare(mlir::Value row) const;
+  /// A vector of a prepared row; lanes outside of it are those of `rest`, 0 where that is null.
+  mlir::Value load(mlir::Value row, const VectorPlace &place, mlir::Value rest = {}) const;
+  void store(mlir::Value vector, mlir::Value row, const VectorPlace &place) const;
+  /// The sum of a vector's lanes: halves, quarters and so on, always in this order.
+  mlir::Value sumOfLanes(mlir::Value vector) const;
+  mlir::Value zero() const;
+
+  /// Loops over `columns` columns by vectors, `unroll` of them at a time as long as there are, the
+  /// last one masked. `body` gives the new values of what it is given; the loop starts `unroll` of
+  /// each of these at `inits`, one for each vector of a round, and returns them one after the
+  /// other: those of the first vector, those of the second, ...
+  llvm::SmallVector<mlir::Value> forEachVector(
+      mlir::Value columns, int64_t unroll, llvm::ArrayRef<mlir::Value> inits,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(const VectorPlace &, mlir::ValueRange)>
+          body) const;
+
+  /// The vectors of a row of at most `most` of them, each masked where it may end beyond.
+  llvm::SmallVector<VectorPlace> placesIn(mlir::Value columns, int64_t most) const;
+
+  IndexBuilder index;
+  const CpuTarget &target;
+  mlir::VectorType type;
+
+private:
+  /// The elements from `column` on as a buffer of stride 1, and the place of each lane in it.
+  std::pair<mlir::Value, mlir::Value> apart(mlir::Value row, mlir::Value column) const;
+  mlir::Value maskOrAll(mlir::Value mask) const;
+  /// The first `count` lanes, null where that are certainly all.
+  mlir::Value firstLanes(mlir::Value count) const;
+};
+
+/// Row `flat` of a buffer without its last `kept` dims, and of its columns `count` from `from` on
+/// (all where `count` is null).
+mlir::Value rowOf(IndexBuilder index, mlir::Value buffer, mlir::Value flat, int64_t kept,
+                  mlir::Value from = {}, mlir::Value count = {});
+
+/// The distance of a row's elements; nothing where it is known only when running.
+std::optional<int64_t> strideOf(mlir::Value row);
+
+} // namespace attn

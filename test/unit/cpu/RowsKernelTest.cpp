@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layer norms, element-wise functions and means over rows, against plain loops in double precision.
+#include "test/unit/cpu/KernelRunner.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+namespace attn::test {
+namespace {
+
+using std::vector;
+
+constexpr const char *arguments = "%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, "
+                                  "%thread: index, %threads: index, %n: index";
+constexpr float guard = -12345.0f;
+
+class RowsKernelTest : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!KernelRunner::supports(GetParam()))
+      GTEST_SKIP() << "this machine is below " << GetParam();
+  }
+
+  vector<float> random(size_t count, float mean = 0, float deviation = 1) {
+    vector<float> values(count);
+    std::normal_distribution<float> normal(mean, deviation);
+    for (float &value : values)
+      value = normal(generator);
+    return values;
+  }
+
+  std::mt19937 generator{20261121};
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, RowsKernelTest, testing::Values("x86-64-v3", "x86-64-v4"));
+
+/// (x - mean) / sqrt(variance + eps) * gamma + beta of one row.
+vector<double> normed(const float *x, int64_t columns, const vector<float> &gamma,
+                      const vector<float> &beta, double eps) {
+  double mean = 0, variance = 0;
+  for (int64_t i = 0; i < columns; ++i)
+    mean += x[i] / double(columns);
+  for (int64_t i = 0; i < columns; ++i)
+    variance += (x[i] - mean) * (x[i] - mean) / double(columns);
+  vector<double> out(columns);
+  for (int64_t i = 0; i < columns; ++i)
+    out[i] = (x[i] - mean) / std::sqrt(variance + eps) * gamma[i] + beta[i];
+  return out;
+}
+
+/// A norm of [n, 3, columns], rows `pitch` apart, into dense rows.
+std::string normText(int64_t columns, int64_t pitch, double eps) {
+  return llvm::formatv(R"(
+    func.func @norm({0}, %in: memref<f32>, %g: memref<f32>, %b: memref<f32>, %to: memref<f32>) {{
+      %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, 3, {1}], strides: [{2}, {3}, 1]
+        : memref<f32> to memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>>
+      %gamma = memref.reinterpret_cast %g to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to memref<{1}xf32>
+      %beta = memref.reinterpret_cast %b to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to memref<{1}xf32>
+      %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 3, {1}], strides: [{4}, {1}, 1]
+        : memref<f32> to memref<?x3x{1}xf32>
+      attn.norm_kernel %x, %gamma, %beta into %out eps {5}
+        : memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>>, memref<{1}xf32>, memref<{1}xf32>, memref<?x3x{1}xf32>
+      return
+    })",
+                       arguments, columns, 3 * pitch, pitch, 3 * columns,
+                       llvm::formatv("{0:e}", eps).str());
+}
+
+/// The largest error of a norm of rows with this mean and deviation.
+double normError(KernelRunner &runner, int64_t n, int64_t columns, int64_t pitch, double eps,
+                 const vector<float> &x, const vector<float> &gamma, const vector<float> &beta,
+                 int64_t threads) {
+  vector<float> out(n * 3 * columns + 1, guard);
+  runner.run("norm", threads, nullptr, nullptr, n, x.data(), gamma.data(), beta.data(), out.data());
+  EXPECT_EQ(out.back(), guard) << "written past the end";
+  double worst = 0;
+  for (int64_t row = 0; row < 3 * n; ++row) {
+    vector<double> expected = normed(&x[row * pitch], columns, gamma, beta, eps);
+    for (int64_t i = 0; i < columns; ++i)
+      worst = std::fmax(worst, std::fabs(out[row * columns + i] - expected[i]) /
+                                   (1 + std::fabs(expected[i])));
+  }
+  return worst;
+}
+
+TEST_P(RowsKernelTest, NormMatchesDouble) {
+  for (int64_t columns : {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 127, 192, 257, 768, 1031}) {
+    int64_t pitch = columns + 5, n = 4;
+    auto runner = KernelRunner::create(normText(columns, pitch, 1e-5), GetParam());
+    ASSERT_TRUE(runner);
+    vector<float> gamma = random(columns), beta = random(columns);
+    // Rounding once each of x - mean, its multiple and the sum: a few units of the last place.
+    for (auto [mean, deviation] :
+         {std::pair(0.0f, 1.0f), {3.0f, 0.1f}, {1e4f, 1.0f}, {-1e-3f, 1e3f}})
+      EXPECT_LE(normError(*runner, n, columns, pitch, 1e-5, random(n * 3 * pitch, mean, deviation),
+                          gamma, beta, 2),
+                1e-6)
+          << columns << " columns around " << mean << ", deviation " << deviation;
+  }
+}
+
+TEST_P(RowsKernelTest, NormOfOneLargeElement) {
+  const int64_t columns = 768, n = 1;
+  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  ASSERT_TRUE(runner);
+  vector<float> gamma(columns, 1), beta(columns, 0);
+  for (int64_t at : {0, 1, 767}) {
+    vector<float> x = random(3 * columns);
+    for (int64_t row = 0; row < 3; ++row)
+      x[row * columns + at] = 1e6f;
+    EXPECT_LE(normError(*runner, n, columns, columns, 1e-6, x, gamma, beta, 1), 1e-6) << at;
+  }
+}
+
+TEST_P(RowsKernelTest, NormOfConstantRowsIsBeta) {
+  const int64_t columns = 100;
+  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  ASSERT_TRUE(runner);
+  vector<float> gamma = random(columns), beta = random(columns), out(3 * columns);
+  for (float value : {0.0f, 0.1f, 12345.678f, -1e30f}) {
+    vector<float> x(3 * columns, value);
+    runner->run("norm", 1, nullptr, nullptr, int64_t(1), x.data(), gamma.data(), beta.data(),
+                out.data());
+    for (int64_t i = 0; i < 3 * columns; ++i)
+      EXPECT_EQ(out[i], beta[i % columns]);
+  }
+}
+
+TEST_P(RowsKernelTest, NormOfNaNAndInfinityIsNaN) {
+  const int64_t columns = 40;
+  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  ASSERT_TRUE(runner);
+  vector<float> gamma(columns, 1), beta(columns, 0), out(3 * columns);
+  for (float value : {NAN, INFINITY, -INFINITY}) {
+    vector<float> x = random(3 * columns);
+    x[columns + 33] = value; // of the second row
+    runner->run("norm", 1, nullptr, nullptr, int64_t(1), x.data(), gamma.data(), beta.data(),
+                out.data());
+    for (int64_t i = 0; i < 3 * columns; ++i)
+      EXPECT_EQ(std::isnan(out[i]), i / columns == 1);
+  }
+}
+
+TEST_P(RowsKernelTest, SameBitsForAnyNumberOfThreads) {
+  const int64_t columns = 193, n = 5;
+  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  ASSERT_TRUE(runner);
+  vector<float> x = random(n * 3 * columns), gamma = random(columns), beta = random(columns);
+  vector<float> first;
+  for (int64_t threads : {1, 2, 3, 16, 64}) {
+    vector<float> out(n * 3 * columns);
+    runner->run("norm", threads, nullptr, nullptr, n, x.data(), gamma.data(), beta.data(),
+                out.data());
+    if (first.empty())
+      first = out;
+    EXPECT_EQ(out, first) << threads << " threads";
+  }
+}
+
+/// A buffer [n, rows, columns] of the strides, for a map.
+std::string buffer(llvm::StringRef name, llvm::StringRef of, int64_t rows, int64_t columns,
+                   vector<int64_t> strides) {
+  return llvm::formatv("%{0} = memref.reinterpret_cast %{1} to offset: [0], sizes: [%n, {2}, {3}], "
+                       "strides: [{4}, {5}, {6}] : memref<f32> to memref<?x{2}x{3}xf32, "
+                       "strided<[{4}, {5}, {6}]>>\n",
+                       name, of, rows, columns, strides[0], strides[1], strides[2]);
+}
+
+std::string bufferType(int64_t rows, int64_t columns, vector<int64_t> strides) {
+  return llvm::formatv("memref<?x{0}x{1}xf32, strided<[{2}, {3}, {4}]>>", rows, columns, strides[0],
+                       strides[1], strides[2]);
+}
+
+/// out = x > 0 ? x * y : y - x of [n, rows, columns].
+std::string mapText(int64_t rows, int64_t columns, vector<int64_t> x, vector<int64_t> y,
+                    vector<int64_t> out) {
+  return llvm::formatv(R"(
+    func.func @map({0}, %xs: memref<f32>, %ys: memref<f32>, %to: memref<f32>) {{
+      {1} {2} {3}
+      attn.map_kernel (%x, %y) into %out : ({4}, {5}), {6} {{
+      ^bb0(%a: f32, %b: f32):
+        %zero = arith.constant 0.0 : f32
+        %positive = arith.cmpf ogt, %a, %zero : f32
+        %product = arith.mulf %a, %b : f32
+        %difference = arith.subf %b, %a : f32
+        %result = arith.select %positive, %product, %difference : f32
+        attn.yield %result : f32
+      }
+      return
+    })",
+                       arguments, buffer("x", "xs", rows, columns, x),
+                       buffer("y", "ys", rows, columns, y), buffer("out", "to", rows, columns, out),
+                       bufferType(rows, columns, x), bufferType(rows, columns, y),
+                       bufferType(rows, columns, out));
+}
+
+TEST_P(RowsKernelTest, MapOfAnyStrides) {
+  for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1, 1},
+                               {2, 5},
+                               {3, 16},
+                               {1, 33},
+                               {20, 7},
+                               {1, 1100},
+                               {2, 512},
+                               {197, 48}}) {
+    int64_t plane = rows * columns;
+    vector<vector<int64_t>> layouts = {{plane, columns, 1}, // dense
+                                       {0, columns, 1},     // the same for all n
+                                       {0, 0, 1},           // a row for all
+                                       {rows, 1, 0},        // an element per row
+                                       {0, 0, 0},           // one element
+                                       {plane, 1, rows},    // transposed
+                                       {3 * plane, 3 * columns, 3}};
+    for (const vector<int64_t> &xs : layouts)
+      for (const vector<int64_t> &outs : {layouts[0], layouts[5]}) {
+        const vector<int64_t> &ys = layouts[generator() % layouts.size()];
+        auto runner = KernelRunner::create(mapText(rows, columns, xs, ys, outs), GetParam(), 1);
+        ASSERT_TRUE(runner);
+        const int64_t n = 2;
+        vector<float> x = random(3 * n * plane), y = random(3 * n * plane);
+        vector<float> out(n * plane + 1, guard), expected = out;
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t j = 0; j < rows; ++j)
+            for (int64_t k = 0; k < columns; ++k) {
+              float a = x[i * xs[0] + j * xs[1] + k * xs[2]];
+              float b = y[i * ys[0] + j * ys[1] + k * ys[2]];
+              expected[i * outs[0] + j * outs[1] + k * outs[2]] = a > 0 ? a * b : b - a;
+            }
+        runner->run("map", 3, nullptr, nullptr, n, x.data(), y.data(), out.data());
+        EXPECT_EQ(out, expected) << rows << " x " << columns;
+      }
+  }
+}
+
+TEST_P(RowsKernelTest, MapThroughIntegersAndIndices) {
+  // The last bit of a whole number, and which side of a captured index it is on.
+  auto runner = KernelRunner::create(llvm::formatv(R"(
+    func.func @map({0}, %xs: memref<f32>, %to: memref<f32>) {{
+      %x = memref.reinterpret_cast %xs to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32>
+      %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n], strides: [1] : memref<f32> to memref<?xf32>
+      attn.map_kernel (%x) into %out : (memref<?xf32>), memref<?xf32> {{
+      ^bb0(%a: f32):
+        %one = arith.constant 1 : i32
+        %whole = arith.fptosi %a : f32 to i32
+        %bit = arith.andi %whole, %one : i32
+        %i = arith.index_cast %whole : i32 to index
+        %below = arith.cmpi slt, %i, %n : index
+        %odd = arith.cmpi eq, %bit, %one : i32
+        %both = arith.andi %below, %odd : i1
+        %f = arith.sitofp %whole : i32 to f32
+        %zero = arith.constant 0.0 : f32
+        %r = arith.select %both, %f, %zero : f32
+        attn.yield %r : f32
+      }
+      return
+    })",
+                                                   arguments)
+                                         .str(),
+                                     GetParam());
+  ASSERT_TRUE(runner);
+  for (int64_t n : {1, 15, 16, 50, 600, 1300}) {
+    vector<float> x(n), out(n + 1, guard);
+    for (int64_t i = 0; i < n; ++i)
+      x[i] = float(2 * i - n / 2) + float(i % 2);
+    runner->run("map", 2, nullptr, nullptr, n, x.data(), out.data());
+    EXPECT_EQ(out[n], guard) << "written past the end";
+    for (int64_t i = 0; i < n; ++i)
+      EXPECT_EQ(out[i], int64_t(x[i]) < n && (int64_t(x[i]) & 1) ? x[i] : 0.0f);
+  }
+}
+
+/// Means of [n, height, columns] over the middle.
+std::string meanText(int64_t columns, int64_t stride) {
+  return llvm::formatv(R"(
+    func.func @mean({0}, %height: index, %pitch: index, %in: memref<f32>, %to: memref<f32>) {{
+      %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, %height, {1}], strides: [{2}, %pitch, {3}]
+        : memref<f32> to memref<?x?x{1}xf32, strided<[{2}, ?, {3}]>>
+      %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, {1}], strides: [{1}, 1]
+        : memref<f32> to memref<?x{1}xf32>
+      attn.mean_kernel %x into %out : memref<?x?x{1}xf32, strided<[{2}, ?, {3}]>>, memref<?x{1}xf32>
+      return
+    })",
+                       arguments, columns, columns * stride, stride);
+}
+
+TEST_P(RowsKernelTest, MeanMatchesDouble) {
+  for (int64_t columns : {1, 5, 16, 40, 64, 65, 100, 192})
+    for (int64_t stride : {1, 2}) {
+      auto runner = KernelRunner::create(meanText(columns, stride), GetParam(), 1);
+      ASSERT_TRUE(runner);
+      for (auto [n, height] : {std::pair<int64_t, int64_t>{1, 1}, {2, 16}, {3, 197}, {1, 1000}}) {
+        const int64_t pitch = n * columns * stride;
+        vector<float> x = random(height * pitch, 5);
+        vector<float> out(n * columns + 1, guard);
+        runner->run("mean", 2, nullptr, nullptr, n, height, pitch, x.data(), out.data());
+        EXPECT_EQ(out.back(), guard) << "written past the end";
+        for (int64_t i = 0; i < n; ++i)
+          for (int64_t k = 0; k < columns; ++k) {
+            double mean = 0, size = 0;
+            for (int64_t s = 0; s < height; ++s) {
+              double value = x[i * columns * stride + s * pitch + k * stride];
+              mean += value / double(height), size += std::fabs(value) / double(height);
+            }
+            // 16 sums and one of these for every 16 rows.
+            EXPECT_NEAR(out[i * columns + k], mean, 2e-6 * size) << columns << " x " << height;
+          }
+      }
+    }
+}
+
+} // namespace
+} // namespace attn::test
