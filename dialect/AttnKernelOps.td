@@ -24,9 +24,10 @@ def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let assemblyFormat = [{
     $sym_name $params `k` $k `columns` $columns `width` $width `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
   }];
+  let hasVerifier = 1;
 }
 
-def Attn_AddressOp : AttnKernelOp<"address", [Pure]> {
+def Attn_AddressOp : AttnKernelOp<"address", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a slot's place in the packed block, of one layer where it belongs to a stack";
   let arguments = (ins FlatSymbolRefAttr:$slot, AnyMemRef:$packed, Optional<Index>:$layer);
   let results = (outs Attn_Buffer:$result);
@@ -37,6 +38,7 @@ def Attn_BarrierOp : AttnKernelOp<"barrier"> {
   let summary = "all threads of the team pass together";
   let arguments = (ins AnyMemRef:$call, Index:$thread);
   let assemblyFormat = "$call `,` $thread attr-dict `:` type($call)";
+  let hasVerifier = 1;
 }
 
 //===-- kernels -------------------------------------------------------------------------------------------------===//
@@ -52,6 +54,7 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     type($input) `,` type($panels) (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];
+  let hasVerifier = 1;
 }
 
 def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
@@ -60,6 +63,7 @@ def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
   let assemblyFormat = [{
     $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
   }];
+  let hasVerifier = 1;
 }
 
 def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
@@ -67,17 +71,19 @@ def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
   let arguments = (ins Variadic<Attn_Buffer>:$inputs, Attn_Buffer:$out);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` `into` $out attr-dict `:` `(` type($inputs) `)` `,` type($out) $body";
+  let hasVerifier = 1;
 }
 
 def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
   let summary = "out[rows, n] = mean over s of input[rows, s, n]";
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
+  let hasVerifier = 1;
 }
 
 def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel"> {
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
-  let description = [{ `strip` is scratch of the thread team, `strip_bytes` for each thread. }];
+  let description = [{ `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. }];
   let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Attn_Buffer:$out, Attn_Buffer:$scratch,
                        I64Attr:$batch);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$mask, SizedRegion<1>:$normaliser);
@@ -86,6 +92,7 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel"> {
     type($query) `,` type($key) `,` type($value) `,` type($out) `,` type($scratch)
     `score` $score (`bias` $bias^)? (`mask` $mask^)? `normaliser` $normaliser
   }];
+  let hasVerifier = 1;
 }
 
 #endif // ATTN_KERNEL_OPS_TD

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels on buffers: verification.
+#include "dialect/AttnDialect.h"
+
+using namespace mlir;
+using namespace attn;
+
+static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
+
+static bool isPointer(Type type) {
+  auto memref = cast<MemRefType>(type);
+  return memref.getRank() == 0 && memref.getLayout().isIdentity();
+}
+
+/// Whether two sizes can be the same, as far as is known.
+static bool agree(int64_t a, int64_t b) {
+  return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+}
+
+static int64_t columnsOf(Value buffer) { return typeOf(buffer).getShape().back(); }
+
+/// The product of sizes, dynamic if one of them is.
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes) {
+    if (ShapedType::isDynamic(size))
+      return ShapedType::kDynamic;
+    result *= size;
+  }
+  return result;
+}
+
+static int64_t rowsOf(Value buffer, int64_t trailing = 1) {
+  return product(typeOf(buffer).getShape().drop_back(trailing));
+}
+
+/// A region that maps `count` f32 to one.
+static bool isScalarFunction(Region &region, size_t count) {
+  Block &block = region.front();
+  auto yield = dyn_cast<YieldOp>(block.back());
+  return block.getNumArguments() == count &&
+         llvm::all_of(block.getArgumentTypes(), [](Type type) { return type.isF32(); }) && yield &&
+         yield.getValue().getType().isF32();
+}
+
+LogicalResult SlotOp::verify() {
+  if (getK() < 1 || getColumns() < 1 || getWidth() < 0 || getBytes() < 0 || getLayers() < 1 ||
+      getOffset() < 0 || getLayerStride() < 0) // slot_c1
+    return emitOpError("expected sizes of at least 1, and offsets that are not negative");
+  if (getParams().empty() ||
+      !llvm::all_of(getParams(), llvm::IsaPred<FlatSymbolRefAttr>)) // slot_c2
+    return emitOpError("expected the symbols of its parameters");
+  return success();
+}
+
+LogicalResult AddressOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto slot = symbols.lookupNearestSymbolFrom<SlotOp>(*this, getSlotAttr());
+  if (!slot) // address_c1
+    return emitOpError("expected a slot, but @") << getSlot() << " is none";
+  if (slot.getLayers() > 1 && !getLayer()) // address_c2
+    return emitOpError("expected a layer: @") << getSlot() << " belongs to a stack";
+  if (!isPointer(getPacked().getType()) || !isPointer(getResult().getType())) // address_c3
+    return emitOpError("expected pointers: memrefs of rank 0");
+  return success();
+}
+
+LogicalResult BarrierOp::verify() {
+  if (!isPointer(getCall().getType())) // barrier_c1
+    return emitOpError("expected a pointer: a memref of rank 0");
+  return success();
+}
+
+LogicalResult LinearKernelOp::verify() {
+  MemRefType input = typeOf(getInput()), panels = typeOf(getPanels()), out = typeOf(getOut());
+  int64_t contract = getContract();
+  if (contract < 1 || input.getRank() <= contract) // linear_kernel_c1
+    return emitOpError("expected an input of rows and ") << contract << " contracted dims";
+  int64_t k = product(input.getShape().take_back(contract));
+  if (ShapedType::isDynamic(k) || k < 1) // linear_kernel_c2
+    return emitOpError("expected static contracted dims");
+  if (out.getRank() < 2 || ShapedType::isDynamic(out.getShape().back())) // linear_kernel_c3
+    return emitOpError("expected an output of rows and static columns");
+  int64_t columns = out.getShape().back();
+  if (panels.getRank() != 1 || panels.getDimSize(0) % k != 0 ||
+      panels.getDimSize(0) / k < columns) // linear_kernel_c4
+    return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
+  if (Value bias = getBias())
+    if (typeOf(bias).getRank() != 1 || columnsOf(bias) != columns) // linear_kernel_c5
+      return emitOpError("expected a bias of ") << columns << " elements";
+  for (Value capture : getCaptures())
+    if (typeOf(capture).getRank() < 2 || columnsOf(capture) != columns ||
+        !agree(rowsOf(capture), rowsOf(getOut()))) // linear_kernel_c6
+      return emitOpError("expected captures with the output's rows and columns");
+  if (!agree(rowsOf(getInput(), contract), rowsOf(getOut()))) // linear_kernel_c7
+    return emitOpError("expected as many rows of input as of output");
+  if (getEpilogue().empty() ? !getCaptures().empty()
+                            : !isScalarFunction(getEpilogue(), 1 + getCaptures().size())) // c8
+    return emitOpError("expected an epilogue (sum, captures...) -> f32");
+  return success();
+}
+
+LogicalResult NormKernelOp::verify() {
+  MemRefType input = typeOf(getInput()), out = typeOf(getOut());
+  if (input.getRank() < 2 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
+      !agree(rowsOf(getInput()), rowsOf(getOut()))) // norm_kernel_c1
+    return emitOpError("expected input and output with the same rows and columns");
+  for (Value row : {getGamma(), getBeta()})
+    if (typeOf(row).getRank() != 1 || columnsOf(row) != columnsOf(getInput())) // norm_kernel_c2
+      return emitOpError("expected gamma and beta of ") << columnsOf(getInput()) << " elements";
+  return success();
+}
+
+LogicalResult MapKernelOp::verify() {
+  if (typeOf(getOut()).getRank() < 1) // map_kernel_c1
+    return emitOpError("expected an output with columns");
+  for (Value input : getInputs())
+    if (typeOf(input).getRank() < 1 || columnsOf(input) != columnsOf(getOut()) ||
+        !agree(rowsOf(input), rowsOf(getOut()))) // map_kernel_c2
+      return emitOpError("expected inputs with the output's rows and columns");
+  if (!isScalarFunction(getBody(), getInputs().size())) // map_kernel_c3
+    return emitOpError("expected a body (inputs...) -> f32");
+  return success();
+}
+
+LogicalResult MeanKernelOp::verify() {
+  MemRefType input = typeOf(getInput()), out = typeOf(getOut());
+  if (input.getRank() < 3 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
+      !agree(rowsOf(getInput(), 2), rowsOf(getOut()))) // mean_kernel_c1
+    return emitOpError("expected input [rows..., s, columns] and output [rows..., columns]");
+  return success();
+}
+
+LogicalResult AttentionKernelOp::verify() {
+  int64_t rank = static_cast<int64_t>(getBatch()) + 2;
+  for (Value buffer : {getQuery(), getKey(), getValue(), getOut()})
+    if (typeOf(buffer).getRank() != rank ||
+        ShapedType::isDynamic(columnsOf(buffer))) // attention_kernel_c1
+      return emitOpError("expected buffers [")
+             << getBatch() << " batch dims, positions, static features]";
+  auto positions = [&](Value buffer) { return typeOf(buffer).getDimSize(rank - 2); };
+  if (columnsOf(getQuery()) != columnsOf(getKey()) ||
+      columnsOf(getValue()) != columnsOf(getOut()) ||
+      !agree(positions(getQuery()), positions(getOut())) ||
+      !agree(positions(getKey()), positions(getValue()))) // attention_kernel_c2
+    return emitOpError("expected query [M, E], key [S, E], value [S, V] and output [M, V]");
+  for (int64_t d = 0; d + 2 < rank; ++d)
+    for (Value buffer : {getQuery(), getKey(), getValue()})
+      if (!agree(typeOf(buffer).getDimSize(d), typeOf(getOut()).getDimSize(d))) // c3
+        return emitOpError("expected the same batch dims in all buffers");
+  if (typeOf(getScratch()).getRank() != 2) // attention_kernel_c4
+    return emitOpError("expected scratch [threads, floats]");
+  return success();
+}
