@@ -3,7 +3,9 @@
  * Runs the first entry of a model compiled with --emit=shared, as protocol.h says:
  *
  *   run_attn LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES
- *   run_attn ./vit.so vit_b16 w.safetensors 2 image.bin 1,3,224,224 1,1000
+ *   run_attn ./vit.so attn_model_vit_b16 w.safetensors 2 image.bin 1,3,224,224 1,1000
+ *
+ * SYMBOL names the model's tables, as its description does.
  *
  * Written in C, so that the memory that compare.py reads off is the artifact's and libc's.
  */
@@ -56,16 +58,15 @@ int main(int argc, char **argv) {
   if (!library)
     fail(argv[1], dlerror());
 
-  const attn_abi_model *(*tables)(void);
   attn_status (*create)(const attn_abi_model *, const char *, attn_model **, char **);
   attn_status (*bind)(attn_model *, const char *, char **);
   attn_status (*createContext)(attn_model *, int32_t, attn_context **, char **);
   const char *(*levelOf)(const attn_model *);
   int64_t (*packedBytes)(const attn_model *);
-  char symbol[512];
-  snprintf(symbol, sizeof symbol, "%s_model", argv[2]);
   Model model = {0};
-  find(symbol, &tables);
+  const attn_abi_model *tables = (const attn_abi_model *)dlsym(library, argv[2]);
+  if (!tables)
+    fail(argv[2], "the library has no such model");
   find("attn_model_create", &create);
   find("attn_model_bind_file", &bind);
   find("attn_context_create", &createContext);
@@ -80,7 +81,7 @@ int main(int argc, char **argv) {
 
   attn_model *handle = NULL;
   char *message = NULL;
-  check(create(tables(), NULL, &handle, &message), &message);
+  check(create(tables, NULL, &handle, &message), &message);
   check(bind(handle, argv[3], &message), &message);
   check(createContext(handle, atoi(argv[4]), &model.context, &message), &message);
   printf("ready level=%s packed=%lld\n", levelOf(handle), (long long)packedBytes(handle));

@@ -38,7 +38,7 @@ def describe(D, H, L, F, K=10, C=3, P=4, Y=3, X=2, name="fake"):
     shapes += [("head.weight", [K, D], 0), ("head.bias", [K], 0)]
     axes = [{"name": "B", "size": 64, "dynamic": True}]
     axes += [{"name": str(size), "size": size, "dynamic": False} for size in (C, Y * P, X * P)]
-    return {"name": name, "symbol": "fake", "version": "0", "dims": [{"name": "H", "size": H, "dynamic": False}],
+    return {"name": name, "symbol": "attn_model_fake", "version": "0", "dims": [{"name": "H", "size": H, "dynamic": False}],
             "entries": [{"name": "classify", "inputs": [{"name": "image", "axes": axes}]}],
             "parameters": [{"name": n, "dtype": "f32", "shape": s, "layers": layers} for n, s, layers in shapes]}
 
@@ -133,7 +133,7 @@ class Runners(unittest.TestCase):
         np.arange(3 * 12 * 8, dtype=np.float32).tofile(cls.picture)
 
     def start(self, **changes):
-        words = dict(library=self.library, symbol="fake", weights=self.weights, threads="1", picture=self.picture,
+        words = dict(library=self.library, symbol="attn_model_fake", weights=self.weights, threads="1", picture=self.picture,
                      input="1,3,12,8", output="1,10")
         words.update(changes)
         return engines.Engine("attn", [self.runners["run_attn"], *words.values()])
@@ -155,7 +155,7 @@ class Runners(unittest.TestCase):
                 self.assertEqual(file.read().rpartition(")")[2].split()[0], "T")
 
     def test_messages_arrive(self):
-        for changes, message in (({"weights": WORK + "/missing"}, "W0101"), ({"symbol": "other"}, "other_model"),
+        for changes, message in (({"weights": WORK + "/missing"}, "W0101"), ({"symbol": "other"}, "other: the library has no such model"),
                                  ({"output": "1,x"}, "expected sizes"), ({"picture": WORK + "/none"}, "be read"),
                                  ({"library": WORK + "/none.so"}, "none.so")):
             with self.assertRaisesRegex(Failure, message) as raised:
