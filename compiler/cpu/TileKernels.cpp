@@ -69,8 +69,10 @@ private:
 
 void Outliner::need(Value value) {
   Operation *op = value.getDefiningOp();
-  bool isRebuilt =
-      op && (isa<memref::ReinterpretCastOp>(op) || op->hasTrait<OpTrait::ConstantLike>());
+  // Sizes are computed again from the dims, so that the kernel knows what divides them.
+  bool isRebuilt = op && (isa<memref::ReinterpretCastOp>(op) ||
+                          (isa<arith::MulIOp, arith::AddIOp>(op) && value.getType().isIndex()) ||
+                          op->hasTrait<OpTrait::ConstantLike>());
   // Only pointers can be passed: a buffer's pointer is a memref of rank 0.
   if (auto view = llvm::dyn_cast_if_present<memref::ReinterpretCastOp>(op))
     isRebuilt = view.getType().getRank() > 0;

@@ -107,6 +107,25 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
   forLoop(index, index.constant(0), index.min(left, index.constant(panelWidth)), columns, tile);
 }
 
+/// What a number of rows is at least: dims are at least 1.
+static int64_t leastOf(Value rows) {
+  if (auto constant = constantIndex(rows))
+    return *constant;
+  if (auto product = rows.getDefiningOp<arith::MulIOp>())
+    return leastOf(product.getLhs()) * leastOf(product.getRhs());
+  if (auto sum = rows.getDefiningOp<arith::AddIOp>())
+    return leastOf(sum.getLhs()) + leastOf(sum.getRhs());
+  return 1;
+}
+
+/// The smallest block that so many rows or more are ever divided into.
+static int64_t smallestBlock(int64_t rows, int64_t most) {
+  int64_t smallest = most;
+  for (; rows <= most * most; ++rows) // beyond, it is `most` - 1 at least
+    smallest = std::min<int64_t>(smallest, rows / llvm::divideCeil(rows, most));
+  return std::min(smallest, std::max<int64_t>(most - 1, 1));
+}
+
 void LinearTiler::block(Value block, const Place &place) {
   Value row = index.add(index.mul(block, rowsAtLeast), index.min(block, longer));
   Value fetchedFrom = ahead(block, place);
@@ -120,7 +139,8 @@ void LinearTiler::block(Value block, const Place &place) {
       arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ult, block, longer);
   Value rows = arith::SelectOp::create(builder, op.getLoc(), isLonger,
                                        index.add(rowsAtLeast, index.constant(1)), rowsAtLeast);
-  SmallVector<int64_t> cases = llvm::to_vector(llvm::seq(least.value_or(1), most));
+  SmallVector<int64_t> cases = llvm::to_vector(
+      llvm::seq(least ? *least : smallestBlock(leastOf(rowCount), rowsAtMost), most));
   auto choice =
       scf::IndexSwitchOp::create(builder, op.getLoc(), TypeRange(), rows, cases, cases.size());
   OpBuilder::InsertionGuard guard(builder);

@@ -27,10 +27,13 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
   return archives;
 }
 
-/// libpng, libjpeg and zlib by their archives: an artifact needs no library but libc, libm and
-/// pthread.
+/// An artifact needs no library but libc, libm and pthread. The decoders of pictures are part of an
+/// executable; a shared library refers to the system's, since their archives' code is not made to
+/// be loaded anywhere.
 static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
-  if (options.takesImage)
+  if (options.takesImage && options.kind == ArtifactKind::Shared)
+    args.append({"-lpng", "-ljpeg"});
+  else if (options.takesImage)
     args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
 }
