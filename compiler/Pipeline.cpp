@@ -2,6 +2,7 @@
 //
 // The stages in order, and why their passes stand in this order.
 #include "compiler/Pipeline.h"
+#include "compiler/Errors.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/Codegen.h"
 #include "compiler/emit/LowerToLlvm.h"
@@ -134,8 +135,8 @@ LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLeve
     stream.clear_error();
   }
   if (error)
-    return emitError(UnknownLoc::get(module.getContext()))
-           << "cannot write '" << path << "': " << error.message();
+    return emitErrorOf(ErrorKind::Environment, UnknownLoc::get(module.getContext()))
+           << "cannot write `" << path << "`: " << error.message();
   return success();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/SlotParts.h"
+#include "compiler/Errors.h"
 
 using namespace mlir;
 using namespace attn;
@@ -51,13 +52,13 @@ LogicalResult attn::addParts(ParamOp param, int32_t parameter, int64_t k, int64_
     (isRow ? rows : columns).insert((isRow ? rows : columns).begin(), axis);
     reached *= isRow ? axis.size : 1;
     if (axis.stride < 0)
-      return param.emitError() << "'" << param.getSymName()
-                               << "': elements that run backwards through the checkpoint cannot be "
-                                  "packed";
+      return emitErrorOf(ErrorKind::Input, param.getLoc())
+             << "'" << param.getSymName()
+             << "': elements that run backwards through the checkpoint cannot be packed";
   }
   rows = mergeAxes(rows);
   if (rows.size() > 1)
-    return param.emitError()
+    return emitErrorOf(ErrorKind::Input, param.getLoc())
            << "'" << param.getSymName() << "': its inputs lie in another order than in the tensor '"
            << source.getPattern().getValue()
            << "' of the checkpoint; expected the linear's inputs in the order of the checkpoint";

@@ -80,35 +80,41 @@ static std::string placeText(mlir::Location location) {
       .str();
 }
 
-static void printDiagnostic(mlir::Diagnostic &diagnostic) {
+void DiagnosticPrinter::print(mlir::Diagnostic &diagnostic) {
+  bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+  if (isError && !kind)
+    kind = errorKindOf(diagnostic);
   std::string place = placeText(diagnostic.getLocation());
-  StringRef kind = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error     ? "error"
-                   : diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning ? "warning"
-                                                                                   : "remark";
-  errs() << kind << ": " << diagnostic.str() << '\n';
+  errs() << (isError ? "error: " : "warning: ") << diagnostic.str() << '\n';
   if (!place.empty())
     errs() << "  --> " << place << '\n';
+  // MLIR adds the op to errors about it, which says nothing to a person without the compiler.
+  if (kind != ErrorKind::Internal)
+    return;
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     errs() << "  = note: " << note.str() << '\n';
 }
 
-DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext &context, bool printsRemarks)
-    : handler(&context, [printsRemarks](mlir::Diagnostic &diagnostic) {
-        if (printsRemarks || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
-          printDiagnostic(diagnostic);
+DiagnosticPrinter::DiagnosticPrinter(mlir::MLIRContext &context)
+    : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
+          print(diagnostic);
         return mlir::success();
       }) {}
+
+int DiagnosticPrinter::failure() const {
+  if (kind == ErrorKind::Input)
+    return BadInput;
+  return kind == ErrorKind::Environment ? int(Environment) : internalError();
+}
 
 LoadedModel::LoadedModel() = default;
 LoadedModel::~LoadedModel() = default;
 
 int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
-  std::unique_ptr<MemoryBuffer> object;
-  {
-    DiagnosticPrinter printer(spec.context());
-    object = compileToObject(spec.module(), options);
-  }
-  return object ? load(std::move(object), modelSymbol(spec.module())) : internalError();
+  DiagnosticPrinter printer(spec.context());
+  std::unique_ptr<MemoryBuffer> object = compileToObject(spec.module(), options);
+  return object ? load(std::move(object), modelSymbol(spec.module())) : printer.failure();
 }
 
 int LoadedModel::load(std::unique_ptr<MemoryBuffer> object, StringRef symbol) {

@@ -6,6 +6,7 @@
 
 #include "Spec.h"
 #include "attn/abi.h"
+#include "compiler/Errors.h"
 #include "compiler/Pipeline.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -25,9 +26,16 @@ int loadForCompiling(Spec &spec, const llvm::opt::InputArgList &args);
 /// Prints MLIR's errors for a person while it lives.
 class DiagnosticPrinter {
 public:
-  explicit DiagnosticPrinter(mlir::MLIRContext &context, bool printsRemarks = false);
+  explicit DiagnosticPrinter(mlir::MLIRContext &context);
+
+  /// The exit code after the compiler has failed with the errors printed. Such as are no fault of
+  /// the input or the environment are internal: how to report them is printed.
+  int failure() const;
 
 private:
+  void print(mlir::Diagnostic &diagnostic);
+
+  std::optional<ErrorKind> kind; ///< of the first error
   mlir::ScopedDiagnosticHandler handler;
 };
 

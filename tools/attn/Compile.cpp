@@ -5,7 +5,6 @@
 #include "Embed.h"
 #include "Files.h"
 #include "Report.h"
-#include "Reproducer.h"
 #include "Verbs.h"
 #include "compiler/emit/Link.h"
 #include "compiler/emit/ModelInfo.h"
@@ -76,9 +75,10 @@ std::string defaultOutput(StringRef spec, const Emit &emit) {
 }
 
 int emitStage(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output) {
+  DiagnosticPrinter printer(spec.context());
   auto modules = lowerTo(spec.module(), emit.stage, options);
   if (modules.empty())
-    return internalError();
+    return printer.failure();
   std::string text;
   raw_string_ostream stream(text);
   for (Staged &staged : modules) {
@@ -134,15 +134,16 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
 
 int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output,
                  StringRef weights, std::optional<int64_t> &workspace) {
+  DiagnosticPrinter printer(spec.context());
   auto object = compileToObject(spec.module(), options);
   if (!object)
-    return internalError();
+    return printer.failure();
   std::string symbol = modelSymbol(spec.module());
   if (options.embedWeights)
     if (int code = embedWeights(object, symbol, weights))
       return code;
-  workspace =
-      workspaceBytes(MemoryBuffer::getMemBufferCopy(object->getBuffer(), symbol), symbol, options);
+  workspace = workspaceBytes(MemoryBuffer::getMemBuffer(*object, /*RequiresNullTerminator=*/false),
+                             symbol, options);
   LinkOptions linking;
   linking.kind = emit.artifact;
   linking.symbol = symbol;
@@ -157,8 +158,9 @@ int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, St
 }
 
 int emitAssembly(Spec &spec, const CompileOptions &options, StringRef output) {
+  DiagnosticPrinter printer(spec.context());
   auto text = compileToAssembly(spec.module(), options);
-  return text ? writeOutput(output, text->getBuffer()) : internalError();
+  return text ? writeOutput(output, text->getBuffer()) : printer.failure();
 }
 
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
@@ -194,7 +196,6 @@ int runCompile(const opt::InputArgList &args) {
     if (auto error = sys::fs::create_directories(options.dumpStages))
       return fail(Environment, "cannot make `" + options.dumpStages + "`: " + error.message());
   std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
-  DiagnosticPrinter printer(spec.context());
   std::optional<int64_t> workspace;
   int code = Ok;
   switch (emit.kind) {

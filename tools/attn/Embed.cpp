@@ -36,7 +36,7 @@ static std::optional<StringRef> findPacked(MemoryBufferRef object) {
 
 int embedWeights(std::unique_ptr<MemoryBuffer> &object, StringRef symbol, StringRef weights) {
   LoadedModel model;
-  if (int code = model.load(MemoryBuffer::getMemBufferCopy(object->getBuffer(), symbol), symbol))
+  if (int code = model.load(MemoryBuffer::getMemBuffer(*object, false), symbol))
     return code;
   auto patched = WritableMemoryBuffer::getNewUninitMemBuffer(object->getBufferSize(), symbol);
   llvm::copy(object->getBuffer(), patched->getBufferStart());

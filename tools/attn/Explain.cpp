@@ -3,7 +3,6 @@
 // `attn explain`: what the compiler did with each op, in its own remarks.
 #include "Build.h"
 #include "Report.h"
-#include "Reproducer.h"
 #include "Verbs.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/raw_ostream.h"
@@ -38,7 +37,7 @@ int runExplain(const opt::InputArgList &args) {
     return mlir::success();
   });
   if (lowerTo(spec.module(), Stage::Kernels, options).empty())
-    return internalError();
+    return errors.failure();
   if (count == 0)
     outs() << "the compiler has no remarks\n";
   return Ok;
