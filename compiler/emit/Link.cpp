@@ -50,16 +50,37 @@ static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions
   return runLinker({{"model.o", object.getBuffer()}}, args);
 }
 
+/// libpng.a and libjpeg.a are position-independent but for one thing: in their default error
+/// handlers they read the C library's `stderr` as if it were in the same file. The runtime sets
+/// handlers of its own, so those are never called; a `stderr` that nobody outside sees satisfies
+/// the linker.
+static constexpr StringRef ownStream = R"(
+        .section .data.rel.ro,"aw",@progbits
+        .globl  stderr
+        .hidden stderr
+        .type   stderr,@object
+        .size   stderr,8
+        .balign 8
+stderr: .quad   0
+        .section .note.GNU-stack,"",@progbits
+)";
+
 /// The C API and the model's tables; names of the archives stay inside.
 static Expected<Buffer> linkShared(MemoryBufferRef object, const LinkOptions &options) {
-  SmallVector<std::string> args{"-shared", "model.o", "-Wl,--whole-archive"};
+  SmallVector<LinkerInput> inputs{{"model.o", object.getBuffer()},
+                                  {"exports", "{ global: attn_*; local: *; };\n"}};
+  SmallVector<std::string> args{"-shared", "model.o"};
+  if (options.takesImage) {
+    inputs.push_back({"stream.s", ownStream});
+    args.push_back("stream.s");
+  }
+  args.push_back("-Wl,--whole-archive");
   args.append(libraryArchives(options));
   args.push_back("-Wl,--no-whole-archive");
   addSystemLibraries(options, args);
   args.append({"-Wl,-Bsymbolic", "-Wl,--version-script=exports", "-Wl,--gc-sections",
                "-Wl,--build-id=none", "-Wl,-z,defs", "-Wl,-z,noexecstack"});
-  return runLinker(
-      {{"model.o", object.getBuffer()}, {"exports", "{ global: attn_*; local: *; };\n"}}, args);
+  return runLinker(inputs, args);
 }
 
 /// One relocatable object. What the runtime shares between its own files only is made local, so
