@@ -160,6 +160,7 @@ LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLeve
   case Stage::Llvm:
   case Stage::Object:
     buildLowerToLlvm(passes, *level, EntrySignatures::of(model));
+    passes.enableVerifier(false); // LLVM verifies what comes out
     break;
   }
   if (failed(passes.run(module)))

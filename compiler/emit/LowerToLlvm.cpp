@@ -3,6 +3,7 @@
 #include "compiler/emit/Codegen.h"
 #include "compiler/emit/LowerRuntime.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -57,20 +58,24 @@ struct SetDataLayoutPass : PassWrapper<SetDataLayoutPass, OperationPass<ModuleOp
 void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level, const EntrySignatures &entries) {
   passes.addPass(std::make_unique<SetDataLayoutPass>());
   passes.addPass(createLowerRuntimePass());
-  passes.addPass(createSCFToControlFlowPass());
+  // What looks at one function at a time runs on several at once.
+  OpPassManager &inside = passes.nest<func::FuncOp>();
+  inside.addPass(createSCFToControlFlowPass());
   // Views become pointers and offsets, whose affine maps become arithmetic.
-  passes.addPass(memref::createExpandStridedMetadataPass());
-  passes.addPass(createLowerAffinePass());
-  passes.addPass(createConvertMathToLLVMPass());
-  passes.addPass(createConvertVectorToLLVMPass());
+  inside.addPass(memref::createExpandStridedMetadataPass());
+  inside.addPass(createLowerAffinePass());
+  inside.addPass(createConvertMathToLLVMPass());
+  inside.addPass(createConvertVectorToLLVMPass());
+  inside.addPass(createArithToLLVMConversionPass());
+  inside.addPass(createConvertIndexToLLVMPass());
+  inside.addPass(createUBToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions functions;
   functions.useBarePtrCallConv = true;
   passes.addPass(createConvertFuncToLLVMPass(functions));
   passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  // Constants and arithmetic that the conversions above leave behind.
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createConvertIndexToLLVMPass());
-  passes.addPass(createUBToLLVMConversionPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createEntryWrappersPass(entries));
   passes.addPass(std::make_unique<SetLevelPass>(level));
