@@ -66,11 +66,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  // Kernels come with their vectors and their unrolling: LLVM's own would only make more of both.
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopUnrolling = tuning.LoopInterleaving = false;
-  tuning.LoopVectorization = tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
