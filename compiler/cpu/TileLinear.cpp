@@ -52,6 +52,8 @@ private:
   };
   /// The block's rows, as many as any other's or one more.
   void block(Value block, const Place &place);
+  void choose(Value condition, llvm::function_ref<void()> whenTrue,
+              llvm::function_ref<void()> whenFalse = nullptr);
   /// All columns of the panel for `rows` rows.
   void tiles(int64_t rows, Value row, const Place &place, Value ahead);
   /// Where the weights lie that are fetched while this block is computed: this block's share of the
@@ -129,29 +131,46 @@ static int64_t smallestBlock(int64_t rows, int64_t most) {
 void LinearTiler::block(Value block, const Place &place) {
   Value row = index.add(index.mul(block, rowsAtLeast), index.min(block, longer));
   Value fetchedFrom = ahead(block, place);
-  // Every number of rows that occurs has its own code.
+  // Two numbers of rows that occur have their own code.
   auto least = constantIndex(rowsAtLeast);
   auto extra = constantIndex(longer);
   if (least && *extra == 0)
     return tiles(*least, row, place, fetchedFrom);
   int64_t most = least ? *least + 1 : rowsAtMost;
-  Value isLonger =
-      arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ult, block, longer);
-  Value rows = arith::SelectOp::create(builder, op.getLoc(), isLonger,
+  int64_t fewest = least ? *least : smallestBlock(leastOf(rowCount), rowsAtMost);
+  Location loc = op.getLoc();
+  Value isLonger = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, block, longer);
+  if (most - fewest == 1) {
+    choose(
+        isLonger, [&] { tiles(most, row, place, fetchedFrom); },
+        [&] { tiles(fewest, row, place, fetchedFrom); });
+    return;
+  }
+  // Any number of rows: powers of two that make it up.
+  Value rows = arith::SelectOp::create(builder, loc, isLonger,
                                        index.add(rowsAtLeast, index.constant(1)), rowsAtLeast);
-  SmallVector<int64_t> cases = llvm::to_vector(
-      llvm::seq(least ? *least : smallestBlock(leastOf(rowCount), rowsAtMost), most));
-  auto choice =
-      scf::IndexSwitchOp::create(builder, op.getLoc(), TypeRange(), rows, cases, cases.size());
+  for (int64_t size = most; size > 0; size /= 2) {
+    auto masked = [&](int64_t mask) -> Value {
+      return arith::AndIOp::create(builder, loc, rows, index.constant(mask));
+    };
+    Value isPart = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, masked(size),
+                                         index.constant(0));
+    Value first = index.add(row, masked(-2 * size)); // behind the larger ones
+    choose(isPart, [&] { tiles(size, first, place, fetchedFrom); });
+  }
+}
+
+void LinearTiler::choose(Value condition, llvm::function_ref<void()> whenTrue,
+                         llvm::function_ref<void()> whenFalse) {
+  auto branch =
+      scf::IfOp::create(builder, op.getLoc(), condition, /*withElseRegion=*/bool(whenFalse));
   OpBuilder::InsertionGuard guard(builder);
-  auto fill = [&](Region &region, int64_t rows) {
-    builder.createBlock(&region);
-    tiles(rows, row, place, fetchedFrom);
-    scf::YieldOp::create(builder, op.getLoc());
-  };
-  for (auto [rows, region] : llvm::zip(cases, choice.getCaseRegions()))
-    fill(region, rows);
-  fill(choice.getDefaultRegion(), most);
+  builder.setInsertionPoint(branch.thenYield());
+  whenTrue();
+  if (!whenFalse)
+    return;
+  builder.setInsertionPoint(branch.elseYield());
+  whenFalse();
 }
 
 void LinearTiler::run() {

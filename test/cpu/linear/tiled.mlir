@@ -6,18 +6,15 @@
 // CHECK-LABEL: func.func private @rows.linear_kernel
 // CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to
 // CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to
-// CHECK: scf.index_switch
-// V4: case 7
-// V4: attn.linear_tile {{.*}} size 7 x 48 x 64 contract 1 ahead %{{.*}} pace 2
-// V4: default
-// V4: attn.linear_tile {{.*}} size 8 x 48 x 64 contract 1
+// CHECK: scf.if
+// V4: attn.linear_tile {{.*}} size 8 x 48 x 64 contract 1 ahead %{{.*}} pace 2
+// V4: else
+// V4: attn.linear_tile {{.*}} size 7 x 48 x 64 contract 1
 // V4-NOT: attn.linear_tile
-// V3: case 3
-// V3: scf.for
-// V3: attn.linear_tile {{.*}} size 3 x 24 x 64 contract 1
-// V3: default
 // V3: scf.for
 // V3: attn.linear_tile {{.*}} size 4 x 24 x 64 contract 1
+// V3: else
+// V3: attn.linear_tile {{.*}} size 3 x 24 x 64 contract 1
 // V3-NOT: attn.linear_tile
 // CHECK-LABEL: func.func @rows
 func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
@@ -30,9 +27,9 @@ func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
   return
 }
 
-// The only panel is not fetched in advance, and no more columns are computed than fill vectors. Blocks of one size need no switch.
+// The only panel is not fetched in advance, and no more columns are computed than fill vectors. Blocks of one size need no choice.
 // CHECK-LABEL: func.func private @classes.linear_kernel
-// CHECK-NOT: scf.index_switch
+// CHECK-NOT: scf.if
 // CHECK: attn.linear_tile
 // V4-SAME: size 8 x 16 x 64 contract 1 pace
 // V3-SAME: size 4 x 16 x 64 contract 1 pace
