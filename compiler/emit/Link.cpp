@@ -31,9 +31,7 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
 /// executable; a shared library refers to the system's, since their archives' code is not made to
 /// be loaded anywhere.
 static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
-  if (options.takesImage && options.kind == ArtifactKind::Shared)
-    args.append({"-lpng", "-ljpeg"});
-  else if (options.takesImage)
+  if (options.takesImage)
     args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
 }
