@@ -140,15 +140,17 @@ void LinearTiler::block(Value block, const Place &place) {
   int64_t fewest = least ? *least : smallestBlock(leastOf(rowCount), rowsAtMost);
   Location loc = op.getLoc();
   Value isLonger = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, block, longer);
-  if (most - fewest == 1) {
+  Value rows = arith::SelectOp::create(builder, loc, isLonger,
+                                       index.add(rowsAtLeast, index.constant(1)), rowsAtLeast);
+  if (most - fewest == 1) { // blocks may all have `most` rows, none being longer then
+    Value hasMost =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rows, index.constant(most));
     choose(
-        isLonger, [&] { tiles(most, row, place, fetchedFrom); },
+        hasMost, [&] { tiles(most, row, place, fetchedFrom); },
         [&] { tiles(fewest, row, place, fetchedFrom); });
     return;
   }
   // Any number of rows: powers of two that make it up.
-  Value rows = arith::SelectOp::create(builder, loc, isLonger,
-                                       index.add(rowsAtLeast, index.constant(1)), rowsAtLeast);
   for (int64_t size = most; size > 0; size /= 2) {
     auto masked = [&](int64_t mask) -> Value {
       return arith::AndIOp::create(builder, loc, rows, index.constant(mask));
