@@ -3,7 +3,8 @@
 // memory -> tiled, attention: a unit is a block of queries of one head. Its scores stand as a strip
 // [key][query] in the thread's scratch, either all of them (up to AttentionShape::stripKeys keys)
 //
-//   query_tile -> reset_tile -> score_tile over all keys -> softmax_tile -> value_tile
+//   query_tile -> reset_tile -> score_tile over all keys -> softmax_tile
+//   -> for some keys at a time: pack_tile -> value_tile
 //
 // or those of one tile of keys after the other, with what has been summed rescaled in between
 // (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022).
@@ -100,16 +101,17 @@ private:
   LogicalResult check();
   Value headOf(Value buffer, ValueRange batch);
   Value rowsOf(Value matrix, Value from, Value count);
-  Value scratchOf(int64_t at, int64_t rows);
+  Value scratchOf(int64_t at, int64_t rows, int64_t columns = AttentionShape::queries);
   std::set<int64_t> countsOf(int64_t queries) const;
+  bool isPacked();
 
   void tileUnit(Value unit, Value vectorCount, Value blockCount);
   void tileBlock(Value row, Value count, int64_t queries);
   void tileStrip(Value count, int64_t queries);
   void tileOnline(Value count, int64_t queries);
   void tileScores(Value keyTile, Value keyCount, int64_t queries);
-  void tileValues(Value valueTile, Value keyCount, Value count, int64_t queries, bool accumulate,
-                  bool normalise);
+  void tileValues(Value weights, Value valueTile, Value keys, Value count, int64_t queries,
+                  bool accumulate, bool rescale, bool normalise);
 
   AttentionKernelOp op;
   const TilingContext &context;
@@ -121,7 +123,7 @@ private:
   int64_t granule, features, valueFeatures;
   Value zero, queryCount, keyCount;
   Value query, key, value, out; // of a unit's head; out: of its rows
-  Value strip, block, statistics;
+  Value strip, block, statistics, packed;
 };
 
 } // namespace
@@ -183,18 +185,17 @@ Value AttentionTiling::rowsOf(Value matrix, Value from, Value count) {
       ArrayRef<OpFoldResult>{fold(count), attr(columns)}, ArrayRef<OpFoldResult>{attr(1), attr(1)});
 }
 
-/// [rows][queries] in the thread's scratch.
-Value AttentionTiling::scratchOf(int64_t at, int64_t rows) {
+/// [rows][columns] in the thread's scratch.
+Value AttentionTiling::scratchOf(int64_t at, int64_t rows, int64_t columns) {
   auto type = cast<MemRefType>(op.getScratch().getType());
   auto attr = [&](int64_t size) -> OpFoldResult { return builder.getIndexAttr(size); };
-  SmallVector<OpFoldResult> offsets{context.thread, attr(at)},
-      sizes{attr(1), attr(rows * AttentionShape::queries)}, strides(2, attr(1));
-  auto part = memref::SubViewOp::inferRankReducedResultType({rows * AttentionShape::queries}, type,
-                                                            offsets, sizes, strides);
+  SmallVector<OpFoldResult> offsets{context.thread, attr(at)}, sizes{attr(1), attr(rows * columns)},
+      strides(2, attr(1));
+  auto part = memref::SubViewOp::inferRankReducedResultType({rows * columns}, type, offsets, sizes,
+                                                            strides);
   Value flat = memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(part),
                                          op.getScratch(), offsets, sizes, strides);
-  return memref::ExpandShapeOp::create(builder, index.loc, {rows, AttentionShape::queries}, flat,
-                                       {{0, 1}});
+  return memref::ExpandShapeOp::create(builder, index.loc, {rows, columns}, flat, {{0, 1}});
 }
 
 /// How many queries a block of `queries` lanes may hold: fewer only in a head's last block.
@@ -217,6 +218,16 @@ std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
   return counts;
 }
 
+/// Whether values are packed first: not for a few queries, nor where they lie together already.
+bool AttentionTiling::isPacked() {
+  SmallVector<int64_t> strides;
+  int64_t offset, fewQueries = 16;
+  if (failed(cast<MemRefType>(value.getType()).getStridesAndOffset(strides, offset)))
+    return true;
+  return constantIndex(queryCount).value_or(fewQueries + 1) > fewQueries &&
+         strides[0] != shape.packedFeatures;
+}
+
 LogicalResult AttentionTiling::run() {
   if (failed(check()))
     return failure();
@@ -226,12 +237,13 @@ LogicalResult AttentionTiling::run() {
   keyCount = index.dim(op.getKey(), batch);
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-  shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features);
+  shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features, valueFeatures);
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
 
   strip = scratchOf(shape.stripAt, shape.keys);
   block = scratchOf(shape.queryAt, features);
   statistics = scratchOf(shape.statisticsAt, 4);
+  packed = scratchOf(shape.valueAt, shape.valueKeys, shape.packedFeatures);
   Value vectorCount = index.ceilDiv(queryCount, index.constant(granule)),
         blockCount = index.ceilDiv(vectorCount, index.constant(AttentionShape::queries / granule)),
         units = index.mul(index.product(op.getOut(), 0, batch), blockCount);
@@ -279,21 +291,28 @@ void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
 void AttentionTiling::tileStrip(Value count, int64_t queries) {
   tileScores(key, keyCount, queries);
   SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keyCount, queries, false);
-  tileValues(value, keyCount, count, queries, false, true);
+  for (int64_t from = 0; from < shape.keys; from += shape.valueKeys) {
+    int64_t keys = std::min(shape.valueKeys, shape.keys - from);
+    Value at = index.constant(from), size = index.constant(keys);
+    tileValues(rowsOf(strip, at, size), rowsOf(value, at, size), size, count, queries, from > 0,
+               false, from + keys == shape.keys);
+  }
 }
 
+/// The keys of all tiles but the last, then the last one's.
 void AttentionTiling::tileOnline(Value count, int64_t queries) {
-  tileValues(value, zero, count, queries, false, false);
-  forLoop(index, zero, keyCount, shape.keys, [&](Value from) {
-    Value keys = index.min(index.constant(shape.keys), index.sub(keyCount, from));
+  tileValues(strip, value, zero, count, queries, false, false, false);
+  Value size = index.constant(shape.keys), one = index.constant(1);
+  Value least = index.builder.createOrFold<arith::MaxUIOp>(index.loc, keyCount, one);
+  Value last = index.mul(index.div(index.sub(least, one), size), size);
+  auto tile = [&](Value from, Value keys, bool normalise) {
     Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
     tileScores(keyTile, keys, queries);
     SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keys, queries, true);
-    forLoop(index, zero, count, 1,
-            [&](Value row) { RescaleTileOp::create(builder, index.loc, out, statistics, row); });
-    tileValues(valueTile, keys, count, queries, true, false);
-  });
-  tileValues(value, zero, count, queries, true, true);
+    tileValues(strip, valueTile, keys, count, queries, true, true, normalise);
+  };
+  forLoop(index, zero, last, shape.keys, [&](Value from) { tile(from, size, false); });
+  tile(last, index.sub(keyCount, last), true);
 }
 
 void AttentionTiling::tileScores(Value keyTile, Value keys, int64_t queries) {
@@ -318,14 +337,18 @@ void AttentionTiling::tileScores(Value keyTile, Value keys, int64_t queries) {
   }
 }
 
-void AttentionTiling::tileValues(Value valueTile, Value keys, Value count, int64_t queries,
-                                 bool accumulate, bool normalise) {
+void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Value count,
+                                 int64_t queries, bool accumulate, bool rescale, bool normalise) {
+  if (constantIndex(keys) != 0 && isPacked()) {
+    PackTileOp::create(builder, index.loc, valueTile, packed, keys);
+    valueTile = packed;
+  }
   std::set<int64_t> counts = countsOf(queries);
   auto rowsOfPanel = [&](Value column, int64_t columns) {
     int64_t size = blocks.rows(columns);
     forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
-      ValueTileOp::create(builder, index.loc, strip, valueTile, statistics, out, row, column, keys,
-                          rows, columns, accumulate, normalise);
+      ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, out, row, column,
+                          keys, rows, columns, accumulate, rescale, normalise);
     });
   };
   int64_t size = blocks.columns(valueFeatures);

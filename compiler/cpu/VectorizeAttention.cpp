@@ -31,7 +31,7 @@ public:
   LogicalResult emit(ResetTileOp op);
   LogicalResult emit(ScoreTileOp op);
   LogicalResult emit(SoftmaxTileOp op);
-  LogicalResult emit(RescaleTileOp op);
+  LogicalResult emit(PackTileOp op);
   LogicalResult emit(ValueTileOp op);
 
 private:
@@ -222,6 +222,12 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
         sums[j * vectors + w] = multiplyAdd(queries[w], key, sums[j * vectors + w]);
     }
   };
+  constexpr int64_t cacheLine = 16;
+  for (int64_t j = 0; j < keys; ++j) // the next tile's keys: rows far apart, out of L2 or further
+    for (int64_t e = 0; e < features; e += cacheLine)
+      memref::PrefetchOp::create(builder, loc, op.getKey(),
+                                 ValueRange{plus(op.getRow(), keys + j), index.constant(e)},
+                                 /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
   SmallVector<Value> scores = sumLoop(index.constant(features), zeros, step);
   if (!op.getScore().empty()) {
     constexpr double log2e = 1.4426950408889634;
@@ -277,20 +283,14 @@ LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
   return success();
 }
 
-LogicalResult TileEmitter::emit(RescaleTileOp op) {
-  int64_t columns = cast<MemRefType>(op.getOut().getType()).getDimSize(1);
-  Value factor = broadcast(op.getStatistics(), index.constant(Factor), op.getRow());
-  auto scale = [&](Value column, int64_t valid) {
-    Value old = load(op.getOut(), op.getRow(), column, valid);
-    Value scaled = arith::MulFOp::create(builder, loc, old, factor);
-    store(scaled, op.getOut(), op.getRow(), column, valid);
-  };
-  int64_t whole = columns / target.lanes * target.lanes;
-  if (whole > 0)
-    forLoop(index, index.constant(0), index.constant(whole), target.lanes,
-            [&](Value column) { scale(column, target.lanes); });
-  if (whole < columns)
-    scale(index.constant(whole), columns - whole);
+LogicalResult TileEmitter::emit(PackTileOp op) {
+  int64_t columns = cast<MemRefType>(op.getValue().getType()).getDimSize(1);
+  forLoop(index, index.constant(0), op.getKeys(), 1, [&](Value key) {
+    for (int64_t c = 0; c < columns; c += target.lanes) {
+      Value column = index.constant(c);
+      store(load(op.getValue(), key, column, columns - c), op.getPacked(), key, column);
+    }
+  });
   return success();
 }
 
@@ -302,15 +302,24 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
   for (int64_t c = 0; c < vectors; ++c)
     places.push_back(plus(op.getColumn(), c * target.lanes));
   auto valid = [&](int64_t c) { return std::min(columns - c * target.lanes, target.lanes); };
+  // Packed values have room for whole vectors.
+  bool isPacked = cast<MemRefType>(op.getValue().getType()).getDimSize(1) % target.lanes == 0;
+  auto readable = [&](int64_t c) { return isPacked ? target.lanes : valid(c); };
   SmallVector<Value> sums; // [row][vector]
-  for (Value row : rows)
-    for (int64_t c = 0; c < vectors; ++c)
-      sums.push_back(op.getAccumulate() ? load(op.getOut(), row, places[c], valid(c))
-                                        : constant(0));
+  for (Value row : rows) {
+    Value factor =
+        op.getRescale() ? broadcast(op.getStatistics(), index.constant(Factor), row) : Value();
+    for (int64_t c = 0; c < vectors; ++c) {
+      Value sum = op.getAccumulate() ? load(op.getOut(), row, places[c], valid(c)) : constant(0);
+      if (factor)
+        sum = arith::MulFOp::create(builder, loc, sum, factor);
+      sums.push_back(sum);
+    }
+  }
   sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
     SmallVector<Value> values;
     for (int64_t c = 0; c < vectors; ++c)
-      values.push_back(load(op.getValue(), key, places[c], valid(c)));
+      values.push_back(load(op.getValue(), key, places[c], readable(c)));
     for (int64_t i = 0; i < rowCount; ++i) {
       Value weight = broadcast(op.getStrip(), key, rows[i]);
       for (int64_t c = 0; c < vectors; ++c)
@@ -337,14 +346,14 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
 LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &target) {
   SmallVector<Operation *> tiles;
   root->walk([&](Operation *op) {
-    if (isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, RescaleTileOp, ValueTileOp>(op))
+    if (isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp>(op))
       tiles.push_back(op);
   });
   for (Operation *tile : tiles) {
     TileEmitter emitter(tile, target);
     LogicalResult emitted =
         llvm::TypeSwitch<Operation *, LogicalResult>(tile)
-            .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, RescaleTileOp, ValueTileOp>(
+            .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp>(
                 [&](auto op) { return emitter.emit(op); });
     if (failed(emitted))
       return failure();

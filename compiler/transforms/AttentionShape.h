@@ -14,25 +14,38 @@ struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones
   static constexpr int64_t stripKeys =
       1024; ///< up to so many keys the whole strip is kept: it fits the L2 cache
-  static constexpr int64_t onlineKeys = 256; ///< keys of a tile of the online form
+  static constexpr int64_t tileKeys =
+      64; ///< at most, of values at a time: they and their weights fit the L1 cache
 
-  int64_t keys;         ///< of a tile; the whole strip's where not online
-  bool online;          ///< maximum, sum and output are carried from tile to tile
-  int64_t stripAt;      ///< floats from the start of the scratch: scores [keys][queries]
-  int64_t queryAt;      ///< the transposed query block [features][queries]
-  int64_t statisticsAt; ///< [4][queries], see dialect/tiles/Attention.td
-  int64_t floats;       ///< all of it, a multiple of 16
+  int64_t keys;           ///< of a strip
+  bool online;            ///< several strips: maximum, sum and output are carried along
+  int64_t valueKeys;      ///< of packed values
+  int64_t packedFeatures; ///< of a row of packed values: whole vectors
+  int64_t stripAt;        ///< floats from the start of the scratch: scores [keys][queries]
+  int64_t queryAt;        ///< the transposed query block [features][queries]
+  int64_t statisticsAt;   ///< [4][queries], see dialect/tiles/Attention.td
+  int64_t valueAt;        ///< packed values [valueKeys][packedFeatures]
+  int64_t floats;         ///< all of it, a multiple of 16
 
   /// `keyCount` is -1 where it is known only at run time.
-  static AttentionShape of(int64_t keyCount, int64_t features) {
+  static AttentionShape of(int64_t keyCount, int64_t features, int64_t valueFeatures) {
     AttentionShape shape;
     shape.online = keyCount < 0 || keyCount > stripKeys;
-    shape.keys = shape.online ? onlineKeys : keyCount;
+    shape.valueKeys = keyCount < 0 ? tileKeys : evenTile(keyCount);
+    shape.keys = shape.online ? shape.valueKeys : keyCount;
+    shape.packedFeatures = (valueFeatures + 15) / 16 * 16;
     shape.stripAt = 0;
     shape.queryAt = shape.keys * queries;
     shape.statisticsAt = shape.queryAt + features * queries;
-    shape.floats = shape.statisticsAt + 4 * queries;
+    shape.valueAt = shape.statisticsAt + 4 * queries;
+    shape.floats = shape.valueAt + shape.valueKeys * shape.packedFeatures;
     return shape;
+  }
+
+  /// Tiles of about equal size, a multiple of 8.
+  static int64_t evenTile(int64_t keyCount) {
+    int64_t tiles = std::max<int64_t>((keyCount + tileKeys - 1) / tileKeys, 1);
+    return std::max<int64_t>(((keyCount + tiles - 1) / tiles + 7) / 8 * 8, 8);
   }
 };
 

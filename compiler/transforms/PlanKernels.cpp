@@ -230,7 +230,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   SmallVector<Atom> ks = atLeastOne(collapse(k.axes[inKey])),
                     vs = atLeastOne(collapse(v.axes[inValue]));
   AttentionShape shape = AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
-                                            query.getShape().back());
+                                            query.getShape().back(), value.getShape().back());
   size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
   releases.push_back({op, scratch});
   Value scratchBuffer =

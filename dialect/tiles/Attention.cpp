@@ -70,15 +70,19 @@ LogicalResult SoftmaxTileOp::verify() {
   return verifyPositive(*this, "queries", getQueries());
 }
 
-LogicalResult RescaleTileOp::verify() {
+LogicalResult PackTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();
-  if (columnsOf(getOut()) == ShapedType::kDynamic)
-    return emitOpError("expected a static number of features, but got ") << getOut().getType();
+  int64_t features = columnsOf(getValue());
+  if (features == ShapedType::kDynamic || columnsOf(getPacked()) < features)
+    return emitOpError("expected static rows and room for them, but got ")
+           << getValue().getType() << " into " << getPacked().getType();
   return success();
 }
 
 LogicalResult ValueTileOp::verify() {
+  if (getRescale() && !getAccumulate())
+    return emitOpError("expected 'accumulate' where it is to 'rescale'");
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "rows", getRows())))
     return failure();
   return verifyPositive(*this, "columns", getColumns());

@@ -52,24 +52,26 @@ def Attn_SoftmaxTileOp : AttnKernelOp<"softmax_tile"> {
   let hasVerifier = 1;
 }
 
-def Attn_RescaleTileOp : AttnKernelOp<"rescale_tile"> {
-  let summary = "out[row][...] *= factor of query `row`";
-  let arguments = (ins Attn_Buffer:$out, Attn_Buffer:$statistics, Index:$row);
-  let assemblyFormat = "$out `[` $row `]` `by` $statistics attr-dict `:` type($out) `,` type($statistics)";
+def Attn_PackTileOp : AttnKernelOp<"pack_tile"> {
+  let summary = "packed[j][d] = value[j][d], j < keys: rows that lie far apart brought together, read once for all queries of a block";
+  let description = [{ Up to a whole number of vectors, the last one's columns are filled with zeros. }];
+  let arguments = (ins Attn_Buffer:$value, Attn_Buffer:$packed, Index:$keys);
+  let assemblyFormat = "$value `into` $packed `keys` $keys attr-dict `:` type($value) `,` type($packed)";
   let hasVerifier = 1;
 }
 
 def Attn_ValueTileOp : AttnKernelOp<"value_tile"> {
   let summary = "out[row + i][column + d] = sum over keys j of strip[j][row + i] * value[j][column + d], i < rows, d < columns";
   let description = [{
-    `accumulate`: to what `out` holds; `normalise`: in the end divided by the query's sum of weights, 0 where that is 0. Over no keys, it sets `out` to
-    0 or only normalises it.
+    `accumulate`: to what `out` holds, `rescale`: times the query's factor; `normalise`: in the end divided by the query's sum of weights, 0 where that
+    is 0. Over no keys, it sets `out` to 0.
   }];
   let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$value, Attn_Buffer:$statistics, Attn_Buffer:$out, Index:$row, Index:$column, Index:$keys,
-                       I64Attr:$rows, I64Attr:$columns, UnitAttr:$accumulate, UnitAttr:$normalise);
+                       I64Attr:$rows, I64Attr:$columns, UnitAttr:$accumulate, UnitAttr:$rescale,
+                       UnitAttr:$normalise);
   let assemblyFormat = [{
     $strip `,` $value `into` $out `[` $row `,` $column `]` `sums` $statistics `keys` $keys `rows` $rows `columns` $columns
-    (`accumulate` $accumulate^)? (`normalise` $normalise^)? attr-dict `:` type($strip) `,` type($value) `,` type($out) `,` type($statistics)
+    (`accumulate` $accumulate^)? (`rescale` $rescale^)? (`normalise` $normalise^)? attr-dict `:` type($strip) `,` type($value) `,` type($out) `,` type($statistics)
   }];
   let hasVerifier = 1;
 }

@@ -1,0 +1,52 @@
+// RUN: attn-opt %s -attn-vectorize=level=x86-64-v4 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V4
+// RUN: attn-opt %s -attn-vectorize=level=x86-64-v3 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V3
+
+// Two keys by 16 queries: the sums stay in registers over the features.
+// CHECK-LABEL: @scores
+// V4: %[[S:.*]]:2 = scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>) {
+// V3: %[[S:.*]]:4 = scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
+// V4: vector.load
+// V4-COUNT-2: math.fma
+// V3-COUNT-2: vector.load
+// V3-COUNT-4: math.fma
+// CHECK: scf.yield
+// CHECK: vector.store %[[S]]#0
+// CHECK: arith.cmpf ogt, %[[S]]#0
+// CHECK-NOT: attn.
+func.func @scores(%block: memref<8x48xf32>, %key: memref<24x8xf32>, %strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %row: index, %lane: index) {
+  attn.score_tile %block, %key into %strip[%row, %lane] maximum %statistics keys 2 queries 16 : memref<8x48xf32>, memref<24x8xf32>, memref<24x48xf32>, memref<4x48xf32>
+  return
+}
+
+// Weights and their sum, in place.
+// CHECK-LABEL: @softmax
+// V4: scf.for %[[KEY:.*]] = {{.*}} -> (vector<16xf32>) {
+// V4: %[[X:.*]] = vector.load %{{.*}}[%[[KEY]], %{{.*}}]
+// V4: %[[D:.*]] = arith.subf %[[X]]
+// V4: %[[P:.*]] = math.exp2 %[[D]] : vector<16xf32>
+// V4: vector.store %[[P]], %{{.*}}[%[[KEY]], %{{.*}}]
+// V4: arith.addf %{{.*}}, %[[P]]
+// CHECK-NOT: attn.
+func.func @softmax(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %lane: index, %keys: index) {
+  attn.softmax_tile %strip[%lane], %statistics keys %keys queries 16 : memref<24x48xf32>, memref<4x48xf32>
+  return
+}
+
+// 20 columns: a whole vector and 4 elements, or two and 4.
+// CHECK-LABEL: @values
+// V4-DAG: %[[MASK:.*]] = vector.constant_mask [4] : vector<16xi1>
+// V3-DAG: %[[MASK:.*]] = vector.constant_mask [4] : vector<8xi1>
+// V4: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+// CHECK: vector.maskedload %{{.*}}, %[[MASK]]
+// V4-COUNT-4: math.fma
+// V3-COUNT-6: math.fma
+// CHECK: scf.yield
+// CHECK: arith.divf
+// CHECK: vector.store
+// CHECK: vector.maskedstore %{{.*}}, %[[MASK]]
+// CHECK-NOT: attn.
+func.func @values(%strip: memref<24x48xf32>, %value: memref<24x20xf32>, %out: memref<48x20xf32>, %statistics: memref<4x48xf32>, %row: index, %column: index, %keys: index) {
+  attn.value_tile %strip, %value into %out[%row, %column] sums %statistics keys %keys rows 2 columns 20 normalise : memref<24x48xf32>, memref<24x20xf32>, memref<48x20xf32>, memref<4x48xf32>
+  return
+}
+

@@ -1,0 +1,76 @@
+// RUN: attn-opt %s -split-input-file -attn-tile=level=x86-64-v4 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V4
+// RUN: attn-opt %s -split-input-file -attn-tile=level=x86-64-v3 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V3
+
+// 20 queries are two vectors of 16, or three of 8: one block, its factor 0.5 * log2(e). All 24 keys
+// are one tile. 4 rows of values are left after groups of 8 (12 accumulators hold 3 x 4).
+// CHECK-LABEL: func.func private @strip.attention_kernel
+// V4: attn.query_tile {{.*}} queries 16 scale 0.72134{{.*}} : memref<20x8xf32, strided<[48, 1], offset: ?>>, memref<8x48xf32
+// V4: attn.query_tile {{.*}} queries 16
+// V4: attn.reset_tile {{.*}} queries 32
+// V4: scf.for %[[KEY:.*]] = %c0 to %c24 step %c12 {
+// V4-NEXT: attn.score_tile {{.*}} into %{{.*}}[%[[KEY]], %c0] maximum %{{.*}} keys 12 queries 32
+// V4-NOT: score {
+// V4: attn.softmax_tile {{.*}} keys %c24 queries 32 :
+// V4: attn.value_tile {{.*}} keys %c24 rows 12 columns 8 normalise
+// V4: attn.value_tile {{.*}} keys %c24 rows 8 columns 8 normalise
+// V3: attn.score_tile {{.*}} keys 4 queries 24
+// V3: attn.value_tile {{.*}} rows 12 columns 8 normalise
+// V3: attn.value_tile {{.*}} rows 8 columns 8 normalise
+// CHECK-NOT: rescale
+func.func @strip(%qkv: memref<f32>, %out: memref<f32>, %call: memref<f32>, %thread: index, %threads: index, %s: memref<f32>) {
+  %q = memref.reinterpret_cast %qkv to offset: [0], sizes: [2, 20, 8], strides: [8, 48, 1] : memref<f32> to memref<2x20x8xf32, strided<[8, 48, 1]>>
+  %k = memref.reinterpret_cast %qkv to offset: [16], sizes: [2, 24, 8], strides: [8, 48, 1] : memref<f32> to memref<2x24x8xf32, strided<[8, 48, 1], offset: 16>>
+  %v = memref.reinterpret_cast %qkv to offset: [32], sizes: [2, 24, 8], strides: [8, 48, 1] : memref<f32> to memref<2x24x8xf32, strided<[8, 48, 1], offset: 32>>
+  %o = memref.reinterpret_cast %out to offset: [0], sizes: [2, 20, 8], strides: [8, 16, 1] : memref<f32> to memref<2x20x8xf32, strided<[8, 16, 1]>>
+  %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 4096], strides: [4096, 1] : memref<f32> to memref<?x4096xf32, strided<[4096, 1]>>
+  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 1 : memref<2x20x8xf32, strided<[8, 48, 1]>>,
+    memref<2x24x8xf32, strided<[8, 48, 1], offset: 16>>, memref<2x24x8xf32, strided<[8, 48, 1], offset: 32>>, memref<2x20x8xf32, strided<[8, 16, 1]>>,
+    memref<?x4096xf32, strided<[4096, 1]>>
+  score {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+    %half = arith.constant 0.5 : f32
+    %d = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
+    %x = arith.mulf %d, %half : f32
+    attn.yield %x : f32
+  } normaliser {
+  ^bb0(%row: tensor<24xf32>):
+    %n = attn.softmax %row : tensor<24xf32>
+    attn.yield %n : tensor<24xf32>
+  }
+  return
+}
+
+// -----
+
+// Keys known at run time: tiles of 64, what is summed is rescaled, the last tile normalises. A
+// score that is no multiple of the inner product stays a function of it.
+// CHECK-LABEL: func.func private @online.attention_kernel
+// CHECK: attn.query_tile {{.*}} scale 1.000000e+00
+// CHECK: attn.value_tile {{.*}} keys %c0
+// CHECK: scf.for {{.*}} step %c64 {
+// CHECK: attn.score_tile {{.*}} score {
+// CHECK-NEXT: ^bb0(%[[DOT:.*]]: f32):
+// CHECK-NEXT: math.tanh %[[DOT]]
+// CHECK: attn.softmax_tile {{.*}} online
+// CHECK: attn.value_tile {{.*}} accumulate rescale :
+// CHECK: attn.value_tile {{.*}} accumulate rescale normalise :
+func.func @online(%a: memref<f32>, %b: memref<f32>, %c: memref<f32>, %thread: index, %threads: index, %d: memref<f32>, %s: memref<f32>, %keys: index) {
+  %q = memref.reinterpret_cast %a to offset: [0], sizes: [16, 8], strides: [8, 1] : memref<f32> to memref<16x8xf32, strided<[8, 1]>>
+  %k = memref.reinterpret_cast %b to offset: [0], sizes: [%keys, 8], strides: [8, 1] : memref<f32> to memref<?x8xf32, strided<[8, 1]>>
+  %v = memref.reinterpret_cast %c to offset: [0], sizes: [%keys, 8], strides: [8, 1] : memref<f32> to memref<?x8xf32, strided<[8, 1]>>
+  %o = memref.reinterpret_cast %d to offset: [0], sizes: [16, 8], strides: [8, 1] : memref<f32> to memref<16x8xf32, strided<[8, 1]>>
+  %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 8192], strides: [8192, 1] : memref<f32> to memref<?x8192xf32, strided<[8192, 1]>>
+  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 0 : memref<16x8xf32, strided<[8, 1]>>, memref<?x8xf32, strided<[8, 1]>>,
+    memref<?x8xf32, strided<[8, 1]>>, memref<16x8xf32, strided<[8, 1]>>, memref<?x8192xf32, strided<[8192, 1]>>
+  score {
+  ^bb0(%x: tensor<8xf32>, %y: tensor<8xf32>):
+    %dot = attn.dot %x, %y : tensor<8xf32>, tensor<8xf32>
+    %t = math.tanh %dot : f32
+    attn.yield %t : f32
+  } normaliser {
+  ^bb0(%row: tensor<?xf32>):
+    %n = attn.softmax %row : tensor<?xf32>
+    attn.yield %n : tensor<?xf32>
+  }
+  return
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention kernels against plain loops in double precision. Query, key and value are columns of
+// one packed buffer where there are as many queries as keys, as packed projections leave them.
+#include "test/unit/cpu/KernelRunner.h"
+
+#include "compiler/transforms/AttentionShape.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+
+namespace attn::test {
+namespace {
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+struct Case {
+  int64_t batch = 1, heads = 2, queries, keys, features, valueFeatures;
+  bool dynamic = false; ///< queries and keys are known at run time
+  bool packed = true;   ///< all in one buffer [batch, rows, (q, k, v) x heads x features]
+  const char *score = "%c = arith.constant 0.125 : f32\n %s = arith.mulf %d, %c : f32";
+  double (*function)(double) = [](double dot) { return dot * 0.125; };
+
+  int64_t rowStride(int64_t width) const {
+    return packed ? heads * (2 * features + valueFeatures) : heads * width;
+  }
+  std::string name() const {
+    return llvm::formatv("batch {0} heads {1} queries {2} keys {3} features {4} / {5}{6}{7}", batch,
+                         heads, queries, keys, features, valueFeatures, dynamic ? " dynamic" : "",
+                         packed ? " packed" : "");
+  }
+};
+
+/// The memref of [batch, heads, rows, width] on a pointer.
+std::string cast(const Case &c, llvm::StringRef name, int64_t rows, llvm::StringRef rowsName,
+                 int64_t width, int64_t stride, std::string &type) {
+  std::string staticRows = std::to_string(rows), staticStride = std::to_string(rows * stride);
+  type = llvm::formatv("memref<{0}x{1}x{2}x{3}xf32, strided<[{4}, {3}, {5}, 1]>>", c.batch, c.heads,
+                       c.dynamic ? "?" : staticRows.c_str(), width,
+                       c.dynamic ? "?" : staticStride.c_str(), stride);
+  return llvm::formatv(
+      "%{0}Row = arith.constant {1} : index\n %{0}Batch = arith.muli %{2}, %{0}Row : index\n"
+      "%{0} = memref.reinterpret_cast %{0}Base to offset: [0], sizes: [{3}, {4}, {5}, {6}], "
+      "strides: [{7}, {6}, {1}, 1] : memref<f32> to {8}\n",
+      name, stride, rowsName, c.batch, c.heads, c.dynamic ? ("%" + rowsName).str() : staticRows,
+      width, c.dynamic ? ("%" + name + "Batch").str() : staticStride, type);
+}
+
+std::string module(const Case &c) {
+  auto shape = AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures);
+  std::string text = R"(
+    func.func @attention(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                         %queries: index, %keys: index, %qBase: memref<f32>, %kBase: memref<f32>, %vBase: memref<f32>,
+                         %oBase: memref<f32>, %scratchBase: memref<f32>) {
+)",
+              q, k, v, o;
+  text += cast(c, "q", c.queries, "queries", c.features, c.rowStride(c.features), q);
+  text += cast(c, "k", c.keys, "keys", c.features, c.rowStride(c.features), k);
+  text += cast(c, "v", c.keys, "keys", c.valueFeatures, c.rowStride(c.valueFeatures), v);
+  text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
+  text += llvm::formatv(
+      R"(
+      %scratch = memref.reinterpret_cast %scratchBase to offset: [0], sizes: [%threads, {0}], strides: [{0}, 1]
+        : memref<f32> to memref<?x{0}xf32, strided<[{0}, 1]>>
+      attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 2 : {1}, {2}, {3}, {4}, memref<?x{0}xf32, strided<[{0}, 1]>>
+      score {{
+      ^bb0(%a: tensor<{5}xf32>, %b: tensor<{5}xf32>):
+        %d = attn.dot %a, %b : tensor<{5}xf32>, tensor<{5}xf32>
+        {6}
+        attn.yield %s : f32
+      } normaliser {{
+      ^bb0(%row: tensor<{7}xf32>):
+        %n = attn.softmax %row : tensor<{7}xf32>
+        attn.yield %n : tensor<{7}xf32>
+      }
+      return
+    })",
+      shape.floats, q, k, v, o, c.features, c.score,
+      c.dynamic ? "?" : std::to_string(c.keys).c_str());
+  return text;
+}
+
+/// Inputs and output with guards around the output.
+struct Buffers {
+  explicit Buffers(const Case &c, unsigned seed) : c(c) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    qkv.resize(c.packed ? c.batch * c.queries * c.rowStride(0) : 0);
+    query.resize(c.packed ? 0 : c.batch * c.queries * c.heads * c.features);
+    key.resize(c.packed ? 0 : c.batch * c.keys * c.heads * c.features);
+    value.resize(c.packed ? 0 : c.batch * c.keys * c.heads * c.valueFeatures);
+    for (auto *buffer : {&qkv, &query, &key, &value})
+      for (float &x : *buffer)
+        x = normal(random);
+    out.assign(c.batch * c.queries * c.heads * c.valueFeatures + 2 * guard, 1234.5f);
+  }
+  float *q() { return c.packed ? qkv.data() : query.data(); }
+  float *k() { return c.packed ? qkv.data() + c.heads * c.features : key.data(); }
+  float *v() { return c.packed ? qkv.data() + 2 * c.heads * c.features : value.data(); }
+  float *queryRow(int64_t b, int64_t h, int64_t m) {
+    return q() + (b * c.queries + m) * c.rowStride(c.features) + h * c.features;
+  }
+  float *keyRow(int64_t b, int64_t h, int64_t n) {
+    return k() + (b * c.keys + n) * c.rowStride(c.features) + h * c.features;
+  }
+  float *valueRow(int64_t b, int64_t h, int64_t n) {
+    return v() + (b * c.keys + n) * c.rowStride(c.valueFeatures) + h * c.valueFeatures;
+  }
+  float *outRow(int64_t b, int64_t h, int64_t m) {
+    return out.data() + guard + ((b * c.queries + m) * c.heads + h) * c.valueFeatures;
+  }
+
+  void run(KernelRunner &runner, int64_t threads) {
+    auto shape = AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures);
+    std::vector<float> scratch(threads * shape.floats, std::nanf("")); // nothing is read unwritten
+    runner.run("attention", threads, nullptr, nullptr, c.queries, c.keys, q(), k(), v(),
+               out.data() + guard, scratch.data());
+  }
+
+  static constexpr int64_t guard = 64;
+  const Case &c;
+  std::vector<float> qkv, query, key, value, out;
+};
+
+/// The weights of all keys for one query: exp(score - maximum) / sum; 0 where all scores are -inf.
+std::vector<double> weightsOf(const Case &c, Buffers &in, int64_t b, int64_t h, int64_t m) {
+  std::vector<double> weights(c.keys);
+  double maximum = -inf, sum = 0;
+  for (int64_t n = 0; n < c.keys; ++n) {
+    double dot = 0;
+    for (int64_t e = 0; e < c.features; ++e)
+      dot += double(in.queryRow(b, h, m)[e]) * in.keyRow(b, h, n)[e];
+    weights[n] = c.function(dot);
+    maximum = std::fmax(maximum, weights[n]);
+  }
+  bool none = maximum == -inf;
+  for (double &weight : weights)
+    sum += weight = std::exp(weight - (none ? 0 : maximum));
+  for (double &weight : weights)
+    weight = sum == 0 ? 0 : weight / sum;
+  return weights;
+}
+
+class AttentionKernelTest : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!KernelRunner::supports(GetParam()))
+      GTEST_SKIP() << "this machine is below " << GetParam();
+  }
+
+  /// Scores of magnitude 1 are right within 2^-24 times a few dozens, and so are weights;
+  /// the bound is of the weighted sum of |value|.
+  void check(const Case &c, Buffers &in) {
+    for (int64_t b = 0; b < c.batch; ++b)
+      for (int64_t h = 0; h < c.heads; ++h)
+        for (int64_t m = 0; m < c.queries; ++m) {
+          std::vector<double> weights = weightsOf(c, in, b, h, m);
+          for (int64_t d = 0; d < c.valueFeatures; ++d) {
+            double expected = 0, magnitude = 0;
+            for (int64_t n = 0; n < c.keys; ++n) {
+              double term = weights[n] * in.valueRow(b, h, n)[d];
+              expected += term, magnitude += std::fabs(term);
+            }
+            ASSERT_NEAR(in.outRow(b, h, m)[d], expected, 1e-5 * magnitude + 1e-30)
+                << c.name() << ", at batch " << b << " head " << h << " query " << m << " feature "
+                << d;
+          }
+        }
+    for (int64_t i = 0; i < Buffers::guard; ++i)
+      ASSERT_TRUE(in.out[i] == 1234.5f && in.out[in.out.size() - 1 - i] == 1234.5f)
+          << c.name() << ": written outside";
+  }
+
+  void runCase(const Case &c) {
+    auto runner = KernelRunner::create(module(c), GetParam());
+    ASSERT_TRUE(runner) << c.name();
+    Buffers alone(c, 7), team(c, 7);
+    alone.run(*runner, 1);
+    check(c, alone);
+    team.run(*runner, 3);
+    EXPECT_EQ(alone.out, team.out) << c.name() << ": three threads differ from one";
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, AttentionKernelTest, testing::Values("x86-64-v3", "x86-64-v4"));
+
+Case shape(int64_t rows, int64_t features) { return Case{1, 2, rows, rows, features, features}; }
+
+Case cross(int64_t queries, int64_t keys, int64_t features, int64_t valueFeatures) {
+  Case c{2, 2, queries, keys, features, valueFeatures};
+  c.packed = false;
+  return c;
+}
+
+TEST_P(AttentionKernelTest, OneOfEach) { runCase(cross(1, 1, 1, 1)); }
+TEST_P(AttentionKernelTest, OneQuery) { runCase(cross(1, 37, 64, 64)); }
+TEST_P(AttentionKernelTest, OneKey) { runCase(cross(13, 1, 64, 5)); }
+TEST_P(AttentionKernelTest, OddFeatures) { runCase(cross(17, 5, 5, 17)); }
+TEST_P(AttentionKernelTest, FeaturesOf48And80) { runCase(cross(53, 101, 48, 80)); }
+TEST_P(AttentionKernelTest, FeaturesOf80And48) { runCase(cross(48, 61, 80, 48)); }
+TEST_P(AttentionKernelTest, FeaturesOf192) { runCase(shape(37, 192)); }
+TEST_P(AttentionKernelTest, PatchesOfAnImage) { runCase(shape(197, 64)); }
+TEST_P(AttentionKernelTest, FewPatches) { runCase(shape(17, 16)); }
+TEST_P(AttentionKernelTest, PatchesOfALargeImage) { runCase(shape(577, 24)); }
+TEST_P(AttentionKernelTest, ManyKeys) { runCase(cross(5, 1537, 16, 20)); }
+
+TEST_P(AttentionKernelTest, SizesKnownAtRunTime) {
+  Case c = cross(1, 1, 24, 40);
+  c.dynamic = true;
+  auto runner = KernelRunner::create(module(c), GetParam());
+  ASSERT_TRUE(runner);
+  for (auto [queries, keys] : {std::pair{1, 1}, {7, 64}, {16, 65}, {53, 129}, {100, 263}}) {
+    c.queries = queries, c.keys = keys;
+    Buffers in(c, queries);
+    in.run(*runner, 2);
+    check(c, in);
+  }
+}
+
+TEST_P(AttentionKernelTest, RandomShapes) {
+  std::mt19937 random(20);
+  auto upTo = [&](int64_t most) { return 1 + int64_t(random() % most); };
+  for (int i = 0; i < 6; ++i)
+    runCase(cross(upTo(120), upTo(220), upTo(70), upTo(100)));
+}
+
+TEST_P(AttentionKernelTest, OtherFunctionOfTheInnerProduct) {
+  Case c = shape(29, 9);
+  c.score = "%h = arith.constant 0.5 : f32\n %x = arith.mulf %d, %h : f32\n"
+            "%s = arith.minimumf %x, %h : f32";
+  c.function = [](double dot) { return std::fmin(dot * 0.5, 0.5); };
+  runCase(c);
+}
+
+TEST_P(AttentionKernelTest, DivisionByARoot) {
+  Case c = shape(29, 9);
+  c.score = "%n = arith.constant 9.0 : f32\n %r = math.sqrt %n : f32\n"
+            "%s = arith.divf %d, %r : f32";
+  c.function = [](double dot) { return dot / 3; };
+  runCase(c);
+}
+
+/// Scores far from 0 neither overflow nor lose the largest.
+TEST_P(AttentionKernelTest, LargeScores) {
+  Case c = shape(70, 8);
+  auto runner = KernelRunner::create(module(c), GetParam());
+  ASSERT_TRUE(runner);
+  Buffers in(c, 3);
+  for (int64_t h = 0; h < c.heads; ++h)
+    for (int64_t m = 0; m < c.queries; ++m)
+      for (int64_t e = 0; e < c.features; ++e) { // 16 * m: the last key wins by far
+        in.queryRow(0, h, m)[e] = 16;
+        in.keyRow(0, h, m)[e] = float(m);
+      }
+  in.run(*runner, 1);
+  check(c, in);
+}
+
+TEST_P(AttentionKernelTest, InfinitiesAndNans) {
+  for (Case c : {shape(21, 4), shape(150, 4)}) { // one tile of keys, and several
+    auto runner = KernelRunner::create(module(c), GetParam());
+    ASSERT_TRUE(runner);
+    Buffers in(c, 5);
+    // Query 3 is NaN, query 4 scores -inf everywhere, query 5 scores -inf except for key 7,
+    // query 6 scores +inf for key 7.
+    for (int64_t n = 0; n < c.keys; ++n)
+      in.keyRow(0, 0, n)[0] = n == 7 ? 0.0f : 1.0f, in.keyRow(0, 0, n)[1] = 1.0f;
+    for (int64_t n = 0; n < c.keys; ++n)
+      in.keyRow(0, 0, n)[2] = n == 7 ? 1.0f : 0.0f;
+    for (int64_t m : {3, 4, 5, 6})
+      for (int64_t e = 0; e < c.features; ++e)
+        in.queryRow(0, 0, m)[e] = 0;
+    in.queryRow(0, 0, 3)[3] = std::nanf("");
+    in.queryRow(0, 0, 4)[1] = -inf;
+    in.queryRow(0, 0, 5)[0] = -1e30f, in.queryRow(0, 0, 5)[2] = 1;
+    in.queryRow(0, 0, 6)[2] = 3e38f;
+    in.run(*runner, 1);
+    for (int64_t d = 0; d < c.valueFeatures; ++d) {
+      EXPECT_TRUE(std::isnan(in.outRow(0, 0, 3)[d]));
+      EXPECT_EQ(in.outRow(0, 0, 4)[d], 0.0f);
+      EXPECT_EQ(in.outRow(0, 0, 5)[d], in.valueRow(0, 0, 7)[d]);
+      EXPECT_EQ(in.outRow(0, 0, 6)[d], in.valueRow(0, 0, 7)[d]);
+    }
+    for (int64_t m : {2, 7}) // neighbours are untouched
+      for (int64_t d = 0; d < c.valueFeatures; ++d)
+        EXPECT_TRUE(std::isfinite(in.outRow(0, 0, m)[d]));
+  }
+}
+
+} // namespace
+} // namespace attn::test
