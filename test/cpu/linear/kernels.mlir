@@ -38,8 +38,9 @@ func.func @tile(%in: !in, %panels: !panels, %bias: !bias, %out: !out, %row: inde
 // CHECK-LABEL: func.func @epilogue
 func.func @epilogue(%in: !in, %panels: !panels, %bias: !bias, %skip: !out, %out: !out, %row: index) {
   %c0 = arith.constant 0 : index
+  // CHECK: %[[SKIP:.*]] = memref.subview %arg3
+  // CHECK: %[[C:.*]] = vector.load %[[SKIP]]
   // CHECK: %[[S:.*]] = arith.addf %{{.*}}, %{{.*}} : vector<[[LANES:.*]]xf32>
-  // CHECK: %[[C:.*]] = vector.load
   // CHECK: %[[R:.*]] = arith.mulf %[[S]], %[[C]] : vector<[[LANES]]xf32>
   // CHECK: vector.store %[[R]]
   attn.linear_tile %in, %panels bias %bias captures(%skip) into %out at %row, %c0, %c0 size 1 x 16 x 64 contract 1 pace 1

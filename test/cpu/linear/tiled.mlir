@@ -62,10 +62,12 @@ func.func @deep(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
   return
 }
 
-// As many rows as a batch has: every number from 1 on has its code.
+// As many rows as a batch has: every number is a sum of powers of two.
 // CHECK-LABEL: func.func private @batch.linear_kernel
-// V4-COUNT-8: attn.linear_tile
-// V3-COUNT-4: attn.linear_tile
+// V4: size 8 x
+// CHECK: size 4 x
+// CHECK: size 2 x
+// CHECK: size 1 x
 // CHECK-NOT: attn.linear_tile
 // CHECK-LABEL: func.func @batch
 func.func @batch(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %b: index,
