@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What must hold of the kernels stage: no tile is left, nothing calls libm.
+#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,7 +55,7 @@ struct CheckKernelsPass : attn::impl::CheckKernelsPassBase<CheckKernelsPass> {
       signalPassFailure();
     }
     if (isVectorDivision(op))
-      op->emitRemark("runs element by element: vectors have no integer division");
+      remarkScalar(op, nullptr, "vectors have no integer division");
     return WalkResult::advance();
   }
 

@@ -7,6 +7,7 @@
 #include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/Loops.h"
 #include "dialect/AttnDialect.h"
+#include <string>
 
 namespace attn {
 
@@ -16,13 +17,13 @@ struct TilingContext {
   mlir::Value thread, threads; ///< index
 };
 
-// memory -> tiled: each writes loops over tile ops before `op` and leaves `op` to be erased. Errors
-// are reported at the op.
-mlir::LogicalResult tileLinear(LinearKernelOp op, const TilingContext &context);
-mlir::LogicalResult tileNorm(NormKernelOp op, const TilingContext &context);
-mlir::LogicalResult tileMap(MapKernelOp op, const TilingContext &context);
-mlir::LogicalResult tileMean(MeanKernelOp op, const TilingContext &context);
-mlir::LogicalResult tileAttention(AttentionKernelOp op, const TilingContext &context);
+// memory -> tiled: each writes loops over tile ops before `op`, leaves `op` to be erased, and says
+// which tiles it chose. Errors are reported at the op.
+mlir::FailureOr<std::string> tileLinear(LinearKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileNorm(NormKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileMap(MapKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileMean(MeanKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileAttention(AttentionKernelOp op, const TilingContext &context);
 
 // tiled -> kernels: each replaces the tile ops of its kernel in `root` by vector code.
 mlir::LogicalResult vectorizeLinearTiles(mlir::Operation *root, const CpuTarget &target);

@@ -8,6 +8,7 @@
 //
 // or those of one tile of keys after the other, with what has been summed rescaled in between
 // (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022).
+#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/transforms/AttentionShape.h"
@@ -96,6 +97,8 @@ public:
   }
 
   LogicalResult run();
+  /// The tiles chosen, in words.
+  std::string choice();
 
 private:
   LogicalResult check();
@@ -103,6 +106,7 @@ private:
   Value rowsOf(Value matrix, Value from, Value count);
   Value scratchOf(int64_t at, int64_t rows, int64_t columns = AttentionShape::queries);
   std::set<int64_t> countsOf(int64_t queries) const;
+  SmallVector<int64_t> blockSizes() const;
   bool isPacked();
 
   void tileUnit(Value unit, Value vectorCount, Value blockCount);
@@ -218,6 +222,15 @@ std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
   return counts;
 }
 
+/// Lanes of the blocks that occur.
+SmallVector<int64_t> AttentionTiling::blockSizes() const {
+  SmallVector<int64_t> sizes;
+  for (int64_t queries = granule; queries <= AttentionShape::queries; queries += granule)
+    if (!countsOf(queries).empty())
+      sizes.push_back(queries);
+  return sizes;
+}
+
 /// Whether values are packed first: not for a few queries, nor where they lie together already.
 bool AttentionTiling::isPacked() {
   SmallVector<int64_t> strides;
@@ -264,11 +277,7 @@ void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) 
         to = index.mul(index.div(index.mul(vectorCount, next), blockCount), size);
   Value count = index.sub(index.min(to, queryCount), from);
   out = rowsOf(head, from, count);
-  SmallVector<int64_t> cases;
-  for (int64_t queries = granule; queries <= AttentionShape::queries; queries += granule)
-    if (!countsOf(queries).empty())
-      cases.push_back(queries);
-  switchOn(index, index.sub(to, from), cases,
+  switchOn(index, index.sub(to, from), blockSizes(),
            [&](int64_t queries) { tileBlock(from, count, queries); });
 }
 
@@ -355,6 +364,15 @@ void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Val
   forGroups(index, index.constant(valueFeatures), size, {valueFeatures % size}, rowsOfPanel);
 }
 
-LogicalResult attn::tileAttention(AttentionKernelOp op, const TilingContext &context) {
-  return AttentionTiling(op, context).run();
+std::string AttentionTiling::choice() {
+  std::string text = shape.online ? "online softmax over strips of " : "one strip of ";
+  text += std::to_string(shape.keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
+  return isPacked() ? text + ", values packed by " + std::to_string(shape.valueKeys) : text;
+}
+
+FailureOr<std::string> attn::tileAttention(AttentionKernelOp op, const TilingContext &context) {
+  AttentionTiling tiling(op, context);
+  if (failed(tiling.run()))
+    return failure();
+  return tiling.choice();
 }

@@ -2,6 +2,7 @@
 //
 // memory -> tiled: every kernel op becomes a call of a function of its own, named after the layer
 // it computes, that holds its loops over tiles for one thread of the team.
+#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -135,8 +136,8 @@ namespace {
 struct TilePass : attn::impl::TilePassBase<TilePass> {
   using TilePassBase::TilePassBase;
 
-  LogicalResult tile(Operation *kernel, const TilingContext &context) {
-    return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
+  FailureOr<std::string> tile(Operation *kernel, const TilingContext &context) {
+    return llvm::TypeSwitch<Operation *, FailureOr<std::string>>(kernel)
         .Case([&](LinearKernelOp op) { return tileLinear(op, context); })
         .Case([&](NormKernelOp op) { return tileNorm(op, context); })
         .Case([&](MapKernelOp op) { return tileMap(op, context); })
@@ -159,8 +160,11 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
     for (Operation *kernel : kernels) {
       Outliner outliner(kernel, kernel->getParentOfType<func::FuncOp>(), symbols);
       Operation *inside = outliner.run();
-      if (failed(tile(inside, TilingContext{*target, outliner.thread, outliner.threads})))
+      std::string what = describeKernel(inside);
+      auto tiles = tile(inside, TilingContext{*target, outliner.thread, outliner.threads});
+      if (failed(tiles))
         return signalPassFailure();
+      remarkTiled(inside, *target, what + "; " + *tiles);
       inside->erase();
     }
   }

@@ -8,6 +8,7 @@
 // Panels come first, so that a thread reads few of them, and a part of one stays in the
 // second-level cache while all rows pass by. A share may begin and end within a panel, so that
 // threads have the same to do but for one block. The next part is fetched meanwhile.
+#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearShape.h"
 #include "compiler/transforms/ParameterLayout.h"
@@ -44,6 +45,8 @@ public:
   }
 
   void run();
+  /// The tiles chosen, in words.
+  std::string choice() const;
 
 private:
   /// What a block of the thread's share is computed with.
@@ -69,7 +72,8 @@ private:
   int64_t partElements;  ///< of `panels`
   int64_t pace, fetched; ///< elements fetched with a step of k, with a tile
   Value rowCount, blocks, divisor;
-  Value rowsAtLeast, longer; ///< of a block; the blocks that have one more, the first ones
+  Value rowsAtLeast, longer;        ///< of a block; the blocks that have one more, the first ones
+  SmallVector<int64_t, 4> rowSizes; ///< of the tiles written
 };
 
 } // namespace
@@ -89,6 +93,7 @@ Value LinearTiler::ahead(Value block, const Place &place) {
 }
 
 void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead) {
+  rowSizes.push_back(rows);
   Value first = index.mul(place.panel, index.constant(panelWidth));
   Value start = index.mul(place.part, index.constant(depth));
   auto tile = [&](Value offset) {
@@ -107,17 +112,6 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
     return tile(index.constant(0));
   Value left = index.sub(index.constant(shape.n), first);
   forLoop(index, index.constant(0), index.min(left, index.constant(panelWidth)), columns, tile);
-}
-
-/// What a number of rows is at least: dims are at least 1.
-static int64_t leastOf(Value rows) {
-  if (auto constant = constantIndex(rows))
-    return *constant;
-  if (auto product = rows.getDefiningOp<arith::MulIOp>())
-    return leastOf(product.getLhs()) * leastOf(product.getRhs());
-  if (auto sum = rows.getDefiningOp<arith::AddIOp>())
-    return leastOf(sum.getLhs()) + leastOf(sum.getRhs());
-  return 1;
 }
 
 /// The smallest block that so many rows or more are ever divided into.
@@ -195,10 +189,19 @@ void LinearTiler::run() {
   });
 }
 
-LogicalResult attn::tileLinear(LinearKernelOp op, const TilingContext &context) {
+std::string LinearTiler::choice() const {
+  std::string text =
+      (llvm::Twine("tiles of ") + joinNumbers(rowSizes) + " x " + llvm::Twine(columns)).str();
+  if (parts > 1)
+    text += ", in " + std::to_string(parts) + " parts";
+  return text;
+}
+
+FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &context) {
   auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
   if (failed(shape))
     return failure();
-  LinearTiler(op, context, *shape).run();
-  return success();
+  LinearTiler tiler(op, context, *shape);
+  tiler.run();
+  return tiler.choice();
 }

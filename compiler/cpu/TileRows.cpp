@@ -44,7 +44,13 @@ static int64_t leastRows(MemRefType type) {
   return rows;
 }
 
-LogicalResult attn::tileNorm(NormKernelOp op, const TilingContext &context) {
+static std::string wholeRows() { return "row by row"; }
+
+static std::string pieces(int64_t columns) {
+  return "in pieces of " + std::to_string(columns) + " columns";
+}
+
+FailureOr<std::string> attn::tileNorm(NormKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
   Value out = op.getOut();
@@ -53,10 +59,10 @@ LogicalResult attn::tileNorm(NormKernelOp op, const TilingContext &context) {
     NormRowOp::create(builder, op.getLoc(), rowOf(index, op.getInput(), row, 1), op.getGamma(),
                       op.getBeta(), rowOf(index, out, row, 1), op.getEpsAttr());
   });
-  return success();
+  return wholeRows();
 }
 
-LogicalResult attn::tileMap(MapKernelOp op, const TilingContext &context) {
+FailureOr<std::string> attn::tileMap(MapKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
   Value out = op.getOut();
@@ -74,21 +80,21 @@ LogicalResult attn::tileMap(MapKernelOp op, const TilingContext &context) {
                                 rowOf(index, out, piece.row, 1, piece.from, piece.count));
     row.getBody().takeBody(op.getBody());
   });
-  return success();
+  return width == INT64_MAX ? wholeRows() : pieces(width);
 }
 
-LogicalResult attn::tileMean(MeanKernelOp op, const TilingContext &context) {
+FailureOr<std::string> attn::tileMean(MeanKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
   Value out = op.getOut();
   int64_t last = op.getOut().getType().getRank() - 1;
-  // As many columns as are summed at a time.
-  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last),
-               4 * context.target.lanes, [&](const Piece &piece) {
+  int64_t width = 4 * context.target.lanes; // as many columns as are summed at a time
+  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last), width,
+               [&](const Piece &piece) {
                  MeanRowOp::create(
                      builder, op.getLoc(),
                      rowOf(index, op.getInput(), piece.row, 2, piece.from, piece.count),
                      rowOf(index, out, piece.row, 1, piece.from, piece.count));
                });
-  return success();
+  return pieces(width);
 }

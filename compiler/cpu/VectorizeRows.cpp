@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tiled -> kernels, of rows: layer norms, element-wise functions, means.
+#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/RowVectors.h"
 #include "compiler/cpu/VectorizeRegion.h"
@@ -105,8 +106,7 @@ void RowEmitter::emit(NormRowOp op) {
 LogicalResult RowEmitter::emit(MapRowOp op) {
   auto isApart = [](Value row) { return strideOf(row) != 1 && strideOf(row) != 0; };
   if (!target.avx512 && (isApart(op.getOut()) || llvm::any_of(op.getInputs(), isApart)))
-    op.emitRemark() << "runs element by element: " << target.name
-                    << " has vectors only of elements that lie side by side";
+    remarkScalar(op, &target, "vectors are only of elements that lie side by side");
   SmallVector<Value> rows;
   for (Value input : op.getInputs())
     rows.push_back(prepare(input));

@@ -1,24 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `attn explain`: what the compiler did with each op, in its own remarks.
+// `attn explain`: what the compiler did with each kernel, in its own remarks.
 #include "Build.h"
 #include "Report.h"
+#include "Reproducer.h"
 #include "Verbs.h"
-#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
 namespace attn::tool {
 
-/// Remarks are what this verb is asked for: they go to standard output, in the order of the places
-/// they speak of.
-static void printRemark(mlir::Diagnostic &remark) {
-  if (auto place = remark.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
-    outs() << place.getFilename().getValue() << ':' << place.getLine() << ':' << place.getColumn()
-           << ": ";
-  outs() << remark.str() << '\n';
-}
+namespace {
+
+/// Remarks are what this verb is asked for: they go to standard output, under the CPU level they
+/// are about, with the layer's function and its place in the spec.
+class RemarkPrinter : public mlir::remark::detail::MLIRRemarkStreamerBase {
+public:
+  void streamOptimizationRemark(const mlir::remark::detail::Remark &remark) override {
+    if (remark.getCategoryName() != level) {
+      level = remark.getCategoryName().str();
+      outs() << level << '\n';
+    }
+    outs() << "  " << remark.getFunction();
+    if (auto place = remark.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
+      outs() << " (" << place.getFilename().getValue() << ':' << place.getLine() << ':'
+             << place.getColumn() << ')';
+    outs() << "\n    ";
+    for (const auto &argument : remark.getArgs())
+      outs() << argument.val;
+    outs() << '\n';
+  }
+
+private:
+  std::string level; ///< of the remark before
+};
+
+} // namespace
 
 int runExplain(const opt::InputArgList &args) {
   CompileOptions options;
@@ -27,20 +46,13 @@ int runExplain(const opt::InputArgList &args) {
   Spec spec;
   if (int code = loadForCompiling(spec, args))
     return code;
+  mlir::remark::RemarkCategories all{".*", ".*", ".*", ".*", ".*"};
+  if (failed(mlir::remark::enableOptimizationRemarks(
+          spec.context(), std::make_unique<RemarkPrinter>(),
+          std::make_unique<mlir::remark::RemarkEmittingPolicyAll>(), all)))
+    return internalError();
   DiagnosticPrinter errors(spec.context());
-  size_t count = 0;
-  mlir::ScopedDiagnosticHandler remarks(&spec.context(), [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Remark)
-      return mlir::failure(); // the other handler's
-    printRemark(diagnostic);
-    ++count;
-    return mlir::success();
-  });
-  if (lowerTo(spec.module(), Stage::Kernels, options).empty())
-    return errors.failure();
-  if (count == 0)
-    outs() << "the compiler has no remarks\n";
-  return Ok;
+  return lowerTo(spec.module(), Stage::Kernels, options).empty() ? errors.failure() : int(Ok);
 }
 
 } // namespace attn::tool

@@ -1,6 +1,6 @@
 // RUN: attn-opt %s -attn-tile=level=x86-64-v4 -canonicalize -cse | FileCheck %s --check-prefix=TILED
-// RUN: attn-opt %s -attn-tile=level=x86-64-v4 -attn-vectorize=level=x86-64-v4 -canonicalize -cse 2>&1 | FileCheck %s --check-prefix=V4
-// RUN: attn-opt %s -attn-tile=level=x86-64-v3 -attn-vectorize=level=x86-64-v3 -canonicalize -cse 2>&1 | FileCheck %s --check-prefix=V3
+// RUN: attn-opt %s -attn-tile=level=x86-64-v4 -attn-vectorize=level=x86-64-v4 --remarks-filter-missed=.* -canonicalize -cse 2>&1 | FileCheck %s --check-prefix=V4
+// RUN: attn-opt %s -attn-tile=level=x86-64-v3 -attn-vectorize=level=x86-64-v3 --remarks-filter-missed=.* -canonicalize -cse 2>&1 | FileCheck %s --check-prefix=V3
 
 // Few rows: threads share pieces of them.
 // TILED-LABEL: func.func private @piece.map_kernel(
@@ -39,7 +39,7 @@ func.func @piece(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
 // V4-LABEL: func.func private @transpose.map_kernel(
 // V4: vector.gather {{.*}} into vector<16xf32>
 // V4: vector.scatter
-// V3: remark: runs element by element: x86-64-v3 has vectors only of elements that lie side by side
+// V3: remark: [Missed] Scalar {{.*}}x86-64-v3 {{.*}}runs element by element: vectors are only of elements that lie side by side
 // V3-LABEL: func.func private @transpose.map_kernel(
 func.func @transpose(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                      %in: memref<f32>, %to: memref<f32>) {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/KernelRemarks.h"
+
+#include "compiler/cpu/LinearShape.h"
+#include "compiler/cpu/Loops.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace attn;
+
+int64_t attn::leastOf(Value rows) {
+  if (auto constant = constantIndex(rows))
+    return *constant;
+  if (auto product = rows.getDefiningOp<arith::MulIOp>())
+    return leastOf(product.getLhs()) * leastOf(product.getRhs());
+  if (auto sum = rows.getDefiningOp<arith::AddIOp>())
+    return leastOf(sum.getLhs()) + leastOf(sum.getRhs());
+  return 1;
+}
+
+namespace {
+
+/// A product of dims, some of them known only at run time.
+struct Count {
+  int64_t least = 1;
+  bool isExact = true;
+
+  /// Of dims [begin, end) of a buffer.
+  static Count of(Value buffer, int64_t begin, int64_t end) {
+    Count count;
+    auto type = cast<MemRefType>(buffer.getType());
+    auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
+    for (int64_t d = begin; d < end; ++d) {
+      count.isExact &= !type.isDynamicDim(d);
+      Value size = type.isDynamicDim(d) && view ? view.getDynamicSize(d) : Value();
+      count.least *= size ? leastOf(size) : std::max<int64_t>(type.getDimSize(d), 1);
+    }
+    return count;
+  }
+
+  std::string text(StringRef unit) const {
+    if (least == 1 && !isExact)
+      return unit.str();
+    return llvm::formatv("{0}{1} {2}", isExact ? "" : "at least ", least, unit);
+  }
+};
+
+} // namespace
+
+static int64_t lastDim(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape().back();
+}
+
+static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank(); }
+
+/// `, then mulf erf addf`: what a region does with an element.
+static std::string operations(Region &region, StringRef before) {
+  std::string text;
+  if (region.empty())
+    return text;
+  for (Operation &op : region.front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      text += " " + op.getName().stripDialect().str();
+  return text.empty() ? text : before.str() + text;
+}
+
+static std::string work(double flop) { return llvm::formatv("; {0:f2} MFLOP", flop / 1e6); }
+
+static std::string describe(LinearKernelOp op) {
+  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
+  Count rows = Count::of(op.getOut(), 0, rankOf(op.getOut()) - 1);
+  if (failed(shape))
+    return {};
+  double weights = double(shape->k) * shape->n;
+  return llvm::formatv("linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights",
+                       rows.text("rows"), shape->k, shape->n, op.getBias() ? ", bias" : "",
+                       operations(op.getEpilogue(), ", then"), work(2 * rows.least * weights),
+                       4 * weights / 1e6);
+}
+
+static std::string describe(AttentionKernelOp op) {
+  int64_t batch = op.getBatch();
+  Count heads = Count::of(op.getOut(), 0, batch),
+        queries = Count::of(op.getOut(), batch, batch + 1),
+        keys = Count::of(op.getKey(), batch, batch + 1);
+  int64_t features = lastDim(op.getKey()), values = lastDim(op.getValue());
+  double flop = 2.0 * heads.least * queries.least * keys.least * (features + values);
+  return llvm::formatv("attention, {0} of {1} features, {2}, {3}; score{4}{5}", heads.text("heads"),
+                       features, queries.text("queries"), keys.text("keys"),
+                       operations(op.getScore(), ""), work(flop));
+}
+
+std::string attn::describeKernel(Operation *kernel) {
+  auto rows = [](StringRef name, Value out) {
+    return llvm::formatv("{0}, {1} of {2}", name, Count::of(out, 0, rankOf(out) - 1).text("rows"),
+                         lastDim(out))
+        .str();
+  };
+  return llvm::TypeSwitch<Operation *, std::string>(kernel)
+      .Case<LinearKernelOp, AttentionKernelOp>([](auto op) { return describe(op); })
+      .Case([&](NormKernelOp op) { return rows("norm", op.getOut()); })
+      .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
+      .Case([&](MapKernelOp op) {
+        return rows("map", op.getOut()) + operations(op.getBody(), ", computes");
+      });
+}
+
+static remark::RemarkOpts optionsOf(Operation *op, StringRef name, StringRef category) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  return remark::RemarkOpts::name(name).category(category).function(function ? function.getSymName()
+                                                                             : StringRef());
+}
+
+std::string attn::joinNumbers(ArrayRef<int64_t> numbers) {
+  std::string text;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    bool isLast = i + 1 == numbers.size();
+    text += (i == 0 ? "" : isLast ? " or " : ", ") + std::to_string(number);
+  }
+  return text;
+}
+
+void attn::remarkTiled(Operation *kernel, const CpuTarget &target, StringRef text) {
+  remark::passed(kernel->getLoc(), optionsOf(kernel, "Tiled", target.name)) << text;
+}
+
+void attn::remarkScalar(Operation *op, const CpuTarget *target, StringRef reason) {
+  remark::missed(op->getLoc(), optionsOf(op, "Scalar", target ? target->name : "any CPU"))
+      << ("runs element by element: " + reason).str();
+}
