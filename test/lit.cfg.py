@@ -28,8 +28,3 @@ with open("/proc/cpuinfo") as info:
     flags = set(next((line for line in info if line.startswith("flags")), "").split())
 if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
     config.available_features.add("x86-64-v4")
-# What runs compiled models needs the compiler's back end; the README shows such.
-if os.path.exists(os.path.join(config.attn_build, "lib", "libAttnCompiler.a")):
-    config.available_features.add("compiler")
-else:
-    config.excludes += ["numeric", "readme"]
