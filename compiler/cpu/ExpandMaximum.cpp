@@ -11,7 +11,7 @@ using namespace attn;
 static bool isNumber(Value value) {
   DenseFPElementsAttr constant;
   return matchPattern(value, m_Constant(&constant)) &&
-         llvm::none_of(constant.getValues<APFloat>(), [](APFloat x) { return x.isNaN(); });
+         llvm::none_of(constant.getValues<APFloat>(), [](const APFloat &x) { return x.isNaN(); });
 }
 
 /// x86's max(a, b) or min(a, b): a > b ? a : b, or with <. So b where one of both is NaN.

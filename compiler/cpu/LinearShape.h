@@ -19,9 +19,9 @@ struct LinearShape {
   static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
                                          mlir::Value out, int64_t contract);
 
-  /// Steps of k in one iteration of the innermost loop. More of them let the scheduler load so much
-  /// in advance that sums leave their registers.
-  int64_t unroll() const { return std::min<int64_t>(ks.back(), 4); }
+  /// Steps of k in one iteration of the innermost loop. More of them, or several in a loop within
+  /// others, let the scheduler load so much in advance that sums leave their registers.
+  int64_t unroll() const { return std::min<int64_t>(ks.back(), ks.size() > 1 ? 1 : 4); }
 
   /// Steps of the outermost contracted dim that one tile takes: all of them, or a fraction, so that
   /// a part of a panel, the next one and the rows' share stay in the second-level cache.

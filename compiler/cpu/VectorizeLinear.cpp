@@ -25,7 +25,7 @@ namespace {
 class TileEmitter {
 public:
   TileEmitter(LinearTileOp op, LinearShape shape, int64_t lanes)
-      : op(op), shape(shape), lanes(lanes), rows(op.getRows()), columns(op.getColumns()),
+      : op(op), shape(std::move(shape)), lanes(lanes), rows(op.getRows()), columns(op.getColumns()),
         builder(op), index(builder, op.getLoc()),
         vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
 

@@ -73,7 +73,7 @@ Expected<std::unique_ptr<MemoryBuffer>> runLinker(ArrayRef<LinkerInput> inputs,
   SmallString<128> folder;
   if (auto error = sys::fs::createUniqueDirectory("attn-link", folder))
     return createStringError("cannot make a temporary folder: " + error.message());
-  scope_exit cleanUp([&] { sys::fs::remove_directories(folder); });
+  scope_exit cleanUp([&] { (void)sys::fs::remove_directories(folder); });
   auto inFolder = [&](StringRef name) { return (folder + "/" + name).str(); };
   for (const LinkerInput &input : inputs)
     if (Error error = writeFile(inFolder(input.name), input.contents))

@@ -33,12 +33,12 @@ const char *const usage =
     "  --predictions FILE  write the predicted classes as .npy, i32\n"
     "  --sheet FILE        write the first 25 images with their labels as .png\n"
     "  --threads N         0: as many as the machine has (0)\n"
-    "  --batch N           images per call, 1 to 256 (250)\n";
+    "  --batch N           images per call, 1 to 256 (25)\n";
 
 struct Options {
   std::string weights = "fashion_vit.safetensors", data = "/usr/share/datasets/fashion-mnist";
   std::string predictions, sheet;
-  int threads = 0, batch = 250;
+  int threads = 0, batch = 25;
 };
 
 [[noreturn]] void fail(ExitCode code, const std::string &message) {
