@@ -179,6 +179,15 @@ std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what) {
   return axesOf(type.dims, type.range);
 }
 
+bool Sema::readType(const Type &type, std::vector<Axes> &axes,
+                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what) {
+  std::optional<Axes> own = typeAxes(type, what);
+  mlir::RankedTensorType tensor = own ? tensorType(*own, type.range) : nullptr;
+  axes.push_back(own.value_or(Axes()));
+  types.push_back(tensor);
+  return static_cast<bool>(tensor);
+}
+
 /// All paths in an expression of sizes, from left to right.
 static void pathsIn(const Expr &expr, llvm::function_ref<void(const PathExpr &)> found) {
   if (auto *path = llvm::dyn_cast<PathExpr>(&expr)) {

@@ -215,18 +215,10 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
     inputs.push_back(builder.getIndexType());
-  auto readType = [&](const Type &type, std::vector<Axes> &list,
-                      llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what) {
-    std::optional<Axes> axes = typeAxes(type, what);
-    mlir::RankedTensorType tensor = axes ? tensorType(*axes, type.range) : nullptr;
-    fine &= static_cast<bool>(tensor);
-    list.push_back(axes.value_or(Axes()));
-    types.push_back(tensor);
-  };
   for (const Parameter &parameter : signature.parameters)
-    readType(parameter.type, instance.parameters, inputs, "a parameter");
+    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter");
   for (const Type &type : signature.results)
-    readType(type, instance.results, outputs, "a result");
+    fine &= readType(type, instance.results, outputs, "a result");
   if (fine) {
     builder.setInsertionPointToEnd(module->getBody());
     auto function = mlir::func::FuncOp::create(

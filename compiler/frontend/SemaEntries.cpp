@@ -44,18 +44,10 @@ void Sema::buildEntry(const EntryDecl &entry) {
   llvm::SmallVector<mlir::Type> inputs, outputs;
   std::vector<Axes> parameters, results;
   bool fine = true;
-  auto readType = [&](const Type &type, std::vector<Axes> &list,
-                      llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what) {
-    std::optional<Axes> axes = typeAxes(type, what);
-    mlir::RankedTensorType tensor = axes ? tensorType(*axes, type.range) : nullptr;
-    fine &= static_cast<bool>(tensor);
-    list.push_back(axes.value_or(Axes()));
-    types.push_back(tensor);
-  };
   for (const Parameter &parameter : signature.parameters)
-    readType(parameter.type, parameters, inputs, "an input");
+    fine &= readType(parameter.type, parameters, inputs, "an input");
   for (const Type &type : signature.results)
-    readType(type, results, outputs, "a result");
+    fine &= readType(type, results, outputs, "a result");
   for (size_t i = 0; i < signature.parameters.size(); ++i)
     if (image && signature.parameters[i].name.text == "image")
       imageUsed = true;

@@ -248,11 +248,22 @@ private:
   std::optional<Axes> axesOf(const std::vector<ast::ExprPtr> &exprs, SourceRange range,
                              bool sizesOnly = false);
   std::optional<Axes> typeAxes(const ast::Type &type, llvm::StringRef what);
+  /// Appends a type of a signature to both lists; false after an error.
+  bool readType(const ast::Type &type, std::vector<Axes> &axes,
+                llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what);
   Axis axisOfSize(const std::string &name, const Size &size);
   /// "D = 8 (line 3), H = 2 (--set)": the dims in an expression.
   std::string describeSizes(const ast::Expr &expr);
   void noteSizes(Diagnostic &diagnostic, const ast::Expr &expr);
   void emitDims(Scope &scope);
+
+  // SemaBindings.cpp
+  std::optional<std::string> tensorName(const ast::Binding &binding, const Owner &owner,
+                                        llvm::StringRef path, llvm::StringRef suffix,
+                                        unsigned names);
+  bool checkPattern(const ast::Name &pattern, const Owner &owner, bool weightOrBias);
+  bool checkLayouts(const ast::Binding &binding, bool linear, bool &conv1d);
+  const ParamRef *tiedTarget(const ast::Binding &binding, Scope &scope, const Decl &self);
 
   // SemaParams.cpp
   void setUpShapes(Scope &scope);
@@ -260,11 +271,6 @@ private:
   void setUpLinear(Decl &decl, const Owner &owner, Scope &scope);
   void setUpNorm(Decl &decl, const Owner &owner, Scope &scope);
   void setUpParam(Decl &decl, const Owner &owner, Scope &scope);
-  std::optional<std::string> tensorName(const ast::Binding &binding, const Owner &owner,
-                                        llvm::StringRef path, llvm::StringRef suffix,
-                                        unsigned names);
-  bool checkPattern(const ast::Name &pattern, const Owner &owner, bool weightOrBias);
-  bool checkLayouts(const ast::Binding &binding, bool linear, bool &conv1d);
   struct Packing {
     int64_t total = 0, offset = 0;
     llvm::SmallVector<int64_t, 4> strides;
@@ -272,7 +278,6 @@ private:
   std::optional<Packing> packing(const Decl &decl, const ast::LinearDecl &linear, Scope &scope);
   std::optional<Packing> splitPacking(const Decl &decl, const ast::LinearDecl &linear,
                                       Scope &scope);
-  const ParamRef *tiedTarget(const ast::Binding &binding, Scope &scope, const Decl &self);
   ParamRef makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRef<Axis> axes,
                      llvm::StringRef pattern, llvm::ArrayRef<int64_t> shape, int64_t offset,
                      llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range,

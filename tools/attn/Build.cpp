@@ -43,7 +43,9 @@ static int readPrecision(const opt::InputArgList &args) {
   return fail(Usage, "`--precision " + precision + "`: expected f32");
 }
 
-int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
+/// `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
+/// printed.
+static int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
   SmallVector<StringRef> names;
   StringRef targets = args.getLastArgValue(OPT_target, "native");
   targets.split(names, ',');
@@ -63,7 +65,9 @@ int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
   return Ok;
 }
 
-int loadForCompiling(Spec &spec, const opt::InputArgList &args) {
+int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spec &spec) {
+  if (int code = readCompileOptions(args, options))
+    return code;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   spec.context().appendDialectRegistry(registry);

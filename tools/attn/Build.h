@@ -16,12 +16,8 @@ class LLJIT;
 
 namespace attn::tool {
 
-/// Reads `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
-/// printed. To be called before the spec is read.
-int readCompileOptions(const llvm::opt::InputArgList &args, CompileOptions &options);
-
-/// Reads a spec, ready to be compiled. 0, or an exit code.
-int loadForCompiling(Spec &spec, const llvm::opt::InputArgList &args);
+/// Reads how to compile, then the spec. 0, or an exit code after an error has been printed.
+int loadForCompiling(const llvm::opt::InputArgList &args, CompileOptions &options, Spec &spec);
 
 /// Prints MLIR's errors for a person while it lives.
 class DiagnosticPrinter {

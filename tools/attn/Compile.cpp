@@ -187,10 +187,8 @@ int runCompile(const opt::InputArgList &args) {
     return code;
   if (int code = checkEmbedding(args, emit))
     return code;
-  if (int code = readCompileOptions(args, options))
-    return code;
   Spec spec;
-  if (int code = loadForCompiling(spec, args))
+  if (int code = loadForCompiling(args, options, spec))
     return code;
   if (!options.dumpStages.empty())
     if (auto error = sys::fs::create_directories(options.dumpStages))

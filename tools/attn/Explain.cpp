@@ -41,10 +41,8 @@ private:
 
 int runExplain(const opt::InputArgList &args) {
   CompileOptions options;
-  if (int code = readCompileOptions(args, options))
-    return code;
   Spec spec;
-  if (int code = loadForCompiling(spec, args))
+  if (int code = loadForCompiling(args, options, spec))
     return code;
   mlir::remark::RemarkCategories all{".*", ".*", ".*", ".*", ".*"};
   if (failed(mlir::remark::enableOptimizationRemarks(

@@ -74,10 +74,8 @@ void addDynamicSizes(Spec &spec, const opt::InputArgList &args, Flags &flags) {
 
 int runSpec(const opt::InputArgList &args, Flags &flags) {
   CompileOptions options;
-  if (int code = readCompileOptions(args, options))
-    return code;
   Spec spec;
-  if (int code = loadForCompiling(spec, args))
+  if (int code = loadForCompiling(args, options, spec))
     return code;
   addDynamicSizes(spec, args, flags);
   flags.completeWeights(/*isEmbedded=*/false);

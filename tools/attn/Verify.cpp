@@ -251,10 +251,8 @@ int Verifier::verifyAgainst(StringRef path) {
 
 int runVerify(const opt::InputArgList &args) {
   CompileOptions options;
-  if (int code = readCompileOptions(args, options))
-    return code;
   Spec spec;
-  if (int code = loadForCompiling(spec, args))
+  if (int code = loadForCompiling(args, options, spec))
     return code;
   return Verifier(spec, args).run(options);
 }
