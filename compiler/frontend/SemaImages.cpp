@@ -49,7 +49,8 @@ mlir::DictionaryAttr Sema::imageAttr(const EntryDecl &entry, const Parameter &pa
         .help("write `f32[B, C, Y, X]`");
     return nullptr;
   }
-  Axis channels = axes[axes.size() - 3], height = axes[axes.size() - 2], width = axes.back();
+  const Axis &channels = axes[axes.size() - 3], &height = axes[axes.size() - 2],
+             &width = axes.back();
   Size h = evalSize(*image->height), w = evalSize(*image->width);
   if (h.error || w.error)
     return nullptr;

@@ -8,7 +8,6 @@
 namespace attn::frontend {
 
 using namespace ast;
-using mlir::Location;
 
 int Sema::namedAxis(const Expr &expr, mlir::Value value, const Expr &place,
                     llvm::StringRef function) {

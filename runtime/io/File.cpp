@@ -48,11 +48,11 @@ attn_status MappedFile::open(const char *path, Error &error) {
 }
 
 void attn::dropMappedPages(const void *begin, const void *end) {
-  uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
-  uintptr_t first = (uintptr_t(begin) + page - 1) & ~(page - 1),
-            last = uintptr_t(end) & ~(page - 1);
-  if (first < last)
-    madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
+  size_t mask = size_t(sysconf(_SC_PAGESIZE)) - 1, before = -size_t(begin) & mask,
+         after = size_t(end) & mask, size = size_t(end) - size_t(begin);
+  if (before + after < size)
+    madvise(const_cast<char *>(static_cast<const char *>(begin)) + before, size - before - after,
+            MADV_DONTNEED);
 }
 
 attn_status attn::readFile(const char *path, size_t limit, Vector<char> &bytes, Error &error) {

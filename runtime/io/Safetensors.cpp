@@ -141,7 +141,7 @@ attn_status HeaderReader::checkCoverage(size_t first) {
     if (!order.push(&tensors[i]))
       return error.outOfMemory(label);
   if (!order.empty())
-    qsort(order.data(), order.size(), sizeof order[0], compareByPlace);
+    qsort(order.data(), order.size(), sizeof(const StoredTensor *), compareByPlace);
   size_t reached = 0;
   for (const StoredTensor *tensor : order) {
     size_t begin = size_t(tensor->data - body);

@@ -114,13 +114,13 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);
   if (!outputs.list.resize(size_t(tables.entries[entry].outputCount)))
-    return complain(nullptr, kExitEnvironment);
+    return complain(nullptr, ExitEnvironment);
   if (attn_status status = attn_infer_shapes(handles.model, entry, inputs.list.data(),
                                              outputs.list.data(), &handles.message))
     return complain(handles, status);
   for (attn_tensor &tensor : outputs.list)
     if (!outputs.allocate(tensor))
-      return complain(nullptr, kExitEnvironment);
+      return complain(nullptr, ExitEnvironment);
   if (attn_status status = bindWeights(command, handles))
     return complain(handles, status);
   if (attn_status status =
@@ -134,7 +134,7 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(handles, status);
   if (!command.isBench && writeOutputs(command, tables.entries[entry], outputs, error))
     return complain(error);
-  return kExitOk;
+  return ExitOk;
 }
 
 extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
@@ -142,7 +142,7 @@ extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
   Error error;
   if (int code = parseCommand(argc, argv, command, error))
     return complain(error.text.c_str(), code);
-  int code = kExitOk;
+  int code = ExitOk;
   if (command.isHelp) {
     printHelp(command, *tables);
   } else if (command.isDescribe) {
@@ -154,6 +154,6 @@ extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
     code = runCommand(command, *tables);
   }
   if (fflush(stdout) != 0 || ferror(stdout))
-    return complain("error[R0502]: cannot write to standard output", kExitEnvironment);
+    return complain("error[R0502]: cannot write to standard output", ExitEnvironment);
   return code;
 }

@@ -25,7 +25,7 @@ struct Command {
 };
 
 /// Exit codes of compiled executables.
-enum { kExitOk = 0, kExitInput = 1, kExitUsage = 2, kExitEnvironment = 4, kExitInternal = 70 };
+enum { ExitOk = 0, ExitInput = 1, ExitUsage = 2, ExitEnvironment = 4, ExitInternal = 70 };
 int exitCode(attn_status status);
 
 /// The exit code 0, or usage error `error`.

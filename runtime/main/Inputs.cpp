@@ -12,8 +12,7 @@
 using namespace attn;
 
 // In libattn_image, which is linked only where an entry takes a picture.
-extern "C" __attribute__((weak)) attn_status attn_image_load(const attn_model *, int32_t, int32_t,
-                                                             const char *, float *, char **);
+#pragma weak attn_image_load
 
 static constexpr size_t kMaxFile = size_t(1) << 40;
 

@@ -7,7 +7,7 @@ using namespace attn;
 
 static int usage(Error &error) {
   error.help("`--help` shows the options");
-  return kExitUsage;
+  return ExitUsage;
 }
 
 static bool parseSetting(const char *text, Vector<Setting> &settings) {
@@ -52,13 +52,13 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   } else if (strcmp(name, "--device") == 0) {
     if (strncmp(value, "cuda", 4) == 0 && (value[4] == 0 || value[4] == ':')) {
       error.set(ATTN_IO, "R0404", "no device `%s`: this program has code for the CPU only", value);
-      return kExitEnvironment;
+      return ExitEnvironment;
     }
     isGood = strcmp(value, "cpu") == 0;
     expected = "cpu or cuda[:N]";
   }
   if (isGood)
-    return kExitOk;
+    return ExitOk;
   error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s %s`: expected %s", name, value, expected);
   return usage(error);
 }
@@ -100,25 +100,25 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
         return code;
     }
   }
-  return kExitOk;
+  return ExitOk;
 }
 
 int attn::exitCode(attn_status status) {
   switch (status) {
   case ATTN_OK:
-    return kExitOk;
+    return ExitOk;
   case ATTN_BAD_WEIGHTS:
   case ATTN_BAD_INPUT:
-    return kExitInput;
+    return ExitInput;
   case ATTN_INVALID_ARGUMENT:
   case ATTN_NOT_FOUND:
-    return kExitUsage;
+    return ExitUsage;
   case ATTN_IO:
   case ATTN_UNSUPPORTED_CPU:
   case ATTN_OUT_OF_MEMORY:
-    return kExitEnvironment;
+    return ExitEnvironment;
   }
-  return kExitInternal;
+  return ExitInternal;
 }
 
 static void printTensors(const attn_abi_tensor *tensors, int32_t count) {

@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
       "The language server for .attn files. An editor starts it and talks to it over\n"
       "stdin and stdout: diagnostics, formatting, hover, definitions.\n");
   Logger::setLogLevel(verbose ? Logger::Level::Debug : Logger::Level::Error);
-  llvm::sys::ChangeStdinToBinary();
+  (void)llvm::sys::ChangeStdinToBinary();
   llvm::lsp::URIForFile::registerSupportedScheme("untitled");
   llvm::lsp::JSONTransport transport(
       stdin, llvm::outs(), litTest ? JSONStreamStyle::Delimited : JSONStreamStyle::Standard,

@@ -63,7 +63,8 @@ static bool makeKernel(int32_t from, int32_t to, int32_t filter, Kernel &kernel)
     return false;
   for (int32_t x = 0; x < to; ++x) {
     double center = (x + 0.5) * step, total = 0;
-    int32_t first = int32_t(center - support + 0.5), last = int32_t(center + support + 0.5);
+    int32_t first = int32_t(floor(center - support + 0.5)),
+            last = int32_t(floor(center + support + 0.5));
     first = first < 0 ? 0 : first;
     last = last > from ? from : last;
     for (int32_t i = first; i < last; ++i)

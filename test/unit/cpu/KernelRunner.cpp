@@ -80,7 +80,7 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     ADD_FAILURE() << "the memory-stage text is wrong";
     return nullptr;
   }
-  std::unique_ptr<KernelRunner> runner(new KernelRunner);
+  auto runner = std::make_unique<KernelRunner>();
   if (!lower(*module, level, *runner))
     return nullptr;
   llvm::LLVMContext llvmContext;

@@ -75,7 +75,7 @@ TEST_P(KernelRunnerTest, AddressOfASlotsLayer) {
   for (int64_t layer : {0, 1, 2}) {
     float out = -1.0f;
     runner->run("pick", 1, packed.data(), nullptr, layer, &out);
-    EXPECT_EQ(out, float((64 + 128 * layer) / 4));
+    EXPECT_EQ(out, float(16 + 32 * layer));
   }
 }
 

@@ -37,7 +37,8 @@ struct LinearCase {
 
   /// A case of dense rows.
   LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue = Epilogue::None);
-  LinearCase(Dims ks, int64_t n, Layout in, Layout out) : ks(ks), n(n), in(in), out(out) {}
+  LinearCase(Dims ks, int64_t n, Layout in, Layout out)
+      : ks(std::move(ks)), n(n), in(std::move(in)), out(std::move(out)) {}
 
   int64_t rows() const;
   int64_t depth() const;

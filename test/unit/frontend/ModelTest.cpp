@@ -25,7 +25,7 @@ struct Config {
     options.config = name.str().str();
     std::ofstream(options.config) << text;
   }
-  ~Config() { llvm::sys::fs::remove(options.config); }
+  ~Config() { (void)llvm::sys::fs::remove(options.config); }
   FrontendOptions options;
 };
 

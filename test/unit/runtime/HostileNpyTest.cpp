@@ -142,7 +142,7 @@ TEST(NpyTest, FailedWritesLeaveNothing) {
 
 TEST(NpyTest, FullDiskLeavesNothing) {
   // A file system of 64 KB, in a mount namespace of its own where the system lets us make one.
-  std::string folder = scratchPath("disk"), input = scratchPath("zeros.npy"), weights = "random";
+  std::string folder = scratchPath("disk");
   std::string mount =
       "unshare -rm sh -c 'mkdir -p " + folder + " && mount -t tmpfs -o size=64k none " + folder;
   if (shell(mount + "'").code != 0)

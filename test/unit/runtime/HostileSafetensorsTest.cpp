@@ -25,7 +25,7 @@ protected:
     ASSERT_EQ(ATTN_OK, attn_model_create(tiny_model(), nullptr, &handles.model, nullptr));
   }
   attn_status bind(const std::string &file) {
-    std::unique_ptr<char[]> exact(new char[file.size() ? file.size() : 1]);
+    std::unique_ptr<char[]> exact(new char[file.empty() ? 1 : file.size()]);
     memcpy(exact.get(), file.data(), file.size());
     handles.text();
     return attn_model_bind_memory(handles.model, exact.get(), file.size(), &handles.message);

@@ -26,7 +26,7 @@ static std::string pictures() {
 
 static bool decode(const std::string &file, attn::Image &image, std::string *problem = nullptr) {
   // Exactly as large as the file, so that a sanitizer sees reads past its end.
-  std::unique_ptr<unsigned char[]> exact(new unsigned char[file.size() ? file.size() : 1]);
+  std::unique_ptr<unsigned char[]> exact(new unsigned char[file.empty() ? 1 : file.size()]);
   memcpy(exact.get(), file.data(), file.size());
   char text[256] = "";
   bool isPng = file.size() > 1 && file[1] == 'P';
@@ -128,7 +128,7 @@ TEST(ImageTest, SixteenBitAndInterlacedPng) {
 TEST(ImageTest, HugePicturesAreRefusedBeforeMemoryIsTaken) {
   // A PNG that says it has 60000 x 60000 pixels: only its header is looked at.
   std::string file("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xea\x60\0\0\xea\x60\x08\x02\0\0\0", 29);
-  std::string script = scratchPath("crc.py"), path = scratchPath("huge.png");
+  std::string path = scratchPath("huge.png");
   writeText(path, file);
   ASSERT_EQ(0, shell("/usr/bin/python3 -c \"import zlib,sys; b=open(sys.argv[1],'rb').read(); "
                      "open(sys.argv[1],'ab').write(zlib.crc32(b[12:]).to_bytes(4,'big') + "
