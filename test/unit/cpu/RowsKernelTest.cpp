@@ -264,8 +264,9 @@ TEST_P(RowsKernelTest, MapThroughIntegersAndIndices) {
   ASSERT_TRUE(runner);
   for (int64_t n : {1, 15, 16, 50, 600, 1300}) {
     vector<float> x(n), out(n + 1, guard);
+    const int64_t half = n / 2;
     for (int64_t i = 0; i < n; ++i)
-      x[i] = float(2 * i) - float(n) / 2 + float(i % 2);
+      x[i] = float(2 * i - half) + float(i % 2);
     runner->run("map", 2, nullptr, nullptr, n, x.data(), out.data());
     EXPECT_EQ(out[n], guard) << "written past the end";
     for (int64_t i = 0; i < n; ++i)
