@@ -83,7 +83,10 @@ def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
 
 def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel"> {
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
-  let description = [{ `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. }];
+  let description = [{
+    `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. Positions of pairs are (batch..., m, s):
+    bias (score: f32, positions: index...) -> f32, mask (positions: index...) -> i1.
+  }];
   let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Attn_Buffer:$out, Attn_Buffer:$scratch,
                        I64Attr:$batch);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$mask, SizedRegion<1>:$normaliser);

@@ -82,12 +82,12 @@ FailureOr<ScoreFunction> ScoreFunction::of(Operation *op, Region &score) {
   return ScoreFunction{dot, factorOf(yielded, dot.getResult())};
 }
 
-void ScoreFunction::cloneInto(Region &region, OpBuilder &builder) {
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&region, {}, {builder.getF32Type()}, {dot->getLoc()});
+Value ScoreFunction::emit(Value product, OpBuilder &builder) {
   IRMapping mapping;
-  mapping.map(dot.getResult(), block->getArgument(0));
-  for (Operation &op : *dot->getBlock())
+  mapping.map(dot.getResult(), product);
+  for (Operation &op : dot->getBlock()->without_terminator())
     if (&op != dot.getOperation())
       builder.clone(op, mapping);
+  Value score = cast<YieldOp>(dot->getBlock()->getTerminator()).getValue();
+  return mapping.lookupOrDefault(score);
 }

@@ -16,8 +16,8 @@ struct ScoreFunction {
   /// Reads a score region. Reports an error at `op` where it is no function of one inner product.
   static mlir::FailureOr<ScoreFunction> of(mlir::Operation *op, mlir::Region &score);
 
-  /// Clones f into an empty region: a block of one argument, the inner product.
-  void cloneInto(mlir::Region &region, mlir::OpBuilder &builder);
+  /// Clones f to the builder's insertion point; the score of an inner product.
+  mlir::Value emit(mlir::Value product, mlir::OpBuilder &builder);
 };
 
 } // namespace attn

@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include <limits>
 #include <set>
 
 using namespace mlir;
@@ -113,7 +115,9 @@ private:
   void tileBlock(Value row, Value count, int64_t queries);
   void tileStrip(Value count, int64_t queries);
   void tileOnline(Value count, int64_t queries);
-  void tileScores(Value keyTile, Value keyCount, int64_t queries);
+  void tileScores(Value keyTile, Value firstKey, Value keyCount, int64_t queries);
+  bool isPlain() { return op.getBias().empty() && op.getMask().empty(); }
+  void emitHooks(Region &region);
   void tileValues(Value weights, Value valueTile, Value keys, Value count, int64_t queries,
                   bool accumulate, bool rescale, bool normalise);
 
@@ -127,16 +131,13 @@ private:
   int64_t granule, features, valueFeatures;
   Value zero, queryCount, keyCount;
   Value query, key, value, out; // of a unit's head; out: of its rows
+  SmallVector<Value> positions; // of a unit: its batch dims and its first query
   Value strip, block, statistics, packed;
 };
 
 } // namespace
 
 LogicalResult AttentionTiling::check() {
-  if (!op.getBias().empty())
-    return op.emitError("a bias in an attention is not supported yet");
-  if (!op.getMask().empty())
-    return op.emitError("a mask in an attention is not supported yet");
   Block &normaliser = op.getNormaliser().front();
   auto softmax = cast<YieldOp>(normaliser.getTerminator()).getValue().getDefiningOp<SoftmaxOp>();
   if (!softmax || softmax.getInput() != normaliser.getArgument(0))
@@ -276,6 +277,7 @@ void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) 
   Value from = index.mul(index.div(index.mul(vectorCount, i), blockCount), size),
         to = index.mul(index.div(index.mul(vectorCount, next), blockCount), size);
   Value count = index.sub(index.min(to, queryCount), from);
+  positions = batch, positions.push_back(from);
   out = rowsOf(head, from, count);
   switchOn(index, index.sub(to, from), blockSizes(),
            [&](int64_t queries) { tileBlock(from, count, queries); });
@@ -284,7 +286,7 @@ void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) 
 void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
   int64_t lanes = context.target.lanes;
   constexpr double log2e = 1.4426950408889634;
-  auto scale = builder.getF32FloatAttr(score.factor ? *score.factor * log2e : 1.0);
+  auto scale = builder.getF32FloatAttr(score.factor && isPlain() ? *score.factor * log2e : 1.0);
   for (int64_t lane = 0; lane < queries; lane += lanes) {
     Value at = index.constant(lane);
     QueryTileOp::create(builder, index.loc, query, index.add(row, at), block, at,
@@ -298,7 +300,7 @@ void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
 }
 
 void AttentionTiling::tileStrip(Value count, int64_t queries) {
-  tileScores(key, keyCount, queries);
+  tileScores(key, zero, keyCount, queries);
   SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keyCount, queries, false);
   for (int64_t from = 0; from < shape.keys; from += shape.valueKeys) {
     int64_t keys = std::min(shape.valueKeys, shape.keys - from);
@@ -316,7 +318,7 @@ void AttentionTiling::tileOnline(Value count, int64_t queries) {
   Value last = index.mul(index.div(index.sub(least, one), size), size);
   auto tile = [&](Value from, Value keys, bool normalise) {
     Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
-    tileScores(keyTile, keys, queries);
+    tileScores(keyTile, from, keys, queries);
     SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keys, queries, true);
     tileValues(strip, valueTile, keys, count, queries, true, true, normalise);
   };
@@ -324,7 +326,38 @@ void AttentionTiling::tileOnline(Value count, int64_t queries) {
   tile(last, index.sub(keyCount, last), true);
 }
 
-void AttentionTiling::tileScores(Value keyTile, Value keys, int64_t queries) {
+/// What a tile makes of an inner product: score, bias, mask, in this order.
+void AttentionTiling::emitHooks(Region &region) {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types(1, builder.getF32Type());
+  if (!isPlain())
+    types.append(op.getBatch() + 2, builder.getIndexType());
+  Block *block =
+      builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), index.loc));
+  Value result = score.emit(block->getArgument(0), builder);
+  auto inlined = [&](Region &hook, ValueRange arguments) {
+    IRMapping mapping;
+    mapping.map(hook.getArguments(), arguments);
+    for (Operation &inner : hook.front().without_terminator())
+      builder.clone(inner, mapping);
+    return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
+  };
+  ValueRange pair = block->getArguments().drop_front();
+  if (!op.getBias().empty()) {
+    SmallVector<Value> arguments{result};
+    llvm::append_range(arguments, pair);
+    result = inlined(op.getBias(), arguments);
+  }
+  if (!op.getMask().empty()) {
+    Value isLive = inlined(op.getMask(), pair);
+    auto none = builder.getF32FloatAttr(-std::numeric_limits<float>::infinity());
+    result = arith::SelectOp::create(builder, index.loc, isLive, result,
+                                     arith::ConstantOp::create(builder, index.loc, none));
+  }
+  YieldOp::create(builder, index.loc, result);
+}
+
+void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int64_t queries) {
   int64_t lanes = context.target.lanes, vectors = queries / lanes,
           parts = llvm::divideCeil(vectors, RegisterBlocks::queryVectors);
   std::set<int64_t> counts;
@@ -338,10 +371,16 @@ void AttentionTiling::tileScores(Value keyTile, Value keys, int64_t queries) {
         counts.insert(rest);
     Value lane = index.constant(from * lanes);
     forGroups(index, keys, size, restsOf(counts, size), [&](Value row, int64_t group) {
+      SmallVector<Value> places;
+      if (!isPlain()) {
+        places = positions;
+        places.back() = index.add(places.back(), lane);
+        places.push_back(index.add(firstKey, row));
+      }
       auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, strip, statistics, row,
-                                      lane, group, width * lanes);
-      if (!score.factor)
-        score.cloneInto(tile.getScore(), builder);
+                                      lane, places, group, width * lanes);
+      if (!score.factor || !isPlain())
+        emitHooks(tile.getScore());
     });
   }
 }
@@ -357,7 +396,8 @@ void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Val
     int64_t size = blocks.rows(columns);
     forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
       ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, out, row, column,
-                          keys, rows, columns, accumulate, rescale, normalise);
+                          keys, rows, columns, accumulate, rescale, normalise,
+                          !op.getMask().empty());
     });
   };
   int64_t size = blocks.columns(valueFeatures);

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace attn;
@@ -54,6 +55,7 @@ private:
   Value multiplyAdd(Value a, Value b, Value sum) {
     return math::FmaOp::create(builder, loc, a, b, sum);
   }
+  void appendPositions(ScoreTileOp op, int64_t j, int64_t w, SmallVectorImpl<Value> &arguments);
   Value larger(Value a, Value b);
   Value finiteMaximum(Value maximum);
   Value inverse(Value sum);
@@ -203,6 +205,22 @@ LogicalResult TileEmitter::emit(ResetTileOp op) {
   return success();
 }
 
+/// The positions of key j and vector w of the queries: one for each lane, the others for all.
+void TileEmitter::appendPositions(ScoreTileOp op, int64_t j, int64_t w,
+                                  SmallVectorImpl<Value> &arguments) {
+  if (op.getPositions().empty())
+    return;
+  llvm::append_range(arguments, op.getPositions().drop_back(2));
+  SmallVector<int32_t> steps(target.lanes);
+  std::iota(steps.begin(), steps.end(), int32_t(w * target.lanes));
+  auto type = VectorType::get({target.lanes}, builder.getI32Type());
+  Value lanes = arith::ConstantOp::create(builder, loc,
+                                          DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+  Value first = splat(builder, loc, op.getPositions().drop_back().back(), target.lanes);
+  arguments.push_back(arith::AddIOp::create(builder, loc, first, lanes));
+  arguments.push_back(plus(op.getPositions().back(), j));
+}
+
 LogicalResult TileEmitter::emit(ScoreTileOp op) {
   int64_t keys = op.getKeys(), vectors = vectorsOf(op.getQueries());
   int64_t features = cast<MemRefType>(op.getKey().getType()).getDimSize(1);
@@ -231,12 +249,16 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
   SmallVector<Value> scores = sumLoop(index.constant(features), zeros, step);
   if (!op.getScore().empty()) {
     constexpr double log2e = 1.4426950408889634;
-    for (Value &score : scores) {
-      score = vectorizeRegion(builder, op.getScore(), score, target.lanes);
-      if (!score)
-        return failure();
-      score = arith::MulFOp::create(builder, loc, score, constant(log2e));
-    }
+    for (int64_t j = 0; j < keys; ++j)
+      for (int64_t w = 0; w < vectors; ++w) {
+        Value &score = scores[j * vectors + w];
+        SmallVector<Value> arguments{score};
+        appendPositions(op, j, w, arguments);
+        score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes);
+        if (!score)
+          return failure();
+        score = arith::MulFOp::create(builder, loc, score, constant(log2e));
+      }
   }
   Value maximumRow = index.constant(Maximum);
   for (int64_t w = 0; w < vectors; ++w) {
@@ -321,9 +343,14 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
     for (int64_t c = 0; c < vectors; ++c)
       values.push_back(load(op.getValue(), key, places[c], readable(c)));
     for (int64_t i = 0; i < rowCount; ++i) {
-      Value weight = broadcast(op.getStrip(), key, rows[i]);
-      for (int64_t c = 0; c < vectors; ++c)
-        sums[i * vectors + c] = multiplyAdd(weight, values[c], sums[i * vectors + c]);
+      Value weight = broadcast(op.getStrip(), key, rows[i]), isZero;
+      if (op.getSelects())
+        isZero =
+            arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, weight, constant(0));
+      for (int64_t c = 0; c < vectors; ++c) {
+        Value &sum = sums[i * vectors + c], next = multiplyAdd(weight, values[c], sum);
+        sum = isZero ? arith::SelectOp::create(builder, loc, isZero, sum, next) : next;
+      }
     }
   });
   for (int64_t i = 0; i < rowCount; ++i) {

@@ -9,11 +9,22 @@
 using namespace mlir;
 using namespace attn;
 
+/// Positions have 32 bits in vectors: they are far below 2^31.
+static Type elementType(Type scalar) {
+  return scalar.isIndex() ? IntegerType::get(scalar.getContext(), 32) : scalar;
+}
+
 Value attn::splat(OpBuilder &builder, Location loc, Value value, int64_t lanes) {
   if (isa<VectorType>(value.getType()))
     return value;
-  auto type = VectorType::get({lanes}, value.getType());
+  auto type = VectorType::get({lanes}, elementType(value.getType()));
   Attribute constant;
+  if (APInt position; value.getType().isIndex()) {
+    if (matchPattern(value, m_ConstantInt(&position)))
+      return arith::ConstantOp::create(builder, loc,
+                                       DenseElementsAttr::get(type, position.trunc(32)));
+    value = arith::IndexCastOp::create(builder, loc, type.getElementType(), value);
+  }
   if (matchPattern(value, m_Constant(&constant)))
     return arith::ConstantOp::create(builder, loc,
                                      DenseElementsAttr::get(type, ArrayRef<Attribute>(constant)));
@@ -41,12 +52,24 @@ Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange argum
       op.emitError() << "'" << op.getName() << "' has no vector form";
       return {};
     }
+    // What is the same in all lanes is computed once; functions have a form for vectors alone.
+    auto isScalar = [&](Value operand) {
+      return !isa<VectorType>(vectors.lookupOrDefault(operand).getType());
+    };
+    if (isa<arith::ArithDialect>(op.getDialect()) && llvm::all_of(op.getOperands(), isScalar)) {
+      builder.clone(op, vectors);
+      continue;
+    }
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(vectorOf(operand, loc));
+    if (isa<arith::IndexCastOp>(op)) { // as wide already
+      vectors.map(op.getResult(0), operands.front());
+      continue;
+    }
     SmallVector<Type> types;
     for (Type type : op.getResultTypes())
-      types.push_back(VectorType::get({lanes}, type));
+      types.push_back(VectorType::get({lanes}, elementType(type)));
     Operation *wide =
         builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
     vectors.map(op.getResults(), wide->getResults());

@@ -11,8 +11,9 @@ namespace attn {
 
 /// Emits the ops of a region of one block at the builder's insertion point, each on vectors of
 /// `lanes` elements, and returns what its attn.yield gives as one. `arguments` are vectors or
-/// scalars; scalars, also those from outside the region, are repeated in all lanes. Null after an
-/// error has been reported, for an op that has no vector form.
+/// scalars; scalars, also those from outside the region, are repeated in all lanes, and what
+/// depends on nothing else is computed once. Indices become i32. Null after an error has been
+/// reported, for an op that has no vector form.
 mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
                             mlir::ValueRange arguments, int64_t lanes);
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attend -> attn.attention: which axis holds the keys, and which are shared.
-#include "compiler/frontend/SemaImpl.h"
+#include "compiler/frontend/SemaFormulas.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 using mlir::Location;
 
-bool Sema::checkAttendBody(const AttendExpr &attend, const Expr *&score) {
+bool Sema::readHooks(const AttendExpr &attend, Hooks &hooks) {
   bool fine = true;
   std::map<AttendItem::Kind, SourceRange> seen;
   auto isWord = [](const Expr &expr, llvm::StringRef word) {
@@ -30,13 +30,17 @@ bool Sema::checkAttendBody(const AttendExpr &attend, const Expr *&score) {
     }
     switch (item.kind) {
     case AttendItem::Kind::Score:
-      score = &value;
+      hooks.score = &value;
       continue;
     case AttendItem::Kind::Bias:
+      hooks.bias = isWord(value, "none") ? nullptr : &value;
+      continue;
     case AttendItem::Kind::Mask:
-      if (isWord(value, "none"))
-        continue;
-      break;
+      hooks.mask = isWord(value, "none") ? nullptr : &value;
+      continue;
+    case AttendItem::Kind::Cap:
+      hooks.cap = &value;
+      continue;
     case AttendItem::Kind::Weight:
       if (isWord(value, "softmax"))
         continue;
@@ -44,8 +48,6 @@ bool Sema::checkAttendBody(const AttendExpr &attend, const Expr *&score) {
     case AttendItem::Kind::Return:
       if (item.values.size() == 1 && isWord(value, "out"))
         continue;
-      break;
-    case AttendItem::Kind::Cap:
       break;
     }
     unsupported(item.range, "`" + source.text(item.range) + "` in an attention");
@@ -93,8 +95,8 @@ mlir::Value Sema::relabelKey(mlir::Value value, const AlongAxis &along, const Ax
 }
 
 SemaValue Sema::evalAttend(const AttendExpr &attend) {
-  const Expr *score = nullptr;
-  bool fine = checkAttendBody(attend, score);
+  Hooks hooks;
+  bool fine = readHooks(attend, hooks);
   mlir::Value q = evalTensor(*attend.query, "the query");
   mlir::Value k = evalTensor(*attend.key, "the keys");
   mlir::Value v = attend.value ? evalTensor(*attend.value, "the values") : mlir::Value();
@@ -193,23 +195,60 @@ SemaValue Sema::evalAttend(const AttendExpr &attend) {
     return SemaValue::wrong();
 
   Location loc = locate(attend.range);
-  auto f32 = builder.getF32Type();
   auto op = AttentionOp::create(builder, loc, type, q, k, v, builder.getStringAttr(key.name));
+  // The row of the query: the axis that the keys' was named after, or the only one it has alone.
+  std::string rowAxis;
+  size_t own = 0;
+  for (const Axis &axis : llvm::ArrayRef<Axis>(query).drop_back())
+    if (findAxis(keys, axis.name) < 0 && findAxis(values, axis.name) < 0 && ++own == 1)
+      rowAxis = axis.name;
+  if (own > 1)
+    rowAxis = findAxis(query, along.axis.text) < 0 ? "" : along.axis.text;
+  return buildHooks(op, hooks, query, rowAxis) ? SemaValue::of(op.getResult()) : SemaValue::wrong();
+}
+
+bool Sema::buildHooks(AttentionOp op, const Hooks &hooks, llvm::ArrayRef<Axis> query,
+                      llvm::StringRef rowAxis) {
+  Location loc = op.getLoc();
+  mlir::OpBuilder inner(&mlirContext);
+  mlir::Type f32 = inner.getF32Type();
   auto feature = mlir::RankedTensorType::get({query.back().size}, f32);
   mlir::Block &pair = op.getScore().emplaceBlock();
   pair.addArguments({feature, feature}, {loc, loc});
-  mlir::OpBuilder inner(&mlirContext);
   inner.setInsertionPointToEnd(&pair);
-  Location scoreLoc = score ? locate(score->range, "score") : loc;
-  if (!buildScore(score, inner, scoreLoc, pair))
-    return SemaValue::wrong();
-  auto row = mlir::RankedTensorType::get({key.size}, f32);
+  bool fine =
+      buildScore(hooks.score, inner, hooks.score ? locate(hooks.score->range, "score") : loc, pair);
+  // The position of each of the query's axes but the feature, and the key's.
+  llvm::SmallVector<mlir::Type> positions(query.size(), inner.getIndexType());
+  llvm::SmallVector<Location> places(query.size(), loc);
+  if (hooks.bias || hooks.cap) {
+    const Expr &first = hooks.bias ? *hooks.bias : *hooks.cap;
+    mlir::Block &block = op.getBias().emplaceBlock();
+    mlir::Value score = block.addArgument(f32, loc);
+    block.addArguments(positions, places);
+    inner.setInsertionPointToEnd(&block);
+    Formula line{HookDecl::Hook::Bias, inner, locate(first.range, "bias")};
+    line.names = positionsOf(query, rowAxis, block.getArguments().drop_front());
+    line.appliesHooks = true;
+    fine &= buildBias(hooks.bias, hooks.cap, line, score);
+  }
+  if (hooks.mask) {
+    mlir::Block &block = op.getMask().emplaceBlock();
+    block.addArguments(positions, places);
+    inner.setInsertionPointToEnd(&block);
+    Formula line{HookDecl::Hook::Mask, inner, locate(hooks.mask->range, "mask")};
+    line.names = positionsOf(query, rowAxis, block.getArguments());
+    line.appliesHooks = true;
+    fine &= buildMask(*hooks.mask, line);
+  }
+  auto keys = llvm::cast<mlir::RankedTensorType>(op.getKey().getType());
+  auto row = mlir::RankedTensorType::get({keys.getDimSize(axisIndex(keys, op.getKeyAxis()))}, f32);
   mlir::Block &normaliser = op.getNormaliser().emplaceBlock();
   normaliser.addArgument(row, loc);
   inner.setInsertionPointToEnd(&normaliser);
   YieldOp::create(inner, loc,
                   SoftmaxOp::create(inner, loc, row, normaliser.getArgument(0)).getResult());
-  return SemaValue::of(op.getResult());
+  return fine;
 }
 
 } // namespace attn::frontend

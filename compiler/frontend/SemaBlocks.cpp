@@ -418,7 +418,7 @@ void Sema::checkUnapplied() {
   for (Scope *s : {&library, &modelScope})
     for (Decl *decl : std::vector<Decl *>(s->order)) {
       if (decl->kind == Decl::Kind::Hook && !decl->used)
-        checkScore(*decl);
+        checkHook(*decl);
       if (decl->kind != Decl::Kind::Block)
         continue;
       auto &block = *llvm::cast<BlockDecl>(decl->item);

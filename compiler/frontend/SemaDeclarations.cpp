@@ -95,11 +95,15 @@ void Sema::declareItem(Scope &in, const Item &item) {
   case Item::Kind::Hook: {
     auto &hook = llvm::cast<HookDecl>(item);
     Decl *decl = declare(in, Decl::Kind::Hook, &item, hook.name.text, hook.name.range);
-    if (!decl || hook.hook != HookDecl::Hook::Score)
+    if (!decl)
       break;
-    if (!hook.with.empty() || !hook.statics.empty()) {
-      unsupported(hook.name.range, "a score with parameters of its own");
+    bool isScore = hook.hook == HookDecl::Hook::Score;
+    if (!hook.with.empty() || (isScore && !hook.statics.empty())) {
+      unsupported(hook.name.range,
+                  "a " + source.text(hook.keyword) + " with parameters of its own");
       decl->wrong = true;
+    } else if (!isScore) {
+      break;
     } else if (hook.parameters.size() != 2 || hook.parameters[0].text != "q" ||
                hook.parameters[1].text != "k") {
       error(DiagCode::ScoreParameters, hook.name.range, "a score is a function of `q` and `k`")

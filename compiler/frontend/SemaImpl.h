@@ -154,6 +154,9 @@ struct Instance {
   bool active = false; ///< Being built.
 };
 
+struct Formula;
+struct FormulaValue;
+
 class Sema {
 public:
   Sema(const SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
@@ -326,18 +329,53 @@ private:
   int namedAxis(const ast::Expr &expr, mlir::Value value, const ast::Expr &place,
                 llvm::StringRef function);
 
-  // SemaAttention.cpp, SemaScores.cpp
+  // SemaAttention.cpp
   SemaValue evalAttend(const ast::AttendExpr &attend);
-  bool checkAttendBody(const ast::AttendExpr &attend, const ast::Expr *&score);
+  struct Hooks {
+    const ast::Expr *score = nullptr, *bias = nullptr, *cap = nullptr, *mask = nullptr;
+  };
+  bool readHooks(const ast::AttendExpr &attend, Hooks &hooks);
+  bool buildHooks(AttentionOp op, const Hooks &hooks, llvm::ArrayRef<Axis> query,
+                  llvm::StringRef rowAxis);
   mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const Axis &key,
                          const ast::Expr &expr, llvm::StringRef what);
-  struct ScoreScope;
-  struct ScoreValue;
-  void checkScore(Decl &decl);
+
+  // SemaHooks.cpp
+  void checkHook(Decl &decl);
+  /// Each fills a region up to its attn.yield; false after an error.
   bool buildScore(const ast::Expr *score, mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Block &block);
-  ScoreValue evalScore(const ast::Expr &expr, ScoreScope &scope);
-  ScoreValue evalScoreCall(const ast::CallExpr &call, ScoreScope &scope);
+  bool buildBias(const ast::Expr *bias, const ast::Expr *cap, Formula &line, mlir::Value score);
+  bool buildMask(const ast::Expr &mask, Formula &line);
+  /// What names stand for in a line of an attend: `j`, `i`, and the query's axes in small letters.
+  static std::map<std::string, FormulaValue>
+  positionsOf(llvm::ArrayRef<Axis> query, llvm::StringRef rowAxis, mlir::ValueRange positions);
+  /// The hook that a declaration is; null where it is none of this kind.
+  static const ast::HookDecl *hookOf(const Decl *decl, ast::HookDecl::Hook hook);
+  Diagnostic &unknownHook(const ast::PathExpr &path, ast::HookDecl::Hook hook, const Decl *decl,
+                          std::vector<llvm::StringRef> names);
+  /// A bias or mask that a line names, with `call`'s arguments if there is one; nothing where it
+  /// names something else.
+  std::optional<FormulaValue> applyHook(const ast::PathExpr &path, const ast::CallExpr *call,
+                                        Formula &line);
+  std::optional<FormulaValue> applyKnownMask(llvm::StringRef name, const ast::CallExpr *call,
+                                             Formula &line);
+  FormulaValue applyDeclared(Decl &decl, const ast::HookDecl &hook, const ast::PathExpr &path,
+                             const ast::CallExpr *call, Formula &line);
+  bool bindStatics(const ast::HookDecl &hook, const ast::CallExpr *call, SourceRange range,
+                   Formula &line, Formula &inside);
+
+  // SemaFormulas.cpp
+  FormulaValue evalFormula(const ast::Expr &expr, Formula &formula);
+  FormulaValue formulaName(const ast::PathExpr &path, Formula &formula);
+  FormulaValue formulaCall(const ast::CallExpr &call, Formula &formula);
+  FormulaValue formulaUnary(const ast::UnaryExpr &unary, Formula &formula);
+  FormulaValue formulaArithmetic(const ast::BinaryExpr &binary, Formula &formula);
+  FormulaValue formulaComparison(const ast::BinaryExpr &binary, Formula &formula);
+  FormulaValue formulaConnective(const ast::BinaryExpr &binary, Formula &formula);
+  FormulaValue formulaChoice(const ast::IfExpr &choice, Formula &formula);
+  /// An error with what such a formula consists of.
+  FormulaValue wrongFormula(SourceRange range, const llvm::Twine &message, const Formula &formula);
 
   const SourceFile &source;
   const FrontendOptions &options;

@@ -127,7 +127,7 @@ static ScalarFunction intFunction(StringRef name) {
 /// The ops of the math dialect.
 static ScalarFunction mathFunction(StringRef name) {
   return llvm::StringSwitch<ScalarFunction>(name)
-      .Case("math.absf", UNARY(std::fabs(a)))
+      .Cases({"math.absf", "math.absi"}, UNARY(std::fabs(a)))
       .Case("math.ceil", UNARY(std::ceil(a)))
       .Case("math.cos", UNARY(std::cos(a)))
       .Case("math.erf", UNARY(std::erf(a)))

@@ -199,6 +199,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   BufferView out = outputOf(op.getResult());
   // Batch axes are those that key or value have; the query's others are its positions.
   SmallVector<Atom> qb, kb, vb, ob, qm, om;
+  SmallVector<int64_t> batchAxes; // of the query
   int64_t features = query.getRank() - 1;
   for (int64_t d = 0; d < features; ++d) {
     StringAttr name = axesOf(query)[d];
@@ -213,6 +214,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
              : collapse(view.axes[axis]).empty() ? Atom{size, 1}
                                                  : collapse(view.axes[axis])[0];
     };
+    batchAxes.push_back(d);
     qb.push_back(one(q, d)), ob.push_back(one(out, d)), kb.push_back(one(k, inKey)),
         vb.push_back(one(v, inValue));
   }
@@ -240,10 +242,57 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
       builder, op.getLoc(), finish(q, qb, qm, features), finish(k, kb, ks, key.getRank() - 1),
       finish(v, vb, vs, value.getRank() - 1), finish(out, ob, om, features), scratchBuffer, batch);
   op.getScore().cloneInto(&kernel.getScore(), scalars);
-  op.getBias().cloneInto(&kernel.getBias(), scalars);
-  op.getMask().cloneInto(&kernel.getMask(), scalars);
+  for (auto [from, to] :
+       {std::pair(&op.getBias(), &kernel.getBias()), std::pair(&op.getMask(), &kernel.getMask())})
+    if (failed(emitHook(op, *from, *to, batchAxes)))
+      return failure();
   op.getNormaliser().cloneInto(&kernel.getNormaliser(), scalars);
   barrier();
+  return success();
+}
+
+/// Clones a bias or a mask: its positions, one for each of the query's axes and the key's, become
+/// those of the kernel, whose batch axes come first, and whose rows are all other axes of the
+/// query.
+LogicalResult FunctionPlan::emitHook(AttentionOp op, Region &from, Region &to,
+                                     ArrayRef<int64_t> batchAxes) {
+  if (from.empty())
+    return success();
+  auto query = typeOf(op.getQuery());
+  OpBuilder::InsertionGuard guard(builder);
+  Block &old = from.front();
+  size_t first = old.getArgument(0).getType().isF32() ? 1 : 0; // the score
+  SmallVector<Type> types(first, builder.getF32Type());
+  types.append(batchAxes.size() + 2, builder.getIndexType());
+  Block *block =
+      builder.createBlock(&to, {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  IRMapping mapping = scalars;
+  if (first)
+    mapping.map(old.getArgument(0), block->getArgument(0));
+  for (auto [b, axis] : llvm::enumerate(batchAxes))
+    mapping.map(old.getArgument(first + axis), block->getArgument(first + b));
+  Value rest = block->getArgument(first + batchAxes.size());
+  for (int64_t d = query.getRank() - 2; d >= 0; --d) { // rows, innermost axis first
+    if (llvm::is_contained(batchAxes, d))
+      continue;
+    bool isOutermost = llvm::none_of(llvm::seq<int64_t>(0, d), [&](int64_t outer) {
+      return !llvm::is_contained(batchAxes, outer);
+    });
+    if (isOutermost) {
+      mapping.map(old.getArgument(first + d), rest);
+      break;
+    }
+    if (query.isDynamicDim(d))
+      return op.emitError("a bias or mask of query positions in several axes, of which `")
+             << axesOf(query)[d].getValue() << "` is known only when running, is not supported yet";
+    Value size = arith::ConstantIndexOp::create(builder, op.getLoc(), query.getDimSize(d));
+    mapping.map(old.getArgument(first + d),
+                arith::RemUIOp::create(builder, op.getLoc(), rest, size));
+    rest = arith::DivUIOp::create(builder, op.getLoc(), rest, size);
+  }
+  mapping.map(old.getArguments().back(), block->getArguments().back());
+  for (Operation &inner : old)
+    builder.clone(inner, mapping);
   return success();
 }
 

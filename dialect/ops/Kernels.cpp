@@ -150,5 +150,10 @@ LogicalResult AttentionKernelOp::verify() {
         return emitOpError("expected the same batch dims in all buffers");
   if (typeOf(getScratch()).getRank() != 2) // attention_kernel_c4
     return emitOpError("expected scratch [threads, floats]");
+  for (auto [region, scores] : {std::pair(&getBias(), 1), std::pair(&getMask(), 0)})
+    if (!region->empty() &&
+        static_cast<int64_t>(region->getNumArguments()) != scores + rank) // attention_kernel_c5
+      return emitOpError("expected a bias (score, positions...) and a mask (positions...) of ")
+             << rank << " positions";
   return success();
 }

@@ -58,9 +58,10 @@ LogicalResult ScoreTileOp::verify() {
     return success();
   Block &block = getScore().front();
   auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
-  if (block.getNumArguments() != 1 || !block.getArgument(0).getType().isF32() || !yield ||
-      !yield.getValue().getType().isF32())
-    return emitOpError("expected a score from f32 to f32");
+  if (block.getNumArguments() != 1 + getPositions().size() ||
+      !block.getArgument(0).getType().isF32() || !yield || !yield.getValue().getType().isF32())
+    return emitOpError("expected a score from f32 and ")
+           << getPositions().size() << " positions to f32";
   return success();
 }
 

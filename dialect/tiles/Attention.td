@@ -28,12 +28,13 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile"> {
   let summary = "strip[row + j][lane + i] = score(sum_e block[e][lane + i] * key[row + j][e]), j < keys, i < queries, and their maxima";
   let description = [{
     `score` is in natural units and multiplied by log2(e) afterwards. Where it is absent, the block holds queries times all factors already.
+    `positions` are further arguments of it: of the batch dims, of the block's first query, of the first key; the last two count on with i and j.
   }];
   let arguments = (ins Attn_Buffer:$block, Attn_Buffer:$key, Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$row, Index:$lane,
-                       I64Attr:$keys, I64Attr:$queries);
+                       Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries);
   let regions = (region MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
-    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries attr-dict `:`
+    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`at` `(` $positions^ `)`)? attr-dict `:`
     type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`score` $score^)?
   }];
   let hasVerifier = 1;
@@ -64,14 +65,14 @@ def Attn_ValueTileOp : AttnKernelOp<"value_tile"> {
   let summary = "out[row + i][column + d] = sum over keys j of strip[j][row + i] * value[j][column + d], i < rows, d < columns";
   let description = [{
     `accumulate`: to what `out` holds, `rescale`: times the query's factor; `normalise`: in the end divided by the query's sum of weights, 0 where that
-    is 0. Over no keys, it sets `out` to 0.
+    is 0. Over no keys, it sets `out` to 0. `selects`: a value of weight 0 adds nothing, not even 0 * inf.
   }];
   let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$value, Attn_Buffer:$statistics, Attn_Buffer:$out, Index:$row, Index:$column, Index:$keys,
                        I64Attr:$rows, I64Attr:$columns, UnitAttr:$accumulate, UnitAttr:$rescale,
-                       UnitAttr:$normalise);
+                       UnitAttr:$normalise, UnitAttr:$selects);
   let assemblyFormat = [{
     $strip `,` $value `into` $out `[` $row `,` $column `]` `sums` $statistics `keys` $keys `rows` $rows `columns` $columns
-    (`accumulate` $accumulate^)? (`rescale` $rescale^)? (`normalise` $normalise^)? attr-dict `:` type($strip) `,` type($value) `,` type($out) `,` type($statistics)
+    (`accumulate` $accumulate^)? (`rescale` $rescale^)? (`normalise` $normalise^)? (`selects` $selects^)? attr-dict `:` type($strip) `,` type($value) `,` type($out) `,` type($statistics)
   }];
   let hasVerifier = 1;
 }

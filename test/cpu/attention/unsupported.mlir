@@ -25,30 +25,6 @@ func.func @other_vectors(%q: !m, %k: !m, %v: !m, %thread: index, %threads: index
 !t = tensor<8xf32>
 !row = tensor<4xf32>
 
-func.func @bias(%q: !m, %k: !m, %v: !m, %thread: index, %threads: index, %o: !m, %s: memref<1x4096xf32, strided<[4096, 1]>>) {
-  // expected-error@+1 {{a bias in an attention is not supported yet}}
-  attn.attention_kernel %q over %k, %v into %o scratch %s batch 0 : !m, !m, !m, !m, memref<1x4096xf32, strided<[4096, 1]>>
-  score {
-  ^bb0(%a: !t, %b: !t):
-    %d = attn.dot %a, %b : !t, !t
-    attn.yield %d : f32
-  } bias {
-  ^bb0(%x: f32, %m: index, %n: index):
-    attn.yield %x : f32
-  } normaliser {
-  ^bb0(%r: !row):
-    %n = attn.softmax %r : !row
-    attn.yield %n : !row
-  }
-  return
-}
-
-// -----
-
-!m = memref<4x8xf32, strided<[8, 1]>>
-!t = tensor<8xf32>
-!row = tensor<4xf32>
-
 func.func @no_softmax(%q: !m, %k: !m, %v: !m, %thread: index, %threads: index, %o: !m, %s: memref<1x4096xf32, strided<[4096, 1]>>) {
   // expected-error@+1 {{this normaliser of an attention is not supported yet: expected softmax}}
   attn.attention_kernel %q over %k, %v into %o scratch %s batch 0 : !m, !m, !m, !m, memref<1x4096xf32, strided<[4096, 1]>>

@@ -22,6 +22,9 @@ struct Case {
   bool packed = true;   ///< all in one buffer [batch, rows, (q, k, v) x heads x features]
   const char *score = "%c = arith.constant 0.125 : f32\n %s = arith.mulf %d, %c : f32";
   double (*function)(double) = [](double dot) { return dot * 0.125; };
+  const char *hooks = ""; ///< a bias and a mask, as text
+  double (*bias)(double, int64_t h, int64_t i, int64_t j) = nullptr;
+  bool (*mask)(int64_t h, int64_t i, int64_t j) = nullptr;
 
   int64_t rowStride(int64_t width) const {
     return packed ? heads * (2 * features + valueFeatures) : heads * width;
@@ -70,7 +73,7 @@ std::string module(const Case &c) {
         %d = attn.dot %a, %b : tensor<{5}xf32>, tensor<{5}xf32>
         {6}
         attn.yield %s : f32
-      } normaliser {{
+      } {8} normaliser {{
       ^bb0(%row: tensor<{7}xf32>):
         %n = attn.softmax %row : tensor<{7}xf32>
         attn.yield %n : tensor<{7}xf32>
@@ -78,7 +81,7 @@ std::string module(const Case &c) {
       return
     })",
       shape.floats, q, k, v, o, c.features, c.score,
-      c.dynamic ? "?" : std::to_string(c.keys).c_str());
+      c.dynamic ? "?" : std::to_string(c.keys).c_str(), c.hooks);
   return text;
 }
 
@@ -133,6 +136,10 @@ std::vector<double> weightsOf(const Case &c, Buffers &in, int64_t b, int64_t h, 
     for (int64_t e = 0; e < c.features; ++e)
       dot += double(in.queryRow(b, h, m)[e]) * in.keyRow(b, h, n)[e];
     weights[n] = c.function(dot);
+    if (c.bias)
+      weights[n] = c.bias(weights[n], h, m, n);
+    if (c.mask && !c.mask(h, m, n))
+      weights[n] = -inf;
     maximum = std::fmax(maximum, weights[n]);
   }
   bool none = maximum == -inf;
@@ -160,7 +167,7 @@ protected:
           for (int64_t d = 0; d < c.valueFeatures; ++d) {
             double expected = 0, magnitude = 0;
             for (int64_t n = 0; n < c.keys; ++n) {
-              double term = weights[n] * in.valueRow(b, h, n)[d];
+              double term = weights[n] == 0 ? 0 : weights[n] * in.valueRow(b, h, n)[d];
               expected += term, magnitude += std::fabs(term);
             }
             ASSERT_NEAR(in.outRow(b, h, m)[d], expected, 1e-5 * magnitude + 1e-30)
@@ -240,6 +247,94 @@ TEST_P(AttentionKernelTest, DivisionByARoot) {
             "%s = arith.divf %d, %r : f32";
   c.function = [](double dot) { return dot / 3; };
   runCase(c);
+}
+
+/// score + (h - 2) * |i - j| / 8, where j <= i + h.
+Case causal(Case c) {
+  c.hooks = R"(bias {
+      ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+        %two = arith.constant 2 : index
+        %slope = arith.subi %h, %two : index
+        %difference = arith.subi %i, %j : index
+        %distance = math.absi %difference : index
+        %product = arith.muli %slope, %distance : index
+        %whole = arith.index_cast %product : index to i32
+        %number = arith.sitofp %whole : i32 to f32
+        %eighth = arith.constant 0.125 : f32
+        %penalty = arith.mulf %number, %eighth : f32
+        %sum = arith.addf %s, %penalty : f32
+        attn.yield %sum : f32
+      } mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %last = arith.addi %i, %h : index
+        %live = arith.cmpi sle, %j, %last : index
+        attn.yield %live : i1
+      })";
+  c.bias = [](double score, int64_t h, int64_t i, int64_t j) {
+    return score + double((h - 2) * std::abs(i - j)) / 8;
+  };
+  c.mask = [](int64_t h, int64_t i, int64_t j) { return j <= i + h; };
+  return c;
+}
+
+TEST_P(AttentionKernelTest, BiasAndMaskOfPositions) {
+  runCase(causal(shape(1, 4)));
+  runCase(causal(shape(37, 5)));
+  runCase(causal(shape(130, 16)));
+  runCase(causal(cross(61, 1100, 8, 12)));
+}
+
+TEST_P(AttentionKernelTest, BiasAndMaskOfSizesKnownAtRunTime) {
+  Case c = causal(cross(1, 1, 8, 24));
+  c.dynamic = true;
+  auto runner = KernelRunner::create(module(c), GetParam());
+  ASSERT_TRUE(runner);
+  for (auto [queries, keys] : {std::pair{1, 1}, {7, 64}, {53, 129}}) {
+    c.queries = queries, c.keys = keys;
+    Buffers in(c, queries);
+    in.run(*runner, 2);
+    check(c, in);
+  }
+}
+
+/// NaN and infinities in keys and values reach the queries that see them, and a query that sees no
+/// key gets 0.
+TEST_P(AttentionKernelTest, MaskedKeysCanBeAnything) {
+  for (Case c : {shape(40, 20), cross(40, 1100, 20, 20)}) { // a strip, and strips
+    c.hooks = R"(mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %first = arith.constant 9 : index
+        %all = arith.cmpi sge, %j, %first : index
+        %last = arith.constant 30 : index
+        %late = arith.cmpi sge, %i, %last : index
+        %seen = arith.ori %all, %late : i1
+        %blind = arith.constant 20 : index
+        %other = arith.cmpi ne, %i, %blind : index
+        %live = arith.andi %seen, %other : i1
+        attn.yield %live : i1
+      })";
+    c.mask = [](int64_t, int64_t i, int64_t j) { return (j >= 9 || i >= 30) && i != 20; };
+    auto runner = KernelRunner::create(module(c), GetParam());
+    ASSERT_TRUE(runner);
+    Buffers in(c, 5);
+    in.keyRow(0, 0, 3)[0] = std::nanf("");
+    in.valueRow(0, 0, 8)[1] = inf;
+    in.valueRow(0, 1, 8)[1] = inf;
+    Buffers clean = in;
+    clean.keyRow(0, 0, 3)[0] = 0;
+    clean.valueRow(0, 0, 8)[1] = clean.valueRow(0, 1, 8)[1] = 0;
+    in.run(*runner, 1), clean.run(*runner, 1);
+    for (int64_t m = 0; m < 30; ++m)
+      for (int64_t d = 0; d < c.valueFeatures; ++d) {
+        EXPECT_EQ(in.outRow(0, 0, m)[d], clean.outRow(0, 0, m)[d]) << c.name() << m;
+        EXPECT_EQ(in.outRow(0, 1, m)[d], clean.outRow(0, 1, m)[d]) << c.name() << m;
+      }
+    EXPECT_EQ(in.outRow(0, 0, 20)[0], 0.0f);
+    for (int64_t m = 30; m < c.queries; ++m) {
+      EXPECT_TRUE(std::isnan(in.outRow(0, 0, m)[0])) << c.name() << m;
+      EXPECT_EQ(in.outRow(0, 1, m)[1], inf) << c.name() << m;
+    }
+  }
 }
 
 /// Scores far from 0 neither overflow nor lose the largest.

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The hooks of an attention: which are declared, what they are applied to, and their regions.
+#include "compiler/frontend/SemaFormulas.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+namespace arith = mlir::arith;
+using Kind = FormulaValue::Kind;
+
+static llvm::StringRef spelling(HookDecl::Hook hook) {
+  return hook == HookDecl::Hook::Score ? "score" : hook == HookDecl::Hook::Bias ? "bias" : "mask";
+}
+
+llvm::StringRef Formula::what() const { return spelling(hook); }
+
+std::string Formula::listNames() const {
+  std::string text;
+  for (const auto &[name, value] : names)
+    text += (text.empty() ? "`" : ", `") + name + "`";
+  return text;
+}
+
+const HookDecl *Sema::hookOf(const Decl *decl, HookDecl::Hook hook) {
+  auto *item = decl && decl->kind == Decl::Kind::Hook ? llvm::cast<HookDecl>(decl->item) : nullptr;
+  return item && item->hook == hook ? item : nullptr;
+}
+
+Diagnostic &Sema::unknownHook(const PathExpr &path, HookDecl::Hook hook, const Decl *decl,
+                              std::vector<llvm::StringRef> names) {
+  llvm::StringRef what = spelling(hook);
+  std::string name = path.path.str();
+  Diagnostic &diagnostic =
+      error(DiagCode::UnknownScore, path.range,
+            decl ? "`" + name + "` is no " + what : "there is no " + what + " `" + name + "`");
+  if (decl)
+    diagnostic.at(decl->range, "declared here");
+  for (Scope *s = scope; s; s = s->parent)
+    for (Decl *other : s->order)
+      if (hookOf(other, hook))
+        names.push_back(other->name);
+  if (auto near = nearestName(name, names))
+    diagnostic.help("did you mean `" + *near + "`?");
+  else if (!names.empty())
+    diagnostic.note("the " + what + "s are " + llvm::join(names, ", "));
+  else if (!decl)
+    diagnostic.note("declare it: `" + what + " " + name + "(i, j) = …`");
+  return diagnostic;
+}
+
+//===-- scores ------------------------------------------------------------------------------===//
+
+bool Sema::buildScore(const Expr *score, mlir::OpBuilder &inner, Location loc, mlir::Block &block) {
+  auto vector = llvm::cast<mlir::RankedTensorType>(block.getArgument(0).getType());
+  Formula pair{HookDecl::Hook::Score, inner, loc};
+  pair.features = vector.getDimSize(0);
+  pair.names = {{"q", {Kind::Vector, 0, block.getArgument(0)}},
+                {"k", {Kind::Vector, 0, block.getArgument(1)}}};
+  mlir::Value result;
+  auto dot = [&] {
+    return DotOp::create(inner, loc, inner.getF32Type(), block.getArgument(0), block.getArgument(1))
+        .getResult();
+  };
+  auto *path = llvm::dyn_cast_or_null<PathExpr>(score);
+  if (score && !path) {
+    if (llvm::isa<CallExpr>(score))
+      unsupported(score->range, "a score with arguments");
+    else
+      error(DiagCode::UnknownScore, score->range, "expected the name of a score")
+          .note("declare it: `score mine(q, k) = dot(q, k) * 0.5`");
+    return false;
+  }
+  std::string name = path ? path->path.str() : "scaled_dot";
+  Decl *decl = path ? scope->find(name) : nullptr;
+  if (decl)
+    decl->used = true;
+  if (const HookDecl *hook = hookOf(decl, HookDecl::Hook::Score)) {
+    if (decl->wrong)
+      return false;
+    FormulaValue value = evalFormula(*hook->body, pair);
+    if (value.kind == Kind::Error)
+      return false;
+    if (value.kind != Kind::Scalar) {
+      error(DiagCode::ScoreExpression, hook->body->range,
+            value.kind == Kind::Vector ? "a score is one number for each pair, but this is a vector"
+            : value.kind == Kind::Truth ? "a score is a number, but this is a truth value"
+                                        : "this score does not depend on the query and the key")
+          .help("write `dot(q, k)`");
+      return false;
+    }
+    result = value.value;
+  } else if (!decl && name == "dot") {
+    result = dot();
+  } else if (!decl && name == "scaled_dot") {
+    double scale = 1 / std::sqrt(static_cast<double>(pair.features));
+    result = arith::MulFOp::create(inner, loc, dot(), constantOf(inner, loc, scale));
+  } else {
+    unknownHook(*path, HookDecl::Hook::Score, decl, {"dot", "scaled_dot"});
+    return false;
+  }
+  YieldOp::create(inner, loc, result);
+  return true;
+}
+
+//===-- biases and masks --------------------------------------------------------------------===//
+
+bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange range, Formula &line,
+                       Formula &inside) {
+  std::set<std::string> given;
+  auto bind = [&](const Name &name, const Expr &value) {
+    Formula numbers{line.hook, line.builder, line.loc};
+    FormulaValue number = evalFormula(value, numbers);
+    if (number.kind == Kind::Error)
+      return false;
+    if (number.kind != Kind::Number) {
+      error(DiagCode::NumberExpected, value.range,
+            "`" + name.text + "` is a number that is known when compiling");
+      return false;
+    }
+    if (!given.insert(name.text).second) {
+      error(DiagCode::WrongArguments, value.range, "`" + name.text + "` is given twice");
+      return false;
+    }
+    inside.names[name.text] = number;
+    return true;
+  };
+  size_t next = 0;
+  for (const Argument &argument :
+       call ? llvm::ArrayRef<Argument>(call->arguments) : llvm::ArrayRef<Argument>()) {
+    const Static *found = nullptr;
+    if (!argument.name)
+      found = next < hook.statics.size() ? &hook.statics[next++] : nullptr;
+    else
+      for (const Static &item : hook.statics)
+        if (item.name.text == argument.name->text)
+          found = &item;
+    if (!found) {
+      error(DiagCode::WrongArguments, argument.value->range,
+            "`" + hook.name.text + "` takes " + llvm::Twine(hook.statics.size()) +
+                (hook.statics.size() == 1 ? " number" : " numbers"))
+          .at(hook.name.range, "declared here");
+      return false;
+    }
+    if (!bind(found->name, *argument.value))
+      return false;
+  }
+  for (const Static &item : hook.statics) {
+    if (given.count(item.name.text))
+      continue;
+    if (!item.defaultValue) {
+      error(DiagCode::WrongArguments, range, "`" + item.name.text + "` is not given")
+          .at(hook.name.range, "declared here");
+      return false;
+    }
+    if (!bind(item.name, *item.defaultValue))
+      return false;
+  }
+  return true;
+}
+
+FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExpr &path,
+                                 const CallExpr *call, Formula &line) {
+  decl.used = true;
+  if (decl.wrong)
+    return {};
+  Formula inside{line.hook, line.builder, line.loc};
+  for (const Name &name : hook.parameters) {
+    auto position = line.names.find(name.text);
+    if (position == line.names.end()) {
+      error(DiagCode::HookParameters, path.range,
+            "`" + hook.name.text + "` depends on `" + name.text +
+                "`, which this attention does not have")
+          .at(name.range, "declared here")
+          .note("its positions are " + line.listNames());
+      return {};
+    }
+    inside.names.insert(*position);
+  }
+  SourceRange range = call ? call->range : path.range;
+  return bindStatics(hook, call, range, line, inside) ? evalFormula(*hook.body, inside)
+                                                      : FormulaValue{};
+}
+
+/// The masks that need no declaration: causal, and window(left, right) with both ends included.
+std::optional<FormulaValue> Sema::applyKnownMask(llvm::StringRef name, const CallExpr *call,
+                                                 Formula &line) {
+  bool isWindow = name == "window";
+  auto i = line.names.find("i"), j = line.names.find("j");
+  if (line.hook != HookDecl::Hook::Mask || (name != "causal" && !isWindow) ||
+      i == line.names.end() || j == line.names.end())
+    return std::nullopt;
+  size_t count = call ? call->arguments.size() : 0;
+  if (count != (isWindow ? 2 : 0)) {
+    error(DiagCode::WrongArguments, call ? call->range : SourceRange(),
+          isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
+        .help(isWindow ? "write `window(4096, 0)`" : "write `causal`");
+    return FormulaValue{};
+  }
+  mlir::OpBuilder &builder = line.builder;
+  mlir::Value query = i->second.value, key = j->second.value;
+  auto atMost = [&](mlir::Value a, mlir::Value b) -> mlir::Value {
+    return arith::CmpIOp::create(builder, line.loc, arith::CmpIPredicate::sle, a, b);
+  };
+  if (!isWindow)
+    return FormulaValue{Kind::Truth, 0, atMost(key, query)};
+  mlir::Value bounds[2];
+  for (auto [bound, argument] : llvm::zip_equal(bounds, call->arguments)) {
+    FormulaValue value = evalFormula(*argument.value, line);
+    if (value.kind == Kind::Error)
+      return value;
+    if (!line.isWhole(value) || value.kind != Kind::Number || argument.name)
+      return wrongFormula(argument.value->range, "a window is as wide as a whole number says",
+                          line);
+    bound = line.position(value);
+  }
+  mlir::Value first = arith::SubIOp::create(builder, line.loc, query, bounds[0]),
+              last = arith::AddIOp::create(builder, line.loc, query, bounds[1]);
+  return FormulaValue{
+      Kind::Truth, 0,
+      arith::AndIOp::create(builder, line.loc, atMost(first, key), atMost(key, last))};
+}
+
+std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr *call,
+                                            Formula &line) {
+  std::string name = path.path.str();
+  Decl *decl = scope->find(name);
+  if (const HookDecl *hook = hookOf(decl, line.hook))
+    return applyDeclared(*decl, *hook, path, call, line);
+  if (!decl)
+    if (auto known = applyKnownMask(name, call, line))
+      return known;
+  // Numbers and functions are no hooks; whatever else is named here should be one.
+  bool isDim = decl && decl->kind == Decl::Kind::Dim;
+  if (isDim || call)
+    return std::nullopt;
+  std::vector<llvm::StringRef> known;
+  if (line.hook == HookDecl::Hook::Mask)
+    known = {"causal", "window"};
+  unknownHook(path, line.hook, decl, known).note("positions are " + line.listNames());
+  return FormulaValue{};
+}
+
+std::map<std::string, FormulaValue>
+Sema::positionsOf(llvm::ArrayRef<Axis> query, llvm::StringRef rowAxis, mlir::ValueRange positions) {
+  std::map<std::string, FormulaValue> names;
+  for (auto [axis, value] : llvm::zip(query.drop_back(), positions))
+    if (llvm::all_of(axis.name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+      names[llvm::StringRef(axis.name).lower()] = {Kind::Position, 0, value};
+  for (auto [axis, value] : llvm::zip(query.drop_back(), positions))
+    if (axis.name == rowAxis)
+      names["i"] = {Kind::Position, 0, value};
+  names["j"] = {Kind::Position, 0, positions.back()};
+  return names;
+}
+
+bool Sema::buildBias(const Expr *bias, const Expr *cap, Formula &line, mlir::Value score) {
+  mlir::Value result = score;
+  mlir::OpBuilder &builder = line.builder;
+  if (bias) {
+    FormulaValue value = evalFormula(*bias, line);
+    if (value.kind == Kind::Error)
+      return false;
+    if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
+      wrongFormula(bias->range, "a bias is a number, but this is a truth value", line);
+      return false;
+    }
+    result = arith::AddFOp::create(builder, line.loc, result, line.scalar(value));
+  }
+  if (cap) {
+    std::optional<double> bound = evalNumber(*cap, "a cap");
+    if (!bound)
+      return false;
+    if (!(*bound > 0)) {
+      error(DiagCode::NumberExpected, cap->range, "a cap is larger than 0");
+      return false;
+    }
+    mlir::Value part =
+        arith::DivFOp::create(builder, line.loc, result, constantOf(builder, line.loc, *bound));
+    mlir::Value soft = mlir::math::TanhOp::create(builder, line.loc, part);
+    result = arith::MulFOp::create(builder, line.loc, soft, constantOf(builder, line.loc, *bound));
+  }
+  YieldOp::create(builder, line.loc, result);
+  return true;
+}
+
+bool Sema::buildMask(const Expr &mask, Formula &line) {
+  FormulaValue value = evalFormula(mask, line);
+  if (value.kind == Kind::Error)
+    return false;
+  if (value.kind != Kind::Truth) {
+    wrongFormula(mask.range, "a mask is a truth value, but this is a number", line);
+    return false;
+  }
+  YieldOp::create(line.builder, line.loc, value.value);
+  return true;
+}
+
+void Sema::checkHook(Decl &decl) {
+  auto &hook = *llvm::cast<HookDecl>(decl.item);
+  if (decl.wrong)
+    return;
+  // A pair of vectors and positions that are thrown away with all that is built on them.
+  Location loc = locate(decl.range);
+  auto vector = mlir::RankedTensorType::get({64}, builder.getF32Type());
+  auto scratch = mlir::ModuleOp::create(loc);
+  mlir::Block &pair = scratch.getBodyRegion().emplaceBlock();
+  mlir::OpBuilder inner(&mlirContext);
+  inner.setInsertionPointToEnd(&pair);
+  Formula formula{hook.hook, inner, loc};
+  formula.features = 64;
+  bool isScore = hook.hook == HookDecl::Hook::Score;
+  for (const Name &name : hook.parameters)
+    formula.names[name.text] = {
+        isScore ? Kind::Vector : Kind::Position, 0,
+        pair.addArgument(isScore ? mlir::Type(vector) : inner.getIndexType(), loc)};
+  for (const Static &item : hook.statics)
+    formula.names[item.name.text] = {Kind::Number, 2, {}};
+  evalFormula(*hook.body, formula);
+  scratch.erase();
+}
+
+} // namespace attn::frontend
