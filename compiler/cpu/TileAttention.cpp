@@ -12,10 +12,12 @@
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include <limits>
 #include <set>
 
@@ -115,11 +117,14 @@ private:
   void tileBlock(Value row, Value count, int64_t queries);
   void tileStrip(Value count, int64_t queries);
   void tileOnline(Value count, int64_t queries);
-  void tileScores(Value keyTile, Value firstKey, Value keyCount, int64_t queries);
-  bool isPlain() { return op.getBias().empty() && op.getMask().empty(); }
-  void emitHooks(Region &region);
+  void tileScores(Value keyTile, Value firstKey, Value keyCount, int64_t queries, bool isMasked);
+  /// Whether the query block holds the score's factor, and scores are in base 2 from there on.
+  bool isScaled() { return score.factor && op.getBias().empty(); }
+  void emitHooks(Region &region, bool isMasked, size_t positionCount);
+  Interval boundTile(Value firstKey, Value keys);
+  void onlyIf(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no = {});
   void tileValues(Value weights, Value valueTile, Value keys, Value count, int64_t queries,
-                  bool accumulate, bool rescale, bool normalise);
+                  bool accumulate, bool rescale, bool normalise, bool selects = false);
 
   AttentionKernelOp op;
   const TilingContext &context;
@@ -132,6 +137,7 @@ private:
   Value zero, queryCount, keyCount;
   Value query, key, value, out; // of a unit's head; out: of its rows
   SmallVector<Value> positions; // of a unit: its batch dims and its first query
+  Value rowCount;               // of a unit
   Value strip, block, statistics, packed;
 };
 
@@ -251,7 +257,8 @@ LogicalResult AttentionTiling::run() {
   keyCount = index.dim(op.getKey(), batch);
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-  shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features, valueFeatures);
+  shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features, valueFeatures,
+                             !op.getMask().empty());
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
 
   strip = scratchOf(shape.stripAt, shape.keys);
@@ -277,7 +284,7 @@ void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) 
   Value from = index.mul(index.div(index.mul(vectorCount, i), blockCount), size),
         to = index.mul(index.div(index.mul(vectorCount, next), blockCount), size);
   Value count = index.sub(index.min(to, queryCount), from);
-  positions = batch, positions.push_back(from);
+  positions = batch, positions.push_back(from), rowCount = count;
   out = rowsOf(head, from, count);
   switchOn(index, index.sub(to, from), blockSizes(),
            [&](int64_t queries) { tileBlock(from, count, queries); });
@@ -286,7 +293,7 @@ void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) 
 void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
   int64_t lanes = context.target.lanes;
   constexpr double log2e = 1.4426950408889634;
-  auto scale = builder.getF32FloatAttr(score.factor && isPlain() ? *score.factor * log2e : 1.0);
+  auto scale = builder.getF32FloatAttr(isScaled() ? *score.factor * log2e : 1.0);
   for (int64_t lane = 0; lane < queries; lane += lanes) {
     Value at = index.constant(lane);
     QueryTileOp::create(builder, index.loc, query, index.add(row, at), block, at,
@@ -300,7 +307,7 @@ void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
 }
 
 void AttentionTiling::tileStrip(Value count, int64_t queries) {
-  tileScores(key, zero, keyCount, queries);
+  tileScores(key, zero, keyCount, queries, false);
   SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keyCount, queries, false);
   for (int64_t from = 0; from < shape.keys; from += shape.valueKeys) {
     int64_t keys = std::min(shape.valueKeys, shape.keys - from);
@@ -310,7 +317,36 @@ void AttentionTiling::tileStrip(Value count, int64_t queries) {
   }
 }
 
-/// The keys of all tiles but the last, then the last one's.
+/// What the mask says of the unit's queries and `keys` keys from `firstKey` on.
+Interval AttentionTiling::boundTile(Value firstKey, Value keys) {
+  Value one = index.constant(1);
+  SmallVector<Interval> bounds;
+  for (Value position : ArrayRef(positions).drop_back())
+    bounds.push_back({position, position});
+  bounds.push_back({positions.back(), index.sub(index.add(positions.back(), rowCount), one)});
+  bounds.push_back({firstKey, index.sub(index.add(firstKey, keys), one)});
+  return boundMask(builder, index.loc, op.getMask(), bounds);
+}
+
+/// if (condition) yes() else no(), or one of both where it is known which.
+void AttentionTiling::onlyIf(Value condition, llvm::function_ref<void()> yes,
+                             llvm::function_ref<void()> no) {
+  if (matchPattern(condition, m_One()))
+    return yes();
+  if (matchPattern(condition, m_Zero()))
+    return no ? no() : void();
+  auto branch = scf::IfOp::create(builder, index.loc, condition, /*withElseRegion=*/bool(no));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  yes();
+  if (!no)
+    return;
+  builder.setInsertionPoint(branch.elseYield());
+  no();
+}
+
+/// The keys of all tiles but the last, then the last one's. Under a mask, tiles that it empties are
+/// passed by, and those that it fills are computed without it.
 void AttentionTiling::tileOnline(Value count, int64_t queries) {
   tileValues(strip, value, zero, count, queries, false, false, false);
   Value size = index.constant(shape.keys), one = index.constant(1);
@@ -318,23 +354,40 @@ void AttentionTiling::tileOnline(Value count, int64_t queries) {
   Value last = index.mul(index.div(index.sub(least, one), size), size);
   auto tile = [&](Value from, Value keys, bool normalise) {
     Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
-    tileScores(keyTile, from, keys, queries);
-    SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keys, queries, true);
-    tileValues(strip, valueTile, keys, count, queries, true, true, normalise);
+    auto softmax = [&] {
+      SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keys, queries, true);
+    };
+    if (op.getMask().empty()) {
+      tileScores(keyTile, from, keys, queries, false);
+      softmax();
+      return tileValues(strip, valueTile, keys, count, queries, true, true, normalise);
+    }
+    Interval live = boundTile(from, keys);
+    auto scores = [&](bool isMasked) { tileScores(keyTile, from, keys, queries, isMasked); };
+    auto values = [&](bool isMasked) {
+      tileValues(strip, valueTile, keys, count, queries, true, true, false, isMasked);
+    };
+    onlyIf(live.hi, [&] {
+      onlyIf(live.lo, [&] { scores(false); }, [&] { scores(true); });
+      softmax();
+      onlyIf(live.lo, [&] { values(false); }, [&] { values(true); });
+    });
   };
   forLoop(index, zero, last, shape.keys, [&](Value from) { tile(from, size, false); });
   tile(last, index.sub(keyCount, last), true);
+  if (!op.getMask().empty()) // whichever tile was the last
+    tileValues(strip, value, zero, count, queries, true, false, true);
 }
 
 /// What a tile makes of an inner product: score, bias, mask, in this order.
-void AttentionTiling::emitHooks(Region &region) {
+void AttentionTiling::emitHooks(Region &region, bool isMasked, size_t positionCount) {
   OpBuilder::InsertionGuard guard(builder);
   SmallVector<Type> types(1, builder.getF32Type());
-  if (!isPlain())
-    types.append(op.getBatch() + 2, builder.getIndexType());
+  types.append(positionCount, builder.getIndexType());
   Block *block =
       builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), index.loc));
-  Value result = score.emit(block->getArgument(0), builder);
+  Value product = block->getArgument(0);
+  Value result = isScaled() ? product : score.emit(product, builder);
   auto inlined = [&](Region &hook, ValueRange arguments) {
     IRMapping mapping;
     mapping.map(hook.getArguments(), arguments);
@@ -348,7 +401,7 @@ void AttentionTiling::emitHooks(Region &region) {
     llvm::append_range(arguments, pair);
     result = inlined(op.getBias(), arguments);
   }
-  if (!op.getMask().empty()) {
+  if (isMasked) {
     Value isLive = inlined(op.getMask(), pair);
     auto none = builder.getF32FloatAttr(-std::numeric_limits<float>::infinity());
     result = arith::SelectOp::create(builder, index.loc, isLive, result,
@@ -357,7 +410,8 @@ void AttentionTiling::emitHooks(Region &region) {
   YieldOp::create(builder, index.loc, result);
 }
 
-void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int64_t queries) {
+void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int64_t queries,
+                                 bool isMasked) {
   int64_t lanes = context.target.lanes, vectors = queries / lanes,
           parts = llvm::divideCeil(vectors, RegisterBlocks::queryVectors);
   std::set<int64_t> counts;
@@ -372,21 +426,22 @@ void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int6
     Value lane = index.constant(from * lanes);
     forGroups(index, keys, size, restsOf(counts, size), [&](Value row, int64_t group) {
       SmallVector<Value> places;
-      if (!isPlain()) {
+      if (isMasked || !op.getBias().empty()) {
         places = positions;
         places.back() = index.add(places.back(), lane);
         places.push_back(index.add(firstKey, row));
       }
       auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, strip, statistics, row,
-                                      lane, places, group, width * lanes);
-      if (!score.factor || !isPlain())
-        emitHooks(tile.getScore());
+                                      lane, places, group, width * lanes, isMasked && isScaled());
+      if (isMasked || !isScaled())
+        emitHooks(tile.getScore(), isMasked, places.size());
     });
   }
 }
 
 void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Value count,
-                                 int64_t queries, bool accumulate, bool rescale, bool normalise) {
+                                 int64_t queries, bool accumulate, bool rescale, bool normalise,
+                                 bool selects) {
   if (constantIndex(keys) != 0 && isPacked()) {
     PackTileOp::create(builder, index.loc, valueTile, packed, keys);
     valueTile = packed;
@@ -396,8 +451,7 @@ void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Val
     int64_t size = blocks.rows(columns);
     forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
       ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, out, row, column,
-                          keys, rows, columns, accumulate, rescale, normalise,
-                          !op.getMask().empty());
+                          keys, rows, columns, accumulate, rescale, normalise, selects);
     });
   };
   int64_t size = blocks.columns(valueFeatures);
@@ -405,7 +459,9 @@ void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Val
 }
 
 std::string AttentionTiling::choice() {
-  std::string text = shape.online ? "online softmax over strips of " : "one strip of ";
+  std::string text = !op.getMask().empty() ? "online softmax over live strips of "
+                     : shape.online        ? "online softmax over strips of "
+                                           : "one strip of ";
   text += std::to_string(shape.keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
   return isPacked() ? text + ", values packed by " + std::to_string(shape.valueKeys) : text;
 }

@@ -257,7 +257,8 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
         score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes);
         if (!score)
           return failure();
-        score = arith::MulFOp::create(builder, loc, score, constant(log2e));
+        if (!op.getScaled())
+          score = arith::MulFOp::create(builder, loc, score, constant(log2e));
       }
   }
   Value maximumRow = index.constant(Maximum);

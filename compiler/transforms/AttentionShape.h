@@ -27,10 +27,12 @@ struct AttentionShape {
   int64_t valueAt;        ///< packed values [valueKeys][packedFeatures]
   int64_t floats;         ///< all of it, a multiple of 16
 
-  /// `keyCount` is -1 where it is known only at run time.
-  static AttentionShape of(int64_t keyCount, int64_t features, int64_t valueFeatures) {
+  /// `keyCount` is -1 where it is known only at run time. Under a mask, tiles of keys are visited
+  /// one by one, so that empty ones are passed by.
+  static AttentionShape of(int64_t keyCount, int64_t features, int64_t valueFeatures,
+                           bool isMasked) {
     AttentionShape shape;
-    shape.online = keyCount < 0 || keyCount > stripKeys;
+    shape.online = isMasked || keyCount < 0 || keyCount > stripKeys;
     shape.valueKeys = keyCount < 0 ? tileKeys : evenTile(keyCount);
     shape.keys = shape.online ? shape.valueKeys : keyCount;
     shape.packedFeatures = (valueFeatures + 15) / 16 * 16;

@@ -231,8 +231,9 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   int64_t inKey = axisIndex(key, op.getKeyAxis()), inValue = axisIndex(value, op.getKeyAxis());
   SmallVector<Atom> ks = atLeastOne(collapse(k.axes[inKey])),
                     vs = atLeastOne(collapse(v.axes[inValue]));
-  AttentionShape shape = AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
-                                            query.getShape().back(), value.getShape().back());
+  AttentionShape shape =
+      AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
+                         query.getShape().back(), value.getShape().back(), !op.getMask().empty());
   size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
   releases.push_back({op, scratch});
   Value scratchBuffer =

@@ -92,7 +92,8 @@ private:
   LogicalResult emitMap(MapOp op);
   LogicalResult emitMean(ReduceMeanOp op);
   LogicalResult emitAttention(AttentionOp op);
-  LogicalResult emitHook(AttentionOp op, mlir::Region &from, mlir::Region &to, ArrayRef<int64_t> batchAxes);
+  LogicalResult emitHook(AttentionOp op, mlir::Region &from, mlir::Region &to,
+                         ArrayRef<int64_t> batchAxes);
   LogicalResult emitConcat(ConcatOp op);
   LogicalResult emitCall(func::CallOp op);
   LogicalResult emitStack(scf::ForOp op);

@@ -28,13 +28,14 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile"> {
   let summary = "strip[row + j][lane + i] = score(sum_e block[e][lane + i] * key[row + j][e]), j < keys, i < queries, and their maxima";
   let description = [{
     `score` is in natural units and multiplied by log2(e) afterwards. Where it is absent, the block holds queries times all factors already.
+    `scaled`: `score` gets products that hold them, too, and its result is not multiplied.
     `positions` are further arguments of it: of the batch dims, of the block's first query, of the first key; the last two count on with i and j.
   }];
   let arguments = (ins Attn_Buffer:$block, Attn_Buffer:$key, Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$row, Index:$lane,
-                       Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries);
+                       Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries, UnitAttr:$scaled);
   let regions = (region MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
-    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`at` `(` $positions^ `)`)? attr-dict `:`
+    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`at` `(` $positions^ `)`)? (`scaled` $scaled^)? attr-dict `:`
     type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`score` $score^)?
   }];
   let hasVerifier = 1;

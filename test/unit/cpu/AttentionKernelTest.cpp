@@ -52,7 +52,8 @@ std::string cast(const Case &c, llvm::StringRef name, int64_t rows, llvm::String
 }
 
 std::string module(const Case &c) {
-  auto shape = AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures);
+  auto shape =
+      AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask != nullptr);
   std::string text = R"(
     func.func @attention(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                          %queries: index, %keys: index, %qBase: memref<f32>, %kBase: memref<f32>, %vBase: memref<f32>,
@@ -116,7 +117,8 @@ struct Buffers {
   }
 
   void run(KernelRunner &runner, int64_t threads) {
-    auto shape = AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures);
+    auto shape =
+        AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask != nullptr);
     std::vector<float> scratch(threads * shape.floats, std::nanf("")); // nothing is read unwritten
     runner.run("attention", threads, nullptr, nullptr, c.queries, c.keys, q(), k(), v(),
                out.data() + guard, scratch.data());
