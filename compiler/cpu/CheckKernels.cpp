@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 namespace attn {
 #define GEN_PASS_DEF_CHECKKERNELSPASS
@@ -35,10 +36,11 @@ static bool isLeftOver(Operation *op) {
          !isa<AddressOp, BarrierOp>(op);
 }
 
-/// Integer divisions, which x86 has for single numbers only.
+/// Integer divisions, which x86 has for single numbers only. By a constant, LLVM multiplies.
 static bool isVectorDivision(Operation *op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) &&
-         isa<VectorType>(op->getResult(0).getType());
+         isa<VectorType>(op->getResult(0).getType()) &&
+         !matchPattern(op->getOperand(1), m_Constant());
 }
 
 namespace {

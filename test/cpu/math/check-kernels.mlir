@@ -13,6 +13,8 @@ func.func @libm(%x: vector<8xf32>, %y: vector<8xf32>) -> vector<8xf32> {
 
 func.func @division(%x: vector<8xi32>, %y: vector<8xi32>, %i: index, %j: index) -> vector<8xi32> {
   %k = arith.divui %i, %j : index
+  %three = arith.constant dense<3> : vector<8xi32>
+  %s = arith.remsi %x, %three : vector<8xi32>
   // expected-remark @below {{runs element by element: vectors have no integer division}}
   %r = arith.divsi %x, %y : vector<8xi32>
   return %r : vector<8xi32>
