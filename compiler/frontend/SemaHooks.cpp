@@ -189,8 +189,9 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
 }
 
 /// The masks that need no declaration: causal, and window(left, right) with both ends included.
-std::optional<FormulaValue> Sema::applyKnownMask(llvm::StringRef name, const CallExpr *call,
+std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const CallExpr *call,
                                                  Formula &line) {
+  std::string name = path.path.str();
   bool isWindow = name == "window";
   auto i = line.names.find("i"), j = line.names.find("j");
   if (line.hook != HookDecl::Hook::Mask || (name != "causal" && !isWindow) ||
@@ -198,7 +199,7 @@ std::optional<FormulaValue> Sema::applyKnownMask(llvm::StringRef name, const Cal
     return std::nullopt;
   size_t count = call ? call->arguments.size() : 0;
   if (count != (isWindow ? 2 : 0)) {
-    error(DiagCode::WrongArguments, call ? call->range : SourceRange(),
+    error(DiagCode::WrongArguments, call ? call->range : path.range,
           isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
         .help(isWindow ? "write `window(4096, 0)`" : "write `causal`");
     return FormulaValue{};
@@ -234,7 +235,7 @@ std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr
   if (const HookDecl *hook = hookOf(decl, line.hook))
     return applyDeclared(*decl, *hook, path, call, line);
   if (!decl)
-    if (auto known = applyKnownMask(name, call, line))
+    if (auto known = applyKnownMask(path, call, line))
       return known;
   // Numbers and functions are no hooks; whatever else is named here should be one.
   bool isDim = decl && decl->kind == Decl::Kind::Dim;

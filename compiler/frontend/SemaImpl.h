@@ -358,7 +358,7 @@ private:
   /// names something else.
   std::optional<FormulaValue> applyHook(const ast::PathExpr &path, const ast::CallExpr *call,
                                         Formula &line);
-  std::optional<FormulaValue> applyKnownMask(llvm::StringRef name, const ast::CallExpr *call,
+  std::optional<FormulaValue> applyKnownMask(const ast::PathExpr &path, const ast::CallExpr *call,
                                              Formula &line);
   FormulaValue applyDeclared(Decl &decl, const ast::HookDecl &hook, const ast::PathExpr &path,
                              const ast::CallExpr *call, Formula &line);
