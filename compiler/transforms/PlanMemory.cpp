@@ -255,13 +255,15 @@ static void createWorkspaceFunction(ModulePlan &plan, StringRef entry, Location 
 namespace {
 
 struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  /// The functions on tensors: what is made of them has the same names until they are erased.
+  llvm::StringMap<func::FuncOp> sources;
+
   /// A function after those that it calls.
   LogicalResult plan(func::FuncOp function, ModulePlan &modulePlan, DenseSet<Operation *> &done) {
     if (!done.insert(function).second)
       return success();
     auto result = function.walk([&](func::CallOp call) {
-      auto callee = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
-      return WalkResult(plan(callee, modulePlan, done));
+      return WalkResult(plan(sources.lookup(call.getCallee()), modulePlan, done));
     });
     if (result.wasInterrupted() || failed(FunctionPlan(modulePlan, function).run()))
       return failure();
@@ -274,11 +276,14 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
   void runOnOperation() override {
     ModulePlan modulePlan(getOperation());
     DenseSet<Operation *> done;
-    auto sources = llvm::to_vector(getOperation().getOps<func::FuncOp>());
-    for (func::FuncOp function : sources)
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    sources.clear();
+    for (func::FuncOp function : functions)
+      sources[function.getSymName()] = function;
+    for (func::FuncOp function : functions)
       if (failed(plan(function, modulePlan, done)))
         return signalPassFailure();
-    for (func::FuncOp function : sources)
+    for (func::FuncOp function : functions)
       function.erase();
     modulePlan.layout.place();
   }
