@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+namespace attn::maps {
+
+struct Colour {
+  uint8_t red = 0, green = 0, blue = 0;
+};
+
+/// The colour of a share between 0 and 1: dark violet over teal to light yellow. Lightness rises in
+/// a straight line, so that equal differences look equal, in grey and to the colour-blind too.
+Colour colourOf(double share);
+
+/// Of what is no number, or infinite: a masked score.
+constexpr Colour hollow{206, 208, 212};
+
+} // namespace attn::maps
