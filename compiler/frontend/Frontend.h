@@ -21,7 +21,10 @@ struct ExpressionType {
 
 struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> sets; ///< `--set DIM=N`, in order
-  std::string config;                           ///< path of a config.json for `config.*`, or empty
+  std::string config; ///< path of a config.json for `config.*`, or empty
+  /// Every `let` becomes a further output of the entry, `attn.tap` on it; those of blocks by path
+  /// and layer, `blocks.0.y`. They are then computed as they are written, fused with nothing.
+  bool taps = false;
   std::vector<ExpressionType> *types = nullptr; ///< Where those of all expressions go, for editors.
 };
 

@@ -200,6 +200,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   mlir::OpBuilder::InsertionGuard guard(builder);
   Scope *outerScope = std::exchange(scope, &inside);
   mlir::Value outerLayer = layer;
+  std::vector<Tap> outerTaps = std::exchange(taps, {});
   std::string outerContext = std::exchange(context, signature.name.text);
   instance.active = true;
   instance.wrong = true;
@@ -240,7 +241,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     if (!places.empty()) {
       std::vector<mlir::Value> results = checkResults(values, places, signature, instance.results);
       if (results.size() == signature.results.size())
-        mlir::func::ReturnOp::create(builder, locate(places.front(), "return"), results);
+        buildReturn(function, places.front(), std::move(results));
     }
     instance.function = function;
     noteUnused(inside);
@@ -250,6 +251,9 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   instance.active = false;
   scope = outerScope;
   layer = outerLayer;
+  for (const Tap &tap : taps)
+    instance.taps.push_back(tap.name);
+  taps = std::move(outerTaps);
   context = outerContext;
 }
 
@@ -332,6 +336,9 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   for (size_t i = 0; i < arguments.size(); ++i)
     operands.push_back(
         toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
+  if (options.taps)
+    return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), block, bound,
+                   call.range);
   auto index = [&](int64_t value) -> mlir::Value {
     return mlir::arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -379,6 +386,7 @@ SemaValue Sema::applyBlock(Decl &decl, const CallExpr &call) {
         toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
   auto result = mlir::func::CallOp::create(builder, locate(call.range, decl.name),
                                            instance->function, operands);
+  tapCall(*instance, result, decl.name);
   return outside(result.getResult(0), block, bound, call.range);
 }
 

@@ -57,6 +57,7 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
     }
     if (let) {
       buildLet(*let);
+      tapLet(*let);
       continue;
     }
     returned = ret;

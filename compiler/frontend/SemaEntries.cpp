@@ -41,6 +41,7 @@ void Sema::buildEntry(const EntryDecl &entry) {
   scope = &inside;
   context = signature.name.text;
   layer = nullptr;
+  taps.clear();
   llvm::SmallVector<mlir::Type> inputs, outputs;
   std::vector<Axes> parameters, results;
   bool fine = true;
@@ -82,7 +83,7 @@ void Sema::buildEntry(const EntryDecl &entry) {
     if (!places.empty()) {
       std::vector<mlir::Value> returned = checkResults(values, places, signature, results);
       if (returned.size() == signature.results.size())
-        mlir::func::ReturnOp::create(builder, locate(places.front(), "return"), returned);
+        buildReturn(function, places.front(), std::move(returned));
     }
     noteUnused(inside);
   }

@@ -11,6 +11,7 @@
 //   SemaAxes.cpp          axes and their names
 //   SemaParams.cpp        parameters and where they are in the checkpoint
 //   SemaBlocks.cpp        blocks and stacks; SemaBodies.cpp: `let` and `return`
+//   SemaTaps.cpp          named intermediates as outputs
 //   SemaEntries.cpp       entries; SemaImages.cpp: pictures
 //   SemaExprs.cpp         expressions; SemaTensors.cpp: their types, moves of axes
 //   SemaApply.cpp         application; SemaFunctions.cpp: the functions that there are
@@ -146,10 +147,17 @@ struct Scope {
   Decl *find(llvm::StringRef name);
 };
 
+/// A named intermediate that a function gives beside its results.
+struct Tap {
+  std::string name;
+  mlir::Value value;
+};
+
 /// One function made of a block.
 struct Instance {
   mlir::func::FuncOp function;
   std::vector<Axes> parameters, results;
+  std::vector<std::string> taps; ///< Names of the function's further results.
   bool wrong = false;
   bool active = false; ///< Being built.
 };
@@ -214,6 +222,19 @@ private:
                                         llvm::ArrayRef<SourceRange> places,
                                         const ast::Signature &signature,
                                         llvm::ArrayRef<Axes> declared);
+
+  // SemaTaps.cpp. Without FrontendOptions::taps they do nothing.
+  void addTap(const llvm::Twine &name, mlir::Value value);
+  void tapPattern(const ast::Pattern &pattern);
+  void tapLet(const ast::LetStmt &let);
+  /// The callee's taps are the caller's too, `name` before theirs.
+  void tapCall(const Instance &instance, mlir::func::CallOp call, const llvm::Twine &name);
+  /// A stack's layers as calls one after the other; its result.
+  mlir::Value tapLayers(const Instance &instance, llvm::ArrayRef<mlir::Value> operands,
+                        int64_t layers, llvm::StringRef name, mlir::Location loc);
+  /// Ends `function` with its results and its taps.
+  void buildReturn(mlir::func::FuncOp function, SourceRange place,
+                   std::vector<mlir::Value> results);
 
   // SemaBlocks.cpp
   Instance *instantiate(const ast::BlockDecl &block, const Owner &owner,
@@ -413,6 +434,7 @@ private:
   mlir::OpBuilder paramBuilder; ///< Of dims and parameters, which stand before all functions.
   mlir::Operation *lastHeader = nullptr; ///< The last of them.
   mlir::Value layer;                     ///< The number of the layer, in a block of a stack.
+  std::vector<Tap> taps;                 ///< Of the function being built.
   std::map<std::string, SourceRange> namedLater; ///< By the `let`s of the body being built.
   std::string context; ///< The `let`, block or entry whose expression is built.
   unsigned depth = 0;  ///< Of blocks applied in blocks.

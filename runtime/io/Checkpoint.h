@@ -59,5 +59,10 @@ private:
 attn_status readSafetensors(const char *data, size_t size, const char *label, Arena &arena,
                             Vector<StoredTensor> &tensors, Error &error);
 
+/// Writes tensors as a .safetensors file, in their order, whole or not at all. Names are UTF-8, no
+/// two the same. ATTN_IO, ATTN_OUT_OF_MEMORY; ATTN_INVALID_ARGUMENT for what is no dtype or shape.
+attn_status writeSafetensors(const char *path, const attn_named_tensor *tensors, size_t count,
+                             Error &error);
+
 } // namespace attn
 #endif

@@ -132,26 +132,34 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
                                                   outputs.list.data(), &handles.message);
   if (status != ATTN_OK)
     return complain(handles, status);
-  if (!command.isBench && writeOutputs(command, tables.entries[entry], outputs, error))
+  if (!command.isBench && command.observe)
+    if (int code = command.observe(command.observeContext, entry, inputs, outputs))
+      return code;
+  int32_t printed = command.printed ? command.printed[entry] : INT32_MAX;
+  if (!command.isBench && writeOutputs(command, tables.entries[entry], outputs, printed, error))
     return complain(error);
   return ExitOk;
 }
 
 extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
   Command command;
+  return runCommandLine(*tables, argc, argv, command);
+}
+
+int attn::runCommandLine(const attn_abi_model &tables, int argc, char **argv, Command &command) {
   Error error;
   if (int code = parseCommand(argc, argv, command, error))
     return complain(error.text.c_str(), code);
   int code = ExitOk;
   if (command.isHelp) {
-    printHelp(command, *tables);
+    printHelp(command, tables);
   } else if (command.isDescribe) {
     Handles handles;
-    if (attn_status status = attn_model_create(tables, nullptr, &handles.model, &handles.message))
+    if (attn_status status = attn_model_create(&tables, nullptr, &handles.model, &handles.message))
       return complain(handles, status);
     printDescription(*handles.model, command.isJson);
   } else {
-    code = runCommand(command, *tables);
+    code = runCommand(command, tables);
   }
   if (fflush(stdout) != 0 || ferror(stdout))
     return complain("error[R0502]: cannot write to standard output", ExitEnvironment);

@@ -16,17 +16,30 @@ struct Setting {
   const char *value;
 };
 
+struct Tensors;
+
 struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr;
   Vector<Setting> inputs, outputs, sizes;
   int32_t threads = 0, repeat = 0;
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false;
+
+  // For programs around the command line; no options set them.
+  /// Sees a run's tensors before the outputs are written; an exit code.
+  int (*observe)(void *context, int32_t entry, const Tensors &inputs,
+                 const Tensors &outputs) = nullptr;
+  void *observeContext = nullptr;
+  /// Of every entry, how many outputs are printed; the others are for the observer. Null: all.
+  const int32_t *printed = nullptr;
 };
 
 /// Exit codes of compiled executables.
 enum { ExitOk = 0, ExitInput = 1, ExitUsage = 2, ExitEnvironment = 4, ExitInternal = 70 };
 int exitCode(attn_status status);
+
+/// attn_main with what `command` holds already.
+int runCommandLine(const attn_abi_model &tables, int argc, char **argv, Command &command);
 
 /// The exit code 0, or usage error `error`.
 int parseCommand(int argc, char **argv, Command &command, Error &error);
@@ -49,9 +62,9 @@ struct Tensors {
 attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
                        Tensors &inputs, Error &error);
 
-/// Writes the outputs to files or prints them short.
+/// Writes the outputs to files or prints the first `printed` of them short.
 attn_status writeOutputs(const Command &command, const attn_abi_entry &entry,
-                         const Tensors &outputs, Error &error);
+                         const Tensors &outputs, int32_t printed, Error &error);
 
 /// Runs the entry again and again and prints the times.
 attn_status benchEntry(const Command &command, const attn_model &model, attn_context *context,

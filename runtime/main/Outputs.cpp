@@ -75,7 +75,7 @@ static bool isFor(const Setting &setting, const char *name) {
 }
 
 attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &entry,
-                               const Tensors &outputs, Error &error) {
+                               const Tensors &outputs, int32_t printed, Error &error) {
   for (int32_t i = 0; i < entry.outputCount; ++i) {
     bool isWritten = false;
     for (const Setting &setting : command.outputs) {
@@ -86,7 +86,7 @@ attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &ent
         return status;
       isWritten = true;
     }
-    if (!isWritten)
+    if (!isWritten && i < printed)
       printTensor(entry.outputs[i].name, outputs.list[size_t(i)]);
   }
   return ATTN_OK;

@@ -59,7 +59,15 @@ defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are
 defm input : Valued<"input", [run, bench, verify],
                     "A .npy or .safetensors file, a picture where one is taken, or random[:SEED]", "NAME=FILE">;
 defm output : Valued<"output", [run], "Write an output as .npy; without it outputs are printed short", "NAME=FILE">;
-defm taps : Valued<"taps", [run], "Write every named intermediate (not supported yet)", "FILE">;
+defm taps : Valued<"taps", [run], "Write every named intermediate (`let`) of the run, as .safetensors", "FILE">;
+def each_tap : Flag<["--"], "each-tap", [verify]>, HelpText<"Compare every named intermediate (`let`), too">;
+defm map : Valued<"map", [run], "Draw an output or a `let`, queries by keys, as .png; `-` prints a table", "NAME=FILE">;
+defm map_average : Valued<"map-average", [run], "Average a map over an axis, heads for example", "AXIS">;
+defm map_labels : Valued<"map-labels", [run],
+                         "A file with a label a line, for keys (and queries, where as many) or another axis", "[AXIS=]FILE">;
+defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
+defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
+def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
 defm threads : Valued<"threads", [run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
 defm device : Valued<"device", runVerbs, "cpu", "DEVICE">;
 defm repeat : Valued<"repeat", [bench], "How often to run", "N">;

@@ -4,9 +4,11 @@
 // started. In all three cases the command line of compiled executables (attn_main) does the work.
 #include "Artifact.h"
 #include "Build.h"
+#include "MapArguments.h"
 #include "Report.h"
 #include "Verbs.h"
 #include "dialect/AttnDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -54,10 +56,14 @@ public:
     argv.push_back(program.data());
     for (std::string &text : texts)
       argv.push_back(text.data());
+    if (observation.isWanted())
+      return runObserved(tables, int(argv.size()), argv.data(), observation);
     return attn_main(tables, int(argv.size()), argv.data());
   }
 
   ArrayRef<std::string> all() const { return texts; }
+
+  Observation observation;
 
 private:
   std::vector<std::string> texts;
@@ -72,12 +78,26 @@ void addDynamicSizes(Spec &spec, const opt::InputArgList &args, Flags &flags) {
         flags.add("--set", set);
 }
 
+/// How many outputs of each entry are its own, not intermediates.
+std::vector<int32_t> countOutputs(mlir::ModuleOp module) {
+  std::vector<int32_t> counts;
+  for (auto function : module.getOps<mlir::FunctionOpInterface>()) {
+    if (!function->hasAttr("attn.entry"))
+      continue;
+    counts.push_back(0);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      counts.back() += !function.getResultAttr(i, "attn.tap");
+  }
+  return counts;
+}
+
 int runSpec(const opt::InputArgList &args, Flags &flags) {
   CompileOptions options;
   Spec spec;
   if (int code = loadForCompiling(args, options, spec))
     return code;
   addDynamicSizes(spec, args, flags);
+  flags.observation.outputs = countOutputs(spec.module());
   flags.completeWeights(/*isEmbedded=*/false);
   LoadedModel model;
   if (int code = model.compile(spec, options))
@@ -122,6 +142,11 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
     consumeError(description.takeError());
     return fail(BadInput, "`" + path + "`: the description of its model is damaged");
   }
+  if (!flags.observation.taps.empty())
+    return fail(Usage, "`--taps` is for specs: `" + path + "` is compiled, without intermediates");
+  if (flags.observation.isWanted() && artifact->form == ArtifactForm::Executable)
+    return fail(Usage, "`--map` is for specs and shared libraries: `" + path + "` is a program",
+                "draw from the spec, or compile with `--emit=shared`");
   for (const std::string &set : args.getAllArgValues(OPT_set))
     flags.add("--set", set);
   flags.completeWeights(model->getBoolean("embedded").value_or(false));
@@ -150,8 +175,7 @@ int runVerb(const opt::InputArgList &args, bool isBench) {
   StringRef path = onlyFile(args, "spec or artifact");
   if (path.empty())
     return Usage;
-  for (auto [id, name] : {std::pair(OPT_taps, "`--taps`"), std::pair(OPT_profile, "`--profile`"),
-                          std::pair(OPT_trace, "`--trace`")})
+  for (auto [id, name] : {std::pair(OPT_profile, "`--profile`"), std::pair(OPT_trace, "`--trace`")})
     if (args.hasArg(id))
       return notSupportedYet(name);
   StringRef device = args.getLastArgValue(OPT_device, "cpu");
@@ -160,6 +184,8 @@ int runVerb(const opt::InputArgList &args, bool isBench) {
   if (device != "cpu")
     return fail(Usage, "`--device " + device + "`: expected cpu");
   Flags flags(args, isBench);
+  if (int code = readObservation(args, flags.observation))
+    return code;
   if (!isArtifact(path))
     return runSpec(args, flags);
   auto buffer = MemoryBuffer::getFile(path);

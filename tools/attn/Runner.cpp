@@ -74,7 +74,7 @@ static int32_t readInteger(const attn_tensor &tensor, int64_t index, int64_t &va
   }
 }
 
-static Numbers toNumbers(const char *name, const attn_tensor &tensor) {
+Numbers toNumbers(const char *name, const attn_tensor &tensor) {
   Numbers numbers;
   numbers.name = name;
   numbers.shape.assign(tensor.shape, tensor.shape + tensor.rank);

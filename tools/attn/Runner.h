@@ -5,6 +5,7 @@
 #pragma once
 
 #include "attn/abi.h"
+#include "attn/attn.h"
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,9 @@ private:
   struct State;
   std::unique_ptr<State> state;
 };
+
+/// The elements of a tensor of any dtype.
+Numbers toNumbers(const char *name, const attn_tensor &tensor);
 
 /// Reads a .npy file. 0, or an exit code after an error.
 int readNumbers(const std::string &path, Numbers &numbers);

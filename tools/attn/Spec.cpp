@@ -47,6 +47,8 @@ int Spec::load(const opt::InputArgList &args) {
     return Usage;
   if (int code = parseSets(args, options))
     return code;
+  // A map may be drawn of an intermediate.
+  options.taps = args.hasArg(OPT_taps, OPT_map, OPT_each_tap);
   options.config = args.getLastArgValue(OPT_config).str();
   if (!options.config.empty() && !readInput(options.config))
     return Environment;

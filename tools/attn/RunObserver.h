@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `attn run` makes of a run besides its outputs: named intermediates in a file, maps. Apart
+// from MLIR's headers: plain C++ on both sides.
+#pragma once
+
+#include "attn/abi.h"
+#include "maps/Map.h"
+#include "maps/Table.h"
+#include <string>
+#include <vector>
+
+namespace attn::tool {
+
+struct Observation {
+  std::string taps; ///< The .safetensors file, or empty.
+  struct Drawing {
+    std::string name, file; ///< `-`: as text to standard output
+  };
+  std::vector<Drawing> maps;
+  maps::MapOptions mapOptions;
+  bool hasPictures = false; ///< Pictures that went in are drawn before their maps.
+  maps::Terminal terminal;
+  std::string entry; ///< `--entry`, or empty.
+  /// Of every entry, how many of its outputs are its own; the others are named intermediates.
+  std::vector<int32_t> outputs;
+
+  bool isWanted() const { return !taps.empty() || !maps.empty(); }
+};
+
+/// attn_main with the arguments, and what `observation` asks for once the model has run.
+int runObserved(const attn_abi_model *tables, int argc, char **argv, Observation &observation);
+
+} // namespace attn::tool
