@@ -80,17 +80,21 @@ static attn_status chooseEntry(const Command &command, const attn_abi_model &tab
   return error.status;
 }
 
+static int32_t writtenOutputs(const Command &command, const attn_abi_model &tables, int32_t entry) {
+  return command.written ? command.written[entry] : tables.entries[entry].outputCount;
+}
+
 static attn_status checkOutputNames(const Command &command, const attn_abi_entry &entry,
-                                    Error &error) {
+                                    int32_t count, Error &error) {
   for (const Setting &setting : command.outputs) {
     bool isKnown = false;
-    for (int32_t i = 0; i < entry.outputCount; ++i)
+    for (int32_t i = 0; i < count; ++i)
       isKnown |= strlen(entry.outputs[i].name) == size_t(setting.length) &&
                  memcmp(entry.outputs[i].name, setting.name, size_t(setting.length)) == 0;
     if (isKnown)
       continue;
     Text names;
-    for (int32_t i = 0; i < entry.outputCount; ++i)
+    for (int32_t i = 0; i < count; ++i)
       names.append(i ? ", `%s`" : "`%s`", entry.outputs[i].name);
     error.set(ATTN_NOT_FOUND, "R0102", "entry `%s` has no output `%.*s`", entry.name,
               setting.length, setting.name);
@@ -106,7 +110,8 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   Tensors inputs, outputs;
   int32_t entry;
   if (chooseEntry(command, tables, entry, error) ||
-      checkOutputNames(command, tables.entries[entry], error))
+      checkOutputNames(command, tables.entries[entry], writtenOutputs(command, tables, entry),
+                       error))
     return complain(error);
   if (attn_status status = attn_model_create(&tables, nullptr, &handles.model, &handles.message))
     return complain(handles, status);
@@ -135,8 +140,8 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   if (!command.isBench && command.observe)
     if (int code = command.observe(command.observeContext, entry, inputs, outputs))
       return code;
-  int32_t printed = command.printed ? command.printed[entry] : INT32_MAX;
-  if (!command.isBench && writeOutputs(command, tables.entries[entry], outputs, printed, error))
+  if (!command.isBench && writeOutputs(command, tables.entries[entry],
+                                       writtenOutputs(command, tables, entry), outputs, error))
     return complain(error);
   return ExitOk;
 }

@@ -30,8 +30,8 @@ struct Command {
   int (*observe)(void *context, int32_t entry, const Tensors &inputs,
                  const Tensors &outputs) = nullptr;
   void *observeContext = nullptr;
-  /// Of every entry, how many outputs are printed; the others are for the observer. Null: all.
-  const int32_t *printed = nullptr;
+  /// Of every entry, how many outputs are written; the others are for the observer. Null: all.
+  const int32_t *written = nullptr;
 };
 
 /// Exit codes of compiled executables.
@@ -62,9 +62,9 @@ struct Tensors {
 attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
                        Tensors &inputs, Error &error);
 
-/// Writes the outputs to files or prints the first `printed` of them short.
-attn_status writeOutputs(const Command &command, const attn_abi_entry &entry,
-                         const Tensors &outputs, int32_t printed, Error &error);
+/// Writes the first `count` outputs to files or prints them short.
+attn_status writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,
+                         const Tensors &outputs, Error &error);
 
 /// Runs the entry again and again and prints the times.
 attn_status benchEntry(const Command &command, const attn_model &model, attn_context *context,

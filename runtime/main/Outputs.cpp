@@ -74,9 +74,9 @@ static bool isFor(const Setting &setting, const char *name) {
          memcmp(name, setting.name, size_t(setting.length)) == 0;
 }
 
-attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &entry,
-                               const Tensors &outputs, int32_t printed, Error &error) {
-  for (int32_t i = 0; i < entry.outputCount; ++i) {
+attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,
+                               const Tensors &outputs, Error &error) {
+  for (int32_t i = 0; i < count; ++i) {
     bool isWritten = false;
     for (const Setting &setting : command.outputs) {
       if (!isFor(setting, entry.outputs[i].name))
@@ -86,7 +86,7 @@ attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &ent
         return status;
       isWritten = true;
     }
-    if (!isWritten && i < printed)
+    if (!isWritten)
       printTensor(entry.outputs[i].name, outputs.list[size_t(i)]);
   }
   return ATTN_OK;

@@ -64,7 +64,7 @@ def each_tap : Flag<["--"], "each-tap", [verify]>, HelpText<"Compare every named
 defm map : Valued<"map", [run], "Draw an output or a `let`, queries by keys, as .png; `-` prints a table", "NAME=FILE">;
 defm map_average : Valued<"map-average", [run], "Average a map over an axis, heads for example", "AXIS">;
 defm map_labels : Valued<"map-labels", [run],
-                         "A file with a label a line, for keys (and queries, where as many) or another axis", "[AXIS=]FILE">;
+                         "FILE, or AXIS=FILE: a label a line, for keys (and queries, where as many) or another axis", "FILE">;
 defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;

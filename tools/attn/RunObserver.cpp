@@ -166,7 +166,7 @@ int runObserved(const attn_abi_model *tables, int argc, char **argv, Observation
     return static_cast<const Observer *>(context)->observe(entry, inputs, outputs);
   };
   command.observeContext = &observer;
-  command.printed = observation.outputs.empty() ? nullptr : observation.outputs.data();
+  command.written = observation.outputs.empty() ? nullptr : observation.outputs.data();
   return runCommandLine(*tables, argc, argv, command);
 }
 

@@ -42,13 +42,10 @@ Spec::Spec() : mlirContext(makeRegistry(), mlir::MLIRContext::Threading::DISABLE
 
 int Spec::load(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "spec");
-  frontend::FrontendOptions options;
   if (path.empty())
     return Usage;
   if (int code = parseSets(args, options))
     return code;
-  // A map may be drawn of an intermediate.
-  options.taps = args.hasArg(OPT_taps, OPT_map, OPT_each_tap);
   options.config = args.getLastArgValue(OPT_config).str();
   if (!options.config.empty() && !readInput(options.config))
     return Environment;
@@ -61,6 +58,17 @@ int Spec::load(const opt::InputArgList &args) {
   frontend::DiagnosticEngine diagnostics(*source);
   built = frontend::buildModel(*source, options, mlirContext, diagnostics);
   printDiagnostics(diagnostics);
+  if (diagnostics.hasErrors())
+    return BadInput;
+  return built ? Ok : internalError();
+}
+
+int Spec::addTaps() {
+  options.taps = true;
+  frontend::DiagnosticEngine diagnostics(*source);
+  built = frontend::buildModel(*source, options, mlirContext, diagnostics);
+  if (diagnostics.hasErrors()) // warnings have been printed
+    printDiagnostics(diagnostics);
   if (diagnostics.hasErrors())
     return BadInput;
   return built ? Ok : internalError();

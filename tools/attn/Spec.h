@@ -4,6 +4,7 @@
 #pragma once
 
 #include "Options.h"
+#include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/SourceFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -18,6 +19,8 @@ public:
   /// The spec that `args` name, with `--set` and `--config`. 0, or an exit code after all its
   /// errors have been printed.
   int load(const llvm::opt::InputArgList &args);
+  /// The same, with every `let` a further output of its entry (FrontendOptions::taps).
+  int addTaps();
 
   mlir::ModuleOp module() { return *built; }
   /// As the user wrote it.
@@ -28,6 +31,7 @@ public:
 private:
   mlir::MLIRContext mlirContext;
   std::unique_ptr<frontend::SourceFile> source;
+  frontend::FrontendOptions options;
   mlir::OwningOpRef<mlir::ModuleOp> built;
 };
 
