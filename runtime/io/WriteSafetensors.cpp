@@ -54,9 +54,9 @@ static bool appendEntry(Text &header, const attn_named_tensor &named, int64_t &o
   header.append(":{\"dtype\":\"%s\",\"shape\":[", safetensorsName(tensor.dtype));
   for (int32_t a = 0; a < tensor.rank; ++a)
     header.append(a ? ",%lld" : "%lld", static_cast<long long>(tensor.shape[a]));
-  header.append("],\"data_offsets\":[%lld,%lld]}", static_cast<long long>(offset),
-                static_cast<long long>(offset + bytes));
+  header.append("],\"data_offsets\":[%lld,", static_cast<long long>(offset));
   offset += bytes;
+  header.append("%lld]}", static_cast<long long>(offset));
   return true;
 }
 

@@ -38,7 +38,7 @@ TEST(Figure, EveryCellIsAsLargeAsTheOthers) {
   // 60 cells a side are too small for numbers in them.
   std::vector<double> values(60 * 60, 0);
   for (int i = 0; i < 7; ++i)
-    values[size_t(61 * i)] = 1;
+    values[size_t(i) * 61] = 1;
   Map map = mapOf({{"T", 60, 0, {}}, {"S", 60, 0, {}}}, values);
   Canvas canvas = draw(map);
   int64_t bright = count(canvas, colourOf(1)), dark = count(canvas, colourOf(0));

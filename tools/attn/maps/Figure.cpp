@@ -47,6 +47,7 @@ private:
   void chooseCells();
   void choosePanels();
   void measure();
+  void placePictures();
   Side sideOf(const Axis &axis, int cell, bool isColumn) const;
   void drawPanel(Canvas &canvas, int64_t index) const;
   bool showsValues() const;
@@ -66,9 +67,11 @@ private:
   const Pictures &pictures;
   double least = 0, most = 1;
   int cellWidth = 1, cellHeight = 1, panelWidth = 1, panelHeight = 1;
-  int64_t panelRows = 1, panelColumns = 1; ///< without the column of pictures
+  int64_t panelRows = 1, panelColumns = 1;
+  int pictureWidth = 0, pictureHeight = 0;
   int slotWidth = 1, slotHeight = 1, heading = 0;
   Side rows, columns;
+  int nameLeft = 0; ///< Where the names of rows' axes stand.
   int left = 0, top = 0, width = 0, height = 0;
 };
 
@@ -80,9 +83,11 @@ std::vector<double> ticksOf(double least, double most, int wanted) {
                          : rough / power <= 2 ? 2
                          : rough / power <= 5 ? 5
                                               : 10);
+  auto first = int64_t(std::ceil(least / step - 1e-9)),
+       last = int64_t(std::floor(most / step + 1e-9));
   std::vector<double> ticks;
-  for (double n = std::ceil(least / step - 1e-9); n * step <= most + 1e-9 * step; ++n)
-    ticks.push_back(n == 0 ? 0 : n * step);
+  for (int64_t n = first; n <= last; ++n)
+    ticks.push_back(double(n) * step);
   return ticks;
 }
 
@@ -154,12 +159,14 @@ void Figure::measure() {
   slotWidth = panelWidth;
   slotHeight = panelHeight + heading;
   for (int64_t p = 0; hasHeadings && p < std::min<int64_t>(map.panels(), 4096); ++p)
-    slotWidth = std::max(slotWidth, std::min(textWidth(map.panelName(p), small), longestLabel));
+    slotWidth = std::max(
+        slotWidth, std::min(textWidth(map.panelName(p, pictures.count > 0), small), longestLabel));
   int axisName = map.isGrid ? 0 : line + 14;
-  left = margin + axisName + rows.depth;
+  placePictures();
+  nameLeft = margin + (pictureWidth ? pictureWidth + gap : 0);
+  left = nameLeft + axisName + rows.depth;
   top = margin + textHeight(large) + 18;
-  int64_t slots = panelColumns + (pictures.count > 0);
-  int64_t wide = left + slots * (slotWidth + gap) + gap + barWidth + tick + 4;
+  int64_t wide = left + panelColumns * (slotWidth + gap) + gap + barWidth + tick + 4;
   int widestTick = textWidth("-inf", small);
   for (double value : ticksOf(least, most, scaleTicks))
     widestTick = std::max(widestTick, textWidth(numberText(value), small));
@@ -194,9 +201,10 @@ void Figure::drawCellValue(Canvas &canvas, int x, int y, double value) const {
 
 void Figure::drawPanel(Canvas &canvas, int64_t index) const {
   int64_t row = index / panelColumns, column = index % panelColumns;
-  int x = slotX(column + (pictures.count > 0)), y = slotY(row) + heading;
+  int x = slotX(column), y = slotY(row) + heading;
   if (heading)
-    canvas.text(x, y - heading + 2, fitText(map.panelName(index), small, slotWidth), small, ink);
+    canvas.text(x, y - heading + 2,
+                fitText(map.panelName(index, pictures.count > 0), small, slotWidth), small, ink);
   const double *values = map.panel(index);
   bool hasValues = showsValues();
   for (int64_t r = 0; r < map.rows().size; ++r)
@@ -225,9 +233,9 @@ void Figure::drawRowLabels(Canvas &canvas, int x, int y) const {
   }
   std::string name = map.rows().name;
   if (name.size() <= 2) // a letter reads better as it stands
-    canvas.text(margin, y + (panelHeight - textHeight(small)) / 2, name, small, pale);
+    canvas.text(nameLeft, y + (panelHeight - textHeight(small)) / 2, name, small, pale);
   else
-    canvas.textUpwards(margin, y + (panelHeight + textWidth(name, small)) / 2, name, small, pale);
+    canvas.textUpwards(nameLeft, y + (panelHeight + textWidth(name, small)) / 2, name, small, pale);
 }
 
 void Figure::drawColumnLabels(Canvas &canvas, int x, int y) const {
@@ -244,18 +252,26 @@ void Figure::drawColumnLabels(Canvas &canvas, int x, int y) const {
               pale);
 }
 
+/// As large as a panel, or smaller where their shape is another.
+void Figure::placePictures() {
+  if (pictures.count == 0)
+    return;
+  double across = double(pictures.width), down = double(pictures.height);
+  double zoom = std::min(panelWidth / across, panelHeight / down);
+  pictureWidth = std::max(int(zoom * across), 1);
+  pictureHeight = std::max(int(zoom * down), 1);
+}
+
 void Figure::drawPicture(Canvas &canvas, int64_t index, int x, int y) const {
   int64_t size = pictures.channels * pictures.height * pictures.width;
   const double *values = pictures.values.data() + index * size;
   auto [low, high] = std::minmax_element(values, values + size);
   double from = *low, range = *high > *low ? *high - *low : 1;
-  double zoom = std::min(double(panelWidth) / double(pictures.width),
-                         double(panelHeight) / double(pictures.height));
-  int w = std::max(int(zoom * double(pictures.width)), 1);
-  int h = std::max(int(zoom * double(pictures.height)), 1);
-  for (int py = 0; py < h; ++py)
-    for (int px = 0; px < w; ++px) {
-      int64_t r = py * pictures.height / h, c = px * pictures.width / w;
+  canvas.text(x, y - heading + 2, fitText(map.axes.front().labelOf(index), small, pictureWidth),
+              small, ink);
+  for (int py = 0; py < pictureHeight; ++py)
+    for (int px = 0; px < pictureWidth; ++px) {
+      int64_t r = py * pictures.height / pictureHeight, c = px * pictures.width / pictureWidth;
       auto part = [&](int64_t channel) {
         int64_t plane = std::min(channel, pictures.channels - 1);
         double value = values[(plane * pictures.height + r) * pictures.width + c];
@@ -263,12 +279,11 @@ void Figure::drawPicture(Canvas &canvas, int64_t index, int x, int y) const {
       };
       canvas.fill(x + px, y + py, 1, 1, {part(0), part(1), part(2)});
     }
-  canvas.frame(x - 1, y - 1, w + 2, h + 2, edge);
+  canvas.frame(x - 1, y - 1, pictureWidth + 2, pictureHeight + 2, edge);
 }
 
 void Figure::drawBar(Canvas &canvas) const {
-  int64_t slots = panelColumns + (pictures.count > 0);
-  int x = slotX(slots) + gap - gap / 2, y = top + heading;
+  int x = slotX(panelColumns) + gap - gap / 2, y = top + heading;
   int high = std::max(std::min(slotY(panelRows) - gap - y, 260), 100);
   for (int row = 0; row < high; ++row)
     canvas.fill(x, y + row, barWidth, 1, colourOf(1 - (row + 0.5) / high));
@@ -302,7 +317,7 @@ Canvas Figure::draw() const {
   for (int64_t p = 0; p < map.panels(); ++p)
     drawPanel(canvas, p);
   for (int64_t p = 0; p < pictures.count; ++p)
-    drawPicture(canvas, p, slotX(0), slotY(p) + heading);
+    drawPicture(canvas, p, margin, slotY(p) + heading);
   drawBar(canvas);
   return canvas;
 }

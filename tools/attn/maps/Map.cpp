@@ -23,11 +23,11 @@ const double *Map::panel(int64_t index) const {
   return values.data() + index * rows().size * columns().size;
 }
 
-std::string Map::panelName(int64_t index) const {
+std::string Map::panelName(int64_t index, size_t from) const {
   std::string text;
-  for (size_t a = axes.size() - 2; a-- > 0;) {
+  for (size_t a = axes.size() - 2; a-- > from;) {
     if (axes[a].size > 1)
-      text = axes[a].labelOf(index % axes[a].size) + (text.empty() ? "" : ", ") + text;
+      text.insert(0, axes[a].labelOf(index % axes[a].size) + (text.empty() ? "" : ", "));
     index /= axes[a].size;
   }
   return text;
@@ -52,30 +52,36 @@ static int find(const Map &map, const std::string &name) {
 }
 
 static std::string axisNames(const Map &map) {
-  std::string text;
+  std::string text = "the axes of `" + map.name + "` are ";
   for (const Axis &axis : map.axes)
-    text += (text.empty() ? "`" : ", `") + axis.name + "`";
-  return "the axes of `" + map.name + "` are " + text;
+    text.append(&axis == &map.axes.front() ? "`" : ", `").append(axis.name).append("`");
+  return text;
+}
+
+static Problem noAxis(const Map &map, const std::string &option, const std::string &name) {
+  return {"`" + option + "`: `" + map.name + "` has no axis `" + name + "`", axisNames(map)};
+}
+
+static Problem checkAverage(const Map &map, const std::string &name) {
+  std::string option = "--map-average " + name;
+  int axis = find(map, name);
+  if (axis < 0)
+    return noAxis(map, option, name);
+  if (axis + 2 >= int(map.axes.size()))
+    return {"`" + option + "`: the last two axes are drawn, not averaged", axisNames(map)};
+  return {};
 }
 
 Problem checkMap(const Map &map, const MapOptions &options) {
   if (map.axes.size() < 2)
     return {"`" + map.name + "` has one axis: a map needs two or more, queries and keys the last",
             ""};
-  for (const std::string &name : options.average) {
-    int axis = find(map, name);
-    if (axis < 0)
-      return {"`--map-average " + name + "`: `" + map.name + "` has no axis `" + name + "`",
-              axisNames(map)};
-    if (axis + 2 >= int(map.axes.size()))
-      return {"`--map-average " + name + "`: the last two axes are drawn, not averaged",
-              axisNames(map)};
-  }
+  for (const std::string &name : options.average)
+    if (Problem problem = checkAverage(map, name))
+      return problem;
   for (const Labels &labels : options.labels)
     if (!labels.axis.empty() && find(map, labels.axis) < 0)
-      return {"`--map-labels " + labels.axis + "=" + labels.file + "`: `" + map.name +
-                  "` has no axis `" + labels.axis + "`",
-              axisNames(map)};
+      return noAxis(map, "--map-labels " + labels.axis + "=" + labels.file, labels.axis);
   return {};
 }
 

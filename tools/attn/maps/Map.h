@@ -33,8 +33,8 @@ struct Map {
   const Axis &columns() const { return axes.back(); }
   int64_t panels() const;
   const double *panel(int64_t index) const;
-  /// "B 0, H 2": what a panel is, of the axes that have more than one element.
-  std::string panelName(int64_t index) const;
+  /// "B 0, H 2": what a panel is, of the axes from `from` on that have more than one element.
+  std::string panelName(int64_t index, size_t from = 0) const;
 };
 
 /// Labels for the elements of an axis.
