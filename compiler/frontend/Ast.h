@@ -409,7 +409,8 @@ struct Signature {
   std::vector<Parameter> parameters;
   std::vector<Static> statics;
   std::vector<Type> results;
-  SourceRange range; ///< From the name to the last result.
+  std::vector<std::optional<Name>> resultNames; ///< One for each result: `-> y: [B, K]`.
+  SourceRange range;                            ///< From the name to the last result.
 };
 
 /// `block Block[T](…) -> … { … }`, `cell LSTM(…) -> h, c { … }`

@@ -31,7 +31,12 @@ Layout Formatter::shape(const Type &type) {
     layout.add(type.word->text);
   if (type.hasShape)
     layout.add("[").add(expressions(type.dims, /*tight=*/true)).add("]");
-  return layout;
+  // A shape stays on its line unless it is long itself: a list breaks between its tensors.
+  constexpr unsigned most = 60, unbounded = 1 << 20;
+  if (layout.forced)
+    return layout;
+  std::string line = render(layout, 0, unbounded);
+  return line.size() <= most ? Layout(line) : layout;
 }
 
 Layout Formatter::statics(llvm::ArrayRef<Static> statics) {
@@ -68,8 +73,10 @@ Layout Formatter::signature(const Signature &signature) {
   if (!signature.statics.empty())
     layout.add(";").add(group(nest(breakOr()))).add(statics(signature.statics));
   std::vector<Element> results;
-  for (const Type &type : signature.results)
-    results.push_back({shape(type), type.range});
+  for (auto [name, type] : llvm::zip_equal(signature.resultNames, signature.results))
+    results.push_back(
+        name ? Element{concat({name->text, ": ", shape(type)}), name->range.to(type.range)}
+             : Element{shape(type), type.range});
   return layout.add(")").add(group(nest(breakOr()))).add("-> ").add(commas(std::move(results)));
 }
 

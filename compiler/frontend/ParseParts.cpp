@@ -171,7 +171,14 @@ ast::Signature Parser::parseSignature(std::optional<ast::Name> given, llvm::Stri
     }
   }
   if (accept(TokenKind::Arrow))
-    parseCommas([&] { signature.results.push_back(parseType()); });
+    parseCommas([&] {
+      signature.resultNames.emplace_back();
+      if (is(TokenKind::Word) && next().is(TokenKind::Colon)) {
+        signature.resultNames.back() = parseName("a result");
+        consume();
+      }
+      signature.results.push_back(parseType());
+    });
   else if (Diagnostic *diagnostic =
                error(DiagCode::MissingArrow,
                      "expected `->` and the type of the result, but got " + found()))

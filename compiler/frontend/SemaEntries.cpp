@@ -25,11 +25,19 @@ void Sema::nameEntry(const EntryDecl &entry, mlir::func::FuncOp function) {
   function->setAttr("attn.entry", builder.getUnitAttr());
   for (size_t i = 0; i < signature.parameters.size(); ++i)
     function.setArgAttr(i, "attn.name", builder.getStringAttr(signature.parameters[i].name.text));
-  size_t results = signature.results.size();
-  for (size_t i = 0; i < results; ++i)
-    function.setResultAttr(
-        i, "attn.name",
-        builder.getStringAttr(signature.name.text + (results == 1 ? "" : "." + std::to_string(i))));
+  std::map<std::string, SourceRange> given;
+  for (auto [i, result] : llvm::enumerate(signature.resultNames)) {
+    std::string name = result ? result->text
+                       : signature.resultNames.size() == 1
+                           ? signature.name.text
+                           : signature.name.text + "." + std::to_string(i);
+    if (result)
+      if (auto [first, isNew] = given.insert({name, result->range}); !isNew)
+        error(DiagCode::DuplicateName, result->range, "`" + name + "` is declared twice")
+            .at(first->second, "it is declared here already")
+            .help("choose another name for one of them");
+    function.setResultAttr(i, "attn.name", builder.getStringAttr(name));
+  }
 }
 
 void Sema::buildEntry(const EntryDecl &entry) {
