@@ -8,12 +8,14 @@ packages=(
   # build
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools clang-22 lld-22 cmake ninja-build gcc g++ ccache
   libfmt-dev libgtest-dev zlib1g-dev libzstd-dev libxml2-dev libcurl4-openssl-dev libedit-dev
+  # ONNX files
+  libprotobuf-dev protobuf-compiler
   # pictures in compiled programs
   libpng-dev libjpeg62-turbo-dev
   # style checks
   clang-format-22 clang-tidy-22
   # tests and the Fashion-MNIST example
-  python3-torch python3-numpy python3-pil dataset-fashion-mnist
+  python3-torch python3-numpy python3-pil python3-onnx dataset-fashion-mnist
 )
 
 missing=()

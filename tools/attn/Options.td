@@ -17,12 +17,13 @@ def explain : SubCommand<"explain", "Say what was fused, which lowering was chos
                          "attn explain SPEC [--target LEVEL]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
-def import : SubCommand<"import", "Write a spec from a checkpoint's folder or an ONNX file (not supported yet)",
-                        "attn import DIR|FILE.onnx [-o SPEC]">;
+def import : SubCommand<"import", "Write a spec from an ONNX file",
+                        "attn import FILE.onnx [-o SPEC] [--set NAME=N]">;
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 
 defvar specVerbs = [check, compile, run, bench, verify, explain];
+defvar setVerbs = [check, compile, run, bench, verify, explain, import];
 defvar codeVerbs = [compile, run, bench, verify, explain];
 defvar runVerbs = [run, bench];
 
@@ -40,7 +41,7 @@ defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, ex
 
 defm weights : Valued<"weights", [check, compile, run, bench, verify],
                       "A .safetensors file, an index of shards, or a folder; random[:SEED] where something is run", "FILE">;
-defm set : Valued<"set", specVerbs, "Another size for a dim, any number of times", "DIM=N">;
+defm set : Valued<"set", setVerbs, "Another size for a dim, any number of times", "DIM=N">;
 defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
 defm target : Valued<"target", codeVerbs,
                      "native (default), x86-64-v3, x86-64-v4; several joined by commas, chosen from at load", "LEVELS">;

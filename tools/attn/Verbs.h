@@ -14,6 +14,7 @@ int runBench(const llvm::opt::InputArgList &args);
 int runVerify(const llvm::opt::InputArgList &args);
 int runExplain(const llvm::opt::InputArgList &args);
 int runInspect(const llvm::opt::InputArgList &args);
+int runImport(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
 } // namespace attn::tool

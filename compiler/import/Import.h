@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files of others -> the text of a spec.
+#ifndef ATTN_COMPILER_IMPORT_IMPORT_H
+#define ATTN_COMPILER_IMPORT_IMPORT_H
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace attn::importer {
+
+/// What a person is told: what was found and expected, and how it is mended.
+class ImportError : public llvm::ErrorInfo<ImportError> {
+public:
+  ImportError(std::string message, std::string help)
+      : message(std::move(message)), help(std::move(help)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+  static char ID;
+  const std::string message, help;
+};
+
+/// An ImportError; `help` may be empty.
+llvm::Error importError(const llvm::Twine &message, const llvm::Twine &help = "");
+
+/// The formatted spec of an ONNX model whose graph is one Attention operator of opset 23, 24 or 25.
+/// `sizes` gives those that the model only names.
+llvm::Expected<std::string> importOnnx(llvm::StringRef bytes,
+                                       const llvm::StringMap<int64_t> &sizes = {});
+
+} // namespace attn::importer
+
+#endif // ATTN_COMPILER_IMPORT_IMPORT_H

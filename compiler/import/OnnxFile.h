@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An ONNX file's graph as it stands in the file: names, shapes, attributes. What they mean is the
+// business of OnnxAttention.h.
+#ifndef ATTN_COMPILER_IMPORT_ONNXFILE_H
+#define ATTN_COMPILER_IMPORT_ONNXFILE_H
+
+#include "compiler/import/Import.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace attn::importer {
+
+/// Element types by their numbers in the format; others have no name here.
+enum class OnnxType : int32_t {
+  None = 0,
+  F32 = 1,
+  I64 = 7,
+  Bool = 9,
+  F16 = 10,
+  F64 = 11,
+  BF16 = 16
+};
+
+/// An axis of known size, or one with a name, or neither.
+struct OnnxAxis {
+  int64_t size = -1; ///< -1 where it is not known
+  std::string name;
+};
+
+/// An input or output of a graph, or of a node. Its shape is null where the file says none.
+struct OnnxValue {
+  std::string name;
+  OnnxType type = OnnxType::None;
+  std::optional<std::vector<OnnxAxis>> shape;
+};
+
+struct OnnxAttribute {
+  std::string name;
+  std::variant<std::monostate, int64_t, float> value; ///< neither: a type that is not read
+};
+
+struct OnnxNode {
+  std::string name, type, domain;
+  std::vector<std::string> inputs, outputs; ///< "" stands for one that is left out
+  std::vector<OnnxAttribute> attributes;
+};
+
+struct OnnxGraph {
+  std::string name;
+  int64_t opset = 0; ///< of the standard operators; 0 where none is said
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxValue> inputs, outputs;
+  std::vector<std::string> constants;
+};
+
+/// Reads a file's bytes, whatever they are.
+llvm::Expected<OnnxGraph> readOnnx(llvm::StringRef bytes);
+
+/// Text of a file in a message: printable, and not too long.
+std::string shown(llvm::StringRef name);
+
+} // namespace attn::importer
+
+#endif // ATTN_COMPILER_IMPORT_ONNXFILE_H

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/import/SpecNames.h"
+
+#include "compiler/frontend/Lexer.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// Functions, masks and positions of the language are taken: a file's name would hide them.
+SpecNames::SpecNames() {
+  for (StringRef word : {"split", "pack", "relabel", "dot", "dim", "rsqrt", "tanh", "min", "max",
+                         "causal", "window", "scaled_dot", "inf", "i", "j", "b", "h"})
+    taken.insert(word);
+}
+
+std::string SpecNames::ofFile(StringRef name) {
+  std::string text;
+  for (char c : name)
+    text += isAlnum(c) ? c : '_';
+  if (text.empty() || isDigit(text.front()))
+    text = "_" + text;
+  return fresh(text);
+}
+
+std::string SpecNames::fresh(StringRef name) {
+  std::string candidate = name.str();
+  for (unsigned n = 2; frontend::isReserved(candidate) || !taken.insert(candidate).second; ++n)
+    candidate = name.str() + std::to_string(n);
+  return candidate;
+}
+
+std::string SpecNames::dim(StringRef letter) {
+  std::string candidate = letter.str();
+  auto isTaken = [&](bool isLetter) {
+    return taken.contains(candidate) || (!isLetter && taken.contains(StringRef(candidate).lower()));
+  };
+  for (unsigned n = 2; isTaken(n == 2); ++n)
+    candidate = letter.str() + std::to_string(n);
+  taken.insert(candidate);
+  taken.insert(StringRef(candidate).lower());
+  return candidate;
+}
+
+} // namespace attn::importer

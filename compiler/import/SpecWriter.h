@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An Attention operator -> the spec that a person would have written for it:
+//
+//   bias given(i, j) with input attn_mask: f32[T, S] = attn_mask[i.row, j.row]
+//   entry attention(Q: f32[B, H, T, E], …) -> Y: f32[B, H, T, F], present_key: f32[B, G, S, E] {
+//     let k = pack(S, past_key, K)
+//     let y = attend Q over k, V along S group H by G {
+//       bias given
+//       mask j <= i + P
+//     }
+//     return y, k
+//   }
+#ifndef ATTN_COMPILER_IMPORT_SPECWRITER_H
+#define ATTN_COMPILER_IMPORT_SPECWRITER_H
+
+#include "compiler/import/OnnxAttention.h"
+#include "compiler/import/SpecNames.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+namespace attn::importer {
+
+class SpecWriter {
+public:
+  explicit SpecWriter(const OnnxAttention &attention) : attention(attention), os(text) {}
+  std::string write();
+
+private:
+  using Shape = llvm::SmallVector<std::string, 4>;
+
+  //===-- SpecWriter.cpp: names, sizes, the entry -------------------------------------------===//
+  void chooseNames();
+  void chooseMaskShape();
+  void writeDims();
+  void writeEntry();
+  void writeBody();
+  void writeAttend(llvm::StringRef result, llvm::ArrayRef<std::string> values,
+                   llvm::ArrayRef<std::string> lines);
+  /// The axes of an input, as they are called where it comes in.
+  Shape shapeOf(AttentionInput input) const;
+  std::string typeOf(OnnxType type, const Shape &shape) const;
+  /// Where one tensor is the query and the keys, its axes get the names of the second.
+  std::string relabelled(AttentionInput input) const;
+  /// A query's, key's or value's tensor with the heads on an axis of their own.
+  std::string perHead(AttentionInput input) const;
+  const std::string &nameOf(AttentionInput input) const;
+  bool shares(AttentionInput a, AttentionInput b) const;
+
+  //===-- SpecHooks.cpp: what `attend` does with a pair -------------------------------------===//
+  void writeScores();
+  void writeMaskTensor();
+  void writeLengths();
+  /// The lines of `attend`; empty where there is none.
+  std::string biasLine() const;
+  std::string maskLine() const;
+  std::string returnLine() const;
+  llvm::SmallVector<std::string> attendLines() const;
+  /// The cap stands before the bias in the operator, after it in `attend`.
+  bool capsInScore() const;
+  /// Scores are wanted with -inf where the mask drops a pair.
+  bool dropsInScores() const;
+  /// Scores are wanted as they were before the score capped them.
+  bool needsRawScores() const;
+
+  const OnnxAttention &attention;
+  SpecNames names;
+  std::map<std::string, std::string> inputNames; ///< The file's -> the spec's.
+  /// Dims. `fresh` counts the keys of K, `keys` the past ones with them, `masked` those that the
+  /// mask covers, where they are fewer.
+  std::string batch, heads, groups, queries, past, fresh, keys, features, valueFeatures, masked;
+  std::string score, rawScore, bias, allowed, valid; ///< Hooks; empty where there is none.
+  Shape maskShape;
+  llvm::SmallVector<std::string> ones; ///< Axes of the mask of one element.
+  std::string text;
+  llvm::raw_string_ostream os;
+};
+
+} // namespace attn::importer
+
+#endif // ATTN_COMPILER_IMPORT_SPECWRITER_H
