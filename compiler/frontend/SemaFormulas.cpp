@@ -364,6 +364,8 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
   std::string name = path.path.str();
   if (auto found = formula.names.find(name); found != formula.names.end())
     return found->second;
+  if (name == "inf" && !scope->find(name))
+    return {Kind::Number, std::numeric_limits<double>::infinity(), {}};
   if (formula.appliesHooks)
     if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
       return *value;
