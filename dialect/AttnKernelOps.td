@@ -13,6 +13,10 @@ class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, m
 
 def Attn_Buffer : MemRefOf<[F32]>;
 
+/// A truth value is a byte in memory, anything but 0 is true; a bf16 its 16 bits.
+def Attn_AnyBuffer : MemRefOf<[F32, F16, I8, I16, I32, I64]>;
+def Attn_IndexBuffer : MemRefOf<[I32, I64]>;
+
 def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let summary = "where parameters lie in the packed block, and in which layout";
   let description = [{
@@ -68,7 +72,7 @@ def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
 
 def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
   let summary = "out = a scalar function of elements";
-  let arguments = (ins Variadic<Attn_Buffer>:$inputs, Attn_Buffer:$out);
+  let arguments = (ins Variadic<Attn_AnyBuffer>:$inputs, Attn_AnyBuffer:$out);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` `into` $out attr-dict `:` `(` type($inputs) `)` `,` type($out) $body";
   let hasVerifier = 1;
@@ -78,6 +82,22 @@ def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
   let summary = "out[rows, n] = mean over s of input[rows, s, n]";
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
+  let hasVerifier = 1;
+}
+
+def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel"> {
+  let summary = "out[rows, n] = table[indices[rows], n]";
+  let arguments = (ins Attn_Buffer:$table, Attn_IndexBuffer:$indices, Attn_Buffer:$out);
+  let assemblyFormat = "$table `[` $indices `]` `into` $out attr-dict `:` type($table) `,` type($indices) `,` type($out)";
+  let hasVerifier = 1;
+}
+
+def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
+  let summary = "pairs of columns turned by angles, cos and sin [rows, columns / 2]";
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Attn_Buffer:$out, UnitAttr:$interleaved);
+  let assemblyFormat = [{
+    $input `by` $cos `,` $sin `into` $out (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin) `,` type($out)
+  }];
   let hasVerifier = 1;
 }
 

@@ -140,6 +140,41 @@ def Attn_ReduceMeanOp : AttnOp<"mean", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Attn_LookupOp : AttnOp<"lookup", [Pure]> {
+  let summary = "rows of a table, one for each index";
+  let description = [{
+    `y[i..., d...] = table[indices[i...], d...]`. An index below 0 or beyond the table has no meaning: whoever runs the model checks them
+    (`attn.below` of an entry's argument says the bound).
+  }];
+  let arguments = (ins Attn_Tensor:$table, Attn_Tensor:$indices);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Attn_TableOp : AttnOp<"table", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "constants, computed when compiling";
+  let description = [{
+    Along an axis known only when running, `elements` go up to its bound, and the result is their beginning.
+  }];
+  let arguments = (ins ElementsAttr:$elements);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$elements attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_RotaryOp : AttnOp<"rotary", [Pure, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
+  let summary = "pairs of features turned by angles (Su et al. 2021)";
+  let description = [{
+    With features in the last axis, E of them, pair `p` is (x[2p], x[2p + 1]) where `interleaved`, else (x[p], x[p + E / 2]), and (a, b) becomes
+    (a cos[p] - b sin[p], b cos[p] + a sin[p]). `cos` and `sin` are [axes of x..., E / 2].
+  }];
+  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$cos, Attn_Tensor:$sin, UnitAttr:$interleaved);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `by` $cos `,` $sin (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos)";
+  let hasVerifier = 1;
+}
+
 def Attn_AttentionOp : AttnOp<"attention", [Pure]> {
   let summary = "attention: score, bias, mask and normaliser are regions of one (query, key) pair";
   let description = [{

@@ -102,6 +102,14 @@ struct ExpandMathPass : attn::impl::ExpandMathPassBase<ExpandMathPass> {
     });
     for (auto [op, expansion] : ops)
       expand(op, expansion, *target);
+    getOperation().walk([](Operation *op) {
+      if (auto wider = dyn_cast<arith::ExtFOp>(op);
+          wider && getElementTypeOrSelf(wider.getIn().getType()).isBF16())
+        expandFromBfloat(wider);
+      else if (auto narrower = dyn_cast<arith::TruncFOp>(op);
+               narrower && getElementTypeOrSelf(narrower.getType()).isBF16())
+        expandToBfloat(narrower);
+    });
   }
 };
 

@@ -98,7 +98,9 @@ static std::string describe(AttentionKernelOp op) {
 }
 
 std::string attn::describeKernel(Operation *kernel) {
-  auto rows = [](StringRef name, Value out) {
+  auto rows = [](StringRef name, Value out) -> std::string {
+    if (ShapedType::isDynamic(lastDim(out)))
+      return llvm::formatv("{0}, {1}", name, Count::of(out, 0, rankOf(out)).text("elements"));
     return llvm::formatv("{0}, {1} of {2}", name, Count::of(out, 0, rankOf(out) - 1).text("rows"),
                          lastDim(out))
         .str();
@@ -107,6 +109,15 @@ std::string attn::describeKernel(Operation *kernel) {
       .Case<LinearKernelOp, AttentionKernelOp>([](auto op) { return describe(op); })
       .Case([&](NormKernelOp op) { return rows("norm", op.getOut()); })
       .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
+      .Case([&](LookupKernelOp op) {
+        return rows("lookup", op.getOut()) +
+               llvm::formatv(" in a table of {0}",
+                             cast<MemRefType>(op.getTable().getType()).getDimSize(0))
+                   .str();
+      })
+      .Case([&](RotaryKernelOp op) {
+        return rows("rotary", op.getOut()) + (op.getInterleaved() ? ", neighbours" : ", halves");
+      })
       .Case([&](MapKernelOp op) {
         return rows("map", op.getOut()) + operations(op.getBody(), ", computes");
       });

@@ -23,6 +23,8 @@ mlir::FailureOr<std::string> tileLinear(LinearKernelOp op, const TilingContext &
 mlir::FailureOr<std::string> tileNorm(NormKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileMap(MapKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileMean(MeanKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileLookup(LookupKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileRotary(RotaryKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileAttention(AttentionKernelOp op, const TilingContext &context);
 
 // tiled -> kernels: each replaces the tile ops of its kernel in `root` by vector code.

@@ -87,4 +87,8 @@ mlir::Value expandCos(const MathBuilder &m, mlir::Value x);
 mlir::Value expandMaximum(const MathBuilder &m, mlir::Value a, mlir::Value b);
 mlir::Value expandMinimum(const MathBuilder &m, mlir::Value a, mlir::Value b);
 
+/// Conversions from and to bf16, exact and to the nearest even; the op is replaced.
+void expandFromBfloat(mlir::arith::ExtFOp op);
+void expandToBfloat(mlir::arith::TruncFOp op);
+
 } // namespace attn

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace attn;
@@ -62,7 +63,7 @@ std::pair<Value, Value> RowVectors::apart(Value row, Value column) const {
   Value start = index.add(parts.getOffset(), index.mul(column, stride));
   int64_t any = ShapedType::kDynamic;
   auto layout = StridedLayoutAttr::get(builder.getContext(), any, {1});
-  auto flat = MemRefType::get({any}, type.getElementType(), layout);
+  auto flat = MemRefType::get({any}, cast<MemRefType>(row.getType()).getElementType(), layout);
   Value size = index.mul(index.constant(target.lanes), stride);
   Value buffer = memref::ReinterpretCastOp::create(builder, index.loc, flat, parts.getBaseBuffer(),
                                                    OpFoldResult(start), OpFoldResult(size),
@@ -75,6 +76,7 @@ std::pair<Value, Value> RowVectors::apart(Value row, Value column) const {
 
 Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
   OpBuilder &builder = index.builder;
+  auto type = VectorType::get({target.lanes}, getElementTypeOrSelf(row.getType()));
   if (!isa<MemRefType>(row.getType())) {
     Value all = vector::BroadcastOp::create(builder, index.loc, type, row);
     if (!place.mask || !rest)
@@ -82,7 +84,7 @@ Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
     return arith::SelectOp::create(builder, index.loc, place.mask, all, rest);
   }
   if (!rest)
-    rest = zero();
+    rest = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(type));
   if (strideOf(row) != 1) {
     auto [buffer, lanes] = apart(row, place.column);
     return vector::GatherOp::create(builder, index.loc, type, buffer, index.constant(0), lanes,

@@ -5,6 +5,7 @@
 
 #include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/Loops.h"
+#include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace attn {
@@ -15,8 +16,8 @@ struct VectorPlace {
   mlir::Value column, mask;
 };
 
-/// Reads and writes vectors of rows, `memref<?xf32>` of any stride: a stride of 0 repeats one
-/// element, others than 1 are gathered and scattered.
+/// Reads and writes vectors of rows, `memref<?xf32>` (or of other elements) of any stride: a stride
+/// of 0 repeats one element, others than 1 are gathered and scattered.
 class RowVectors {
 public:
   RowVectors(mlir::OpBuilder &builder, mlir::Location loc, const CpuTarget &target)
@@ -30,6 +31,7 @@ public:
   void store(mlir::Value vector, mlir::Value row, const VectorPlace &place) const;
   /// The sum of a vector's lanes: halves, quarters and so on, always in this order.
   mlir::Value sumOfLanes(mlir::Value vector) const;
+  /// A vector of zeros, of f32.
   mlir::Value zero() const;
 
   /// Loops over `columns` columns by vectors, `unroll` of them at a time as long as there are, the
@@ -60,6 +62,9 @@ private:
 /// (all where `count` is null).
 mlir::Value rowOf(IndexBuilder index, mlir::Value buffer, mlir::Value flat, int64_t kept,
                   mlir::Value from = {}, mlir::Value count = {});
+
+/// A rotary's row (VectorizeRotary.cpp), before the tile op.
+void emitRotary(RotaryRowOp op, const RowVectors &rows);
 
 /// The distance of a row's elements; nothing where it is known only when running.
 std::optional<int64_t> strideOf(mlir::Value row);

@@ -27,7 +27,8 @@ using namespace mlir;
 using namespace attn;
 
 static bool isKernel(Operation *op) {
-  return isa<LinearKernelOp, NormKernelOp, MapKernelOp, MeanKernelOp, AttentionKernelOp>(op);
+  return isa<LinearKernelOp, NormKernelOp, MapKernelOp, MeanKernelOp, LookupKernelOp,
+             RotaryKernelOp, AttentionKernelOp>(op);
 }
 
 /// The innermost name that a location carries: the layer's path in the spec.
@@ -142,6 +143,8 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
         .Case([&](NormKernelOp op) { return tileNorm(op, context); })
         .Case([&](MapKernelOp op) { return tileMap(op, context); })
         .Case([&](MeanKernelOp op) { return tileMean(op, context); })
+        .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
+        .Case([&](RotaryKernelOp op) { return tileRotary(op, context); })
         .Case([&](AttentionKernelOp op) { return tileAttention(op, context); });
   }
 

@@ -4,6 +4,8 @@
 // few.
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/RowVectors.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace attn;
@@ -97,4 +99,41 @@ FailureOr<std::string> attn::tileMean(MeanKernelOp op, const TilingContext &cont
                      rowOf(index, out, piece.row, 1, piece.from, piece.count));
                });
   return pieces(width);
+}
+
+FailureOr<std::string> attn::tileLookup(LookupKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  IndexBuilder index(builder, loc);
+  Value out = op.getOut(), indices = op.getIndices();
+  MemRefType type = op.getOut().getType();
+  int64_t last = type.getRank() - 1;
+  int64_t width = leastRows(type) < fewRows ? pieceColumns : INT64_MAX;
+  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last), width,
+               [&](const Piece &piece) {
+                 int64_t dims = cast<MemRefType>(indices.getType()).getRank();
+                 Value id = memref::LoadOp::create(builder, loc, indices,
+                                                   index.delinearize(piece.row, indices, 0, dims));
+                 Value row = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), id);
+                 Value from = rowOf(index, op.getTable(), row, 1, piece.from, piece.count);
+                 auto copy = MapRowOp::create(
+                     builder, loc, from, rowOf(index, out, piece.row, 1, piece.from, piece.count));
+                 OpBuilder::InsertionGuard guard(builder);
+                 Block *block =
+                     builder.createBlock(&copy.getBody(), {}, {builder.getF32Type()}, {loc});
+                 YieldOp::create(builder, loc, block->getArgument(0));
+               });
+  return width == INT64_MAX ? wholeRows() : pieces(width);
+}
+
+FailureOr<std::string> attn::tileRotary(RotaryKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+    auto of = [&](Value buffer) { return rowOf(index, buffer, row, 1); };
+    RotaryRowOp::create(builder, op.getLoc(), of(op.getInput()), of(op.getCos()), of(op.getSin()),
+                        of(op.getOut()), op.getInterleaved());
+  });
+  return wholeRows();
 }

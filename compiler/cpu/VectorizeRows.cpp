@@ -104,8 +104,12 @@ void RowEmitter::emit(NormRowOp op) {
 }
 
 LogicalResult RowEmitter::emit(MapRowOp op) {
-  auto isApart = [](Value row) { return strideOf(row) != 1 && strideOf(row) != 0; };
-  if (!target.avx512 && (isApart(op.getOut()) || llvm::any_of(op.getInputs(), isApart)))
+  // Gathers are of 32 and 64 bits, and AVX2 has no scatters.
+  auto isApart = [&](Value row) {
+    bool isNarrow = cast<MemRefType>(row.getType()).getElementTypeBitWidth() < 32;
+    return (isNarrow || !target.avx512) && strideOf(row) != 1 && strideOf(row) != 0;
+  };
+  if (isApart(op.getOut()) || llvm::any_of(op.getInputs(), isApart))
     remarkScalar(op, &target, "vectors are only of elements that lie side by side");
   SmallVector<Value> rows;
   for (Value input : op.getInputs())
@@ -159,7 +163,7 @@ void RowEmitter::emit(MeanRowOp op) {
 LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) {
   SmallVector<Operation *> tiles;
   root->walk([&](Operation *op) {
-    if (isa<NormRowOp, MapRowOp, MeanRowOp>(op))
+    if (isa<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp>(op))
       tiles.push_back(op);
   });
   for (Operation *tile : tiles) {
@@ -169,6 +173,8 @@ LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) 
       emitter.emit(norm);
     else if (auto mean = dyn_cast<MeanRowOp>(tile))
       emitter.emit(mean);
+    else if (auto rotary = dyn_cast<RotaryRowOp>(tile))
+      emitRotary(rotary, RowVectors(builder, tile->getLoc(), target));
     else if (failed(emitter.emit(cast<MapRowOp>(tile))))
       return failure();
     tile->erase();

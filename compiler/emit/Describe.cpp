@@ -29,10 +29,13 @@ static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
     for (const AxisInfo &axis : tensor.axes)
       axes.push_back(llvm::json::Object{
           {"name", axis.name}, {"size", axis.size}, {"dynamic", axis.isDynamic()}});
-    list.push_back(llvm::json::Object{{"name", tensor.name},
-                                      {"dtype", dtypeName(tensor.elementType)},
-                                      {"axes", std::move(axes)},
-                                      {"image", bool(tensor.image)}});
+    llvm::json::Object described{{"name", tensor.name},
+                                 {"dtype", dtypeName(tensor.elementType)},
+                                 {"axes", std::move(axes)},
+                                 {"image", bool(tensor.image)}};
+    if (tensor.below)
+      described["below"] = tensor.below;
+    list.push_back(std::move(described));
   }
   return list;
 }

@@ -21,6 +21,9 @@ struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
   StringRef getDescription() const override { return "functions get the CPU of a level"; }
 
   void runOnOperation() override {
+    // Constants that levels have in common become one.
+    for (auto global : getOperation().getOps<LLVM::GlobalOp>())
+      global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       function.setNoUnwind(true);
       if (function.isExternal())

@@ -96,9 +96,12 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
       continue;
     EntryInfo entry;
     entry.name = function.getName().str();
-    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
       entry.inputs.push_back(tensorInfo(model, type, function.getArgAttr(i, "attn.name"),
                                         function.getArgAttr(i, "attn.image")));
+      if (auto below = dyn_cast_or_null<IntegerAttr>(function.getArgAttr(i, "attn.below")))
+        entry.inputs.back().below = below.getInt();
+    }
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
       entry.outputs.push_back(
           tensorInfo(model, type, function.getResultAttr(i, "attn.name"), Attribute()));

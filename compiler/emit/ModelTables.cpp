@@ -96,9 +96,9 @@ llvm::Constant *TableWriter::tensors(llvm::ArrayRef<TensorInfo> list) {
                                       build.i64(axis.isDynamic() ? axis.scale : 0),
                                       build.i64(axis.isDynamic() ? axis.offset : axis.size)}));
     }
-    table.push_back(
-        build.structure({build.text(tensor.name), build.i32(dtypeCode(tensor.elementType)),
-                         build.i32(int64_t(axes.size())), build.array(axes, "axes")}));
+    table.push_back(build.structure(
+        {build.text(tensor.name), build.i32(dtypeCode(tensor.elementType)),
+         build.i32(int64_t(axes.size())), build.array(axes, "axes"), build.i64(tensor.below)}));
   }
   return build.array(table, "tensors");
 }

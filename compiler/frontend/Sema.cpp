@@ -53,7 +53,7 @@ Diagnostic &Sema::error(DiagCode code, SourceRange range, const llvm::Twine &mes
 void Sema::recordType(SourceRange range, const SemaValue &value) {
   if (!options.types || value.isError() || unapplied)
     return;
-  options.types->push_back({range, value.isTensor() ? showAxes(axesOfValue(value.tensor))
+  options.types->push_back({range, value.isTensor() ? showTensor(value.tensor)
                                                     : llvm::formatv("{0}", value.number).str()});
 }
 
@@ -117,9 +117,13 @@ void Sema::noteUnused(Scope &in) {
       what = "dim";
       break;
     case Decl::Kind::Linear:
+    case Decl::Kind::Embedding:
     case Decl::Kind::Norm:
     case Decl::Kind::Param:
       what = "parameter";
+      break;
+    case Decl::Kind::Table:
+      what = "table";
       break;
     case Decl::Kind::Stack:
       what = "stack";
@@ -138,8 +142,7 @@ void Sema::noteUnused(Scope &in) {
     }
     if (decl->isParameter)
       continue;
-    bool hasTensor = decl->kind == Decl::Kind::Linear || decl->kind == Decl::Kind::Norm ||
-                     decl->kind == Decl::Kind::Param;
+    bool hasTensor = what == "parameter";
     // A block may be built several times; what one of them uses is used.
     auto [it, first] = usages.insert(
         {{decl->range.begin, decl->range.end}, {what.str(), decl->name, hasTensor, decl->used}});
@@ -215,6 +218,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
     if (decl->kind == Decl::Kind::Entry)
       buildEntry(*llvm::cast<EntryDecl>(decl->item));
   checkUnapplied();
+  boundIndices();
   if (image && !imageUsed)
     error(DiagCode::ImageArgument, image->keyword, "no entry takes the picture")
         .note("the parameter of an entry that may be given as a picture is called `image`");

@@ -51,6 +51,8 @@ SemaValue Sema::evalCall(const CallExpr &call) {
   switch (decl->kind) {
   case Decl::Kind::Linear:
     return applyLinear(*decl, call);
+  case Decl::Kind::Embedding:
+    return applyEmbedding(*decl, call);
   case Decl::Kind::Norm:
     return applyNorm(*decl, call);
   case Decl::Kind::Stack:

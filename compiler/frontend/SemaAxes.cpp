@@ -150,44 +150,6 @@ std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange 
   return axes;
 }
 
-std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what) {
-  if (type.dims.empty() && (!type.word || type.word->text != "cache")) {
-    unsupported(type.range, what + " without axes");
-    return std::nullopt;
-  }
-  if (type.word) {
-    static constexpr llvm::StringLiteral known[] = {"f32", "f16", "bf16", "i32", "i64", "i1"};
-    llvm::StringRef word = type.word->text;
-    if (word == "cache") {
-      unsupported(type.word->range, "a cache");
-      return std::nullopt;
-    }
-    if (!llvm::is_contained(known, word)) {
-      Diagnostic &diagnostic =
-          error(DiagCode::UnknownDtype, type.word->range, "there is no dtype `" + word + "`");
-      if (auto near = nearestName(word, {"f32", "f16", "bf16", "i32", "i64", "i1"}))
-        diagnostic.help("did you mean `" + *near + "`?");
-      else
-        diagnostic.note("the dtypes are f32, f16, bf16, i32, i64 and i1");
-      return std::nullopt;
-    }
-    if (word != "f32") {
-      unsupported(type.word->range, "the dtype `" + word + "` of " + what);
-      return std::nullopt;
-    }
-  }
-  return axesOf(type.dims, type.range);
-}
-
-bool Sema::readType(const Type &type, std::vector<Axes> &axes,
-                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what) {
-  std::optional<Axes> own = typeAxes(type, what);
-  mlir::RankedTensorType tensor = own ? tensorType(*own, type.range) : nullptr;
-  axes.push_back(own.value_or(Axes()));
-  types.push_back(tensor);
-  return static_cast<bool>(tensor);
-}
-
 /// All paths in an expression of sizes, from left to right.
 static void pathsIn(const Expr &expr, llvm::function_ref<void(const PathExpr &)> found) {
   if (auto *path = llvm::dyn_cast<PathExpr>(&expr)) {

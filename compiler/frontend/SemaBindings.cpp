@@ -81,7 +81,7 @@ const ParamRef *Sema::tiedTarget(const Binding &binding, Scope &owned, const Dec
   Decl *target = owned.find(binding.tiedTo.str());
   bool isParameter =
       target && (target->kind == Decl::Kind::Linear || target->kind == Decl::Kind::Param ||
-                 target->kind == Decl::Kind::Norm);
+                 target->kind == Decl::Kind::Norm || target->kind == Decl::Kind::Embedding);
   if (!isParameter || target == &self) {
     Diagnostic &diagnostic =
         error(DiagCode::BadTie, binding.tiedTo.range,
@@ -90,7 +90,8 @@ const ParamRef *Sema::tiedTarget(const Binding &binding, Scope &owned, const Dec
                               : "there is no parameter `" + binding.tiedTo.str() + "`");
     if (!target)
       suggest(diagnostic, binding.tiedTo.str(), [](const Decl &decl) {
-        return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Param;
+        return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Param ||
+               decl.kind == Decl::Kind::Embedding;
       });
     return nullptr;
   }

@@ -34,16 +34,19 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
     auto mismatch = [&](const llvm::Twine &why) {
       fine = false;
       std::string declared = source.text(type.range).str();
-      Diagnostic &diagnostic =
-          error(DiagCode::BlockArgument, call.arguments[i].value->range,
-                "`" + signature.name.text + "` takes " + declared + " but gets " + showAxes(axes));
+      Diagnostic &diagnostic = error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                                     "`" + signature.name.text + "` takes " + declared +
+                                         " but gets " + showTensor(arguments[i].tensor));
       diagnostic.at(type.range, "declared here");
       if (std::string text = why.str(); !text.empty())
         diagnostic.note(text);
       if (std::string where = whereSizes(axes); !where.empty())
         diagnostic.note(where);
     };
-    if (type.dims.size() != axes.size()) {
+    mlir::Type element = declaredElement(type);
+    if (!element || llvm::isa<mlir::FloatType>(element)) // others than f32 are said below
+      element = builder.getF32Type();
+    if (type.dims.size() != axes.size() || element != elementOf(arguments[i].tensor)) {
       mismatch("");
       continue;
     }
@@ -184,7 +187,7 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
       Diagnostic &diagnostic =
           error(DiagCode::BlockArgument, call.arguments[i].value->range,
                 "`" + signature.name.text + "` takes " + source.text(type.range).str() +
-                    " but gets " + showAxes(axes));
+                    " but gets " + showTensor(arguments[i].tensor));
       diagnostic.at(type.range, "declared here");
       if (std::string where = whereSizes(both); !where.empty())
         diagnostic.note(where);
@@ -217,9 +220,9 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   if (owner.inStack)
     inputs.push_back(builder.getIndexType());
   for (const Parameter &parameter : signature.parameters)
-    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter");
+    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
   for (const Type &type : signature.results)
-    fine &= readType(type, instance.results, outputs, "a result");
+    fine &= readType(type, instance.results, outputs, "a result", TypePlace::Block);
   if (fine) {
     builder.setInsertionPointToEnd(module->getBody());
     auto function = mlir::func::FuncOp::create(
@@ -239,7 +242,8 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     std::vector<SemaValue> values = buildBody(block.items, block.closingBrace, signature);
     std::vector<SourceRange> places = returnPlaces(block.items);
     if (!places.empty()) {
-      std::vector<mlir::Value> results = checkResults(values, places, signature, instance.results);
+      std::vector<mlir::Value> results =
+          checkResults(values, places, signature, instance.results, outputs);
       if (results.size() == signature.results.size())
         buildReturn(function, places.front(), std::move(results));
     }
@@ -321,7 +325,13 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   Instance *instance = instantiate(block, owner, arguments, call, &stack, bound);
   if (!instance)
     return SemaValue::wrong();
-  if (instance->results.size() != 1 || instance->results[0] != instance->parameters[0]) {
+  auto elementsDiffer = [&] {
+    mlir::func::FuncOp function = instance->function;
+    return elementOf(function.getArgument(1)) !=
+           llvm::cast<mlir::RankedTensorType>(function.getResultTypes()[0]).getElementType();
+  };
+  if (instance->results.size() != 1 || instance->results[0] != instance->parameters[0] ||
+      elementsDiffer()) {
     const Signature &signature = block.signature;
     Diagnostic &diagnostic = error(DiagCode::NotStackable, stack.block.range,
                                    "`" + signature.name.text +

@@ -75,7 +75,8 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
 std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
                                             llvm::ArrayRef<SourceRange> places,
                                             const Signature &signature,
-                                            llvm::ArrayRef<Axes> declared) {
+                                            llvm::ArrayRef<Axes> declared,
+                                            llvm::ArrayRef<mlir::Type> types) {
   std::vector<mlir::Value> results;
   if (values.size() != signature.results.size()) {
     error(DiagCode::ResultCount, places.front().to(places.back()),
@@ -94,10 +95,14 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
     bool same = axes.size() == declared[i].size();
     mlir::Value result =
         same ? withLast(values[i].tensor, declared[i], locate(places[i])) : mlir::Value();
+    mlir::Type element = llvm::cast<mlir::RankedTensorType>(types[i]).getElementType();
+    if (result && elementOf(result) != element)
+      result = convert(result, element, locate(places[i]));
     if (!result) {
-      Diagnostic &diagnostic = error(DiagCode::ResultAxes, places[i],
-                                     "`" + signature.name.text + "` returns " + showAxes(axes) +
-                                         ", but its type is " + showAxes(declared[i]));
+      Diagnostic &diagnostic =
+          error(DiagCode::ResultAxes, places[i],
+                "`" + signature.name.text + "` returns " + showTensor(values[i].tensor) +
+                    ", but its type is " + source.text(signature.results[i].range));
       diagnostic.at(signature.results[i].range, "declared here");
       Axes all = axes;
       llvm::append_range(all, declared[i]);

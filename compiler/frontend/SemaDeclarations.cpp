@@ -70,8 +70,7 @@ void Sema::declareItem(Scope &in, const Item &item) {
     break;
   }
   case Item::Kind::Embedding:
-    unsupported(item.keyword, "`embedding`");
-    declarePaths(Decl::Kind::Unsupported, llvm::cast<EmbeddingDecl>(item).names);
+    declarePaths(Decl::Kind::Embedding, llvm::cast<EmbeddingDecl>(item).names);
     break;
   case Item::Kind::Stack: {
     auto &stack = llvm::cast<StackDecl>(item);
@@ -133,9 +132,8 @@ void Sema::declareItem(Scope &in, const Item &item) {
                        llvm::cast<CacheDecl>(item).name.range);
     break;
   case Item::Kind::Table:
-    unsupported(item.keyword, "`table`");
-    declareUnsupported(llvm::cast<TableDecl>(item).name.text,
-                       llvm::cast<TableDecl>(item).name.range);
+    declare(in, Decl::Kind::Table, &item, llvm::cast<TableDecl>(item).name.text,
+            llvm::cast<TableDecl>(item).name.range);
     break;
   default:
     break; // ignore, let, return

@@ -54,9 +54,9 @@ void Sema::buildEntry(const EntryDecl &entry) {
   std::vector<Axes> parameters, results;
   bool fine = true;
   for (const Parameter &parameter : signature.parameters)
-    fine &= readType(parameter.type, parameters, inputs, "an input");
+    fine &= readType(parameter.type, parameters, inputs, "an input", TypePlace::Entry);
   for (const Type &type : signature.results)
-    fine &= readType(type, results, outputs, "a result");
+    fine &= readType(type, results, outputs, "a result", TypePlace::Entry);
   for (size_t i = 0; i < signature.parameters.size(); ++i)
     if (image && signature.parameters[i].name.text == "image")
       imageUsed = true;
@@ -72,7 +72,10 @@ void Sema::buildEntry(const EntryDecl &entry) {
       const Parameter &parameter = signature.parameters[i];
       if (Decl *decl = declare(inside, Decl::Kind::Value, &entry, parameter.name.text,
                                parameter.name.range)) {
-        decl->value = SemaValue::of(block->getArgument(i));
+        mlir::Value value = block->getArgument(i);
+        if (llvm::isa<mlir::FloatType>(elementOf(value)))
+          value = convert(value, builder.getF32Type(), locate(parameter.name.range));
+        decl->value = SemaValue::of(value);
         decl->isParameter = true;
       }
       if (image && parameter.name.text == "image")
@@ -89,7 +92,7 @@ void Sema::buildEntry(const EntryDecl &entry) {
       places = returnPlaces(entry.items);
     }
     if (!places.empty()) {
-      std::vector<mlir::Value> returned = checkResults(values, places, signature, results);
+      std::vector<mlir::Value> returned = checkResults(values, places, signature, results, outputs);
       if (returned.size() == signature.results.size())
         buildReturn(function, places.front(), std::move(returned));
     }

@@ -64,12 +64,13 @@ SemaValue Sema::evalNode(const Expr &expr) {
   return SemaValue::wrong();
 }
 
-mlir::Value Sema::evalTensor(const Expr &expr, const llvm::Twine &what) {
+mlir::Value Sema::evalTensor(const Expr &expr, const llvm::Twine &what, bool anyElement) {
   std::string text = what.str();
   SemaValue value = eval(expr);
   if (value.isNumber())
     error(DiagCode::TensorExpected, expr.range, text + " must be a tensor, but this is a number");
-  return value.isTensor() ? value.tensor : mlir::Value();
+  bool fits = value.isTensor() && (anyElement || isCalculable(value.tensor, expr.range));
+  return fits ? value.tensor : mlir::Value();
 }
 
 std::optional<double> Sema::evalNumber(const Expr &expr, const llvm::Twine &what) {
@@ -107,6 +108,8 @@ SemaValue Sema::evalPath(const PathExpr &path) {
     if (decl->wrong)
       return SemaValue::wrong();
     return SemaValue::of(getParam(decl->weight, locate(path.range, name)));
+  case Decl::Kind::Table:
+    return tableValue(*decl, path.range);
   case Decl::Kind::Dim: {
     Size size = sizeOf(*decl);
     if (size.error)
@@ -128,7 +131,7 @@ SemaValue Sema::evalPath(const PathExpr &path) {
         error(DiagCode::NotAValue, path.range, "`" + name + "` is no value by itself");
     diagnostic.at(decl->range, "declared here");
     if (decl->kind == Decl::Kind::Linear || decl->kind == Decl::Kind::Norm ||
-        decl->kind == Decl::Kind::Stack)
+        decl->kind == Decl::Kind::Embedding || decl->kind == Decl::Kind::Stack)
       diagnostic.help("apply it: `" + name + "(x)`");
     return SemaValue::wrong();
   }
@@ -152,6 +155,8 @@ SemaValue Sema::evalUnary(const UnaryExpr &unary) {
     return SemaValue::of(-value.number);
   if (!value.isTensor())
     return value;
+  if (!isCalculable(value.tensor, unary.operand->range))
+    return SemaValue::wrong();
   return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(unary.range),
                                [](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
                                  return mlir::arith::NegFOp::create(b, loc, x[0]).getResult();
@@ -220,6 +225,10 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
     unsupported(binary.opRange, "`" + spelling(binary.op) + "` of tensors");
     return SemaValue::wrong();
   }
+  bool calculable = !left.isTensor() || isCalculable(left.tensor, binary.left->range);
+  calculable &= !right.isTensor() || isCalculable(right.tensor, binary.right->range);
+  if (!calculable)
+    return SemaValue::wrong();
   Location loc = locate(binary.range);
   if (left.isNumber() || right.isNumber()) {
     mlir::Value tensor = left.isTensor() ? left.tensor : right.tensor;

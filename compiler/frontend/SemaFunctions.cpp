@@ -85,6 +85,9 @@ static const MathFunction mathFunctions[] = {
     {"sqrt", buildOp<mlir::math::SqrtOp>, [](double x) { return std::sqrt(x); }},
     {"rsqrt", buildOp<mlir::math::RsqrtOp>, [](double x) { return 1 / std::sqrt(x); }},
     {"abs", buildOp<mlir::math::AbsFOp>, [](double x) { return std::fabs(x); }},
+    {"log", buildOp<mlir::math::LogOp>, [](double x) { return std::log(x); }},
+    {"sin", buildOp<mlir::math::SinOp>, [](double x) { return std::sin(x); }},
+    {"cos", buildOp<mlir::math::CosOp>, [](double x) { return std::cos(x); }},
 };
 
 SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
@@ -102,6 +105,8 @@ SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
   }
   if (!value.isTensor())
     return value;
+  if (!isCalculable(value.tensor, call.arguments[0].value->range))
+    return SemaValue::wrong();
   return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(call.range),
                                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
                                  return function->build(b, loc, x[0]);
@@ -121,9 +126,14 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
     return callMean(call);
   if (name == "relabel")
     return callRelabel(call);
-  static constexpr llvm::StringLiteral later[] = {"roll", "positions", "zeros", "greedy", "softmax",
-                                                  "unit", "log",       "sin",   "cos",    "sum",
-                                                  "max",  "min",       "dot"};
+  if (name == "positions")
+    return callPositions(call);
+  if (name == "rotary")
+    return callRotary(call);
+  if (name == "resize")
+    return callResize(call);
+  static constexpr llvm::StringLiteral later[] = {"roll", "zeros", "greedy", "softmax", "unit",
+                                                  "sum",  "max",   "min",    "dot"};
   if (llvm::is_contained(later, name)) {
     unsupported(call.callee->range, "the function `" + name + "`");
     return SemaValue::wrong();
@@ -132,10 +142,11 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
       error(DiagCode::UnknownName, call.callee->range, "there is no `" + name + "` to apply");
   suggest(diagnostic, name, [](const Decl &decl) {
     return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
-           decl.kind == Decl::Kind::Stack;
+           decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split", "pack", "first", "last", "mean", "relabel"};
+    std::vector<llvm::StringRef> functions = {"split",   "pack",      "first",  "last",  "mean",
+                                              "relabel", "positions", "rotary", "resize"};
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

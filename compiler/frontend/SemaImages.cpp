@@ -42,6 +42,12 @@ void Sema::checkImage() {
 mlir::DictionaryAttr Sema::imageAttr(const EntryDecl &entry, const Parameter &parameter,
                                      llvm::ArrayRef<Axis> axes) {
   imageUsed = true;
+  if (!declaredElement(parameter.type).isF32()) {
+    error(DiagCode::DtypePlace, parameter.type.range, "a picture becomes a tensor of f32")
+        .at(image->keyword, "the picture")
+        .help("leave `" + parameter.type.word->text + "` out");
+    return nullptr;
+  }
   if (axes.size() < 3 || axes.size() > 4) {
     error(DiagCode::ImageSize, parameter.type.range,
           "a picture becomes a tensor of channels, height and width, but this is " + showAxes(axes))

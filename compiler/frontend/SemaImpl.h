@@ -16,6 +16,8 @@
 //   SemaExprs.cpp         expressions; SemaTensors.cpp: their types, moves of axes
 //   SemaApply.cpp         application; SemaFunctions.cpp: the functions that there are
 //   SemaRearrange.cpp     pack, first, last, mean, relabel; SemaSplit.cpp: split
+//   SemaTypes.cpp         element types; SemaLookups.cpp: embeddings and their indices
+//   SemaTables.cpp        tables by formula; SemaRotary.cpp: rotary; SemaResize.cpp: resize
 //   SemaAttention.cpp     attend; SemaScores.cpp: its scores
 #ifndef ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 #define ATTN_COMPILER_FRONTEND_SEMAIMPL_H
@@ -59,6 +61,8 @@ using Axes = llvm::SmallVector<Axis, 4>;
 constexpr size_t longestName = 1000;
 /// `[B, T, D]`
 std::string showAxes(llvm::ArrayRef<Axis> axes);
+/// `[B, T, D]` of a tensor of f32, `i32[B, T]` of another.
+std::string showTensor(mlir::Value value);
 /// `H, E`
 std::string listAxes(llvm::ArrayRef<Axis> axes);
 /// The position of the axis called `name`, or -1.
@@ -76,6 +80,8 @@ std::string canonicalText(const ast::Expr &expr,
 unsigned precedence(const ast::Expr &expr);
 /// Where the values of the first `return` stand.
 std::vector<SourceRange> returnPlaces(const std::vector<ast::ItemPtr> &items);
+/// The type of a tensor's elements.
+mlir::Type elementOf(mlir::Value value);
 /// `value` as an f32.
 mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc, double value);
 
@@ -111,9 +117,24 @@ struct ParamRef {
   SourceAttr source;
 };
 
+struct TableFormula;
+
 /// A name and what it stands for.
 struct Decl {
-  enum class Kind { Dim, Linear, Norm, Param, Stack, Block, Hook, Entry, Value, Unsupported };
+  enum class Kind {
+    Dim,
+    Linear,
+    Embedding,
+    Norm,
+    Param,
+    Table,
+    Stack,
+    Block,
+    Hook,
+    Entry,
+    Value,
+    Unsupported
+  };
   Kind kind;
   const ast::Item *item = nullptr;
   SourceRange range; ///< Of the name.
@@ -127,11 +148,15 @@ struct Decl {
   bool dynamic = false;
   bool overridden = false; ///< By --set.
 
-  // Linear: weight and bias. Norm: gamma and beta. Param: weight.
+  // Linear: weight and bias. Norm: gamma and beta. Param, Embedding: weight.
   Axes from, to;
   ParamRef weight, bias;
   double eps = 0;
   bool wrong = false; ///< Reported already: uses of it stay silent.
+
+  // Table: its axes are `to`.
+  std::shared_ptr<TableFormula> formula;
+  mlir::DenseElementsAttr elements; ///< Once it was computed.
 
   // Value
   SemaValue value;
@@ -221,7 +246,8 @@ private:
   std::vector<mlir::Value> checkResults(llvm::ArrayRef<SemaValue> values,
                                         llvm::ArrayRef<SourceRange> places,
                                         const ast::Signature &signature,
-                                        llvm::ArrayRef<Axes> declared);
+                                        llvm::ArrayRef<Axes> declared,
+                                        llvm::ArrayRef<mlir::Type> types);
 
   // SemaTaps.cpp. Without FrontendOptions::taps they do nothing.
   void addTap(const llvm::Twine &name, mlir::Value value);
@@ -271,15 +297,25 @@ private:
   std::optional<Axis> axisOf(const ast::Expr &expr);
   std::optional<Axes> axesOf(const std::vector<ast::ExprPtr> &exprs, SourceRange range,
                              bool sizesOnly = false);
-  std::optional<Axes> typeAxes(const ast::Type &type, llvm::StringRef what);
-  /// Appends a type of a signature to both lists; false after an error.
-  bool readType(const ast::Type &type, std::vector<Axes> &axes,
-                llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what);
   Axis axisOfSize(const std::string &name, const Size &size);
   /// "D = 8 (line 3), H = 2 (--set)": the dims in an expression.
   std::string describeSizes(const ast::Expr &expr);
   void noteSizes(Diagnostic &diagnostic, const ast::Expr &expr);
   void emitDims(Scope &scope);
+
+  // SemaTypes.cpp
+  /// What a type may be: of what stands in memory of the caller, of what stays inside of the model,
+  /// of a parameter.
+  enum class TypePlace { Entry, Block, Param };
+  std::optional<Axes> typeAxes(const ast::Type &type, llvm::StringRef what, TypePlace place);
+  /// Appends a type of a signature to both lists; false after an error.
+  bool readType(const ast::Type &type, std::vector<Axes> &axes,
+                llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what, TypePlace place);
+  mlir::Type declaredElement(const ast::Type &type);
+  /// Whether a tensor can be calculated with; says so where it holds integers or truth values.
+  bool isCalculable(mlir::Value value, SourceRange range);
+  /// `value` as elements of another float type.
+  mlir::Value convert(mlir::Value value, mlir::Type element, mlir::Location loc);
 
   // SemaBindings.cpp
   std::optional<std::string> tensorName(const ast::Binding &binding, const Owner &owner,
@@ -295,6 +331,32 @@ private:
   void setUpLinear(Decl &decl, const Owner &owner, Scope &scope);
   void setUpNorm(Decl &decl, const Owner &owner, Scope &scope);
   void setUpParam(Decl &decl, const Owner &owner, Scope &scope);
+  /// A tensor of the checkpoint that is bound as a whole, or tied to one.
+  ParamRef wholeParam(Decl &decl, const Owner &owner, Scope &scope, const ast::Binding &binding,
+                      llvm::StringRef suffix, unsigned names);
+
+  // SemaLookups.cpp
+  void setUpEmbedding(Decl &decl, const Owner &owner, Scope &scope);
+  SemaValue applyEmbedding(Decl &decl, const ast::CallExpr &call);
+  SemaValue callPositions(const ast::CallExpr &call);
+  /// Says of every entry's input what its indices must be below; reports those known to be beyond.
+  void boundIndices();
+
+  // SemaTables.cpp, SemaRotary.cpp
+  void setUpTable(Decl &decl);
+  SemaValue tableValue(Decl &decl, SourceRange range);
+  /// An attn.table of `elements`, which go up to the bounds of dynamic axes.
+  mlir::Value makeTable(llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
+                        mlir::Location loc);
+  /// Sizes, dynamic ones at their bounds; nothing and reported where they are too many to compute.
+  std::optional<llvm::SmallVector<int64_t>> tableShape(llvm::ArrayRef<Axis> axes,
+                                                       SourceRange range);
+  SemaValue callRotary(const ast::CallExpr &call);
+
+  // SemaResize.cpp
+  SemaValue callResize(const ast::CallExpr &call);
+  mlir::Value resizeAxis(mlir::Value value, int at, const Axis &to, bool isCubic,
+                         mlir::Location loc);
   struct Packing {
     int64_t total = 0, offset = 0;
     llvm::SmallVector<int64_t, 4> strides;
@@ -320,8 +382,8 @@ private:
   SemaValue callMath(const ast::CallExpr &call, llvm::StringRef name);
   SemaValue applyLinear(Decl &decl, const ast::CallExpr &call);
   SemaValue applyNorm(Decl &decl, const ast::CallExpr &call);
-  /// The value of an expression that must be a tensor.
-  mlir::Value evalTensor(const ast::Expr &expr, const llvm::Twine &what);
+  /// The value of an expression that must be a tensor, of numbers unless `anyElement`.
+  mlir::Value evalTensor(const ast::Expr &expr, const llvm::Twine &what, bool anyElement = false);
   std::optional<double> evalNumber(const ast::Expr &expr, const llvm::Twine &what);
   /// The single tensor that something is applied to; null where that was wrong.
   mlir::Value theArgument(const ast::CallExpr &call, llvm::StringRef name);
@@ -336,7 +398,10 @@ private:
   mlir::Value makeMap(llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
                       mlir::Location loc, ScalarBody body);
   /// The type of a tensor; null and reported where it is beyond all reason large.
-  mlir::RankedTensorType tensorType(llvm::ArrayRef<Axis> axes, SourceRange range);
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<Axis> axes, SourceRange range,
+                                    mlir::Type element = {});
+  /// The size of an axis, or the most that it may be.
+  int64_t boundOf(const Axis &axis) const;
   mlir::Location locate(SourceRange range, llvm::StringRef name);
   mlir::Location locate(SourceRange range) { return locate(range, context); }
 
@@ -428,6 +493,12 @@ private:
     bool isParameter, used;
   };
   std::map<std::pair<uint32_t, uint32_t>, Usage> usages; ///< By the place of the name.
+
+  struct Lookup {
+    std::string name;
+    SourceRange table, place;
+  };
+  llvm::DenseMap<mlir::Operation *, Lookup> lookups; ///< Where attn.lookups were written.
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OpBuilder builder;      ///< In the function being built.

@@ -50,6 +50,12 @@ void Sema::setUpShapes(Scope &owned) {
       auto &linear = *llvm::cast<LinearDecl>(decl->item);
       read(linear.from, linear.range, decl->from);
       read(linear.to, linear.range, decl->to);
+    } else if (decl->kind == Decl::Kind::Embedding) {
+      auto &embedding = *llvm::cast<EmbeddingDecl>(decl->item);
+      read(embedding.from, embedding.range, decl->from);
+      read(embedding.to, embedding.range, decl->to);
+    } else if (decl->kind == Decl::Kind::Table) {
+      setUpTable(*decl);
     } else if (decl->kind == Decl::Kind::Norm) {
       auto &norm = *llvm::cast<NormDecl>(decl->item);
       read(norm.dims, norm.range, decl->from);
@@ -70,7 +76,7 @@ void Sema::setUpShapes(Scope &owned) {
         for (const Path &path : group.names) {
           if (path.range.begin != decl->range.begin)
             continue;
-          std::optional<Axes> axes = typeAxes(group.type, "a parameter");
+          std::optional<Axes> axes = typeAxes(group.type, "a parameter", TypePlace::Param);
           read(group.type.dims, group.type.range, decl->to);
           decl->wrong |= !axes;
         }
@@ -89,6 +95,9 @@ void Sema::setUpParameters(Scope &owned, const Owner &owner) {
       if (decl->kind == Decl::Kind::Linear) {
         if (isTied(llvm::cast<LinearDecl>(decl->item)->binding))
           setUpLinear(*decl, owner, owned);
+      } else if (decl->kind == Decl::Kind::Embedding) {
+        if (isTied(llvm::cast<EmbeddingDecl>(decl->item)->binding))
+          setUpEmbedding(*decl, owner, owned);
       } else if (decl->kind == Decl::Kind::Norm) {
         if (isTied(llvm::cast<NormDecl>(decl->item)->binding))
           setUpNorm(*decl, owner, owned);
@@ -360,45 +369,50 @@ void Sema::setUpNorm(Decl &decl, const Owner &owner, Scope &owned) {
   decl.wrong = false;
 }
 
+ParamRef Sema::wholeParam(Decl &decl, const Owner &owner, Scope &owned, const Binding &binding,
+                          llvm::StringRef suffix, unsigned names) {
+  bool conv1d = false;
+  if (!checkLayouts(binding, /*linear=*/false, conv1d))
+    return {};
+  if (binding.kind == Binding::Kind::Split) {
+    unsupported(binding.range, llvm::isa<EmbeddingDecl>(decl.item)
+                                   ? "an `embedding` that is a part of a packed tensor"
+                                   : "a `param` that is a part of a packed tensor");
+    return {};
+  }
+  Axes axes = decl.from;
+  llvm::append_range(axes, decl.to);
+  std::string path = decl.name + (suffix.empty() ? "" : "." + suffix.str());
+  if (binding.kind != Binding::Kind::Tied) {
+    std::optional<std::string> name = tensorName(binding, owner, decl.name, suffix, names);
+    if (!name)
+      return {};
+    return makeParam(owner, path, axes, *name, sizesOf(axes), 0, rowMajor(axes, 1),
+                     binding.optional, decl.range);
+  }
+  const ParamRef *target = tiedTarget(binding, owned, decl);
+  if (!target)
+    return {};
+  if (sizesOf(axes) != llvm::SmallVector<int64_t, 4>(target->type.getShape())) {
+    error(DiagCode::BadTie, binding.range,
+          "`" + decl.name + "` is " + showAxes(axes) + ", but `" + binding.tiedTo.str() +
+              "` has another shape")
+        .note(whereSizes(axes));
+    return {};
+  }
+  return makeParam(owner, path, axes, target->source.getPattern().getValue(),
+                   target->source.getShape(), target->source.getOffset(),
+                   target->source.getStrides(), binding.optional, decl.range, /*isTied=*/true);
+}
+
 void Sema::setUpParam(Decl &decl, const Owner &owner, Scope &owned) {
   if (decl.wrong)
     return;
-  decl.wrong = true;
   for (const auto &group : llvm::cast<ParamDecl>(decl.item)->groups)
-    for (const Path &path : group.names) {
-      if (path.range.begin != decl.range.begin)
-        continue;
-      bool conv1d = false;
-      if (!checkLayouts(group.binding, /*linear=*/false, conv1d))
-        return;
-      if (group.binding.kind == Binding::Kind::Split)
-        return unsupported(group.binding.range, "a `param` that is a part of a packed tensor");
-      if (group.binding.kind == Binding::Kind::Tied) {
-        const ParamRef *target = tiedTarget(group.binding, owned, decl);
-        if (!target)
-          return;
-        if (sizesOf(decl.to) != llvm::SmallVector<int64_t, 4>(target->type.getShape())) {
-          error(DiagCode::BadTie, group.binding.range,
-                "`" + decl.name + "` is " + showAxes(decl.to) + ", but `" +
-                    group.binding.tiedTo.str() + "` has another shape")
-              .note(whereSizes(decl.to));
-          return;
-        }
-        decl.weight = makeParam(owner, decl.name, decl.to, target->source.getPattern().getValue(),
-                                target->source.getShape(), target->source.getOffset(),
-                                target->source.getStrides(), group.binding.optional, decl.range,
-                                /*isTied=*/true);
-      } else {
-        std::optional<std::string> name =
-            tensorName(group.binding, owner, decl.name, "", group.names.size());
-        if (!name)
-          return;
-        decl.weight = makeParam(owner, decl.name, decl.to, *name, sizesOf(decl.to), 0,
-                                rowMajor(decl.to, 1), group.binding.optional, decl.range);
-      }
-      if (decl.weight.type)
-        decl.wrong = false;
-    }
+    for (const Path &path : group.names)
+      if (path.range.begin == decl.range.begin)
+        decl.weight = wholeParam(decl, owner, owned, group.binding, "", group.names.size());
+  decl.wrong = !decl.weight.type;
 }
 
 } // namespace attn::frontend

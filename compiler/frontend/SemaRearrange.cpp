@@ -41,14 +41,16 @@ static Axes without(Axes axes, int at) {
 SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
   if (!plainArguments(call, name, 2, 2, (name + "(N, x)").str()))
     return SemaValue::wrong();
-  mlir::Value value = evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of");
+  mlir::Value value = evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of",
+                                 /*anyElement=*/true);
   int at = namedAxis(*call.arguments[0].value, value, *call.arguments[1].value, name);
   if (at < 0)
     return SemaValue::wrong();
   Axes axes = axesOfValue(value);
   int64_t offset = name == "first" ? 0 : axes[at].size - 1;
-  auto op = SliceOp::create(builder, locate(call.range), tensorType(without(axes, at), call.range),
-                            value, builder.getI64IntegerAttr(at), builder.getI64IntegerAttr(offset),
+  auto op = SliceOp::create(builder, locate(call.range),
+                            tensorType(without(axes, at), call.range, elementOf(value)), value,
+                            builder.getI64IntegerAttr(at), builder.getI64IntegerAttr(offset),
                             builder.getUnitAttr());
   return SemaValue::of(op.getResult());
 }
@@ -77,7 +79,7 @@ SemaValue Sema::callRelabel(const CallExpr &call) {
     return SemaValue::wrong();
   }
   const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what is relabelled");
+  mlir::Value value = evalTensor(tensor, "what is relabelled", /*anyElement=*/true);
   if (!value)
     return SemaValue::wrong();
   Axes axes = axesOfValue(value), result = axes;

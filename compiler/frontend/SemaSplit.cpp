@@ -62,7 +62,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
   if (!plainArguments(call, "split", 2, 2, usage))
     return SemaValue::wrong();
   const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what is split");
+  mlir::Value value = evalTensor(tensor, "what is split", /*anyElement=*/true);
   auto *pattern = llvm::dyn_cast<StringExpr>(call.arguments[1].value.get());
   if (!pattern) {
     if (!llvm::isa<ErrorExpr>(*call.arguments[1].value))
@@ -248,7 +248,7 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     }
     result.push_back(axis);
   }
-  mlir::RankedTensorType type = tensorType(result, call.range);
+  mlir::RankedTensorType type = tensorType(result, call.range, elementOf(value));
   if (!type)
     return SemaValue::wrong();
   auto op =

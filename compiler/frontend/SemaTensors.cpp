@@ -16,23 +16,25 @@ Location Sema::locate(SourceRange range, llvm::StringRef name) {
   return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);
 }
 
-mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange range) {
+int64_t Sema::boundOf(const Axis &axis) const {
+  if (!axis.isDynamic())
+    return axis.size;
+  auto size = parseLinearSize(axis.name);
+  auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
+  if (it == modelScope.names.end())
+    return 1;
+  std::optional<int64_t> most = productOf({size->scale, it->second->size.offset});
+  return most ? std::max<int64_t>(1, *most + size->offset) : INT64_MAX / 2;
+}
+
+mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange range,
+                                        mlir::Type element) {
   llvm::SmallVector<int64_t> shape, bounds;
   llvm::SmallVector<mlir::StringAttr> names;
   for (const Axis &axis : axes) {
     shape.push_back(axis.size);
     names.push_back(mlir::StringAttr::get(&mlirContext, axis.name));
-    int64_t bound = axis.size;
-    if (axis.isDynamic()) {
-      auto size = parseLinearSize(axis.name);
-      auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
-      bound =
-          it == modelScope.names.end()
-              ? 1
-              : std::max<int64_t>(
-                    1, productOf({size->scale, it->second->size.offset}).value_or(INT64_MAX / 2));
-    }
-    bounds.push_back(bound);
+    bounds.push_back(boundOf(axis));
   }
   if (!productOf(bounds)) {
     Diagnostic &diagnostic = error(DiagCode::SizeOverflow, range,
@@ -42,7 +44,7 @@ mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange r
       diagnostic.note(where);
     return nullptr;
   }
-  return axesTensor(mlir::Float32Type::get(&mlirContext), shape, names);
+  return axesTensor(element ? element : mlir::Float32Type::get(&mlirContext), shape, names);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -58,11 +60,12 @@ mlir::Value Sema::permute(mlir::Value value, llvm::ArrayRef<int64_t> order, Loca
     atoms.push_back(axis.isDynamic() ? -1 : axis.size);
   for (int64_t from : order)
     result.push_back(axes[from]);
-  return RearrangeOp::create(builder, loc, tensorType(result, {}), value, ones, atoms, order, ones);
+  return RearrangeOp::create(builder, loc, tensorType(result, {}, elementOf(value)), value, ones,
+                             atoms, order, ones);
 }
 
 mlir::Value Sema::relabel(mlir::Value value, llvm::ArrayRef<Axis> axes, Location loc) {
-  mlir::RankedTensorType type = tensorType(axes, {});
+  mlir::RankedTensorType type = tensorType(axes, {}, elementOf(value));
   if (!type || type == value.getType())
     return value;
   return RelabelOp::create(builder, loc, type, value);

@@ -151,8 +151,9 @@ static llvm::Expected<RuntimeValues> single(llvm::Expected<Tensor> tensor) {
 llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
   using Results = llvm::Expected<RuntimeValues>;
   return llvm::TypeSwitch<Operation *, Results>(op)
-      .Case<AttentionOp, ConcatOp, LayerNormOp, LinearOp, MapOp, RearrangeOp, ReduceMeanOp,
-            RelabelOp, SliceOp>([&](auto attnOp) { return single(evaluate(attnOp, scope)); })
+      .Case<AttentionOp, ConcatOp, LayerNormOp, LinearOp, LookupOp, MapOp, RearrangeOp,
+            ReduceMeanOp, RelabelOp, RotaryOp, SliceOp, TableOp>(
+          [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
       .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })
       .Case([&](func::CallOp callOp) -> Results {

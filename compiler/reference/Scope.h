@@ -54,11 +54,14 @@ llvm::Expected<Tensor> evaluate(AttentionOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(ConcatOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LayerNormOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LinearOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(LookupOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(MapOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RearrangeOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(ReduceMeanOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RelabelOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(RotaryOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(SliceOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(TableOp op, const Scope &scope);
 
 /// (x - mean) / sqrt(variance + eps) * gamma + beta over consecutive rows of gamma's size.
 Tensor normalise(const Tensor &x, const Tensor &gamma, const Tensor &beta, double eps);

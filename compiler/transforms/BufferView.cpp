@@ -13,6 +13,11 @@ SizePolynomial attn::sizeOf(RankedTensorType type, int64_t axis) {
   return SizePolynomial(size.scale) * SizePolynomial::dim(size.dim) + SizePolynomial(size.offset);
 }
 
+Type attn::storedElement(Type element) {
+  unsigned bits = element.isInteger(1) ? 8 : element.isBF16() ? 16 : 0;
+  return bits ? IntegerType::get(element.getContext(), bits) : element;
+}
+
 SizePolynomial attn::elementsOf(RankedTensorType type) {
   SizePolynomial count(1);
   for (int64_t d = 0; d < type.getRank(); ++d)

@@ -15,7 +15,7 @@ struct Atom {
 };
 
 struct BufferView {
-  mlir::Value base; ///< memref<f32>, a bare pointer
+  mlir::Value base; ///< memref<f32>, a bare pointer; other elements than f32 are those of inputs
   SizePolynomial offset;
   llvm::SmallVector<llvm::SmallVector<Atom, 2>> axes; ///< outermost first
 
@@ -32,6 +32,10 @@ struct BufferView {
 
 /// A size as a polynomial: static, or read from the axis' name.
 SizePolynomial sizeOf(mlir::RankedTensorType type, int64_t axis);
+
+/// What elements are in memory: a truth value is a byte, a bf16 its 16 bits (x86 has no vectors of
+/// bf16 before AVX512-BF16, and LLVM would go through calls).
+mlir::Type storedElement(mlir::Type element);
 
 /// The number of elements.
 SizePolynomial elementsOf(mlir::RankedTensorType type);

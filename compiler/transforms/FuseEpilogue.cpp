@@ -49,6 +49,9 @@ void appendEpilogue(PatternRewriter &rewriter, LinearOp linear, MapOp map, size_
     rewriter.clone(op, mapping);
 }
 
+/// Whether an epilogue can read it.
+bool isFloat(Type tensor) { return cast<RankedTensorType>(tensor).getElementType().isF32(); }
+
 struct MapOfLinear : OpRewritePattern<MapOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -56,7 +59,8 @@ struct MapOfLinear : OpRewritePattern<MapOp> {
     for (auto [position, input] : llvm::enumerate(map.getInputs())) {
       auto linear = input.getDefiningOp<LinearOp>();
       if (linear && linear->hasOneUse() && linear->getBlock() == map->getBlock() &&
-          linear.getResult().getType() == map.getResult().getType())
+          linear.getResult().getType() == map.getResult().getType() &&
+          llvm::all_of(map.getInputs().getTypes(), isFloat))
         return fuse(linear, map, position, rewriter);
     }
     return rewriter.notifyMatchFailure(map, "no linear of the map's own type that only it reads");

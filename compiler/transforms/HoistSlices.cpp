@@ -96,6 +96,29 @@ Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linea
 }
 
 template <>
+Value SliceOf<LookupOp>::hoist(OpBuilder &builder, SliceOp slice, LookupOp lookup,
+                               StringAttr axis) {
+  // Rows of a parameter in order are a view already, and a slice of that is one, too.
+  if (axisIndex(lookup.getIndices().getType(), axis) < 0 ||
+      lookup.getIndices().getDefiningOp<TableOp>())
+    return {};
+  Value indices = sliceAlong(builder, slice, lookup.getIndices(), axis);
+  return LookupOp::create(builder, lookup.getLoc(), slice.getResult().getType(), lookup.getTable(),
+                          indices);
+}
+
+template <>
+Value SliceOf<RotaryOp>::hoist(OpBuilder &builder, SliceOp slice, RotaryOp rotary,
+                               StringAttr axis) {
+  if (static_cast<int64_t>(slice.getAxis()) == typeOf(rotary.getResult()).getRank() - 1)
+    return {};
+  auto narrow = [&](Value value) { return sliceAlong(builder, slice, value, axis); };
+  return RotaryOp::create(builder, rotary.getLoc(), slice.getResult().getType(),
+                          narrow(rotary.getInput()), narrow(rotary.getCos()),
+                          narrow(rotary.getSin()), rotary.getInterleaved());
+}
+
+template <>
 Value SliceOf<AttentionOp>::hoist(OpBuilder &builder, SliceOp slice, AttentionOp attention,
                                   StringAttr axis) {
   // Bias and mask count positions from the start of the whole axis.
@@ -129,6 +152,6 @@ Value SliceOf<RelabelOp>::hoist(OpBuilder &builder, SliceOp slice, RelabelOp rel
 }
 
 void attn::populateSliceHoisting(RewritePatternSet &patterns) {
-  patterns.add<SliceOf<LayerNormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<AttentionOp>,
-               SliceOf<RelabelOp>>(patterns.getContext());
+  patterns.add<SliceOf<LayerNormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>,
+               SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>>(patterns.getContext());
 }

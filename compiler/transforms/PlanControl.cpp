@@ -11,7 +11,10 @@ using namespace mlir;
 using namespace attn;
 
 static bool isKernel(Operation *op) {
-  return isa_and_nonnull<LinearOp, LayerNormOp, MapOp, ReduceMeanOp, AttentionOp, ConcatOp>(op);
+  if (auto lookup = dyn_cast_or_null<LookupOp>(op))
+    return !isBeginning(lookup);
+  return isa_and_nonnull<LinearOp, LayerNormOp, MapOp, ReduceMeanOp, RotaryOp, AttentionOp,
+                         ConcatOp>(op);
 }
 
 Value attn::rootOf(Value tensor) {
@@ -208,6 +211,9 @@ LogicalResult FunctionPlan::emit(Operation &op) {
       })
       .Case([&](MapOp map) { return emitMap(map); })
       .Case([&](ReduceMeanOp mean) { return emitMean(mean); })
+      .Case([&](LookupOp lookup) { return emitLookup(lookup); })
+      .Case([&](RotaryOp rotary) { return emitRotary(rotary); })
+      .Case([&](TableOp table) { return emitTable(table); })
       .Case([&](AttentionOp attention) { return emitAttention(attention); })
       .Case([&](ConcatOp concat) { return emitConcat(concat); })
       .Case<RelabelOp, SliceOp, RearrangeOp>([&](Operation *view) { return emitView(view); })

@@ -123,21 +123,66 @@ LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Va
   return success();
 }
 
+/// A stored element as the one that it means, and back.
+static Value fromStored(OpBuilder &builder, Location loc, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (!type.isInteger(1))
+    return arith::BitcastOp::create(builder, loc, type, value);
+  Value none = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(value.getType(), 0));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, none);
+}
+
+static Value toStored(OpBuilder &builder, Location loc, Value value) {
+  Type stored = storedElement(value.getType());
+  if (value.getType() == stored)
+    return value;
+  if (!value.getType().isInteger(1))
+    return arith::BitcastOp::create(builder, loc, stored, value);
+  return arith::ExtUIOp::create(builder, loc, stored, value);
+}
+
+/// Clones a map's function, on what its elements are in memory.
+static void cloneBody(OpBuilder &builder, MapOp op, MapKernelOp kernel, IRMapping mapping) {
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = op.getLoc();
+  Block *block = builder.createBlock(&kernel.getBody());
+  for (BlockArgument argument : op.getBody().getArguments()) {
+    Value value = block->addArgument(storedElement(argument.getType()), loc);
+    mapping.map(argument, fromStored(builder, loc, value, argument.getType()));
+  }
+  for (Operation &inner : op.getBody().front().without_terminator())
+    builder.clone(inner, mapping);
+  Value result =
+      mapping.lookupOrDefault(cast<YieldOp>(op.getBody().front().getTerminator()).getValue());
+  YieldOp::create(builder, loc, toStored(builder, loc, result));
+}
+
 LogicalResult FunctionPlan::emitMap(MapOp op) {
   RankedTensorType result = typeOf(op.getResult());
   SmallVector<Value> inputs;
   int64_t rows = std::max<int64_t>(result.getRank() - 1, 0);
+  BufferView place = outputOf(op.getResult());
+  // A conversion of what lies in one piece is one row: vectors that end within a row cost more than
+  // others where elements are narrow.
+  auto isPiece = [](const BufferView &view) {
+    return view.collapsed(0, view.axes.size()).size() == 1;
+  };
+  bool isConversion = op.getInputs().size() == 1 &&
+                      typeOf(op.getInputs()[0]).getElementType() != result.getElementType();
+  if (isConversion && isPiece(viewOf(op.getInputs()[0])) && isPiece(place))
+    rows = 0;
   for (Value input : op.getInputs()) {
     auto buffer = readRows(op, broadcast(viewOf(input), input.getType(), result), result, rows);
     if (failed(buffer))
       return failure();
     inputs.push_back(*buffer);
   }
-  auto out = rowsAndColumns(op, outputOf(op.getResult()), rows);
+  auto out = rowsAndColumns(op, place, rows);
   if (failed(out))
     return failure();
   auto kernel = MapKernelOp::create(builder, op.getLoc(), inputs, *out);
-  op.getBody().cloneInto(&kernel.getBody(), scalars);
+  cloneBody(builder, op, kernel, scalars);
   barrier();
   return success();
 }
@@ -166,7 +211,8 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
     return failure();
   auto kernel = MapKernelOp::create(builder, op->getLoc(), ValueRange(*in), *out);
   OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&kernel.getBody(), {}, {builder.getF32Type()}, {op->getLoc()});
+  Type element = cast<MemRefType>(in->getType()).getElementType();
+  Block *block = builder.createBlock(&kernel.getBody(), {}, {element}, {op->getLoc()});
   YieldOp::create(builder, op->getLoc(), block->getArgument(0));
   builder.setInsertionPointAfter(kernel);
   barrier();
@@ -188,6 +234,55 @@ LogicalResult FunctionPlan::emitMean(ReduceMeanOp op) {
   if (failed(out))
     return failure();
   MeanKernelOp::create(builder, op.getLoc(), memrefOf(in, atoms), *out);
+  barrier();
+  return success();
+}
+
+bool attn::isBeginning(LookupOp op) {
+  auto table = rootOf(op.getIndices()).getDefiningOp<TableOp>();
+  auto elements = table ? dyn_cast<DenseElementsAttr>(table.getElements()) : DenseElementsAttr();
+  if (!elements || elements.getType().getRank() != 1)
+    return false;
+  int64_t next = 0;
+  return llvm::all_of(elements.getValues<APInt>(),
+                      [&](const APInt &index) { return index.getSExtValue() == next++; });
+}
+
+LogicalResult FunctionPlan::emitLookup(LookupOp op) {
+  RankedTensorType table = typeOf(op.getTable()), indices = typeOf(op.getIndices());
+  BufferView rows = viewOf(op.getTable());
+  if (isBeginning(op)) {
+    rows.axes[0] = {Atom{sizeOf(indices, 0), rows.axes[0].front().stride}};
+    views[op.getResult()] = rows;
+    return success();
+  }
+  auto tableBuffer = readRows(op, rows, table, 1);
+  BufferView places = viewOf(op.getIndices());
+  Value indexBuffer = memrefOf(places, atLeastOne(places.collapsed(0, indices.getRank())));
+  auto out = rowsAndColumns(op, outputOf(op.getResult()), indices.getRank());
+  if (failed(tableBuffer) || failed(out))
+    return failure();
+  LookupKernelOp::create(builder, op.getLoc(), *tableBuffer, indexBuffer, *out);
+  barrier();
+  return success();
+}
+
+LogicalResult FunctionPlan::emitRotary(RotaryOp op) {
+  RankedTensorType type = typeOf(op.getInput()), angles = typeOf(op.getCos());
+  int64_t rows = type.getRank() - 1;
+  auto input = readRows(op, viewOf(op.getInput()), type, rows);
+  // Angles along all rows: [rows..., pairs].
+  SmallVector<int64_t> shape(type.getShape().drop_back());
+  SmallVector<StringAttr> names(axesOf(type).drop_back());
+  shape.push_back(angles.getShape().back());
+  names.push_back(axesOf(angles).back());
+  Type whole = axesTensor(type.getElementType(), shape, names);
+  auto cos = rowsAndColumns(op, broadcast(viewOf(op.getCos()), angles, whole), rows),
+       sin = rowsAndColumns(op, broadcast(viewOf(op.getSin()), angles, whole), rows),
+       out = rowsAndColumns(op, outputOf(op.getResult()), rows);
+  if (failed(input) || failed(cos) || failed(sin) || failed(out))
+    return failure();
+  RotaryKernelOp::create(builder, op.getLoc(), *input, *cos, *sin, *out, op.getInterleaved());
   barrier();
   return success();
 }
@@ -237,7 +332,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
   releases.push_back({op, scratch});
   Value scratchBuffer =
-      memrefOf(BufferView{slotPointer(scratch), 0, {}},
+      memrefOf(BufferView{slotPointer(scratch, builder.getF32Type()), 0, {}},
                {Atom{SizePolynomial::dim("#threads"), shape.floats}, Atom{shape.floats, 1}});
   auto kernel = AttentionKernelOp::create(
       builder, op.getLoc(), finish(q, qb, qm, features), finish(k, kb, ks, key.getRank() - 1),

@@ -39,14 +39,17 @@ static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(
 //===-- the new function --------------------------------------------------------------------===//
 
 void FunctionPlan::createFunction() {
-  Type byte = MemRefType::get({}, builder.getI8Type()),
-       pointer = MemRefType::get({}, builder.getF32Type());
+  Type byte = MemRefType::get({}, builder.getI8Type());
+  auto pointer = [](Type tensor) {
+    return MemRefType::get({}, storedElement(cast<RankedTensorType>(tensor).getElementType()));
+  };
   Type index = builder.getIndexType();
   SmallVector<Type> types{byte, byte, byte, index, index};
   types.append(plan.dims.size(), index);
   for (Type type : source.getArgumentTypes())
-    types.push_back(isa<RankedTensorType>(type) ? pointer : type);
-  types.append(source.getNumResults(), pointer);
+    types.push_back(isa<RankedTensorType>(type) ? pointer(type) : type);
+  for (Type type : source.getResultTypes())
+    types.push_back(pointer(type));
   builder.setInsertionPoint(source);
   target =
       func::FuncOp::create(builder, loc, source.getSymName(), builder.getFunctionType(types, {}));
@@ -128,8 +131,8 @@ Value FunctionPlan::workspaceAt(Value offset, Type element) {
                                 ValueRange());
 }
 
-Value FunctionPlan::slotPointer(size_t slot) {
-  return workspaceAt(slots[slot].offset, builder.getF32Type());
+Value FunctionPlan::slotPointer(size_t slot, Type element) {
+  return workspaceAt(slots[slot].offset, element);
 }
 
 /// A new buffer for a tensor, free again after `last`.
@@ -141,9 +144,10 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last) {
     for (int64_t d = 0; d + 1 < type.getRank(); ++d)
       elements = elements * sizeOf(type, d);
   }
-  size_t slot = allocateSlot(elements * SizePolynomial(4));
+  Type element = storedElement(type.getElementType());
+  size_t slot = allocateSlot(elements * SizePolynomial(element.getIntOrFloatBitWidth() / 8));
   releases.push_back({last, slot});
-  return BufferView::dense(type, slotPointer(slot), pitch);
+  return BufferView::dense(type, slotPointer(slot, element), pitch);
 }
 
 /// Where a tensor that a kernel is about to compute shall lie.
@@ -227,10 +231,49 @@ Value FunctionPlan::memrefOf(const BufferView &view, ArrayRef<Atom> atoms) {
     shape.push_back(constantOr(atom.size)), layout.push_back(constantOr(atom.stride));
   }
   auto type = MemRefType::get(
-      shape, builder.getF32Type(),
+      shape, cast<MemRefType>(view.base.getType()).getElementType(),
       StridedLayoutAttr::get(builder.getContext(), constantOr(view.offset), layout));
   return memref::ReinterpretCastOp::create(builder, loc, type, view.base, fold(view.offset), sizes,
                                            strides);
+}
+
+//===-- constants ---------------------------------------------------------------------------===//
+
+memref::GlobalOp ModulePlan::constants(DenseElementsAttr elements, Location loc) {
+  memref::GlobalOp &global = tables[elements];
+  if (global)
+    return global;
+  OpBuilder builder(module.getBodyRegion());
+  ShapedType flat = RankedTensorType::get({elements.getNumElements()}, elements.getElementType());
+  global = memref::GlobalOp::create(
+      builder, loc, "table." + std::to_string(tables.size() - 1), builder.getStringAttr("private"),
+      MemRefType::get(flat.getShape(), flat.getElementType()), elements.reshape(flat),
+      /*constant=*/true, builder.getI64IntegerAttr(64));
+  return global;
+}
+
+/// A view of constants, in which dynamic axes are shorter than the elements go.
+LogicalResult FunctionPlan::emitTable(TableOp op) {
+  auto elements = dyn_cast<DenseElementsAttr>(op.getElements());
+  if (!elements)
+    return op.emitError("memory stage: expected dense elements");
+  memref::GlobalOp global = plan.constants(elements, op.getLoc());
+  Value whole =
+      memref::GetGlobalOp::create(builder, op.getLoc(), global.getType(), global.getSymName());
+  Type element = elements.getElementType();
+  Value pointer = memref::ReinterpretCastOp::create(
+      builder, op.getLoc(), MemRefType::get({}, element), whole,
+      OpFoldResult(builder.getIndexAttr(0)), ArrayRef<OpFoldResult>(), ArrayRef<OpFoldResult>());
+  RankedTensorType type = typeOf(op.getResult());
+  BufferView view{pointer, 0, {}};
+  SizePolynomial stride(1);
+  view.axes.resize(type.getRank());
+  for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+    view.axes[d] = {Atom{sizeOf(type, d), stride}};
+    stride = stride * SizePolynomial(elements.getType().getDimSize(d));
+  }
+  views[op.getResult()] = view;
+  return success();
 }
 
 //===-- the pass ----------------------------------------------------------------------------===//

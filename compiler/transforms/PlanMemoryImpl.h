@@ -7,6 +7,7 @@
 #include "compiler/transforms/BufferView.h"
 #include "compiler/transforms/ParameterLayout.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
@@ -30,9 +31,15 @@ Value rootOf(Value tensor);
 /// fall into the same cache sets.
 int64_t pitchOf(mlir::RankedTensorType type);
 
+/// Whether the lookup's rows are the table's first ones in order, which is no copy but a view.
+bool isBeginning(LookupOp op);
+
 /// What the functions of a module share.
 struct ModulePlan {
   ModuleOp module;
+  /// The buffer of constants that holds `elements`.
+  mlir::memref::GlobalOp constants(mlir::DenseElementsAttr elements, Location loc);
+  DenseMap<mlir::Attribute, mlir::memref::GlobalOp> tables;
   ParameterLayout layout;
   SmallVector<StringRef> dims; // dynamic ones, in order
   llvm::StringMap<SizePolynomial>
@@ -66,7 +73,7 @@ private:
   // Buffers.
   size_t allocateSlot(SizePolynomial bytes);
   Value workspaceAt(Value offset, Type element);
-  Value slotPointer(size_t slot);
+  Value slotPointer(size_t slot, Type element);
   BufferView allocate(mlir::RankedTensorType type, Operation *last);
   BufferView outputOf(Value tensor);
   BufferView laidOut(Type type, Value pointer);
@@ -91,6 +98,9 @@ private:
                          const BufferView &out);
   LogicalResult emitMap(MapOp op);
   LogicalResult emitMean(ReduceMeanOp op);
+  LogicalResult emitLookup(LookupOp op);
+  LogicalResult emitRotary(RotaryOp op);
+  LogicalResult emitTable(TableOp op);
   LogicalResult emitAttention(AttentionOp op);
   LogicalResult emitHook(AttentionOp op, mlir::Region &from, mlir::Region &to,
                          ArrayRef<int64_t> batchAxes);

@@ -118,8 +118,36 @@ LogicalResult MapKernelOp::verify() {
     if (typeOf(input).getRank() < 1 || columnsOf(input) != columnsOf(getOut()) ||
         !agree(rowsOf(input), rowsOf(getOut()))) // map_kernel_c2
       return emitOpError("expected inputs with the output's rows and columns");
-  if (!isScalarFunction(getBody(), getInputs().size())) // map_kernel_c3
-    return emitOpError("expected a body (inputs...) -> f32");
+  Block &body = getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  bool fits = body.getNumArguments() == getInputs().size() && yield &&
+              yield.getValue().getType() == typeOf(getOut()).getElementType();
+  for (size_t i = 0; fits && i < getInputs().size(); ++i)
+    fits = body.getArgument(i).getType() == typeOf(getInputs()[i]).getElementType();
+  if (!fits) // map_kernel_c3
+    return emitOpError("expected a body (elements of the inputs...) -> element of the output");
+  return success();
+}
+
+LogicalResult LookupKernelOp::verify() {
+  MemRefType table = typeOf(getTable()), out = typeOf(getOut());
+  if (table.getRank() != 2 || ShapedType::isDynamic(columnsOf(getTable()))) // lookup_kernel_c1
+    return emitOpError("expected a table [rows, static columns]");
+  if (out.getRank() < 1 || columnsOf(getOut()) != columnsOf(getTable()) ||
+      !agree(rowsOf(getIndices(), 0), rowsOf(getOut()))) // lookup_kernel_c2
+    return emitOpError("expected an output with a row of the table for each index");
+  return success();
+}
+
+LogicalResult RotaryKernelOp::verify() {
+  int64_t columns = columnsOf(getInput());
+  if (ShapedType::isDynamic(columns) || columns % 2 != 0 || columnsOf(getOut()) != columns ||
+      !agree(rowsOf(getInput()), rowsOf(getOut()))) // rotary_kernel_c1
+    return emitOpError("expected input and output with the same rows and pairs of columns");
+  for (Value angles : {getCos(), getSin()})
+    if (columnsOf(angles) != columns / 2 || !agree(rowsOf(angles), rowsOf(getOut()))) // c2
+      return emitOpError("expected a cosine and a sine for each of ")
+             << columns / 2 << " pairs of a row";
   return success();
 }
 

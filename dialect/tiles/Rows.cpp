@@ -8,11 +8,14 @@ using namespace attn;
 
 LogicalResult MapRowOp::verify() {
   Block &block = getBody().front();
-  auto isFloat = [](Type type) { return type.isF32(); };
+  auto elementOf = [](Value row) { return cast<MemRefType>(row.getType()).getElementType(); };
   auto yield = dyn_cast<YieldOp>(block.back());
-  if (block.getNumArguments() != getInputs().size() ||
-      !llvm::all_of(block.getArgumentTypes(), isFloat) || !yield ||
-      !yield.getValue().getType().isF32())
-    return emitOpError("expected a region that makes one f32 of as many as there are inputs");
+  bool fits = block.getNumArguments() == getInputs().size() && yield &&
+              yield.getValue().getType() == elementOf(getOut());
+  for (size_t i = 0; fits && i < getInputs().size(); ++i)
+    fits = block.getArgument(i).getType() == elementOf(getInputs()[i]);
+  if (!fits)
+    return emitOpError(
+        "expected a region that makes an element of the output of one of each input");
   return success();
 }

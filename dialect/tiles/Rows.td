@@ -7,6 +7,7 @@
 include "dialect/AttnKernelOps.td"
 
 def Attn_Row : MemRefRankOf<[F32], [1]>;
+def Attn_AnyRow : MemRefRankOf<[F32, F16, I8, I16, I32, I64], [1]>;
 
 def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
   let summary = "layer norm of a row";
@@ -18,7 +19,7 @@ def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
 
 def Attn_MapRowOp : AttnKernelOp<"map_row"> {
   let summary = "out[n] = a scalar function of input[n]...";
-  let arguments = (ins Variadic<Attn_Row>:$inputs, Attn_Row:$out);
+  let arguments = (ins Variadic<Attn_AnyRow>:$inputs, Attn_AnyRow:$out);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` `into` $out attr-dict `:` `(` type($inputs) `)` `,` type($out) $body";
   let hasVerifier = 1;
@@ -28,6 +29,14 @@ def Attn_MeanRowOp : AttnKernelOp<"mean_row"> {
   let summary = "out[n] = mean over s of input[s, n]";
   let arguments = (ins MemRefRankOf<[F32], [2]>:$input, Attn_Row:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
+}
+
+def Attn_RotaryRowOp : AttnKernelOp<"rotary_row"> {
+  let summary = "pairs of a row's columns turned by angles";
+  let arguments = (ins Attn_Row:$input, Attn_Row:$cos, Attn_Row:$sin, Attn_Row:$out, UnitAttr:$interleaved);
+  let assemblyFormat = [{
+    $input `by` $cos `,` $sin `into` $out (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin) `,` type($out)
+  }];
 }
 
 #endif // ATTN_ROWS_TILES_TD

@@ -147,6 +147,8 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
                      entry.name);
   if (attn_status status = checkBuffers(entry, inputs, outputs, error))
     return status;
+  if (attn_status status = checkIndices(entry, inputs, error))
+    return status;
   if (!model.weights && model.tables->packedBytes > 0) {
     error.set(ATTN_BAD_WEIGHTS, "R0105", "model `%s` has no weights", model.tables->name);
     error.help("bind weights before running it");

@@ -26,6 +26,9 @@ namespace attn {
 attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
                         const attn_tensor *outputs, int64_t *dims, Error &error);
 
+/// Looks for indices outside of their tables. The inputs' buffers have been checked.
+attn_status checkIndices(const attn_abi_entry &entry, const attn_tensor *inputs, Error &error);
+
 /// The size of an axis for these dims.
 inline int64_t axisSize(const attn_abi_axis &axis, const int64_t *dims) {
   return axis.dim < 0 ? axis.offset : axis.scale * dims[axis.dim] + axis.offset;

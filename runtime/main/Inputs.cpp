@@ -136,14 +136,29 @@ attn_status InputReader::setSizes() {
   return ATTN_OK;
 }
 
-/// Copies a tensor into memory of our own, converted where both types are floats and the entry
-/// takes f32.
+static bool isInteger(int32_t dtype) { return dtype == ATTN_I32 || dtype == ATTN_I64; }
+
+/// Writes a float as an element of type `dtype`.
+static void storeFloat(float value, int32_t dtype, void *data, int64_t index) {
+  char *at = static_cast<char *>(data) + index * int64_t(attn_dtype_size(dtype));
+  double wide = double(value);
+  uint16_t half = dtype == ATTN_F16 ? floatToHalf(value) : floatToBfloat(value);
+  const void *from = dtype == ATTN_F32   ? static_cast<const void *>(&value)
+                     : dtype == ATTN_F64 ? static_cast<const void *>(&wide)
+                                         : static_cast<const void *>(&half);
+  memcpy(at, from, attn_dtype_size(dtype));
+}
+
+/// Copies a tensor into memory of our own. Floats become the float type that the entry takes (NumPy
+/// has no bf16), integers the other integer type where they fit.
 attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tensor &given,
                                  attn_tensor &tensor) {
   tensor = given;
-  bool isConverted = wanted.dtype == ATTN_F32 && given.dtype != ATTN_F32 && isFloat(given.dtype);
+  bool isConverted =
+      wanted.dtype != given.dtype && ((isFloat(wanted.dtype) && isFloat(given.dtype)) ||
+                                      (isInteger(wanted.dtype) && isInteger(given.dtype)));
   if (isConverted)
-    tensor.dtype = ATTN_F32;
+    tensor.dtype = wanted.dtype;
   if (!inputs.allocate(tensor))
     return error.outOfMemory("an input");
   int64_t elements = 0;
@@ -153,8 +168,23 @@ attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tenso
       memcpy(tensor.data, given.data, size_t(elements) * attn_dtype_size(given.dtype));
     return ATTN_OK;
   }
-  for (int64_t i = 0; i < elements; ++i)
-    static_cast<float *>(tensor.data)[i] = loadFloat(given.data, given.dtype, i);
+  for (int64_t i = 0; i < elements; ++i) {
+    if (isFloat(wanted.dtype)) {
+      storeFloat(loadFloat(given.data, given.dtype, i), wanted.dtype, tensor.data, i);
+    } else if (wanted.dtype == ATTN_I64) {
+      int32_t narrow;
+      memcpy(&narrow, static_cast<const char *>(given.data) + 4 * i, 4);
+      static_cast<int64_t *>(tensor.data)[i] = narrow;
+    } else {
+      int64_t wide;
+      memcpy(&wide, static_cast<const char *>(given.data) + 8 * i, 8);
+      if (wide != int32_t(wide))
+        return error.set(ATTN_BAD_INPUT, "R0206",
+                         "input `%s` of entry `%s` holds %lld, which is no i32", wanted.name,
+                         entry.name, static_cast<long long>(wide));
+      static_cast<int32_t *>(tensor.data)[i] = int32_t(wide);
+    }
+  }
   return ATTN_OK;
 }
 
@@ -233,7 +263,8 @@ attn_status InputReader::readImages(int32_t index) {
   return ATTN_OK;
 }
 
-/// N(0, 1) for floats; 0 or 1 for integers, of which one cannot know how large they may be.
+/// N(0, 1) for floats; indices anywhere in their table; 0 or 1 for other integers, of which one
+/// cannot know how large they may be.
 attn_status InputReader::draw(int32_t index, uint64_t seed) {
   const attn_abi_tensor &wanted = entry.inputs[index];
   attn_tensor &tensor = inputs.list[size_t(index)];
@@ -246,22 +277,21 @@ attn_status InputReader::draw(int32_t index, uint64_t seed) {
   int64_t elements = 0;
   countElements(tensor.shape, tensor.rank, elements);
   RandomStream stream(seed, wanted.name, strlen(wanted.name));
-  size_t size = attn_dtype_size(tensor.dtype);
-  char *at = static_cast<char *>(tensor.data);
+  if (!isFloat(tensor.dtype)) {
+    char *at = static_cast<char *>(tensor.data);
+    uint64_t below = wanted.below > 0 ? uint64_t(wanted.below) : 2;
+    for (int64_t i = 0; i < elements; ++i, at += attn_dtype_size(tensor.dtype)) {
+      uint64_t value = (stream.bits(uint64_t(i)) >> 16) % below; // low bytes first
+      memcpy(at, &value, attn_dtype_size(tensor.dtype));
+    }
+    return ATTN_OK;
+  }
   for (int64_t begin = 0; begin < elements; begin += 256) {
     int64_t count = elements - begin < 256 ? elements - begin : 256;
     float values[256];
     stream.normal(begin, count, 0, 1, values);
-    for (int64_t i = 0; i < count; ++i, at += size) {
-      double wide = double(values[i]);
-      uint16_t half = tensor.dtype == ATTN_F16 ? floatToHalf(values[i]) : floatToBfloat(values[i]);
-      int64_t integer = values[i] > 0; // little-endian: the low bytes serve all integer types
-      const void *from = tensor.dtype == ATTN_F32   ? static_cast<const void *>(&values[i])
-                         : tensor.dtype == ATTN_F64 ? static_cast<const void *>(&wide)
-                         : isFloat(tensor.dtype)    ? static_cast<const void *>(&half)
-                                                    : static_cast<const void *>(&integer);
-      memcpy(at, from, size);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      storeFloat(values[i], tensor.dtype, tensor.data, begin + i);
   }
   return ATTN_OK;
 }

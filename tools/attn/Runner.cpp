@@ -78,6 +78,7 @@ Numbers toNumbers(const char *name, const attn_tensor &tensor) {
   Numbers numbers;
   numbers.name = name;
   numbers.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+  numbers.rounding = tensor.dtype == ATTN_F16 ? 0x1p-11 : tensor.dtype == ATTN_BF16 ? 0x1p-8 : 0;
   int64_t count = 0, integer = 0;
   attn::countElements(tensor.shape, tensor.rank, count);
   numbers.values.reserve(size_t(count));

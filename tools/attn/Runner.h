@@ -18,6 +18,7 @@ struct Numbers {
   std::string name;
   std::vector<int64_t> shape;
   std::vector<double> values;
+  double rounding = 0; ///< the largest relative error that its dtype, narrower than f32, explains
 };
 
 class Runner {

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 1
+#define ATTN_ABI_VERSION 2
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -36,6 +36,7 @@ typedef struct {
   int32_t dtype;
   int32_t rank;
   const attn_abi_axis *axes;
+  int64_t below; /* of an input of indices: all are from 0 to below - 1; 0: any value will do */
 } attn_abi_tensor;
 
 /* A tensor of the checkpoint. `pattern` holds "{n}" where it belongs to a stack of `layers` layers

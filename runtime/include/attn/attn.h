@@ -90,7 +90,8 @@ typedef struct {
 } attn_named_tensor;
 
 /* An input or output of an entry. Axis `a` has between 1 and `shape[a]` elements where
- * isDynamic[a], else exactly `shape[a]`. Names are as in the spec ("B", "Y*P"). */
+ * isDynamic[a], else exactly `shape[a]`. Names are as in the spec ("B", "Y*P"). Where `below` is
+ * not 0, the elements are indices from 0 to below - 1. */
 typedef struct {
   const char *name;
   int32_t dtype;
@@ -98,6 +99,7 @@ typedef struct {
   int64_t shape[ATTN_MAX_RANK];
   int32_t isDynamic[ATTN_MAX_RANK];
   const char *axisNames[ATTN_MAX_RANK];
+  int64_t below;
 } attn_tensor_info;
 
 /* A dim of the spec: its size, or the largest size where it is dynamic. */
@@ -230,10 +232,12 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
 /* Runs an entry: inputs and outputs in the entry's order, outputs with their full shape. The
  * workspace belongs to the context and grows when dims do; nothing is allocated once dims as large
  * have been run. NaN and infinity in an input are accepted and follow IEEE arithmetic through the
- * model. The same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong
- * dtype, rank or size, a size of 0 or above its bound, sizes that contradict each other;
- * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, an output that overlaps another buffer, an
- * entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound; ATTN_OUT_OF_MEMORY. */
+ * model. Indices are checked before anything is computed: outputs are as they were after an error.
+ * The same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong dtype,
+ * rank or size, an index outside of its table, a size of 0 or above its bound, sizes that
+ * contradict each other; ATTN_INVALID_ARGUMENT: a null or misaligned pointer, an output that
+ * overlaps another buffer, an entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound;
+ * ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 

@@ -274,7 +274,7 @@ TEST_F(RunTest, CpuBelowTheLowestLevelGetsOneSentence) {
 
 TEST_F(RunTest, OtherAbiVersionIsRefused) {
   attn_abi_model other = *tiny_model();
-  other.abiVersion = 2;
+  other.abiVersion = ATTN_ABI_VERSION + 1;
   attn_model *none = nullptr;
   EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_model_create(&other, nullptr, &none, &handles.message));
   EXPECT_NE(std::string::npos, handles.text().find("R0104"));

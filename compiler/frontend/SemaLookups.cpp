@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Embeddings: rows of a table by integers, and where these come from.
+#include "compiler/frontend/SemaImpl.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+void Sema::setUpEmbedding(Decl &decl, const Owner &owner, Scope &owned) {
+  auto &embedding = *llvm::cast<EmbeddingDecl>(decl.item);
+  if (decl.wrong)
+    return;
+  decl.wrong = true;
+  if (decl.from.size() != 1) {
+    error(DiagCode::NotIndices, embedding.from.front()->range.to(embedding.from.back()->range),
+          "an embedding takes one integer for each row, but this has " +
+              llvm::Twine(decl.from.size()) + " axes")
+        .help("write `embedding " + decl.name + ": V -> " + listAxes(decl.to) + "`");
+    return;
+  }
+  decl.weight = wholeParam(decl, owner, owned, embedding.binding, "weight", embedding.names.size());
+  decl.wrong = !decl.weight.type;
+}
+
+SemaValue Sema::applyEmbedding(Decl &decl, const CallExpr &call) {
+  if (!plainArguments(call, decl.name, 1, 1, decl.name + "(ids)"))
+    return SemaValue::wrong();
+  const Expr &argument = *call.arguments[0].value;
+  mlir::Value indices =
+      evalTensor(argument, "what `" + decl.name + "` is applied to", /*anyElement=*/true);
+  if (!indices || decl.wrong)
+    return SemaValue::wrong();
+  if (mlir::Type element = elementOf(indices); !element.isInteger(32) && !element.isInteger(64)) {
+    error(DiagCode::NotIndices, argument.range,
+          "`" + decl.name + "` has a row for each of " + llvm::Twine(decl.from[0].size) +
+              " integers, but this is " + showTensor(indices))
+        .at(decl.range, "declared here")
+        .help("integers are an entry's input, `ids: i32[" + listAxes(axesOfValue(indices)) +
+              "]`, or `positions(T)`");
+    return SemaValue::wrong();
+  }
+  Axes result = axesOfValue(indices);
+  for (const Axis &axis : decl.to) {
+    if (findAxis(result, axis.name) >= 0) {
+      error(DiagCode::DuplicateAxis, call.range,
+            "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
+          .at(argument.range, "this is " + showTensor(indices))
+          .at(decl.range, "gives " + listAxes(decl.to));
+      return SemaValue::wrong();
+    }
+    result.push_back(axis);
+  }
+  mlir::RankedTensorType type = tensorType(result, call.range);
+  if (!type)
+    return SemaValue::wrong();
+  Location loc = locate(call.range, decl.name);
+  auto op = LookupOp::create(builder, loc, type, getParam(decl.weight, loc), indices);
+  lookups[op] = {decl.name, decl.range, call.range};
+  return SemaValue::of(op.getResult());
+}
+
+SemaValue Sema::callPositions(const CallExpr &call) {
+  if (!plainArguments(call, "positions", 1, 1, "positions(T)"))
+    return SemaValue::wrong();
+  std::optional<Axis> axis = axisOf(*call.arguments[0].value);
+  auto shape = axis ? tableShape({*axis}, call.range) : std::nullopt;
+  if (!shape)
+    return SemaValue::wrong();
+  auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape->front())));
+  auto type = mlir::RankedTensorType::get(*shape, builder.getI32Type());
+  return SemaValue::of(makeTable({*axis},
+                                 mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all)),
+                                 locate(call.range)));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Bounds of indices
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+/// Where the indices of a lookup come from: through views, blocks and stacks to inputs of entries
+/// and to tables.
+class IndexSources {
+public:
+  explicit IndexSources(mlir::ModuleOp module) : module(module) {}
+
+  void trace(mlir::Value value) {
+    if (!seen.insert(value).second)
+      return;
+    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
+      return traceArgument(argument);
+    mlir::Operation *op = value.getDefiningOp();
+    if (auto table = llvm::dyn_cast<TableOp>(op))
+      tables.push_back(table);
+    else if (llvm::isa<RelabelOp, SliceOp, RearrangeOp>(op))
+      trace(op->getOperand(0));
+    else if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
+      traceLoop(loop, llvm::cast<mlir::OpResult>(value).getResultNumber());
+    else if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
+      trace(module.lookupSymbol<mlir::func::FuncOp>(call.getCallee())
+                .front()
+                .getTerminator()
+                ->getOperand(llvm::cast<mlir::OpResult>(value).getResultNumber()));
+  }
+
+  llvm::SmallVector<mlir::BlockArgument> inputs; ///< of entries
+  llvm::SmallVector<TableOp> tables;
+
+private:
+  void traceLoop(mlir::scf::ForOp loop, unsigned result) {
+    trace(loop.getInitArgs()[result]);
+    trace(loop.getBody()->getTerminator()->getOperand(result));
+  }
+
+  void traceArgument(mlir::BlockArgument argument) {
+    mlir::Operation *parent = argument.getOwner()->getParentOp();
+    if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(parent))
+      return traceLoop(loop, argument.getArgNumber() - loop.getNumInductionVars());
+    auto function = llvm::cast<mlir::func::FuncOp>(parent);
+    if (function->hasAttr("attn.entry"))
+      inputs.push_back(argument);
+    module.walk([&](mlir::func::CallOp call) {
+      if (call.getCallee() == function.getSymName())
+        trace(call.getOperand(argument.getArgNumber()));
+    });
+  }
+
+  mlir::ModuleOp module;
+  llvm::DenseSet<mlir::Value> seen;
+};
+} // namespace
+
+void Sema::boundIndices() {
+  llvm::SmallVector<LookupOp> ops;
+  module->walk([&](LookupOp op) { ops.push_back(op); });
+  for (LookupOp op : ops) {
+    int64_t rows = llvm::cast<mlir::RankedTensorType>(op.getTable().getType()).getDimSize(0);
+    IndexSources sources(*module);
+    sources.trace(op.getIndices());
+    for (mlir::BlockArgument input : sources.inputs) {
+      auto function = llvm::cast<mlir::func::FuncOp>(input.getOwner()->getParentOp());
+      unsigned i = input.getArgNumber();
+      auto known = function.getArgAttrOfType<mlir::IntegerAttr>(i, "attn.below");
+      int64_t below = known ? std::min(known.getInt(), rows) : rows;
+      function.setArgAttr(i, "attn.below", builder.getI64IntegerAttr(below));
+    }
+    for (TableOp table : sources.tables) {
+      int64_t most = 0;
+      for (const llvm::APInt &index :
+           llvm::cast<mlir::DenseElementsAttr>(table.getElements()).getValues<llvm::APInt>())
+        most = std::max(most, index.getSExtValue());
+      const Lookup &lookup = lookups[op];
+      if (most >= rows)
+        error(DiagCode::IndicesBeyondTable, lookup.place,
+              "`" + lookup.name + "` has " + llvm::Twine(rows) + " rows, but positions go up to " +
+                  llvm::Twine(most))
+            .at(lookup.table, "declared here")
+            .note("the first row is that of position 0");
+    }
+  }
+}
+
+} // namespace attn::frontend

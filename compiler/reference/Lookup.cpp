@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.lookup, attn.table: rows by index, constants.
+#include "compiler/reference/Scope.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::reference;
+
+llvm::Expected<Tensor> attn::reference::evaluate(LookupOp op, const Scope &scope) {
+  const Tensor &table = scope.tensor(op.getTable()), &indices = scope.tensor(op.getIndices());
+  int64_t rows = table.shape.front(), columns = countOf(ArrayRef(table.shape).drop_front());
+  SmallVector<int64_t> shape(indices.shape);
+  shape.append(table.shape.begin() + 1, table.shape.end());
+  Tensor y = zeros(shape);
+  for (auto [i, index] : llvm::enumerate(indices.data)) {
+    if (index < 0 || index >= static_cast<double>(rows))
+      return errorAt(op, "expected an index from 0 to " + Twine(rows - 1) + ", but got " +
+                             Twine(static_cast<int64_t>(index)));
+    std::copy_n(&table.data[static_cast<int64_t>(index) * columns], columns,
+                &y.data[static_cast<int64_t>(i) * columns]);
+  }
+  return y;
+}
+
+llvm::Expected<Tensor> attn::reference::evaluate(TableOp op, const Scope &scope) {
+  auto elements = cast<DenseElementsAttr>(op.getElements());
+  Tensor all = zeros(elements.getType().getShape());
+  if (isa<FloatType>(elements.getElementType()))
+    llvm::transform(elements.getValues<APFloat>(), all.data.begin(),
+                    [](const APFloat &value) { return value.convertToDouble(); });
+  else
+    llvm::transform(elements.getValues<APInt>(), all.data.begin(),
+                    [](const APInt &value) { return static_cast<double>(value.getSExtValue()); });
+  auto shape = shapeFromNames(op, op.getResult().getType(), {}, scope);
+  if (!shape)
+    return shape.takeError();
+  Tensor y = zeros(*shape);
+  copyStrided(*shape, all.data.data(), denseStrides(all.shape), y.data.data(),
+              denseStrides(*shape));
+  return y;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.lookup, attn.table: rows by index, and constants.
+#include "dialect/AttnDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace attn;
+
+LogicalResult LookupOp::verify() {
+  auto table = cast<RankedTensorType>(getTable().getType()),
+       indices = cast<RankedTensorType>(getIndices().getType()),
+       result = cast<RankedTensorType>(getResult().getType());
+  Type element = indices.getElementType();
+  if (!element.isInteger(32) && !element.isInteger(64)) // lookup_c1
+    return emitOpError("expected indices of i32 or i64, but got ") << element;
+  if (table.getRank() < 2 || !table.hasStaticShape()) // lookup_c2
+    return emitOpError("expected a table of rows, of static size");
+  SmallVector<int64_t> shape(indices.getShape());
+  SmallVector<StringAttr> names(axesOf(indices));
+  llvm::append_range(shape, table.getShape().drop_front());
+  llvm::append_range(names, axesOf(table).drop_front());
+  auto expected = axesTensor(table.getElementType(), shape, names);
+  if (result != expected) // lookup_c3
+    return emitOpError("expected a result of the indices' axes, then those of a row, ")
+           << expected << ", but got " << result;
+  if (!hasDistinctAxes(result)) // lookup_c4
+    return emitOpError("expected every axis once");
+  return success();
+}
+
+LogicalResult TableOp::verify() {
+  auto elements = cast<ShapedType>(getElements().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (elements.getElementType() != result.getElementType()) // table_c1
+    return emitOpError("expected elements of ") << result.getElementType();
+  bool fits = elements.getRank() == result.getRank();
+  for (int64_t d = 0; fits && d < result.getRank(); ++d)
+    fits = result.isDynamicDim(d) || result.getDimSize(d) == elements.getDimSize(d);
+  if (!fits) // table_c2
+    return emitOpError("expected elements of the result's shape, but got ") << elements;
+  return success();
+}
+
+LogicalResult TableOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto elements = cast<ShapedType>(getElements().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  for (int64_t d = 0; d < result.getRank(); ++d) {
+    if (!result.isDynamicDim(d))
+      continue;
+    LinearSize size = *parseLinearSize(axesOf(result)[d].getValue());
+    auto dim =
+        symbols.lookupNearestSymbolFrom<DimOp>(*this, StringAttr::get(getContext(), size.dim));
+    int64_t most = dim ? size.scale * static_cast<int64_t>(dim.getSize()) + size.offset : 0;
+    if (most > elements.getDimSize(d)) // table_c3
+      return emitOpError("expected elements up to the bound of '")
+             << axesOf(result)[d].getValue() << "', " << most;
+  }
+  return success();
+}

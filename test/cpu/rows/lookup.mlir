@@ -1,0 +1,62 @@
+// RUN: attn-opt %s -attn-tile=level=x86-64-v4 -canonicalize -cse | FileCheck %s --check-prefix=TILED
+// RUN: attn-opt %s -attn-tile=level=x86-64-v4 -attn-vectorize=level=x86-64-v4 --remarks-filter-missed=.* -canonicalize -cse 2>&1 | FileCheck %s --check-prefix=V4
+// RUN: attn-opt %s -attn-tile=level=x86-64-v3 -attn-vectorize=level=x86-64-v3 -attn-expand-math=level=x86-64-v3 -canonicalize -cse -attn-check-kernels | FileCheck %s --check-prefix=V3
+
+// A row of the table is copied vector by vector.
+// TILED-LABEL: func.func private @lookup.lookup_kernel(
+// TILED: %[[ID:.*]] = memref.load %{{.*}} : memref<?xi32>
+// TILED: %[[ROW:.*]] = arith.index_cast %[[ID]] : i32 to index
+// TILED: memref.subview %{{.*}}[%[[ROW]], {{.*}}]
+// TILED: attn.map_row
+// V4-NOT: remark
+// V4-LABEL: func.func private @lookup.lookup_kernel(
+// V4: vector.load {{.*}} vector<16xf32>
+// V4: vector.store
+func.func @lookup(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %n: index,
+                  %in: memref<f32>, %ids: memref<i32>, %to: memref<f32>) {
+  %x = memref.reinterpret_cast %in to offset: [0], sizes: [50, 64], strides: [64, 1] : memref<f32> to memref<50x64xf32>
+  %i = memref.reinterpret_cast %ids to offset: [0], sizes: [%n], strides: [1] : memref<i32> to memref<?xi32>
+  %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32>
+  attn.lookup_kernel %x[%i] into %out : memref<50x64xf32>, memref<?xi32>, memref<?x64xf32>
+  return
+}
+
+// Neighbours are swapped within a vector, each angle serves two lanes; halves are two vectors.
+// V4-LABEL: func.func private @rotary.rotary_kernel(
+// V4: vector.shuffle {{.*}} [1, 0, 3, 2, {{.*}} : vector<16xf32>, vector<16xf32>
+// V4: vector.load {{.*}} vector<8xf32>
+// V4: vector.shuffle {{.*}} [0, 0, 1, 1, {{.*}} : vector<8xf32>, vector<8xf32>
+// V4: math.fma
+// V4-LABEL: func.func private @rotary.rotary_kernel.2(
+// V4-NOT: vector.shuffle
+// V4: math.fma
+func.func @rotary(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                  %in: memref<f32>, %c: memref<f32>, %s: memref<f32>, %to: memref<f32>) {
+  %x = memref.reinterpret_cast %in to offset: [0], sizes: [50, 40], strides: [40, 1] : memref<f32> to memref<50x40xf32>
+  %cos = memref.reinterpret_cast %c to offset: [0], sizes: [50, 20], strides: [20, 1] : memref<f32> to memref<50x20xf32>
+  %sin = memref.reinterpret_cast %s to offset: [0], sizes: [50, 20], strides: [20, 1] : memref<f32> to memref<50x20xf32>
+  %out = memref.reinterpret_cast %to to offset: [0], sizes: [50, 40], strides: [40, 1] : memref<f32> to memref<50x40xf32>
+  attn.rotary_kernel %x by %cos, %sin into %out interleaved : memref<50x40xf32>, memref<50x20xf32>, memref<50x20xf32>, memref<50x40xf32>
+  attn.rotary_kernel %x by %cos, %sin into %out : memref<50x40xf32>, memref<50x20xf32>, memref<50x20xf32>, memref<50x40xf32>
+  return
+}
+
+// bf16 is converted by shifts, where LLVM would call a function.
+// V3-LABEL: func.func private @round.map_kernel(
+// V3-NOT: arith.truncf
+// V3: arith.shrui %{{.*}} : vector<8xi32>
+// V3: arith.trunci %{{.*}} : vector<8xi32> to vector<8xi16>
+// V3-NEXT: vector.store {{.*}} vector<8xi16>
+func.func @round(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                 %in: memref<f16>, %to: memref<i16>) {
+  %x = memref.reinterpret_cast %in to offset: [0], sizes: [50, 40], strides: [40, 1] : memref<f16> to memref<50x40xf16>
+  %out = memref.reinterpret_cast %to to offset: [0], sizes: [50, 40], strides: [40, 1] : memref<i16> to memref<50x40xi16>
+  attn.map_kernel (%x) into %out : (memref<50x40xf16>), memref<50x40xi16> {
+  ^bb0(%a: f16):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.truncf %0 : f32 to bf16
+    %2 = arith.bitcast %1 : bf16 to i16
+    attn.yield %2 : i16
+  }
+  return
+}

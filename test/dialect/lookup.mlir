@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows by index, constants, turned pairs: printed as they are read.
+// RUN: attn-opt %s | attn-opt | FileCheck %s
+
+attn.dim @T dyn 3
+
+// CHECK-LABEL: @lookup
+// CHECK: attn.lookup %{{.*}}[%{{.*}}] : (tensor<9x4xf32, #attn.axes<"V", "D">>, tensor<?x5xi64, #attn.axes<"T", "N">>) -> tensor<?x5x4xf32, #attn.axes<"T", "N", "D">>
+func.func @lookup(%table: tensor<9x4xf32, #attn.axes<"V", "D">>, %ids: tensor<?x5xi64, #attn.axes<"T", "N">>) -> tensor<?x5x4xf32, #attn.axes<"T", "N", "D">> {
+  %r = attn.lookup %table[%ids] : (tensor<9x4xf32, #attn.axes<"V", "D">>, tensor<?x5xi64, #attn.axes<"T", "N">>) -> tensor<?x5x4xf32, #attn.axes<"T", "N", "D">>
+  return %r : tensor<?x5x4xf32, #attn.axes<"T", "N", "D">>
+}
+
+// CHECK-LABEL: @table
+// CHECK: attn.table dense<[0, 1, 2]> : tensor<3xi32> : tensor<?xi32, #attn.axes<"T">>
+func.func @table() -> tensor<?xi32, #attn.axes<"T">> {
+  %r = attn.table dense<[0, 1, 2]> : tensor<3xi32> : tensor<?xi32, #attn.axes<"T">>
+  return %r : tensor<?xi32, #attn.axes<"T">>
+}
+
+// CHECK-LABEL: @rotary
+// CHECK: attn.rotary %{{.*}} by %{{.*}}, %{{.*}} : tensor<?x2x6xf32
+// CHECK: attn.rotary %{{.*}} by %{{.*}}, %{{.*}} interleaved : tensor<?x2x6xf32
+func.func @rotary(%x: tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>, %cos: tensor<?x3xf32, #attn.axes<"T", "E/2">>) -> tensor<?x2x6xf32, #attn.axes<"T", "H", "E">> {
+  %0 = attn.rotary %x by %cos, %cos : tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>, tensor<?x3xf32, #attn.axes<"T", "E/2">>
+  %1 = attn.rotary %0 by %cos, %cos interleaved : tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>, tensor<?x3xf32, #attn.axes<"T", "E/2">>
+  return %1 : tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>
+}
