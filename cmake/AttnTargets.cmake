@@ -11,12 +11,25 @@ function(attn_compiler_flags target)
   target_compile_options(${target} PRIVATE ${ATTN_WARNINGS} -fno-exceptions -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 endfunction()
 
+# What most sources of the compiler include, read once: a source compiles in a quarter of the time. Every source still
+# includes what it uses (clang-tidy reads it so).
+add_library(AttnPrecompiled STATIC cmake/precompiled.cpp)
+attn_compiler_flags(AttnPrecompiled)
+target_compile_options(AttnPrecompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+target_precompile_headers(AttnPrecompiled PRIVATE
+  <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/MemRef/IR/MemRef.h>
+  <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Vector/IR/VectorOps.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/IRMapping.h>
+  <mlir/IR/Matchers.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h> <llvm/ADT/StringExtras.h> <llvm/ADT/StringMap.h>
+  <llvm/ADT/TypeSwitch.h> <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>)
+
 # attn_library(name SOURCES... [LINK libs...]): a static library of compiler code.
 function(attn_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   attn_compiler_flags(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
