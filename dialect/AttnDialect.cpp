@@ -39,6 +39,7 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 }
 
 #include "dialect/AttnDialect.cpp.inc"
+#include "dialect/AttnEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnAttrs.cpp.inc"
 #define GET_OP_CLASSES
@@ -112,8 +113,12 @@ RankedTensorType attn::axesTensor(Type element, ArrayRef<int64_t> shape,
   return RankedTensorType::get(shape, element, AxesAttr::get(element.getContext(), names));
 }
 
+StringRef attn::axisLabel(StringRef name) { return name.split(':').first; }
+
 std::optional<LinearSize> attn::parseLinearSize(StringRef name) {
   LinearSize size;
+  if (size_t colon = name.find(':'); colon != StringRef::npos)
+    name = name.drop_front(colon + 1);
   auto [term, offset] = name.split('+');
   if (!offset.empty() && offset.trim().getAsInteger(10, size.offset))
     return std::nullopt;

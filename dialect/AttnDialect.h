@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialect/AttnDialect.h.inc"
+#include "dialect/AttnEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnAttrs.h.inc"
 
@@ -42,7 +43,10 @@ int64_t axisIndex(mlir::Type type, llvm::StringRef name);
 mlir::RankedTensorType axesTensor(mlir::Type element, llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<mlir::StringAttr> names);
 
-/// A dynamic axis' size: scale * dim + offset, read from its name ("B", "2*T + 1").
+/// What an axis is called: all of its name, or what stands before the colon of a dynamic one.
+llvm::StringRef axisLabel(llvm::StringRef name);
+
+/// A dynamic axis' size: scale * dim + offset, read from its name ("B", "2*T + 1", "S:T").
 struct LinearSize {
   llvm::StringRef dim;
   int64_t scale = 1, offset = 0;

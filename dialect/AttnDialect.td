@@ -29,7 +29,7 @@ def Attn_AxesAttr : AttnAttr<"Axes", "axes"> {
   let summary = "the names of a tensor's axes, outermost first";
   let description = [{
     A static axis may have any name. A dynamic axis is named by a linear expression in one declared dynamic dim:
-    `"B"`, `"2*T"`, `"T + 1"`, `"2*T + 1"`.
+    `"B"`, `"2*T"`, `"T + 1"`, `"2*T + 1"`. A word and a colon may stand before it, where two axes have one size: `"S:T"` is called S.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names);
   let assemblyFormat = "`<` custom<Names>($names) `>`";
@@ -48,5 +48,32 @@ def Attn_SourceAttr : AttnAttr<"Source", "source"> {
     ArrayRefParameter<"int64_t">:$strides);
   let assemblyFormat = "`<` $pattern `,` custom<Sizes>($shape) `,` `offset` `=` $offset `,` `strides` `=` custom<Sizes>($strides) `>`";
 }
+
+class AttnEnum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::attn";
+  let genSpecializedAttr = 0;
+}
+
+/// What makes weights of a row of scores.
+def Attn_Normaliser : AttnEnum<"Normaliser", "how scores become weights", [
+    I32EnumAttrCase<"Softmax", 0, "softmax">,    // exp(s) / sum of exp(s), and of the sink's
+    I32EnumAttrCase<"Sigmoid", 1, "sigmoid">,    // 1 / (1 + exp(-s))
+    I32EnumAttrCase<"Relu", 2, "relu">,          // max(s, 0)
+    I32EnumAttrCase<"ReluMean", 3, "relu_mean">, // max(s, 0) / number of keys
+    I32EnumAttrCase<"Hardmax", 4, "hardmax">,    // 1 for the first of the largest scores
+    I32EnumAttrCase<"Identity", 5, "identity">   // s
+]>;
+def Attn_NormaliserAttr : EnumAttr<AttnDialect, Attn_Normaliser, "normaliser">;
+
+/// What an attention returns beside its output.
+def Attn_Returned : AttnEnum<"Returned", "a further result of an attention", [
+    I32EnumAttrCase<"LogSumExp", 0, "lse">,
+    I32EnumAttrCase<"Weights", 1, "weights">,
+    I32EnumAttrCase<"Raw", 2, "raw">,
+    I32EnumAttrCase<"Biased", 3, "biased">,
+    I32EnumAttrCase<"Capped", 4, "capped">
+]>;
+def Attn_ReturnedAttr : EnumAttr<AttnDialect, Attn_Returned, "returned"> { let assemblyFormat = "$value"; }
+def Attn_ReturnedArrayAttr : TypedArrayAttrBase<Attn_ReturnedAttr, "results of an attention">;
 
 #endif // ATTN_DIALECT_TD

@@ -101,21 +101,30 @@ def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
   let hasVerifier = 1;
 }
 
-def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel"> {
+def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandSegments]> {
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
   let description = [{
-    `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. Positions of pairs are (batch..., m, s):
-    bias (score: f32, positions: index...) -> f32, mask (positions: index...) -> i1.
+    `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. Regions are those of attn.attention, with
+    positions (batch..., m, s) and captures as buffers. `further` are lse [batch..., M], weights and scores [batch..., M, S].
   }];
-  let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Attn_Buffer:$out, Attn_Buffer:$scratch,
-                       I64Attr:$batch);
-  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$mask, SizedRegion<1>:$normaliser);
+  let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
+                       Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, I64Attr:$batch,
+                       DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
+                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned);
+  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
+                        MaxSizedRegion<1>:$sink);
   let assemblyFormat = [{
-    $query `over` $key `,` $value `into` $out `scratch` $scratch `batch` $batch attr-dict `:`
-    type($query) `,` type($key) `,` type($value) `,` type($out) `,` type($scratch)
-    `score` $score (`bias` $bias^)? (`mask` $mask^)? `normaliser` $normaliser
+    $query `over` $key `,` $value (`captures` `(` $captures^ `)`)? `into` $out (`returning` `(` $further^ `)`)? `scratch` $scratch `batch` $batch attr-dict `:`
+    type($query) `,` type($key) `,` type($value) (`captures` `(` type($captures)^ `)`)? `into` type($out) (`returning` `(` type($further)^ `)`)? `,` type($scratch)
+    `score` $score (`bias` $bias^)? (`cap` $cap^)? (`mask` $mask^)? (`sink` $sink^)?
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The kinds of the further results, in their order.
+    llvm::SmallVector<::attn::Returned> returnedKinds();
+    /// The buffer of a further result; null where it is not returned.
+    ::mlir::Value furtherOf(::attn::Returned kind);
+  }];
 }
 
 #endif // ATTN_KERNEL_OPS_TD

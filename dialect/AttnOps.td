@@ -176,23 +176,34 @@ def Attn_RotaryOp : AttnOp<"rotary", [Pure, AllTypesMatch<["input", "result"]>, 
 }
 
 def Attn_AttentionOp : AttnOp<"attention", [Pure]> {
-  let summary = "attention: score, bias, mask and normaliser are regions of one (query, key) pair";
+  let summary = "attention: score, bias, cap, mask and sink are regions of one (query, key) pair";
   let description = [{
     query [batch and query axes..., feature], key [batch axes..., S, feature], value [batch axes..., S, value feature], in any order but
     the feature axis last. S (`key_axis`) is an axis of key and value and none of query's. Result: query's axes with the feature replaced by value's.
 
-    score (q: tensor<E>, k: tensor<E>) -> f32; bias (score: f32, position of every non-feature query axis: index..., j: index) -> f32;
-    mask (positions: index..., j: index) -> i1; normaliser (row: tensor<S>) -> tensor<S>.
-    An empty bias or mask region stands for none. Masked keys get weight 0; a row without a live key is 0.
+    Every region takes, after what is said here, the position of every non-feature query axis (index), then j, the key's, and the captures as
+    tensors: score (q: tensor<E>, k: tensor<E>) -> f32; bias (score: f32) -> f32; mask () -> i1; sink () -> f32, without j. cap (score: f32) -> f32
+    takes nothing else. An empty bias, cap, mask or sink stands for none. Masked keys get weight 0; a row without a live key is 0.
+    A sink is the score of a further key without a value, of softmax alone.
+
+    Further results (`returned`): lse [query's axes but the feature], log of the sum of exp(score) over live keys and the sink; weights and scores (raw, biased or
+    capped, of all pairs whatever the mask) [query's axes but the feature..., S].
   }];
-  let arguments = (ins Attn_Tensor:$query, Attn_Tensor:$key, Attn_Tensor:$value, StrAttr:$key_axis);
-  let results = (outs Attn_Tensor:$result);
-  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$mask, SizedRegion<1>:$normaliser);
+  let arguments = (ins Attn_Tensor:$query, Attn_Tensor:$key, Attn_Tensor:$value, Variadic<Attn_Tensor>:$captures, StrAttr:$key_axis,
+                       DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
+                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned);
+  let results = (outs Attn_Tensor:$result, Variadic<Attn_Tensor>:$further);
+  let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
+                        MaxSizedRegion<1>:$sink);
   let assemblyFormat = [{
-    $query `over` $key `,` $value `along` $key_axis attr-dict `:` functional-type(operands, results)
-    `score` $score (`bias` $bias^)? (`mask` $mask^)? `normaliser` $normaliser
+    $query `over` $key `,` $value `along` $key_axis (`captures` `(` $captures^ `)`)? attr-dict `:` functional-type(operands, results)
+    `score` $score (`bias` $bias^)? (`cap` $cap^)? (`mask` $mask^)? (`sink` $sink^)?
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The kinds of the further results, in their order.
+    llvm::SmallVector<::attn::Returned> returnedKinds();
+  }];
 }
 
 //===-- inside regions ------------------------------------------------------------------------------------------===//
@@ -203,18 +214,22 @@ def Attn_DotOp : AttnOp<"dot", [Pure]> {
   let results = (outs F32:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
   let hasVerifier = 1;
+}
+
+def Attn_ElementOp : AttnOp<"element", [Pure]> {
+  let summary = "an element of a captured tensor, inside a region of an attention";
+  let description = [{
+    Positions are inside the tensor: who builds it has shown that. Floats come as f32, integers as index, truth values as i1.
+    Without a position for the last axis, f32 come as a vector, in a score.
+  }];
+  let arguments = (ins AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$tensor, Variadic<Index>:$positions);
+  let results = (outs AnyTypeOf<[F32, Index, I1, 1DTensorOf<[F32]>]>:$result);
+  let assemblyFormat = "$tensor `[` $positions `]` attr-dict `:` type($tensor) `->` type($result)";
   let hasVerifier = 1;
 }
 
-def Attn_SoftmaxOp : AttnOp<"softmax", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "exp(x - max x) / sum exp(x - max x) of one row, inside a normaliser region";
-  let arguments = (ins 1DTensorOf<[F32]>:$input);
-  let results = (outs 1DTensorOf<[F32]>:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
-}
-
 def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
-                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp",
+                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp", "ResetTileOp",
                                                  "LinearTileOp", "MapRowOp"]>]> {
   let summary = "the value of a region";
   let arguments = (ins AnyType:$value);

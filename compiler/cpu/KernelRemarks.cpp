@@ -91,10 +91,11 @@ static std::string describe(AttentionKernelOp op) {
         keys = Count::of(op.getKey(), batch, batch + 1);
   int64_t features = lastDim(op.getKey()), values = lastDim(op.getValue());
   double flop = 2.0 * heads.least * queries.least * keys.least * (features + values);
-  return llvm::formatv("attention, {0} of {1} features, {2}, {3}; score{4}{5}{6}{7}",
+  return llvm::formatv("attention, {0} of {1} features, {2}, {3}; score{4}{5}{6}{7}{8}",
                        heads.text("heads"), features, queries.text("queries"), keys.text("keys"),
                        operations(op.getScore(), ""), operations(op.getBias(), "; bias"),
-                       operations(op.getMask(), "; mask"), work(flop));
+                       operations(op.getCap(), "; cap"), operations(op.getMask(), "; mask"),
+                       work(flop));
 }
 
 std::string attn::describeKernel(Operation *kernel) {

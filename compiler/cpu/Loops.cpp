@@ -82,6 +82,54 @@ void attn::forLoop(IndexBuilder index, Value from, Value to, int64_t step,
   body(loop.getInductionVar());
 }
 
+void attn::choose(IndexBuilder index, Value condition, llvm::function_ref<void()> yes,
+                  llvm::function_ref<void()> no) {
+  if (matchPattern(condition, m_One()))
+    return yes();
+  if (matchPattern(condition, m_Zero()))
+    return no ? no() : void();
+  auto branch = scf::IfOp::create(index.builder, index.loc, condition, /*withElseRegion=*/bool(no));
+  OpBuilder::InsertionGuard guard(index.builder);
+  index.builder.setInsertionPoint(branch.thenYield());
+  yes();
+  if (!no)
+    return;
+  index.builder.setInsertionPoint(branch.elseYield());
+  no();
+}
+
+void attn::switchOn(IndexBuilder index, Value value, ArrayRef<int64_t> cases,
+                    llvm::function_ref<void(int64_t)> body) {
+  if (cases.size() == 1)
+    return body(cases.front());
+  auto op = scf::IndexSwitchOp::create(index.builder, index.loc, TypeRange(), value,
+                                       cases.drop_back(), cases.size() - 1);
+  OpBuilder::InsertionGuard guard(index.builder);
+  for (auto [region, size] : llvm::zip_equal(op->getRegions(), [&] {
+         SmallVector<int64_t> order{cases.back()}; // the default region comes first
+         llvm::append_range(order, cases.drop_back());
+         return order;
+       }())) {
+    index.builder.createBlock(&region);
+    body(size);
+    scf::YieldOp::create(index.builder, index.loc);
+  }
+}
+
+void attn::forGroups(IndexBuilder index, Value count, int64_t size, ArrayRef<int64_t> rests,
+                     llvm::function_ref<void(Value, int64_t)> body) {
+  Value step = index.constant(size), whole = index.mul(index.div(count, step), step);
+  std::optional<int64_t> known = constantIndex(count);
+  if (!known || *known >= size)
+    forLoop(index, index.constant(0), whole, size, [&](Value from) { body(from, size); });
+  if (rests.size() == 1 && rests.front() == 0)
+    return;
+  switchOn(index, index.sub(count, whole), rests, [&](int64_t rest) {
+    if (rest > 0)
+      body(whole, rest);
+  });
+}
+
 void attn::forEachUnit(IndexBuilder index, Value units, Value thread, Value threads,
                        llvm::function_ref<void(Value)> body) {
   Value next = index.add(thread, index.constant(1));

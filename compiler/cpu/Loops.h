@@ -44,6 +44,19 @@ std::optional<int64_t> constantIndex(mlir::Value value);
 void forLoop(IndexBuilder index, mlir::Value from, mlir::Value to, int64_t step,
              llvm::function_ref<void(mlir::Value)> body);
 
+/// if (condition) yes() else no(), or one of both where it is known which.
+void choose(IndexBuilder index, mlir::Value condition, llvm::function_ref<void()> yes,
+            llvm::function_ref<void()> no = {});
+
+/// if (value == cases[i]) body(cases[i]); the last case is taken for granted.
+void switchOn(IndexBuilder index, mlir::Value value, llvm::ArrayRef<int64_t> cases,
+              llvm::function_ref<void(int64_t)> body);
+
+/// body(from, size) for groups of `size` of `count`, then for the rest, whose size is one of
+/// `rests`.
+void forGroups(IndexBuilder index, mlir::Value count, int64_t size, llvm::ArrayRef<int64_t> rests,
+               llvm::function_ref<void(mlir::Value, int64_t)> body);
+
 /// The thread's share of `units`, [units * thread / threads, units * (thread + 1) / threads), one
 /// at a time.
 void forEachUnit(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads,

@@ -7,147 +7,18 @@
 //   -> for some keys at a time: pack_tile -> value_tile
 //
 // or those of one tile of keys after the other, with what has been summed rescaled in between
-// (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022).
+// (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022), not at all where a weight depends
+// on its score alone. Scores and weights that are returned are stored tile by tile.
+#include "compiler/Errors.h"
+#include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
-#include "compiler/cpu/Kernels.h"
-#include "compiler/cpu/ScoreFunction.h"
-#include "compiler/transforms/AttentionShape.h"
-#include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
-#include <limits>
-#include <set>
 
 using namespace mlir;
 using namespace attn;
 
-/// if (value == cases[i]) body(cases[i]); the last case is taken for granted.
-static void switchOn(IndexBuilder index, Value value, ArrayRef<int64_t> cases,
-                     llvm::function_ref<void(int64_t)> body) {
-  if (cases.size() == 1)
-    return body(cases.front());
-  auto op = scf::IndexSwitchOp::create(index.builder, index.loc, TypeRange(), value,
-                                       cases.drop_back(), cases.size() - 1);
-  OpBuilder::InsertionGuard guard(index.builder);
-  for (auto [region, size] : llvm::zip_equal(op->getRegions(), [&] {
-         SmallVector<int64_t> order{cases.back()}; // the default region comes first
-         llvm::append_range(order, cases.drop_back());
-         return order;
-       }())) {
-    index.builder.createBlock(&region);
-    body(size);
-    scf::YieldOp::create(index.builder, index.loc);
-  }
-}
-
-/// body(from, size) for groups of `size` of `count`, then for the rest, whose size is one of
-/// `rests`.
-static void forGroups(IndexBuilder index, Value count, int64_t size, ArrayRef<int64_t> rests,
-                      llvm::function_ref<void(Value, int64_t)> body) {
-  Value step = index.constant(size), whole = index.mul(index.div(count, step), step);
-  std::optional<int64_t> known = constantIndex(count);
-  if (!known || *known >= size)
-    forLoop(index, index.constant(0), whole, size, [&](Value from) { body(from, size); });
-  if (rests.size() == 1 && rests.front() == 0)
-    return;
-  switchOn(index, index.sub(count, whole), rests, [&](int64_t rest) {
-    if (rest > 0)
-      body(whole, rest);
-  });
-}
-
-/// What may be left of `counts` after groups of `size`.
-static SmallVector<int64_t> restsOf(const std::set<int64_t> &counts, int64_t size) {
-  std::set<int64_t> rests;
-  for (int64_t count : counts)
-    rests.insert(count % size);
-  return SmallVector<int64_t>(rests.begin(), rests.end());
-}
-
-namespace {
-
-/// Sizes of register blocks. Their accumulators take three quarters of the registers.
-struct RegisterBlocks {
-  const CpuTarget &target;
-
-  int64_t accumulators() const { return target.registers * 3 / 4; }
-  /// Keys of a score tile of so many vectors of queries.
-  int64_t keys(int64_t vectors) const {
-    return std::min<int64_t>(accumulators() / vectors, target.lanes);
-  }
-  /// Vectors of queries of a score tile, at most.
-  static constexpr int64_t queryVectors = 3;
-  /// Rows of a value tile.
-  int64_t rows(int64_t columns) const {
-    int64_t vectors = llvm::divideCeil(columns, target.lanes);
-    return std::min<int64_t>(accumulators() / vectors, 12);
-  }
-  /// Columns of a value tile: that of two sizes which leaves the fuller last tile.
-  int64_t columns(int64_t all) const {
-    int64_t vectors = llvm::divideCeil(all, target.lanes), large = target.avx512 ? 4 : 3;
-    auto last = [&](int64_t size) { return (vectors - 1) % size + 1; };
-    int64_t size = last(large - 1) > last(large) ? large - 1 : large;
-    return std::min(size * target.lanes, all);
-  }
-};
-
-class AttentionTiling {
-public:
-  AttentionTiling(AttentionKernelOp op, const TilingContext &context)
-      : op(op), context(context), blocks{context.target}, builder(op), index(builder, op.getLoc()) {
-  }
-
-  LogicalResult run();
-  /// The tiles chosen, in words.
-  std::string choice();
-
-private:
-  LogicalResult check();
-  Value headOf(Value buffer, ValueRange batch);
-  Value rowsOf(Value matrix, Value from, Value count);
-  Value scratchOf(int64_t at, int64_t rows, int64_t columns = AttentionShape::queries);
-  std::set<int64_t> countsOf(int64_t queries) const;
-  SmallVector<int64_t> blockSizes() const;
-  bool isPacked();
-
-  void tileUnit(Value unit, Value vectorCount, Value blockCount);
-  void tileBlock(Value row, Value count, int64_t queries);
-  void tileStrip(Value count, int64_t queries);
-  void tileOnline(Value count, int64_t queries);
-  void tileScores(Value keyTile, Value firstKey, Value keyCount, int64_t queries, bool isMasked);
-  /// Whether the query block holds the score's factor, and scores are in base 2 from there on.
-  bool isScaled() { return score.factor && op.getBias().empty(); }
-  void emitHooks(Region &region, bool isMasked, size_t positionCount);
-  Interval boundTile(Value firstKey, Value keys);
-  void onlyIf(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no = {});
-  void tileValues(Value weights, Value valueTile, Value keys, Value count, int64_t queries,
-                  bool accumulate, bool rescale, bool normalise, bool selects = false);
-
-  AttentionKernelOp op;
-  const TilingContext &context;
-  RegisterBlocks blocks;
-  OpBuilder builder;
-  IndexBuilder index;
-  ScoreFunction score;
-  AttentionShape shape;
-  int64_t granule, features, valueFeatures;
-  Value zero, queryCount, keyCount;
-  Value query, key, value, out; // of a unit's head; out: of its rows
-  SmallVector<Value> positions; // of a unit: its batch dims and its first query
-  Value rowCount;               // of a unit
-  Value strip, block, statistics, packed;
-};
-
-} // namespace
-
 LogicalResult AttentionTiling::check() {
-  Block &normaliser = op.getNormaliser().front();
-  auto softmax = cast<YieldOp>(normaliser.getTerminator()).getValue().getDefiningOp<SoftmaxOp>();
-  if (!softmax || softmax.getInput() != normaliser.getArgument(0))
-    return op.emitError("this normaliser of an attention is not supported yet: expected softmax");
   for (Value buffer : {op.getQuery(), op.getKey(), op.getValue(), op.getOut()}) {
     auto type = cast<MemRefType>(buffer.getType());
     SmallVector<int64_t> strides;
@@ -163,6 +34,14 @@ LogicalResult AttentionTiling::check() {
   if (failed(function))
     return failure();
   score = *function;
+  unsigned batch = op.getBatch();
+  for (ElementOp vector : score.vectors) // the same for all pairs of a unit
+    for (Value position : vector.getPositions()) {
+      auto argument = dyn_cast<BlockArgument>(position);
+      if (argument ? argument.getArgNumber() >= 2 + batch : !constantIndex(position))
+        return emitErrorOf(ErrorKind::Input, op.getLoc())
+               << "a score whose vectors depend on more than the head is not supported yet";
+    }
   return success();
 }
 
@@ -258,9 +137,13 @@ LogicalResult AttentionTiling::run() {
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
   shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features, valueFeatures,
-                             !op.getMask().empty());
+                             AttentionShape::mayBeOneStrip(op));
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
 
+  if (op.getNormaliser() == Normaliser::ReluMean) {
+    Value narrow = arith::IndexCastOp::create(builder, index.loc, builder.getI32Type(), keyCount);
+    keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);
+  }
   strip = scratchOf(shape.stripAt, shape.keys);
   block = scratchOf(shape.queryAt, features);
   statistics = scratchOf(shape.statisticsAt, 4);
@@ -273,6 +156,27 @@ LogicalResult AttentionTiling::run() {
   return success();
 }
 
+/// Rows [from, from + count) of a further result: a matrix, or one value for each row.
+static Value furtherRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch, Value from,
+                         Value count) {
+  auto type = cast<MemRefType>(buffer.getType());
+  OpBuilder &builder = index.builder;
+  SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
+      sizes(batch.size(), builder.getIndexAttr(1)),
+      strides(type.getRank(), builder.getIndexAttr(1));
+  offsets.push_back(from), sizes.push_back(count);
+  for (int64_t d = batch.size() + 1; d < type.getRank(); ++d) {
+    offsets.push_back(builder.getIndexAttr(0));
+    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
+                                         : builder.getIndexAttr(type.getDimSize(d)));
+  }
+  SmallVector<int64_t> shape(1, ShapedType::kDynamic);
+  llvm::append_range(shape, type.getShape().drop_front(batch.size() + 1));
+  auto rows = memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(rows), buffer, offsets,
+                                   sizes, strides);
+}
+
 /// The blocks of a head differ by at most one vector of queries, so that none is nearly empty.
 void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) {
   Value i = index.rem(unit, blockCount), next = index.add(i, index.constant(1));
@@ -280,35 +184,41 @@ void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) 
       index.delinearize(index.div(unit, blockCount), op.getOut(), 0, op.getBatch());
   query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
   value = headOf(op.getValue(), batch);
+  vectors.clear();
+  for (ElementOp vector : score.vectors)
+    vectors.push_back(vectorOf(vector, batch));
   Value head = headOf(op.getOut(), batch), size = index.constant(granule);
   Value from = index.mul(index.div(index.mul(vectorCount, i), blockCount), size),
         to = index.mul(index.div(index.mul(vectorCount, next), blockCount), size);
   Value count = index.sub(index.min(to, queryCount), from);
   positions = batch, positions.push_back(from), rowCount = count;
   out = rowsOf(head, from, count);
+  further.clear();
+  for (Value buffer : op.getFurther())
+    further.push_back(furtherRows(index, buffer, batch, from, count));
   switchOn(index, index.sub(to, from), blockSizes(),
            [&](int64_t queries) { tileBlock(from, count, queries); });
 }
 
 void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
   int64_t lanes = context.target.lanes;
-  constexpr double log2e = 1.4426950408889634;
-  auto scale = builder.getF32FloatAttr(isScaled() ? *score.factor * log2e : 1.0);
+  auto scale = builder.getF32FloatAttr(isScaled() ? *score.factor * unit() : 1.0);
   for (int64_t lane = 0; lane < queries; lane += lanes) {
     Value at = index.constant(lane);
     QueryTileOp::create(builder, index.loc, query, index.add(row, at), block, at,
                         builder.getI64IntegerAttr(lanes), scale);
   }
-  ResetTileOp::create(builder, index.loc, statistics, zero, queries);
+  tileReset(queries);
   if (shape.online)
     tileOnline(count, queries);
   else
     tileStrip(count, queries);
+  tileFurther(count, queries);
 }
 
 void AttentionTiling::tileStrip(Value count, int64_t queries) {
-  tileScores(key, zero, keyCount, queries, false);
-  SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keyCount, queries, false);
+  tileScores(key, zero, keyCount, queries, Stage::Weight);
+  tileSoftmax(keyCount, queries, /*online=*/false);
   for (int64_t from = 0; from < shape.keys; from += shape.valueKeys) {
     int64_t keys = std::min(shape.valueKeys, shape.keys - from);
     Value at = index.constant(from), size = index.constant(keys);
@@ -325,143 +235,85 @@ Interval AttentionTiling::boundTile(Value firstKey, Value keys) {
     bounds.push_back({position, position});
   bounds.push_back({positions.back(), index.sub(index.add(positions.back(), rowCount), one)});
   bounds.push_back({firstKey, index.sub(index.add(firstKey, keys), one)});
-  return boundMask(builder, index.loc, op.getMask(), bounds);
+  return boundMask(builder, index.loc, op.getMask(), bounds, op.getCaptures());
 }
 
-/// if (condition) yes() else no(), or one of both where it is known which.
-void AttentionTiling::onlyIf(Value condition, llvm::function_ref<void()> yes,
-                             llvm::function_ref<void()> no) {
-  if (matchPattern(condition, m_One()))
-    return yes();
-  if (matchPattern(condition, m_Zero()))
-    return no ? no() : void();
-  auto branch = scf::IfOp::create(builder, index.loc, condition, /*withElseRegion=*/bool(no));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(branch.thenYield());
-  yes();
-  if (!no)
-    return;
-  builder.setInsertionPoint(branch.elseYield());
-  no();
-}
-
-/// The keys of all tiles but the last, then the last one's. Under a mask, tiles that it empties are
-/// passed by, and those that it fills are computed without it.
-void AttentionTiling::tileOnline(Value count, int64_t queries) {
-  tileValues(strip, value, zero, count, queries, false, false, false);
+/// All tiles of keys but the last, then that one, whose size may be another.
+void AttentionTiling::forKeyTiles(llvm::function_ref<void(Value, Value, bool)> tile) {
   Value size = index.constant(shape.keys), one = index.constant(1);
   Value least = index.builder.createOrFold<arith::MaxUIOp>(index.loc, keyCount, one);
   Value last = index.mul(index.div(index.sub(least, one), size), size);
-  auto tile = [&](Value from, Value keys, bool normalise) {
-    Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
-    auto softmax = [&] {
-      SoftmaxTileOp::create(builder, index.loc, strip, statistics, zero, keys, queries, true);
-    };
-    if (op.getMask().empty()) {
-      tileScores(keyTile, from, keys, queries, false);
-      softmax();
-      return tileValues(strip, valueTile, keys, count, queries, true, true, normalise);
-    }
-    Interval live = boundTile(from, keys);
-    auto scores = [&](bool isMasked) { tileScores(keyTile, from, keys, queries, isMasked); };
-    auto values = [&](bool isMasked) {
-      tileValues(strip, valueTile, keys, count, queries, true, true, false, isMasked);
-    };
-    onlyIf(live.hi, [&] {
-      onlyIf(live.lo, [&] { scores(false); }, [&] { scores(true); });
-      softmax();
-      onlyIf(live.lo, [&] { values(false); }, [&] { values(true); });
-    });
-  };
   forLoop(index, zero, last, shape.keys, [&](Value from) { tile(from, size, false); });
   tile(last, index.sub(keyCount, last), true);
-  if (!op.getMask().empty()) // whichever tile was the last
+}
+
+/// Under a mask, tiles that it empties are passed by, and those that it fills are computed without
+/// it. Where weights are returned, every tile's are stored.
+void AttentionTiling::tileOnline(Value count, int64_t queries) {
+  tileValues(strip, value, zero, count, queries, false, false, false);
+  Value stored;
+  for (auto [kind, buffer] : llvm::zip_equal(op.returnedKinds(), further))
+    if (kind == Returned::Weights)
+      stored = buffer;
+  bool isMasked = !op.getMask().empty(), isRow = !isPointwise();
+  forKeyTiles([&](Value from, Value keys, bool isLast) {
+    Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
+    auto scores = [&](Stage stage) { tileScores(keyTile, from, keys, queries, stage); };
+    auto values = [&](bool normalise, bool selects) {
+      tileValues(strip, valueTile, keys, count, queries, true, isRow, normalise, selects);
+    };
+    auto weights = [&] {
+      if (stored)
+        StoreTileOp::create(builder, index.loc, strip, stored, from, keys);
+      if (isRow)
+        tileSoftmax(keys, queries, /*online=*/true);
+    };
+    if (!isMasked || stored) {
+      scores(isMasked ? Stage::MaskedWeight : Stage::Weight);
+      weights();
+      return values(isLast && isRow && !isMasked, isMasked);
+    }
+    Interval live = boundTile(from, keys);
+    choose(index, live.hi, [&] {
+      choose(index, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
+      weights();
+      choose(index, live.lo, [&] { values(false, false); }, [&] { values(false, true); });
+    });
+  });
+  if (isMasked && isRow) // whichever tile was the last
     tileValues(strip, value, zero, count, queries, true, false, true);
 }
 
-/// What a tile makes of an inner product: score, bias, mask, in this order.
-void AttentionTiling::emitHooks(Region &region, bool isMasked, size_t positionCount) {
-  OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Type> types(1, builder.getF32Type());
-  types.append(positionCount, builder.getIndexType());
-  Block *block =
-      builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), index.loc));
-  Value product = block->getArgument(0);
-  Value result = isScaled() ? product : score.emit(product, builder);
-  auto inlined = [&](Region &hook, ValueRange arguments) {
-    IRMapping mapping;
-    mapping.map(hook.getArguments(), arguments);
-    for (Operation &inner : hook.front().without_terminator())
-      builder.clone(inner, mapping);
-    return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
-  };
-  ValueRange pair = block->getArguments().drop_front();
-  if (!op.getBias().empty()) {
-    SmallVector<Value> arguments{result};
-    llvm::append_range(arguments, pair);
-    result = inlined(op.getBias(), arguments);
-  }
-  if (isMasked) {
-    Value isLive = inlined(op.getMask(), pair);
-    auto none = builder.getF32FloatAttr(-std::numeric_limits<float>::infinity());
-    result = arith::SelectOp::create(builder, index.loc, isLive, result,
-                                     arith::ConstantOp::create(builder, index.loc, none));
-  }
-  YieldOp::create(builder, index.loc, result);
-}
-
-void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int64_t queries,
-                                 bool isMasked) {
-  int64_t lanes = context.target.lanes, vectors = queries / lanes,
-          parts = llvm::divideCeil(vectors, RegisterBlocks::queryVectors);
-  std::set<int64_t> counts;
-  if (std::optional<int64_t> known = constantIndex(keys))
-    counts.insert(*known);
-  for (int64_t part = 0; part < parts; ++part) {
-    int64_t from = vectors * part / parts, width = vectors * (part + 1) / parts - from;
-    int64_t size = blocks.keys(width);
-    if (!constantIndex(keys))
-      for (int64_t rest = 0; rest < size; ++rest)
-        counts.insert(rest);
-    Value lane = index.constant(from * lanes);
-    forGroups(index, keys, size, restsOf(counts, size), [&](Value row, int64_t group) {
-      SmallVector<Value> places;
-      if (isMasked || !op.getBias().empty()) {
-        places = positions;
-        places.back() = index.add(places.back(), lane);
-        places.push_back(index.add(firstKey, row));
-      }
-      auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, strip, statistics, row,
-                                      lane, places, group, width * lanes, isMasked && isScaled());
-      if (isMasked || !isScaled())
-        emitHooks(tile.getScore(), isMasked, places.size());
+/// What is returned beside the output, once the block's statistics are known. Scores are computed
+/// again, for all pairs.
+void AttentionTiling::tileFurther(Value count, int64_t queries) {
+  for (auto [kind, buffer] : llvm::zip_equal(op.returnedKinds(), further)) {
+    Value rows = buffer;
+    if (kind == Returned::LogSumExp) {
+      LseTileOp::create(builder, index.loc, statistics, rows, queries);
+      continue;
+    }
+    if (kind == Returned::Weights) {
+      if (!isPointwise())
+        WeightRowsOp::create(builder, index.loc, rows, statistics,
+                             op.getNormaliser() == Normaliser::Hardmax);
+      continue;
+    }
+    Stage stage = kind == Returned::Raw      ? Stage::Raw
+                  : kind == Returned::Biased ? Stage::Biased
+                                             : Stage::Capped;
+    forKeyTiles([&](Value from, Value keys, bool) {
+      tileScores(rowsOf(key, from, keys), from, keys, queries, stage);
+      StoreTileOp::create(builder, index.loc, strip, rows, from, keys);
     });
   }
-}
-
-void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Value count,
-                                 int64_t queries, bool accumulate, bool rescale, bool normalise,
-                                 bool selects) {
-  if (constantIndex(keys) != 0 && isPacked()) {
-    PackTileOp::create(builder, index.loc, valueTile, packed, keys);
-    valueTile = packed;
-  }
-  std::set<int64_t> counts = countsOf(queries);
-  auto rowsOfPanel = [&](Value column, int64_t columns) {
-    int64_t size = blocks.rows(columns);
-    forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
-      ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, out, row, column,
-                          keys, rows, columns, accumulate, rescale, normalise, selects);
-    });
-  };
-  int64_t size = blocks.columns(valueFeatures);
-  forGroups(index, index.constant(valueFeatures), size, {valueFeatures % size}, rowsOfPanel);
 }
 
 std::string AttentionTiling::choice() {
-  std::string text = !op.getMask().empty() ? "online softmax over live strips of "
-                     : shape.online        ? "online softmax over strips of "
-                                           : "one strip of ";
+  std::string text = isPointwise()           ? "weights of their own in strips of "
+                     : !op.getMask().empty() ? "online softmax over live strips of "
+                     : shape.online          ? "online softmax over strips of "
+                                             : "one strip of ";
   text += std::to_string(shape.keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
   return isPacked() ? text + ", values packed by " + std::to_string(shape.valueKeys) : text;
 }

@@ -55,8 +55,6 @@ private:
   };
   /// The block's rows, as many as any other's or one more.
   void block(Value block, const Place &place);
-  void choose(Value condition, llvm::function_ref<void()> whenTrue,
-              llvm::function_ref<void()> whenFalse = nullptr);
   /// All columns of the panel for `rows` rows.
   void tiles(int64_t rows, Value row, const Place &place, Value ahead);
   /// Where the weights lie that are fetched while this block is computed: this block's share of the
@@ -140,7 +138,7 @@ void LinearTiler::block(Value block, const Place &place) {
     Value hasMost =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rows, index.constant(most));
     choose(
-        hasMost, [&] { tiles(most, row, place, fetchedFrom); },
+        index, hasMost, [&] { tiles(most, row, place, fetchedFrom); },
         [&] { tiles(fewest, row, place, fetchedFrom); });
     return;
   }
@@ -152,21 +150,8 @@ void LinearTiler::block(Value block, const Place &place) {
     Value isPart = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, masked(size),
                                          index.constant(0));
     Value first = index.add(row, masked(-2 * size)); // behind the larger ones
-    choose(isPart, [&] { tiles(size, first, place, fetchedFrom); });
+    choose(index, isPart, [&] { tiles(size, first, place, fetchedFrom); });
   }
-}
-
-void LinearTiler::choose(Value condition, llvm::function_ref<void()> whenTrue,
-                         llvm::function_ref<void()> whenFalse) {
-  auto branch =
-      scf::IfOp::create(builder, op.getLoc(), condition, /*withElseRegion=*/bool(whenFalse));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(branch.thenYield());
-  whenTrue();
-  if (!whenFalse)
-    return;
-  builder.setInsertionPoint(branch.elseYield());
-  whenFalse();
 }
 
 void LinearTiler::run() {

@@ -2,10 +2,9 @@
 //
 // tiled -> kernels, attention: tiles with queries in the lanes, and value tiles with features in
 // the lanes.
-#include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/AttentionTileEmitter.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,63 +14,6 @@
 
 using namespace mlir;
 using namespace attn;
-
-/// Rows of the statistics.
-enum Statistic : int64_t { Maximum, Sum, Factor, MaximumBefore };
-
-namespace {
-
-/// Emits vector code in the place of one tile.
-class TileEmitter {
-public:
-  TileEmitter(Operation *op, const CpuTarget &target)
-      : target(target), builder(op), loc(op->getLoc()), index(builder, loc),
-        vectorType(VectorType::get({target.lanes}, builder.getF32Type())) {}
-
-  LogicalResult emit(QueryTileOp op);
-  LogicalResult emit(ResetTileOp op);
-  LogicalResult emit(ScoreTileOp op);
-  LogicalResult emit(SoftmaxTileOp op);
-  LogicalResult emit(PackTileOp op);
-  LogicalResult emit(ValueTileOp op);
-
-private:
-  int64_t vectorsOf(int64_t elements) const { return llvm::divideCeil(elements, target.lanes); }
-  Value plus(Value from, int64_t offset) const {
-    return offset == 0 ? from : index.add(from, index.constant(offset));
-  }
-  Value constant(double value);
-  /// Vector i of a row, of which only `valid` elements are touched.
-  Value load(Value matrix, Value row, Value column, int64_t valid);
-  Value load(Value matrix, Value row, Value column) {
-    return load(matrix, row, column, target.lanes);
-  }
-  void store(Value vector, Value matrix, Value row, Value column, int64_t valid);
-  void store(Value vector, Value matrix, Value row, Value column) {
-    store(vector, matrix, row, column, target.lanes);
-  }
-  Value mask(int64_t valid);
-  Value broadcast(Value matrix, Value row, Value column);
-  Value multiplyAdd(Value a, Value b, Value sum) {
-    return math::FmaOp::create(builder, loc, a, b, sum);
-  }
-  void appendPositions(ScoreTileOp op, int64_t j, int64_t w, SmallVectorImpl<Value> &arguments);
-  Value larger(Value a, Value b);
-  Value finiteMaximum(Value maximum);
-  Value inverse(Value sum);
-  void transpose(MutableArrayRef<Value> rows);
-  void transposeQueries(QueryTileOp op, ArrayRef<Value> rows, Value feature, int64_t valid);
-  SmallVector<Value> sumLoop(Value to, ValueRange inits,
-                             llvm::function_ref<void(Value, MutableArrayRef<Value>)> step);
-
-  const CpuTarget &target;
-  OpBuilder builder;
-  Location loc;
-  IndexBuilder index;
-  VectorType vectorType;
-};
-
-} // namespace
 
 //===-- parts -------------------------------------------------------------------------------===//
 
@@ -195,10 +137,32 @@ LogicalResult TileEmitter::emit(QueryTileOp op) {
   return success();
 }
 
+/// Scores in base 2.
+static constexpr double log2e = 1.4426950408889634;
+
+Value TileEmitter::queryPositions(Value first, Value last, int64_t w) {
+  SmallVector<int32_t> steps(target.lanes);
+  std::iota(steps.begin(), steps.end(), int32_t(w * target.lanes));
+  auto type = VectorType::get({target.lanes}, builder.getI32Type());
+  Value lanes = arith::ConstantOp::create(builder, loc,
+                                          DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
+  Value all = arith::AddIOp::create(builder, loc, splat(builder, loc, first, target.lanes), lanes);
+  return arith::MinSIOp::create(builder, loc, all, splat(builder, loc, last, target.lanes));
+}
+
 LogicalResult TileEmitter::emit(ResetTileOp op) {
-  Value none = constant(-std::numeric_limits<double>::infinity());
-  std::pair<Statistic, Value> resets[] = {
-      {Maximum, none}, {Sum, constant(0)}, {MaximumBefore, none}};
+  Value maximum = constant(-std::numeric_limits<double>::infinity()), sum = constant(0);
+  if (!op.getSink().empty()) {
+    SmallVector<Value> arguments(op.getPositions().drop_back(2));
+    Value first = op.getPositions().drop_back().back(), last = op.getPositions().back();
+    arguments.push_back(queryPositions(first, last, 0));
+    Value sink = vectorizeRegion(builder, op.getSink(), arguments, target.lanes);
+    if (!sink)
+      return failure();
+    maximum = arith::MulFOp::create(builder, loc, sink, constant(log2e));
+    sum = constant(1);
+  }
+  std::pair<Statistic, Value> resets[] = {{Maximum, maximum}, {Sum, sum}, {MaximumBefore, maximum}};
   for (int64_t lane = 0; lane < static_cast<int64_t>(op.getQueries()); lane += target.lanes)
     for (auto [row, value] : resets)
       store(value, op.getStatistics(), index.constant(row), plus(op.getLane(), lane));
@@ -208,17 +172,13 @@ LogicalResult TileEmitter::emit(ResetTileOp op) {
 /// The positions of key j and vector w of the queries: one for each lane, the others for all.
 void TileEmitter::appendPositions(ScoreTileOp op, int64_t j, int64_t w,
                                   SmallVectorImpl<Value> &arguments) {
-  if (op.getPositions().empty())
+  OperandRange positions = op.getPositions();
+  if (positions.empty())
     return;
-  llvm::append_range(arguments, op.getPositions().drop_back(2));
-  SmallVector<int32_t> steps(target.lanes);
-  std::iota(steps.begin(), steps.end(), int32_t(w * target.lanes));
-  auto type = VectorType::get({target.lanes}, builder.getI32Type());
-  Value lanes = arith::ConstantOp::create(builder, loc,
-                                          DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
-  Value first = splat(builder, loc, op.getPositions().drop_back().back(), target.lanes);
-  arguments.push_back(arith::AddIOp::create(builder, loc, first, lanes));
-  arguments.push_back(plus(op.getPositions().back(), j));
+  size_t batch = positions.size() - 3;
+  llvm::append_range(arguments, positions.take_front(batch));
+  arguments.push_back(queryPositions(positions[batch], positions[batch + 1], w));
+  arguments.push_back(plus(positions[batch + 2], j));
 }
 
 LogicalResult TileEmitter::emit(ScoreTileOp op) {
@@ -230,14 +190,30 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
   for (int64_t j = 0; j < keys; ++j)
     rows.push_back(plus(op.getRow(), j));
   SmallVector<Value> zeros(keys * vectors, constant(0)); // [key][vector]
+  bool isFine = true;
   auto step = [&](Value e, MutableArrayRef<Value> sums) {
-    SmallVector<Value> queries;
+    SmallVector<Value> queries, elements;
     for (Value lane : lanes)
       queries.push_back(load(op.getBlock(), e, lane));
+    for (Value vector : op.getVectors()) {
+      Value element = memref::LoadOp::create(builder, loc, vector, e);
+      elements.push_back(vector::BroadcastOp::create(builder, loc, vectorType, element));
+    }
     for (int64_t j = 0; j < keys; ++j) {
       Value key = broadcast(op.getKey(), rows[j], e);
-      for (int64_t w = 0; w < vectors; ++w)
-        sums[j * vectors + w] = multiplyAdd(queries[w], key, sums[j * vectors + w]);
+      for (int64_t w = 0; w < vectors; ++w) {
+        Value &sum = sums[j * vectors + w];
+        if (op.getCombine().empty()) {
+          sum = multiplyAdd(queries[w], key, sum);
+          continue;
+        }
+        SmallVector<Value> arguments{queries[w], key};
+        llvm::append_range(arguments, elements);
+        Value term = vectorizeRegion(builder, op.getCombine(), arguments, target.lanes);
+        isFine &= bool(term);
+        if (term)
+          sum = arith::AddFOp::create(builder, loc, sum, term);
+      }
     }
   };
   constexpr int64_t cacheLine = 16;
@@ -247,8 +223,10 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
                                  ValueRange{plus(op.getRow(), keys + j), index.constant(e)},
                                  /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
   SmallVector<Value> scores = sumLoop(index.constant(features), zeros, step);
+  if (!isFine)
+    return failure();
   if (!op.getScore().empty()) {
-    constexpr double log2e = 1.4426950408889634;
+    double factor = op.getFactor().convertToFloat();
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t w = 0; w < vectors; ++w) {
         Value &score = scores[j * vectors + w];
@@ -257,8 +235,8 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
         score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes);
         if (!score)
           return failure();
-        if (!op.getScaled())
-          score = arith::MulFOp::create(builder, loc, score, constant(log2e));
+        if (factor != 1)
+          score = arith::MulFOp::create(builder, loc, score, constant(factor));
       }
   }
   Value maximumRow = index.constant(Maximum);
@@ -273,7 +251,51 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
   return success();
 }
 
+/// What has been summed keeps its weight where the maximum is the same, and loses it otherwise.
+LogicalResult TileEmitter::emitHardmax(SoftmaxTileOp op) {
+  int64_t vectors = vectorsOf(op.getQueries());
+  auto row = [&](Statistic statistic) { return index.constant(statistic); };
+  auto equal = [&](Value a, Value b) -> Value {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, b);
+  };
+  auto choice = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(builder, loc, condition, yes, no);
+  };
+  Value none = constant(-std::numeric_limits<double>::infinity()), one = constant(1),
+        zero = constant(0);
+  SmallVector<Value> lanes, maxima, found; // found: 1 once a key has the weight
+  for (int64_t w = 0; w < vectors; ++w) {
+    lanes.push_back(plus(op.getLane(), w * target.lanes));
+    Value maximum = load(op.getStatistics(), row(Maximum), lanes[w]);
+    Value before = load(op.getStatistics(), row(MaximumBefore), lanes[w]);
+    Value oldSum = load(op.getStatistics(), row(Sum), lanes[w]);
+    Value factor = choice(equal(maximum, before), one, zero);
+    store(factor, op.getStatistics(), row(Factor), lanes[w]);
+    store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
+    maxima.push_back(maximum);
+    found.push_back(arith::MulFOp::create(builder, loc, oldSum, factor));
+  }
+  found = sumLoop(op.getKeys(), found, [&](Value key, MutableArrayRef<Value> found) {
+    for (int64_t w = 0; w < vectors; ++w) {
+      Value score = load(op.getStrip(), key, lanes[w]);
+      Value isLargest = equal(score, maxima[w]);
+      Value isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, score, none);
+      Value isFirst = equal(found[w], zero);
+      Value takes = arith::AndIOp::create(builder, loc, isLargest,
+                                          arith::AndIOp::create(builder, loc, isLive, isFirst));
+      Value weight = choice(takes, one, zero);
+      store(weight, op.getStrip(), key, lanes[w]);
+      found[w] = arith::AddFOp::create(builder, loc, found[w], weight);
+    }
+  });
+  for (int64_t w = 0; w < vectors; ++w)
+    store(found[w], op.getStatistics(), row(Sum), lanes[w]);
+  return success();
+}
+
 LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
+  if (op.getHard())
+    return emitHardmax(op);
   int64_t vectors = vectorsOf(op.getQueries());
   auto row = [&](Statistic statistic) { return index.constant(statistic); };
   SmallVector<Value> lanes, maxima, sums;
@@ -371,21 +393,40 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
   return success();
 }
 
+/// An element that is read once for a tile, outside of its region.
+static LogicalResult lowerElement(ElementOp op) {
+  OpBuilder builder(op);
+  Value element = loadElement(builder, op.getLoc(), op.getTensor(), op.getPositions(), 1);
+  op.getResult().replaceAllUsesWith(element);
+  op.erase();
+  return success();
+}
+
 LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &target) {
   SmallVector<Operation *> tiles;
+  SmallVector<ElementOp> elements;
+  auto isTile = [](Operation *op) {
+    return isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp,
+               StoreTileOp, WeightRowsOp, LseTileOp>(op);
+  };
   root->walk([&](Operation *op) {
-    if (isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp>(op))
+    if (isTile(op))
       tiles.push_back(op);
+    if (auto element = dyn_cast<ElementOp>(op); element && !isTile(op->getParentOp()))
+      elements.push_back(element);
   });
   for (Operation *tile : tiles) {
     TileEmitter emitter(tile, target);
     LogicalResult emitted =
         llvm::TypeSwitch<Operation *, LogicalResult>(tile)
-            .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp>(
-                [&](auto op) { return emitter.emit(op); });
+            .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp,
+                  StoreTileOp, WeightRowsOp, LseTileOp>([&](auto op) { return emitter.emit(op); });
     if (failed(emitted))
       return failure();
     tile->erase();
   }
+  for (ElementOp element : elements)
+    if (failed(lowerElement(element)))
+      return failure();
   return success();
 }

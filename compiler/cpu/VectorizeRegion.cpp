@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/VectorizeRegion.h"
+#include "compiler/cpu/Loops.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -31,6 +33,82 @@ Value attn::splat(OpBuilder &builder, Location loc, Value value, int64_t lanes) 
   return vector::BroadcastOp::create(builder, loc, type, value);
 }
 
+/// `value`, read from memory, as a region has it: f32, index or i1.
+static Value converted(OpBuilder &builder, Location loc, Value value) {
+  Type type = value.getType(), element = getElementTypeOrSelf(type);
+  auto like = [&](Type scalar) -> Type {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? VectorType::get(vector.getShape(), scalar) : scalar;
+  };
+  if (isa<FloatType>(element)) {
+    if (element.getIntOrFloatBitWidth() < 32)
+      return arith::ExtFOp::create(builder, loc, like(builder.getF32Type()), value);
+    return element.isF32()
+               ? value
+               : arith::TruncFOp::create(builder, loc, like(builder.getF32Type()), value);
+  }
+  if (element.isInteger(8)) {
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, zero);
+  }
+  if (element.isInteger(1))
+    return value;
+  if (!isa<VectorType>(type))
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
+  // Positions have 32 bits in vectors.
+  if (element.isInteger(64))
+    return arith::TruncIOp::create(builder, loc, like(builder.getI32Type()), value);
+  return value;
+}
+
+Value attn::loadElement(OpBuilder &builder, Location loc, Value buffer, ValueRange positions,
+                        int64_t lanes) {
+  auto isScalar = [](Value position) { return !isa<VectorType>(position.getType()); };
+  if (llvm::all_of(positions, isScalar))
+    return converted(builder, loc, memref::LoadOp::create(builder, loc, buffer, positions));
+  // base[scalar positions] + sum of vector positions * strides
+  auto type = cast<MemRefType>(buffer.getType());
+  auto metadata = memref::ExtractStridedMetadataOp::create(builder, loc, buffer);
+  IndexBuilder index(builder, loc);
+  Value start = metadata.getOffset(), lane;
+  for (auto [position, stride] : llvm::zip_equal(positions, metadata.getStrides())) {
+    if (isScalar(position)) {
+      start = index.add(start, index.mul(position, stride));
+      continue;
+    }
+    Value wide = splat(builder, loc, stride, lanes);
+    Value offset = builder.createOrFold<arith::MulIOp>(loc, position, wide);
+    lane = lane ? arith::AddIOp::create(builder, loc, lane, offset).getResult() : offset;
+  }
+  // As far as any element may lie; that positions are inside was shown before.
+  constexpr int64_t all = int64_t(1) << 40;
+  auto flatType =
+      MemRefType::get({all}, type.getElementType(),
+                      StridedLayoutAttr::get(builder.getContext(), ShapedType::kDynamic, {1}));
+  Value flat = memref::ReinterpretCastOp::create(builder, loc, flatType, metadata.getBaseBuffer(),
+                                                 OpFoldResult(start),
+                                                 ArrayRef<OpFoldResult>{builder.getIndexAttr(all)},
+                                                 ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+  auto vectorType = VectorType::get({lanes}, type.getElementType());
+  Value everywhere = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(VectorType::get({lanes}, builder.getI1Type()), true));
+  Value nothing = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
+  Value elements = vector::GatherOp::create(
+      builder, loc, vectorType, flat, ValueRange{index.constant(0)}, lane, everywhere, nothing);
+  return converted(builder, loc, elements);
+}
+
+/// A vector of whole numbers as another type of them.
+static Value castWhole(OpBuilder &builder, Location loc, Value value, Type element, int64_t lanes) {
+  auto type = VectorType::get({lanes}, element);
+  unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth(),
+           to = element.getIntOrFloatBitWidth();
+  if (from == to)
+    return value;
+  return from < to ? arith::ExtSIOp::create(builder, loc, type, value).getResult()
+                   : arith::TruncIOp::create(builder, loc, type, value).getResult();
+}
+
 Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange arguments,
                             int64_t lanes) {
   IRMapping vectors;
@@ -48,6 +126,15 @@ Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange argum
       builder.clone(op, vectors);
       continue;
     }
+    if (auto element = dyn_cast<ElementOp>(op)) {
+      SmallVector<Value> positions;
+      for (Value position : element.getPositions())
+        positions.push_back(vectors.lookupOrDefault(position));
+      vectors.map(element.getResult(),
+                  loadElement(builder, loc, vectors.lookupOrDefault(element.getTensor()), positions,
+                              lanes));
+      continue;
+    }
     if (!OpTrait::hasElementwiseMappableTraits(&op) || op.getNumRegions() != 0) {
       op.emitError() << "'" << op.getName() << "' has no vector form";
       return {};
@@ -63,8 +150,9 @@ Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange argum
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(vectorOf(operand, loc));
-    if (isa<arith::IndexCastOp>(op)) { // as wide already
-      vectors.map(op.getResult(0), operands.front());
+    if (isa<arith::IndexCastOp>(op)) {
+      Type element = elementType(op.getResult(0).getType());
+      vectors.map(op.getResult(0), castWhole(builder, loc, operands.front(), element, lanes));
       continue;
     }
     SmallVector<Type> types;

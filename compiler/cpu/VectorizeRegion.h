@@ -20,4 +20,9 @@ mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
 /// A vector of `lanes` elements: `value` itself if it is one, else repeated.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t lanes);
 
+/// The element of a buffer at positions, each an index or a vector of 32-bit numbers: as a region
+/// has it (f32, index or i1), or a vector of them (of f32, i32 or i1).
+mlir::Value loadElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
+                        mlir::ValueRange positions, int64_t lanes);
+
 } // namespace attn

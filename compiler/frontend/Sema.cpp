@@ -77,6 +77,9 @@ bool Sema::isQuiet(DiagCode code) const {
   case DiagCode::UnknownScore:
   case DiagCode::ScoreExpression:
   case DiagCode::DuplicateHook:
+  case DiagCode::UnknownWeight:
+  case DiagCode::UnknownReturned:
+  case DiagCode::SeveralValues:
     return false;
   default:
     return true;

@@ -58,7 +58,7 @@ SemaValue Sema::evalCall(const CallExpr &call) {
   case Decl::Kind::Stack:
     return applyStack(*decl, call);
   case Decl::Kind::Block:
-    return applyBlock(*decl, call);
+    return theOnly(applyBlock(*decl, call), call);
   case Decl::Kind::Unsupported:
     return SemaValue::wrong();
   case Decl::Kind::Value:
@@ -77,8 +77,11 @@ SemaValue Sema::evalCall(const CallExpr &call) {
 
 SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
   mlir::Value input = theArgument(call, decl.name);
-  if (!input || decl.wrong)
-    return SemaValue::wrong();
+  mlir::Value result = input && !decl.wrong ? applyLinear(decl, call, input) : mlir::Value();
+  return result ? SemaValue::of(result) : SemaValue::wrong();
+}
+
+mlir::Value Sema::applyLinear(Decl &decl, const CallExpr &call, mlir::Value input) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
   Location loc = locate(call.range, decl.name);
   Axes axes = axesOfValue(input);
@@ -100,7 +103,7 @@ SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
     if (taken == decl.from.size())
       diagnostic.help("write `linear " + decl.name + ": " + listAxes(got) + " -> " +
                       listAxes(decl.to) + (linear.bias ? " bias`" : "`"));
-    return SemaValue::wrong();
+    return nullptr;
   }
   Axes result = axesOfValue(ready);
   result.resize(result.size() - decl.from.size());
@@ -110,13 +113,13 @@ SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
             "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
           .at(call.arguments[0].value->range, "this is " + showAxes(axes))
           .at(decl.range, "gives " + listAxes(decl.to));
-      return SemaValue::wrong();
+      return nullptr;
     }
     result.push_back(axis);
   }
   mlir::RankedTensorType type = tensorType(result, call.range);
   if (!type)
-    return SemaValue::wrong();
+    return nullptr;
   mlir::Value weight = getParam(decl.weight, loc);
   llvm::SmallVector<mlir::Value, 1> bias;
   if (decl.bias.type)
@@ -124,7 +127,7 @@ SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
   auto op = LinearOp::create(builder, loc, type, ready, mlir::ValueRange(weight), bias,
                              mlir::ValueRange(), mlir::ValueRange(),
                              builder.getI64IntegerAttr(decl.from.size()), mlir::FloatAttr());
-  return SemaValue::of(op.getResult());
+  return op.getResult();
 }
 
 SemaValue Sema::applyNorm(Decl &decl, const CallExpr &call) {

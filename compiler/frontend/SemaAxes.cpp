@@ -13,7 +13,7 @@ constexpr int64_t largestTensor = int64_t(1) << 48;
 std::string listAxes(llvm::ArrayRef<Axis> axes) {
   std::string text;
   for (const Axis &axis : axes)
-    text += (text.empty() ? "" : ", ") + axis.name;
+    text += (text.empty() ? "" : ", ") + axisLabel(axis.name).str();
   return text;
 }
 
@@ -21,7 +21,7 @@ std::string showAxes(llvm::ArrayRef<Axis> axes) { return "[" + listAxes(axes) + 
 
 int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name) {
   for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].name == name)
+    if (axisLabel(axes[i].name) == axisLabel(name))
       return i;
   return -1;
 }
@@ -95,6 +95,8 @@ Axis Sema::axisOfSize(const std::string &name, const Size &size) {
   std::string text = size.scale == 1 ? size.dim : std::to_string(size.scale) + "*" + size.dim;
   if (size.offset)
     text += " + " + std::to_string(size.offset);
+  if (!size.label.empty())
+    text = size.label + ":" + text;
   return {text, mlir::ShapedType::kDynamic};
 }
 
@@ -181,12 +183,14 @@ std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
   std::string text;
   std::set<std::string> seen;
   for (const Axis &axis : axes) {
-    Decl *decl = scope->find(axis.name);
-    if (!decl || decl->kind != Decl::Kind::Dim || !seen.insert(axis.name).second)
+    std::string label = axisLabel(axis.name).str();
+    Decl *decl = scope->find(label);
+    if (!decl || decl->kind != Decl::Kind::Dim || (axis.isDynamic() && !decl->dynamic) ||
+        !seen.insert(label).second)
       continue;
     if (!text.empty())
       text += ", ";
-    text += axis.name + (decl->dynamic ? " <= " : " = ") +
+    text += label + (decl->dynamic ? " <= " : " = ") +
             (axis.isDynamic() ? std::to_string(decl->size.offset) : std::to_string(axis.size));
     text += decl->overridden ? " (--set)"
                              : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();

@@ -167,7 +167,8 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
         decl->size = Size::of(axis.size);
         if (axis.isDynamic())
           if (std::optional<LinearSize> size = parseLinearSize(axis.name))
-            decl->size = {size->dim.str(), size->scale, size->offset, false};
+            decl->size = {size->dim.str(), size->scale, size->offset, false,
+                          axisLabel(axis.name) == axis.name ? "" : axisLabel(axis.name).str()};
       }
     buildInstance(instance, block, owner, *inside);
   }
@@ -215,6 +216,9 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     if (decl->kind == Decl::Kind::Dim)
       sizeOf(*decl);
   setUpParameters(inside, owner);
+  for (Decl *decl : inside.order)
+    if (decl->kind == Decl::Kind::Hook && !decl->wrong)
+      setUpWith(*decl, owner, inside);
   bool fine = true;
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
@@ -261,23 +265,23 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   context = outerContext;
 }
 
-SemaValue Sema::outside(mlir::Value result, const BlockDecl &block,
+SemaValue Sema::outside(mlir::Value result, const BlockDecl &block, size_t number,
                         const std::map<std::string, Axis> &bound, SourceRange range) {
   Axes axes = axesOfValue(result);
   for (size_t d = 0; d < axes.size(); ++d)
     if (!axes[d].isDynamic())
-      axes[d].name = outerName(*block.signature.results[0].dims[d], bound);
+      axes[d].name = outerName(*block.signature.results[number].dims[d], bound);
   for (const Axis &axis : axes)
     if (axis.name.size() > longestName) {
       error(DiagCode::NestedTooDeeply, range, "the result has an axis whose name is too long")
-          .at(block.signature.results[0].range, "declared here");
+          .at(block.signature.results[number].range, "declared here");
       return SemaValue::wrong();
     }
   for (size_t d = 0; d < axes.size(); ++d)
     if (findAxis(axes, axes[d].name) != static_cast<int>(d)) {
       error(DiagCode::DuplicateAxis, range,
             "the result would have the axis `" + axes[d].name + "` twice")
-          .at(block.signature.results[0].range, "declared here");
+          .at(block.signature.results[number].range, "declared here");
       return SemaValue::wrong();
     }
   return SemaValue::of(relabel(result, axes, locate(range)));
@@ -347,8 +351,8 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
     operands.push_back(
         toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
   if (options.taps)
-    return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), block, bound,
-                   call.range);
+    return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), block, 0,
+                   bound, call.range);
   auto index = [&](int64_t value) -> mlir::Value {
     return mlir::arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -363,13 +367,13 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
     auto inner = mlir::func::CallOp::create(builder, loc, instance->function, passed);
     mlir::scf::YieldOp::create(builder, loc, inner.getResults());
   }
-  return outside(loop.getResult(0), block, bound, call.range);
+  return outside(loop.getResult(0), block, 0, bound, call.range);
 }
 
-SemaValue Sema::applyBlock(Decl &decl, const CallExpr &call) {
+std::vector<SemaValue> Sema::applyBlock(Decl &decl, const CallExpr &call) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   if (!plainArguments(call, decl.name, 0, 1000, decl.name + "(x)"))
-    return SemaValue::wrong();
+    return {SemaValue::wrong()};
   std::vector<SemaValue> arguments;
   for (const Argument &argument : call.arguments)
     arguments.push_back(eval(*argument.value));
@@ -380,16 +384,12 @@ SemaValue Sema::applyBlock(Decl &decl, const CallExpr &call) {
             "`" + decl.name + "` has parameters of its own, and no path for them here")
           .at(item->range, "such as this")
           .help("declare `stack name: 1 of " + decl.name + "` and apply `name`");
-      return SemaValue::wrong();
+      return {SemaValue::wrong()};
     }
   std::map<std::string, Axis> bound;
   Instance *instance = instantiate(block, Owner(), arguments, call, nullptr, bound);
   if (!instance)
-    return SemaValue::wrong();
-  if (instance->results.size() != 1) {
-    unsupported(call.range, "a block with several results");
-    return SemaValue::wrong();
-  }
+    return {SemaValue::wrong()};
   llvm::SmallVector<mlir::Value> operands;
   for (size_t i = 0; i < arguments.size(); ++i)
     operands.push_back(
@@ -397,10 +397,11 @@ SemaValue Sema::applyBlock(Decl &decl, const CallExpr &call) {
   auto result = mlir::func::CallOp::create(builder, locate(call.range, decl.name),
                                            instance->function, operands);
   tapCall(*instance, result, decl.name);
-  return outside(result.getResult(0), block, bound, call.range);
+  std::vector<SemaValue> values; // taps come behind them
+  for (size_t i = 0; i < instance->results.size(); ++i)
+    values.push_back(outside(result.getResult(i), block, i, bound, call.range));
+  return values;
 }
-
-//===------------------------------------------------------------------------------------------===//
 
 //===------------------------------------------------------------------------------------------===//
 // What nothing applies

@@ -10,7 +10,9 @@ namespace attn::frontend {
 using namespace ast;
 
 void Sema::buildLet(const LetStmt &let) {
-  bool simple = let.patterns.size() == 1 && !let.patterns[0].isTuple() && !let.along;
+  bool simple = !let.along && llvm::none_of(let.patterns, [](const Pattern &pattern) {
+    return pattern.isTuple();
+  });
   auto declareWrong = [&](const Pattern &pattern, auto &&self) -> void {
     for (const Pattern &element : pattern.elements)
       self(element, self);
@@ -20,19 +22,32 @@ void Sema::buildLet(const LetStmt &let) {
         decl->used = true;
   };
   if (!simple) {
-    unsupported(let.range, "a `let` of several values");
+    unsupported(let.range,
+                let.along ? "a `let` along an axis" : "a `let` of values in parentheses");
     for (const Pattern &pattern : let.patterns)
       declareWrong(pattern, declareWrong);
     return;
   }
-  const Name &name = let.patterns[0].name;
-  std::string outer = std::exchange(context, name.text);
-  SemaValue value = eval(*let.value);
+  std::string outer = std::exchange(context, let.patterns[0].name.text);
+  std::vector<SemaValue> values =
+      let.patterns.size() == 1 ? std::vector{eval(*let.value)} : evalSeveral(*let.value);
   context = outer;
-  if (Decl *decl = declare(*scope, Decl::Kind::Value, &let, name.text, name.range)) {
-    decl->value = value;
-    recordType(name.range, value);
-    decl->used = value.isError(); // what uses it may be silent too
+  if (values.size() != let.patterns.size()) {
+    if (!values.front().isError())
+      error(DiagCode::SeveralValues, let.value->range,
+            "this gives " + llvm::Twine(values.size()) +
+                (values.size() == 1 ? " value" : " values") + ", but " +
+                llvm::Twine(let.patterns.size()) + " are named")
+          .at(let.patterns.front().range.to(let.patterns.back().range), "here");
+    values.assign(let.patterns.size(), SemaValue::wrong());
+  }
+  for (auto [pattern, value] : llvm::zip_equal(let.patterns, values)) {
+    const Name &name = pattern.name;
+    if (Decl *decl = declare(*scope, Decl::Kind::Value, &let, name.text, name.range)) {
+      decl->value = value;
+      recordType(name.range, value);
+      decl->used = value.isError(); // what uses it may be silent too
+    }
   }
 }
 
@@ -61,8 +76,11 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
       continue;
     }
     returned = ret;
-    for (const ExprPtr &value : ret->values)
-      results.push_back(eval(*value));
+    if (ret->values.size() == 1)
+      results = evalSeveral(*ret->values.front());
+    else
+      for (const ExprPtr &value : ret->values)
+        results.push_back(eval(*value));
   }
   namedLater = std::move(outer);
   if (!returned)
@@ -78,7 +96,10 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
                                             llvm::ArrayRef<Axes> declared,
                                             llvm::ArrayRef<mlir::Type> types) {
   std::vector<mlir::Value> results;
+  auto place = [&](size_t i) { return places[std::min(i, places.size() - 1)]; };
   if (values.size() != signature.results.size()) {
+    if (llvm::any_of(values, [](const SemaValue &value) { return value.isError(); }))
+      return {};
     error(DiagCode::ResultCount, places.front().to(places.back()),
           "`" + signature.name.text + "` returns " + llvm::Twine(values.size()) +
               " values, but declares " + llvm::Twine(signature.results.size()))
@@ -87,20 +108,20 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].isNumber())
-      error(DiagCode::TensorExpected, places[i],
+      error(DiagCode::TensorExpected, place(i),
             "the result must be a tensor, but this is a number");
     if (!values[i].isTensor() || i >= declared.size())
       continue;
     Axes axes = axesOfValue(values[i].tensor);
     bool same = axes.size() == declared[i].size();
     mlir::Value result =
-        same ? withLast(values[i].tensor, declared[i], locate(places[i])) : mlir::Value();
+        same ? withLast(values[i].tensor, declared[i], locate(place(i))) : mlir::Value();
     mlir::Type element = llvm::cast<mlir::RankedTensorType>(types[i]).getElementType();
     if (result && elementOf(result) != element)
-      result = convert(result, element, locate(places[i]));
+      result = convert(result, element, locate(place(i)));
     if (!result) {
       Diagnostic &diagnostic =
-          error(DiagCode::ResultAxes, places[i],
+          error(DiagCode::ResultAxes, place(i),
                 "`" + signature.name.text + "` returns " + showTensor(values[i].tensor) +
                     ", but its type is " + source.text(signature.results[i].range));
       diagnostic.at(signature.results[i].range, "declared here");

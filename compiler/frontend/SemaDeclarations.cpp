@@ -96,19 +96,18 @@ void Sema::declareItem(Scope &in, const Item &item) {
     Decl *decl = declare(in, Decl::Kind::Hook, &item, hook.name.text, hook.name.range);
     if (!decl)
       break;
-    bool isScore = hook.hook == HookDecl::Hook::Score;
-    if (!hook.with.empty() || (isScore && !hook.statics.empty())) {
-      unsupported(hook.name.range,
-                  "a " + source.text(hook.keyword) + " with parameters of its own");
-      decl->wrong = true;
-    } else if (!isScore) {
-      break;
-    } else if (hook.parameters.size() != 2 || hook.parameters[0].text != "q" ||
-               hook.parameters[1].text != "k") {
+    bool isOfPair = hook.parameters.size() >= 2 && hook.parameters[0].text == "q" &&
+                    hook.parameters[1].text == "k";
+    if (hook.hook == HookDecl::Hook::Score && !isOfPair) {
       error(DiagCode::ScoreParameters, hook.name.range, "a score is a function of `q` and `k`")
           .help("write `score " + hook.name.text + "(q, k) = …`");
       decl->wrong = true;
     }
+    for (const ItemPtr &own : hook.with)
+      if (hook.hook != HookDecl::Hook::Score && llvm::isa<LinearDecl>(*own)) {
+        unsupported(own->range, "a linear map in a " + source.text(hook.keyword));
+        decl->wrong = true;
+      }
     break;
   }
   case Item::Kind::Entry: {

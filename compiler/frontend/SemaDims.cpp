@@ -101,6 +101,8 @@ const Size &Sema::sizeOf(Decl &dim) {
         .note("the largest size is " + llvm::Twine(largestSize));
   else if (dim.dynamic)
     size = {dim.name, 1, size.offset, false}; // for a dyn itself, the offset is the bound
+  else if (!size.isStatic() && size.scale == 1 && size.offset == 0)
+    size.label = dim.name; // another axis of that size
   return dim.size = size;
 }
 
@@ -195,6 +197,7 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
               binary);
     return Size::wrong();
   };
+  left.label = right.label = "";
   Size result = left;
   switch (binary.op) {
   case BinaryOp::Divide:
@@ -318,6 +321,7 @@ Size Sema::evalSize(const Expr &expr) {
       return Size::wrong();
     size.scale = -size.scale;
     size.offset = -size.offset;
+    size.label.clear();
     return size;
   }
   case Expr::Kind::If: {
@@ -340,7 +344,7 @@ void Sema::emitDims(Scope &dims) {
     if (decl->kind != Decl::Kind::Dim)
       continue;
     const Size &size = sizeOf(*decl);
-    if (size.error)
+    if (size.error || (!decl->dynamic && !size.isStatic())) // its dyn says how large it is
       continue;
     symbols.insert(decl->name);
     headerHere();

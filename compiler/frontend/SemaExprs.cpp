@@ -46,7 +46,7 @@ SemaValue Sema::evalNode(const Expr &expr) {
   case Expr::Kind::If:
     return evalIf(llvm::cast<IfExpr>(expr));
   case Expr::Kind::Attend:
-    return evalAttend(llvm::cast<AttendExpr>(expr));
+    return theOnly(evalAttend(llvm::cast<AttendExpr>(expr)), expr);
   case Expr::Kind::String:
     error(DiagCode::NotAValue, expr.range, "a string is no value")
         .note("strings name tensors and the axes of `split`");
@@ -62,6 +62,28 @@ SemaValue Sema::evalNode(const Expr &expr) {
     return SemaValue::wrong();
   }
   return SemaValue::wrong();
+}
+
+SemaValue Sema::theOnly(const std::vector<SemaValue> &values, const Expr &expr) {
+  if (values.size() == 1)
+    return values.front();
+  if (!values.front().isError())
+    error(DiagCode::SeveralValues, expr.range,
+          "this gives " + llvm::Twine(values.size()) + " values, where one is needed")
+        .help("name them before: `let a, b = …`");
+  return SemaValue::wrong();
+}
+
+std::vector<SemaValue> Sema::evalSeveral(const Expr &expr) {
+  if (auto *attend = llvm::dyn_cast<AttendExpr>(&expr))
+    return evalAttend(*attend);
+  auto *call = llvm::dyn_cast<CallExpr>(&expr);
+  auto *callee = call ? llvm::dyn_cast<PathExpr>(call->callee.get()) : nullptr;
+  Decl *decl = callee ? scope->find(callee->path.str()) : nullptr;
+  if (!decl || decl->kind != Decl::Kind::Block)
+    return {eval(expr)};
+  decl->used = true;
+  return applyBlock(*decl, *call);
 }
 
 mlir::Value Sema::evalTensor(const Expr &expr, const llvm::Twine &what, bool anyElement) {

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
+#include <limits>
 
 namespace attn::frontend {
 
@@ -18,15 +19,18 @@ namespace math = mlir::math;
 using Kind = FormulaValue::Kind;
 
 llvm::StringRef Formula::consistsOf() const {
+  if (isSink)
+    return "a sink is a number for each query, of positions, numbers and what is read from tensors";
   switch (hook) {
   case HookDecl::Hook::Score:
-    return "a score consists of dot(q, k), dim(q), numbers, `+ - * /`, sqrt, rsqrt, exp, tanh "
-           "and abs";
+    return "a score consists of dot(q, k), sum(x), unit(x), dim(q), its own linear maps and "
+           "tensors, numbers, `+ - * /`, sqrt, rsqrt, exp, tanh, abs, min and max";
   case HookDecl::Hook::Bias:
-    return "a bias consists of positions, numbers, `+ - * / % **`, comparisons, `if`, min, max, "
-           "floor, sqrt, rsqrt, exp, tanh and abs";
+    return "a bias consists of positions, numbers, what is read from tensors, `+ - * / % **`, "
+           "comparisons, `if`, min, max, floor, sqrt, rsqrt, exp, tanh and abs";
   case HookDecl::Hook::Mask:
-    return "a mask consists of positions and numbers that are compared, and of `and`, `or`, `not`";
+    return "a mask consists of positions, numbers and what is read from tensors, that are "
+           "compared, and of `and`, `or`, `not`";
   }
   llvm_unreachable("a hook");
 }
@@ -47,6 +51,11 @@ mlir::Value Formula::position(const FormulaValue &value) const {
   return arith::ConstantIndexOp::create(builder, loc, static_cast<int64_t>(value.number));
 }
 
+Interval Formula::rangeOf(const FormulaValue &value) {
+  return value.kind == Kind::Number ? Interval::of(static_cast<int64_t>(value.number))
+                                    : value.range;
+}
+
 mlir::Value Formula::scalar(const FormulaValue &value) const {
   if (value.kind == Kind::Scalar)
     return value.value;
@@ -54,6 +63,14 @@ mlir::Value Formula::scalar(const FormulaValue &value) const {
     return constantOf(builder, loc, value.number);
   mlir::Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value.value);
   return arith::SIToFPOp::create(builder, loc, builder.getF32Type(), number);
+}
+
+mlir::Value Formula::vector(const FormulaValue &value, mlir::Type like) const {
+  if (value.kind == Kind::Vector)
+    return value.value;
+  auto splat = mlir::DenseElementsAttr::get(
+      llvm::cast<mlir::ShapedType>(like), llvm::ArrayRef<float>(static_cast<float>(value.number)));
+  return arith::ConstantOp::create(builder, loc, splat);
 }
 
 //===-- operators ---------------------------------------------------------------------------===//
@@ -73,59 +90,27 @@ static std::optional<double> fold(BinaryOp op, double a, double b) {
                  : op == BinaryOp::Divide    ? a / b
                  : op == BinaryOp::Remainder ? a - b * std::floor(a / b)
                                              : std::pow(a, b);
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  bool isInfinite = std::isinf(a) || std::isinf(b); // `-inf` was written
+  return std::isfinite(value) || (isInfinite && !std::isnan(value)) ? std::optional(value)
+                                                                    : std::nullopt;
 }
 
-FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula) {
-  FormulaValue left = evalFormula(*binary.left, formula),
-               right = evalFormula(*binary.right, formula);
-  if (left.kind == Kind::Error || right.kind == Kind::Error)
-    return {};
+/// `Whole` of two positions, `Real` of any numbers, or of vectors.
+template <typename Whole, typename Real>
+static FormulaValue arithmetic(const Formula &formula, const FormulaValue &left,
+                               const FormulaValue &right, const Interval &range) {
+  if (formula.isWhole(left) && formula.isWhole(right))
+    return FormulaValue::position(Whole::create(formula.builder, formula.loc,
+                                                formula.position(left), formula.position(right)),
+                                  range);
+  return {Kind::Scalar, 0,
+          Real::create(formula.builder, formula.loc, formula.scalar(left), formula.scalar(right))};
+}
+
+FormulaValue Sema::formulaPower(const BinaryExpr &binary, const FormulaValue &left,
+                                const FormulaValue &right, Formula &formula) {
   mlir::OpBuilder &builder = formula.builder;
   mlir::Location loc = formula.loc;
-  if (left.kind == Kind::Number && right.kind == Kind::Number) {
-    if (auto value = fold(binary.op, left.number, right.number))
-      return {Kind::Number, *value, {}};
-    error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
-    return {};
-  }
-  if (left.kind == Kind::Vector || right.kind == Kind::Vector) {
-    unsupported(binary.range, "arithmetic on vectors in a score");
-    return {};
-  }
-  if (left.kind == Kind::Truth || right.kind == Kind::Truth)
-    return wrongFormula(binary.range, "truth values cannot be calculated with", formula);
-  bool whole = formula.isWhole(left) && formula.isWhole(right);
-  switch (binary.op) {
-  case BinaryOp::Add:
-    if (whole)
-      return {Kind::Position, 0,
-              arith::AddIOp::create(builder, loc, formula.position(left), formula.position(right))};
-    return {Kind::Scalar, 0,
-            arith::AddFOp::create(builder, loc, formula.scalar(left), formula.scalar(right))};
-  case BinaryOp::Subtract:
-    if (whole)
-      return {Kind::Position, 0,
-              arith::SubIOp::create(builder, loc, formula.position(left), formula.position(right))};
-    return {Kind::Scalar, 0,
-            arith::SubFOp::create(builder, loc, formula.scalar(left), formula.scalar(right))};
-  case BinaryOp::Multiply:
-    if (whole)
-      return {Kind::Position, 0,
-              arith::MulIOp::create(builder, loc, formula.position(left), formula.position(right))};
-    return {Kind::Scalar, 0,
-            arith::MulFOp::create(builder, loc, formula.scalar(left), formula.scalar(right))};
-  case BinaryOp::Divide:
-    return {Kind::Scalar, 0,
-            arith::DivFOp::create(builder, loc, formula.scalar(left), formula.scalar(right))};
-  case BinaryOp::Remainder:
-    if (whole && right.kind == Kind::Number && right.number > 0)
-      return {Kind::Position, 0,
-              remainder(formula, formula.position(left), formula.position(right))};
-    return wrongFormula(binary.range, "`%` takes a position and a positive whole number", formula);
-  default:
-    break;
-  }
   // a ** x = 2 ** (x * log2(a)); x ** 2 is a product.
   if (left.kind == Kind::Number && left.number > 0) {
     mlir::Value exponent = arith::MulFOp::create(builder, loc, formula.scalar(right),
@@ -140,10 +125,53 @@ FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula)
                       formula);
 }
 
+FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula) {
+  FormulaValue left = evalFormula(*binary.left, formula),
+               right = evalFormula(*binary.right, formula);
+  if (left.kind == Kind::Error || right.kind == Kind::Error)
+    return {};
+  if (left.kind == Kind::Number && right.kind == Kind::Number) {
+    if (auto value = fold(binary.op, left.number, right.number))
+      return {Kind::Number, *value, {}};
+    error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
+    return {};
+  }
+  if (left.kind == Kind::Truth || right.kind == Kind::Truth)
+    return wrongFormula(binary.range, "truth values cannot be calculated with", formula);
+  if (formula.isScore())
+    if (auto value = scoreArithmetic(binary, left, right, formula))
+      return *value;
+  bool whole = formula.isWhole(left) && formula.isWhole(right);
+  Interval a = Formula::rangeOf(left), b = Formula::rangeOf(right);
+  switch (binary.op) {
+  case BinaryOp::Add:
+    return arithmetic<arith::AddIOp, arith::AddFOp>(formula, left, right, a + b);
+  case BinaryOp::Subtract:
+    return arithmetic<arith::SubIOp, arith::SubFOp>(formula, left, right, a + -b);
+  case BinaryOp::Multiply:
+    return arithmetic<arith::MulIOp, arith::MulFOp>(formula, left, right, a * b);
+  case BinaryOp::Divide:
+    return {Kind::Scalar, 0,
+            arith::DivFOp::create(formula.builder, formula.loc, formula.scalar(left),
+                                  formula.scalar(right))};
+  case BinaryOp::Remainder:
+    if (whole && right.kind == Kind::Number && right.number > 0)
+      return FormulaValue::position(
+          remainder(formula, formula.position(left), formula.position(right)),
+          a.remainder(static_cast<int64_t>(right.number)));
+    return wrongFormula(binary.range, "`%` takes a position and a positive whole number", formula);
+  default:
+    return formulaPower(binary, left, right, formula);
+  }
+}
+
 FormulaValue Sema::formulaComparison(const BinaryExpr &binary, Formula &formula) {
   FormulaValue left = evalFormula(*binary.left, formula),
                right = evalFormula(*binary.right, formula);
   if (left.kind == Kind::Error || right.kind == Kind::Error)
+    return {};
+  if (!intoRegion(left, formula, binary.left->range) ||
+      !intoRegion(right, formula, binary.right->range))
     return {};
   auto isNumber = [](const FormulaValue &value) {
     return value.kind == Kind::Number || value.kind == Kind::Position || value.kind == Kind::Scalar;
@@ -211,11 +239,14 @@ FormulaValue Sema::formulaUnary(const UnaryExpr &unary, Formula &formula) {
   }
   if (value.kind == Kind::Number)
     return {Kind::Number, -value.number, {}};
+  if (value.kind == Kind::Dot || value.isHoisted() || value.kind == Kind::Vector)
+    return scoreFunction(unary.range, "negate", value, formula);
   if (value.kind == Kind::Scalar)
     return {Kind::Scalar, 0, arith::NegFOp::create(builder, loc, value.value)};
   if (value.kind == Kind::Position) {
     mlir::Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-    return {Kind::Position, 0, arith::SubIOp::create(builder, loc, zero, value.value)};
+    return FormulaValue::position(arith::SubIOp::create(builder, loc, zero, value.value),
+                                  -value.range);
   }
   return wrongFormula(unary.range, "this has no negative", formula);
 }
@@ -228,6 +259,9 @@ FormulaValue Sema::formulaChoice(const IfExpr &choice, Formula &formula) {
     return {};
   if (condition.kind != Kind::Truth)
     return wrongFormula(choice.condition->range, "this is no truth value", formula);
+  if (!intoRegion(yes, formula, choice.thenValue->range) ||
+      !intoRegion(no, formula, choice.elseValue->range))
+    return {};
   bool agree = (yes.kind == Kind::Truth) == (no.kind == Kind::Truth);
   if (!agree || yes.kind == Kind::Vector || no.kind == Kind::Vector)
     return wrongFormula(choice.range, "both values of an `if` are numbers, or truth values",
@@ -237,8 +271,11 @@ FormulaValue Sema::formulaChoice(const IfExpr &choice, Formula &formula) {
   };
   if (yes.kind == Kind::Truth)
     return select(Kind::Truth, yes.value, no.value);
-  if (formula.isWhole(yes) && formula.isWhole(no))
-    return select(Kind::Position, formula.position(yes), formula.position(no));
+  if (formula.isWhole(yes) && formula.isWhole(no)) {
+    FormulaValue chosen = select(Kind::Position, formula.position(yes), formula.position(no));
+    chosen.range = Interval::hull(Formula::rangeOf(yes), Formula::rangeOf(no));
+    return chosen;
+  }
   return select(Kind::Scalar, formula.scalar(yes), formula.scalar(no));
 }
 
@@ -253,8 +290,8 @@ static double evaluate(llvm::StringRef name, double x) {
                            : std::fabs(x);
 }
 
-static mlir::Value create(llvm::StringRef name, mlir::OpBuilder &builder, mlir::Location loc,
-                          mlir::Value x) {
+mlir::Value createFunction(llvm::StringRef name, mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value x) {
   if (name == "sqrt")
     return math::SqrtOp::create(builder, loc, x);
   if (name == "rsqrt")
@@ -265,23 +302,27 @@ static mlir::Value create(llvm::StringRef name, mlir::OpBuilder &builder, mlir::
     return math::TanhOp::create(builder, loc, x);
   if (name == "floor")
     return math::FloorOp::create(builder, loc, x);
+  if (name == "negate")
+    return arith::NegFOp::create(builder, loc, x);
   return math::AbsFOp::create(builder, loc, x);
 }
 
 /// min(a, b), max(a, b).
 static FormulaValue extremum(const Formula &formula, bool isMinimum, const FormulaValue &a,
                              const FormulaValue &b) {
-  mlir::OpBuilder &builder = formula.builder;
-  if (formula.isWhole(a) && formula.isWhole(b)) {
-    mlir::Value x = formula.position(a), y = formula.position(b);
-    if (isMinimum)
-      return {Kind::Position, 0, arith::MinSIOp::create(builder, formula.loc, x, y)};
-    return {Kind::Position, 0, arith::MaxSIOp::create(builder, formula.loc, x, y)};
-  }
-  mlir::Value x = formula.scalar(a), y = formula.scalar(b);
+  Interval x = Formula::rangeOf(a), y = Formula::rangeOf(b);
   if (isMinimum)
-    return {Kind::Scalar, 0, arith::MinimumFOp::create(builder, formula.loc, x, y)};
-  return {Kind::Scalar, 0, arith::MaximumFOp::create(builder, formula.loc, x, y)};
+    return arithmetic<arith::MinSIOp, arith::MinimumFOp>(formula, a, b, Interval::minimum(x, y));
+  return arithmetic<arith::MaxSIOp, arith::MaximumFOp>(formula, a, b, Interval::maximum(x, y));
+}
+
+/// Whether a formula may apply the function `name`.
+static bool isKnownFunction(llvm::StringRef name, bool isScore) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"sqrt", "rsqrt", "exp", "tanh", "abs", "min", "max"}, true)
+      .Cases({"dot", "dim", "sum", "unit"}, isScore)
+      .Case("floor", !isScore)
+      .Default(false);
 }
 
 FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
@@ -290,20 +331,13 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
   if (callee && formula.appliesHooks)
     if (std::optional<FormulaValue> value = applyHook(*callee, &call, formula))
       return *value;
-  bool isScore = formula.hook == HookDecl::Hook::Score;
-  bool known = llvm::StringSwitch<bool>(name)
-                   .Cases({"sqrt", "rsqrt", "exp", "tanh", "abs"}, true)
-                   .Cases({"dot", "dim"}, isScore)
-                   .Cases({"floor", "min", "max"}, !isScore)
-                   .Default(false);
-  if (!known) {
-    if (isScore && (name == "unit" || name == "softmax"))
-      unsupported(call.range, "`" + name + "` in a score");
-    else
-      error(DiagCode::ScoreExpression, call.callee->range,
-            "there is no function `" + (callee ? name : source.text(call.callee->range).str()) +
-                "` in a " + formula.what())
-          .note(formula.consistsOf());
+  if (auto map = formula.maps.find(name); callee && map != formula.maps.end())
+    return scoreLinear(*map->second, call, formula);
+  if (!isKnownFunction(name, formula.isScore())) {
+    error(DiagCode::ScoreExpression, call.callee->range,
+          "there is no function `" + (callee ? name : source.text(call.callee->range).str()) +
+              "` in a " + formula.what())
+        .note(formula.consistsOf());
     return {};
   }
   std::vector<FormulaValue> arguments;
@@ -312,24 +346,14 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
     if (arguments.back().kind == Kind::Error)
       return {};
   }
+  if (formula.isScore())
+    if (std::optional<FormulaValue> value = scoreCall(call, name, arguments, formula))
+      return *value;
   auto wrong = [&](const llvm::Twine &usage) -> FormulaValue {
     error(DiagCode::ScoreExpression, call.range, "`" + name + "` is not applied to this")
         .help("write `" + usage + "`");
     return {};
   };
-  if (name == "dot") {
-    if (arguments.size() != 2 || arguments[0].kind != Kind::Vector ||
-        arguments[1].kind != Kind::Vector)
-      return wrong("dot(q, k)");
-    return {Kind::Scalar, 0,
-            DotOp::create(formula.builder, formula.loc, formula.builder.getF32Type(),
-                          arguments[0].value, arguments[1].value)};
-  }
-  if (name == "dim") {
-    if (arguments.size() != 1 || arguments[0].kind != Kind::Vector)
-      return wrong("dim(q)");
-    return {Kind::Number, static_cast<double>(formula.features), {}};
-  }
   auto isNumber = [](const FormulaValue &value) {
     return value.kind != Kind::Vector && value.kind != Kind::Truth;
   };
@@ -339,7 +363,7 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
     return extremum(formula, name == "min", arguments[0], arguments[1]);
   }
   if (arguments.size() != 1 || !isNumber(arguments[0]))
-    return wrong(name + (isScore ? "(dot(q, k))" : "(i - j)"));
+    return wrong(name + (formula.isScore() ? "(dot(q, k))" : "(i - j)"));
   const FormulaValue &x = arguments[0];
   if (x.kind == Kind::Number) {
     double value = evaluate(name, x.number);
@@ -348,8 +372,9 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
   if (x.kind == Kind::Position && name == "floor")
     return x;
   if (x.kind == Kind::Position && name == "abs")
-    return {Kind::Position, 0, math::AbsIOp::create(formula.builder, formula.loc, x.value)};
-  return {Kind::Scalar, 0, create(name, formula.builder, formula.loc, formula.scalar(x))};
+    return FormulaValue::position(math::AbsIOp::create(formula.builder, formula.loc, x.value),
+                                  x.range.magnitude());
+  return {Kind::Scalar, 0, createFunction(name, formula.builder, formula.loc, formula.scalar(x))};
 }
 
 //===-- expressions -------------------------------------------------------------------------===//
@@ -362,10 +387,15 @@ FormulaValue Sema::wrongFormula(SourceRange range, const llvm::Twine &message,
 
 FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
   std::string name = path.path.str();
+  // This call's row of a position: the position itself, as long as nothing is kept between calls.
+  if (path.path.parts.size() == 2 && path.path.parts[1].text == "row")
+    name = path.path.parts[0].text;
   if (auto found = formula.names.find(name); found != formula.names.end())
     return found->second;
   if (name == "inf" && !scope->find(name))
     return {Kind::Number, std::numeric_limits<double>::infinity(), {}};
+  if (formula.tensors.count(name))
+    return formulaTensor(path, formula);
   if (formula.appliesHooks)
     if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
       return *value;
@@ -376,9 +406,11 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     return size.error ? FormulaValue{}
                       : FormulaValue{Kind::Number, static_cast<double>(size.offset), {}};
   }
+  if (formula.appliesHooks && tensorInScope(path))
+    return formulaTensor(path, formula);
   Diagnostic &diagnostic = error(DiagCode::ScoreExpression, path.range,
                                  "there is no `" + name + "` in a " + llvm::Twine(formula.what()));
-  if (formula.hook == HookDecl::Hook::Score)
+  if (formula.isScore())
     diagnostic.note("a score is a function of the query `q` and the key `k`, in numbers and dims");
   else if (formula.names.empty())
     diagnostic.note("numbers and dims are known when compiling");
@@ -403,6 +435,8 @@ FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {
     return formulaUnary(llvm::cast<UnaryExpr>(expr), formula);
   case Expr::Kind::If:
     return formulaChoice(llvm::cast<IfExpr>(expr), formula);
+  case Expr::Kind::Index:
+    return formulaIndex(llvm::cast<IndexExpr>(expr), formula);
   case Expr::Kind::Binary: {
     auto &binary = llvm::cast<BinaryExpr>(expr);
     if (binary.op >= BinaryOp::Add)

@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringExtras.h"
-#include <cmath>
 
 namespace attn::frontend {
 
@@ -19,7 +18,7 @@ static llvm::StringRef spelling(HookDecl::Hook hook) {
   return hook == HookDecl::Hook::Score ? "score" : hook == HookDecl::Hook::Bias ? "bias" : "mask";
 }
 
-llvm::StringRef Formula::what() const { return spelling(hook); }
+llvm::StringRef Formula::what() const { return isSink ? "sink" : spelling(hook); }
 
 std::string Formula::listNames() const {
   std::string text;
@@ -53,60 +52,6 @@ Diagnostic &Sema::unknownHook(const PathExpr &path, HookDecl::Hook hook, const D
   else if (!decl)
     diagnostic.note("declare it: `" + what + " " + name + "(i, j) = …`");
   return diagnostic;
-}
-
-//===-- scores ------------------------------------------------------------------------------===//
-
-bool Sema::buildScore(const Expr *score, mlir::OpBuilder &inner, Location loc, mlir::Block &block) {
-  auto vector = llvm::cast<mlir::RankedTensorType>(block.getArgument(0).getType());
-  Formula pair{HookDecl::Hook::Score, inner, loc};
-  pair.features = vector.getDimSize(0);
-  pair.names = {{"q", {Kind::Vector, 0, block.getArgument(0)}},
-                {"k", {Kind::Vector, 0, block.getArgument(1)}}};
-  mlir::Value result;
-  auto dot = [&] {
-    return DotOp::create(inner, loc, inner.getF32Type(), block.getArgument(0), block.getArgument(1))
-        .getResult();
-  };
-  auto *path = llvm::dyn_cast_or_null<PathExpr>(score);
-  if (score && !path) {
-    if (llvm::isa<CallExpr>(score))
-      unsupported(score->range, "a score with arguments");
-    else
-      error(DiagCode::UnknownScore, score->range, "expected the name of a score")
-          .note("declare it: `score mine(q, k) = dot(q, k) * 0.5`");
-    return false;
-  }
-  std::string name = path ? path->path.str() : "scaled_dot";
-  Decl *decl = path ? scope->find(name) : nullptr;
-  if (decl)
-    decl->used = true;
-  if (const HookDecl *hook = hookOf(decl, HookDecl::Hook::Score)) {
-    if (decl->wrong)
-      return false;
-    FormulaValue value = evalFormula(*hook->body, pair);
-    if (value.kind == Kind::Error)
-      return false;
-    if (value.kind != Kind::Scalar) {
-      error(DiagCode::ScoreExpression, hook->body->range,
-            value.kind == Kind::Vector ? "a score is one number for each pair, but this is a vector"
-            : value.kind == Kind::Truth ? "a score is a number, but this is a truth value"
-                                        : "this score does not depend on the query and the key")
-          .help("write `dot(q, k)`");
-      return false;
-    }
-    result = value.value;
-  } else if (!decl && name == "dot") {
-    result = dot();
-  } else if (!decl && name == "scaled_dot") {
-    double scale = 1 / std::sqrt(static_cast<double>(pair.features));
-    result = arith::MulFOp::create(inner, loc, dot(), constantOf(inner, loc, scale));
-  } else {
-    unknownHook(*path, HookDecl::Hook::Score, decl, {"dot", "scaled_dot"});
-    return false;
-  }
-  YieldOp::create(inner, loc, result);
-  return true;
 }
 
 //===-- biases and masks --------------------------------------------------------------------===//
@@ -170,7 +115,7 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
   decl.used = true;
   if (decl.wrong)
     return {};
-  Formula inside{line.hook, line.builder, line.loc};
+  Formula inside = line.inner();
   for (const Name &name : hook.parameters) {
     auto position = line.names.find(name.text);
     if (position == line.names.end()) {
@@ -184,8 +129,9 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
     inside.names.insert(*position);
   }
   SourceRange range = call ? call->range : path.range;
-  return bindStatics(hook, call, range, line, inside) ? evalFormula(*hook.body, inside)
-                                                      : FormulaValue{};
+  if (!bindStatics(hook, call, range, line, inside) || !bindWith(decl, hook, range, inside))
+    return {};
+  return evalFormula(*hook.body, inside);
 }
 
 /// The masks that need no declaration: causal, and window(left, right) with both ends included.
@@ -232,6 +178,8 @@ std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr
                                             Formula &line) {
   std::string name = path.path.str();
   Decl *decl = scope->find(name);
+  if (line.isSink)
+    return std::nullopt;
   if (const HookDecl *hook = hookOf(decl, line.hook))
     return applyDeclared(*decl, *hook, path, call, line);
   if (!decl)
@@ -248,46 +196,61 @@ std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr
   return FormulaValue{};
 }
 
-std::map<std::string, FormulaValue>
-Sema::positionsOf(llvm::ArrayRef<Axis> query, llvm::StringRef rowAxis, mlir::ValueRange positions) {
+std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &regions,
+                                                      mlir::OpBuilder &inner) {
+  mlir::Block *block = inner.getInsertionBlock();
+  mlir::ValueRange positions = regions.positions(block);
   std::map<std::string, FormulaValue> names;
-  for (auto [axis, value] : llvm::zip(query.drop_back(), positions))
-    if (llvm::all_of(axis.name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
-      names[llvm::StringRef(axis.name).lower()] = {Kind::Position, 0, value};
-  for (auto [axis, value] : llvm::zip(query.drop_back(), positions))
-    if (axis.name == rowAxis)
-      names["i"] = {Kind::Position, 0, value};
-  names["j"] = {Kind::Position, 0, positions.back()};
+  auto at = [&](const Axis &axis, mlir::Value value) {
+    return FormulaValue::position(value, {0, mostOf(axis) - 1}, axis);
+  };
+  auto name = [&](const Axis &axis, mlir::Value value) {
+    std::string label = axisLabel(axis.name).lower();
+    if (llvm::all_of(label, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+      names[label] = at(axis, value);
+  };
+  for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
+    name(axis, value);
+  if (regions.heads.size) { // h = g * (H/G) + r
+    mlir::Value group = regions.positionAlong(block, regions.group.name),
+                rest = regions.positionAlong(block, regions.rest.name),
+                size = arith::ConstantIndexOp::create(inner, regions.loc, regions.rest.size);
+    mlir::Value first = arith::MulIOp::create(inner, regions.loc, group, size);
+    name(regions.heads, arith::AddIOp::create(inner, regions.loc, first, rest));
+  }
+  for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
+    if (axis.name == regions.rowAxis)
+      names["i"] = at(axis, value);
+  if (positions.size() > regions.queryAxes.size())
+    names["j"] = at(regions.key, positions.back());
   return names;
 }
 
-bool Sema::buildBias(const Expr *bias, const Expr *cap, Formula &line, mlir::Value score) {
-  mlir::Value result = score;
-  mlir::OpBuilder &builder = line.builder;
-  if (bias) {
-    FormulaValue value = evalFormula(*bias, line);
-    if (value.kind == Kind::Error)
-      return false;
-    if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
-      wrongFormula(bias->range, "a bias is a number, but this is a truth value", line);
-      return false;
-    }
-    result = arith::AddFOp::create(builder, line.loc, result, line.scalar(value));
+bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
+  FormulaValue value = evalFormula(bias, line);
+  if (value.kind == Kind::Error)
+    return false;
+  if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
+    wrongFormula(bias.range, "a bias is a number, but this is a truth value", line);
+    return false;
   }
-  if (cap) {
-    std::optional<double> bound = evalNumber(*cap, "a cap");
-    if (!bound)
-      return false;
-    if (!(*bound > 0)) {
-      error(DiagCode::NumberExpected, cap->range, "a cap is larger than 0");
-      return false;
-    }
-    mlir::Value part =
-        arith::DivFOp::create(builder, line.loc, result, constantOf(builder, line.loc, *bound));
-    mlir::Value soft = mlir::math::TanhOp::create(builder, line.loc, part);
-    result = arith::MulFOp::create(builder, line.loc, soft, constantOf(builder, line.loc, *bound));
+  YieldOp::create(line.builder, line.loc,
+                  arith::AddFOp::create(line.builder, line.loc, score, line.scalar(value)));
+  return true;
+}
+
+bool Sema::buildCap(const Expr &cap, mlir::OpBuilder &inner, Location loc, mlir::Value score) {
+  std::optional<double> bound = evalNumber(cap, "a cap");
+  if (!bound)
+    return false;
+  if (!(*bound > 0)) {
+    error(DiagCode::NumberExpected, cap.range, "a cap is larger than 0");
+    return false;
   }
-  YieldOp::create(builder, line.loc, result);
+  mlir::Value part = arith::DivFOp::create(inner, loc, score, constantOf(inner, loc, *bound));
+  mlir::Value soft = mlir::math::TanhOp::create(inner, loc, part);
+  YieldOp::create(inner, loc,
+                  arith::MulFOp::create(inner, loc, soft, constantOf(inner, loc, *bound)));
   return true;
 }
 
@@ -303,27 +266,51 @@ bool Sema::buildMask(const Expr &mask, Formula &line) {
   return true;
 }
 
+bool Sema::buildSink(const Expr &sink, Formula &line) {
+  FormulaValue value = evalFormula(sink, line);
+  if (value.kind == Kind::Error)
+    return false;
+  if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
+    wrongFormula(sink.range, "a sink is a number, but this is none", line);
+    return false;
+  }
+  YieldOp::create(line.builder, line.loc, line.scalar(value));
+  return true;
+}
+
 void Sema::checkHook(Decl &decl) {
   auto &hook = *llvm::cast<HookDecl>(decl.item);
   if (decl.wrong)
     return;
-  // A pair of vectors and positions that are thrown away with all that is built on them.
+  // An attention that is thrown away with all that is built for it.
+  mlir::OpBuilder::InsertionGuard guard(builder);
   Location loc = locate(decl.range);
-  auto vector = mlir::RankedTensorType::get({64}, builder.getF32Type());
   auto scratch = mlir::ModuleOp::create(loc);
-  mlir::Block &pair = scratch.getBodyRegion().emplaceBlock();
-  mlir::OpBuilder inner(&mlirContext);
-  inner.setInsertionPointToEnd(&pair);
-  Formula formula{hook.hook, inner, loc};
-  formula.features = 64;
-  bool isScore = hook.hook == HookDecl::Hook::Score;
-  for (const Name &name : hook.parameters)
-    formula.names[name.text] = {
-        isScore ? Kind::Vector : Kind::Position, 0,
-        pair.addArgument(isScore ? mlir::Type(vector) : inner.getIndexType(), loc)};
-  for (const Static &item : hook.statics)
-    formula.names[item.name.text] = {Kind::Number, 2, {}};
-  evalFormula(*hook.body, formula);
+  mlir::Block &outer = scratch.getBodyRegion().emplaceBlock();
+  builder.setInsertionPointToEnd(&outer);
+  Axis row{"queries", 1009}, key{"keys", 1013}, feature{"features", 64};
+  {
+    AttentionRegions regions(loc, row, key, key);
+    regions.scratch = &outer;
+    bool isScore = hook.hook == HookDecl::Hook::Score;
+    mlir::OpBuilder inner(&mlirContext);
+    inner.setInsertionPointToEnd(
+        &regions.add(isScore ? AttentionRegions::Score : AttentionRegions::Bias));
+    Formula formula{hook.hook, inner, loc, {}, &regions};
+    mlir::Value position = regions.positions(inner.getInsertionBlock()).front();
+    for (const Name &name : hook.parameters)
+      formula.names[name.text] = FormulaValue::position(position, {}, row);
+    if (isScore)
+      for (auto [name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
+                                      std::tuple("k", key, FormulaValue::Side::Key)})
+        formula.names[name] = {
+            Kind::Vector, 0,  outer.addArgument(tensorType({axis, feature}, decl.range), loc),
+            side,         {}, feature};
+    for (const Static &item : hook.statics)
+      formula.names[item.name.text] = {Kind::Number, 2, {}};
+    if (bindWith(decl, hook, decl.range, formula))
+      evalFormula(*hook.body, formula);
+  }
   scratch.erase();
 }
 

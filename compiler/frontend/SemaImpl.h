@@ -18,7 +18,10 @@
 //   SemaRearrange.cpp     pack, first, last, mean, relabel; SemaSplit.cpp: split
 //   SemaTypes.cpp         element types; SemaLookups.cpp: embeddings and their indices
 //   SemaTables.cpp        tables by formula; SemaRotary.cpp: rotary; SemaResize.cpp: resize
-//   SemaAttention.cpp     attend; SemaScores.cpp: its scores
+//   SemaAttention.cpp     attend; SemaAttendLines.cpp: its lines; SemaGroups.cpp: heads in groups
+//   SemaHooks.cpp         its hooks; SemaScores.cpp: scores; SemaElements.cpp: tensors in hooks
+//   SemaFormulas.cpp      what hooks consist of; SemaVectors.cpp: vectors; SemaOutside.cpp: what is
+//                         computed outside; AttentionRegions.cpp: the regions
 #ifndef ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 #define ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 
@@ -39,14 +42,16 @@ namespace attn::frontend {
 struct Size {
   std::string dim;
   int64_t scale = 0, offset = 0;
-  bool error = false; ///< Reported already.
+  bool error = false;     ///< Reported already.
+  std::string label = ""; ///< Of a dim that is another name for one known only when running.
 
   static Size of(int64_t value) { return {"", 0, value, false}; }
   static Size wrong() { return {"", 0, 1, true}; }
   bool isStatic() const { return dim.empty(); }
 };
 
-/// An axis: its name is its identity. `size` is mlir::ShapedType::kDynamic for a dynamic one.
+/// An axis: its name is its identity. `size` is mlir::ShapedType::kDynamic for a dynamic one, whose
+/// name is its size, with what it is called and a colon before that where it differs.
 struct Axis {
   std::string name;
   int64_t size = 1;
@@ -65,7 +70,7 @@ std::string showAxes(llvm::ArrayRef<Axis> axes);
 std::string showTensor(mlir::Value value);
 /// `H, E`
 std::string listAxes(llvm::ArrayRef<Axis> axes);
-/// The position of the axis called `name`, or -1.
+/// The position of the axis that is called like `name`, or -1.
 int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name);
 /// The axes of a tensor.
 Axes axesOfValue(mlir::Value value);
@@ -120,6 +125,7 @@ struct ParamRef {
 struct TableFormula;
 
 /// A name and what it stands for.
+struct Scope;
 struct Decl {
   enum class Kind {
     Dim,
@@ -157,6 +163,7 @@ struct Decl {
   // Table: its axes are `to`.
   std::shared_ptr<TableFormula> formula;
   mlir::DenseElementsAttr elements; ///< Once it was computed.
+  std::shared_ptr<Scope> with;      ///< Of a hook: its own parameters, once they are set up.
 
   // Value
   SemaValue value;
@@ -189,6 +196,7 @@ struct Instance {
 
 struct Formula;
 struct FormulaValue;
+class AttentionRegions;
 
 class Sema {
 public:
@@ -243,6 +251,8 @@ private:
   std::vector<SemaValue> buildBody(const std::vector<ast::ItemPtr> &items, SourceRange end,
                                    const ast::Signature &signature);
   void buildLet(const ast::LetStmt &let);
+  /// The values of an expression that may give several; one wrong one stands for all.
+  std::vector<SemaValue> evalSeveral(const ast::Expr &expr);
   std::vector<mlir::Value> checkResults(llvm::ArrayRef<SemaValue> values,
                                         llvm::ArrayRef<SourceRange> places,
                                         const ast::Signature &signature,
@@ -271,8 +281,8 @@ private:
   void buildInstance(Instance &instance, const ast::BlockDecl &block, const Owner &owner,
                      Scope &scope);
   SemaValue applyStack(Decl &decl, const ast::CallExpr &call);
-  SemaValue applyBlock(Decl &decl, const ast::CallExpr &call);
-  SemaValue outside(mlir::Value result, const ast::BlockDecl &block,
+  std::vector<SemaValue> applyBlock(Decl &decl, const ast::CallExpr &call);
+  SemaValue outside(mlir::Value result, const ast::BlockDecl &block, size_t number,
                     const std::map<std::string, Axis> &bound, SourceRange range);
   mlir::Value toParameter(mlir::Value value, const Axes &axes, SourceRange range);
 
@@ -372,6 +382,7 @@ private:
 
   // SemaExprs.cpp, SemaTensors.cpp, SemaApply.cpp, SemaFunctions.cpp
   SemaValue eval(const ast::Expr &expr);
+  SemaValue theOnly(const std::vector<SemaValue> &values, const ast::Expr &expr);
   SemaValue evalNode(const ast::Expr &expr);
   SemaValue evalPath(const ast::PathExpr &path);
   SemaValue evalCall(const ast::CallExpr &call);
@@ -381,6 +392,8 @@ private:
   SemaValue callBuiltin(const ast::CallExpr &call, llvm::StringRef name);
   SemaValue callMath(const ast::CallExpr &call, llvm::StringRef name);
   SemaValue applyLinear(Decl &decl, const ast::CallExpr &call);
+  /// `decl` of `input`, which is what `call`'s argument is; null after an error.
+  mlir::Value applyLinear(Decl &decl, const ast::CallExpr &call, mlir::Value input);
   SemaValue applyNorm(Decl &decl, const ast::CallExpr &call);
   /// The value of an expression that must be a tensor, of numbers unless `anyElement`.
   mlir::Value evalTensor(const ast::Expr &expr, const llvm::Twine &what, bool anyElement = false);
@@ -415,27 +428,105 @@ private:
   int namedAxis(const ast::Expr &expr, mlir::Value value, const ast::Expr &place,
                 llvm::StringRef function);
 
-  // SemaAttention.cpp
-  SemaValue evalAttend(const ast::AttendExpr &attend);
-  struct Hooks {
-    const ast::Expr *score = nullptr, *bias = nullptr, *cap = nullptr, *mask = nullptr;
+  // SemaAttendLines.cpp
+  struct AttendHooks {
+    const ast::Expr *score = nullptr, *bias = nullptr, *cap = nullptr, *mask = nullptr,
+                    *sink = nullptr;
+    Normaliser normaliser = Normaliser::Softmax;
+    /// What is returned, in order: nothing stands for the output.
+    std::vector<std::optional<Returned>> returned = {std::nullopt};
   };
-  bool readHooks(const ast::AttendExpr &attend, Hooks &hooks);
-  bool buildHooks(AttentionOp op, const Hooks &hooks, llvm::ArrayRef<Axis> query,
-                  llvm::StringRef rowAxis);
-  mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const Axis &key,
-                         const ast::Expr &expr, llvm::StringRef what);
+  bool readHooks(const ast::AttendExpr &attend, AttendHooks &hooks);
+  bool readWeight(const ast::Expr &weight, AttendHooks &hooks);
+  bool readReturned(const ast::AttendItem &item, AttendHooks &hooks);
+
+  // SemaAttention.cpp
+  struct AttendOperands;
+  std::vector<SemaValue> evalAttend(const ast::AttendExpr &attend);
+  bool readOperands(const ast::AttendExpr &attend, AttendOperands &operands);
+  int findAlong(llvm::ArrayRef<Axis> axes, const ast::Name &name);
+  /// With the key axis under the name it has in the attention, `key`; `made`: its name before.
+  mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const ast::Expr &expr,
+                         llvm::StringRef what, Axis &key, std::string &made);
+  bool checkAlias(const ast::AlongAxis &along, const Axis &key);
+  bool groupHeads(const ast::AttendExpr &attend, AttendOperands &operands);
+  mlir::Value mergeHeads(mlir::Value value, const AttendOperands &operands, SourceRange range);
+  bool checkFeatures(const ast::AttendExpr &attend, const AttendOperands &operands,
+                     bool comparesRaw);
+  bool checkBatch(const ast::AttendExpr &attend, const AttendOperands &operands);
+  std::string rowAxisOf(const AttendOperands &operands);
+  bool buildLines(const AttendHooks &hooks, AttentionRegions &regions);
+  mlir::RankedTensorType returnedType(Returned kind, const AttentionRegions &regions,
+                                      SourceRange range);
+
+  // SemaScores.cpp, SemaOutside.cpp, SemaVectors.cpp
+  bool isDeclaredScore(const ast::Expr *score);
+  bool buildScore(const ast::Expr *score, AttentionRegions &regions, mlir::Value q, mlir::Value k);
+  std::optional<FormulaValue> knownScore(llvm::StringRef name, const FormulaValue &q,
+                                         const FormulaValue &k, Formula &pair);
+  bool finishScore(FormulaValue value, Formula &pair, SourceRange place);
+  /// Values of one side, for all queries or all keys.
+  FormulaValue mapOutside(llvm::ArrayRef<FormulaValue> values, Formula &formula, ScalarBody body);
+  FormulaValue arithmeticOutside(ast::BinaryOp op, const FormulaValue &left,
+                                 const FormulaValue &right, Formula &formula);
+  FormulaValue sumOutside(const FormulaValue &vector, Formula &formula);
+  FormulaValue unitOutside(const FormulaValue &vector, Formula &formula);
+  /// Values of one query and one key.
+  mlir::Value dotInRegion(mlir::Value a, mlir::Value b, Formula &formula);
+  mlir::Value readOutside(mlir::Value tensor, bool isVector, Formula &formula);
+  bool intoRegion(FormulaValue &value, Formula &formula, SourceRange range);
+  bool sameFeatures(const FormulaValue &a, const FormulaValue &b, SourceRange range);
+  std::optional<FormulaValue> scaleDot(ast::BinaryOp op, FormulaValue dot,
+                                       const FormulaValue &factor, Formula &formula);
+  FormulaValue vectorArithmetic(const ast::BinaryExpr &binary, const FormulaValue &left,
+                                const FormulaValue &right, Formula &formula);
+  /// Each gives nothing where the formula is one of numbers, which stand in the region then.
+  std::optional<FormulaValue> scoreArithmetic(const ast::BinaryExpr &binary, FormulaValue &left,
+                                              FormulaValue &right, Formula &formula);
+  std::optional<FormulaValue> scoreCall(const ast::CallExpr &call, llvm::StringRef name,
+                                        llvm::MutableArrayRef<FormulaValue> arguments,
+                                        Formula &formula);
+  std::optional<FormulaValue> scoreDot(const ast::CallExpr &call, FormulaValue a, FormulaValue b,
+                                       Formula &formula);
+  std::optional<FormulaValue> scoreExtremum(const ast::CallExpr &call, llvm::StringRef name,
+                                            llvm::MutableArrayRef<FormulaValue> x,
+                                            Formula &formula);
+  FormulaValue scoreFunction(SourceRange range, llvm::StringRef name, FormulaValue value,
+                             Formula &formula);
+  FormulaValue scoreSum(const FormulaValue &vector, Formula &formula);
+  FormulaValue scoreLinear(Decl &decl, const ast::CallExpr &call, Formula &formula);
+
+  // SemaElements.cpp
+  /// Sets up a hook's own parameters.
+  void setUpWith(Decl &decl, const Owner &owner, Scope &outer);
+  /// Names a hook's parameters and inputs in `inside`.
+  bool bindWith(Decl &decl, const ast::HookDecl &hook, SourceRange place, Formula &inside);
+  mlir::Value bindInput(const ast::Path &name, const ast::Type &type, const ast::HookDecl &hook,
+                        SourceRange place, Formula &inside);
+  mlir::Value madeUpInput(const ast::Type &type, Formula &inside);
+  /// The tensor or parameter of that name; null where there is none.
+  mlir::Value tensorInScope(const ast::PathExpr &path);
+  /// The most elements that an axis may have.
+  int64_t mostOf(const Axis &axis);
+  bool checkIndex(const ast::Expr &expr, const FormulaValue &index, const Axis &axis,
+                  const std::string &tensor);
+  FormulaValue readElement(mlir::Value tensor, llvm::ArrayRef<FormulaValue> indices,
+                           Formula &formula);
+  FormulaValue formulaTensor(const ast::PathExpr &path, Formula &formula);
+  FormulaValue formulaIndex(const ast::IndexExpr &expr, Formula &formula);
 
   // SemaHooks.cpp
   void checkHook(Decl &decl);
   /// Each fills a region up to its attn.yield; false after an error.
-  bool buildScore(const ast::Expr *score, mlir::OpBuilder &builder, mlir::Location loc,
-                  mlir::Block &block);
-  bool buildBias(const ast::Expr *bias, const ast::Expr *cap, Formula &line, mlir::Value score);
+  bool buildSink(const ast::Expr &sink, Formula &line);
+  bool buildBias(const ast::Expr &bias, Formula &line, mlir::Value score);
+  bool buildCap(const ast::Expr &cap, mlir::OpBuilder &inner, mlir::Location loc,
+                mlir::Value score);
   bool buildMask(const ast::Expr &mask, Formula &line);
-  /// What names stand for in a line of an attend: `j`, `i`, and the query's axes in small letters.
-  static std::map<std::string, FormulaValue>
-  positionsOf(llvm::ArrayRef<Axis> query, llvm::StringRef rowAxis, mlir::ValueRange positions);
+  /// What names stand for in the region that is built: `j`, `i`, and the query's axes in small
+  /// letters.
+  std::map<std::string, FormulaValue> positionsOf(const AttentionRegions &regions,
+                                                  mlir::OpBuilder &inner);
   /// The hook that a declaration is; null where it is none of this kind.
   static const ast::HookDecl *hookOf(const Decl *decl, ast::HookDecl::Hook hook);
   Diagnostic &unknownHook(const ast::PathExpr &path, ast::HookDecl::Hook hook, const Decl *decl,
@@ -457,6 +548,8 @@ private:
   FormulaValue formulaCall(const ast::CallExpr &call, Formula &formula);
   FormulaValue formulaUnary(const ast::UnaryExpr &unary, Formula &formula);
   FormulaValue formulaArithmetic(const ast::BinaryExpr &binary, Formula &formula);
+  FormulaValue formulaPower(const ast::BinaryExpr &binary, const FormulaValue &left,
+                            const FormulaValue &right, Formula &formula);
   FormulaValue formulaComparison(const ast::BinaryExpr &binary, Formula &formula);
   FormulaValue formulaConnective(const ast::BinaryExpr &binary, Formula &formula);
   FormulaValue formulaChoice(const ast::IfExpr &choice, Formula &formula);

@@ -133,7 +133,7 @@ static llvm::Expected<RuntimeValues> runScalar(Operation *op, const Scope &scope
   if (constant && constant.getType().isIntOrIndexOrFloat())
     return RuntimeValues{{nullptr, constantValue(constant)}};
   ScalarFunction function = scalarFunction(op);
-  if (!function)
+  if (!function || !op->getResult(0).getType().isIntOrIndexOrFloat())
     return errorAt(op, "expected an op of the attn stage");
   double operands[3] = {};
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -148,11 +148,22 @@ static llvm::Expected<RuntimeValues> single(llvm::Expected<Tensor> tensor) {
   return RuntimeValues{{std::make_shared<Tensor>(std::move(*tensor))}};
 }
 
+/// All the tensors that an op computes.
+static llvm::Expected<RuntimeValues> several(llvm::Expected<std::vector<Tensor>> tensors) {
+  if (!tensors)
+    return tensors.takeError();
+  RuntimeValues values;
+  for (Tensor &tensor : *tensors)
+    values.push_back({std::make_shared<Tensor>(std::move(tensor))});
+  return values;
+}
+
 llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
   using Results = llvm::Expected<RuntimeValues>;
   return llvm::TypeSwitch<Operation *, Results>(op)
-      .Case<AttentionOp, ConcatOp, LayerNormOp, LinearOp, LookupOp, MapOp, RearrangeOp,
-            ReduceMeanOp, RelabelOp, RotaryOp, SliceOp, TableOp>(
+      .Case([&](AttentionOp attention) { return several(evaluate(attention, scope)); })
+      .Case<ConcatOp, LayerNormOp, LinearOp, LookupOp, MapOp, RearrangeOp, ReduceMeanOp, RelabelOp,
+            RotaryOp, SliceOp, TableOp>(
           [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
       .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })

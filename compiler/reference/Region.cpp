@@ -41,20 +41,31 @@ unsigned RegionProgram::cellOf(Value value, Numbering &numbering, const Scope &s
 }
 
 llvm::Error RegionProgram::append(Operation *op, Numbering &numbering, const Scope &scope) {
-  auto constant = dyn_cast<arith::ConstantOp>(op);
-  if (constant && constant.getType().isIntOrIndexOrFloat()) {
-    cells[define(constant, numbering)].scalar = constantValue(constant);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    unsigned cell = define(constant, numbering);
+    auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+    if (!splat) {
+      cells[cell].scalar = constantValue(constant);
+      return llvm::Error::success();
+    }
+    cells[cell].computed.assign(splat.getNumElements(),
+                                splat.getSplatValue<APFloat>().convertToDouble());
+    cells[cell].row = cells[cell].computed;
     return llvm::Error::success();
   }
-  Instruction instruction = {};
-  instruction.kind = isa<DotOp>(op)       ? Instruction::Dot
-                     : isa<SoftmaxOp>(op) ? Instruction::Softmax
-                                          : Instruction::Scalar;
+  Instruction instruction;
+  bool givesRow = op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType());
   instruction.function = scalarFunction(op);
-  if (instruction.kind == Instruction::Scalar && !instruction.function)
+  if (isa<DotOp>(op))
+    instruction.kind = Instruction::Dot;
+  else if (isa<ElementOp>(op))
+    instruction.kind = givesRow ? Instruction::Row : Instruction::Element;
+  else if (!instruction.function)
     return errorAt(op, "expected an op on scalars that the reference knows");
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    instruction.operands[i] = cellOf(operand, numbering, scope);
+  else if (givesRow)
+    instruction.kind = Instruction::Vector;
+  for (Value operand : op->getOperands())
+    instruction.operands.push_back(cellOf(operand, numbering, scope));
   instruction.result = define(op->getResult(0), numbering);
   instructions.push_back(instruction);
   return llvm::Error::success();
@@ -73,19 +84,47 @@ llvm::Expected<RegionProgram> RegionProgram::create(Region &region, const Scope 
   return program;
 }
 
+void RegionProgram::runVector(const Instruction &instruction, Cell &result) {
+  ArrayRef<double> rows[3];
+  for (auto [i, operand] : llvm::enumerate(instruction.operands))
+    rows[i] = cells[operand].row;
+  result.computed.resize(rows[0].size());
+  auto element = [&](unsigned operand, size_t i) {
+    return operand < instruction.operands.size() ? rows[operand][i] : 0;
+  };
+  for (size_t i = 0; i < result.computed.size(); ++i)
+    result.computed[i] = instruction.function(element(0, i), element(1, i), element(2, i));
+  result.row = result.computed;
+}
+
+/// Where in its tensor an element, or a row, begins.
+int64_t RegionProgram::offsetOf(const Instruction &instruction) const {
+  SmallVector<int64_t> index;
+  for (unsigned position : ArrayRef(instruction.operands).drop_front())
+    index.push_back(static_cast<int64_t>(cells[position].scalar));
+  return offsetAt(index, denseStrides(cells[instruction.operands[0]].tensor->shape));
+}
+
 void RegionProgram::run(const Instruction &instruction) {
-  const Cell &a = cells[instruction.operands[0]], &b = cells[instruction.operands[1]];
   Cell &result = cells[instruction.result];
+  auto operand = [&](unsigned i) -> const Cell & { return cells[instruction.operands[i]]; };
+  auto scalar = [&](unsigned i) { return i < instruction.operands.size() ? operand(i).scalar : 0; };
   switch (instruction.kind) {
   case Instruction::Scalar:
-    result.scalar = instruction.function(a.scalar, b.scalar, cells[instruction.operands[2]].scalar);
+    result.scalar = instruction.function(scalar(0), scalar(1), scalar(2));
     return;
+  case Instruction::Vector:
+    return runVector(instruction, result);
   case Instruction::Dot:
-    result.scalar = dot(a.row.data(), b.row.data(), a.row.size());
+    result.scalar = dot(operand(0).row.data(), operand(1).row.data(), operand(0).row.size());
     return;
-  case Instruction::Softmax:
-    normalised = softmax(a.row);
-    result.row = normalised;
+  case Instruction::Element:
+    result.scalar = operand(0).tensor->data[offsetOf(instruction)];
+    return;
+  case Instruction::Row:
+    result.row = ArrayRef(operand(0).tensor->data)
+                     .slice(offsetOf(instruction), operand(0).tensor->shape.back());
+    return;
   }
 }
 
@@ -97,9 +136,4 @@ void RegionProgram::run() {
 double RegionProgram::runScalar() {
   run();
   return cells[yielded].scalar;
-}
-
-ArrayRef<double> RegionProgram::runRow() {
-  run();
-  return cells[yielded].row;
 }

@@ -30,21 +30,23 @@ public:
 
   void setScalar(unsigned argument, double value) { cells[argument].scalar = value; }
   void setRow(unsigned argument, llvm::ArrayRef<double> row) { cells[argument].row = row; }
+  /// A captured tensor, which outlives the runs.
+  void setTensor(unsigned argument, const Tensor &tensor) { cells[argument].tensor = &tensor; }
   /// The yielded scalar for the arguments set before.
   double runScalar();
-  /// The yielded row for the arguments set before; valid until the next run.
-  llvm::ArrayRef<double> runRow();
 
 private:
   struct Cell {
     double scalar = 0;
     llvm::ArrayRef<double> row;
+    const Tensor *tensor = nullptr;
+    std::vector<double> computed; ///< What `row` refers to, where the region computes it.
   };
   struct Instruction {
-    enum Kind { Scalar, Dot, Softmax } kind;
-    ScalarFunction function;
-    unsigned operands[3] = {0, 0, 0};
-    unsigned result;
+    enum Kind { Scalar, Vector, Dot, Element, Row } kind = Scalar;
+    ScalarFunction function = nullptr;
+    llvm::SmallVector<unsigned, 3> operands;
+    unsigned result = 0;
   };
   /// Cells of the values seen so far, while a region is translated.
   using Numbering = llvm::DenseMap<mlir::Value, unsigned>;
@@ -54,10 +56,11 @@ private:
   llvm::Error append(mlir::Operation *op, Numbering &numbering, const Scope &scope);
   void run();
   void run(const Instruction &instruction);
+  void runVector(const Instruction &instruction, Cell &result);
+  int64_t offsetOf(const Instruction &instruction) const;
 
   std::vector<Cell> cells;
   std::vector<Instruction> instructions;
-  std::vector<double> normalised; ///< the result of a softmax
   unsigned yielded = 0;
 };
 

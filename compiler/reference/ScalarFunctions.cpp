@@ -5,6 +5,7 @@
 // integer.
 #include "compiler/reference/Region.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 
@@ -147,7 +148,9 @@ static ScalarFunction mathFunction(StringRef name) {
 }
 
 ScalarFunction attn::reference::scalarFunction(Operation *op) {
-  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIntOrIndexOrFloat())
+  // On vectors, element by element.
+  if (op->getNumResults() != 1 || op->getNumOperands() > 3 ||
+      !getElementTypeOrSelf(op->getResult(0).getType()).isIntOrIndexOrFloat())
     return nullptr;
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
     return compareFloats(compare.getPredicate());

@@ -50,7 +50,7 @@ llvm::SmallVector<int64_t> stridesAlong(mlir::RankedTensorType result, mlir::Typ
                                         const Tensor &value);
 
 /// One function per op; each takes its operands from the scope.
-llvm::Expected<Tensor> evaluate(AttentionOp op, const Scope &scope);
+llvm::Expected<std::vector<Tensor>> evaluate(AttentionOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(ConcatOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LayerNormOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LinearOp op, const Scope &scope);

@@ -5,6 +5,7 @@
 // [key][query], and no sum or maximum ever crosses lanes.
 #pragma once
 
+#include "dialect/AttnDialect.h"
 #include <algorithm>
 #include <cstdint>
 
@@ -27,12 +28,19 @@ struct AttentionShape {
   int64_t valueAt;        ///< packed values [valueKeys][packedFeatures]
   int64_t floats;         ///< all of it, a multiple of 16
 
-  /// `keyCount` is -1 where it is known only at run time. Under a mask, tiles of keys are visited
-  /// one by one, so that empty ones are passed by.
+  /// Whether all scores may stand in one strip before any weight is known: tiles of keys are
+  /// visited one by one under a mask, so that empty ones are passed by, and where more than the
+  /// output is wanted of them.
+  template <typename AttentionOrKernel> static bool mayBeOneStrip(AttentionOrKernel op) {
+    return op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
+           op.getNormaliser() == Normaliser::Softmax;
+  }
+
+  /// `keyCount` is -1 where it is known only at run time.
   static AttentionShape of(int64_t keyCount, int64_t features, int64_t valueFeatures,
-                           bool isMasked) {
+                           bool mayBeOneStrip) {
     AttentionShape shape;
-    shape.online = isMasked || keyCount < 0 || keyCount > stripKeys;
+    shape.online = !mayBeOneStrip || keyCount < 0 || keyCount > stripKeys;
     shape.valueKeys = keyCount < 0 ? tileKeys : evenTile(keyCount);
     shape.keys = shape.online ? shape.valueKeys : keyCount;
     shape.packedFeatures = (valueFeatures + 15) / 16 * 16;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/transforms/HoistSlices.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -95,6 +96,22 @@ Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linea
                           linear.getContract(), FloatAttr());
 }
 
+/// A position of a hook counts from the start of the slice now; where the slice drops the axis,
+/// there is none.
+static void shiftPosition(OpBuilder &builder, SliceOp slice, Block &hook, unsigned argument) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&hook);
+  Location loc = slice.getLoc();
+  BlockArgument position = hook.getArgument(argument);
+  Value offset = arith::ConstantIndexOp::create(builder, loc, slice.getOffset());
+  if (slice.getDrop()) {
+    position.replaceAllUsesWith(offset);
+    return hook.eraseArgument(argument);
+  }
+  auto whole = arith::AddIOp::create(builder, loc, position, offset);
+  position.replaceAllUsesExcept(whole, whole);
+}
+
 template <>
 Value SliceOf<LookupOp>::hoist(OpBuilder &builder, SliceOp slice, LookupOp lookup,
                                StringAttr axis) {
@@ -121,10 +138,8 @@ Value SliceOf<RotaryOp>::hoist(OpBuilder &builder, SliceOp slice, RotaryOp rotar
 template <>
 Value SliceOf<AttentionOp>::hoist(OpBuilder &builder, SliceOp slice, AttentionOp attention,
                                   StringAttr axis) {
-  // Bias and mask count positions from the start of the whole axis.
   if (axisIndex(attention.getKey().getType(), axis) >= 0 ||
-      axisIndex(attention.getValue().getType(), axis) >= 0 || !attention.getBias().empty() ||
-      !attention.getMask().empty() ||
+      axisIndex(attention.getValue().getType(), axis) >= 0 || !attention.getFurther().empty() ||
       static_cast<int64_t>(slice.getAxis()) == typeOf(attention.getResult()).getRank() - 1)
     return {};
   IRMapping mapping;
@@ -134,6 +149,14 @@ Value SliceOf<AttentionOp>::hoist(OpBuilder &builder, SliceOp slice, AttentionOp
   narrow.getKeyMutable().assign(attention.getKey());
   narrow.getValueMutable().assign(attention.getValue());
   narrow.getResult().setType(cast<RankedTensorType>(slice.getResult().getType()));
+  unsigned position = axisIndex(attention.getQuery().getType(), axis);
+  std::pair<Region *, unsigned> hooks[] = {{&narrow.getScore(), 2},
+                                           {&narrow.getBias(), 1},
+                                           {&narrow.getMask(), 0},
+                                           {&narrow.getSink(), 0}};
+  for (auto [region, own] : hooks)
+    if (!region->empty())
+      shiftPosition(builder, slice, region->front(), own + position);
   return narrow.getResult();
 }
 

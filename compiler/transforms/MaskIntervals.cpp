@@ -7,6 +7,8 @@
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -19,7 +21,7 @@ class MaskBounds {
 public:
   MaskBounds(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
-  Interval of(Region &mask, ArrayRef<Interval> positions);
+  Interval of(Region &mask, ArrayRef<Interval> positions, ValueRange captures);
 
 private:
   Interval bound(Operation &op);
@@ -30,6 +32,7 @@ private:
   Interval remainder(arith::RemSIOp op);
   Interval magnitude(const Interval &x);
   Interval select(arith::SelectOp op);
+  Interval element(ElementOp op);
 
   Interval operand(Operation &op, unsigned i) {
     Value value = op.getOperand(i);
@@ -75,6 +78,7 @@ private:
   OpBuilder &builder;
   Location loc;
   DenseMap<Value, Interval> known;
+  IRMapping buffers;
 };
 
 } // namespace
@@ -185,6 +189,44 @@ Interval MaskBounds::select(arith::SelectOp op) {
           when(condition.lo, never, yes.hi, no.hi, either.hi)};
 }
 
+/// What a tensor holds: read where one element is meant; the least and the largest of those along
+/// one axis; more is not looked through.
+Interval MaskBounds::element(ElementOp op) {
+  SmallVector<Value> at;
+  std::optional<size_t> along;
+  Interval range;
+  for (auto [i, position] : llvm::enumerate(op.getPositions())) {
+    Interval x = operand(*op, i + 1);
+    if (!x.lo)
+      return {};
+    at.push_back(x.lo);
+    if (x.lo == x.hi)
+      continue;
+    if (along)
+      return {};
+    along = i, range = x;
+  }
+  Value buffer = buffers.lookupOrDefault(op.getTensor());
+  auto read = [&](OpBuilder &builder, ValueRange positions) -> Value {
+    return ElementOp::create(builder, loc, op.getResult().getType(), buffer, positions);
+  };
+  if (!along) {
+    Value value = read(builder, at);
+    return {value, value};
+  }
+  Value first = read(builder, at), one = constant(1);
+  Value end = create<arith::AddIOp>(range.hi, one), begin = create<arith::AddIOp>(range.lo, one);
+  auto loop = scf::ForOp::create(builder, loc, begin, end, one, ValueRange{first, first});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  at[*along] = loop.getInductionVar();
+  Value next = read(builder, at);
+  scf::YieldOp::create(
+      builder, loc,
+      ValueRange{smaller(loop.getRegionIterArg(0), next), larger(loop.getRegionIterArg(1), next)});
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
 Interval MaskBounds::bound(Operation &op) {
   return llvm::TypeSwitch<Operation *, Interval>(&op)
       .Case([&](arith::ConstantOp constantOp) -> Interval {
@@ -256,6 +298,7 @@ Interval MaskBounds::bound(Operation &op) {
       })
       .Case([&](arith::CmpFOp comparison) { return compareFloats(comparison); })
       .Case([&](arith::SelectOp choice) { return select(choice); })
+      .Case([&](ElementOp read) { return element(read); })
       .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) -> Interval {
         if (!op.getResult(0).getType().isInteger(1))
           return {};
@@ -269,10 +312,11 @@ Interval MaskBounds::bound(Operation &op) {
       .Default([](Operation *) { return Interval{}; });
 }
 
-Interval MaskBounds::of(Region &mask, ArrayRef<Interval> positions) {
+Interval MaskBounds::of(Region &mask, ArrayRef<Interval> positions, ValueRange captures) {
   Block &block = mask.front();
-  for (auto [argument, interval] : llvm::zip_equal(block.getArguments(), positions))
+  for (auto [argument, interval] : llvm::zip(block.getArguments(), positions))
     known[argument] = interval;
+  buffers.map(block.getArguments().take_back(captures.size()), captures);
   for (Operation &op : block.without_terminator()) {
     Interval bounds = bound(op);
     if (!bounds.lo && op.getResult(0).getType().isInteger(1))
@@ -285,6 +329,6 @@ Interval MaskBounds::of(Region &mask, ArrayRef<Interval> positions) {
 }
 
 Interval attn::boundMask(OpBuilder &builder, Location loc, Region &mask,
-                         ArrayRef<Interval> positions) {
-  return MaskBounds(builder, loc).of(mask, positions);
+                         ArrayRef<Interval> positions, ValueRange captures) {
+  return MaskBounds(builder, loc).of(mask, positions, captures);
 }

@@ -18,6 +18,6 @@ struct Interval {
 /// index...) -> i1, given bounds of its positions: constants where those are constants. The bounds
 /// hold, but need not be reached: what it does not know how to bound may be either.
 Interval boundMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Region &mask,
-                   llvm::ArrayRef<Interval> positions);
+                   llvm::ArrayRef<Interval> positions, mlir::ValueRange captures);
 
 } // namespace attn

@@ -220,6 +220,8 @@ LogicalResult FunctionPlan::emit(Operation &op) {
       .Case([&](func::CallOp call) { return emitCall(call); })
       .Case([&](scf::ForOp loop) { return emitStack(loop); })
       .Default([&](Operation *other) -> LogicalResult {
+        if (isa<arith::ConstantOp>(other) && isa<TensorType>(other->getResult(0).getType()))
+          return success(); // of scores, which get their own
         if (!isMemoryEffectFree(other) || other->getNumRegions() != 0 ||
             llvm::any_of(other->getResultTypes(), [](Type t) { return isa<TensorType>(t); }))
           return other->emitError("memory stage: an op that has no place in a buffer");

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fused -> memory, op by op: the kernel on buffers for every op on tensors.
-#include "compiler/transforms/AttentionShape.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -284,111 +282,6 @@ LogicalResult FunctionPlan::emitRotary(RotaryOp op) {
     return failure();
   RotaryKernelOp::create(builder, op.getLoc(), *input, *cos, *sin, *out, op.getInterleaved());
   barrier();
-  return success();
-}
-
-LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
-  RankedTensorType query = typeOf(op.getQuery()), key = typeOf(op.getKey()),
-                   value = typeOf(op.getValue());
-  BufferView q = viewOf(op.getQuery()), k = viewOf(op.getKey()), v = viewOf(op.getValue());
-  BufferView out = outputOf(op.getResult());
-  // Batch axes are those that key or value have; the query's others are its positions.
-  SmallVector<Atom> qb, kb, vb, ob, qm, om;
-  SmallVector<int64_t> batchAxes; // of the query
-  int64_t features = query.getRank() - 1;
-  for (int64_t d = 0; d < features; ++d) {
-    StringAttr name = axesOf(query)[d];
-    int64_t inKey = axisIndex(key, name), inValue = axisIndex(value, name);
-    if (inKey < 0 && inValue < 0) {
-      llvm::append_range(qm, q.axes[d]), llvm::append_range(om, out.axes[d]);
-      continue;
-    }
-    SizePolynomial size = sizeOf(query, d);
-    auto one = [&](const BufferView &view, int64_t axis) {
-      return axis < 0                            ? Atom{size, 0}
-             : collapse(view.axes[axis]).empty() ? Atom{size, 1}
-                                                 : collapse(view.axes[axis])[0];
-    };
-    batchAxes.push_back(d);
-    qb.push_back(one(q, d)), ob.push_back(one(out, d)), kb.push_back(one(k, inKey)),
-        vb.push_back(one(v, inValue));
-  }
-  int64_t batch = qb.size();
-  qm = atLeastOne(collapse(qm)), om = atLeastOne(collapse(om));
-  if (qm.size() != 1 || om.size() != 1)
-    return op.emitError("expected query positions that lie one after the other");
-  auto finish = [&](const BufferView &view, SmallVector<Atom> atoms, ArrayRef<Atom> positions,
-                    int64_t last) {
-    atoms.append(positions.begin(), positions.end());
-    atoms.append(atLeastOne(view.collapsed(last, last + 1)));
-    return memrefOf(view, atoms);
-  };
-  int64_t inKey = axisIndex(key, op.getKeyAxis()), inValue = axisIndex(value, op.getKeyAxis());
-  SmallVector<Atom> ks = atLeastOne(collapse(k.axes[inKey])),
-                    vs = atLeastOne(collapse(v.axes[inValue]));
-  AttentionShape shape =
-      AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
-                         query.getShape().back(), value.getShape().back(), !op.getMask().empty());
-  size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
-  releases.push_back({op, scratch});
-  Value scratchBuffer =
-      memrefOf(BufferView{slotPointer(scratch, builder.getF32Type()), 0, {}},
-               {Atom{SizePolynomial::dim("#threads"), shape.floats}, Atom{shape.floats, 1}});
-  auto kernel = AttentionKernelOp::create(
-      builder, op.getLoc(), finish(q, qb, qm, features), finish(k, kb, ks, key.getRank() - 1),
-      finish(v, vb, vs, value.getRank() - 1), finish(out, ob, om, features), scratchBuffer, batch);
-  op.getScore().cloneInto(&kernel.getScore(), scalars);
-  for (auto [from, to] :
-       {std::pair(&op.getBias(), &kernel.getBias()), std::pair(&op.getMask(), &kernel.getMask())})
-    if (failed(emitHook(op, *from, *to, batchAxes)))
-      return failure();
-  op.getNormaliser().cloneInto(&kernel.getNormaliser(), scalars);
-  barrier();
-  return success();
-}
-
-/// Clones a bias or a mask: its positions, one for each of the query's axes and the key's, become
-/// those of the kernel, whose batch axes come first, and whose rows are all other axes of the
-/// query.
-LogicalResult FunctionPlan::emitHook(AttentionOp op, Region &from, Region &to,
-                                     ArrayRef<int64_t> batchAxes) {
-  if (from.empty())
-    return success();
-  auto query = typeOf(op.getQuery());
-  OpBuilder::InsertionGuard guard(builder);
-  Block &old = from.front();
-  size_t first = old.getArgument(0).getType().isF32() ? 1 : 0; // the score
-  SmallVector<Type> types(first, builder.getF32Type());
-  types.append(batchAxes.size() + 2, builder.getIndexType());
-  Block *block =
-      builder.createBlock(&to, {}, types, SmallVector<Location>(types.size(), op.getLoc()));
-  IRMapping mapping = scalars;
-  if (first)
-    mapping.map(old.getArgument(0), block->getArgument(0));
-  for (auto [b, axis] : llvm::enumerate(batchAxes))
-    mapping.map(old.getArgument(first + axis), block->getArgument(first + b));
-  Value rest = block->getArgument(first + batchAxes.size());
-  for (int64_t d = query.getRank() - 2; d >= 0; --d) { // rows, innermost axis first
-    if (llvm::is_contained(batchAxes, d))
-      continue;
-    bool isOutermost = llvm::none_of(llvm::seq<int64_t>(0, d), [&](int64_t outer) {
-      return !llvm::is_contained(batchAxes, outer);
-    });
-    if (isOutermost) {
-      mapping.map(old.getArgument(first + d), rest);
-      break;
-    }
-    if (query.isDynamicDim(d))
-      return op.emitError("a bias or mask of query positions in several axes, of which `")
-             << axesOf(query)[d].getValue() << "` is known only when running, is not supported yet";
-    Value size = arith::ConstantIndexOp::create(builder, op.getLoc(), query.getDimSize(d));
-    mapping.map(old.getArgument(first + d),
-                arith::RemUIOp::create(builder, op.getLoc(), rest, size));
-    rest = arith::DivUIOp::create(builder, op.getLoc(), rest, size);
-  }
-  mapping.map(old.getArguments().back(), block->getArguments().back());
-  for (Operation &inner : old)
-    builder.clone(inner, mapping);
   return success();
 }
 

@@ -336,8 +336,9 @@ struct CheckMemoryPass : attn::impl::CheckMemoryPassBase<CheckMemoryPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Operation *op) {
-        for (Type type : op->getResultTypes()) // a row inside a normaliser has no place
-          if (isa<TensorType>(type) && !op->getParentOfType<AttentionKernelOp>()) {
+        for (Type type : op->getResultTypes()) // vectors inside a score have no place
+          if (isa<TensorType>(type) && !isa<arith::ConstantOp>(op) &&
+              !op->getParentOfType<AttentionKernelOp>()) {
             op->emitError("memory stage: a tensor is left that has no place");
             return signalPassFailure();
           }

@@ -102,8 +102,7 @@ private:
   LogicalResult emitRotary(RotaryOp op);
   LogicalResult emitTable(TableOp op);
   LogicalResult emitAttention(AttentionOp op);
-  LogicalResult emitHook(AttentionOp op, mlir::Region &from, mlir::Region &to,
-                         ArrayRef<int64_t> batchAxes);
+  FailureOr<BufferView> readDense(Operation *op, Value tensor);
   LogicalResult emitConcat(ConcatOp op);
   LogicalResult emitCall(func::CallOp op);
   LogicalResult emitStack(scf::ForOp op);

@@ -25,6 +25,91 @@ static LogicalResult verifyRegion(AttentionOp op, Region &region, TypeRange argu
   return success();
 }
 
+/// The regions' arguments: their own, all positions, the captures.
+static LogicalResult verifyHooks(AttentionOp op) {
+  MLIRContext *context = op.getContext();
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  Type f32 = Float32Type::get(context), index = IndexType::get(context);
+  Type features = RankedTensorType::get({query.getShape().back()}, f32);
+  auto arguments = [&](ArrayRef<Type> own, int64_t positions) {
+    SmallVector<Type> types(own);
+    types.append(positions, index);
+    llvm::append_range(types, op.getCaptures().getTypes());
+    return types;
+  };
+  int64_t rank = query.getRank(); // positions: the query's axes but the feature, and the key's
+  Type truth = IntegerType::get(context, 1);
+  if (failed(verifyRegion(op, op.getScore(), arguments({features, features}, rank), f32,
+                          "score")) ||                                               // c6
+      failed(verifyRegion(op, op.getBias(), arguments({f32}, rank), f32, "bias")) || // c7
+      failed(verifyRegion(op, op.getCap(), f32, f32, "cap")) ||                      // c7
+      failed(verifyRegion(op, op.getMask(), arguments({}, rank), truth, "mask")) ||  // c8
+      failed(verifyRegion(op, op.getSink(), arguments({}, rank - 1), f32, "sink")))  // c9
+    return failure();
+  return success();
+}
+
+/// The types of the further results.
+static LogicalResult verifyReturned(AttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType()),
+       key = cast<RankedTensorType>(op.getKey().getType());
+  SmallVector<Returned> kinds = op.returnedKinds();
+  if (kinds.size() != op.getFurther().size()) // attention_c11
+    return op.emitOpError("expected ")
+           << kinds.size() << " further results, but got " << op.getFurther().size();
+  for (auto [kind, value] : llvm::zip_equal(kinds, op.getFurther())) {
+    SmallVector<int64_t> shape(query.getShape().drop_back());
+    SmallVector<StringAttr> names(axesOf(query).drop_back());
+    if (kind != Returned::LogSumExp) {
+      shape.push_back(key.getDimSize(axisIndex(key, op.getKeyAxis())));
+      names.push_back(axesOf(key)[axisIndex(key, op.getKeyAxis())]);
+    }
+    Type expected = axesTensor(query.getElementType(), shape, names);
+    if (value.getType() != expected) // attention_c11
+      return op.emitOpError("expected ") << stringifyReturned(kind) << " of type " << expected
+                                         << ", but got " << value.getType();
+    if (kind == Returned::LogSumExp && op.getNormaliser() != Normaliser::Softmax) // attention_c11
+      return op.emitOpError("expected lse with softmax alone");
+  }
+  return success();
+}
+
+template <typename Op> static SmallVector<Returned> kindsOf(Op op) {
+  SmallVector<Returned> kinds;
+  for (Attribute kind : op.getReturned().value_or(ArrayAttr::get(op.getContext(), {})))
+    kinds.push_back(cast<ReturnedAttr>(kind).getValue());
+  return kinds;
+}
+
+SmallVector<Returned> AttentionOp::returnedKinds() { return kindsOf(*this); }
+SmallVector<Returned> AttentionKernelOp::returnedKinds() { return kindsOf(*this); }
+
+Value AttentionKernelOp::furtherOf(Returned kind) {
+  SmallVector<Returned> kinds = returnedKinds();
+  auto found = llvm::find(kinds, kind);
+  return found == kinds.end() ? Value() : getFurther()[found - kinds.begin()];
+}
+
+LogicalResult ElementOp::verify() {
+  auto type = cast<ShapedType>(getTensor().getType());
+  auto vector = dyn_cast<RankedTensorType>(getResult().getType());
+  if (type.getRank() !=
+      static_cast<int64_t>(getPositions().size()) + (vector ? 1 : 0)) // element_c1
+    return emitOpError("expected a position for each axis")
+           << (vector ? " but the last" : "") << " of " << type;
+  Type element = type.getElementType();
+  bool isTruth = element.isInteger(1) || element.isInteger(8); // a byte in memory
+  Type expected = isa<FloatType>(element) ? Type(Float32Type::get(getContext()))
+                  : isTruth               ? Type(IntegerType::get(getContext(), 1))
+                                          : Type(IndexType::get(getContext()));
+  if (vector)
+    expected = RankedTensorType::get({type.getShape().back()}, Float32Type::get(getContext()));
+  if (getResult().getType() != expected || (vector && !element.isF32())) // element_c2
+    return emitOpError("expected an element as ")
+           << expected << ", but got " << getResult().getType();
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   auto query = cast<RankedTensorType>(getQuery().getType()),
        key = cast<RankedTensorType>(getKey().getType());
@@ -59,19 +144,11 @@ LogicalResult AttentionOp::verify() {
   shape.back() = value.getShape().back();
   if (shape != SmallVector<int64_t>(result.getShape())) // attention_c5
     return emitOpError("expected the query's axes with value's features, but got ") << result;
-  Type f32 = Float32Type::get(getContext());
-  // All of query's axes but the feature, and the key's.
-  SmallVector<Type> positions(query.getRank(), IndexType::get(getContext())), scored = {f32};
-  scored.append(positions);
-  Type features = RankedTensorType::get({query.getShape().back()}, f32);
-  Type row = RankedTensorType::get({key.getDimSize(inKey)}, f32);
-  if (failed(verifyRegion(*this, getScore(), {features, features}, f32, "score")) || // attention_c6
-      failed(verifyRegion(*this, getBias(), scored, f32, "bias")) ||                 // attention_c7
-      failed(verifyRegion(*this, getMask(), positions, IntegerType::get(getContext(), 1),
-                          "mask")) ||                                       // attention_c8
-      failed(verifyRegion(*this, getNormaliser(), row, row, "normaliser"))) // attention_c9
+  if (failed(verifyHooks(*this)))
     return failure();
-  return success();
+  if (!getSink().empty() && getNormaliser() != Normaliser::Softmax) // attention_c10
+    return emitOpError("expected a sink with softmax alone");
+  return verifyReturned(*this);
 }
 
 LogicalResult DotOp::verify() {

@@ -178,10 +178,22 @@ LogicalResult AttentionKernelOp::verify() {
         return emitOpError("expected the same batch dims in all buffers");
   if (typeOf(getScratch()).getRank() != 2) // attention_kernel_c4
     return emitOpError("expected scratch [threads, floats]");
-  for (auto [region, scores] : {std::pair(&getBias(), 1), std::pair(&getMask(), 0)})
+  auto captures = static_cast<int64_t>(getCaptures().size());
+  std::pair<Region *, int64_t> regions[] = {{&getScore(), 2 + rank + captures},
+                                            {&getBias(), 1 + rank + captures},
+                                            {&getCap(), 1},
+                                            {&getMask(), rank + captures},
+                                            {&getSink(), rank - 1 + captures}};
+  for (auto [region, count] : regions)
     if (!region->empty() &&
-        static_cast<int64_t>(region->getNumArguments()) != scores + rank) // attention_kernel_c5
-      return emitOpError("expected a bias (score, positions...) and a mask (positions...) of ")
-             << rank << " positions";
+        static_cast<int64_t>(region->getNumArguments()) != count) // attention_kernel_c5
+      return emitOpError("expected regions of their own arguments, ")
+             << rank << " positions and " << captures << " captures";
+  SmallVector<Returned> kinds = returnedKinds();
+  if (kinds.size() != getFurther().size()) // attention_kernel_c6
+    return emitOpError("expected ") << kinds.size() << " further results";
+  for (auto [kind, buffer] : llvm::zip_equal(kinds, getFurther()))
+    if (typeOf(buffer).getRank() != rank - (kind == Returned::LogSumExp)) // attention_kernel_c6
+      return emitOpError("expected lse [batch..., M], weights and scores [batch..., M, S]");
   return success();
 }

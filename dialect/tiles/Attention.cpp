@@ -10,7 +10,7 @@ using namespace attn;
 static LogicalResult verifyBuffers(Operation *op) {
   for (Value operand : op->getOperands()) {
     auto type = dyn_cast<MemRefType>(operand.getType());
-    if (!type)
+    if (!type || type.getRank() == 1) // a vector of a score
       continue;
     SmallVector<int64_t> strides;
     int64_t offset;
@@ -43,26 +43,36 @@ LogicalResult QueryTileOp::verify() {
   return verifyFeatures(*this, getBlock(), columnsOf(getQuery()));
 }
 
+/// A region of the tile's own arguments and so many positions; an absent one passes.
+static LogicalResult verifyRegion(Operation *op, Region &region, size_t own, size_t positions) {
+  if (region.empty())
+    return success();
+  Block &block = region.front();
+  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
+  bool areScalars = llvm::all_of(block.getArguments().take_front(own),
+                                 [](BlockArgument argument) { return argument.getType().isF32(); });
+  if (block.getNumArguments() == own + positions && areScalars && yield &&
+      yield.getValue().getType().isF32())
+    return success();
+  return op->emitOpError("expected a region of ")
+         << own << " f32 and " << positions << " positions that yields f32";
+}
+
 LogicalResult ResetTileOp::verify() {
-  if (failed(verifyBuffers(*this)))
+  if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "queries", getQueries())))
     return failure();
-  return verifyPositive(*this, "queries", getQueries());
+  size_t given = getPositions().size(); // the last query's is none of its own
+  return verifyRegion(*this, getSink(), 0, given > 0 ? given - 1 : 0);
 }
 
 LogicalResult ScoreTileOp::verify() {
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "keys", getKeys())) ||
       failed(verifyPositive(*this, "queries", getQueries())) ||
-      failed(verifyFeatures(*this, getBlock(), columnsOf(getKey()))))
+      failed(verifyFeatures(*this, getBlock(), columnsOf(getKey()))) ||
+      failed(verifyRegion(*this, getCombine(), 2 + getVectors().size(), 0)))
     return failure();
-  if (getScore().empty())
-    return success();
-  Block &block = getScore().front();
-  auto yield = dyn_cast_or_null<YieldOp>(block.empty() ? nullptr : &block.back());
-  if (block.getNumArguments() != 1 + getPositions().size() ||
-      !block.getArgument(0).getType().isF32() || !yield || !yield.getValue().getType().isF32())
-    return emitOpError("expected a score from f32 and ")
-           << getPositions().size() << " positions to f32";
-  return success();
+  size_t given = getPositions().size();
+  return verifyRegion(*this, getScore(), 1, given > 0 ? given - 1 : 0);
 }
 
 LogicalResult SoftmaxTileOp::verify() {
@@ -70,6 +80,12 @@ LogicalResult SoftmaxTileOp::verify() {
     return failure();
   return verifyPositive(*this, "queries", getQueries());
 }
+
+LogicalResult StoreTileOp::verify() { return verifyBuffers(*this); }
+
+LogicalResult WeightRowsOp::verify() { return verifyBuffers(*this); }
+
+LogicalResult LseTileOp::verify() { return verifyPositive(*this, "queries", getQueries()); }
 
 LogicalResult PackTileOp::verify() {
   if (failed(verifyBuffers(*this)))

@@ -18,25 +18,35 @@ def Attn_QueryTileOp : AttnKernelOp<"query_tile"> {
 }
 
 def Attn_ResetTileOp : AttnKernelOp<"reset_tile"> {
-  let summary = "statistics of no keys: maxima -inf, sums 0";
-  let arguments = (ins Attn_Buffer:$statistics, Index:$lane, I64Attr:$queries);
-  let assemblyFormat = "$statistics `[` $lane `]` `queries` $queries attr-dict `:` type($statistics)";
+  let summary = "statistics of no keys: maxima -inf, sums 0; of the sink alone where there is one";
+  let description = [{
+    `sink` maps positions (of the batch dims, of the query) to a score in natural units. `positions` are those of the batch dims, of the first query,
+    and of the last one: lanes beyond repeat it.
+  }];
+  let arguments = (ins Attn_Buffer:$statistics, Index:$lane, Variadic<Index>:$positions, I64Attr:$queries);
+  let regions = (region MaxSizedRegion<1>:$sink);
+  let assemblyFormat = [{
+    $statistics `[` $lane `]` `queries` $queries (`at` `(` $positions^ `)`)? attr-dict `:` type($statistics) (`sink` $sink^)?
+  }];
   let hasVerifier = 1;
 }
 
-def Attn_ScoreTileOp : AttnKernelOp<"score_tile"> {
+def Attn_ScoreTileOp : AttnKernelOp<"score_tile", [AttrSizedOperandSegments]> {
   let summary = "strip[row + j][lane + i] = score(sum_e block[e][lane + i] * key[row + j][e]), j < keys, i < queries, and their maxima";
   let description = [{
-    `score` is in natural units and multiplied by log2(e) afterwards. Where it is absent, the block holds queries times all factors already.
-    `scaled`: `score` gets products that hold them, too, and its result is not multiplied.
-    `positions` are further arguments of it: of the batch dims, of the block's first query, of the first key; the last two count on with i and j.
+    `combine` (query, key, vectors...: elements at e) takes the place of the product; `vectors` have an element for each e. The result of `score` is
+    multiplied by `factor`. Where it is absent, the block holds queries times all factors already.
+    `positions` are further arguments of `score`: of the batch dims, of the block's first query, of its last one, of the first key; it gets those of the
+    batch dims, of the query, lanes beyond the last repeating it, and of the key.
   }];
   let arguments = (ins Attn_Buffer:$block, Attn_Buffer:$key, Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$row, Index:$lane,
-                       Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries, UnitAttr:$scaled);
-  let regions = (region MaxSizedRegion<1>:$score);
+                       Variadic<Attn_Buffer>:$vectors, Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries,
+                       DefaultValuedAttr<F32Attr, "1.0f">:$factor);
+  let regions = (region MaxSizedRegion<1>:$combine, MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
-    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`at` `(` $positions^ `)`)? (`scaled` $scaled^)? attr-dict `:`
-    type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`score` $score^)?
+    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`vectors` `(` $vectors^ `)`)?
+    (`at` `(` $positions^ `)`)? attr-dict `:` type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`vectors` `(` type($vectors)^ `)`)?
+    (`combine` $combine^)? (`score` $score^)?
   }];
   let hasVerifier = 1;
 }
@@ -45,12 +55,35 @@ def Attn_SoftmaxTileOp : AttnKernelOp<"softmax_tile"> {
   let summary = "strip = exp2(strip - maximum) in place, and the sums";
   let description = [{
     The sums of earlier tiles and what was made of their weights are to be multiplied by factor = exp2(maximum before - maximum). Where all scores
-    are -inf, weights and factor are 0.
+    are -inf, weights and factor are 0. `hard`: the first of the largest scores gets weight 1, all others 0.
   }];
-  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online);
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$hard);
   let assemblyFormat = [{
-    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? attr-dict `:` type($strip) `,` type($statistics)
+    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`hard` $hard^)? attr-dict `:` type($strip) `,` type($statistics)
   }];
+  let hasVerifier = 1;
+}
+
+def Attn_StoreTileOp : AttnKernelOp<"store_tile"> {
+  let summary = "out[i][column + j] = strip[j][i], j < keys, i < rows of out: a tile of scores or weights, returned";
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$out, Index:$column, Index:$keys);
+  let assemblyFormat = "$strip `into` $out `[` $column `]` `keys` $keys attr-dict `:` type($strip) `,` type($out)";
+  let hasVerifier = 1;
+}
+
+def Attn_WeightRowsOp : AttnKernelOp<"weight_rows"> {
+  let summary = "rows[i] = exp2(rows[i] - maximum) / sum: scores in base 2 become weights, once their statistics are known";
+  let description = [{ Where the sum is 0, weights are 0. `hard`: the first of the largest scores gets weight 1, all others 0. }];
+  let arguments = (ins Attn_Buffer:$rows, Attn_Buffer:$statistics, UnitAttr:$hard);
+  let assemblyFormat = "$rows `,` $statistics (`hard` $hard^)? attr-dict `:` type($rows) `,` type($statistics)";
+  let hasVerifier = 1;
+}
+
+def Attn_LseTileOp : AttnKernelOp<"lse_tile"> {
+  let summary = "out[i] = log(sum over keys of exp(score)), i < rows of out; -inf for a query without a live key";
+  let description = [{ `out` has one axis. The statistics' third row is used up. }];
+  let arguments = (ins Attn_Buffer:$statistics, Attn_Buffer:$out, I64Attr:$queries);
+  let assemblyFormat = "$statistics `into` $out `queries` $queries attr-dict `:` type($statistics) `,` type($out)";
   let hasVerifier = 1;
 }
 

@@ -89,9 +89,6 @@ func.func @scalar_attention(%x: tensor<f32, #attn.axes<>>) {
   %r = attn.attention %x over %x, %x along "S" : (tensor<f32, #attn.axes<>>, tensor<f32, #attn.axes<>>, tensor<f32, #attn.axes<>>) -> tensor<f32, #attn.axes<>> score {
   ^bb0(%a: f32, %b: f32):
     attn.yield %a : f32
-  } normaliser {
-  ^bb0(%row: f32):
-    attn.yield %row : f32
   }
   return
 }

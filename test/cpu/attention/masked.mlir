@@ -12,7 +12,7 @@
 // CHECK: attn.score_tile
 // CHECK-NOT: at(
 // CHECK: } else {
-// CHECK: attn.score_tile {{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}) scaled
+// CHECK: attn.score_tile {{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: arith.select
 // CHECK: attn.softmax_tile
 // CHECK: scf.if %[[ALL]] {
@@ -22,24 +22,19 @@
 // CHECK: attn.value_tile {{.*}} selects
 !m = memref<2x200x8xf32, strided<[8, 16, 1]>>
 !t = tensor<8xf32>
-!row = tensor<200xf32>
 func.func @causal(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                   %q: memref<f32>, %s: memref<f32>) {
   %x = memref.reinterpret_cast %q to offset: [0], sizes: [2, 200, 8], strides: [8, 16, 1] : memref<f32> to !m
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 4672], strides: [4672, 1] : memref<f32> to memref<?x4672xf32, strided<[4672, 1]>>
-  attn.attention_kernel %x over %x, %x into %x scratch %scratch batch 1 : !m, !m, !m, !m, memref<?x4672xf32, strided<[4672, 1]>>
+  attn.attention_kernel %x over %x, %x into %x scratch %scratch batch 1 : !m, !m, !m into !m, memref<?x4672xf32, strided<[4672, 1]>>
   score {
-  ^bb0(%a: !t, %b: !t):
+  ^bb0(%a: !t, %b: !t, %p0: index, %p1: index, %p2: index):
     %d = attn.dot %a, %b : !t, !t
     attn.yield %d : f32
   } mask {
   ^bb0(%h: index, %i: index, %j: index):
     %live = arith.cmpi sle, %j, %i : index
     attn.yield %live : i1
-  } normaliser {
-  ^bb0(%r: !row):
-    %n = attn.softmax %r : !row
-    attn.yield %n : !row
   }
   return
 }

@@ -24,18 +24,14 @@ func.func @strip(%qkv: memref<f32>, %out: memref<f32>, %call: memref<f32>, %thre
   %o = memref.reinterpret_cast %out to offset: [0], sizes: [2, 20, 8], strides: [8, 16, 1] : memref<f32> to memref<2x20x8xf32, strided<[8, 16, 1]>>
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 4096], strides: [4096, 1] : memref<f32> to memref<?x4096xf32, strided<[4096, 1]>>
   attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 1 : memref<2x20x8xf32, strided<[8, 48, 1]>>,
-    memref<2x24x8xf32, strided<[8, 48, 1], offset: 16>>, memref<2x24x8xf32, strided<[8, 48, 1], offset: 32>>, memref<2x20x8xf32, strided<[8, 16, 1]>>,
+    memref<2x24x8xf32, strided<[8, 48, 1], offset: 16>>, memref<2x24x8xf32, strided<[8, 48, 1], offset: 32>> into memref<2x20x8xf32, strided<[8, 16, 1]>>,
     memref<?x4096xf32, strided<[4096, 1]>>
   score {
-  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %p0: index, %p1: index, %p2: index):
     %half = arith.constant 0.5 : f32
     %d = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
     %x = arith.mulf %d, %half : f32
     attn.yield %x : f32
-  } normaliser {
-  ^bb0(%row: tensor<24xf32>):
-    %n = attn.softmax %row : tensor<24xf32>
-    attn.yield %n : tensor<24xf32>
   }
   return
 }
@@ -49,7 +45,7 @@ func.func @strip(%qkv: memref<f32>, %out: memref<f32>, %call: memref<f32>, %thre
 // CHECK: attn.value_tile {{.*}} keys %c0
 // CHECK: scf.for {{.*}} step %c64 {
 // CHECK: attn.score_tile {{.*}} score {
-// CHECK-NEXT: ^bb0(%[[DOT:.*]]: f32):
+// CHECK-NEXT: ^bb0(%[[DOT:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT: math.tanh %[[DOT]]
 // CHECK: attn.softmax_tile {{.*}} online
 // CHECK: attn.value_tile {{.*}} accumulate rescale :
@@ -61,16 +57,12 @@ func.func @online(%a: memref<f32>, %b: memref<f32>, %c: memref<f32>, %thread: in
   %o = memref.reinterpret_cast %d to offset: [0], sizes: [16, 8], strides: [8, 1] : memref<f32> to memref<16x8xf32, strided<[8, 1]>>
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 8192], strides: [8192, 1] : memref<f32> to memref<?x8192xf32, strided<[8192, 1]>>
   attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 0 : memref<16x8xf32, strided<[8, 1]>>, memref<?x8xf32, strided<[8, 1]>>,
-    memref<?x8xf32, strided<[8, 1]>>, memref<16x8xf32, strided<[8, 1]>>, memref<?x8192xf32, strided<[8192, 1]>>
+    memref<?x8xf32, strided<[8, 1]>> into memref<16x8xf32, strided<[8, 1]>>, memref<?x8192xf32, strided<[8192, 1]>>
   score {
-  ^bb0(%x: tensor<8xf32>, %y: tensor<8xf32>):
+  ^bb0(%x: tensor<8xf32>, %y: tensor<8xf32>, %p0: index, %p1: index):
     %dot = attn.dot %x, %y : tensor<8xf32>, tensor<8xf32>
     %t = math.tanh %dot : f32
     attn.yield %t : f32
-  } normaliser {
-  ^bb0(%row: tensor<?xf32>):
-    %n = attn.softmax %row : tensor<?xf32>
-    attn.yield %n : tensor<?xf32>
   }
   return
 }

@@ -11,36 +11,32 @@
 func.func @query(%x: !q) -> !row {
   %k = attn.relabel %x : !q -> !k
   %y = attn.attention %x over %k, %k along "S" : (!q, !k, !k) -> !q score {
-  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %p0: index, %p1: index, %p2: index):
     %s = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
     attn.yield %s : f32
-  } normaliser {
-  ^bb0(%r: tensor<4xf32>):
-    %p = attn.softmax %r : tensor<4xf32>
-    attn.yield %p : tensor<4xf32>
   }
   %row = attn.slice %y axis 0 at 3 drop : !q -> !row
   return %row : !row
 }
 
-// A mask counts queries from the first: the slice stays.
+// A mask counts queries from the first of all, whichever are left.
 // CHECK-LABEL: @masked
-// CHECK: attn.attention %arg0
-// CHECK: attn.slice
+// CHECK: %[[THREE:.*]] = arith.constant 3 : index
+// CHECK: %[[ROW:.*]] = attn.slice %arg0 axis 0 at 3 drop
+// CHECK: attn.attention %[[ROW]]
+// CHECK: } mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[KEY:.*]]: index):
+// CHECK-NEXT: arith.cmpi ule, %[[KEY]], %[[THREE]]
 func.func @masked(%x: !q) -> !row {
   %k = attn.relabel %x : !q -> !k
   %y = attn.attention %x over %k, %k along "S" : (!q, !k, !k) -> !q score {
-  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>):
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %p0: index, %p1: index, %p2: index):
     %s = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
     attn.yield %s : f32
   } mask {
   ^bb0(%t: index, %h: index, %j: index):
     %m = arith.cmpi ule, %j, %t : index
     attn.yield %m : i1
-  } normaliser {
-  ^bb0(%r: tensor<4xf32>):
-    %p = attn.softmax %r : tensor<4xf32>
-    attn.yield %p : tensor<4xf32>
   }
   %row = attn.slice %y axis 0 at 3 drop : !q -> !row
   return %row : !row

@@ -53,7 +53,7 @@ std::string cast(const Case &c, llvm::StringRef name, int64_t rows, llvm::String
 
 std::string module(const Case &c) {
   auto shape =
-      AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask != nullptr);
+      AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask == nullptr);
   std::string text = R"(
     func.func @attention(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                          %queries: index, %keys: index, %qBase: memref<f32>, %kBase: memref<f32>, %vBase: memref<f32>,
@@ -68,21 +68,16 @@ std::string module(const Case &c) {
       R"(
       %scratch = memref.reinterpret_cast %scratchBase to offset: [0], sizes: [%threads, {0}], strides: [{0}, 1]
         : memref<f32> to memref<?x{0}xf32, strided<[{0}, 1]>>
-      attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 2 : {1}, {2}, {3}, {4}, memref<?x{0}xf32, strided<[{0}, 1]>>
+      attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 2 : {1}, {2}, {3} into {4}, memref<?x{0}xf32, strided<[{0}, 1]>>
       score {{
-      ^bb0(%a: tensor<{5}xf32>, %b: tensor<{5}xf32>):
+      ^bb0(%a: tensor<{5}xf32>, %b: tensor<{5}xf32>, %pb: index, %ph: index, %pi: index, %pj: index):
         %d = attn.dot %a, %b : tensor<{5}xf32>, tensor<{5}xf32>
         {6}
         attn.yield %s : f32
-      } {8} normaliser {{
-      ^bb0(%row: tensor<{7}xf32>):
-        %n = attn.softmax %row : tensor<{7}xf32>
-        attn.yield %n : tensor<{7}xf32>
-      }
+      } {7}
       return
     })",
-      shape.floats, q, k, v, o, c.features, c.score,
-      c.dynamic ? "?" : std::to_string(c.keys).c_str(), c.hooks);
+      shape.floats, q, k, v, o, c.features, c.score, c.hooks);
   return text;
 }
 
@@ -118,7 +113,7 @@ struct Buffers {
 
   void run(KernelRunner &runner, int64_t threads) {
     auto shape =
-        AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask != nullptr);
+        AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask == nullptr);
     std::vector<float> scratch(threads * shape.floats, std::nanf("")); // nothing is read unwritten
     runner.run("attention", threads, nullptr, nullptr, c.queries, c.keys, q(), k(), v(),
                out.data() + guard, scratch.data());

@@ -14,25 +14,22 @@ static std::string f32(double value) {
   return "arith.constant " + std::to_string(value) + " : f32";
 }
 
-/// score {...}: the inner product of two rows, times a factor.
-static std::string scaledDot(int64_t features, double scale) {
-  std::string row = "tensor<" + std::to_string(features) + "xf32>";
-  return "score { ^bb0(%left: " + row + ", %right: " + row +
+/// score {...}: the inner product of two rows, times a factor; `positions` are the query's and the
+/// key's.
+static std::string scaledDot(int64_t features, double scale, int64_t positions = 2) {
+  std::string row = "tensor<" + std::to_string(features) + "xf32>", arguments;
+  for (int64_t i = 0; i < positions; ++i)
+    arguments += ", %p" + std::to_string(i) + ": index";
+  return "score { ^bb0(%left: " + row + ", %right: " + row + arguments +
          "): %d = attn.dot %left, %right : " + row + ", " + row + " %c = " + f32(scale) +
          " %s = arith.mulf %d, %c : f32 attn.yield %s : f32 } ";
 }
 
-static std::string softmaxOver(int64_t keys) {
-  std::string row = "tensor<" + std::to_string(keys) + "xf32>";
-  return "normaliser { ^bb0(%row: " + row + "): %p = attn.softmax %row : " + row +
-         " attn.yield %p : " + row + " }";
-}
-
 static std::string attention(std::string q, std::string k, std::string v, std::string result,
-                             std::string regions) {
+                             std::string regions, std::string attributes = "") {
   return function({q, k, v}, result,
-                  "attn.attention %0 over %1, %2 along \"S\" : (" + q + ", " + k + ", " + v +
-                      ") -> " + result + " " + regions);
+                  "attn.attention %0 over %1, %2 along \"S\" " + attributes + " : (" + q + ", " +
+                      k + ", " + v + ") -> " + result + " " + regions);
 }
 
 /// The spec of one head: q [4, 3 of projections of x], k, v the same.
@@ -56,7 +53,7 @@ static Tensor runWorkedExample(double scale) {
   Checkpoint weights = {{"wq", tensor({4, 3}, {1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1})},
                         {"wk", tensor({4, 3}, {0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 0})},
                         {"wv", tensor({4, 3}, {0, 2, 0, 0, 3, 0, 1, 0, 3, 1, 1, 0})}};
-  std::string text = workedExample + scaledDot(3, scale) + softmaxOver(3) +
+  std::string text = workedExample + scaledDot(3, scale) +
                      "\n  return %y : tensor<3x3xf32, #attn.axes<\"T\", \"E\">>\n}\n";
   return runOne(text, {tensor({3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1})}, weights);
 }
@@ -96,10 +93,10 @@ TEST(Attention, matches_loops_on_random_shapes) {
     int64_t B = draw.size({1, 2, 3}), H = draw.size({1, 2, 5}), M = draw.size({1, 3, 7}),
             S = draw.size({1, 2, 5, 11}), E = draw.size({1, 3, 8, 17}), F = draw.size({1, 2, 7});
     Tensor q = draw({B, H, M, E}), k = draw({B, H, S, E}), v = draw({H, B, S, F});
-    std::string text = attention(type({B, H, M, E}, {"B", "H", "T", "E"}),
-                                 type({B, H, S, E}, {"B", "H", "S", "E"}),
-                                 type({H, B, S, F}, {"H", "B", "S", "F"}),
-                                 type({B, H, M, F}, {"B", "H", "T", "F"}), scaledDot(E, 0.5) + R"(
+    std::string text = attention(
+        type({B, H, M, E}, {"B", "H", "T", "E"}), type({B, H, S, E}, {"B", "H", "S", "E"}),
+        type({H, B, S, F}, {"H", "B", "S", "F"}), type({B, H, M, F}, {"B", "H", "T", "F"}),
+        scaledDot(E, 0.5, 4) + R"(
     bias { ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
       %ii = arith.index_cast %i : index to i64 %ji = arith.index_cast %j : index to i64
       %d = arith.subi %ji, %ii : i64 %df = arith.sitofp %d : i64 to f32
@@ -107,7 +104,7 @@ TEST(Attention, matches_loops_on_random_shapes) {
       %r = arith.addf %s, %o : f32 attn.yield %r : f32 }
     mask { ^bb0(%b: index, %h: index, %i: index, %j: index):
       %one = arith.constant 1 : index %n = arith.addi %i, %one : index
-      %m = arith.cmpi sle, %j, %n : index attn.yield %m : i1 } )" + softmaxOver(S));
+      %m = arith.cmpi sle, %j, %n : index attn.yield %m : i1 } )");
     Tensor expected = zeros({B, H, M, F});
     for (int64_t b = 0; b < B; ++b)
       for (int64_t h = 0; h < H; ++h)
@@ -133,11 +130,9 @@ TEST(Attention, matches_loops_on_random_shapes) {
 /// infinite values do not leak.
 TEST(Attention, row_without_live_keys_is_zero) {
   auto q = type({2, 1}, {"T", "E"}), k = type({3, 1}, {"S", "E"});
-  std::string text = attention(q, k, k, q,
-                               scaledDot(1, 1) + R"(
+  std::string text = attention(q, k, k, q, scaledDot(1, 1) + R"(
     mask { ^bb0(%i: index, %j: index): %c = arith.constant 1 : index
-      %m = arith.cmpi eq, %i, %c : index attn.yield %m : i1 } )" +
-                                   softmaxOver(3));
+      %m = arith.cmpi eq, %i, %c : index attn.yield %m : i1 } )");
   Tensor y =
       runOne(text, {tensor({2, 1}, {1, 0}), tensor({3, 1}, {1, 2, 3}), tensor({3, 1}, {3, 6, 9})});
   expectNear(y, tensor({2, 1}, {0, 6}), 1e-12);
@@ -149,8 +144,8 @@ TEST(Attention, masked_key_has_weight_zero_whatever_the_normaliser_says) {
   auto q = type({1, 1}, {"T", "E"}), k = type({2, 1}, {"S", "E"});
   std::string text = attention(q, k, k, q, scaledDot(1, 1) + R"(
     mask { ^bb0(%i: index, %j: index): %c = arith.constant 0 : index
-      %m = arith.cmpi eq, %j, %c : index attn.yield %m : i1 }
-    normaliser { ^bb0(%row: tensor<2xf32>): attn.yield %row : tensor<2xf32> })");
+      %m = arith.cmpi eq, %j, %c : index attn.yield %m : i1 } )",
+                               "{normaliser = #attn<normaliser identity>}");
   Tensor y =
       runOne(text, {tensor({1, 1}, {2}), tensor({2, 1}, {3, 4}), tensor({2, 1}, {5, infinity})});
   expectNear(y, tensor({1, 1}, {30}), 0); // score 2 * 3, kept as the weight, times 5
@@ -159,7 +154,7 @@ TEST(Attention, masked_key_has_weight_zero_whatever_the_normaliser_says) {
 /// "subtract the maximum": scores of 1000 must not overflow.
 TEST(Attention, large_scores_do_not_overflow) {
   auto q = type({1, 1}, {"T", "E"}), k = type({2, 1}, {"S", "E"});
-  std::string text = attention(q, k, k, q, scaledDot(1, 1) + softmaxOver(2));
+  std::string text = attention(q, k, k, q, scaledDot(1, 1));
   Tensor y =
       runOne(text, {tensor({1, 1}, {1}), tensor({2, 1}, {1000, 1000}), tensor({2, 1}, {1, 3})});
   expectNear(y, tensor({1, 1}, {2}), 1e-12);

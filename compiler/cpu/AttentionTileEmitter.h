@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tiled -> kernels, attention: VectorizeAttention.cpp the tiles of every attention,
+// VectorizeReturned.cpp those of what is returned beside the output.
+#pragma once
+
+#include "compiler/cpu/Kernels.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+
+namespace attn {
+
+/// Rows of the statistics.
+enum Statistic : int64_t { Maximum, Sum, Factor, MaximumBefore };
+
+/// Emits vector code in the place of one tile.
+class TileEmitter {
+public:
+  TileEmitter(mlir::Operation *op, const CpuTarget &target)
+      : target(target), builder(op), loc(op->getLoc()), index(builder, loc),
+        vectorType(mlir::VectorType::get({target.lanes}, builder.getF32Type())) {}
+
+  mlir::LogicalResult emit(QueryTileOp op);
+  mlir::LogicalResult emit(ResetTileOp op);
+  mlir::LogicalResult emit(ScoreTileOp op);
+  mlir::LogicalResult emit(SoftmaxTileOp op);
+  mlir::LogicalResult emit(StoreTileOp op);
+  mlir::LogicalResult emit(WeightRowsOp op);
+  mlir::LogicalResult emit(LseTileOp op);
+  mlir::LogicalResult emit(PackTileOp op);
+  mlir::LogicalResult emit(ValueTileOp op);
+
+private:
+  int64_t vectorsOf(int64_t elements) const { return llvm::divideCeil(elements, target.lanes); }
+  mlir::Value plus(mlir::Value from, int64_t offset) const {
+    return offset == 0 ? from : index.add(from, index.constant(offset));
+  }
+  mlir::Value constant(double value);
+  /// Vector i of a row, of which only `valid` elements are touched.
+  mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t valid);
+  mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column) {
+    return load(matrix, row, column, target.lanes);
+  }
+  void store(mlir::Value vector, mlir::Value matrix, mlir::Value row, mlir::Value column,
+             int64_t valid);
+  void store(mlir::Value vector, mlir::Value matrix, mlir::Value row, mlir::Value column) {
+    store(vector, matrix, row, column, target.lanes);
+  }
+  mlir::Value mask(int64_t valid);
+  mlir::Value broadcast(mlir::Value matrix, mlir::Value row, mlir::Value column);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum) {
+    return mlir::math::FmaOp::create(builder, loc, a, b, sum);
+  }
+  /// Positions of vector w of the queries, lanes beyond the last repeating it.
+  mlir::Value queryPositions(mlir::Value first, mlir::Value last, int64_t w);
+  void appendPositions(ScoreTileOp op, int64_t j, int64_t w,
+                       llvm::SmallVectorImpl<mlir::Value> &arguments);
+  mlir::Value keyPositions(mlir::Value key);
+  mlir::Value firstLargest(mlir::Value rows, mlir::Value row, mlir::Value keys,
+                           mlir::Value maximum);
+  mlir::LogicalResult emitHardmax(SoftmaxTileOp op);
+  mlir::Value larger(mlir::Value a, mlir::Value b);
+  mlir::Value finiteMaximum(mlir::Value maximum);
+  mlir::Value inverse(mlir::Value sum);
+  void transpose(llvm::MutableArrayRef<mlir::Value> rows);
+  void transposeQueries(QueryTileOp op, llvm::ArrayRef<mlir::Value> rows, mlir::Value feature,
+                        int64_t valid);
+  llvm::SmallVector<mlir::Value>
+  sumLoop(mlir::Value to, mlir::ValueRange inits,
+          llvm::function_ref<void(mlir::Value, llvm::MutableArrayRef<mlir::Value>)> step);
+
+  const CpuTarget &target;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  IndexBuilder index;
+  mlir::VectorType vectorType;
+};
+
+} // namespace attn

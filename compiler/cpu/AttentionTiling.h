@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the loops of one attention kernel over its tiles: TileAttention.cpp what a thread does,
+// block by block and tile by tile of keys; TileScores.cpp the tiles themselves, with the hooks.
+#pragma once
+
+#include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/ScoreFunction.h"
+#include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/MaskIntervals.h"
+#include <set>
+
+namespace attn {
+
+/// Sizes of register blocks. Their accumulators take three quarters of the registers.
+struct RegisterBlocks {
+  const CpuTarget &target;
+
+  int64_t accumulators() const { return target.registers * 3 / 4; }
+  /// Keys of a score tile of so many vectors of queries; few where more than a product is computed
+  /// for each accumulator.
+  int64_t keys(int64_t vectors, bool isProduct) const {
+    int64_t sums = isProduct ? accumulators() : accumulators() / 4;
+    return std::max<int64_t>(std::min<int64_t>(sums / vectors, target.lanes), 1);
+  }
+  /// Vectors of queries of a score or softmax tile, at most.
+  static constexpr int64_t queryVectors = 3;
+  /// Rows of a value tile.
+  int64_t rows(int64_t columns) const {
+    int64_t vectors = llvm::divideCeil(columns, target.lanes);
+    return std::min<int64_t>(accumulators() / vectors, 12);
+  }
+  /// Columns of a value tile: that of two sizes which leaves the fuller last tile.
+  int64_t columns(int64_t all) const;
+};
+
+class AttentionTiling {
+public:
+  AttentionTiling(AttentionKernelOp op, const TilingContext &context)
+      : op(op), context(context), blocks{context.target}, builder(op), index(builder, op.getLoc()) {
+  }
+
+  mlir::LogicalResult run();
+  /// The tiles chosen, in words.
+  std::string choice();
+
+private:
+  /// How far a pair's score is taken.
+  enum class Stage { Raw, Biased, Capped, Weight, MaskedWeight };
+
+  // TileAttention.cpp
+  mlir::LogicalResult check();
+  mlir::Value headOf(mlir::Value buffer, mlir::ValueRange batch);
+  mlir::Value rowsOf(mlir::Value matrix, mlir::Value from, mlir::Value count);
+  mlir::Value scratchOf(int64_t at, int64_t rows, int64_t columns = AttentionShape::queries);
+  std::set<int64_t> countsOf(int64_t queries) const;
+  llvm::SmallVector<int64_t> blockSizes() const;
+  bool isPacked();
+  void tileUnit(mlir::Value unit, mlir::Value vectorCount, mlir::Value blockCount);
+  void tileBlock(mlir::Value row, mlir::Value count, int64_t queries);
+  void tileStrip(mlir::Value count, int64_t queries);
+  void tileOnline(mlir::Value count, int64_t queries);
+  void tileFurther(mlir::Value count, int64_t queries);
+  void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys, bool isLast)> tile);
+  Interval boundTile(mlir::Value firstKey, mlir::Value keys);
+
+  // TileScores.cpp
+  mlir::Value vectorOf(ElementOp element, mlir::ValueRange batch);
+  /// The positions that a tile's region counts from: of the batch dims, of the block's first query
+  /// and its last one.
+  llvm::SmallVector<mlir::Value> queryPositions();
+  void tileReset(int64_t queries);
+  void tileScores(mlir::Value keyTile, mlir::Value firstKey, mlir::Value keys, int64_t queries,
+                  Stage stage);
+  void tileSoftmax(mlir::Value keys, int64_t queries, bool online);
+  void tileValues(mlir::Value weights, mlir::Value valueTile, mlir::Value keys, mlir::Value count,
+                  int64_t queries, bool accumulate, bool rescale, bool normalise,
+                  bool selects = false);
+  void emitScore(mlir::Region &region, Stage stage);
+  mlir::Value emitWeight(mlir::Value score);
+  mlir::Value inlined(mlir::Region &hook, mlir::ValueRange own, mlir::ValueRange positions);
+
+  /// Weights that need no other score of the row.
+  bool isPointwise() {
+    return op.getNormaliser() != Normaliser::Softmax && op.getNormaliser() != Normaliser::Hardmax;
+  }
+  /// Scores of softmax are in base 2 from the tile on.
+  double unit() { return isPointwise() ? 1 : 1.4426950408889634; }
+  /// Whether the query block holds the score's factor, and the unit.
+  bool isScaled() {
+    return score.factor && score.isProduct && op.getBias().empty() && op.getCap().empty();
+  }
+
+  AttentionKernelOp op;
+  const TilingContext &context;
+  RegisterBlocks blocks;
+  mlir::OpBuilder builder;
+  IndexBuilder index;
+  ScoreFunction score;
+  AttentionShape shape;
+  int64_t granule, features, valueFeatures;
+  mlir::Value zero, queryCount, keyCount, keyCountReal;
+  mlir::Value query, key, value, out;       // of a unit's head; out: of its rows
+  llvm::SmallVector<mlir::Value> further;   // like out
+  llvm::SmallVector<mlir::Value> vectors;   // that the score reads
+  llvm::SmallVector<mlir::Value> positions; // of a unit: its batch dims and its first query
+  mlir::Value rowCount;                     // of a unit
+  mlir::Value strip, block, statistics, packed;
+};
+
+} // namespace attn

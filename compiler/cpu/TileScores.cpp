@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// memory -> tiled, attention: the tiles of a block, cut so that sums stay in registers, and the
+// hooks in them.
+#include "compiler/cpu/AttentionTiling.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+
+int64_t RegisterBlocks::columns(int64_t all) const {
+  int64_t vectors = llvm::divideCeil(all, target.lanes), large = target.avx512 ? 4 : 3;
+  auto last = [&](int64_t size) { return (vectors - 1) % size + 1; };
+  int64_t size = last(large - 1) > last(large) ? large - 1 : large;
+  return std::min(size * target.lanes, all);
+}
+
+/// What may be left of `counts` after groups of `size`.
+static SmallVector<int64_t> restsOf(const std::set<int64_t> &counts, int64_t size) {
+  std::set<int64_t> rests;
+  for (int64_t count : counts)
+    rests.insert(count % size);
+  return SmallVector<int64_t>(rests.begin(), rests.end());
+}
+
+/// A vector of the score, of this unit.
+Value AttentionTiling::vectorOf(ElementOp element, ValueRange batch) {
+  auto argument = cast<BlockArgument>(element.getTensor());
+  Block &region = op.getScore().front();
+  size_t firstCapture = region.getNumArguments() - op.getCaptures().size();
+  Value buffer = op.getCaptures()[argument.getArgNumber() - firstCapture];
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> offsets, sizes(type.getRank() - 1, builder.getIndexAttr(1)),
+      strides(type.getRank(), builder.getIndexAttr(1));
+  for (Value position : element.getPositions()) {
+    if (auto known = constantIndex(position))
+      offsets.push_back(builder.getIndexAttr(*known));
+    else
+      offsets.push_back(batch[cast<BlockArgument>(position).getArgNumber() - 2]);
+  }
+  offsets.push_back(builder.getIndexAttr(0)), sizes.push_back(builder.getIndexAttr(features));
+  auto row =
+      memref::SubViewOp::inferRankReducedResultType({features}, type, offsets, sizes, strides);
+  return memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(row), buffer, offsets,
+                                   sizes, strides);
+}
+
+SmallVector<Value> AttentionTiling::queryPositions() {
+  SmallVector<Value> places = positions;
+  places.push_back(index.sub(index.add(positions.back(), rowCount), index.constant(1)));
+  return places;
+}
+
+/// A hook's value for its own arguments and positions.
+Value AttentionTiling::inlined(Region &hook, ValueRange own, ValueRange positions) {
+  IRMapping mapping;
+  SmallVector<Value> arguments(own);
+  llvm::append_range(arguments, positions);
+  if (hook.getNumArguments() > arguments.size())
+    llvm::append_range(arguments, op.getCaptures());
+  mapping.map(hook.getArguments(), arguments);
+  for (Operation &inner : hook.front().without_terminator())
+    builder.clone(inner, mapping);
+  return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
+}
+
+void AttentionTiling::tileReset(int64_t queries) {
+  bool hasSink = !op.getSink().empty();
+  int64_t lanes = context.target.lanes;
+  auto tile = [&](int64_t lane, int64_t width) {
+    SmallVector<Value> places;
+    if (hasSink) {
+      places = queryPositions();
+      Value &first = places[places.size() - 2];
+      first = index.add(first, index.constant(lane));
+    }
+    auto reset =
+        ResetTileOp::create(builder, index.loc, statistics, index.constant(lane), places, width);
+    if (!hasSink)
+      return;
+    OpBuilder::InsertionGuard guard(builder);
+    SmallVector<Type> types(positions.size(), builder.getIndexType());
+    Block *block = builder.createBlock(&reset.getSink(), {}, types,
+                                       SmallVector<Location>(types.size(), index.loc));
+    Value sink = inlined(op.getSink(), {}, block->getArguments());
+    YieldOp::create(builder, index.loc, sink);
+  };
+  if (!hasSink)
+    return tile(0, queries);
+  for (int64_t lane = 0; lane < queries; lane += lanes)
+    tile(lane, lanes);
+}
+
+/// The weight of a score, for normalisers that look at one alone.
+Value AttentionTiling::emitWeight(Value score) {
+  Location loc = index.loc;
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
+  };
+  switch (op.getNormaliser()) {
+  case Normaliser::Sigmoid: {
+    Value negated = arith::NegFOp::create(builder, loc, score);
+    Value power = math::ExpOp::create(builder, loc, negated);
+    Value sum = arith::AddFOp::create(builder, loc, constant(1), power);
+    return arith::DivFOp::create(builder, loc, constant(1), sum);
+  }
+  case Normaliser::Relu:
+    return arith::MaximumFOp::create(builder, loc, score, constant(0));
+  case Normaliser::ReluMean: {
+    Value positive = arith::MaximumFOp::create(builder, loc, score, constant(0));
+    return arith::DivFOp::create(builder, loc, positive, keyCountReal);
+  }
+  default:
+    return score;
+  }
+}
+
+/// What a tile makes of a sum: score, bias, cap, weight, mask, in this order.
+void AttentionTiling::emitScore(Region &region, Stage stage) {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types(1, builder.getF32Type());
+  types.append(positions.size() + 1, builder.getIndexType());
+  Block *block =
+      builder.createBlock(&region, {}, types, SmallVector<Location>(types.size(), index.loc));
+  ValueRange pair = block->getArguments().drop_front();
+  Value result = block->getArgument(0);
+  if (!isScaled()) {
+    IRMapping mapping;
+    SmallVector<Value> known(pair);
+    llvm::append_range(known, op.getCaptures());
+    for (auto [argument, value] :
+         llvm::zip_equal(op.getScore().front().getArguments().drop_front(2), known))
+      mapping.map(argument, value);
+    result = score.emit(result, mapping, builder);
+  }
+  if (stage != Stage::Raw && !op.getBias().empty())
+    result = inlined(op.getBias(), result, pair);
+  if (stage != Stage::Raw && stage != Stage::Biased && !op.getCap().empty())
+    result = inlined(op.getCap(), result, {});
+  bool isWeight = stage == Stage::Weight || stage == Stage::MaskedWeight;
+  if (isWeight && isPointwise())
+    result = emitWeight(result);
+  if (stage == Stage::MaskedWeight) {
+    Value isLive = inlined(op.getMask(), {}, pair);
+    auto none =
+        builder.getF32FloatAttr(isPointwise() ? 0.0f : -std::numeric_limits<float>::infinity());
+    result = arith::SelectOp::create(builder, index.loc, isLive, result,
+                                     arith::ConstantOp::create(builder, index.loc, none));
+  }
+  YieldOp::create(builder, index.loc, result);
+}
+
+void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int64_t queries,
+                                 Stage stage) {
+  int64_t lanes = context.target.lanes, count = queries / lanes,
+          parts = llvm::divideCeil(count, RegisterBlocks::queryVectors);
+  std::set<int64_t> counts;
+  if (std::optional<int64_t> known = constantIndex(keys))
+    counts.insert(*known);
+  bool isWeight = stage == Stage::Weight || stage == Stage::MaskedWeight;
+  bool needsRegion = stage == Stage::MaskedWeight || !isScaled() || isPointwise();
+  // Scaled products are in the unit already; returned scores are in none.
+  double factor = isScaled() ? (isWeight ? 1 : 1 / unit()) : (isWeight ? unit() : 1);
+  for (int64_t part = 0; part < parts; ++part) {
+    int64_t from = count * part / parts, width = count * (part + 1) / parts - from;
+    int64_t size = blocks.keys(width, score.isProduct);
+    if (!constantIndex(keys))
+      for (int64_t rest = 0; rest < size; ++rest)
+        counts.insert(rest);
+    Value lane = index.constant(from * lanes);
+    forGroups(index, keys, size, restsOf(counts, size), [&](Value row, int64_t group) {
+      SmallVector<Value> places;
+      bool hasRegion = needsRegion || factor != 1;
+      if (hasRegion) {
+        places = queryPositions();
+        Value &first = places[places.size() - 2];
+        first = index.add(first, lane);
+        places.push_back(index.add(firstKey, row));
+      }
+      auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, strip, statistics, row,
+                                      lane, vectors, places, static_cast<uint64_t>(group),
+                                      static_cast<uint64_t>(width * lanes),
+                                      llvm::APFloat(static_cast<float>(factor)));
+      if (!score.isProduct)
+        score.emitCombine(tile.getCombine(), builder);
+      if (hasRegion)
+        emitScore(tile.getScore(), stage);
+    });
+  }
+}
+
+void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
+  int64_t lanes = context.target.lanes, count = queries / lanes,
+          parts = llvm::divideCeil(count, RegisterBlocks::queryVectors);
+  for (int64_t part = 0; part < parts; ++part) {
+    int64_t from = count * part / parts, width = count * (part + 1) / parts - from;
+    SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * lanes), keys,
+                          width * lanes, online, op.getNormaliser() == Normaliser::Hardmax);
+  }
+}
+
+void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Value count,
+                                 int64_t queries, bool accumulate, bool rescale, bool normalise,
+                                 bool selects) {
+  if (constantIndex(keys) != 0 && isPacked()) {
+    PackTileOp::create(builder, index.loc, valueTile, packed, keys);
+    valueTile = packed;
+  }
+  std::set<int64_t> counts = countsOf(queries);
+  auto rowsOfPanel = [&](Value column, int64_t columns) {
+    int64_t size = blocks.rows(columns);
+    forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
+      ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, out, row, column,
+                          keys, rows, columns, accumulate, rescale, normalise, selects);
+    });
+  };
+  int64_t size = blocks.columns(valueFeatures);
+  forGroups(index, index.constant(valueFeatures), size, {valueFeatures % size}, rowsOfPanel);
+}
