@@ -6,7 +6,6 @@
 namespace attn::frontend {
 
 using namespace ast;
-using mlir::Location;
 
 static Axes dropFeatures(Axes axes) {
   axes.pop_back();
