@@ -92,17 +92,16 @@ std::vector<int32_t> countOutputs(mlir::ModuleOp module) {
   return counts;
 }
 
-/// Whether intermediates are wanted: in a file, or as a map of what is no output.
-bool needsTaps(const Observation &observation, mlir::ModuleOp module) {
+/// Whether a map shows what is no output.
+bool mapsIntermediate(const Observation &observation, mlir::ModuleOp module) {
   StringSet<> outputs;
   for (auto function : module.getOps<mlir::FunctionOpInterface>())
     for (unsigned i = 0; function->hasAttr("attn.entry") && i < function.getNumResults(); ++i)
       if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, "attn.name"))
         outputs.insert(name);
-  return !observation.taps.empty() ||
-         any_of(observation.maps, [&](const Observation::Drawing &drawing) {
-           return !outputs.contains(drawing.name);
-         });
+  return any_of(observation.maps, [&](const Observation::Drawing &drawing) {
+    return !outputs.contains(drawing.name);
+  });
 }
 
 int runSpec(const opt::InputArgList &args, Flags &flags) {
@@ -111,9 +110,12 @@ int runSpec(const opt::InputArgList &args, Flags &flags) {
   if (int code = loadForCompiling(args, options, spec))
     return code;
   addDynamicSizes(spec, args, flags);
-  if (needsTaps(flags.observation, spec.module()))
-    if (int code = spec.addTaps())
+  if (args.hasArg(OPT_map)) {
+    if (!mapsIntermediate(flags.observation, spec.module()))
+      spec.printWarnings();
+    else if (int code = spec.addTaps())
       return code;
+  }
   flags.observation.outputs = countOutputs(spec.module());
   flags.completeWeights(/*isEmbedded=*/false);
   LoadedModel model;

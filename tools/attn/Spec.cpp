@@ -39,6 +39,7 @@ static mlir::DialectRegistry makeRegistry() {
 
 // One thread: a spec is small, and the same input shall give the same bytes.
 Spec::Spec() : mlirContext(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {}
+Spec::~Spec() = default;
 
 int Spec::load(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "spec");
@@ -55,23 +56,25 @@ int Spec::load(const opt::InputArgList &args) {
   source = std::make_unique<frontend::SourceFile>(path == "-" ? "<stdin>" : path.str(),
                                                   buffer->getBuffer().str());
   rememberSpec(path, source->text());
-  frontend::DiagnosticEngine diagnostics(*source);
-  built = frontend::buildModel(*source, options, mlirContext, diagnostics);
-  printDiagnostics(diagnostics);
-  if (diagnostics.hasErrors())
+  options.taps = args.hasArg(OPT_taps, OPT_each_tap);
+  return build(/*isQuiet=*/args.hasArg(OPT_map));
+}
+
+int Spec::build(bool isQuiet) {
+  diagnostics = std::make_unique<frontend::DiagnosticEngine>(*source);
+  built = frontend::buildModel(*source, options, mlirContext, *diagnostics);
+  if (!isQuiet || diagnostics->hasErrors())
+    printDiagnostics(*diagnostics);
+  if (diagnostics->hasErrors())
     return BadInput;
   return built ? Ok : internalError();
 }
 
 int Spec::addTaps() {
   options.taps = true;
-  frontend::DiagnosticEngine diagnostics(*source);
-  built = frontend::buildModel(*source, options, mlirContext, diagnostics);
-  if (diagnostics.hasErrors()) // warnings have been printed
-    printDiagnostics(diagnostics);
-  if (diagnostics.hasErrors())
-    return BadInput;
-  return built ? Ok : internalError();
+  return build(/*isQuiet=*/false);
 }
+
+void Spec::printWarnings() const { printDiagnostics(*diagnostics); }
 
 } // namespace attn::tool

@@ -16,11 +16,15 @@ namespace attn::tool {
 class Spec {
 public:
   Spec();
+  ~Spec();
   /// The spec that `args` name, with `--set` and `--config`. 0, or an exit code after all its
   /// errors have been printed.
   int load(const llvm::opt::InputArgList &args);
-  /// The same, with every `let` a further output of its entry (FrontendOptions::taps).
+  /// The same, with every `let` a further output of its entry (FrontendOptions::taps); `--taps`
+  /// and `--each-tap` have it from the start. What only a tap reads is not called unused: `load`
+  /// leaves its warnings to `addTaps` or `printWarnings` where `--map` may ask for taps later.
   int addTaps();
+  void printWarnings() const;
 
   mlir::ModuleOp module() { return *built; }
   /// As the user wrote it.
@@ -29,9 +33,12 @@ public:
   mlir::MLIRContext &context() { return mlirContext; }
 
 private:
+  int build(bool isQuiet);
+
   mlir::MLIRContext mlirContext;
   std::unique_ptr<frontend::SourceFile> source;
   frontend::FrontendOptions options;
+  std::unique_ptr<frontend::DiagnosticEngine> diagnostics;
   mlir::OwningOpRef<mlir::ModuleOp> built;
 };
 

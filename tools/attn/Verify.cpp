@@ -255,9 +255,6 @@ int runVerify(const opt::InputArgList &args) {
   Spec spec;
   if (int code = loadForCompiling(args, options, spec))
     return code;
-  if (args.hasArg(OPT_each_tap))
-    if (int code = spec.addTaps())
-      return code;
   return Verifier(spec, args).run(options);
 }
 
