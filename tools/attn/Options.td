@@ -63,6 +63,7 @@ defm output : Valued<"output", [run], "Write an output as .npy; without it outpu
 defm taps : Valued<"taps", [run], "Write every named intermediate (`let`) of the run, as .safetensors", "FILE">;
 def each_tap : Flag<["--"], "each-tap", [verify]>, HelpText<"Compare every named intermediate (`let`), too">;
 defm map : Valued<"map", [run], "Draw an output or a `let`, queries by keys, as .png; `-` prints a table", "NAME=FILE">;
+defm map_rows : Valued<"map-rows", [run], "The axis of a map's queries; without it the last but one", "AXIS">;
 defm map_average : Valued<"map-average", [run], "Average a map over an axis, heads for example", "AXIS">;
 defm map_labels : Valued<"map-labels", [run],
                          "FILE, or AXIS=FILE: a label a line, for keys (and queries, where as many) or another axis", "FILE">;

@@ -30,6 +30,26 @@ TEST(Map, AveragesOverHeads) {
   EXPECT_EQ(map.panelName(1), "B 1");
 }
 
+TEST(Map, TakesItsRowsFromAnotherAxis) {
+  Map map = counting(2, 2, 3, 2); // [B, H, T, S], rows of B: [H, T, B, S]
+  MapOptions options;
+  options.rows = "B";
+  ASSERT_FALSE(applyOptions(map, options));
+  EXPECT_EQ(map.axes[0].name, "H");
+  EXPECT_EQ(map.axes[1].name, "T");
+  EXPECT_EQ(map.rows().name, "B");
+  for (int64_t h = 0; h < 2; ++h)
+    for (int64_t t = 0; t < 3; ++t)
+      for (int64_t b = 0; b < 2; ++b)
+        EXPECT_EQ(map.panel(h * 3 + t)[b * 2], double(((b * 2 + h) * 3 + t) * 2));
+  options.average = {"H"};
+  map = counting(2, 2, 3, 2);
+  ASSERT_FALSE(applyOptions(map, options));
+  EXPECT_EQ(map.panel(0)[0], 3); // of 0 and 6
+  options.average = {"B"};
+  EXPECT_TRUE(applyOptions(map, options));
+}
+
 TEST(Map, AveragesOverTheOuterAxis) {
   Map map = counting(2, 1, 1, 2);
   MapOptions options;
@@ -80,7 +100,7 @@ TEST(Map, SaysWhatDoesNotFit) {
   options.average = {"Q"};
   EXPECT_NE(problemOf(options).text.find("no axis `Q`"), std::string::npos);
   options.average = {"S"};
-  EXPECT_NE(problemOf(options).text.find("drawn, not averaged"), std::string::npos);
+  EXPECT_NE(problemOf(options).text.find("rows and columns are drawn"), std::string::npos);
   options = {};
   options.row = 3;
   EXPECT_NE(problemOf(options).text.find("has 3 queries"), std::string::npos);

@@ -62,13 +62,15 @@ static Problem noAxis(const Map &map, const std::string &option, const std::stri
   return {"`" + option + "`: `" + map.name + "` has no axis `" + name + "`", axisNames(map)};
 }
 
-static Problem checkAverage(const Map &map, const std::string &name) {
+static Problem checkAverage(const Map &map, const std::string &name, const std::string &rows) {
   std::string option = "--map-average " + name;
-  int axis = find(map, name);
+  int axis = find(map, name), queries = find(map, rows);
   if (axis < 0)
     return noAxis(map, option, name);
-  if (axis + 2 >= int(map.axes.size()))
-    return {"`" + option + "`: the last two axes are drawn, not averaged", axisNames(map)};
+  if (queries < 0)
+    queries = int(map.axes.size()) - 2;
+  if (axis == queries || axis + 1 == int(map.axes.size()))
+    return {"`" + option + "`: rows and columns are drawn, not averaged", axisNames(map)};
   return {};
 }
 
@@ -76,13 +78,40 @@ Problem checkMap(const Map &map, const MapOptions &options) {
   if (map.axes.size() < 2)
     return {"`" + map.name + "` has one axis: a map needs two or more, queries and keys the last",
             ""};
+  if (!options.rows.empty() && find(map, options.rows) < 0)
+    return noAxis(map, "--map-rows " + options.rows, options.rows);
+  if (options.rows == map.axes.back().name)
+    return {"`--map-rows " + options.rows + "`: the last axis is that of the columns",
+            axisNames(map)};
   for (const std::string &name : options.average)
-    if (Problem problem = checkAverage(map, name))
+    if (Problem problem = checkAverage(map, name, options.rows))
       return problem;
   for (const Labels &labels : options.labels)
     if (!labels.axis.empty() && find(map, labels.axis) < 0)
       return noAxis(map, "--map-labels " + labels.axis + "=" + labels.file, labels.axis);
   return {};
+}
+
+/// Makes an axis the last but one.
+static void moveRows(Map &map, size_t axis) {
+  // [outer, rows, between, keys] -> [outer, between, rows, keys]
+  size_t outer = 1, rows = size_t(map.axes[axis].size), between = 1;
+  size_t keys = size_t(map.columns().size);
+  for (size_t a = 0; a < axis; ++a)
+    outer *= size_t(map.axes[a].size);
+  for (size_t a = axis + 1; a + 1 < map.axes.size(); ++a)
+    between *= size_t(map.axes[a].size);
+  std::vector<double> moved;
+  moved.reserve(map.values.size());
+  for (size_t o = 0; o < outer; ++o)
+    for (size_t b = 0; b < between; ++b)
+      for (size_t r = 0; r < rows; ++r) {
+        const double *from = map.values.data() + ((o * rows + r) * between + b) * keys;
+        moved.insert(moved.end(), from, from + keys);
+      }
+  map.values = std::move(moved);
+  auto place = map.axes.begin() + long(axis);
+  std::rotate(place, place + 1, map.axes.end() - 1);
 }
 
 static Problem setLabels(Map &map, const Labels &labels) {
@@ -162,6 +191,8 @@ static Problem layOut(Map &map, int64_t height, int64_t width) {
 Problem applyOptions(Map &map, const MapOptions &options) {
   if (Problem problem = checkMap(map, options))
     return problem;
+  if (!options.rows.empty())
+    moveRows(map, size_t(find(map, options.rows)));
   for (const Labels &labels : options.labels)
     if (Problem problem = setLabels(map, labels))
       return problem;

@@ -46,6 +46,7 @@ struct Labels {
 
 /// How a map is made of a tensor.
 struct MapOptions {
+  std::string rows; ///< The axis of the queries, where it is not the last but one.
   std::vector<Labels> labels;
   std::vector<std::string> average;                ///< Axes before the last two.
   std::optional<int64_t> row;                      ///< The one query to draw.
@@ -63,7 +64,7 @@ struct Problem {
 /// What can be said before there are numbers: names, and the number of axes.
 Problem checkMap(const Map &map, const MapOptions &options);
 
-/// Labels, averages, one query, the patches of its keys, in this order.
+/// The axis of the rows, labels, averages, one query, the patches of its keys, in this order.
 Problem applyOptions(Map &map, const MapOptions &options);
 
 /// The least and the greatest finite value; 0 belongs to what is not negative.
