@@ -146,9 +146,13 @@ void Sema::noteUnused(Scope &in) {
     if (decl->isParameter)
       continue;
     bool hasTensor = what == "parameter";
-    // A block may be built several times; what one of them uses is used.
+    // A block may be built several times; what one of them uses is used. Of several values that one
+    // `let` names, one has to be: the others have their names for who taps them.
+    SourceRange place = decl->range;
+    if (auto *let = llvm::dyn_cast_or_null<LetStmt>(decl->item); let && let->patterns.size() > 1)
+      place = let->patterns.front().range;
     auto [it, first] = usages.insert(
-        {{decl->range.begin, decl->range.end}, {what.str(), decl->name, hasTensor, decl->used}});
+        {{place.begin, place.end}, {what.str(), decl->name, hasTensor, decl->used}});
     it->second.used |= decl->used;
   }
 }
