@@ -170,6 +170,21 @@ bool encode(FILE *file, const Canvas &canvas) {
   return true;
 }
 
+/// Lets `write` fill a file beside `path`, and gives it that name. Returns an empty string, or what
+/// went wrong.
+template <typename Write> std::string writeWhole(const std::string &path, Write write) {
+  const std::string part = path + ".part";
+  FILE *file = std::fopen(part.c_str(), "wb");
+  bool written = file && write(file);
+  if (file && std::fclose(file) != 0)
+    written = false;
+  if (written && std::rename(part.c_str(), path.c_str()) == 0)
+    return "";
+  std::string reason = std::strerror(errno);
+  std::remove(part.c_str());
+  return "cannot write " + path + ": " + reason;
+}
+
 } // namespace
 
 std::string writeContactSheet(const std::string &path, const std::vector<Card> &cards,
@@ -184,14 +199,15 @@ std::string writeContactSheet(const std::string &path, const std::vector<Card> &
     drawCard(canvas, margin + int(n) % columns * (cardWidth + gap),
              top + int(n) / columns * (cardHeight + gap), cards[n]);
 
-  const std::string part = path + ".part";
-  FILE *file = std::fopen(part.c_str(), "wb");
-  bool written = file && encode(file, canvas);
-  if (file && std::fclose(file) != 0)
-    written = false;
-  if (written && std::rename(part.c_str(), path.c_str()) == 0)
-    return "";
-  std::string reason = std::strerror(errno);
-  std::remove(part.c_str());
-  return "cannot write " + path + ": " + reason;
+  return writeWhole(path, [&](FILE *file) { return encode(file, canvas); });
+}
+
+std::string writePicture(const std::string &path, const uint8_t *pixels) {
+  return writeWhole(path, [&](FILE *file) {
+    png_image image = {};
+    image.version = PNG_IMAGE_VERSION;
+    image.width = image.height = side;
+    image.format = PNG_FORMAT_GRAY;
+    return png_image_write_to_stdio(&image, file, 0, pixels, 0, nullptr) != 0;
+  });
 }

@@ -20,4 +20,8 @@ struct Card {
 std::string writeContactSheet(const std::string &path, const std::vector<Card> &cards,
                               const std::string &title, const std::string &subtitle);
 
+/// Writes one picture, [28, 28], as a grey PNG, whole or not at all. Returns an empty string, or
+/// what went wrong.
+std::string writePicture(const std::string &path, const uint8_t *pixels);
+
 #endif

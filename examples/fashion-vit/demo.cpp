@@ -32,12 +32,14 @@ const char *const usage =
     "  --data DIR          Fashion-MNIST's .gz files (/usr/share/datasets/fashion-mnist)\n"
     "  --predictions FILE  write the predicted classes as .npy, i32\n"
     "  --sheet FILE        write the first 25 images with their labels as .png\n"
+    "  --samples DIR       write the first image of each class as DIR/CLASS.png, CLASS from 0 to "
+    "9\n"
     "  --threads N         0: as many as the machine has (0)\n"
     "  --batch N           images per call, 1 to 256 (25)\n";
 
 struct Options {
   std::string weights = "fashion_vit.safetensors", data = "/usr/share/datasets/fashion-mnist";
-  std::string predictions, sheet;
+  std::string predictions, sheet, samples;
   int threads = 0, batch = 25;
 };
 
@@ -77,6 +79,7 @@ Options parseOptions(int argc, char **argv) {
                         : name == "--data"        ? &options.data
                         : name == "--predictions" ? &options.predictions
                         : name == "--sheet"       ? &options.sheet
+                        : name == "--samples"     ? &options.samples
                                                   : nullptr;
     int *number = name == "--threads" ? &options.threads
                   : name == "--batch" ? &options.batch
@@ -242,6 +245,20 @@ Result classifyAll(Classifier &classifier, const std::vector<uint8_t> &images,
   return result;
 }
 
+/// Writes the first image of each class.
+void writeSamples(const std::string &folder, const std::vector<uint8_t> &images,
+                  const std::vector<uint8_t> &labels) {
+  for (int64_t k = 0; k < classes; ++k) {
+    const auto first = std::find(labels.begin(), labels.end(), k);
+    if (first == labels.end())
+      continue;
+    std::string error = writePicture(folder + "/" + std::to_string(k) + ".png",
+                                     &images[size_t(first - labels.begin()) * pixels]);
+    if (!error.empty())
+      fail(Environment, error);
+  }
+}
+
 /// 10000 -> "10,000"
 std::string grouped(int64_t number) {
   std::string text = std::to_string(number);
@@ -279,6 +296,9 @@ int main(int argc, char **argv) {
     if (!error.empty())
       fail(Environment, error);
   }
+
+  if (!options.samples.empty())
+    writeSamples(options.samples, images, labels);
 
   std::printf("accuracy    %s (%s)\n", percent, score.c_str());
   std::printf("speed       %s images/s on %d thread%s, %s, %.2f s in all\n",
