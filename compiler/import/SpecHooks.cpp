@@ -69,9 +69,12 @@ void SpecWriter::writeMaskTensor() {
   bool isBias = attention.hasBias();
   std::string &hook = isBias ? bias : allowed;
   hook = names.fresh(isBias ? "given" : "allowed");
+  std::string type = typeOf(attention.inputs[Mask]->type, maskShape),
+              element = nameOf(Mask) + "[" + join(indices, ", ") + "]";
   os << (isBias ? "  bias " : "  mask ") << hook << '(' << join(positions, ", ") << ") with input "
-     << nameOf(Mask) << ": " << typeOf(attention.inputs[Mask]->type, maskShape) << " = "
-     << nameOf(Mask) << '[' << join(indices, ", ") << "]\n";
+     << nameOf(Mask) << ": " << type << " = " << element << '\n';
+  if (!isBias)
+    tensorTerms.push_back({element, nameOf(Mask) + ": " + type});
 }
 
 /// What a window and `causal` keep of a query at the position `at` among the keys.
@@ -96,6 +99,27 @@ void SpecWriter::writeLengths() {
   os << "  mask " << valid << '(' << StringRef(batch).lower() << (terms.size() > 1 ? ", i" : "")
      << ", j) with input " << nameOf(Lengths) << ": " << typeOf(OnnxType::I64, {batch}) << " = "
      << join(terms, " and ") << '\n';
+  tensorTerms.push_back(
+      {join(terms, " and "), nameOf(Lengths) + ": " + typeOf(OnnxType::I64, {batch})});
+}
+
+/// A bias of -inf for what the mask drops: the scores that are returned show no mask.
+void SpecWriter::writeDropped() {
+  if (!dropsInScores())
+    return;
+  SmallVector<std::string> terms, inputs;
+  for (const auto &[term, input] : tensorTerms) {
+    terms.push_back(term);
+    inputs.push_back("input " + input);
+  }
+  if (!masked.empty())
+    terms.push_back("j < " + masked);
+  if (valid.empty())
+    addWindow(attention, past.empty() ? "i" : "i + " + past, terms);
+  dropped = names.fresh("dropped");
+  os << "  bias " << dropped << '(' << StringRef(batch).lower() << ", " << StringRef(heads).lower()
+     << ", i, j)" << (inputs.empty() ? "" : " with ") << join(inputs, ", ") << " = if "
+     << join(terms, " and ") << " then 0 else -inf\n";
 }
 
 std::string SpecWriter::maskLine() const {
@@ -121,10 +145,7 @@ std::string SpecWriter::maskLine() const {
 }
 
 std::string SpecWriter::biasLine() const {
-  if (!dropsInScores())
-    return bias;
-  std::string minusInfinity = "if " + maskLine() + " then 0 else -inf";
-  return bias.empty() ? minusInfinity : bias + " + (" + minusInfinity + ")";
+  return bias.empty() ? dropped : dropped.empty() ? bias : bias + " + " + dropped;
 }
 
 std::string SpecWriter::returnLine() const {

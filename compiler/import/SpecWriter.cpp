@@ -220,6 +220,7 @@ std::string SpecWriter::write() {
   writeScores();
   writeMaskTensor();
   writeLengths();
+  writeDropped();
   if (text.size() != before)
     os << '\n';
   writeEntry();

@@ -51,6 +51,7 @@ private:
   void writeScores();
   void writeMaskTensor();
   void writeLengths();
+  void writeDropped();
   /// The lines of `attend`; empty where there is none.
   std::string biasLine() const;
   std::string maskLine() const;
@@ -69,7 +70,9 @@ private:
   /// Dims. `fresh` counts the keys of K, `keys` the past ones with them, `masked` those that the
   /// mask covers, where they are fewer.
   std::string batch, heads, groups, queries, past, fresh, keys, features, valueFeatures, masked;
-  std::string score, rawScore, bias, allowed, valid; ///< Hooks; empty where there is none.
+  std::string score, rawScore, bias, allowed, valid, dropped; ///< Hooks; empty: there is none.
+  /// What masks read of tensors: the formula, and the input with its type.
+  llvm::SmallVector<std::pair<std::string, std::string>> tensorTerms;
   Shape maskShape;
   llvm::SmallVector<std::string> ones; ///< Axes of the mask of one element.
   std::string text;

@@ -49,7 +49,7 @@ def call(command):
 
 def names(spec):
     """What the spec calls the inputs and the outputs, in the order of the graph's."""
-    header = re.search(r"entry attention\((.*?)\) -> (.*?) \{", spec.read_text(), re.DOTALL)
+    header = re.search(r"entry attention\((.*?)\)\s+->\s+(.*?) \{", spec.read_text(), re.DOTALL)
     if not header:
         raise Failure("the spec has no entry `attention`")
     return [re.findall(r"(\w+): \w+\[", part) for part in header.groups()]
