@@ -83,7 +83,10 @@ mlir::Value Sema::bindInput(const Path &name, const Type &type, const HookDecl &
   mlir::Value ordered =
       axes.size() == declared.size() ? withLast(value, declared, inside.loc) : mlir::Value();
   auto element = llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
-  bool fits = !type.word || elementType(type.word->text, &mlirContext) == element;
+  // Floats of all widths are f32 inside of a model.
+  mlir::Type asked = type.word ? elementType(type.word->text, &mlirContext) : mlir::Type();
+  bool fits = !type.word || asked == element ||
+              (llvm::isa<mlir::FloatType>(element) && asked && llvm::isa<mlir::FloatType>(asked));
   if (ordered && fits)
     return ordered;
   std::string is = showAxes(axes);
