@@ -134,3 +134,18 @@ std::optional<LinearSize> attn::parseLinearSize(StringRef name) {
   size.dim = term;
   return size;
 }
+
+Value attn::createAxisSize(OpBuilder &builder, Location loc, RankedTensorType type, int64_t axis) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  if (!type.isDynamicDim(axis))
+    return constant(type.getDimSize(axis));
+  LinearSize size = *parseLinearSize(axesOf(type)[axis].getValue());
+  Value value = SizeOp::create(builder, loc, builder.getIndexType(), size.dim);
+  if (size.scale != 1)
+    value = arith::MulIOp::create(builder, loc, value, constant(size.scale));
+  if (size.offset)
+    value = arith::AddIOp::create(builder, loc, value, constant(size.offset));
+  return value;
+}

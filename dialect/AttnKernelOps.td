@@ -38,6 +38,13 @@ def Attn_AddressOp : AttnKernelOp<"address", [Pure, DeclareOpInterfaceMethods<Sy
   let assemblyFormat = "$slot (`[` $layer^ `]`)? `in` $packed attr-dict `:` type($packed) `->` type($result)";
 }
 
+def Attn_CacheAddressOp : AttnKernelOp<"cache_address", [Pure]> {
+  let summary = "the place of element `at` of the cache that the running entry takes";
+  let arguments = (ins Index:$at, AnyMemRef:$call);
+  let results = (outs Attn_Buffer:$result);
+  let assemblyFormat = "$at `in` $call attr-dict `:` type($call) `->` type($result)";
+}
+
 def Attn_BarrierOp : AttnKernelOp<"barrier"> {
   let summary = "all threads of the team pass together";
   let arguments = (ins AnyMemRef:$call, Index:$thread);

@@ -23,8 +23,9 @@ def Attn_Tensor : Type<CPred<"::attn::isAxesTensor($_self)">, "tensor with #attn
 
 def Attn_DimOp : AttnOp<"dim", [Symbol]> {
   let summary = "declares a size with a name; dynamic dims have an upper bound";
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size, UnitAttr:$dynamic);
-  let assemblyFormat = "$sym_name (`dyn` $dynamic^)? $size attr-dict";
+  let description = [{ A `cache` is a dynamic dim, too: the positions in it, those of the running call included, up to its capacity. }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$size, UnitAttr:$dynamic, UnitAttr:$cache);
+  let assemblyFormat = "$sym_name (`dyn` $dynamic^)? $size (`cache` $cache^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -44,6 +45,34 @@ def Attn_GetOp : AttnOp<"get", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInte
   let arguments = (ins FlatSymbolRefAttr:$param, Optional<Index>:$layer);
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = "$param (`[` $layer^ `]`)? attr-dict `:` type($result)";
+}
+
+def Attn_StateOp : AttnOp<"state", [Symbol]> {
+  let summary = "declares a tensor that is kept from call to call: what was pushed to a cache";
+  let description = [{
+    Dense and row-major, with the cache's capacity along its axis, once for each of `layers`. The states of a cache lie one after the other.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Attn_Tensor>:$type, FlatSymbolRefAttr:$cache, I64Attr:$layers);
+  let assemblyFormat = "$sym_name `:` $type `in` $cache `layers` $layers attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The position of the cache's axis.
+    int64_t axis();
+  }];
+}
+
+def Attn_PushOp : AttnOp<"push", [MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "writes rows behind those that a cache holds; the result is all of them";
+  let arguments = (ins Attn_Tensor:$rows, FlatSymbolRefAttr:$state, Optional<Index>:$layer);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$rows `into` $state (`[` $layer^ `]`)? attr-dict `:` type($rows) `->` type($result)";
+}
+
+def Attn_SizeOp : AttnOp<"size", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the value of a dynamic dim";
+  let arguments = (ins FlatSymbolRefAttr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
 }
 
 //===-- tensors to tensors --------------------------------------------------------------------------------------===//
@@ -126,9 +155,10 @@ def Attn_ConcatOp : AttnOp<"concat", [Pure]> {
 
 def Attn_SliceOp : AttnOp<"slice", [Pure]> {
   let summary = "elements [offset, offset + size) along an axis; an axis of one element may be dropped";
-  let arguments = (ins Attn_Tensor:$input, I64Attr:$axis, I64Attr:$offset, UnitAttr:$drop);
+  let description = [{ Of a dynamic axis, the last elements (`end`): as many as the result has. }];
+  let arguments = (ins Attn_Tensor:$input, I64Attr:$axis, I64Attr:$offset, UnitAttr:$end, UnitAttr:$drop);
   let results = (outs Attn_Tensor:$result);
-  let assemblyFormat = "$input `axis` $axis `at` $offset (`drop` $drop^)? attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `axis` $axis `at` $offset (`end` $end^)? (`drop` $drop^)? attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 

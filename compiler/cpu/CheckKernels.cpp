@@ -33,7 +33,7 @@ static bool hasInstructions(Operation *op) {
 /// Kernels, their tiles, and whatever else of the dialect no later pass takes away.
 static bool isLeftOver(Operation *op) {
   return isa_and_present<AttnDialect>(op->getDialect()) && op->getParentOfType<func::FuncOp>() &&
-         !isa<AddressOp, BarrierOp>(op);
+         !isa<AddressOp, CacheAddressOp, BarrierOp>(op);
 }
 
 /// Integer divisions, which x86 has for single numbers only. By a constant, LLVM multiplies.

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
+#include <array>
 #include <cstddef>
 
 using namespace mlir;
@@ -38,22 +39,45 @@ static LogicalResult lowerAddress(AddressOp op, SymbolTable &symbols) {
   return success();
 }
 
+/// The pointer in the field of attn_abi_call that is `offset` bytes from its beginning.
+static Value loadField(OpBuilder &builder, Location loc, Value callBuffer, size_t offset) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, callBuffer);
+  address = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), address);
+  Value call = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+  Value place = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), call,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return LLVM::LoadOp::create(builder, loc, pointer, place);
+}
+
+/// call->cache + at * the size of an element, as what a memref of rank 0 becomes: two pointers and
+/// an offset.
+static void lowerCacheAddress(CacheAddressOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value cache = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, cache));
+  Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), op.getAt());
+  Value place = LLVM::GEPOp::create(builder, loc, cache.getType(), op.getType().getElementType(),
+                                    cache, ArrayRef<LLVM::GEPArg>{at});
+  auto type = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), {place.getType(), place.getType(), builder.getI64Type()});
+  Value descriptor = LLVM::UndefOp::create(builder, loc, type),
+        zero = LLVM::ConstantOp::create(builder, loc, builder.getI64Type(), 0);
+  for (auto [i, field] : llvm::enumerate(std::array{place, place, zero}))
+    descriptor = LLVM::InsertValueOp::create(builder, loc, descriptor, field, i);
+  op.replaceAllUsesWith(
+      UnrealizedConversionCastOp::create(builder, loc, op.getType(), descriptor).getResult(0));
+  op.erase();
+}
+
 /// call->barrier(call->team, thread)
 static void lowerBarrier(BarrierOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i64 = builder.getI64Type();
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getCall());
-  address = arith::IndexCastOp::create(builder, loc, i64, address);
-  Value call = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
-  auto field = [&](size_t offset) -> Value {
-    Value place = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), call,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-    return LLVM::LoadOp::create(builder, loc, pointer, place);
-  };
-  Value barrier = field(offsetof(attn_abi_call, barrier));
-  Value team = field(offsetof(attn_abi_call, team));
+  Value barrier = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, barrier));
+  Value team = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, team));
   Value thread = arith::IndexCastOp::create(builder, loc, i64, op.getThread());
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer, i64});
@@ -80,12 +104,14 @@ struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>>
         return WalkResult(lowerAddress(address, symbols));
       if (auto barrier = dyn_cast<BarrierOp>(op))
         lowerBarrier(barrier);
+      if (auto place = dyn_cast<CacheAddressOp>(op))
+        lowerCacheAddress(place);
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
-      if (isa<DimOp, ParamOp, SlotOp>(op))
+      if (isa<DimOp, ParamOp, SlotOp, StateOp>(op))
         op.erase();
   }
 };

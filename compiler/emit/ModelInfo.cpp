@@ -62,21 +62,25 @@ static void parseDynamicAxis(ModuleOp model, AxisInfo &axis) {
       axis.size = axis.scale * static_cast<int64_t>(dim.getSize()) + axis.offset;
 }
 
+AxisInfo axisOf(ModuleOp model, llvm::StringRef name, int64_t size) {
+  AxisInfo axis;
+  axis.name = name.str();
+  if (ShapedType::isDynamic(size))
+    parseDynamicAxis(model, axis);
+  else
+    axis.size = size;
+  return axis;
+}
+
 llvm::SmallVector<AxisInfo> axesOf(ModuleOp model, Type type) {
   llvm::SmallVector<AxisInfo> axes;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return axes;
   auto names = dyn_cast_or_null<AxesAttr>(tensor.getEncoding());
-  for (int64_t i = 0; i < tensor.getRank(); ++i) {
-    AxisInfo axis;
-    axis.name = names ? names.getNames()[i].str() : std::to_string(i);
-    if (tensor.isDynamicDim(i))
-      parseDynamicAxis(model, axis);
-    else
-      axis.size = tensor.getDimSize(i);
-    axes.push_back(std::move(axis));
-  }
+  for (int64_t i = 0; i < tensor.getRank(); ++i)
+    axes.push_back(
+        axisOf(model, names ? names.getNames()[i].str() : std::to_string(i), tensor.getDimSize(i)));
   return axes;
 }
 
@@ -107,6 +111,13 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
       entry.outputs.push_back(
           tensorInfo(model, type, function.getResultAttr(i, "attn.name"), Attribute()));
+    if (auto cache = function->getAttrOfType<FlatSymbolRefAttr>("attn.cache")) {
+      entry.cache = cache.getValue().str();
+      auto rows = function->getAttrOfType<StringAttr>("attn.rows");
+      int64_t size = ShapedType::kDynamic;
+      rows.getValue().getAsInteger(10, size);
+      entry.rows = axisOf(model, rows.getValue(), size);
+    }
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -34,6 +34,8 @@ struct AxisInfo {
 
   bool isDynamic() const { return !dim.empty(); }
 };
+/// An axis by its name, which says its size where that is dynamic.
+AxisInfo axisOf(mlir::ModuleOp model, llvm::StringRef name, int64_t size);
 /// The axes of a tensor type with #attn.axes.
 llvm::SmallVector<AxisInfo> axesOf(mlir::ModuleOp model, mlir::Type tensor);
 
@@ -61,6 +63,8 @@ struct TensorInfo {
 struct EntryInfo {
   std::string name;
   llvm::SmallVector<TensorInfo> inputs, outputs;
+  std::string cache; ///< that it takes; empty: none
+  AxisInfo rows;     ///< that it pushes to its cache
 };
 
 /// The entries of a model, in the order of the module.

@@ -55,6 +55,9 @@ public:
 private:
   Constants dims();
   llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list);
+  llvm::Constant *axis(const AxisInfo &axis);
+  Constants tensor(const TensorInfo &tensor);
+  Constants caches();
   Constants entryTable();
   Constants images();
   Constants parameters();
@@ -69,7 +72,7 @@ private:
   llvm::Module &module;
   ConstantBuilder build;
   std::vector<EntryInfo> entries;
-  llvm::StringMap<int32_t> dimIndex;
+  llvm::StringMap<int32_t> dimIndex, cacheIndex;
   llvm::StringMap<int32_t> parameterIndex; ///< by the pattern of the checkpoint's tensors
   int64_t packedBytes = 0;
 };
@@ -86,21 +89,48 @@ Constants TableWriter::dims() {
   return table;
 }
 
+llvm::Constant *TableWriter::axis(const AxisInfo &axis) {
+  int32_t dim = axis.isDynamic() ? dimIndex.lookup(axis.dim) : -1;
+  return build.structure({build.text(axis.name), build.i32(dim),
+                          build.i64(axis.isDynamic() ? axis.scale : 0),
+                          build.i64(axis.isDynamic() ? axis.offset : axis.size)});
+}
+
+Constants TableWriter::tensor(const TensorInfo &tensor) {
+  Constants axes;
+  for (const AxisInfo &info : tensor.axes)
+    axes.push_back(axis(info));
+  return {build.text(tensor.name), build.i32(dtypeCode(tensor.elementType)),
+          build.i32(int64_t(axes.size())), build.array(axes, "axes"), build.i64(tensor.below)};
+}
+
 llvm::Constant *TableWriter::tensors(llvm::ArrayRef<TensorInfo> list) {
   Constants table;
-  for (const TensorInfo &tensor : list) {
-    Constants axes;
-    for (const AxisInfo &axis : tensor.axes) {
-      int32_t dim = axis.isDynamic() ? dimIndex.lookup(axis.dim) : -1;
-      axes.push_back(build.structure({build.text(axis.name), build.i32(dim),
-                                      build.i64(axis.isDynamic() ? axis.scale : 0),
-                                      build.i64(axis.isDynamic() ? axis.offset : axis.size)}));
-    }
-    table.push_back(build.structure(
-        {build.text(tensor.name), build.i32(dtypeCode(tensor.elementType)),
-         build.i32(int64_t(axes.size())), build.array(axes, "axes"), build.i64(tensor.below)}));
-  }
+  for (const TensorInfo &info : list)
+    table.push_back(build.structure(tensor(info)));
   return build.array(table, "tensors");
+}
+
+Constants TableWriter::caches() {
+  Constants table;
+  for (DimOp dim : model.getOps<DimOp>()) {
+    if (!dim.getCache())
+      continue;
+    Constants states;
+    for (StateOp state : model.getOps<StateOp>()) {
+      if (state.getCache() != dim.getSymName())
+        continue;
+      auto type = cast<RankedTensorType>(state.getType());
+      TensorInfo info{state.getSymName().str(), type.getElementType(), axesOf(model, type)};
+      states.push_back(
+          build.structure({build.structure(tensor(info)), build.i32(int64_t(state.getLayers()))}));
+    }
+    cacheIndex[dim.getSymName()] = int32_t(table.size());
+    table.push_back(
+        build.structure({build.text(dim.getSymName()), build.i32(dimIndex.lookup(dim.getSymName())),
+                         build.i32(int64_t(states.size())), build.array(states, "states")}));
+  }
+  return table;
 }
 
 Constants TableWriter::entryTable() {
@@ -108,7 +138,8 @@ Constants TableWriter::entryTable() {
   for (const EntryInfo &entry : entries)
     table.push_back(build.structure(
         {build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
-         build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs)}));
+         build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs),
+         build.i32(entry.cache.empty() ? -1 : cacheIndex.lookup(entry.cache)), axis(entry.rows)}));
   return table;
 }
 
@@ -253,8 +284,8 @@ LogicalResult TableWriter::write() {
   for (SlotOp slot : memory.getOps<SlotOp>())
     if (failed(addSlot(slot, slots)))
       return failure();
-  Constants levelTable = levels(), table = entryTable(), imageTable = images(),
-            ignoreTable = ignores();
+  Constants levelTable = levels(), cacheTable = caches(), table = entryTable(),
+            imageTable = images(), ignoreTable = ignores();
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
   llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
                                             build.text(modelName(model)),
@@ -268,6 +299,7 @@ LogicalResult TableWriter::write() {
                                             count(table),
                                             count(imageTable),
                                             count(ignoreTable),
+                                            count(cacheTable),
                                             build.array(dimTable, "dims"),
                                             build.array(parameterTable, "parameters"),
                                             build.array(slots, "slots"),
@@ -275,6 +307,7 @@ LogicalResult TableWriter::write() {
                                             build.array(table, "entries"),
                                             build.array(imageTable, "images"),
                                             build.array(ignoreTable, "ignores"),
+                                            build.array(cacheTable, "caches"),
                                             build.i64(packedBytes),
                                             embedded()});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,

@@ -206,6 +206,8 @@ llvm::StringRef spelling(AttendItem::Kind kind);
 struct AlongAxis {
   Name axis;
   std::optional<Name> alias;
+
+  std::string str() const { return axis.text + (alias ? " as " + alias->text : ""); }
 };
 
 /// `attend q over k, v along T as S group H by G { … }`
@@ -241,6 +243,8 @@ struct Type {
   bool hasShape = false;     ///< Whether brackets were written.
   std::vector<ExprPtr> dims; ///< Dims or dim expressions.
   SourceRange range;
+
+  bool isCache() const { return dims.empty() && word && word->text == "cache"; }
 };
 
 /// `x: [B, T, D]`
@@ -497,11 +501,11 @@ struct Pattern {
   bool isTuple() const { return !elements.empty(); }
 };
 
-/// `let y = …`, `let q, k = …`, `let k, v = kv.push(…) along S`
+/// `let y = …`, `let q, k = …`, `let k, v = kv.push(…) along T as S`
 struct LetStmt : Item {
   std::vector<Pattern> patterns;
   ExprPtr value;
-  std::optional<Name> along;
+  std::optional<AlongAxis> along;
   explicit LetStmt(SourceRange keyword) : Item(Kind::Let, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Let; }
 };

@@ -110,11 +110,8 @@ Layout Formatter::attend(const AttendExpr &e) {
   if (e.value)
     over.add(", ").add(expr(*e.value));
   std::string along;
-  for (const AlongAxis &axis : e.along) {
-    along += (along.empty() ? "" : ", ") + axis.axis.text;
-    if (axis.alias)
-      along += " as " + axis.alias->text;
-  }
+  for (const AlongAxis &axis : e.along)
+    along += (along.empty() ? "" : ", ") + axis.str();
   over.add(breakOr()).add("along " + (e.along.size() > 1 ? "(" + along + ")" : along));
   if (e.groupAxis && e.groupBy)
     over.add(" group " + e.groupAxis->text + " by " + e.groupBy->text);

@@ -208,7 +208,7 @@ Layout Formatter::head(const LetStmt &decl) {
     patterns.push_back({text, pattern.range});
   }
   Layout layout = concat({"let ", commas(std::move(patterns)), " = ", expr(*decl.value)});
-  return decl.along ? layout.add(" along " + decl.along->text) : layout;
+  return decl.along ? layout.add(" along " + decl.along->str()) : layout;
 }
 
 Layout Formatter::head(const Item &item) {

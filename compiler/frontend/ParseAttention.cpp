@@ -126,6 +126,16 @@ void Parser::parseAttendBody(AttendExpr &attend) {
   consume();
 }
 
+std::optional<AlongAxis> Parser::parseAlongAxis() {
+  std::optional<Name> name = parseName("an axis");
+  if (!name)
+    return std::nullopt;
+  AlongAxis along{*name, std::nullopt};
+  if (acceptWord("as"))
+    along.alias = parseName("the name of the key axis");
+  return along;
+}
+
 ExprPtr Parser::parseAttend() {
   auto attend = std::make_unique<AttendExpr>(consume().range);
   SourceRange begin = attend->range;
@@ -137,13 +147,8 @@ ExprPtr Parser::parseAttend() {
     attend->value = parseExpr();
   if (acceptWord("along")) {
     auto axis = [&] {
-      std::optional<Name> name = parseName("an axis");
-      if (!name)
-        return;
-      AlongAxis along{*name, std::nullopt};
-      if (acceptWord("as"))
-        along.alias = parseName("the name of the key axis");
-      attend->along.push_back(std::move(along));
+      if (std::optional<AlongAxis> along = parseAlongAxis())
+        attend->along.push_back(std::move(*along));
     };
     SourceRange open = current().range;
     if (accept(TokenKind::LeftParen))

@@ -305,7 +305,7 @@ ItemPtr Parser::parseLet() {
   }
   let->value = parseExpr();
   if (acceptWord("along"))
-    let->along = parseName("an axis");
+    let->along = parseAlongAxis();
   return let;
 }
 

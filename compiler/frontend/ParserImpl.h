@@ -123,6 +123,8 @@ private:
   ast::ItemPtr parseHook();
   void parseWith(ast::HookDecl &hook);
   ast::ExprPtr parseAttend();
+  /// `T`, or `T as S`.
+  std::optional<ast::AlongAxis> parseAlongAxis();
   void parseAttendBody(ast::AttendExpr &attend);
   void parseAttendItem(ast::AttendExpr &attend);
   ast::ExprPtr parseScan();

@@ -137,6 +137,9 @@ void Sema::noteUnused(Scope &in) {
     case Decl::Kind::Hook:
       what = "hook";
       break;
+    case Decl::Kind::Cache:
+      what = "cache";
+      break;
     case Decl::Kind::Value:
       what = "value";
       break;
@@ -151,8 +154,8 @@ void Sema::noteUnused(Scope &in) {
     SourceRange place = decl->range;
     if (auto *let = llvm::dyn_cast_or_null<LetStmt>(decl->item); let && let->patterns.size() > 1)
       place = let->patterns.front().range;
-    auto [it, first] = usages.insert(
-        {{place.begin, place.end}, {what.str(), decl->name, hasTensor, decl->used}});
+    auto [it, first] =
+        usages.insert({{place.begin, place.end}, {what.str(), decl->name, hasTensor, decl->used}});
     it->second.used |= decl->used;
   }
 }
@@ -213,7 +216,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
   unsigned entries = 0;
   for (const ItemPtr &item : model->items)
     if (auto *entry = llvm::dyn_cast<EntryDecl>(item.get())) {
-      ++entries;
+      entries += !entry->isForward;
       symbols.insert(entry->signature.name.text);
     }
   if (!entries)
@@ -221,9 +224,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
         .help("write `entry name(x: [B, D]) -> [B, K] { … }`: what a program can call");
   declareModel(*model);
   checkImage();
-  for (Decl *decl : std::vector<Decl *>(modelScope.order))
-    if (decl->kind == Decl::Kind::Entry)
-      buildEntry(*llvm::cast<EntryDecl>(decl->item));
+  buildEntries();
   checkUnapplied();
   boundIndices();
   if (image && !imageUsed)

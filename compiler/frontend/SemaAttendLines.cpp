@@ -111,6 +111,7 @@ bool Sema::readHooks(const AttendExpr &attend, AttendHooks &hooks) {
       break;
     case AttendItem::Kind::Mask:
       hooks.mask = isNone ? nullptr : &value;
+      hooks.saysMask = true;
       break;
     case AttendItem::Kind::Cap:
       hooks.cap = &value;

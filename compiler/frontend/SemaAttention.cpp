@@ -77,14 +77,32 @@ bool Sema::checkAlias(const AlongAxis &along, const Axis &key) {
   return false;
 }
 
-bool Sema::readOperands(const AttendExpr &attend, AttendOperands &operands) {
-  operands.query = evalTensor(*attend.query, "the query");
-  operands.key = evalTensor(*attend.key, "the keys");
-  operands.value = attend.value ? evalTensor(*attend.value, "the values") : mlir::Value();
-  if (!attend.value) {
-    unsupported(attend.key->range, "one expression for keys and values");
+/// Keys and values that one expression gives: those of a cache.
+bool Sema::readPushed(const AttendExpr &attend, AttendOperands &operands) {
+  if (!pushedTo(*attend.key)) {
+    error(DiagCode::CachePush, attend.key->range,
+          "one expression gives keys and values only where it pushes to a cache")
+        .help("write keys and values with a comma between them: `attend q over k, v along T as S`");
     return false;
   }
+  if (attend.along.size() != 1)
+    return false;
+  std::vector<SemaValue> pair = evalPush(llvm::cast<CallExpr>(*attend.key), attend.along.front());
+  if (!operands.query || pair.front().isError())
+    return false;
+  operands.key = pair[0].tensor;
+  operands.value = pair[1].tensor;
+  Axes axes = axesOfValue(operands.key);
+  operands.keyAxis = axes[axes.size() - 2];
+  return true;
+}
+
+bool Sema::readOperands(const AttendExpr &attend, AttendOperands &operands) {
+  operands.query = evalTensor(*attend.query, "the query");
+  if (!attend.value)
+    return readPushed(attend, operands);
+  operands.key = evalTensor(*attend.key, "the keys");
+  operands.value = evalTensor(*attend.value, "the values");
   if (attend.along.empty())
     return false;
   if (attend.along.size() > 1) {
@@ -177,6 +195,9 @@ std::string Sema::rowAxisOf(const AttendOperands &operands) {
     if (findAxis(keys, axis.name) < 0 && findAxis(values, axis.name) < 0 &&
         axis.name != operands.rest.name && ++own == 1)
       rowAxis = axis.name;
+  for (const Axis &axis : query)
+    if (isCacheAxis(operands.keyAxis) && isNewAxis(axis))
+      return axis.name;
   int named = findAxis(query, operands.source);
   return own <= 1 ? rowAxis : named < 0 ? "" : query[named].name;
 }
@@ -228,6 +249,12 @@ std::vector<SemaValue> Sema::evalAttend(const AttendExpr &attend) {
   std::vector<SemaValue> wrong(std::max<size_t>(hooks.returned.size(), 1), SemaValue::wrong());
   if (!readOperands(attend, operands) || !fine || !groupHeads(attend, operands))
     return wrong;
+  if (isCacheAxis(operands.keyAxis) && !hooks.saysMask) {
+    error(DiagCode::CacheMask, attend.range, "an attention over a cache says its mask")
+        .note("its keys are all positions, also those behind a query")
+        .help("write `mask causal` in its braces, or `mask none` where every query sees all keys");
+    return wrong;
+  }
   if (findAxis(axesOfValue(operands.query), operands.keyAxis.name) >= 0) {
     operands
         .show(error(DiagCode::KeyAxisInQuery, attend.along[0].axis.range,

@@ -26,13 +26,15 @@ int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name) {
   return -1;
 }
 
-Axes axesOfValue(mlir::Value value) {
+Axes axesOfType(mlir::Type tensor) {
   Axes axes;
-  auto type = llvm::cast<mlir::RankedTensorType>(value.getType());
+  auto type = llvm::cast<mlir::RankedTensorType>(tensor);
   for (auto [name, size] : llvm::zip(attn::axesOf(type), type.getShape()))
     axes.push_back({name.str(), size});
   return axes;
 }
+
+Axes axesOfValue(mlir::Value value) { return axesOfType(value.getType()); }
 
 std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes) {
   int64_t product = 1;

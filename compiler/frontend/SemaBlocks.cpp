@@ -30,6 +30,8 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
     given.insert(entry.first);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = signature.parameters[i].type;
+    if (arguments[i].isCache())
+      continue;
     Axes axes = axesOfValue(arguments[i].tensor);
     auto mismatch = [&](const llvm::Twine &why) {
       fine = false;
@@ -117,7 +119,17 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
     if (arguments[i].isNumber())
       error(DiagCode::TensorExpected, call.arguments[i].value->range,
             "`" + signature.name.text + "` takes tensors, but this is a number");
-    wrong |= !arguments[i].isTensor();
+    const Type &type = signature.parameters[i].type;
+    bool isWrong = arguments[i].isError() || arguments[i].isNumber();
+    if (!isWrong && arguments[i].isCache() != type.isCache()) {
+      error(
+          DiagCode::CacheExpected, call.arguments[i].value->range,
+          "`" + signature.name.text + "` takes " +
+              (type.isCache() ? "a cache, but this is a tensor" : "a tensor, but this is a cache"))
+          .at(type.range, "declared here");
+      isWrong = true;
+    }
+    wrong |= isWrong;
   }
   if (stack)
     for (const DimArgument &argument : stack->dimArguments) {
@@ -141,8 +153,14 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
     return nullptr;
 
   std::string key = signature.name.text + "|" + owner.prefix;
-  for (const auto &[name, axis] : bound)
+  std::set<std::string> isNew;
+  for (const auto &[name, axis] : bound) {
     key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
+    if (isNewAxis(axis))
+      isNew.insert(name), key += "@";
+  }
+  if (entryCache)
+    key += "|" + entryCache->name;
   Instance &instance = instances[key];
   if (instances.size() > mostInstances) {
     error(DiagCode::SizeOverflow, call.range,
@@ -164,6 +182,7 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
         const Axis &axis = bound[dim.text];
         decl->state = Decl::State::Done;
         decl->isParameter = true;
+        decl->isNew = isNew.count(dim.text);
         decl->size = Size::of(axis.size);
         if (axis.isDynamic())
           if (std::optional<LinearSize> size = parseLinearSize(axis.name))
@@ -176,6 +195,8 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
     return nullptr;
   // What is not a dim of the block itself must be the very axis.
   for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].isCache())
+      continue;
     Axes axes = axesOfValue(arguments[i].tensor);
     const Type &type = signature.parameters[i].type;
     for (size_t d = 0; d < axes.size(); ++d) {
@@ -206,6 +227,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   mlir::Value outerLayer = layer;
   std::vector<Tap> outerTaps = std::exchange(taps, {});
   std::string outerContext = std::exchange(context, signature.name.text);
+  const Owner *outerOwner = std::exchange(this->owner, &owner);
   instance.active = true;
   instance.wrong = true;
   ++depth;
@@ -224,7 +246,11 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   if (owner.inStack)
     inputs.push_back(builder.getIndexType());
   for (const Parameter &parameter : signature.parameters)
-    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
+    if (parameter.type.isCache())
+      instance.parameters.emplace_back();
+    else
+      fine &=
+          readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
   for (const Type &type : signature.results)
     fine &= readType(type, instance.results, outputs, "a result", TypePlace::Block);
   if (fine) {
@@ -236,10 +262,12 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     mlir::Block *entry = function.addEntryBlock();
     builder.setInsertionPointToEnd(entry);
     layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
-    for (size_t i = 0; i < signature.parameters.size(); ++i) {
-      const Name &name = signature.parameters[i].name;
+    unsigned next = owner.inStack;
+    for (const auto &[name, type] : signature.parameters) {
+      SemaValue value =
+          type.isCache() ? SemaValue::of(entryCache) : SemaValue::of(entry->getArgument(next++));
       if (Decl *decl = declare(inside, Decl::Kind::Value, &block, name.text, name.range)) {
-        decl->value = SemaValue::of(entry->getArgument(i + owner.inStack));
+        decl->value = value;
         decl->isParameter = true;
       }
     }
@@ -256,6 +284,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     instance.wrong = false; // its type is known; what is wrong inside was said
   }
   --depth;
+  this->owner = outerOwner;
   instance.active = false;
   scope = outerScope;
   layer = outerLayer;
@@ -287,13 +316,31 @@ SemaValue Sema::outside(mlir::Value result, const BlockDecl &block, size_t numbe
   return SemaValue::of(relabel(result, axes, locate(range)));
 }
 
+std::vector<SemaValue> Sema::blockArguments(const CallExpr &call) {
+  std::vector<SemaValue> arguments;
+  for (const Argument &argument : call.arguments) {
+    Decl *cache = cacheNamed(*argument.value);
+    arguments.push_back(cache ? SemaValue::of(cache) : eval(*argument.value));
+  }
+  return arguments;
+}
+
+/// The arguments as those of the block's function, which caches are not.
+llvm::SmallVector<mlir::Value> Sema::blockOperands(const Instance &instance, const CallExpr &call,
+                                                   llvm::ArrayRef<SemaValue> arguments) {
+  llvm::SmallVector<mlir::Value> operands;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].isTensor())
+      operands.push_back(
+          toParameter(arguments[i].tensor, instance.parameters[i], call.arguments[i].value->range));
+  return operands;
+}
+
 SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   auto &stack = *llvm::cast<StackDecl>(decl.item);
   if (!plainArguments(call, decl.name, 1, 1000, decl.name + "(x)"))
     return SemaValue::wrong();
-  std::vector<SemaValue> arguments;
-  for (const Argument &argument : call.arguments)
-    arguments.push_back(eval(*argument.value));
+  std::vector<SemaValue> arguments = blockArguments(call);
   if (decl.wrong)
     return SemaValue::wrong();
   if (!stack.arguments.empty()) {
@@ -302,6 +349,7 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   }
   Owner owner;
   owner.inStack = true;
+  owner.layerCount = decl.size.offset;
   owner.symbolPrefix = decl.name + ".";
   std::string path = decl.name + (stack.shared ? "" : ".{n}");
   if (!stack.shared)
@@ -346,10 +394,7 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
     return SemaValue::wrong();
   }
   Location loc = locate(call.range, decl.name);
-  llvm::SmallVector<mlir::Value> operands;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    operands.push_back(
-        toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
+  llvm::SmallVector<mlir::Value> operands = blockOperands(*instance, call, arguments);
   if (options.taps)
     return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), block, 0,
                    bound, call.range);
@@ -374,9 +419,7 @@ std::vector<SemaValue> Sema::applyBlock(Decl &decl, const CallExpr &call) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   if (!plainArguments(call, decl.name, 0, 1000, decl.name + "(x)"))
     return {SemaValue::wrong()};
-  std::vector<SemaValue> arguments;
-  for (const Argument &argument : call.arguments)
-    arguments.push_back(eval(*argument.value));
+  std::vector<SemaValue> arguments = blockArguments(call);
   for (const ItemPtr &item : block.items)
     if (item->kind == Item::Kind::Linear || item->kind == Item::Kind::Param ||
         item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding) {
@@ -390,10 +433,7 @@ std::vector<SemaValue> Sema::applyBlock(Decl &decl, const CallExpr &call) {
   Instance *instance = instantiate(block, Owner(), arguments, call, nullptr, bound);
   if (!instance)
     return {SemaValue::wrong()};
-  llvm::SmallVector<mlir::Value> operands;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    operands.push_back(
-        toParameter(arguments[i].tensor, instance->parameters[i], call.arguments[i].value->range));
+  llvm::SmallVector<mlir::Value> operands = blockOperands(*instance, call, arguments);
   auto result = mlir::func::CallOp::create(builder, locate(call.range, decl.name),
                                            instance->function, operands);
   tapCall(*instance, result, decl.name);
@@ -406,6 +446,11 @@ std::vector<SemaValue> Sema::applyBlock(Decl &decl, const CallExpr &call) {
 //===------------------------------------------------------------------------------------------===//
 // What nothing applies
 //===------------------------------------------------------------------------------------------===//
+
+static bool takesCache(const Signature &signature) {
+  return llvm::any_of(signature.parameters,
+                      [](const Parameter &parameter) { return parameter.type.isCache(); });
+}
 
 void Sema::checkUnapplied(const BlockDecl &block) {
   const Signature &signature = block.signature;
@@ -425,7 +470,15 @@ void Sema::checkUnapplied(const BlockDecl &block) {
   owner.symbolPrefix = signature.name.text + ":";
   owner.prefix = signature.name.text + ":{n}.";
   Instance instance;
+  if (takesCache(signature)) {
+    auto isCache = [](Decl *decl) { return decl->kind == Decl::Kind::Cache && !decl->size.error; };
+    auto cache = llvm::find_if(modelScope.order, isCache);
+    if (cache == modelScope.order.end())
+      return;
+    entryCache = *cache;
+  }
   buildInstance(instance, block, owner, inside);
+  entryCache = nullptr;
 }
 
 void Sema::checkUnapplied() {
@@ -444,6 +497,8 @@ void Sema::checkUnapplied() {
       if (!applied.count(&block) && block.signature.statics.empty())
         checkUnapplied(block);
     }
+  if (forward && !modelScope.find("forward")->used)
+    buildEntry(*forward);
   unapplied = false;
   lastHeader = header;
   // Nothing of it is part of the model.

@@ -10,9 +10,10 @@ namespace attn::frontend {
 using namespace ast;
 
 void Sema::buildLet(const LetStmt &let) {
-  bool simple = !let.along && llvm::none_of(let.patterns, [](const Pattern &pattern) {
-    return pattern.isTuple();
-  });
+  auto *push = let.along && pushedTo(*let.value) ? llvm::cast<CallExpr>(let.value.get()) : nullptr;
+  bool simple = (!let.along || push) && llvm::none_of(let.patterns, [](const Pattern &pattern) {
+                  return pattern.isTuple();
+                });
   auto declareWrong = [&](const Pattern &pattern, auto &&self) -> void {
     for (const Pattern &element : pattern.elements)
       self(element, self);
@@ -29,8 +30,9 @@ void Sema::buildLet(const LetStmt &let) {
     return;
   }
   std::string outer = std::exchange(context, let.patterns[0].name.text);
-  std::vector<SemaValue> values =
-      let.patterns.size() == 1 ? std::vector{eval(*let.value)} : evalSeveral(*let.value);
+  std::vector<SemaValue> values = push                       ? evalPush(*push, *let.along)
+                                  : let.patterns.size() == 1 ? std::vector{eval(*let.value)}
+                                                             : evalSeveral(*let.value);
   context = outer;
   if (values.size() != let.patterns.size()) {
     if (!values.front().isError())

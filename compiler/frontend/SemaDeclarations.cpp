@@ -112,10 +112,9 @@ void Sema::declareItem(Scope &in, const Item &item) {
   }
   case Item::Kind::Entry: {
     auto &entry = llvm::cast<EntryDecl>(item);
-    if (entry.isForward)
-      unsupported(item.keyword, "`forward`");
-    declare(in, entry.isForward ? Decl::Kind::Unsupported : Decl::Kind::Entry, &item,
-            entry.signature.name.text, entry.signature.name.range);
+    declare(in, Decl::Kind::Entry, &item, entry.signature.name.text, entry.signature.name.range);
+    if (entry.isForward && !forward)
+      forward = &entry;
     break;
   }
   case Item::Kind::Image:
@@ -126,9 +125,8 @@ void Sema::declareItem(Scope &in, const Item &item) {
       image = &llvm::cast<ImageDecl>(item);
     break;
   case Item::Kind::Cache:
-    unsupported(item.keyword, "`cache`");
-    declareUnsupported(llvm::cast<CacheDecl>(item).name.text,
-                       llvm::cast<CacheDecl>(item).name.range);
+    declare(in, Decl::Kind::Cache, &item, llvm::cast<CacheDecl>(item).name.text,
+            llvm::cast<CacheDecl>(item).name.range);
     break;
   case Item::Kind::Table:
     declare(in, Decl::Kind::Table, &item, llvm::cast<TableDecl>(item).name.text,

@@ -339,20 +339,25 @@ Size Sema::evalSize(const Expr &expr) {
   return Size::wrong();
 }
 
+void Sema::emitDim(const Decl &decl, int64_t size, bool isDynamic) {
+  symbols.insert(decl.name);
+  headerHere();
+  auto flag = [&](bool isSet) { return isSet ? paramBuilder.getUnitAttr() : mlir::UnitAttr(); };
+  lastHeader = DimOp::create(
+      paramBuilder, locate(decl.range, decl.name), paramBuilder.getStringAttr(decl.name),
+      paramBuilder.getI64IntegerAttr(size), flag(isDynamic), flag(decl.kind == Decl::Kind::Cache));
+}
+
 void Sema::emitDims(Scope &dims) {
   for (Decl *decl : dims.order) {
+    if (decl->kind == Decl::Kind::Cache)
+      declareCache(*decl);
     if (decl->kind != Decl::Kind::Dim)
       continue;
     const Size &size = sizeOf(*decl);
     if (size.error || (!decl->dynamic && !size.isStatic())) // its dyn says how large it is
       continue;
-    symbols.insert(decl->name);
-    headerHere();
-    auto op = DimOp::create(paramBuilder, locate(decl->range, decl->name),
-                            paramBuilder.getStringAttr(decl->name),
-                            paramBuilder.getI64IntegerAttr(size.offset),
-                            decl->dynamic ? paramBuilder.getUnitAttr() : mlir::UnitAttr());
-    lastHeader = op;
+    emitDim(*decl, size.offset, decl->dynamic);
   }
 }
 

@@ -153,10 +153,9 @@ int64_t Sema::mostOf(const Axis &axis) {
   if (!axis.isDynamic())
     return axis.size;
   auto size = parseLinearSize(axis.name);
-  auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
-  if (it == modelScope.names.end())
-    return Interval::unbounded;
-  return std::min(size->scale * it->second->size.offset + size->offset, Interval::unbounded);
+  auto bound = size ? boundOfDim(size->dim) : std::nullopt;
+  return bound ? std::min(size->scale * *bound + size->offset, Interval::unbounded)
+               : Interval::unbounded;
 }
 
 /// Whether a position lies on an axis: it is one along an axis of its size, or its interval says

@@ -79,6 +79,12 @@ std::vector<SemaValue> Sema::evalSeveral(const Expr &expr) {
     return evalAttend(*attend);
   auto *call = llvm::dyn_cast<CallExpr>(&expr);
   auto *callee = call ? llvm::dyn_cast<PathExpr>(call->callee.get()) : nullptr;
+  if (Decl *cache = pushedTo(expr)) {
+    cache->used = true;
+    error(DiagCode::CachePush, expr.range, "this does not say along which axis it pushes")
+        .help("write `let k, v = " + source.text(expr.range).str() + " along T as S`");
+    return {SemaValue::wrong(), SemaValue::wrong()};
+  }
   Decl *decl = callee ? scope->find(callee->path.str()) : nullptr;
   if (!decl || decl->kind != Decl::Kind::Block)
     return {eval(expr)};
@@ -125,6 +131,14 @@ SemaValue Sema::evalPath(const PathExpr &path) {
   decl->used = true;
   switch (decl->kind) {
   case Decl::Kind::Value:
+    if (decl->value.isCache()) {
+      error(DiagCode::CacheExpected, path.range, "`" + name + "` is a cache, and no tensor")
+          .at(decl->range, "declared here")
+          .help("push to it: `let k, v = " + name +
+                ".push(k, v) along T as S`, or pass it to a "
+                "block that takes one");
+      return SemaValue::wrong();
+    }
     return decl->value;
   case Decl::Kind::Param:
     if (decl->wrong)

@@ -23,7 +23,8 @@ llvm::StringRef Formula::what() const { return isSink ? "sink" : spelling(hook);
 std::string Formula::listNames() const {
   std::string text;
   for (const auto &[name, value] : names)
-    text += (text.empty() ? "`" : ", `") + name + "`";
+    if (!llvm::StringRef(name).contains('.')) // `i.row` is `i` in most attentions
+      text += (text.empty() ? "`" : ", `") + name + "`";
   return text;
 }
 
@@ -127,6 +128,8 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
       return {};
     }
     inside.names.insert(*position);
+    if (auto row = line.names.find(name.text + ".row"); row != line.names.end())
+      inside.names.insert(*row);
   }
   SourceRange range = call ? call->range : path.range;
   if (!bindStatics(hook, call, range, line, inside) || !bindWith(decl, hook, range, inside))
@@ -196,6 +199,18 @@ std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr
   return FormulaValue{};
 }
 
+/// The position of a row among all that its cache holds.
+static mlir::Value absolute(mlir::OpBuilder &inner, const AttentionRegions &regions,
+                            const Axis &rows, mlir::Value row) {
+  auto size = [&](const Axis &axis) {
+    mlir::StringAttr name = inner.getStringAttr(axis.name);
+    return createAxisSize(inner, regions.loc, axesTensor(inner.getF32Type(), {axis.size}, {name}),
+                          0);
+  };
+  mlir::Value before = arith::SubIOp::create(inner, regions.loc, size(regions.key), size(rows));
+  return arith::AddIOp::create(inner, regions.loc, before, row);
+}
+
 std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &regions,
                                                       mlir::OpBuilder &inner) {
   mlir::Block *block = inner.getInsertionBlock();
@@ -219,10 +234,13 @@ std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &re
     name(regions.heads, arith::AddIOp::create(inner, regions.loc, first, rest));
   }
   for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
-    if (axis.name == regions.rowAxis)
-      names["i"] = at(axis, value);
+    if (axis.name == regions.rowAxis) {
+      names["i.row"] = names["i"] = at(axis, value);
+      if (isCacheAxis(regions.key)) // the rows are the last positions of all
+        names["i"] = at(regions.key, absolute(inner, regions, axis, value));
+    }
   if (positions.size() > regions.queryAxes.size())
-    names["j"] = at(regions.key, positions.back());
+    names["j.row"] = names["j"] = at(regions.key, positions.back());
   return names;
 }
 
@@ -299,7 +317,8 @@ void Sema::checkHook(Decl &decl) {
     Formula formula{hook.hook, inner, loc, {}, &regions};
     mlir::Value position = regions.positions(inner.getInsertionBlock()).front();
     for (const Name &name : hook.parameters)
-      formula.names[name.text] = FormulaValue::position(position, {}, row);
+      for (const char *suffix : {"", ".row"})
+        formula.names[name.text + suffix] = FormulaValue::position(position, {}, row);
     if (isScore)
       for (auto [name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
                                       std::tuple("k", key, FormulaValue::Side::Key)})

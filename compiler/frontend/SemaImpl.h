@@ -12,7 +12,7 @@
 //   SemaParams.cpp        parameters and where they are in the checkpoint
 //   SemaBlocks.cpp        blocks and stacks; SemaBodies.cpp: `let` and `return`
 //   SemaTaps.cpp          named intermediates as outputs
-//   SemaEntries.cpp       entries; SemaImages.cpp: pictures
+//   SemaEntries.cpp       entries and `forward`; SemaCaches.cpp: caches; SemaImages.cpp: pictures
 //   SemaExprs.cpp         expressions; SemaTensors.cpp: their types, moves of axes
 //   SemaApply.cpp         application; SemaFunctions.cpp: the functions that there are
 //   SemaRearrange.cpp     pack, first, last, mean, relabel; SemaSplit.cpp: split
@@ -73,6 +73,7 @@ std::string listAxes(llvm::ArrayRef<Axis> axes);
 /// The position of the axis that is called like `name`, or -1.
 int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name);
 /// The axes of a tensor.
+Axes axesOfType(mlir::Type tensor);
 Axes axesOfValue(mlir::Value value);
 /// The product of sizes, nothing where it exceeds 2^48.
 std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes);
@@ -90,16 +91,21 @@ mlir::Type elementOf(mlir::Value value);
 /// `value` as an f32.
 mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc, double value);
 
+struct Decl;
+
 /// What an expression is.
 struct SemaValue {
-  enum class Kind { Error, Number, Tensor };
+  enum class Kind { Error, Number, Tensor, Cache };
   Kind kind = Kind::Error;
   double number = 0;
   mlir::Value tensor;
+  Decl *cache = nullptr;
 
   static SemaValue wrong() { return {}; }
   static SemaValue of(double number) { return {Kind::Number, number, {}}; }
   static SemaValue of(mlir::Value tensor) { return {Kind::Tensor, 0, tensor}; }
+  static SemaValue of(Decl *cache) { return {Kind::Cache, 0, {}, cache}; }
+  bool isCache() const { return kind == Kind::Cache; }
   bool isError() const { return kind == Kind::Error; }
   bool isNumber() const { return kind == Kind::Number; }
   bool isTensor() const { return kind == Kind::Tensor; }
@@ -111,6 +117,7 @@ struct Owner {
   std::string stackPrefix;       ///< The same without the layer, for patterns that hold `{n}`.
   std::string symbolPrefix;      ///< Of the names of attn.param: "", "blocks."
   std::optional<int64_t> layers; ///< Where every layer has its own.
+  int64_t layerCount = 1;        ///< Of the stack.
   bool inStack = false;
 };
 
@@ -137,6 +144,7 @@ struct Decl {
     Stack,
     Block,
     Hook,
+    Cache,
     Entry,
     Value,
     Unsupported
@@ -153,6 +161,7 @@ struct Decl {
   Size size;
   bool dynamic = false;
   bool overridden = false; ///< By --set.
+  bool isNew = false;      ///< The positions that the running entry adds to its cache.
 
   // Linear: weight and bias. Norm: gamma and beta. Param, Embedding: weight.
   Axes from, to;
@@ -238,14 +247,43 @@ private:
   void declareBlockItems(Scope &scope, const ast::BlockDecl &block);
 
   // SemaEntries.cpp, SemaImages.cpp
+  void buildEntries();
   void buildEntry(const ast::EntryDecl &entry);
-  bool checkEntryForm(const ast::EntryDecl &entry);
-  void nameEntry(const ast::EntryDecl &entry, mlir::func::FuncOp function);
+  /// `entry`, or the `forward` that it is made from; null after an error.
+  const ast::EntryDecl *entryTemplate(const ast::EntryDecl &entry);
+  bool bindEntryDims(const ast::EntryDecl &entry, const ast::Signature &signature, Scope &inside);
+  bool readSignature(const ast::EntryDecl &entry, const ast::Signature &signature, Scope &inside);
+  void buildEntryBody(const ast::EntryDecl &entry, const ast::EntryDecl &body, Scope &inside);
+  std::vector<SemaValue> takeLast(const ast::EntryDecl &entry, std::vector<SemaValue> values);
+  void nameEntry(const ast::EntryDecl &entry, const ast::Signature &signature,
+                 mlir::func::FuncOp function);
   mlir::DictionaryAttr imageAttr(const ast::EntryDecl &entry, const ast::Parameter &parameter,
                                  llvm::ArrayRef<Axis> axes);
   void checkImage();
   std::optional<std::vector<double>> imageChannels(const std::vector<ast::ExprPtr> &values,
                                                    llvm::StringRef what, double byDefault);
+
+  // SemaCaches.cpp
+  void declareCache(Decl &cache);
+  /// The cache that a signature takes, its name and declaration; false after an error.
+  bool findEntryCache(const ast::Signature &signature);
+  /// Whether an axis counts the positions that the running entry adds to its cache.
+  bool isNewAxis(const Axis &axis);
+  /// The axis of all positions in the cache of the running entry.
+  Axis cacheAxis() const;
+  /// Of a table along all positions in the cache, those that are new.
+  mlir::Value newRows(mlir::Value table, const Axis &axis, SourceRange range);
+  /// The cache that `expr` names; null where it is something else.
+  Decl *cacheNamed(const ast::Expr &expr);
+  /// The cache that `expr` pushes to: `kv.push(k, v)`; null where it is no such call.
+  Decl *pushedTo(const ast::Expr &expr);
+  /// Keys and values with all that the cache holds, or nothing after an error.
+  std::vector<SemaValue> evalPush(const ast::CallExpr &call, const ast::AlongAxis &along);
+  mlir::Value pushRows(mlir::Value rows, llvm::StringRef part, const ast::CallExpr &call,
+                       const ast::Expr &expr, const ast::AlongAxis &along);
+  /// Whether a key axis is that of a cache.
+  bool isCacheAxis(const Axis &axis) const;
+  void checkPushes(mlir::func::FuncOp entry);
 
   // SemaBodies.cpp
   std::vector<SemaValue> buildBody(const std::vector<ast::ItemPtr> &items, SourceRange end,
@@ -281,6 +319,9 @@ private:
   void buildInstance(Instance &instance, const ast::BlockDecl &block, const Owner &owner,
                      Scope &scope);
   SemaValue applyStack(Decl &decl, const ast::CallExpr &call);
+  std::vector<SemaValue> blockArguments(const ast::CallExpr &call);
+  llvm::SmallVector<mlir::Value> blockOperands(const Instance &instance, const ast::CallExpr &call,
+                                               llvm::ArrayRef<SemaValue> arguments);
   std::vector<SemaValue> applyBlock(Decl &decl, const ast::CallExpr &call);
   SemaValue outside(mlir::Value result, const ast::BlockDecl &block, size_t number,
                     const std::map<std::string, Axis> &bound, SourceRange range);
@@ -311,6 +352,7 @@ private:
   /// "D = 8 (line 3), H = 2 (--set)": the dims in an expression.
   std::string describeSizes(const ast::Expr &expr);
   void noteSizes(Diagnostic &diagnostic, const ast::Expr &expr);
+  void emitDim(const Decl &decl, int64_t size, bool isDynamic);
   void emitDims(Scope &scope);
 
   // SemaTypes.cpp
@@ -413,6 +455,8 @@ private:
   /// The type of a tensor; null and reported where it is beyond all reason large.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<Axis> axes, SourceRange range,
                                     mlir::Type element = {});
+  /// The bound of a dim that is known only when running; nothing where there is none.
+  std::optional<int64_t> boundOfDim(llvm::StringRef name) const;
   /// The size of an axis, or the most that it may be.
   int64_t boundOf(const Axis &axis) const;
   mlir::Location locate(SourceRange range, llvm::StringRef name);
@@ -432,6 +476,7 @@ private:
   struct AttendHooks {
     const ast::Expr *score = nullptr, *bias = nullptr, *cap = nullptr, *mask = nullptr,
                     *sink = nullptr;
+    bool saysMask = false; ///< `mask none`, too.
     Normaliser normaliser = Normaliser::Softmax;
     /// What is returned, in order: nothing stands for the output.
     std::vector<std::optional<Returned>> returned = {std::nullopt};
@@ -444,6 +489,7 @@ private:
   struct AttendOperands;
   std::vector<SemaValue> evalAttend(const ast::AttendExpr &attend);
   bool readOperands(const ast::AttendExpr &attend, AttendOperands &operands);
+  bool readPushed(const ast::AttendExpr &attend, AttendOperands &operands);
   int findAlong(llvm::ArrayRef<Axis> axes, const ast::Name &name);
   /// With the key axis under the name it has in the attention, `key`; `made`: its name before.
   mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const ast::Expr &expr,
@@ -572,6 +618,14 @@ private:
   Scope library; ///< What stands outside of the model.
   Scope modelScope;
   Scope *scope = nullptr;
+  const ast::EntryDecl *forward = nullptr;
+  /// What the entry being built takes.
+  Decl *entryCache = nullptr;
+  std::vector<Axes> entryParameters, entryResults;
+  llvm::SmallVector<mlir::Type> entryInputs, entryOutputs;
+  const Owner *owner = nullptr;       ///< Of the block being built.
+  llvm::StringMap<int64_t> entryDims; ///< Dims of entries known only when running; their bounds.
+  llvm::DenseMap<mlir::Operation *, SourceRange> pushes; ///< Where attn.pushes were written.
   std::map<std::string, Instance> instances;
   std::set<const ast::BlockDecl *> applied; ///< Blocks that were built, or could not be.
   bool unapplied = false; ///< A block that nothing applies is checked, with sizes made up.

@@ -67,14 +67,19 @@ SemaValue Sema::callPositions(const CallExpr &call) {
   if (!plainArguments(call, "positions", 1, 1, "positions(T)"))
     return SemaValue::wrong();
   std::optional<Axis> axis = axisOf(*call.arguments[0].value);
-  auto shape = axis ? tableShape({*axis}, call.range) : std::nullopt;
+  if (!axis)
+    return SemaValue::wrong();
+  bool isNew = isNewAxis(*axis);
+  Axis along = isNew ? cacheAxis() : *axis;
+  auto shape = tableShape({along}, call.range);
   if (!shape)
     return SemaValue::wrong();
   auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape->front())));
   auto type = mlir::RankedTensorType::get(*shape, builder.getI32Type());
-  return SemaValue::of(makeTable({*axis},
-                                 mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all)),
-                                 locate(call.range)));
+  mlir::Value table =
+      makeTable({along}, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all)),
+                locate(call.range));
+  return SemaValue::of(isNew ? newRows(table, *axis, call.range) : table);
 }
 
 //===------------------------------------------------------------------------------------------===//

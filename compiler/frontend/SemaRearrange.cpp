@@ -51,7 +51,7 @@ SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
   auto op = SliceOp::create(builder, locate(call.range),
                             tensorType(without(axes, at), call.range, elementOf(value)), value,
                             builder.getI64IntegerAttr(at), builder.getI64IntegerAttr(offset),
-                            builder.getUnitAttr());
+                            mlir::UnitAttr(), builder.getUnitAttr());
   return SemaValue::of(op.getResult());
 }
 

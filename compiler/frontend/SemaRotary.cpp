@@ -180,16 +180,19 @@ SemaValue Sema::callRotary(const CallExpr &call) {
                                    : "its size is " + std::to_string(features.size));
     return SemaValue::wrong();
   }
-  Axes angles = {axes[at], {features.name + "/2", features.size / 2}};
+  bool isNew = isNewAxis(axes[at]);
+  Axes angles = {isNew ? cacheAxis() : axes[at], {features.name + "/2", features.size / 2}};
   auto shape = tableShape(angles, call.range);
   if (!shape)
     return SemaValue::wrong();
   auto table = [&](double (*function)(double)) {
-    return makeTable(angles,
-                     mlir::DenseElementsAttr::get(
-                         mlir::RankedTensorType::get(*shape, builder.getF32Type()),
-                         llvm::ArrayRef<float>(anglesOf(*shape, reader.frequencies, function))),
-                     locate(call.range));
+    mlir::Value all =
+        makeTable(angles,
+                  mlir::DenseElementsAttr::get(
+                      mlir::RankedTensorType::get(*shape, builder.getF32Type()),
+                      llvm::ArrayRef<float>(anglesOf(*shape, reader.frequencies, function))),
+                  locate(call.range));
+    return isNew ? newRows(all, axes[at], call.range) : all;
   };
   mlir::Value cosine = table(std::cos), sine = table(std::sin);
   auto op = RotaryOp::create(builder, locate(call.range, context), value.getType(), value, cosine,

@@ -16,14 +16,22 @@ Location Sema::locate(SourceRange range, llvm::StringRef name) {
   return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);
 }
 
+std::optional<int64_t> Sema::boundOfDim(llvm::StringRef name) const {
+  if (auto it = modelScope.names.find(name); it != modelScope.names.end())
+    return it->second->size.offset;
+  if (auto it = entryDims.find(name); it != entryDims.end())
+    return it->second;
+  return std::nullopt;
+}
+
 int64_t Sema::boundOf(const Axis &axis) const {
   if (!axis.isDynamic())
     return axis.size;
   auto size = parseLinearSize(axis.name);
-  auto it = size ? modelScope.names.find(size->dim) : modelScope.names.end();
-  if (it == modelScope.names.end())
+  auto bound = size ? boundOfDim(size->dim) : std::nullopt;
+  if (!bound)
     return 1;
-  std::optional<int64_t> most = productOf({size->scale, it->second->size.offset});
+  std::optional<int64_t> most = productOf({size->scale, *bound});
   return most ? std::max<int64_t>(1, *most + size->offset) : INT64_MAX / 2;
 }
 

@@ -18,11 +18,13 @@ using RuntimeValues = SmallVector<RuntimeValue>;
 /// One run of an entry.
 class Machine {
 public:
-  Machine(ModuleOp module, ParameterLoader load, Observer observe)
-      : module(module), parameters(load), observe(observe) {}
+  Machine(ModuleOp module, ParameterLoader load, Caches &caches, Observer observe)
+      : module(module), parameters(load), caches(caches), observe(observe) {}
 
   llvm::Error bind(func::FuncOp function, ArrayRef<Tensor> inputs);
   llvm::Expected<RuntimeValues> call(func::FuncOp function, ArrayRef<RuntimeValue> arguments);
+  /// What was pushed is part of the cache from now on.
+  void finish(func::FuncOp function);
 
 private:
   llvm::Error bindAxis(func::FuncOp function, RankedTensorType type, int64_t axis, int64_t size);
@@ -31,10 +33,12 @@ private:
   llvm::Expected<RuntimeValues> run(Operation *op, Scope &scope);
   llvm::Expected<RuntimeValues> runLoop(scf::ForOp loop, Scope &scope);
   llvm::Expected<Tensor> get(GetOp op, const Scope &scope);
+  Tensor push(PushOp op, const Scope &scope);
   void report(Operation *op, const RuntimeValue &value);
 
   ModuleOp module;
   Parameters parameters;
+  Caches &caches;
   Observer observe;
   DimSizes dims;
   SmallVector<int64_t> layers; ///< indices of the loops around, outermost first
@@ -77,7 +81,45 @@ llvm::Error Machine::bind(func::FuncOp function, ArrayRef<Tensor> inputs) {
       if (llvm::Error error = bindAxis(function, type, axis, size))
         return error;
   }
+  if (auto cache = function->getAttrOfType<FlatSymbolRefAttr>("attn.cache")) {
+    StringRef text = function->getAttrOfType<StringAttr>("attn.rows").getValue();
+    int64_t rows = 0;
+    if (text.getAsInteger(10, rows))
+      rows = dims.lookup(text);
+    int64_t all = caches.lengths[cache.getValue().str()] + rows,
+            capacity = module.lookupSymbol<DimOp>(cache.getAttr()).getSize();
+    if (all > capacity)
+      return errorAt(function, "expected at most " + Twine(capacity) + " positions in cache '" +
+                                   cache.getValue() + "', but got " + Twine(all));
+    dims[cache.getValue()] = all;
+  }
   return llvm::Error::success();
+}
+
+void Machine::finish(func::FuncOp function) {
+  if (auto cache = function->getAttrOfType<FlatSymbolRefAttr>("attn.cache"))
+    caches.lengths[cache.getValue().str()] = dims.lookup(cache.getValue());
+}
+
+/// What the state held, and the rows behind it.
+Tensor Machine::push(PushOp op, const Scope &scope) {
+  const Tensor &rows = scope.tensor(op.getRows());
+  auto state = module.lookupSymbol<StateOp>(op.getState());
+  int64_t axis = state.axis(), layer = op.getLayer() ? scope[op.getLayer()].scalar : 0;
+  Tensor &kept = caches.states[{op.getState().str(), layer}];
+  if (kept.shape.empty()) {
+    kept.shape = rows.shape;
+    kept.shape[axis] = 0;
+  }
+  SmallVector<int64_t> shape = rows.shape;
+  shape[axis] += kept.shape[axis];
+  Tensor all = zeros(shape);
+  SmallVector<int64_t> to = denseStrides(shape);
+  copyStrided(kept.shape, kept.data.data(), denseStrides(kept.shape), all.data.data(), to);
+  copyStrided(rows.shape, rows.data.data(), denseStrides(rows.shape),
+              all.data.data() + kept.shape[axis] * to[axis], to);
+  kept = all;
+  return all;
 }
 
 llvm::Expected<RuntimeValues> Machine::call(func::FuncOp function,
@@ -166,6 +208,7 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
             RotaryOp, SliceOp, TableOp>(
           [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
+      .Case([&](PushOp pushOp) { return single(push(pushOp, scope)); })
       .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })
       .Case([&](func::CallOp callOp) -> Results {
         auto callee = module.lookupSymbol<func::FuncOp>(callOp.getCallee());
@@ -183,12 +226,12 @@ void Machine::report(Operation *op, const RuntimeValue &value) {
 
 llvm::Expected<std::vector<Tensor>> attn::reference::interpret(ModuleOp module, StringRef entry,
                                                                ArrayRef<Tensor> inputs,
-                                                               ParameterLoader load,
+                                                               ParameterLoader load, Caches &caches,
                                                                Observer observe) {
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   if (!function || function.isExternal())
     return errorAt(module, "expected an entry '" + entry + "', but the model has none");
-  Machine machine(module, load, observe);
+  Machine machine(module, load, caches, observe);
   if (llvm::Error error = machine.bind(function, inputs))
     return std::move(error);
   RuntimeValues arguments;
@@ -197,6 +240,7 @@ llvm::Expected<std::vector<Tensor>> attn::reference::interpret(ModuleOp module, 
   auto results = machine.call(function, arguments);
   if (!results)
     return results.takeError();
+  machine.finish(function);
   std::vector<Tensor> outputs;
   for (RuntimeValue &result : *results)
     outputs.push_back(*result.tensor);

@@ -8,6 +8,7 @@
 #include "compiler/reference/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
+#include <map>
 
 namespace attn::reference {
 
@@ -22,11 +23,18 @@ using ParameterLoader = llvm::function_ref<llvm::Expected<std::vector<double>>(
 using Observer = llvm::function_ref<void(llvm::StringRef name, llvm::ArrayRef<int64_t> layers,
                                          const Tensor &value)>;
 
+/// What stays from call to call: the positions in each cache, and the tensors of its states (by
+/// symbol and layer).
+struct Caches {
+  std::map<std::string, int64_t> lengths;
+  std::map<std::pair<std::string, int64_t>, Tensor> states;
+};
+
 /// Runs function `entry` of a verified module. Dynamic dims are bound by the inputs' shapes.
 /// Numbers are doubles throughout: types narrower than that do not round. Errors name the place in
 /// the model's source.
 llvm::Expected<std::vector<Tensor>> interpret(mlir::ModuleOp module, llvm::StringRef entry,
                                               llvm::ArrayRef<Tensor> inputs, ParameterLoader load,
-                                              Observer observe = nullptr);
+                                              Caches &caches, Observer observe = nullptr);
 
 } // namespace attn::reference

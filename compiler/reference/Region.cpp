@@ -53,6 +53,11 @@ llvm::Error RegionProgram::append(Operation *op, Numbering &numbering, const Sco
     cells[cell].row = cells[cell].computed;
     return llvm::Error::success();
   }
+  if (auto size = dyn_cast<SizeOp>(op)) {
+    unsigned cell = define(size, numbering);
+    cells[cell].scalar = static_cast<double>(scope.dims.lookup(size.getDim()));
+    return llvm::Error::success();
+  }
   Instruction instruction;
   bool givesRow = op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType());
   instruction.function = scalarFunction(op);

@@ -18,9 +18,14 @@ llvm::Expected<Tensor> attn::reference::evaluate(SliceOp op, const Scope &scope)
   const Tensor &x = scope.tensor(op.getInput());
   int64_t axis = op.getAxis();
   SmallVector<int64_t> sizes = x.shape, strides = denseStrides(x.shape);
-  sizes[axis] = op.getDrop() ? 1 : op.getResult().getType().getDimSize(axis);
+  auto taken = op.getDrop() ? llvm::Expected<int64_t>(1)
+                            : sizeOfAxis(op, op.getResult().getType(), axis, scope.dims);
+  if (!taken)
+    return taken.takeError();
+  sizes[axis] = *taken;
+  int64_t offset = op.getEnd() ? x.shape[axis] - *taken : static_cast<int64_t>(op.getOffset());
   Tensor y = zeros(sizes);
-  copyStrided(sizes, x.data.data() + op.getOffset() * strides[axis], strides, y.data.data(),
+  copyStrided(sizes, x.data.data() + offset * strides[axis], strides, y.data.data(),
               denseStrides(sizes));
   if (op.getDrop())
     y.shape = without(sizes, axis);

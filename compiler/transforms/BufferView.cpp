@@ -69,6 +69,16 @@ BufferView BufferView::slice(int64_t axis, int64_t start, int64_t size, bool dro
   return view;
 }
 
+BufferView BufferView::window(int64_t axis, const SizePolynomial &start,
+                              const SizePolynomial &size) const {
+  BufferView view = *this;
+  SmallVector<Atom> atoms = collapse(axes[axis]);
+  SizePolynomial stride = atoms.empty() ? SizePolynomial(0) : atoms.front().stride;
+  view.offset = view.offset + start * stride;
+  view.axes[axis] = {Atom{size, stride}};
+  return view;
+}
+
 BufferView BufferView::rearrange(RearrangeOp op) const {
   // Split every axis into its atoms, innermost last.
   auto input = cast<RankedTensorType>(op.getInput().getType());

@@ -24,6 +24,8 @@ struct BufferView {
   static BufferView dense(mlir::RankedTensorType type, mlir::Value base, int64_t pitch = 0);
 
   BufferView slice(int64_t axis, int64_t offset, int64_t size, bool drop) const;
+  /// Elements [offset, offset + size) of an axis that is one run of memory.
+  BufferView window(int64_t axis, const SizePolynomial &offset, const SizePolynomial &size) const;
   BufferView rearrange(RearrangeOp op) const;
 
   /// The atoms of axes [begin, end) in order, neighbours merged where they lie one after the other.

@@ -25,7 +25,7 @@ static Value sliceAlong(OpBuilder &builder, SliceOp slice, Value input, StringAt
     names[d] = axesOf(result)[slice.getAxis()];
   }
   return SliceOp::create(builder, slice.getLoc(), axesTensor(type.getElementType(), shape, names),
-                         input, d, slice.getOffset(), slice.getDrop());
+                         input, d, slice.getOffset(), slice.getEnd(), slice.getDrop());
 }
 
 namespace {
@@ -96,19 +96,31 @@ Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linea
                           linear.getContract(), FloatAttr());
 }
 
+/// The first position that a slice takes.
+static Value firstOf(OpBuilder &builder, SliceOp slice) {
+  Location loc = slice.getLoc();
+  if (!slice.getEnd())
+    return arith::ConstantIndexOp::create(builder, loc, slice.getOffset());
+  auto size = [&](Value tensor) {
+    return createAxisSize(builder, loc, typeOf(tensor), slice.getAxis());
+  };
+  Value taken =
+      slice.getDrop() ? arith::ConstantIndexOp::create(builder, loc, 1) : size(slice.getResult());
+  return arith::SubIOp::create(builder, loc, size(slice.getInput()), taken);
+}
+
 /// A position of a hook counts from the start of the slice now; where the slice drops the axis,
 /// there is none.
 static void shiftPosition(OpBuilder &builder, SliceOp slice, Block &hook, unsigned argument) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&hook);
-  Location loc = slice.getLoc();
   BlockArgument position = hook.getArgument(argument);
-  Value offset = arith::ConstantIndexOp::create(builder, loc, slice.getOffset());
+  Value offset = firstOf(builder, slice);
   if (slice.getDrop()) {
     position.replaceAllUsesWith(offset);
     return hook.eraseArgument(argument);
   }
-  auto whole = arith::AddIOp::create(builder, loc, position, offset);
+  auto whole = arith::AddIOp::create(builder, slice.getLoc(), position, offset);
   position.replaceAllUsesExcept(whole, whole);
 }
 
@@ -142,6 +154,9 @@ Value SliceOf<AttentionOp>::hoist(OpBuilder &builder, SliceOp slice, AttentionOp
       axisIndex(attention.getValue().getType(), axis) >= 0 || !attention.getFurther().empty() ||
       static_cast<int64_t>(slice.getAxis()) == typeOf(attention.getResult()).getRank() - 1)
     return {};
+  if (slice.getDrop() &&
+      typeOf(attention.getResult()).getRank() == 2) // a query has an axis of its own
+    return {};
   IRMapping mapping;
   mapping.map(attention.getQuery(), sliceAlong(builder, slice, attention.getQuery(), axis));
   auto narrow = cast<AttentionOp>(builder.clone(*attention, mapping));
@@ -170,7 +185,7 @@ Value SliceOf<RelabelOp>::hoist(OpBuilder &builder, SliceOp slice, RelabelOp rel
     names.erase(names.begin() + d);
   Value narrow = SliceOp::create(builder, slice.getLoc(),
                                  axesTensor(type.getElementType(), result.getShape(), names), input,
-                                 d, slice.getOffset(), slice.getDrop());
+                                 d, slice.getOffset(), slice.getEnd(), slice.getDrop());
   return RelabelOp::create(builder, relabel.getLoc(), result, narrow);
 }
 

@@ -32,7 +32,9 @@ struct NarrowStackPass : attn::impl::NarrowStackPassBase<NarrowStackPass> {
 
   static void narrow(SliceOp slice, SymbolTable &symbols) {
     auto loop = slice.getInput().getDefiningOp<scf::ForOp>();
-    if (!loop || loop.getNumResults() != 1 || !loop->hasOneUse())
+    auto all = cast<RankedTensorType>(slice.getInput().getType());
+    if (!loop || all.getDimSize(slice.getAxis()) == 1 || loop.getNumResults() != 1 ||
+        !loop->hasOneUse())
       return;
     // The body is one call of a block: (layer, tensor) -> tensor.
     auto call = dyn_cast<func::CallOp>(loop.getBody()->front());
@@ -59,8 +61,9 @@ struct NarrowStackPass : attn::impl::NarrowStackPassBase<NarrowStackPass> {
     if (slice.getDrop())
       names.erase(names.begin() + slice.getAxis());
     auto narrow = axesTensor(whole.getElementType(), type.getShape(), names);
-    auto rows = SliceOp::create(builder, slice.getLoc(), narrow, result.getOperand(0),
-                                slice.getAxis(), slice.getOffset(), slice.getDrop());
+    auto rows =
+        SliceOp::create(builder, slice.getLoc(), narrow, result.getOperand(0), slice.getAxis(),
+                        slice.getOffset(), slice.getEnd(), slice.getDrop());
     result.setOperand(0, rows);
     last.setFunctionType(builder.getFunctionType(block.getArgumentTypes(), narrow));
 

@@ -43,7 +43,8 @@ static Value unpack(OpBuilder &builder, LinearOp linear, Value packed, int64_t o
     parts.push_back(axis.getValue());
   names[last] = builder.getStringAttr(llvm::join(parts, "*"));
   auto sliced = axesTensor(type.getElementType(), shape, names);
-  Value slice = SliceOp::create(builder, linear.getLoc(), sliced, packed, last, offset, false);
+  Value slice =
+      SliceOp::create(builder, linear.getLoc(), sliced, packed, last, offset, false, false);
   // Split the last axis into the linear's own output axes.
   SmallVector<int64_t> split(last, 1), atoms(type.getShape().drop_back()), order;
   split.push_back(result.getRank() - last);

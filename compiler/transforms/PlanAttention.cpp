@@ -93,7 +93,7 @@ static Atom rowsOf(const BufferView &view, ArrayRef<int64_t> axes) {
 /// one position that nothing reads.
 static void cloneHook(OpBuilder &builder, Region &from, Region &to, size_t own,
                       const QueryAxes &axes, bool hasKey, ValueRange captures,
-                      const IRMapping &scalars) {
+                      const IRMapping &scalars, function_ref<Value(StringRef)> dim) {
   if (from.empty())
     return;
   OpBuilder::InsertionGuard guard(builder);
@@ -120,6 +120,10 @@ static void cloneHook(OpBuilder &builder, Region &from, Region &to, size_t own,
   for (BlockArgument capture : old.getArguments().drop_front(oldKey + hasKey))
     mapping.map(capture, block->getArgument(next++));
   for (Operation &inner : old) {
+    if (auto size = dyn_cast<SizeOp>(inner)) {
+      mapping.map(size.getResult(), dim(size.getDim()));
+      continue;
+    }
     for (Value operand : inner.getOperands()) // vectors, which have no place in a buffer
       if (auto constant = operand.getDefiningOp<arith::ConstantOp>();
           constant && isa<TensorType>(constant.getType()) && !mapping.contains(operand))
@@ -189,7 +193,8 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
       ArrayRef(buffers).drop_front(), scratchBuffer, static_cast<uint64_t>(axes.batch.size()),
       op.getNormaliser(), op.getReturnedAttr());
   auto hook = [&](Region &from, Region &to, size_t own, bool hasKey) {
-    cloneHook(builder, from, to, own, axes, hasKey, captures, scalars);
+    cloneHook(builder, from, to, own, axes, hasKey, captures, scalars,
+              [&](StringRef name) { return dim(name); });
   };
   hook(op.getScore(), kernel.getScore(), 2, true);
   hook(op.getBias(), kernel.getBias(), 1, true);

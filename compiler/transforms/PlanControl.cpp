@@ -83,6 +83,17 @@ BufferView FunctionPlan::laidOut(Type type, Value pointer) {
 
 //===-- views -------------------------------------------------------------------------------===//
 
+/// The last elements of a dynamic axis.
+static BufferView endOf(const BufferView &view, SliceOp slice) {
+  int64_t axis = slice.getAxis();
+  SizePolynomial all = sizeOf(typeOf(slice.getInput()), axis),
+                 size = slice.getDrop() ? 1 : sizeOf(typeOf(slice.getResult()), axis);
+  BufferView end = view.window(axis, all - size, size);
+  if (slice.getDrop())
+    end.axes.erase(end.axes.begin() + axis);
+  return end;
+}
+
 /// Whether cutting or splitting this axis needs it to be one run of memory, which it is not.
 static bool isScattered(ArrayRef<Atom> axis) { return collapse(axis).size() > 1; }
 
@@ -106,6 +117,8 @@ LogicalResult FunctionPlan::emitView(Operation *op) {
                       .Case([&](RelabelOp) { return view; })
                       .Case([&](SliceOp slice) {
                         int64_t axis = slice.getAxis();
+                        if (slice.getEnd())
+                          return endOf(view, slice);
                         int64_t size = slice.getDrop() ? 1 : typeOf(result).getDimSize(axis);
                         return view.slice(axis, slice.getOffset(), size, slice.getDrop());
                       })
@@ -214,6 +227,11 @@ LogicalResult FunctionPlan::emit(Operation &op) {
       .Case([&](LookupOp lookup) { return emitLookup(lookup); })
       .Case([&](RotaryOp rotary) { return emitRotary(rotary); })
       .Case([&](TableOp table) { return emitTable(table); })
+      .Case([&](PushOp push) { return emitPush(push); })
+      .Case([&](SizeOp size) {
+        scalars.map(size.getResult(), dim(size.getDim()));
+        return success();
+      })
       .Case([&](AttentionOp attention) { return emitAttention(attention); })
       .Case([&](ConcatOp concat) { return emitConcat(concat); })
       .Case<RelabelOp, SliceOp, RearrangeOp>([&](Operation *view) { return emitView(view); })

@@ -40,6 +40,10 @@ struct ModulePlan {
   /// The buffer of constants that holds `elements`.
   mlir::memref::GlobalOp constants(mlir::DenseElementsAttr elements, Location loc);
   DenseMap<mlir::Attribute, mlir::memref::GlobalOp> tables;
+  /// Elements of one layer of a state, whatever its cache holds.
+  SizePolynomial layerOf(StateOp state);
+  /// Where a state begins in the memory of its cache, in elements.
+  SizePolynomial placeOf(StateOp state);
   ParameterLayout layout;
   SmallVector<StringRef> dims; // dynamic ones, in order
   llvm::StringMap<SizePolynomial>
@@ -101,6 +105,7 @@ private:
   LogicalResult emitLookup(LookupOp op);
   LogicalResult emitRotary(RotaryOp op);
   LogicalResult emitTable(TableOp op);
+  LogicalResult emitPush(PushOp op);
   LogicalResult emitAttention(AttentionOp op);
   FailureOr<BufferView> readDense(Operation *op, Value tensor);
   LogicalResult emitConcat(ConcatOp op);

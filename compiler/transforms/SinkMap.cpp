@@ -46,7 +46,7 @@ Value sliceAlong(PatternRewriter &rewriter, Location loc, Value value, StringAtt
   if (d < 0)
     return value;
   Value slice =
-      SliceOp::create(rewriter, loc, withAxis(type, d, size, axis), value, d, offset, false);
+      SliceOp::create(rewriter, loc, withAxis(type, d, size, axis), value, d, offset, false, false);
   return RelabelOp::create(rewriter, loc, withAxis(type, d, size, name), slice);
 }
 

@@ -39,6 +39,17 @@ SizePolynomial SizePolynomial::operator*(const SizePolynomial &other) const {
   return result;
 }
 
+SizePolynomial SizePolynomial::with(StringRef dim, int64_t value) const {
+  SizePolynomial result;
+  for (auto &[monomial, coefficient] : terms) {
+    SizePolynomial term(coefficient);
+    for (const std::string &name : monomial)
+      term = term * (name == dim ? SizePolynomial(value) : SizePolynomial::dim(name));
+    result = result + term;
+  }
+  return result;
+}
+
 bool SizePolynomial::isConstant() const {
   return terms.empty() || (terms.size() == 1 && terms.begin()->first.empty());
 }

@@ -20,8 +20,14 @@ public:
   static SizePolynomial dim(llvm::StringRef name);
 
   SizePolynomial operator+(const SizePolynomial &other) const;
+  SizePolynomial operator-(const SizePolynomial &other) const {
+    return *this + SizePolynomial(-1) * other;
+  }
   SizePolynomial operator*(const SizePolynomial &other) const;
   bool operator==(const SizePolynomial &other) const { return terms == other.terms; }
+
+  /// With `value` in the place of a dim.
+  SizePolynomial with(llvm::StringRef dim, int64_t value) const;
 
   bool isConstant() const;
   /// The value of a constant polynomial.

@@ -11,6 +11,8 @@ LogicalResult DimOp::verify() {
   auto size = static_cast<int64_t>(getSize());
   if (size < 1 || size > maxElements) // dim_c1
     return emitOpError("expected a size of 1 to 2^48, but got ") << size;
+  if (getCache() && !getDynamic()) // dim_c2
+    return emitOpError("expected a cache's positions to be dynamic");
   return success();
 }
 
@@ -54,5 +56,42 @@ LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << param.getType() << ", but got " << getResult().getType();
   if (param.getLayers().has_value() != static_cast<bool>(getLayer())) // get_c3
     return emitOpError("expected a layer exactly where the parameter belongs to a stack");
+  return success();
+}
+
+//===-- what is kept from call to call ------------------------------------------------------===//
+
+int64_t StateOp::axis() { return axisIndex(getType(), getCache()); }
+
+LogicalResult StateOp::verify() {
+  if (axis() < 0) // state_c1
+    return emitOpError("expected an axis '") << getCache() << "', but got " << getType();
+  if (static_cast<int64_t>(getLayers()) < 1) // state_c2
+    return emitOpError("expected at least 1 layer, but got ") << static_cast<int64_t>(getLayers());
+  return success();
+}
+
+LogicalResult PushOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto state = symbols.lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
+  if (!state) // push_c1
+    return emitOpError("expected a state, but got ") << getStateAttr();
+  auto kept = cast<RankedTensorType>(state.getType()),
+       rows = cast<RankedTensorType>(getRows().getType()),
+       result = cast<RankedTensorType>(getResult().getType());
+  if (result.getShape() != kept.getShape() ||
+      result.getElementType() != kept.getElementType()) // push_c2
+    return emitOpError("expected the state's shape ") << kept << ", but got " << result;
+  SmallVector<int64_t> others(rows.getShape()), keptOthers(kept.getShape());
+  if (rows.getRank() == kept.getRank())
+    others[state.axis()] = keptOthers[state.axis()];
+  if (others != keptOthers || rows.getElementType() != kept.getElementType()) // push_c3
+    return emitOpError("expected rows of ") << kept << ", but got " << rows;
+  return success();
+}
+
+LogicalResult SizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto dim = symbols.lookupNearestSymbolFrom<DimOp>(*this, getDimAttr());
+  if (!dim || !dim.getDynamic()) // size_c1
+    return emitOpError("expected a dynamic dim, but got ") << getDimAttr();
   return success();
 }

@@ -2,6 +2,7 @@
 //
 // Contexts and running: a team, a workspace that only grows, and the checks of the caller's
 // buffers.
+#include "core/Cache.h"
 #include "core/Dtype.h"
 #include "core/Model.h"
 #include "core/Team.h"
@@ -15,6 +16,14 @@ struct attn_context {
   PackedBlock workspace;
   /// Room for the pointers of the entry with most inputs or outputs.
   Vector<void *> inputs, outputs;
+  Vector<CacheMemory *> caches; ///< One per cache of the model.
+
+  ~attn_context() {
+    for (CacheMemory *cache : caches) {
+      cache->~CacheMemory();
+      free(cache);
+    }
+  }
 };
 
 static void destroyContext(attn_context *context) {
@@ -42,6 +51,14 @@ static attn_status createContext(attn_model *model, int32_t threads, attn_contex
     const attn_abi_entry &entry = model->tables->entries[i];
     inputs = entry.inputCount > inputs ? entry.inputCount : inputs;
     outputs = entry.outputCount > outputs ? entry.outputCount : outputs;
+  }
+  for (int32_t i = 0; i < model->tables->cacheCount; ++i) {
+    auto *cache = static_cast<CacheMemory *>(malloc(sizeof(CacheMemory)));
+    if (!cache || !context->caches.push(new (cache) CacheMemory)) {
+      free(cache);
+      error.outOfMemory("a context");
+      break;
+    }
   }
   int32_t wanted = threads ? threads : model->threads;
   if (!context->inputs.resize(size_t(inputs)) || !context->outputs.resize(size_t(outputs)))
@@ -72,6 +89,61 @@ extern "C" int32_t attn_context_threads(const attn_context *context) {
   return context->team.size();
 }
 
+static CacheMemory *cacheOf(const attn_context &context, int32_t cache) {
+  return cache < 0 || cache >= context.model->tables->cacheCount ? nullptr
+                                                                 : context.caches[size_t(cache)];
+}
+
+extern "C" int64_t attn_cache_length(const attn_context *context, int32_t cache) {
+  const CacheMemory *memory = context ? cacheOf(*context, cache) : nullptr;
+  return memory ? memory->length : -1;
+}
+
+extern "C" attn_status attn_cache_truncate(attn_context *context, int32_t cache, int64_t length,
+                                           char **message) {
+  Error error;
+  CacheMemory *memory = context ? cacheOf(*context, cache) : nullptr;
+  if (!memory)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_cache_truncate: %s",
+              context ? "there is no such cache" : "null pointer");
+  else if (length < 0 || length > memory->length)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "attn_cache_truncate: %lld positions, but the cache holds %lld",
+              static_cast<long long>(length), static_cast<long long>(memory->length));
+  else
+    memory->length = length;
+  return error.report(message);
+}
+
+/// The dims of a call in this context.
+static attn_status resolve(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                           const attn_tensor *outputs, int64_t *dims, Error &error) {
+  const attn_abi_model &tables = *context.model->tables;
+  bool exists = entry >= 0 && entry < tables.entryCount;
+  const CacheMemory *memory = exists ? cacheOf(context, tables.entries[entry].cache) : nullptr;
+  return resolveDims(tables, entry, inputs, outputs, memory ? memory->length : 0, dims, error);
+}
+
+extern "C" attn_status attn_infer_shapes(const attn_context *context, int32_t entry,
+                                         const attn_tensor *inputs, attn_tensor *outputs,
+                                         char **message) {
+  Error error;
+  int64_t dims[kMaxDims];
+  if (!context || !outputs)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_infer_shapes: null pointer");
+  else if (resolve(*context, entry, inputs, nullptr, dims, error) == ATTN_OK) {
+    const attn_abi_entry &found = context->model->tables->entries[entry];
+    for (int32_t i = 0; i < found.outputCount; ++i) {
+      const attn_abi_tensor &tensor = found.outputs[i];
+      outputs[i].dtype = tensor.dtype;
+      outputs[i].rank = tensor.rank;
+      for (int32_t a = 0; a < tensor.rank; ++a)
+        outputs[i].shape[a] = axisSize(tensor.axes[a], dims);
+    }
+  }
+  return error.report(message);
+}
+
 static int64_t workspaceBytes(const attn_context &context, int32_t entry, const int64_t *dims) {
   return context.model->level->workspaces[entry](dims, context.team.size());
 }
@@ -83,7 +155,7 @@ extern "C" attn_status attn_workspace_bytes(const attn_context *context, int32_t
   int64_t dims[kMaxDims];
   if (!context || !bytes)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_workspace_bytes: null pointer");
-  else if (resolveDims(*context->model->tables, entry, inputs, nullptr, dims, error) == ATTN_OK)
+  else if (resolve(*context, entry, inputs, nullptr, dims, error) == ATTN_OK)
     *bytes = workspaceBytes(*context, entry, dims);
   return error.report(message);
 }
@@ -139,7 +211,7 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
                             const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
   int64_t dims[kMaxDims];
-  if (attn_status status = resolveDims(*model.tables, entryIndex, inputs, outputs, dims, error))
+  if (attn_status status = resolve(context, entryIndex, inputs, outputs, dims, error))
     return status;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
   if (!outputs && entry.outputCount > 0)
@@ -159,19 +231,27 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
                      !context.workspace.allocate(uint64_t(needed))))
     return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
                      static_cast<long long>(needed));
+  CacheMemory *cache = cacheOf(context, entry.cache);
+  if (cache)
+    if (attn_status status =
+            prepareCache(*model.tables, model.tables->caches[entry.cache], *cache, dims, error))
+      return status;
   for (int32_t i = 0; i < entry.inputCount; ++i)
     context.inputs[size_t(i)] = inputs[i].data;
   for (int32_t i = 0; i < entry.outputCount; ++i)
     context.outputs[size_t(i)] = outputs[i].data;
   Run run{model.level->entries[entryIndex],
           {context.inputs.data(), context.outputs.data(), dims, model.weights,
-           context.workspace.data(), context.team.size(), callBarrier, &context.team}};
+           context.workspace.data(), context.team.size(), callBarrier, &context.team,
+           cache ? cache->block.data() : nullptr}};
   context.team.run(
       [](void *argument, int64_t thread) {
         const Run &run = *static_cast<Run *>(argument);
         run.function(&run.call, thread);
       },
       &run);
+  if (cache)
+    cache->length = dims[model.tables->caches[entry.cache].dim];
   return ATTN_OK;
 }
 

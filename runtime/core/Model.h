@@ -22,9 +22,10 @@ namespace attn {
 
 /// Sets `dims` (one per dim of the model) from the inputs' sizes, checking dtype, rank and size of
 /// every input. Dims that no input tells are taken from `outputs` where not null, else they are at
-/// their bound. Data pointers are not looked at.
+/// their bound; the entry's cache holds `cached` positions before the call. Data pointers are not
+/// looked at.
 attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
-                        const attn_tensor *outputs, int64_t *dims, Error &error);
+                        const attn_tensor *outputs, int64_t cached, int64_t *dims, Error &error);
 
 /// Looks for indices outside of their tables. The inputs' buffers have been checked.
 attn_status checkIndices(const attn_abi_entry &entry, const attn_tensor *inputs, Error &error);

@@ -19,6 +19,7 @@ struct Resolver {
   attn_status checkAxis(const char *kind, const attn_abi_tensor &tensor, int32_t index,
                         int64_t size);
   attn_status check(const char *kind, const attn_abi_tensor &tensor, const attn_tensor &given);
+  attn_status checkCache(int64_t cached);
 };
 } // namespace
 
@@ -96,9 +97,28 @@ attn_status Resolver::check(const char *kind, const attn_abi_tensor &tensor,
   return ATTN_OK;
 }
 
+/// The cache's dim: what it holds, and what the call adds.
+attn_status Resolver::checkCache(int64_t cached) {
+  if (entry.cache < 0)
+    return ATTN_OK;
+  const attn_abi_cache &cache = tables.caches[entry.cache];
+  int64_t capacity = tables.dims[cache.dim].value, rows = axisSize(entry.rows, dims);
+  if (rows > capacity - cached) {
+    error.set(ATTN_BAD_INPUT, "R0207",
+              "cache `%s` holds %lld of %lld positions, entry `%s` would add %lld", cache.name,
+              static_cast<long long>(cached), static_cast<long long>(capacity), entry.name,
+              static_cast<long long>(rows));
+    error.help("empty it, or compile the model with a larger capacity");
+    return error.status;
+  }
+  dims[cache.dim] = cached + rows;
+  sources[cache.dim] = cache.name;
+  return ATTN_OK;
+}
+
 attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
-                              const attn_tensor *inputs, const attn_tensor *outputs, int64_t *dims,
-                              Error &error) {
+                              const attn_tensor *inputs, const attn_tensor *outputs, int64_t cached,
+                              int64_t *dims, Error &error) {
   if (entryIndex < 0 || entryIndex >= tables.entryCount)
     return error.set(ATTN_INVALID_ARGUMENT, "R0102", "model `%s` has %d entries, there is no %d",
                      tables.name, int(tables.entryCount), int(entryIndex));
@@ -112,28 +132,10 @@ attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
   for (int32_t i = 0; i < entry.inputCount; ++i)
     if (attn_status status = resolver.check("input", entry.inputs[i], inputs[i]))
       return status;
+  if (attn_status status = resolver.checkCache(cached))
+    return status;
   for (int32_t i = 0; outputs && i < entry.outputCount; ++i)
     if (attn_status status = resolver.check("output", entry.outputs[i], outputs[i]))
       return status;
   return ATTN_OK;
-}
-
-extern "C" attn_status attn_infer_shapes(const attn_model *model, int32_t entry,
-                                         const attn_tensor *inputs, attn_tensor *outputs,
-                                         char **message) {
-  Error error;
-  int64_t dims[kMaxDims];
-  if (!model || !outputs)
-    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_infer_shapes: null pointer");
-  else if (resolveDims(*model->tables, entry, inputs, nullptr, dims, error) == ATTN_OK) {
-    const attn_abi_entry &found = model->tables->entries[entry];
-    for (int32_t i = 0; i < found.outputCount; ++i) {
-      const attn_abi_tensor &tensor = found.outputs[i];
-      outputs[i].dtype = tensor.dtype;
-      outputs[i].rank = tensor.rank;
-      for (int32_t a = 0; a < tensor.rank; ++a)
-        outputs[i].shape[a] = axisSize(tensor.axes[a], dims);
-    }
-  }
-  return error.report(message);
 }

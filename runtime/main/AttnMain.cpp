@@ -120,16 +120,16 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(error);
   if (!outputs.list.resize(size_t(tables.entries[entry].outputCount)))
     return complain(nullptr, ExitEnvironment);
-  if (attn_status status = attn_infer_shapes(handles.model, entry, inputs.list.data(),
+  if (attn_status status =
+          attn_context_create(handles.model, command.threads, &handles.context, &handles.message))
+    return complain(handles, status);
+  if (attn_status status = attn_infer_shapes(handles.context, entry, inputs.list.data(),
                                              outputs.list.data(), &handles.message))
     return complain(handles, status);
   for (attn_tensor &tensor : outputs.list)
     if (!outputs.allocate(tensor))
       return complain(nullptr, ExitEnvironment);
   if (attn_status status = bindWeights(command, handles))
-    return complain(handles, status);
-  if (attn_status status =
-          attn_context_create(handles.model, command.threads, &handles.context, &handles.message))
     return complain(handles, status);
   attn_status status = command.isBench ? benchEntry(command, *handles.model, handles.context, entry,
                                                     inputs, outputs, &handles.message)

@@ -22,14 +22,59 @@ static int32_t chooseRepeat(double once) {
   return wanted < 5 ? 5 : wanted > 1000 ? 1000 : int32_t(wanted);
 }
 
+namespace {
+/// Runs an entry; each time its cache, where it takes one, holds as many positions before.
+struct Runs {
+  attn_context *context;
+  int32_t entry, cache;
+  const Tensors &inputs, &outputs;
+  char **message;
+  int64_t cached = 0;
+
+  attn_status run() {
+    return attn_run(context, entry, inputs.list.data(), outputs.list.data(), message);
+  }
+  attn_status repeat() {
+    attn_status status = run();
+    if (status == ATTN_OK && cache >= 0)
+      status = attn_cache_truncate(context, cache, cached, message);
+    return status;
+  }
+  /// Runs the entry until its cache holds `wanted` positions.
+  attn_status fill(int64_t wanted);
+};
+} // namespace
+
+attn_status Runs::fill(int64_t wanted) {
+  if (cache >= 0)
+    while (cached < wanted) {
+      if (attn_status status = run())
+        return status;
+      cached = attn_cache_length(context, cache);
+    }
+  if (cached == wanted)
+    return ATTN_OK;
+  Error error;
+  if (cache < 0)
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--cached %lld`: the entry takes no cache",
+              static_cast<long long>(wanted));
+  else
+    error.set(ATTN_INVALID_ARGUMENT, "U0002",
+              "`--cached %lld`: expected a multiple of the positions that a run adds",
+              static_cast<long long>(wanted));
+  return error.report(message);
+}
+
 attn_status attn::benchEntry(const Command &command, const attn_model &model, attn_context *context,
                              int32_t entry, const Tensors &inputs, const Tensors &outputs,
                              char **message) {
+  Runs runs{context, entry, model.tables->entries[entry].cache, inputs, outputs, message};
+  if (attn_status status = runs.fill(command.cached))
+    return status;
   double once = 0;
   for (int warmUp = 0; warmUp < 2; ++warmUp) { // the first run allocates and faults pages in
     double begin = seconds();
-    if (attn_status status =
-            attn_run(context, entry, inputs.list.data(), outputs.list.data(), message))
+    if (attn_status status = runs.repeat())
       return status;
     once = seconds() - begin;
   }
@@ -42,8 +87,7 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
   }
   for (double &time : times) {
     double begin = seconds();
-    if (attn_status status =
-            attn_run(context, entry, inputs.list.data(), outputs.list.data(), message))
+    if (attn_status status = runs.repeat())
       return status;
     time = 1e3 * (seconds() - begin);
   }

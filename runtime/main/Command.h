@@ -22,7 +22,7 @@ struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr;
   Vector<Setting> inputs, outputs, sizes;
-  int32_t threads = 0, repeat = 0;
+  int32_t threads = 0, repeat = 0, cached = 0;
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false;
 
   // For programs around the command line; no options set them.

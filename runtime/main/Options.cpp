@@ -49,6 +49,9 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   } else if (strcmp(name, "--repeat") == 0) {
     isGood = parseCount(value, 1000000, command.repeat);
     expected = "1 to 1000000";
+  } else if (strcmp(name, "--cached") == 0) {
+    isGood = parseCount(value, INT32_MAX, command.cached);
+    expected = "a number of positions";
   } else if (strcmp(name, "--device") == 0) {
     if (strncmp(value, "cuda", 4) == 0 && (value[4] == 0 || value[4] == ':')) {
       error.set(ATTN_IO, "R0404", "no device `%s`: this program has code for the CPU only", value);
@@ -64,8 +67,8 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
-  static const char *const valued[] = {"--weights", "--entry",   "--input",  "--output",
-                                       "--set",     "--threads", "--repeat", "--device"};
+  static const char *const valued[] = {"--weights", "--entry",  "--input",  "--output", "--set",
+                                       "--threads", "--repeat", "--cached", "--device"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -156,6 +159,8 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --device cpu        the only device of this program\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"
+      "  --cached N          of an entry with a cache, how many positions that holds before each\n"
+      "                      run of --bench (default 0)\n"
       "  --json              --bench and --describe in JSON\n"
       "  --describe          print what the model is\n"
       "  --help              print this\n"

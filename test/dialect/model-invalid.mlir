@@ -74,3 +74,56 @@ func.func @get_c3() -> tensor<2xf32, #attn.axes<"D">> {
 // param_c5
 // expected-error@+1 {{expected at least 1 layer, but got 0}}
 attn.param @p : tensor<2xf32, #attn.axes<"D">> from #attn.source<"p.{n}", [2], offset = 0, strides = [1]> layers 0
+
+// -----
+
+// dim_c2
+// expected-error@+1 {{expected a cache's positions to be dynamic}}
+attn.dim @kv 8 cache
+
+// -----
+
+// state_c1
+// expected-error@+1 {{expected an axis 'kv', but got}}
+attn.state @s : tensor<?x2xf32, #attn.axes<"T", "E">> in @kv layers 1
+
+// -----
+
+// state_c2
+// expected-error@+1 {{expected at least 1 layer, but got 0}}
+attn.state @s : tensor<?x2xf32, #attn.axes<"kv", "E">> in @kv layers 0
+
+// -----
+
+func.func @push_c1(%x: tensor<1x2xf32, #attn.axes<"T", "E">>) -> tensor<?x2xf32, #attn.axes<"kv", "E">> {
+  // expected-error@+1 {{expected a state, but got @s}}
+  %r = attn.push %x into @s : tensor<1x2xf32, #attn.axes<"T", "E">> -> tensor<?x2xf32, #attn.axes<"kv", "E">>
+  return %r : tensor<?x2xf32, #attn.axes<"kv", "E">>
+}
+
+// -----
+
+attn.state @s : tensor<?x2xf32, #attn.axes<"kv", "E">> in @kv layers 1
+func.func @push_c2(%x: tensor<1x2xf32, #attn.axes<"T", "E">>) -> tensor<?x3xf32, #attn.axes<"kv", "E">> {
+  // expected-error@+1 {{expected the state's shape}}
+  %r = attn.push %x into @s : tensor<1x2xf32, #attn.axes<"T", "E">> -> tensor<?x3xf32, #attn.axes<"kv", "E">>
+  return %r : tensor<?x3xf32, #attn.axes<"kv", "E">>
+}
+
+// -----
+
+attn.state @s : tensor<?x2xf32, #attn.axes<"kv", "E">> in @kv layers 1
+func.func @push_c3(%x: tensor<1x3xf32, #attn.axes<"T", "E">>) -> tensor<?x2xf32, #attn.axes<"kv", "E">> {
+  // expected-error@+1 {{expected rows of}}
+  %r = attn.push %x into @s : tensor<1x3xf32, #attn.axes<"T", "E">> -> tensor<?x2xf32, #attn.axes<"kv", "E">>
+  return %r : tensor<?x2xf32, #attn.axes<"kv", "E">>
+}
+
+// -----
+
+attn.dim @D 8
+func.func @size_c1() -> index {
+  // expected-error@+1 {{expected a dynamic dim, but got @D}}
+  %r = attn.size @D
+  return %r : index
+}

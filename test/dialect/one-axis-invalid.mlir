@@ -75,6 +75,14 @@ func.func @slice_c4(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<
 
 // -----
 
+func.func @slice_c5(%x: tensor<?x4xf32, #attn.axes<"T", "D">>) -> tensor<4xf32, #attn.axes<"D">> {
+  // expected-error@+1 {{expected no offset at the end, but got 1}}
+  %r = attn.slice %x axis 0 at 1 end drop : tensor<?x4xf32, #attn.axes<"T", "D">> -> tensor<4xf32, #attn.axes<"D">>
+  return %r : tensor<4xf32, #attn.axes<"D">>
+}
+
+// -----
+
 func.func @mean_c1(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
   // expected-error@+1 {{expected a static axis of}}
   %r = attn.mean %x axis 0 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>

@@ -83,7 +83,8 @@ int readObservation(const opt::InputArgList &args, Observation &observation) {
       return fail(Usage, "`--map " + text + "`: expected NAME=FILE.png, or NAME=- for a table");
     observation.maps.push_back({name.str(), file.str()});
   }
-  for (auto id : {OPT_map_rows, OPT_map_average, OPT_map_labels, OPT_map_row, OPT_map_grid, OPT_map_image})
+  for (auto id :
+       {OPT_map_rows, OPT_map_average, OPT_map_labels, OPT_map_row, OPT_map_grid, OPT_map_image})
     if (const opt::Arg *arg = args.getLastArg(id); arg && observation.maps.empty())
       return fail(Usage, "`" + arg->getSpelling() + "` says how a map is drawn, and there is none",
                   "add `--map NAME=FILE.png`");

@@ -72,6 +72,7 @@ defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that quer
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
 defm threads : Valued<"threads", [run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
 defm device : Valued<"device", runVerbs, "cpu", "DEVICE">;
+defm cached : Valued<"cached", [bench], "Positions in the entry's cache before each run (default 0)", "N">;
 defm repeat : Valued<"repeat", [bench], "How often to run", "N">;
 def profile : Flag<["--"], "profile", [bench]>, HelpText<"Times per op (not supported yet)">;
 defm trace : Valued<"trace", [bench], "Write a Chrome trace (not supported yet)", "FILE">;

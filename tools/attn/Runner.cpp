@@ -102,6 +102,11 @@ static bool makeCommand(const Runner::Request &request, const std::vector<std::s
   return hasMemory;
 }
 
+void Runner::emptyCaches() {
+  for (int32_t i = 0; i < state->tables->cacheCount; ++i)
+    attn_cache_truncate(state->context, i, 0, nullptr);
+}
+
 int Runner::run(const Request &request, std::vector<Numbers> &inputs,
                 std::vector<Numbers> &outputs) {
   const attn_abi_entry &entry = state->tables->entries[request.entry];
@@ -126,7 +131,7 @@ int Runner::run(const Request &request, std::vector<Numbers> &inputs,
   char *message = nullptr;
   if (!made.list.resize(size_t(entry.outputCount)))
     return fail(Environment, "no memory");
-  if (attn_status status = attn_infer_shapes(state->model, request.entry, given.list.data(),
+  if (attn_status status = attn_infer_shapes(state->context, request.entry, given.list.data(),
                                              made.list.data(), &message))
     return failWithStatus(status, message);
   for (attn_tensor &tensor : made.list)

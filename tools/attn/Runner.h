@@ -40,6 +40,9 @@ public:
   /// out. 0, or an exit code after an error.
   int run(const Request &request, std::vector<Numbers> &inputs, std::vector<Numbers> &outputs);
 
+  /// Empties all caches.
+  void emptyCaches();
+
   /// A tensor of the weights that are bound, by its name and shape. False where there is none.
   bool readWeights(const std::string &name, const std::vector<int64_t> &shape,
                    std::vector<double> &values) const;

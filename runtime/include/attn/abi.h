@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 2
+#define ATTN_ABI_VERSION 3
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -89,6 +89,7 @@ typedef struct {
   void (*barrier)(void *team,
                   int64_t thread); /* returns when all threads of the team have called it */
   void *team;
+  char *cache; /* of the entry's cache, 64-byte aligned; null where it takes none */
 } attn_abi_call;
 
 typedef void (*attn_abi_entry_fn)(const attn_abi_call *call, int64_t thread);
@@ -119,10 +120,29 @@ typedef struct {
   float mean[4], std[4];
 } attn_abi_image;
 
+/* A tensor that is kept from call to call, once for each of `layers`. */
+typedef struct {
+  attn_abi_tensor tensor;
+  int32_t layers;
+} attn_abi_state;
+
+/* A cache. Dim `dim` is the number of positions in it, those of the running call included; the
+ * dim's value is the capacity. The states lie one after the other in its memory, dense and
+ * row-major, each [layers][axes...], with the capacity along the axis of `dim`. */
+typedef struct {
+  const char *name;
+  int32_t dim;
+  int32_t stateCount;
+  const attn_abi_state *states;
+} attn_abi_cache;
+
+/* An entry that takes a cache pushes `rows` positions to it. */
 typedef struct {
   const char *name;
   int32_t inputCount, outputCount;
   const attn_abi_tensor *inputs, *outputs;
+  int32_t cache; /* -1: none */
+  attn_abi_axis rows;
 } attn_abi_entry;
 
 struct attn_abi_model {
@@ -131,7 +151,8 @@ struct attn_abi_model {
   const char *version;     /* of the compiler */
   const char *precision;   /* "f32" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
-  int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount;
+  int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
+      cacheCount;
   const attn_abi_dim *dims;
   const attn_abi_parameter *parameters;
   const attn_abi_slot *slots;
@@ -140,6 +161,7 @@ struct attn_abi_model {
   const attn_abi_image *images;
   const char *const
       *ignores; /* patterns of checkpoint tensors that are left out on purpose ("*" wildcards) */
+  const attn_abi_cache *caches;
   int64_t packedBytes;
   const char *embedded; /* the packed block, where weights are embedded; else null */
 };

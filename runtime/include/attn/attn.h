@@ -109,6 +109,12 @@ typedef struct {
   int32_t isDynamic;
 } attn_dim_info;
 
+/* A cache of the spec: the positions it holds at most. */
+typedef struct {
+  const char *name;
+  int64_t capacity;
+} attn_cache_info;
+
 /* A parameter: `name` holds "{n}" for each of `layers` layers (0: none). */
 typedef struct {
   const char *name;
@@ -170,6 +176,9 @@ ATTN_API attn_status attn_model_input(const attn_model *model, int32_t entry, in
                                       attn_tensor_info *info);
 ATTN_API attn_status attn_model_output(const attn_model *model, int32_t entry, int32_t output,
                                        attn_tensor_info *info);
+ATTN_API int32_t attn_model_cache_count(const attn_model *model);
+ATTN_API attn_status attn_model_cache(const attn_model *model, int32_t cache,
+                                      attn_cache_info *info);
 /* Bytes of the packed weights, and whether weights are bound. */
 ATTN_API int64_t attn_model_packed_bytes(const attn_model *model);
 ATTN_API int32_t attn_model_has_weights(const attn_model *model);
@@ -217,9 +226,19 @@ ATTN_API void attn_context_destroy(attn_context *context);
 /* The number of threads of a context. */
 ATTN_API int32_t attn_context_threads(const attn_context *context);
 
+/* The positions that a cache of the context holds; -1 for a cache that does not exist. Each context
+ * has caches of its own, empty at first. Entries that take a cache add positions to it; they are
+ * part of it once attn_run has succeeded. Memory is taken when the first are added. */
+ATTN_API int64_t attn_cache_length(const attn_context *context, int32_t cache);
+
+/* Drops all positions but the first `length`: 0 begins anew, the length before a call undoes it.
+ * ATTN_INVALID_ARGUMENT: null pointers, a cache that does not exist, more than it holds. */
+ATTN_API attn_status attn_cache_truncate(attn_context *context, int32_t cache, int64_t length,
+                                         char **message);
+
 /* Fills in dtype, rank and shape of all outputs for these inputs, whose data may be NULL; `data` of
  * the outputs stays as it is. Errors as attn_run. */
-ATTN_API attn_status attn_infer_shapes(const attn_model *model, int32_t entry,
+ATTN_API attn_status attn_infer_shapes(const attn_context *context, int32_t entry,
                                        const attn_tensor *inputs, attn_tensor *outputs,
                                        char **message);
 
@@ -232,10 +251,11 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
 /* Runs an entry: inputs and outputs in the entry's order, outputs with their full shape. The
  * workspace belongs to the context and grows when dims do; nothing is allocated once dims as large
  * have been run. NaN and infinity in an input are accepted and follow IEEE arithmetic through the
- * model. Indices are checked before anything is computed: outputs are as they were after an error.
- * The same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong dtype,
- * rank or size, an index outside of its table, a size of 0 or above its bound, sizes that
- * contradict each other; ATTN_INVALID_ARGUMENT: a null or misaligned pointer, an output that
+ * model. Indices and room in the cache are checked before anything is computed: outputs and caches
+ * are as they were after an error. The same inputs give the same bits with any number of threads.
+ * ATTN_BAD_INPUT: a wrong dtype, rank or size, an index outside of its table, a size of 0 or above
+ * its bound, sizes that contradict each other, a cache that would hold more than its capacity;
+ * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, an output that
  * overlaps another buffer, an entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound;
  * ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,

@@ -42,7 +42,8 @@ test::Outcome test::run(const std::string &text, std::vector<Tensor> inputs,
       return llvm::createStringError("no tensor '" + name + "'");
     return found->second.data;
   };
-  auto outputs = interpret(*module, "f", inputs, load, observe);
+  Caches caches;
+  auto outputs = interpret(*module, "f", inputs, load, caches, observe);
   if (!outputs)
     return {{}, llvm::toString(outputs.takeError())};
   return {std::move(*outputs), ""};

@@ -162,7 +162,7 @@ TEST_F(RunTest, InfersShapesAndWorkspace) {
   setBatch(5);
   input.data = nullptr;
   attn_tensor inferred = {};
-  ASSERT_EQ(ATTN_OK, attn_infer_shapes(handles.model, 0, &input, &inferred, nullptr));
+  ASSERT_EQ(ATTN_OK, attn_infer_shapes(handles.context, 0, &input, &inferred, nullptr));
   EXPECT_EQ(2, inferred.rank);
   EXPECT_EQ(5, inferred.shape[0]);
   EXPECT_EQ(TINY_K, inferred.shape[1]);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a context keeps from call to call.
+#ifndef ATTN_CORE_CACHE_H
+#define ATTN_CORE_CACHE_H
+#include "core/Model.h"
+#include "core/Vector.h"
+
+namespace attn {
+
+/// One cache: its positions, and the sizes (of all dims) that its memory was laid out for.
+struct CacheMemory {
+  PackedBlock block;
+  int64_t length = 0;
+  Vector<int64_t> dims;
+};
+
+/// Makes sure that the memory is there and laid out for `dims`, which are those of the call.
+attn_status prepareCache(const attn_abi_model &tables, const attn_abi_cache &cache,
+                         CacheMemory &memory, const int64_t *dims, Error &error);
+
+} // namespace attn
+#endif

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled model in this process: the shared library that `attn compile --emit=shared` writes, by its C API."""
+import ctypes
+
+import numpy as np
+
+DTYPES = {np.dtype("f4"): 0, np.dtype("f2"): 1, np.dtype("i4"): 3, np.dtype("i8"): 4, np.dtype("?"): 6}
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32), ("shape", ctypes.c_int64 * 8)]
+
+
+class ModelError(Exception):
+    pass
+
+
+class Model:
+    """One model with one context, and the caches of that."""
+
+    def __init__(self, library, symbol, weights, threads=0):
+        self.api = ctypes.CDLL(library)
+        self.api.attn_model_entry_name.restype = ctypes.c_char_p
+        self.api.attn_cache_length.restype = ctypes.c_int64
+        self.model, self.context = ctypes.c_void_p(), ctypes.c_void_p()
+        tables = ctypes.addressof(ctypes.c_char.in_dll(self.api, symbol))
+        self.call("attn_model_create", ctypes.c_void_p(tables), None, ctypes.byref(self.model))
+        self.call("attn_model_bind_file", self.model, str(weights).encode())
+        self.call("attn_context_create", self.model, threads, ctypes.byref(self.context))
+
+    def call(self, name, *arguments):
+        message = ctypes.c_char_p()
+        if getattr(self.api, name)(*arguments, ctypes.byref(message)):
+            raise ModelError(message.value.decode())
+
+    def run(self, entry, inputs, shapes=None, fill=0.0):
+        """The outputs of an entry, of the shapes that the model infers or of these; `fill` is what stands in them before."""
+        number = self.api.attn_model_find_entry(self.model, entry.encode())
+        given = (Tensor * max(len(inputs), 1))()
+        arrays = [np.ascontiguousarray(array) for array in inputs]
+        for tensor, array in zip(given, arrays):
+            tensor.data, tensor.dtype, tensor.rank = array.ctypes.data, DTYPES[array.dtype], array.ndim
+            tensor.shape[:array.ndim] = array.shape
+        made = (Tensor * self.api.attn_model_output_count(self.model, number))()
+        if shapes is None:
+            self.call("attn_infer_shapes", self.context, number, given, made)
+            shapes = [tuple(t.shape[:t.rank]) for t in made]
+        self.outputs = [np.full(shape, fill, np.float32) for shape in shapes]
+        for tensor, array in zip(made, self.outputs):
+            tensor.data, tensor.dtype, tensor.rank = array.ctypes.data, 0, array.ndim
+            tensor.shape[:array.ndim] = array.shape
+        self.call("attn_run", self.context, number, given, made)
+        return self.outputs
+
+    def length(self, cache=0):
+        return self.api.attn_cache_length(self.context, cache)
+
+    def truncate(self, length, cache=0):
+        self.call("attn_cache_truncate", self.context, cache, ctypes.c_int64(length))
