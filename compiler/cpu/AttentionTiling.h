@@ -36,9 +36,9 @@ struct RegisterBlocks {
 
 class AttentionTiling {
 public:
-  AttentionTiling(AttentionKernelOp op, const TilingContext &context)
-      : op(op), context(context), blocks{context.target}, builder(op), index(builder, op.getLoc()) {
-  }
+  AttentionTiling(AttentionKernelOp op, const TilingContext &context, const ScoreFunction &score)
+      : op(op), context(context), blocks{context.target}, builder(op), index(builder, op.getLoc()),
+        score(score) {}
 
   mlir::LogicalResult run();
   /// The tiles chosen, in words.

@@ -10,6 +10,7 @@
 // (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022), not at all where a weight depends
 // on its score alone. Scores and weights that are returned are stored tile by tile.
 #include "compiler/Errors.h"
+#include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,10 +31,6 @@ LogicalResult AttentionTiling::check() {
                           "element, but got ")
              << type;
   }
-  auto function = ScoreFunction::of(op, op.getScore());
-  if (failed(function))
-    return failure();
-  score = *function;
   unsigned batch = op.getBatch();
   for (ElementOp vector : score.vectors) // the same for all pairs of a unit
     for (Value position : vector.getPositions()) {
@@ -319,7 +316,12 @@ std::string AttentionTiling::choice() {
 }
 
 FailureOr<std::string> attn::tileAttention(AttentionKernelOp op, const TilingContext &context) {
-  AttentionTiling tiling(op, context);
+  auto score = ScoreFunction::of(op, op.getScore());
+  if (failed(score))
+    return failure();
+  if (areFewQueries(op, *score))
+    return attendFewQueries(op, context, *score);
+  AttentionTiling tiling(op, context, *score);
   if (failed(tiling.run()))
     return failure();
   return tiling.choice();
