@@ -19,5 +19,9 @@ struct CacheMemory {
 attn_status prepareCache(const attn_abi_model &tables, const attn_abi_cache &cache,
                          CacheMemory &memory, const int64_t *dims, Error &error);
 
+/// For timing alone: a cache that has been used holds `length` positions, the same small number
+/// everywhere.
+void pretendCached(attn_context &context, int32_t cache, int64_t length);
+
 } // namespace attn
 #endif
