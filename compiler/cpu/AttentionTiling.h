@@ -84,8 +84,8 @@ private:
   bool isPointwise() {
     return op.getNormaliser() != Normaliser::Softmax && op.getNormaliser() != Normaliser::Hardmax;
   }
-  /// Scores of softmax are in base 2 from the tile on.
-  double unit() { return isPointwise() ? 1 : 1.4426950408889634; }
+  /// Scores of softmax are in base 2 from the tile on; those of hardmax stay equal where they are.
+  double unit() { return op.getNormaliser() == Normaliser::Softmax ? 1.4426950408889634 : 1; }
   /// Whether the query block holds the score's factor, and the unit.
   bool isScaled() {
     return score.factor && score.isProduct && op.getBias().empty() && op.getCap().empty();

@@ -74,6 +74,24 @@ SmallVector<Value> IndexBuilder::delinearize(Value flat, Value memref, int64_t b
   return indices;
 }
 
+Value attn::viewOf(IndexBuilder index, Value buffer, SmallVector<OpFoldResult> offsets,
+                   SmallVector<OpFoldResult> sizes, int64_t dropped) {
+  auto type = cast<MemRefType>(buffer.getType());
+  for (int64_t d = sizes.size(); d < type.getRank(); ++d)
+    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
+                                         : index.builder.getIndexAttr(type.getDimSize(d)));
+  offsets.resize(type.getRank(), index.builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> steps(type.getRank(), index.builder.getIndexAttr(1));
+  MemRefType view = memref::SubViewOp::inferResultType(type, offsets, sizes, steps);
+  // MLIR's own way to infer it takes dims of one element for each other.
+  auto [strides, offset] = view.getStridesAndOffset();
+  auto layout = StridedLayoutAttr::get(type.getContext(), offset,
+                                       ArrayRef<int64_t>(strides).drop_front(dropped));
+  view = MemRefType::get(view.getShape().drop_front(dropped), type.getElementType(), layout,
+                         type.getMemorySpace());
+  return memref::SubViewOp::create(index.builder, index.loc, view, buffer, offsets, sizes, steps);
+}
+
 void attn::forLoop(IndexBuilder index, Value from, Value to, int64_t step,
                    llvm::function_ref<void(Value)> body) {
   auto loop = scf::ForOp::create(index.builder, index.loc, from, to, index.constant(step));

@@ -39,6 +39,12 @@ public:
 /// The constant value of an index, if it is one.
 std::optional<int64_t> constantIndex(mlir::Value value);
 
+/// What of `buffer` begins at `offsets` and is `sizes` large, to its end in dims for which they are
+/// not given. The first `dropped` dims, of one element each, are none of the view.
+mlir::Value viewOf(IndexBuilder index, mlir::Value buffer,
+                   llvm::SmallVector<mlir::OpFoldResult> offsets,
+                   llvm::SmallVector<mlir::OpFoldResult> sizes, int64_t dropped);
+
 /// for (i = from; i < to; i += step) body(i). `body` emits at the builder's insertion point; the
 /// loop has no results.
 void forLoop(IndexBuilder index, mlir::Value from, mlir::Value to, int64_t step,

@@ -18,10 +18,8 @@ std::optional<int64_t> attn::strideOf(Value row) {
 
 Value attn::rowOf(IndexBuilder index, Value buffer, Value flat, int64_t kept, Value from,
                   Value count) {
-  auto type = cast<MemRefType>(buffer.getType());
-  int64_t rank = type.getRank(), rows = rank - kept;
-  SmallVector<OpFoldResult> offsets, sizes,
-      strides(rank, OpFoldResult(index.builder.getIndexAttr(1)));
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank(), rows = rank - kept;
+  SmallVector<OpFoldResult> offsets, sizes;
   for (Value i : index.delinearize(flat, buffer, 0, rows)) {
     offsets.push_back(getAsOpFoldResult(i));
     sizes.push_back(index.builder.getIndexAttr(1));
@@ -32,11 +30,7 @@ Value attn::rowOf(IndexBuilder index, Value buffer, Value flat, int64_t kept, Va
                                : OpFoldResult(index.builder.getIndexAttr(0)));
     sizes.push_back(getAsOpFoldResult(isColumn ? count : index.dim(buffer, d)));
   }
-  SmallVector<int64_t> shape;
-  for (OpFoldResult size : ArrayRef(sizes).drop_front(rows))
-    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  auto row = memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides);
-  return memref::SubViewOp::create(index.builder, index.loc, row, buffer, offsets, sizes, strides);
+  return viewOf(index, buffer, offsets, sizes, rows);
 }
 
 Value RowVectors::zero() const {

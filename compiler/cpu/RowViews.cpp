@@ -26,21 +26,11 @@ static void advance(IndexBuilder index, Value buffer, SmallVectorImpl<Value> &in
 }
 
 SmallVector<Value> RowViews::of(Value buffer, int64_t rowDims) const {
-  auto type = cast<MemRefType>(buffer.getType());
-  int64_t rank = type.getRank();
   SmallVector<Value> indices = index.delinearize(first, buffer, 0, rowDims), views;
-  OpFoldResult zero = index.builder.getIndexAttr(0), one = index.builder.getIndexAttr(1);
+  SmallVector<OpFoldResult> sizes(rowDims, index.builder.getIndexAttr(1));
   for (int64_t r = 0; r < count; ++r) {
-    SmallVector<OpFoldResult> offsets(indices.begin(), indices.end()), sizes(rowDims, one),
-        strides(rank, one);
-    offsets.resize(rank, zero);
-    for (int64_t d = rowDims; d < rank; ++d)
-      sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
-                                           : index.builder.getIndexAttr(type.getDimSize(d)));
-    MemRefType view = memref::SubViewOp::inferRankReducedResultType(
-        type.getShape().drop_front(rowDims), type, offsets, sizes, strides);
-    views.push_back(
-        memref::SubViewOp::create(index.builder, index.loc, view, buffer, offsets, sizes, strides));
+    SmallVector<OpFoldResult> offsets(indices.begin(), indices.end());
+    views.push_back(viewOf(index, buffer, offsets, sizes, rowDims));
     if (r + 1 < count)
       advance(index, buffer, indices);
   }

@@ -44,19 +44,9 @@ LogicalResult AttentionTiling::check() {
 
 /// The matrix [rows, features] of one head.
 Value AttentionTiling::headOf(Value buffer, ValueRange batch) {
-  auto type = cast<MemRefType>(buffer.getType());
   SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
-      sizes(batch.size(), builder.getIndexAttr(1)),
-      strides(type.getRank(), builder.getIndexAttr(1));
-  for (int64_t d = batch.size(); d < type.getRank(); ++d) {
-    offsets.push_back(builder.getIndexAttr(0));
-    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
-                                         : builder.getIndexAttr(type.getDimSize(d)));
-  }
-  auto head = memref::SubViewOp::inferRankReducedResultType(type.getShape().take_back(2), type,
-                                                            offsets, sizes, strides);
-  return memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(head), buffer, offsets,
-                                   sizes, strides);
+      sizes(batch.size(), builder.getIndexAttr(1));
+  return viewOf(index, buffer, offsets, sizes, batch.size());
 }
 
 /// Rows [from, from + count) of a matrix.
@@ -74,14 +64,9 @@ Value AttentionTiling::rowsOf(Value matrix, Value from, Value count) {
 
 /// [rows][columns] in the thread's scratch.
 Value AttentionTiling::scratchOf(int64_t at, int64_t rows, int64_t columns) {
-  auto type = cast<MemRefType>(op.getScratch().getType());
   auto attr = [&](int64_t size) -> OpFoldResult { return builder.getIndexAttr(size); };
-  SmallVector<OpFoldResult> offsets{context.thread, attr(at)}, sizes{attr(1), attr(rows * columns)},
-      strides(2, attr(1));
-  auto part = memref::SubViewOp::inferRankReducedResultType({rows * columns}, type, offsets, sizes,
-                                                            strides);
-  Value flat = memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(part),
-                                         op.getScratch(), offsets, sizes, strides);
+  Value flat = viewOf(index, op.getScratch(), {context.thread, attr(at)},
+                      {attr(1), attr(rows * columns)}, /*dropped=*/1);
   return memref::ExpandShapeOp::create(builder, index.loc, {rows, columns}, flat, {{0, 1}});
 }
 
@@ -156,22 +141,10 @@ LogicalResult AttentionTiling::run() {
 /// Rows [from, from + count) of a further result: a matrix, or one value for each row.
 static Value furtherRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch, Value from,
                          Value count) {
-  auto type = cast<MemRefType>(buffer.getType());
-  OpBuilder &builder = index.builder;
   SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
-      sizes(batch.size(), builder.getIndexAttr(1)),
-      strides(type.getRank(), builder.getIndexAttr(1));
+      sizes(batch.size(), index.builder.getIndexAttr(1));
   offsets.push_back(from), sizes.push_back(count);
-  for (int64_t d = batch.size() + 1; d < type.getRank(); ++d) {
-    offsets.push_back(builder.getIndexAttr(0));
-    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
-                                         : builder.getIndexAttr(type.getDimSize(d)));
-  }
-  SmallVector<int64_t> shape(1, ShapedType::kDynamic);
-  llvm::append_range(shape, type.getShape().drop_front(batch.size() + 1));
-  auto rows = memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides);
-  return memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(rows), buffer, offsets,
-                                   sizes, strides);
+  return viewOf(index, buffer, offsets, sizes, batch.size());
 }
 
 /// The blocks of a head differ by at most one vector of queries, so that none is nearly empty.
@@ -281,21 +254,20 @@ void AttentionTiling::tileOnline(Value count, int64_t queries) {
     tileValues(strip, value, zero, count, queries, true, false, true);
 }
 
-/// What is returned beside the output, once the block's statistics are known. Scores are computed
-/// again, for all pairs.
+/// What is returned beside the output, once the block's statistics are known. Scores come last:
+/// they are computed again, for all pairs, and the tiles that do so change the maxima.
 void AttentionTiling::tileFurther(Value count, int64_t queries) {
-  for (auto [kind, buffer] : llvm::zip_equal(op.returnedKinds(), further)) {
-    Value rows = buffer;
-    if (kind == Returned::LogSumExp) {
+  auto results = llvm::zip_equal(op.returnedKinds(), further);
+  for (auto [kind, rows] : results)
+    if (kind == Returned::LogSumExp)
       LseTileOp::create(builder, index.loc, statistics, rows, queries);
+    else if (kind == Returned::Weights && !isPointwise())
+      WeightRowsOp::create(builder, index.loc, rows, statistics,
+                           op.getNormaliser() == Normaliser::Hardmax);
+  for (auto [kind, buffer] : results) {
+    if (kind == Returned::LogSumExp || kind == Returned::Weights)
       continue;
-    }
-    if (kind == Returned::Weights) {
-      if (!isPointwise())
-        WeightRowsOp::create(builder, index.loc, rows, statistics,
-                             op.getNormaliser() == Normaliser::Hardmax);
-      continue;
-    }
+    Value rows = buffer;
     Stage stage = kind == Returned::Raw      ? Stage::Raw
                   : kind == Returned::Biased ? Stage::Biased
                                              : Stage::Capped;

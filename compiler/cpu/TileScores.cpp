@@ -32,20 +32,16 @@ Value AttentionTiling::vectorOf(ElementOp element, ValueRange batch) {
   Block &region = op.getScore().front();
   size_t firstCapture = region.getNumArguments() - op.getCaptures().size();
   Value buffer = op.getCaptures()[argument.getArgNumber() - firstCapture];
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets, sizes(type.getRank() - 1, builder.getIndexAttr(1)),
-      strides(type.getRank(), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets;
   for (Value position : element.getPositions()) {
     if (auto known = constantIndex(position))
       offsets.push_back(builder.getIndexAttr(*known));
     else
       offsets.push_back(batch[cast<BlockArgument>(position).getArgNumber() - 2]);
   }
-  offsets.push_back(builder.getIndexAttr(0)), sizes.push_back(builder.getIndexAttr(features));
-  auto row =
-      memref::SubViewOp::inferRankReducedResultType({features}, type, offsets, sizes, strides);
-  return memref::SubViewOp::create(builder, index.loc, cast<MemRefType>(row), buffer, offsets,
-                                   sizes, strides);
+  int64_t dropped = offsets.size();
+  return viewOf(index, buffer, offsets, SmallVector<OpFoldResult>(dropped, builder.getIndexAttr(1)),
+                dropped);
 }
 
 SmallVector<Value> AttentionTiling::queryPositions() {

@@ -122,12 +122,12 @@ static std::vector<double> softmaxOf(const Row &row, bool hasSink) {
   return weights;
 }
 
-/// 1 for the first of the largest live scores.
+/// 1 for the first of the largest live scores; a score of -inf has no weight.
 static std::vector<double> hardmaxOf(const Row &row) {
   std::vector<double> weights(row.live.size(), 0.0);
   std::optional<size_t> best;
   for (size_t n = 0; n < weights.size(); ++n)
-    if (row.live[n] && (!best || row.capped[n] > row.capped[*best]))
+    if (row.live[n] && row.capped[n] > (best ? row.capped[*best] : -infinity))
       best = n;
   if (best)
     weights[*best] = 1;
