@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace attn;
 
-/// Positions have 32 bits in vectors: they are far below 2^31.
+/// Positions have 32 bits in vectors: they are far below 2^31. What is read from i64 has 64.
 static Type elementType(Type scalar) {
   return scalar.isIndex() ? IntegerType::get(scalar.getContext(), 32) : scalar;
 }
@@ -55,10 +55,18 @@ static Value converted(OpBuilder &builder, Location loc, Value value) {
     return value;
   if (!isa<VectorType>(type))
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
-  // Positions have 32 bits in vectors.
-  if (element.isInteger(64))
-    return arith::TruncIOp::create(builder, loc, like(builder.getI32Type()), value);
   return value;
+}
+
+/// A vector of whole numbers as another type of them.
+static Value castWhole(OpBuilder &builder, Location loc, Value value, Type element, int64_t lanes) {
+  auto type = VectorType::get({lanes}, element);
+  unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth(),
+           to = element.getIntOrFloatBitWidth();
+  if (from == to)
+    return value;
+  return from < to ? arith::ExtSIOp::create(builder, loc, type, value).getResult()
+                   : arith::TruncIOp::create(builder, loc, type, value).getResult();
 }
 
 Value attn::loadElement(OpBuilder &builder, Location loc, Value buffer, ValueRange positions,
@@ -98,69 +106,128 @@ Value attn::loadElement(OpBuilder &builder, Location loc, Value buffer, ValueRan
   return converted(builder, loc, elements);
 }
 
-/// A vector of whole numbers as another type of them.
-static Value castWhole(OpBuilder &builder, Location loc, Value value, Type element, int64_t lanes) {
-  auto type = VectorType::get({lanes}, element);
-  unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth(),
-           to = element.getIntOrFloatBitWidth();
-  if (from == to)
-    return value;
-  return from < to ? arith::ExtSIOp::create(builder, loc, type, value).getResult()
-                   : arith::TruncIOp::create(builder, loc, type, value).getResult();
+namespace {
+
+/// The ops of a region one by one, each on what the ones before gave.
+class RegionVectorizer {
+public:
+  RegionVectorizer(OpBuilder &builder, int64_t lanes) : builder(builder), lanes(lanes) {}
+
+  /// Null after an error has been reported.
+  Value run(Block &block, ValueRange arguments);
+
+private:
+  LogicalResult vectorize(Operation &op);
+  void load(ElementOp element);
+  void castIndex(arith::IndexCastOp op, bool isScalar);
+  Value vectorOf(Value value, Location loc, bool asWide = false);
+
+  OpBuilder &builder;
+  int64_t lanes;
+  IRMapping vectors;
+  DenseSet<Value> wide; ///< Whole numbers of 64 bits: elements of i64, what is computed of them.
+};
+
+} // namespace
+
+/// A whole number has 32 bits in a vector, or 64.
+Value RegionVectorizer::vectorOf(Value value, Location loc, bool asWide) {
+  Value mapped = vectors.lookupOrDefault(value);
+  if (!asWide || !value.getType().isIndex())
+    return splat(builder, loc, mapped, lanes);
+  Type i64 = builder.getI64Type();
+  if (isa<VectorType>(mapped.getType()))
+    return castWhole(builder, loc, mapped, i64, lanes);
+  Value number = arith::IndexCastOp::create(builder, loc, i64, mapped);
+  return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, i64), number);
+}
+
+void RegionVectorizer::load(ElementOp element) {
+  Location loc = element.getLoc();
+  Value buffer = vectors.lookupOrDefault(element.getTensor());
+  SmallVector<Value> positions;
+  for (Value position : element.getPositions()) {
+    Value mapped = vectors.lookupOrDefault(position);
+    if (isa<VectorType>(mapped.getType())) // inside of an axis, whatever it was computed from
+      mapped = castWhole(builder, loc, mapped, builder.getI32Type(), lanes);
+    positions.push_back(mapped);
+  }
+  vectors.map(element.getResult(), loadElement(builder, loc, buffer, positions, lanes));
+  if (getElementTypeOrSelf(buffer.getType()).isInteger(64))
+    wide.insert(element.getResult());
+}
+
+/// Of an index, to calculate with it as a number: one of 64 bits keeps them.
+void RegionVectorizer::castIndex(arith::IndexCastOp op, bool isScalar) {
+  Type element = elementType(op.getType());
+  if (wide.contains(op.getIn()))
+    element = builder.getI64Type();
+  Value x = vectors.lookupOrDefault(op.getIn());
+  vectors.map(op.getResult(),
+              isScalar ? arith::IndexCastOp::create(builder, op.getLoc(), element, x).getResult()
+                       : castWhole(builder, op.getLoc(), x, element, lanes));
+}
+
+LogicalResult RegionVectorizer::vectorize(Operation &op) {
+  Location loc = op.getLoc();
+  if (op.hasTrait<OpTrait::ConstantLike>()) {
+    builder.clone(op, vectors);
+    return success();
+  }
+  if (auto element = dyn_cast<ElementOp>(op)) {
+    load(element);
+    return success();
+  }
+  if (!OpTrait::hasElementwiseMappableTraits(&op) || op.getNumRegions() != 0)
+    return op.emitError() << "'" << op.getName() << "' has no vector form";
+  bool isWide = llvm::any_of(op.getOperands(), [&](Value x) { return wide.contains(x); });
+  if (isWide && op.getResult(0).getType().isIndex())
+    wide.insert(op.getResult(0));
+  // What is the same in all lanes is computed once; functions have a form for vectors alone.
+  auto isScalar = [&](Value operand) {
+    return !isa<VectorType>(vectors.lookupOrDefault(operand).getType());
+  };
+  bool isUniform =
+      isa<arith::ArithDialect>(op.getDialect()) && llvm::all_of(op.getOperands(), isScalar);
+  if (auto indexCast = dyn_cast<arith::IndexCastOp>(op);
+      indexCast && op.getOperand(0).getType().isIndex()) {
+    castIndex(indexCast, isUniform);
+    return success();
+  }
+  if (isUniform) {
+    builder.clone(op, vectors);
+    return success();
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(vectorOf(operand, loc, isWide));
+  if (isa<arith::IndexCastOp>(op)) {
+    Type element = elementType(op.getResult(0).getType());
+    vectors.map(op.getResult(0), castWhole(builder, loc, operands.front(), element, lanes));
+    return success();
+  }
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes()) {
+    Type element = isWide && type.isIndex() ? builder.getI64Type() : elementType(type);
+    types.push_back(VectorType::get({lanes}, element));
+  }
+  Operation *vector =
+      builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
+  vectors.map(op.getResults(), vector->getResults());
+  return success();
+}
+
+Value RegionVectorizer::run(Block &block, ValueRange arguments) {
+  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
+    vectors.map(argument, value);
+  for (Operation &op : block.without_terminator())
+    if (failed(vectorize(op)))
+      return {};
+  auto yield = cast<YieldOp>(block.getTerminator());
+  return vectorOf(yield.getValue(), yield.getLoc());
 }
 
 Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange arguments,
                             int64_t lanes) {
-  IRMapping vectors;
-  Block &block = region.front();
-  for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
-    vectors.map(argument, value);
-  auto vectorOf = [&](Value value, Location loc) {
-    return splat(builder, loc, vectors.lookupOrDefault(value), lanes);
-  };
-  for (Operation &op : block) {
-    Location loc = op.getLoc();
-    if (auto yield = dyn_cast<YieldOp>(op))
-      return vectorOf(yield.getValue(), loc);
-    if (op.hasTrait<OpTrait::ConstantLike>()) {
-      builder.clone(op, vectors);
-      continue;
-    }
-    if (auto element = dyn_cast<ElementOp>(op)) {
-      SmallVector<Value> positions;
-      for (Value position : element.getPositions())
-        positions.push_back(vectors.lookupOrDefault(position));
-      vectors.map(element.getResult(),
-                  loadElement(builder, loc, vectors.lookupOrDefault(element.getTensor()), positions,
-                              lanes));
-      continue;
-    }
-    if (!OpTrait::hasElementwiseMappableTraits(&op) || op.getNumRegions() != 0) {
-      op.emitError() << "'" << op.getName() << "' has no vector form";
-      return {};
-    }
-    // What is the same in all lanes is computed once; functions have a form for vectors alone.
-    auto isScalar = [&](Value operand) {
-      return !isa<VectorType>(vectors.lookupOrDefault(operand).getType());
-    };
-    if (isa<arith::ArithDialect>(op.getDialect()) && llvm::all_of(op.getOperands(), isScalar)) {
-      builder.clone(op, vectors);
-      continue;
-    }
-    SmallVector<Value> operands;
-    for (Value operand : op.getOperands())
-      operands.push_back(vectorOf(operand, loc));
-    if (isa<arith::IndexCastOp>(op)) {
-      Type element = elementType(op.getResult(0).getType());
-      vectors.map(op.getResult(0), castWhole(builder, loc, operands.front(), element, lanes));
-      continue;
-    }
-    SmallVector<Type> types;
-    for (Type type : op.getResultTypes())
-      types.push_back(VectorType::get({lanes}, elementType(type)));
-    Operation *wide =
-        builder.create(loc, op.getName().getIdentifier(), operands, types, op.getAttrs());
-    vectors.map(op.getResults(), wide->getResults());
-  }
-  llvm_unreachable("a region ends with attn.yield");
+  return RegionVectorizer(builder, lanes).run(region.front(), arguments);
 }

@@ -12,8 +12,8 @@ namespace attn {
 /// Emits the ops of a region of one block at the builder's insertion point, each on vectors of
 /// `lanes` elements, and returns what its attn.yield gives as one. `arguments` are vectors or
 /// scalars; scalars, also those from outside the region, are repeated in all lanes, and what
-/// depends on nothing else is computed once. Indices become i32. Null after an error has been
-/// reported, for an op that has no vector form.
+/// depends on nothing else is computed once. Indices become i32, elements of i64 and what is
+/// computed of them i64. Null after an error has been reported, for an op that has no vector form.
 mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
                             mlir::ValueRange arguments, int64_t lanes);
 
@@ -21,7 +21,7 @@ mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t lanes);
 
 /// The element of a buffer at positions, each an index or a vector of 32-bit numbers: as a region
-/// has it (f32, index or i1), or a vector of them (of f32, i32 or i1).
+/// has it (f32, index or i1), or a vector of them (of f32, i32, i64 or i1).
 mlir::Value loadElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
                         mlir::ValueRange positions, int64_t lanes);
 

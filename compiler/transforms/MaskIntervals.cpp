@@ -105,7 +105,7 @@ Interval MaskBounds::compare(arith::CmpIPredicate predicate, const Interval &a, 
   }
 }
 
-/// Of floats made of positions, which are never NaN.
+/// Floats of tensors may be NaN, and so are then the bounds of what holds one: no order is known.
 Interval MaskBounds::compareFloats(arith::CmpFOp op) {
   using P = arith::CmpFPredicate;
   Interval a = operand(*op, 0), b = operand(*op, 1);
@@ -114,18 +114,23 @@ Interval MaskBounds::compareFloats(arith::CmpFOp op) {
   auto holds = [&](P predicate, Value x, Value y) {
     return builder.createOrFold<arith::CmpFOp>(loc, predicate, x, y);
   };
+  auto atMost = [&](P ordered, P mayBe, const Interval &x, const Interval &y) -> Interval {
+    return {create<arith::AndIOp>(holds(ordered, x.hi, y.lo), holds(P::ORD, x.lo, y.hi)),
+            create<arith::OrIOp>(holds(mayBe, x.lo, y.hi), holds(P::UNO, x.hi, y.lo))};
+  };
   auto equal = [&]() -> Interval {
     return {create<arith::AndIOp>(holds(P::OEQ, a.lo, b.hi), holds(P::OEQ, a.hi, b.lo)),
-            create<arith::AndIOp>(holds(P::OLE, a.lo, b.hi), holds(P::OLE, b.lo, a.hi))};
+            create<arith::AndIOp>(holds(P::ULE, a.lo, b.hi), holds(P::ULE, b.lo, a.hi))};
   };
   switch (op.getPredicate()) {
   case P::OLT:
+    return atMost(P::OLT, P::ULT, a, b);
   case P::OLE:
-    return {holds(op.getPredicate(), a.hi, b.lo), holds(op.getPredicate(), a.lo, b.hi)};
+    return atMost(P::OLE, P::ULE, a, b);
   case P::OGT:
-    return {holds(P::OLT, b.hi, a.lo), holds(P::OLT, b.lo, a.hi)};
+    return atMost(P::OLT, P::ULT, b, a);
   case P::OGE:
-    return {holds(P::OLE, b.hi, a.lo), holds(P::OLE, b.lo, a.hi)};
+    return atMost(P::OLE, P::ULE, b, a);
   case P::OEQ:
     return equal();
   case P::UNE:
@@ -287,10 +292,18 @@ Interval MaskBounds::bound(Operation &op) {
       .Case([&](arith::SIToFPOp) -> Interval {
         Interval x = operand(op, 0);
         auto real = [&](Value value) -> Value {
-          Value whole = builder.createOrFold<arith::IndexCastOp>(loc, builder.getI32Type(), value);
+          Value whole = builder.createOrFold<arith::IndexCastOp>(loc, builder.getI64Type(), value);
           return builder.createOrFold<arith::SIToFPOp>(loc, builder.getF32Type(), whole);
         };
         return x.lo ? Interval{real(x.lo), real(x.hi)} : x;
+      })
+      .Case([&](arith::FPToSIOp) -> Interval { // of whole numbers
+        Interval x = operand(op, 0);
+        auto whole = [&](Value value) -> Value {
+          Value number = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), value);
+          return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(), number);
+        };
+        return x.lo ? Interval{whole(x.lo), whole(x.hi)} : x;
       })
       .Case([&](arith::CmpIOp comparison) {
         Interval a = operand(op, 0), b = operand(op, 1);
