@@ -34,6 +34,13 @@ Interval Interval::remainder(int64_t divisor) const {
   return isWithin(0, divisor - 1) ? *this : Interval{0, divisor - 1};
 }
 
+Interval Interval::quotient(int64_t divisor) const {
+  if (!isBounded())
+    return {};
+  auto floor = [&](int64_t x) { return (x - (x % divisor + divisor) % divisor) / divisor; };
+  return {floor(low), floor(high)};
+}
+
 Interval Interval::magnitude() const {
   if (low >= 0)
     return *this;

@@ -150,10 +150,19 @@ FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula)
     return arithmetic<arith::SubIOp, arith::SubFOp>(formula, left, right, a + -b);
   case BinaryOp::Multiply:
     return arithmetic<arith::MulIOp, arith::MulFOp>(formula, left, right, a * b);
-  case BinaryOp::Divide:
-    return {Kind::Scalar, 0,
-            arith::DivFOp::create(formula.builder, formula.loc, formula.scalar(left),
-                                  formula.scalar(right))};
+  case BinaryOp::Divide: {
+    if (right.kind == Kind::Number && right.number == 0) {
+      error(DiagCode::NumberExpected, binary.right->range, "this divides by 0");
+      return {};
+    }
+    FormulaValue result{Kind::Scalar, 0,
+                        arith::DivFOp::create(formula.builder, formula.loc, formula.scalar(left),
+                                              formula.scalar(right))};
+    result.isQuotient = whole && right.kind == Kind::Number && right.number > 0;
+    if (result.isQuotient)
+      result.range = a.quotient(static_cast<int64_t>(right.number));
+    return result;
+  }
   case BinaryOp::Remainder:
     if (whole && right.kind == Kind::Number && right.number > 0)
       return FormulaValue::position(
@@ -334,10 +343,13 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
   if (auto map = formula.maps.find(name); callee && map != formula.maps.end())
     return scoreLinear(*map->second, call, formula);
   if (!isKnownFunction(name, formula.isScore())) {
-    error(DiagCode::ScoreExpression, call.callee->range,
-          "there is no function `" + (callee ? name : source.text(call.callee->range).str()) +
-              "` in a " + formula.what())
-        .note(formula.consistsOf());
+    Diagnostic &diagnostic =
+        error(DiagCode::ScoreExpression, call.callee->range,
+              "there is no function `" + (callee ? name : source.text(call.callee->range).str()) +
+                  "` in a " + formula.what());
+    if (Decl *decl = scope->find(name))
+      diagnostic.at(decl->range, "declared here");
+    diagnostic.note(formula.consistsOf());
     return {};
   }
   std::vector<FormulaValue> arguments;
@@ -374,7 +386,14 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
   if (x.kind == Kind::Position && name == "abs")
     return FormulaValue::position(math::AbsIOp::create(formula.builder, formula.loc, x.value),
                                   x.range.magnitude());
-  return {Kind::Scalar, 0, createFunction(name, formula.builder, formula.loc, formula.scalar(x))};
+  mlir::Value value = createFunction(name, formula.builder, formula.loc, formula.scalar(x));
+  if (name == "floor" && x.isQuotient) {
+    mlir::OpBuilder &builder = formula.builder;
+    value = arith::FPToSIOp::create(builder, formula.loc, builder.getI32Type(), value);
+    value = arith::IndexCastOp::create(builder, formula.loc, builder.getIndexType(), value);
+    return FormulaValue::position(value, x.range);
+  }
+  return {Kind::Scalar, 0, value};
 }
 
 //===-- expressions -------------------------------------------------------------------------===//

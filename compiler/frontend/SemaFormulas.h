@@ -21,6 +21,8 @@ struct Interval {
   Interval operator*(const Interval &other) const;
   /// a % b, which is from 0 to b - 1.
   Interval remainder(int64_t divisor) const;
+  /// floor(a / b)
+  Interval quotient(int64_t divisor) const;
   Interval magnitude() const;
   static Interval hull(const Interval &a, const Interval &b);
   static Interval minimum(const Interval &a, const Interval &b);
@@ -47,10 +49,11 @@ struct FormulaValue {
   /// outside of the region for all of them: `value` is a tensor of the model, with the axes of its
   /// side (and the features, for a Vector).
   enum class Side { Pair, Constant, Query, Key } side = Side::Pair;
-  Interval range = {}; ///< Of a Position.
+  Interval range = {}; ///< Of a Position; of a quotient, of what is left of it without a fraction.
   Axis axis = {"", 0}; ///< A Position that is one along an axis and nothing else; a Vector's axis.
   mlir::Value key = {};
   std::vector<std::pair<ast::BinaryOp, double>> then = {}; ///< What a Dot is calculated with.
+  bool isQuotient = false; ///< A Scalar that is a whole number divided by another one.
 
   static FormulaValue position(mlir::Value value, Interval range, Axis axis = {"", 0}) {
     return {Kind::Position, 0, value, Side::Pair, range, std::move(axis)};

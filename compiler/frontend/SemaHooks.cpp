@@ -46,6 +46,10 @@ Diagnostic &Sema::unknownHook(const PathExpr &path, HookDecl::Hook hook, const D
     for (Decl *other : s->order)
       if (hookOf(other, hook))
         names.push_back(other->name);
+  if (llvm::is_contained(names, name))
+    return diagnostic.note("it hides the " + what + " of that name").help("call it otherwise");
+  if (decl && (decl->kind == Decl::Kind::Param || decl->kind == Decl::Kind::Value))
+    return diagnostic.help("read an element of it: `" + name + "[…]`");
   if (auto near = nearestName(name, names))
     diagnostic.help("did you mean `" + *near + "`?");
   else if (!names.empty())
