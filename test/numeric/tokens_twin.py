@@ -5,14 +5,11 @@
 Each case writes a spec with random sizes, weights and inputs, runs it and compares. The seed is printed with what differs.
 """
 import argparse
-import os
-import subprocess
 import sys
 
 import numpy as np
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from vit_twin import write_safetensors
+from compiled import Failed, result_names, run, write_model
 
 
 class Case:
@@ -23,21 +20,13 @@ class Case:
         self.expected, self.bound = expected, bound
 
     def run(self, folder, flags):
-        with open(f"{folder}/case.attn", "w") as file:
-            file.write("attn 1\nmodel Case {\n" + self.spec + "}\n")
-        write_safetensors(f"{folder}/case.safetensors", self.weights)
-        command = ["attn", "run", f"{folder}/case.attn", "--weights", f"{folder}/case.safetensors", *flags]
-        for name, value in self.inputs.items():
-            np.save(f"{folder}/{name}.npy", value)
-            command += ["--input", f"{name}={folder}/{name}.npy"]
-        names = ["run"] if len(self.expected) == 1 else [f"run.{i}" for i in range(len(self.expected))]
-        for name in names:
-            command += ["--output", f"{name}={folder}/{name}.npy"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            return f"exit {done.returncode}: {done.stderr}"
-        for name, wanted in zip(names, self.expected):
-            got = np.load(f"{folder}/{name}.npy")
+        names = result_names("run", len(self.expected))
+        model = write_model(folder, "attn 1\nmodel Case {\n" + self.spec + "}\n", self.weights)
+        try:
+            given = run(["attn", "run", *model, *flags], folder, self.inputs, names)
+        except Failed as failed:
+            return str(failed)
+        for name, got, wanted in zip(names, given, self.expected):
             if got.shape != wanted.shape:
                 return f"{name} is {got.shape}, expected {wanted.shape}"
             if wanted.dtype.kind in "ib" or wanted.dtype == np.float16:
@@ -296,7 +285,6 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only")
     options, flags = parser.parse_known_args()
-    os.makedirs(options.folder, exist_ok=True)
     failures = 0
     for round_ in range(options.rounds):
         for n, make in enumerate(CASES):

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs specs and what was compiled of them on arrays."""
+import os
+import subprocess
+
+import numpy as np
+
+from vit_twin import write_safetensors
+
+
+class Failed(Exception):
+    """A command that did not end well: what it said."""
+
+
+def call(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failed(f"`{' '.join(command)}` exits with {done.returncode}: {done.stderr.strip()}")
+
+
+def run(command, folder, inputs, results):
+    """Runs a command that takes inputs {name: array}: the arrays of its results, which are named. Files lie in `folder`."""
+    command = list(command)
+    for name, value in inputs.items():
+        np.save(f"{folder}/{name}.npy", value)
+        command += ["--input", f"{name}={folder}/{name}.npy"]
+    for name in results:
+        command += ["--output", f"{name}={folder}/{name}.npy"]
+    call(command)
+    return [np.load(f"{folder}/{name}.npy") for name in results]
+
+
+def result_names(entry, count):
+    return [entry] if count == 1 else [f"{entry}.{n}" for n in range(count)]
+
+
+def write_model(folder, spec, weights):
+    """Its arguments for `attn run`."""
+    os.makedirs(folder, exist_ok=True)
+    with open(f"{folder}/spec.attn", "w") as file:
+        file.write(spec)
+    weights = {name: np.asarray(x, np.float32, order="C") for name, x in weights.items()}
+    write_safetensors(f"{folder}/weights.safetensors", weights)
+    return [f"{folder}/spec.attn", "--weights", f"{folder}/weights.safetensors"]
+
+
+class Program:
+    """An executable in `folder` of a spec, with the weights that all of its entries read."""
+
+    def __init__(self, folder, spec, weights, flags=()):
+        self.folder = folder
+        source, *self.weights = write_model(folder, spec, weights)
+        call(["attn", "compile", source, "-o", f"{folder}/program", *flags])
+
+    def run(self, entry, inputs, results):
+        """The results, whose number is given."""
+        command = [f"{self.folder}/program", "--entry", entry, *self.weights]
+        return run(command, self.folder, inputs, result_names(entry, results))
