@@ -167,7 +167,7 @@ class Pairs(Setting):
     def boolean_for_all_heads(self):
         m = self.bits("T", "S")
         return self.attend("mask shown", "mask shown(i, j) with input m: bool[T, S] = m[i, j]",
-                           {"m": ("bool[S, T]", moved_mask(m))}, live=m)
+                           {"m": ("bool[T, S]", m)}, live=m)
 
     @case
     def boolean_for_keys(self):
@@ -422,6 +422,13 @@ class NotFinite(Setting):
                            returns=("out", "lse"), raw=finite_scores)
 
     @case
+    def given_in_another_order(self):
+        """A mask whose axes are declared the other way round, which puts them in order first."""
+        m = self.rng.random((self.sizes["S"], self.sizes["T"])) < 0.5
+        return self.attend("mask shown", "mask shown(i, j) with input m: bool[T, S] = m[i, j]", {"m": ("bool[S, T]", m)},
+                           live=m.T, v=self.values())
+
+    @case
     def compared(self):
         """A mask that compares numbers some of which are NaN: no order holds, and only `!=`."""
         a, b = (self.normal(self.sizes["T"]), self.normal(self.sizes["S"]))
@@ -437,10 +444,6 @@ def finite_scores(q, k):
     """Scaled; of keys that are not finite, 0."""
     value, size = scaled(dot(q, np.where(np.isfinite(k), k, 0)), q.shape[-1] ** -0.5)
     return value, size
-
-
-def moved_mask(m):
-    return np.ascontiguousarray(m.T)
 
 
 def odd(rng, low, high):
