@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from attention_math import attention, difference, scaled_dot
-from compiled import Failed, Program
+from program import Failed, Program
 
 
 class Case:

@@ -13,7 +13,7 @@ import numpy as np
 
 from attention_math import INF
 from attention_spec import Setting, problems, spec_of
-from compiled import Failed, call
+from program import Failed, call
 from random_formulas import Formulas
 
 RETURNED = ["out", "lse", "weights", "scores(raw)", "scores(biased)", "scores(capped)"]
@@ -76,7 +76,7 @@ def combination(rng, sizes, dynamic, name):
     return setting, case
 
 
-def program(seed, number, count, only):
+def draw(seed, number, count, only):
     """The head of a spec and its combinations."""
     rng = np.random.default_rng([seed, number])
     all_ = sizes(rng)
@@ -100,7 +100,7 @@ def main():
     failures = count = 0
     for number in range(options.specs) if options.spec is None else [options.spec]:
         with np.errstate(all="ignore"):
-            head, cases = program(options.seed, number, options.combinations, options.combination)
+            head, cases = draw(options.seed, number, options.combinations, options.combination)
             folder = f"{options.folder}/{number}"
             found = problems(folder, head, cases, flags)
         if options.verify and not found:

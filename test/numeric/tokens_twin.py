@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from compiled import Failed, result_names, run, write_model
+from program import Failed, result_names, run, write_model
 
 
 class Case:

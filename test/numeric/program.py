@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs specs and what was compiled of them on arrays."""
+"""Runs specs, and the executables that are compiled of them, on arrays."""
 import os
 import subprocess
 
