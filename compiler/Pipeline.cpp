@@ -68,8 +68,11 @@ static void addFused(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createCheckFusedPass());
 }
 
-static void addMemory(OpPassManager &passes) {
-  passes.addPass(createPlanMemoryPass());
+static void addMemory(OpPassManager &passes, const CompileOptions &options) {
+  PlanMemoryPassOptions plan;
+  if (options.attention)
+    plan.attention = stringifyAttentionLowering(*options.attention).str();
+  passes.addPass(createPlanMemoryPass(plan));
   addCleanup(passes); // offsets of static buffers become constants
   passes.addPass(createCheckMemoryPass());
 }
@@ -149,7 +152,7 @@ LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLeve
     addFused(passes);
     break;
   case Stage::Memory:
-    addMemory(passes);
+    addMemory(passes, options);
     break;
   case Stage::Tiled:
     addTiled(passes, *level);

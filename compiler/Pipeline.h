@@ -21,6 +21,8 @@ class DialectRegistry;
 
 namespace attn {
 
+enum class AttentionLowering : uint32_t; // dialect/AttnDialect.td
+
 /// The stages, one name each for `--emit`, the dump files and the test folders
 /// (compiler/README.md).
 enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
@@ -38,9 +40,10 @@ std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name);
 std::optional<CpuLevel> hostCpuLevel();
 
 struct CompileOptions {
-  llvm::SmallVector<CpuLevel> levels; ///< at least one, lowest first, no duplicates
-  unsigned optLevel = 3;              ///< of LLVM's pipeline, 0..3
-  std::string dumpStages;             ///< a directory for NN-<stage>.mlir, empty: none
+  llvm::SmallVector<CpuLevel> levels;         ///< at least one, lowest first, no duplicates
+  unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
+  std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
+  std::optional<AttentionLowering> attention; ///< for those that can be lowered so
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

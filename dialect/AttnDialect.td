@@ -76,4 +76,12 @@ def Attn_Returned : AttnEnum<"Returned", "a further result of an attention", [
 def Attn_ReturnedAttr : EnumAttr<AttnDialect, Attn_Returned, "returned"> { let assemblyFormat = "$value"; }
 def Attn_ReturnedArrayAttr : TypedArrayAttrBase<Attn_ReturnedAttr, "results of an attention">;
 
+/// How an attention kernel goes through its keys.
+def Attn_AttentionLowering : AttnEnum<"AttentionLowering", "the lowering of an attention", [
+    I32EnumAttrCase<"Strip", 0, "strip">,    // all scores of a block of queries, before any weight
+    I32EnumAttrCase<"Online", 1, "online">,  // tile by tile of keys, sums rescaled in between
+    I32EnumAttrCase<"Unfused", 2, "unfused"> // all scores of many blocks, then all weights, then their products
+]>;
+def Attn_AttentionLoweringAttr : EnumAttr<AttnDialect, Attn_AttentionLowering, "lowering">;
+
 #endif // ATTN_DIALECT_TD

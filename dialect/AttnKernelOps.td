@@ -112,12 +112,13 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
   let description = [{
     `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. Regions are those of attn.attention, with
-    positions (batch..., m, s) and captures as buffers. `further` are lse [batch..., M], weights and scores [batch..., M, S].
+    positions (batch..., m, s) and captures as buffers. `further` are lse [batch..., M], weights and scores [batch..., M, S]. `lowering` is one that
+    was asked for (compiler/transforms/AttentionShape.h).
   }];
   let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
                        Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
-                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned);
+                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
                         MaxSizedRegion<1>:$sink);
   let assemblyFormat = [{

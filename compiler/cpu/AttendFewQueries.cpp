@@ -82,7 +82,6 @@ private:
 
   Value products(Value query, Value firstKey);
   Value addUp(SmallVector<Value> rows);
-  Value inlined(Region &hook, ValueRange own, ValueRange positions);
   /// Scores of products, and which pairs are live (null: all), both for a vector of keys.
   Value emitHooks(Region &region, llvm::function_ref<Value(ValueRange)> body, ValueRange arguments);
   void scores(Value query, Value firstKey, Value inTile, Value keys, bool isMasked);
@@ -135,19 +134,9 @@ void FewQueries::store(Value vector, Part part, Value query, int64_t offset) {
 
 /// The matrix [rows, features] of the head.
 Value FewQueries::headOf(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
   SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
-      sizes(batch.size(), builder.getIndexAttr(1)),
-      strides(type.getRank(), builder.getIndexAttr(1));
-  for (int64_t d = batch.size(); d < type.getRank(); ++d) {
-    offsets.push_back(builder.getIndexAttr(0));
-    sizes.push_back(type.isDynamicDim(d) ? OpFoldResult(index.dim(buffer, d))
-                                         : builder.getIndexAttr(type.getDimSize(d)));
-  }
-  auto head = memref::SubViewOp::inferRankReducedResultType(type.getShape().take_back(2), type,
-                                                            offsets, sizes, strides);
-  return memref::SubViewOp::create(builder, loc, cast<MemRefType>(head), buffer, offsets, sizes,
-                                   strides);
+      sizes(batch.size(), builder.getIndexAttr(1));
+  return viewOf(index, buffer, offsets, sizes, batch.size());
 }
 
 /// Vector `number` of a row of `columns` features; zeros behind the last.
@@ -220,19 +209,6 @@ Value FewQueries::products(Value queryRow, Value firstKey) {
   return addUp(sums);
 }
 
-/// A hook's value for its own arguments and positions.
-Value FewQueries::inlined(Region &hook, ValueRange own, ValueRange positions) {
-  IRMapping mapping;
-  SmallVector<Value> arguments(own);
-  llvm::append_range(arguments, positions);
-  if (hook.getNumArguments() > arguments.size())
-    llvm::append_range(arguments, op.getCaptures());
-  mapping.map(hook.getArguments(), arguments);
-  for (Operation &inner : hook.front().without_terminator())
-    builder.clone(inner, mapping);
-  return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
-}
-
 /// What `body` makes of scalars, at vector width: `arguments` are a vector of products, scalars for
 /// positions, and a vector of keys' positions.
 Value FewQueries::emitHooks(Region &region, llvm::function_ref<Value(ValueRange)> body,
@@ -270,9 +246,9 @@ void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys
         mapping.map(region.getArguments().take_back(op.getCaptures().size()), op.getCaptures());
         Value result = score.emit(own.front(), mapping, builder);
         if (!op.getBias().empty())
-          result = inlined(op.getBias(), result, positions);
+          result = inlineHook(builder, op.getBias(), result, positions, op.getCaptures());
         if (!op.getCap().empty())
-          result = inlined(op.getCap(), result, {});
+          result = inlineHook(builder, op.getCap(), result, {}, {});
         return result;
       },
       arguments);
@@ -280,7 +256,10 @@ void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys
   Value live = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, steps, left);
   if (isMasked) {
     Value seen = emitHooks(
-        mask, [&](ValueRange own) { return inlined(op.getMask(), {}, own.drop_front()); },
+        mask,
+        [&](ValueRange own) {
+          return inlineHook(builder, op.getMask(), {}, own.drop_front(), op.getCaptures());
+        },
         arguments);
     live = arith::AndIOp::create(builder, loc, live, seen);
     Value flags = arith::SelectOp::create(builder, loc, live, constant(1), constant(0));

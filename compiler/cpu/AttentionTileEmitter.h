@@ -29,6 +29,7 @@ public:
   mlir::LogicalResult emit(LseTileOp op);
   mlir::LogicalResult emit(PackTileOp op);
   mlir::LogicalResult emit(ValueTileOp op);
+  mlir::LogicalResult emit(OutputTileOp op);
 
 private:
   int64_t vectorsOf(int64_t elements) const { return llvm::divideCeil(elements, target.lanes); }
@@ -53,7 +54,7 @@ private:
   }
   /// Positions of vector w of the queries, lanes beyond the last repeating it.
   mlir::Value queryPositions(mlir::Value first, mlir::Value last, int64_t w);
-  void appendPositions(ScoreTileOp op, int64_t j, int64_t w,
+  void appendPositions(ScoreTileOp op, mlir::Value row, int64_t w,
                        llvm::SmallVectorImpl<mlir::Value> &arguments);
   mlir::Value keyPositions(mlir::Value key);
   mlir::Value firstLargest(mlir::Value rows, mlir::Value row, mlir::Value keys,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Writes the loops of one attention kernel over its tiles: TileAttention.cpp what a thread does,
-// block by block and tile by tile of keys; TileScores.cpp the tiles themselves, with the hooks.
+// group by group of blocks and tile by tile of keys; TileScores.cpp the tiles themselves, with the
+// hooks.
 #pragma once
 
 #include "compiler/cpu/Kernels.h"
@@ -52,17 +53,24 @@ private:
   mlir::LogicalResult check();
   mlir::Value headOf(mlir::Value buffer, mlir::ValueRange batch);
   mlir::Value rowsOf(mlir::Value matrix, mlir::Value from, mlir::Value count);
-  mlir::Value scratchOf(int64_t at, int64_t rows, int64_t columns = AttentionShape::queries);
+  mlir::Value scratchOf(int64_t at, mlir::Value part, int64_t rows, int64_t columns);
   std::set<int64_t> countsOf(int64_t queries) const;
   llvm::SmallVector<int64_t> blockSizes() const;
   bool isPacked();
-  void tileUnit(mlir::Value unit, mlir::Value vectorCount, mlir::Value blockCount);
-  void tileBlock(mlir::Value row, mlir::Value count, int64_t queries);
-  void tileStrip(mlir::Value count, int64_t queries);
-  void tileOnline(mlir::Value count, int64_t queries);
-  void tileFurther(mlir::Value count, int64_t queries);
-  void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys, bool isLast)> tile);
-  Interval boundTile(mlir::Value firstKey, mlir::Value keys);
+  mlir::Value firstOf(mlir::Value block);
+  void tileGroups();
+  void enterHead(mlir::Value head);
+  void enterBlock(mlir::Value number);
+  void tileGroup();
+  void beginBlock(int64_t queries);
+  void tileStanding();
+  void tileOnline();
+  void tileFurther(int64_t queries);
+  mlir::Value pack(mlir::Value valueTile, mlir::Value keys);
+  void forBlocks(llvm::function_ref<void(int64_t queries)> body);
+  void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys)> tile);
+  Interval boundTile(mlir::Value firstQuery, mlir::Value lastQuery, mlir::Value firstKey,
+                     mlir::Value keys);
 
   // TileScores.cpp
   mlir::Value vectorOf(ElementOp element, mlir::ValueRange batch);
@@ -70,12 +78,14 @@ private:
   /// and its last one.
   llvm::SmallVector<mlir::Value> queryPositions();
   void tileReset(int64_t queries);
-  void tileScores(mlir::Value keyTile, mlir::Value firstKey, mlir::Value keys, int64_t queries,
-                  Stage stage);
+  void tileScores(mlir::Value keyTile, mlir::Value scores, mlir::Value firstKey, mlir::Value keys,
+                  int64_t queries, Stage stage);
+  void prefetchAhead(mlir::Value from, mlir::Value row, int64_t size);
+  void forKeyGroups(mlir::Value keys, int64_t size,
+                    llvm::function_ref<void(mlir::Value, int64_t, bool)> body);
   void tileSoftmax(mlir::Value keys, int64_t queries, bool online);
-  void tileValues(mlir::Value weights, mlir::Value valueTile, mlir::Value keys, mlir::Value count,
-                  int64_t queries, bool accumulate, bool rescale, bool normalise,
-                  bool selects = false);
+  void tileValues(mlir::Value weights, mlir::Value valueTile, mlir::Value keys, int64_t queries,
+                  bool accumulate, bool rescale, bool selects = false);
   void emitScore(mlir::Region &region, Stage stage);
   mlir::Value emitWeight(mlir::Value score);
   mlir::Value inlined(mlir::Region &hook, mlir::ValueRange own, mlir::ValueRange positions);
@@ -100,12 +110,18 @@ private:
   AttentionShape shape;
   int64_t granule, features, valueFeatures;
   mlir::Value zero, queryCount, keyCount, keyCountReal;
-  mlir::Value query, key, value, out;       // of a unit's head; out: of its rows
-  llvm::SmallVector<mlir::Value> further;   // like out
-  llvm::SmallVector<mlir::Value> vectors;   // that the score reads
-  llvm::SmallVector<mlir::Value> positions; // of a unit: its batch dims and its first query
-  mlir::Value rowCount;                     // of a unit
-  mlir::Value strip, block, statistics, packed;
+  mlir::Value vectorCount, blockCount; // of a head
+  // Of a head.
+  llvm::SmallVector<mlir::Value> batch;
+  mlir::Value query, key, value;
+  llvm::SmallVector<mlir::Value> vectors; // that the score reads
+  // Of a group.
+  mlir::Value firstBlock, groupBlocks, packed;
+  // Of a block.
+  mlir::Value blockNumber, lanes, rowCount;
+  llvm::SmallVector<mlir::Value> positions; // its batch dims and its first query
+  mlir::Value strip, block, statistics, sums, out;
+  llvm::SmallVector<mlir::Value> further; // like out
 };
 
 } // namespace attn

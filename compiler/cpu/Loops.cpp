@@ -45,6 +45,14 @@ Value IndexBuilder::min(Value a, Value b) const {
   return builder.createOrFold<arith::MinUIOp>(loc, a, b);
 }
 
+Value IndexBuilder::max(Value a, Value b) const {
+  return builder.createOrFold<arith::MaxUIOp>(loc, a, b);
+}
+
+Value IndexBuilder::truth(bool value) const {
+  return arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value));
+}
+
 Value IndexBuilder::dim(Value memref, int64_t d) const {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(d))
@@ -148,10 +156,13 @@ void attn::forGroups(IndexBuilder index, Value count, int64_t size, ArrayRef<int
   });
 }
 
+UnitShare attn::unitShare(IndexBuilder index, Value units, Value thread, Value threads) {
+  Value next = index.add(thread, index.constant(1));
+  return {index.div(index.mul(units, thread), threads), index.div(index.mul(units, next), threads)};
+}
+
 void attn::forEachUnit(IndexBuilder index, Value units, Value thread, Value threads,
                        llvm::function_ref<void(Value)> body) {
-  Value next = index.add(thread, index.constant(1));
-  Value from = index.div(index.mul(units, thread), threads),
-        to = index.div(index.mul(units, next), threads);
-  forLoop(index, from, to, 1, body);
+  UnitShare share = unitShare(index, units, thread, threads);
+  forLoop(index, share.from, share.to, 1, body);
 }

@@ -24,6 +24,9 @@ public:
   mlir::Value rem(mlir::Value a, mlir::Value b) const;
   mlir::Value ceilDiv(mlir::Value a, mlir::Value b) const;
   mlir::Value min(mlir::Value a, mlir::Value b) const;
+  mlir::Value max(mlir::Value a, mlir::Value b) const;
+  /// A constant of type i1.
+  mlir::Value truth(bool value) const;
   /// A dim of a memref: a constant where the type says it.
   mlir::Value dim(mlir::Value memref, int64_t d) const;
   /// The product of dims [begin, end) of a memref.
@@ -63,8 +66,13 @@ void switchOn(IndexBuilder index, mlir::Value value, llvm::ArrayRef<int64_t> cas
 void forGroups(IndexBuilder index, mlir::Value count, int64_t size, llvm::ArrayRef<int64_t> rests,
                llvm::function_ref<void(mlir::Value, int64_t)> body);
 
-/// The thread's share of `units`, [units * thread / threads, units * (thread + 1) / threads), one
-/// at a time.
+/// The thread's share of `units`, [units * thread / threads, units * (thread + 1) / threads).
+struct UnitShare {
+  mlir::Value from, to;
+};
+UnitShare unitShare(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads);
+
+/// That share, one at a time.
 void forEachUnit(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads,
                  llvm::function_ref<void(mlir::Value)> body);
 

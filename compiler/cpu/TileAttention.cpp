@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// memory -> tiled, attention: a unit is a block of queries of one head. Its scores stand as a strip
-// [key][query] in the thread's scratch, either all of them (up to AttentionShape::stripKeys keys)
+// memory -> tiled, attention: a unit is a block of queries of one head; a thread takes those of a
+// head in groups. Scores stand as strips [key][query] in the thread's scratch: those of one tile of
+// keys after the other, with what has been summed rescaled in between (online softmax: Milakov and
+// Gimelshein 2018; Dao et al. 2022), not at all where a weight depends on its score alone
 //
-//   query_tile -> reset_tile -> score_tile over all keys -> softmax_tile
-//   -> for some keys at a time: pack_tile -> value_tile
+//   query_tile, reset_tile of each block
+//   -> for a tile of keys: pack_tile, then score_tile -> softmax_tile -> value_tile of each block
+//   -> output_tile of each block
 //
-// or those of one tile of keys after the other, with what has been summed rescaled in between
-// (online softmax: Milakov and Gimelshein 2018; Dao et al. 2022), not at all where a weight depends
-// on its score alone. Scores and weights that are returned are stored tile by tile.
+// or all of them (strip, unfused)
+//
+//   -> score_tile over all keys -> softmax_tile -> for a tile of keys: pack_tile, value_tile
+//
+// Scores and weights that are returned are stored tile by tile.
 #include "compiler/Errors.h"
 #include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/AttentionTiling.h"
@@ -62,28 +67,27 @@ Value AttentionTiling::rowsOf(Value matrix, Value from, Value count) {
       ArrayRef<OpFoldResult>{fold(count), attr(columns)}, ArrayRef<OpFoldResult>{attr(1), attr(1)});
 }
 
-/// [rows][columns] in the thread's scratch.
-Value AttentionTiling::scratchOf(int64_t at, int64_t rows, int64_t columns) {
+/// [rows][columns] in the thread's scratch: number `part` of several.
+Value AttentionTiling::scratchOf(int64_t at, Value part, int64_t rows, int64_t columns) {
   auto attr = [&](int64_t size) -> OpFoldResult { return builder.getIndexAttr(size); };
-  Value flat = viewOf(index, op.getScratch(), {context.thread, attr(at)},
+  Value from = index.add(index.constant(at), index.mul(part, index.constant(rows * columns)));
+  std::optional<int64_t> known = constantIndex(from);
+  Value flat = viewOf(index, op.getScratch(), {context.thread, known ? attr(*known) : from},
                       {attr(1), attr(rows * columns)}, /*dropped=*/1);
   return memref::ExpandShapeOp::create(builder, index.loc, {rows, columns}, flat, {{0, 1}});
 }
 
-/// How many queries a block of `queries` lanes may hold: fewer only in a head's last block.
+/// How many rows of values are summed for a block of `queries` lanes: fewer only in a head's last
+/// block, where it is known. Lanes beyond the last query repeat it.
 std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
   std::set<int64_t> counts;
   std::optional<int64_t> all = constantIndex(queryCount);
-  if (!all) {
-    for (int64_t count = 1; count <= queries; ++count)
-      counts.insert(count);
-    return counts;
-  }
+  if (!all)
+    return {queries};
   int64_t vectors = llvm::divideCeil(*all, granule),
-          blockCount = llvm::divideCeil(vectors, AttentionShape::queries / granule);
-  for (int64_t i = 0; i < blockCount; ++i) {
-    int64_t from = vectors * i / blockCount * granule,
-            to = vectors * (i + 1) / blockCount * granule;
+          blocks = llvm::divideCeil(vectors, AttentionShape::queries / granule);
+  for (int64_t i = 0; i < blocks; ++i) {
+    int64_t from = vectors * i / blocks * granule, to = vectors * (i + 1) / blocks * granule;
     if (to - from == queries)
       counts.insert(std::min(to, *all) - from);
   }
@@ -118,145 +122,222 @@ LogicalResult AttentionTiling::run() {
   keyCount = index.dim(op.getKey(), batch);
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-  shape = AttentionShape::of(constantIndex(keyCount).value_or(-1), features, valueFeatures,
-                             AttentionShape::mayBeOneStrip(op));
+  shape = AttentionShape::of(AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut()),
+                             op.getLowering());
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
 
   if (op.getNormaliser() == Normaliser::ReluMean) {
     Value narrow = arith::IndexCastOp::create(builder, index.loc, builder.getI32Type(), keyCount);
     keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);
   }
-  strip = scratchOf(shape.stripAt, shape.keys);
-  block = scratchOf(shape.queryAt, features);
-  statistics = scratchOf(shape.statisticsAt, 4);
-  packed = scratchOf(shape.valueAt, shape.valueKeys, shape.packedFeatures);
-  Value vectorCount = index.ceilDiv(queryCount, index.constant(granule)),
-        blockCount = index.ceilDiv(vectorCount, index.constant(AttentionShape::queries / granule)),
-        units = index.mul(index.product(op.getOut(), 0, batch), blockCount);
-  forEachUnit(index, units, context.thread, context.threads,
-              [&](Value unit) { tileUnit(unit, vectorCount, blockCount); });
+  packed = scratchOf(shape.valueAt, zero, shape.tile, shape.packedFeatures);
+  vectorCount = index.ceilDiv(queryCount, index.constant(granule));
+  blockCount = index.ceilDiv(vectorCount, index.constant(AttentionShape::queries / granule));
+  tileGroups();
   return success();
 }
 
-/// Rows [from, from + count) of a further result: a matrix, or one value for each row.
-static Value furtherRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch, Value from,
-                         Value count) {
+/// Rows [from, from + count) of a head's results: a matrix, or one value for each row.
+static Value resultRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch, Value from,
+                        Value count) {
   SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
       sizes(batch.size(), index.builder.getIndexAttr(1));
   offsets.push_back(from), sizes.push_back(count);
   return viewOf(index, buffer, offsets, sizes, batch.size());
 }
 
-/// The blocks of a head differ by at most one vector of queries, so that none is nearly empty.
-void AttentionTiling::tileUnit(Value unit, Value vectorCount, Value blockCount) {
-  Value i = index.rem(unit, blockCount), next = index.add(i, index.constant(1));
-  SmallVector<Value> batch =
-      index.delinearize(index.div(unit, blockCount), op.getOut(), 0, op.getBatch());
+/// The first query of a head's block. Blocks differ by at most one vector of queries, so that none
+/// is nearly empty.
+Value AttentionTiling::firstOf(Value block) {
+  return index.mul(index.div(index.mul(vectorCount, block), blockCount), index.constant(granule));
+}
+
+/// The thread's units, head by head, up to shape.blocks of them at a time.
+void AttentionTiling::tileGroups() {
+  Value heads = index.product(op.getOut(), 0, op.getBatch());
+  UnitShare share = unitShare(index, index.mul(heads, blockCount), context.thread, context.threads);
+  Value firstHead = index.div(share.from, blockCount),
+        endHead = index.ceilDiv(share.to, blockCount);
+  forLoop(index, firstHead, endHead, 1, [&](Value head) {
+    enterHead(head);
+    Value start = index.mul(head, blockCount),
+          first = index.sub(index.max(share.from, start), start),
+          end = index.min(index.sub(share.to, start), blockCount);
+    forLoop(index, first, end, shape.blocks, [&](Value block) {
+      firstBlock = block;
+      groupBlocks = index.min(index.constant(shape.blocks), index.sub(end, block));
+      tileGroup();
+    });
+  });
+}
+
+void AttentionTiling::enterHead(Value head) {
+  batch = index.delinearize(head, op.getOut(), 0, op.getBatch());
   query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
   value = headOf(op.getValue(), batch);
   vectors.clear();
   for (ElementOp vector : score.vectors)
     vectors.push_back(vectorOf(vector, batch));
-  Value head = headOf(op.getOut(), batch), size = index.constant(granule);
-  Value from = index.mul(index.div(index.mul(vectorCount, i), blockCount), size),
-        to = index.mul(index.div(index.mul(vectorCount, next), blockCount), size);
-  Value count = index.sub(index.min(to, queryCount), from);
-  positions = batch, positions.push_back(from), rowCount = count;
-  out = rowsOf(head, from, count);
+}
+
+/// Block `number` of the group.
+void AttentionTiling::enterBlock(Value number) {
+  blockNumber = number;
+  Value at = index.add(firstBlock, number), from = firstOf(at),
+        to = firstOf(index.add(at, index.constant(1)));
+  lanes = index.sub(to, from), rowCount = index.sub(index.min(to, queryCount), from);
+  positions = batch, positions.push_back(from);
+  int64_t queries = AttentionShape::queries;
+  bool isOnline = shape.lowering == AttentionLowering::Online;
+  strip = scratchOf(shape.stripAt, isOnline ? zero : number, shape.keys, queries);
+  block = scratchOf(shape.queryAt, number, features, queries);
+  statistics = scratchOf(shape.statisticsAt, number, 4, queries);
+  sums = scratchOf(shape.sumsAt, number, queries, shape.packedFeatures);
+  out = resultRows(index, op.getOut(), batch, from, rowCount);
   further.clear();
   for (Value buffer : op.getFurther())
-    further.push_back(furtherRows(index, buffer, batch, from, count));
-  switchOn(index, index.sub(to, from), blockSizes(),
-           [&](int64_t queries) { tileBlock(from, count, queries); });
+    further.push_back(resultRows(index, buffer, batch, from, rowCount));
 }
 
-void AttentionTiling::tileBlock(Value row, Value count, int64_t queries) {
-  int64_t lanes = context.target.lanes;
+/// body(lanes) of each block of the group.
+void AttentionTiling::forBlocks(llvm::function_ref<void(int64_t)> body) {
+  auto enter = [&](Value number) {
+    enterBlock(number);
+    switchOn(index, lanes, blockSizes(), body);
+  };
+  if (shape.blocks == 1)
+    return enter(zero);
+  forLoop(index, zero, groupBlocks, 1, enter);
+}
+
+void AttentionTiling::tileGroup() {
+  forBlocks([&](int64_t queries) { beginBlock(queries); });
+  if (shape.lowering == AttentionLowering::Online)
+    tileOnline();
+  else
+    tileStanding();
+  forBlocks([&](int64_t queries) {
+    OutputTileOp::create(builder, index.loc, sums, statistics, out, !isPointwise());
+    tileFurther(queries);
+  });
+}
+
+void AttentionTiling::beginBlock(int64_t queries) {
+  int64_t width = context.target.lanes;
   auto scale = builder.getF32FloatAttr(isScaled() ? *score.factor * unit() : 1.0);
-  for (int64_t lane = 0; lane < queries; lane += lanes) {
+  for (int64_t lane = 0; lane < queries; lane += width) {
     Value at = index.constant(lane);
-    QueryTileOp::create(builder, index.loc, query, index.add(row, at), block, at,
-                        builder.getI64IntegerAttr(lanes), scale);
+    QueryTileOp::create(builder, index.loc, query, index.add(positions.back(), at), block, at,
+                        builder.getI64IntegerAttr(width), scale);
   }
   tileReset(queries);
-  if (shape.online)
-    tileOnline(count, queries);
-  else
-    tileStrip(count, queries);
-  tileFurther(count, queries);
+  tileValues(strip, value, zero, queries, false, false);
 }
 
-void AttentionTiling::tileStrip(Value count, int64_t queries) {
-  tileScores(key, zero, keyCount, queries, Stage::Weight);
-  tileSoftmax(keyCount, queries, /*online=*/false);
-  for (int64_t from = 0; from < shape.keys; from += shape.valueKeys) {
-    int64_t keys = std::min(shape.valueKeys, shape.keys - from);
-    Value at = index.constant(from), size = index.constant(keys);
-    tileValues(rowsOf(strip, at, size), rowsOf(value, at, size), size, count, queries, from > 0,
-               false, from + keys == shape.keys);
+/// A tile of values, brought together where that helps.
+Value AttentionTiling::pack(Value valueTile, Value keys) {
+  if (!isPacked())
+    return valueTile;
+  PackTileOp::create(builder, index.loc, valueTile, packed, keys);
+  return packed;
+}
+
+/// All scores, then all weights, then all products.
+void AttentionTiling::tileStanding() {
+  if (shape.blocks == 1) {
+    forBlocks([&](int64_t queries) {
+      tileScores(key, strip, zero, keyCount, queries, Stage::Weight);
+      tileSoftmax(keyCount, queries, /*online=*/false);
+    });
+  } else {
+    forKeyTiles([&](Value from, Value keys) {
+      Value keyTile = rowsOf(key, from, keys);
+      forBlocks([&](int64_t queries) {
+        tileScores(keyTile, rowsOf(strip, from, keys), from, keys, queries, Stage::Weight);
+      });
+    });
+    forBlocks([&](int64_t queries) { tileSoftmax(keyCount, queries, /*online=*/false); });
   }
+  forKeyTiles([&](Value from, Value keys) {
+    Value valueTile = pack(rowsOf(value, from, keys), keys);
+    forBlocks([&](int64_t queries) {
+      tileValues(rowsOf(strip, from, keys), valueTile, keys, queries, true, false);
+    });
+  });
 }
 
-/// What the mask says of the unit's queries and `keys` keys from `firstKey` on.
-Interval AttentionTiling::boundTile(Value firstKey, Value keys) {
-  Value one = index.constant(1);
+/// What the mask says of some queries and `keys` keys from `firstKey` on.
+Interval AttentionTiling::boundTile(Value firstQuery, Value lastQuery, Value firstKey, Value keys) {
   SmallVector<Interval> bounds;
-  for (Value position : ArrayRef(positions).drop_back())
+  for (Value position : batch)
     bounds.push_back({position, position});
-  bounds.push_back({positions.back(), index.sub(index.add(positions.back(), rowCount), one)});
-  bounds.push_back({firstKey, index.sub(index.add(firstKey, keys), one)});
+  bounds.push_back({firstQuery, lastQuery});
+  bounds.push_back({firstKey, index.sub(index.add(firstKey, keys), index.constant(1))});
   return boundMask(builder, index.loc, op.getMask(), bounds, op.getCaptures());
 }
 
-/// All tiles of keys but the last, then that one, whose size may be another.
-void AttentionTiling::forKeyTiles(llvm::function_ref<void(Value, Value, bool)> tile) {
-  Value size = index.constant(shape.keys), one = index.constant(1);
-  Value least = index.builder.createOrFold<arith::MaxUIOp>(index.loc, keyCount, one);
-  Value last = index.mul(index.div(index.sub(least, one), size), size);
-  forLoop(index, zero, last, shape.keys, [&](Value from) { tile(from, size, false); });
-  tile(last, index.sub(keyCount, last), true);
+/// Tiles of keys; where their number is known, the last one may have code of its own.
+void AttentionTiling::forKeyTiles(llvm::function_ref<void(Value, Value)> tile) {
+  Value size = index.constant(shape.tile);
+  std::optional<int64_t> known = constantIndex(keyCount);
+  if (!known)
+    return forLoop(index, zero, keyCount, shape.tile,
+                   [&](Value from) { tile(from, index.min(size, index.sub(keyCount, from))); });
+  int64_t whole = *known / shape.tile * shape.tile;
+  if (whole > 0)
+    forLoop(index, zero, index.constant(whole), shape.tile, [&](Value from) { tile(from, size); });
+  if (whole < *known)
+    tile(index.constant(whole), index.constant(*known - whole));
 }
 
-/// Under a mask, tiles that it empties are passed by, and those that it fills are computed without
-/// it. Where weights are returned, every tile's are stored.
-void AttentionTiling::tileOnline(Value count, int64_t queries) {
-  tileValues(strip, value, zero, count, queries, false, false, false);
-  Value stored;
-  for (auto [kind, buffer] : llvm::zip_equal(op.returnedKinds(), further))
+/// Under a mask, tiles that it empties are passed by, first for the whole group, and those that it
+/// fills are computed without it. Where weights are returned, every tile's are stored.
+void AttentionTiling::tileOnline() {
+  bool isMasked = !op.getMask().empty(), isRow = !isPointwise(), isGroup = shape.blocks > 1;
+  std::optional<size_t> returned; // the weights' place
+  for (auto [i, kind] : llvm::enumerate(op.returnedKinds()))
     if (kind == Returned::Weights)
-      stored = buffer;
-  bool isMasked = !op.getMask().empty(), isRow = !isPointwise();
-  forKeyTiles([&](Value from, Value keys, bool isLast) {
+      returned = i;
+  bool passesBy = isMasked && !returned;
+  forKeyTiles([&](Value from, Value keys) {
     Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
-    auto scores = [&](Stage stage) { tileScores(keyTile, from, keys, queries, stage); };
-    auto values = [&](bool normalise, bool selects) {
-      tileValues(strip, valueTile, keys, count, queries, true, isRow, normalise, selects);
-    };
-    auto weights = [&] {
-      if (stored)
-        StoreTileOp::create(builder, index.loc, strip, stored, from, keys);
+    auto tileBlock = [&](int64_t queries, const Interval &live) {
+      auto scores = [&](Stage stage) { tileScores(keyTile, strip, from, keys, queries, stage); };
+      auto values = [&](bool selects) {
+        tileValues(strip, valueTile, keys, queries, true, isRow, selects);
+      };
+      choose(index, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
+      if (returned)
+        StoreTileOp::create(builder, index.loc, strip, further[*returned], from, keys);
       if (isRow)
         tileSoftmax(keys, queries, /*online=*/true);
+      choose(index, live.lo, [&] { values(false); }, [&] { values(true); });
     };
-    if (!isMasked || stored) {
-      scores(isMasked ? Stage::MaskedWeight : Stage::Weight);
-      weights();
-      return values(isLast && isRow && !isMasked, isMasked);
+    Value always = index.truth(true), never = index.truth(false);
+    if (!passesBy) {
+      valueTile = pack(valueTile, keys);
+      return forBlocks(
+          [&](int64_t queries) { tileBlock(queries, {isMasked ? never : always, always}); });
     }
-    Interval live = boundTile(from, keys);
-    choose(index, live.hi, [&] {
-      choose(index, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
-      weights();
-      choose(index, live.lo, [&] { values(false, false); }, [&] { values(false, true); });
+    Value one = index.constant(1), first = firstOf(firstBlock),
+          end = index.min(firstOf(index.add(firstBlock, groupBlocks)), queryCount);
+    Interval group = boundTile(first, index.sub(end, one), from, keys);
+    choose(index, group.hi, [&] {
+      valueTile = pack(valueTile, keys);
+      forBlocks([&](int64_t queries) {
+        if (!isGroup)
+          return tileBlock(queries, group);
+        Value last = index.sub(index.add(positions.back(), rowCount), one);
+        Interval live = boundTile(positions.back(), last, from, keys);
+        choose(index, live.hi, [&] { tileBlock(queries, live); });
+      });
     });
   });
-  if (isMasked && isRow) // whichever tile was the last
-    tileValues(strip, value, zero, count, queries, true, false, true);
 }
 
 /// What is returned beside the output, once the block's statistics are known. Scores come last:
 /// they are computed again, for all pairs, and the tiles that do so change the maxima.
-void AttentionTiling::tileFurther(Value count, int64_t queries) {
+void AttentionTiling::tileFurther(int64_t queries) {
   auto results = llvm::zip_equal(op.returnedKinds(), further);
   for (auto [kind, rows] : results)
     if (kind == Returned::LogSumExp)
@@ -271,20 +352,23 @@ void AttentionTiling::tileFurther(Value count, int64_t queries) {
     Stage stage = kind == Returned::Raw      ? Stage::Raw
                   : kind == Returned::Biased ? Stage::Biased
                                              : Stage::Capped;
-    forKeyTiles([&](Value from, Value keys, bool) {
-      tileScores(rowsOf(key, from, keys), from, keys, queries, stage);
+    forKeyTiles([&](Value from, Value keys) {
+      tileScores(rowsOf(key, from, keys), strip, from, keys, queries, stage);
       StoreTileOp::create(builder, index.loc, strip, rows, from, keys);
     });
   }
 }
 
 std::string AttentionTiling::choice() {
-  std::string text = isPointwise()           ? "weights of their own in strips of "
+  std::string text = isPointwise() ? "weights of their own in strips of "
+                     : shape.lowering == AttentionLowering::Strip   ? "one strip of "
+                     : shape.lowering == AttentionLowering::Unfused ? "unfused strips of "
                      : !op.getMask().empty() ? "online softmax over live strips of "
-                     : shape.online          ? "online softmax over strips of "
-                                             : "one strip of ";
+                                             : "online softmax over strips of ";
   text += std::to_string(shape.keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
-  return isPacked() ? text + ", values packed by " + std::to_string(shape.valueKeys) : text;
+  if (shape.blocks > 1)
+    text += ", up to " + std::to_string(shape.blocks) + " of them together";
+  return isPacked() ? text + ", values packed by " + std::to_string(shape.tile) : text;
 }
 
 FailureOr<std::string> attn::tileAttention(AttentionKernelOp op, const TilingContext &context) {

@@ -3,6 +3,7 @@
 // memory -> tiled, attention: the tiles of a block, cut so that sums stay in registers, and the
 // hooks in them.
 #include "compiler/cpu/AttentionTiling.h"
+#include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -52,20 +53,12 @@ SmallVector<Value> AttentionTiling::queryPositions() {
 
 /// A hook's value for its own arguments and positions.
 Value AttentionTiling::inlined(Region &hook, ValueRange own, ValueRange positions) {
-  IRMapping mapping;
-  SmallVector<Value> arguments(own);
-  llvm::append_range(arguments, positions);
-  if (hook.getNumArguments() > arguments.size())
-    llvm::append_range(arguments, op.getCaptures());
-  mapping.map(hook.getArguments(), arguments);
-  for (Operation &inner : hook.front().without_terminator())
-    builder.clone(inner, mapping);
-  return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
+  return inlineHook(builder, hook, own, positions, op.getCaptures());
 }
 
 void AttentionTiling::tileReset(int64_t queries) {
   bool hasSink = !op.getSink().empty();
-  int64_t lanes = context.target.lanes;
+  int64_t width = context.target.lanes;
   auto tile = [&](int64_t lane, int64_t width) {
     SmallVector<Value> places;
     if (hasSink) {
@@ -86,8 +79,8 @@ void AttentionTiling::tileReset(int64_t queries) {
   };
   if (!hasSink)
     return tile(0, queries);
-  for (int64_t lane = 0; lane < queries; lane += lanes)
-    tile(lane, lanes);
+  for (int64_t lane = 0; lane < queries; lane += width)
+    tile(lane, width);
 }
 
 /// The weight of a score, for normalisers that look at one alone.
@@ -149,25 +142,29 @@ void AttentionTiling::emitScore(Region &region, Stage stage) {
   YieldOp::create(builder, index.loc, result);
 }
 
-void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int64_t queries,
-                                 Stage stage) {
-  int64_t lanes = context.target.lanes, count = queries / lanes,
+/// Up to `most` keys of a score tile: without a rest where another size leaves one. Where the
+/// number is not known, a divisor of AttentionShape::tileKeys.
+static int64_t keysOfGroup(Value keys, int64_t most) {
+  int64_t power = llvm::bit_floor(uint64_t(most));
+  std::optional<int64_t> known = constantIndex(keys);
+  return !known || (*known % most != 0 && *known % power == 0) ? power : most;
+}
+
+void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Value keys,
+                                 int64_t queries, Stage stage) {
+  int64_t width = context.target.lanes, count = queries / width,
           parts = llvm::divideCeil(count, RegisterBlocks::queryVectors);
-  std::set<int64_t> counts;
-  if (std::optional<int64_t> known = constantIndex(keys))
-    counts.insert(*known);
   bool isWeight = stage == Stage::Weight || stage == Stage::MaskedWeight;
   bool needsRegion = stage == Stage::MaskedWeight || !isScaled() || isPointwise();
   // Scaled products are in the unit already; returned scores are in none.
   double factor = isScaled() ? (isWeight ? 1 : 1 / unit()) : (isWeight ? unit() : 1);
   for (int64_t part = 0; part < parts; ++part) {
-    int64_t from = count * part / parts, width = count * (part + 1) / parts - from;
-    int64_t size = blocks.keys(width, score.isProduct);
-    if (!constantIndex(keys))
-      for (int64_t rest = 0; rest < size; ++rest)
-        counts.insert(rest);
-    Value lane = index.constant(from * lanes);
-    forGroups(index, keys, size, restsOf(counts, size), [&](Value row, int64_t group) {
+    int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
+    int64_t size = keysOfGroup(keys, blocks.keys(vectorsOfPart, score.isProduct));
+    Value lane = index.constant(from * width);
+    auto tile = [&](Value row, int64_t group, bool repeats) {
+      if (shape.blocks > 1 && from == 0)
+        prefetchAhead(firstKey, row, size);
       SmallVector<Value> places;
       bool hasRegion = needsRegion || factor != 1;
       if (hasRegion) {
@@ -176,41 +173,67 @@ void AttentionTiling::tileScores(Value keyTile, Value firstKey, Value keys, int6
         first = index.add(first, lane);
         places.push_back(index.add(firstKey, row));
       }
-      auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, strip, statistics, row,
+      auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, scores, statistics, row,
                                       lane, vectors, places, static_cast<uint64_t>(group),
-                                      static_cast<uint64_t>(width * lanes),
+                                      static_cast<uint64_t>(vectorsOfPart * width), repeats,
                                       llvm::APFloat(static_cast<float>(factor)));
       if (!score.isProduct)
         score.emitCombine(tile.getCombine(), builder);
       if (hasRegion)
         emitScore(tile.getScore(), stage);
-    });
+    };
+    forKeyGroups(keys, size, tile);
   }
+}
+
+/// A row of keys and one of values of the next tile, into the L2 cache: the rows, which may lie
+/// pages apart, are divided among the score tiles of all blocks.
+void AttentionTiling::prefetchAhead(Value from, Value row, int64_t size) {
+  constexpr int64_t cacheLine = 16;
+  int64_t steps = llvm::divideCeil(shape.tile, size);
+  Value step = index.add(index.mul(blockNumber, index.constant(steps)),
+                         index.div(row, index.constant(size)));
+  Value tile = index.constant(shape.tile),
+        ahead = index.add(index.add(from, tile), index.rem(step, tile));
+  for (auto [matrix, columns] : {std::pair(key, features), std::pair(value, valueFeatures)})
+    for (int64_t column = 0; column < columns; column += cacheLine)
+      memref::PrefetchOp::create(builder, index.loc, matrix,
+                                 ValueRange{ahead, index.constant(column)}, /*isWrite=*/false,
+                                 /*localityHint=*/2, /*isDataCache=*/true);
+}
+
+/// body(from, size, repeats) for groups of keys. Where their number is not known, the last group is
+/// as large as the others, with the last key repeated: a tile has room for it.
+void AttentionTiling::forKeyGroups(Value keys, int64_t size,
+                                   llvm::function_ref<void(Value, int64_t, bool)> body) {
+  if (std::optional<int64_t> known = constantIndex(keys))
+    return forGroups(index, keys, size, {*known % size},
+                     [&](Value row, int64_t group) { body(row, group, false); });
+  Value step = index.constant(size), whole = index.mul(index.div(keys, step), step);
+  forLoop(index, zero, whole, size, [&](Value row) { body(row, size, false); });
+  Value isRest = arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ult, whole, keys);
+  choose(index, isRest, [&] { body(whole, size, true); });
 }
 
 void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
-  int64_t lanes = context.target.lanes, count = queries / lanes,
+  int64_t width = context.target.lanes, count = queries / width,
           parts = llvm::divideCeil(count, RegisterBlocks::queryVectors);
   for (int64_t part = 0; part < parts; ++part) {
-    int64_t from = count * part / parts, width = count * (part + 1) / parts - from;
-    SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * lanes), keys,
-                          width * lanes, online, op.getNormaliser() == Normaliser::Hardmax);
+    int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
+    SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * width), keys,
+                          vectorsOfPart * width, online, op.getNormaliser() == Normaliser::Hardmax);
   }
 }
 
-void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, Value count,
-                                 int64_t queries, bool accumulate, bool rescale, bool normalise,
-                                 bool selects) {
-  if (constantIndex(keys) != 0 && isPacked()) {
-    PackTileOp::create(builder, index.loc, valueTile, packed, keys);
-    valueTile = packed;
-  }
+void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, int64_t queries,
+                                 bool accumulate, bool rescale, bool selects) {
   std::set<int64_t> counts = countsOf(queries);
+  Value count = counts.size() == 1 ? index.constant(*counts.begin()) : rowCount;
   auto rowsOfPanel = [&](Value column, int64_t columns) {
     int64_t size = blocks.rows(columns);
     forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
-      ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, out, row, column,
-                          keys, rows, columns, accumulate, rescale, normalise, selects);
+      ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, sums, row, column,
+                          keys, rows, columns, accumulate, rescale, selects);
     });
   };
   int64_t size = blocks.columns(valueFeatures);

@@ -169,8 +169,9 @@ LogicalResult TileEmitter::emit(ResetTileOp op) {
   return success();
 }
 
-/// The positions of key j and vector w of the queries: one for each lane, the others for all.
-void TileEmitter::appendPositions(ScoreTileOp op, int64_t j, int64_t w,
+/// The positions of a row of keys and vector w of the queries: one for each lane, the others for
+/// all.
+void TileEmitter::appendPositions(ScoreTileOp op, Value row, int64_t w,
                                   SmallVectorImpl<Value> &arguments) {
   OperandRange positions = op.getPositions();
   if (positions.empty())
@@ -178,7 +179,7 @@ void TileEmitter::appendPositions(ScoreTileOp op, int64_t j, int64_t w,
   size_t batch = positions.size() - 3;
   llvm::append_range(arguments, positions.take_front(batch));
   arguments.push_back(queryPositions(positions[batch], positions[batch + 1], w));
-  arguments.push_back(plus(positions[batch + 2], j));
+  arguments.push_back(index.add(positions[batch + 2], index.sub(row, op.getRow())));
 }
 
 LogicalResult TileEmitter::emit(ScoreTileOp op) {
@@ -189,6 +190,12 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
     lanes.push_back(plus(op.getLane(), w * target.lanes));
   for (int64_t j = 0; j < keys; ++j)
     rows.push_back(plus(op.getRow(), j));
+  SmallVector<Value> keyRows = rows;
+  if (op.getRepeats()) {
+    Value last = index.sub(index.dim(op.getKey(), 0), index.constant(1));
+    for (Value &row : keyRows)
+      row = index.min(row, last);
+  }
   SmallVector<Value> zeros(keys * vectors, constant(0)); // [key][vector]
   bool isFine = true;
   auto step = [&](Value e, MutableArrayRef<Value> sums) {
@@ -200,7 +207,7 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
       elements.push_back(vector::BroadcastOp::create(builder, loc, vectorType, element));
     }
     for (int64_t j = 0; j < keys; ++j) {
-      Value key = broadcast(op.getKey(), rows[j], e);
+      Value key = broadcast(op.getKey(), keyRows[j], e);
       for (int64_t w = 0; w < vectors; ++w) {
         Value &sum = sums[j * vectors + w];
         if (op.getCombine().empty()) {
@@ -231,7 +238,7 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
       for (int64_t w = 0; w < vectors; ++w) {
         Value &score = scores[j * vectors + w];
         SmallVector<Value> arguments{score};
-        appendPositions(op, j, w, arguments);
+        appendPositions(op, keyRows[j], w, arguments);
         score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes);
         if (!score)
           return failure();
@@ -346,16 +353,17 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
     rows.push_back(plus(op.getRow(), i));
   for (int64_t c = 0; c < vectors; ++c)
     places.push_back(plus(op.getColumn(), c * target.lanes));
-  auto valid = [&](int64_t c) { return std::min(columns - c * target.lanes, target.lanes); };
-  // Packed values have room for whole vectors.
+  // Sums and packed values have room for whole vectors.
   bool isPacked = cast<MemRefType>(op.getValue().getType()).getDimSize(1) % target.lanes == 0;
-  auto readable = [&](int64_t c) { return isPacked ? target.lanes : valid(c); };
+  auto readable = [&](int64_t c) {
+    return isPacked ? target.lanes : std::min(columns - c * target.lanes, target.lanes);
+  };
   SmallVector<Value> sums; // [row][vector]
   for (Value row : rows) {
     Value factor =
         op.getRescale() ? broadcast(op.getStatistics(), index.constant(Factor), row) : Value();
     for (int64_t c = 0; c < vectors; ++c) {
-      Value sum = op.getAccumulate() ? load(op.getOut(), row, places[c], valid(c)) : constant(0);
+      Value sum = op.getAccumulate() ? load(op.getSums(), row, places[c]) : constant(0);
       if (factor)
         sum = arith::MulFOp::create(builder, loc, sum, factor);
       sums.push_back(sum);
@@ -376,20 +384,28 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
       }
     }
   });
-  for (int64_t i = 0; i < rowCount; ++i) {
+  for (int64_t i = 0; i < rowCount; ++i)
+    for (int64_t c = 0; c < vectors; ++c)
+      store(sums[i * vectors + c], op.getSums(), rows[i], places[c]);
+  return success();
+}
+
+LogicalResult TileEmitter::emit(OutputTileOp op) {
+  int64_t columns = cast<MemRefType>(op.getOut().getType()).getDimSize(1);
+  forLoop(index, index.constant(0), index.dim(op.getOut(), 0), 1, [&](Value row) {
     Value scale;
     if (op.getNormalise()) {
       Value sum = memref::LoadOp::create(builder, loc, op.getStatistics(),
-                                         ValueRange{index.constant(Sum), rows[i]});
+                                         ValueRange{index.constant(Sum), row});
       scale = vector::BroadcastOp::create(builder, loc, vectorType, inverse(sum));
     }
-    for (int64_t c = 0; c < vectors; ++c) {
-      Value result = sums[i * vectors + c];
+    for (int64_t c = 0; c < columns; c += target.lanes) {
+      Value column = index.constant(c), result = load(op.getSums(), row, column);
       if (scale)
         result = arith::MulFOp::create(builder, loc, result, scale);
-      store(result, op.getOut(), rows[i], places[c], valid(c));
+      store(result, op.getOut(), row, column, columns - c);
     }
-  }
+  });
   return success();
 }
 
@@ -407,7 +423,7 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
   SmallVector<ElementOp> elements;
   auto isTile = [](Operation *op) {
     return isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp,
-               StoreTileOp, WeightRowsOp, LseTileOp>(op);
+               OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(op);
   };
   root->walk([&](Operation *op) {
     if (isTile(op))
@@ -420,7 +436,8 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
     LogicalResult emitted =
         llvm::TypeSwitch<Operation *, LogicalResult>(tile)
             .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp,
-                  StoreTileOp, WeightRowsOp, LseTileOp>([&](auto op) { return emitter.emit(op); });
+                  OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(
+                [&](auto op) { return emitter.emit(op); });
     if (failed(emitted))
       return failure();
     tile->erase();

@@ -69,6 +69,19 @@ static Value castWhole(OpBuilder &builder, Location loc, Value value, Type eleme
                    : arith::TruncIOp::create(builder, loc, type, value).getResult();
 }
 
+Value attn::inlineHook(OpBuilder &builder, Region &hook, ValueRange own, ValueRange positions,
+                       ValueRange captures) {
+  IRMapping mapping;
+  SmallVector<Value> arguments(own);
+  llvm::append_range(arguments, positions);
+  if (hook.getNumArguments() > arguments.size())
+    llvm::append_range(arguments, captures);
+  mapping.map(hook.getArguments(), arguments);
+  for (Operation &inner : hook.front().without_terminator())
+    builder.clone(inner, mapping);
+  return mapping.lookupOrDefault(cast<YieldOp>(hook.front().getTerminator()).getValue());
+}
+
 Value attn::loadElement(OpBuilder &builder, Location loc, Value buffer, ValueRange positions,
                         int64_t lanes) {
   auto isScalar = [](Value position) { return !isa<VectorType>(position.getType()); };

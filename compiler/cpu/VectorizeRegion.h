@@ -17,6 +17,11 @@ namespace attn {
 mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
                             mlir::ValueRange arguments, int64_t lanes);
 
+/// Clones a hook of an attention to the insertion point; its value. It has arguments of its `own`,
+/// then `positions` (if it takes any) and `captures`.
+mlir::Value inlineHook(mlir::OpBuilder &builder, mlir::Region &hook, mlir::ValueRange own,
+                       mlir::ValueRange positions, mlir::ValueRange captures);
+
 /// A vector of `lanes` elements: `value` itself if it is one, else repeated.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, int64_t lanes);
 

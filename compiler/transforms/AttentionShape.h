@@ -2,61 +2,61 @@
 //
 // How an attention is cut into tiles, and the scratch that a thread needs for one. Lanes of a
 // vector are queries: a block of `queries` of them is transposed once, scores stand as
-// [key][query], and no sum or maximum ever crosses lanes.
+// [key][query], and no sum or maximum ever crosses lanes. Several blocks of a head, a group, go
+// through its keys together, so that what is read of a tile of keys is read once for all of them.
 #pragma once
 
 #include "dialect/AttnDialect.h"
-#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace attn {
 
+/// What the choice of a lowering looks at; counts are -1 where they are known only at run time.
+struct AttentionProblem {
+  int64_t queryCount, keyCount, features, valueFeatures;
+  /// Whether all scores may stand before any weight is known: tiles of keys are visited one by one
+  /// under a mask, so that empty ones are passed by, and where more than the output is wanted.
+  bool mayBeOneStrip;
+
+  /// Of a kernel's buffers; `op` is the attention or the kernel.
+  template <typename AttentionOrKernel>
+  static AttentionProblem of(AttentionOrKernel op, mlir::Value key, mlir::Value value,
+                             mlir::Value out) {
+    auto dim = [](mlir::Value buffer, int64_t fromEnd) {
+      auto type = llvm::cast<mlir::MemRefType>(buffer.getType());
+      int64_t size = type.getDimSize(type.getRank() - fromEnd);
+      return mlir::ShapedType::isDynamic(size) ? -1 : size;
+    };
+    bool mayBeOneStrip = op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
+                         op.getNormaliser() == Normaliser::Softmax;
+    return {dim(out, 2), dim(key, 2), dim(key, 1), dim(value, 1), mayBeOneStrip};
+  }
+};
+
+/// The lowering of least cost (compiler/cpu/README.md says what was measured).
+AttentionLowering chooseLowering(const AttentionProblem &problem);
+
 struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones
-  static constexpr int64_t stripKeys =
-      1024; ///< up to so many keys the whole strip is kept: it fits the L2 cache
   static constexpr int64_t tileKeys =
-      64; ///< at most, of values at a time: they and their weights fit the L1 cache
+      64; ///< at most, at a time: their values and weights fit the L1 cache
 
+  AttentionLowering lowering;
+  int64_t blocks;         ///< of a group, at most
   int64_t keys;           ///< of a strip
-  bool online;            ///< several strips: maximum, sum and output are carried along
-  int64_t valueKeys;      ///< of packed values
-  int64_t packedFeatures; ///< of a row of packed values: whole vectors
-  int64_t stripAt;        ///< floats from the start of the scratch: scores [keys][queries]
-  int64_t queryAt;        ///< the transposed query block [features][queries]
-  int64_t statisticsAt;   ///< [4][queries], see dialect/tiles/Attention.td
-  int64_t valueAt;        ///< packed values [valueKeys][packedFeatures]
-  int64_t floats;         ///< all of it, a multiple of 16
+  int64_t tile;           ///< keys of a tile
+  int64_t packedFeatures; ///< of a row of packed values or of sums: whole vectors
+  int64_t stripAt; ///< floats from the start of the scratch: scores [keys][queries], of each block
+                   ///< of the group unless online
+  int64_t queryAt; ///< the transposed query blocks [features][queries]
+  int64_t statisticsAt; ///< [4][queries] for each block, see dialect/tiles/Attention.td
+  int64_t sumsAt;       ///< [queries][packedFeatures] for each block
+  int64_t valueAt;      ///< packed values [tile][packedFeatures]
+  int64_t floats;       ///< all of it, a multiple of 16
 
-  /// Whether all scores may stand in one strip before any weight is known: tiles of keys are
-  /// visited one by one under a mask, so that empty ones are passed by, and where more than the
-  /// output is wanted of them.
-  template <typename AttentionOrKernel> static bool mayBeOneStrip(AttentionOrKernel op) {
-    return op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
-           op.getNormaliser() == Normaliser::Softmax;
-  }
-
-  /// `keyCount` is -1 where it is known only at run time.
-  static AttentionShape of(int64_t keyCount, int64_t features, int64_t valueFeatures,
-                           bool mayBeOneStrip) {
-    AttentionShape shape;
-    shape.online = !mayBeOneStrip || keyCount < 0 || keyCount > stripKeys;
-    shape.valueKeys = keyCount < 0 ? tileKeys : evenTile(keyCount);
-    shape.keys = shape.online ? shape.valueKeys : keyCount;
-    shape.packedFeatures = (valueFeatures + 15) / 16 * 16;
-    shape.stripAt = 0;
-    shape.queryAt = shape.keys * queries;
-    shape.statisticsAt = shape.queryAt + features * queries;
-    shape.valueAt = shape.statisticsAt + 4 * queries;
-    shape.floats = shape.valueAt + shape.valueKeys * shape.packedFeatures;
-    return shape;
-  }
-
-  /// Tiles of about equal size, a multiple of 8.
-  static int64_t evenTile(int64_t keyCount) {
-    int64_t tiles = std::max<int64_t>((keyCount + tileKeys - 1) / tileKeys, 1);
-    return std::max<int64_t>(((keyCount + tiles - 1) / tiles + 7) / 8 * 8, 8);
-  }
+  /// A lowering that was asked for is taken where it is possible.
+  static AttentionShape of(const AttentionProblem &problem, std::optional<AttentionLowering> asked);
 };
 
 } // namespace attn

@@ -37,6 +37,7 @@ def CheckFusedPass : Pass<"attn-check-fused", "mlir::func::FuncOp"> {
 
 def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
   let summary = "fused -> memory: every tensor gets a place in the workspace, every parameter one in the packed block";
+  let options = [Option<"attention", "attention", "std::string", "", "how attentions are lowered that can be: strip, online or unfused">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
 }
 

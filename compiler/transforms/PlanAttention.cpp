@@ -179,19 +179,21 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   }
 
   int64_t inKey = axisIndex(key, op.getKeyAxis());
-  AttentionShape shape = AttentionShape::of(key.isDynamicDim(inKey) ? -1 : key.getDimSize(inKey),
-                                            query.getShape().back(), value.getShape().back(),
-                                            AttentionShape::mayBeOneStrip(op));
+  Value queryBuffer = operand(*q, query, -1), keyBuffer = operand(*k, key, inKey),
+        valueBuffer = operand(*v, value, axisIndex(value, op.getKeyAxis()));
+  AttentionShape shape = AttentionShape::of(
+      AttentionProblem::of(op, keyBuffer, valueBuffer, buffers.front()), plan.attention);
   size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
   releases.push_back({op, scratch});
   Value scratchBuffer =
       memrefOf(BufferView{slotPointer(scratch, builder.getF32Type()), 0, {}},
                {Atom{SizePolynomial::dim("#threads"), shape.floats}, Atom{shape.floats, 1}});
-  auto kernel = AttentionKernelOp::create(
-      builder, op.getLoc(), operand(*q, query, -1), operand(*k, key, inKey),
-      operand(*v, value, axisIndex(value, op.getKeyAxis())), captures, buffers.front(),
-      ArrayRef(buffers).drop_front(), scratchBuffer, static_cast<uint64_t>(axes.batch.size()),
-      op.getNormaliser(), op.getReturnedAttr());
+  auto lowering = plan.attention ? AttentionLoweringAttr::get(op.getContext(), *plan.attention)
+                                 : AttentionLoweringAttr();
+  auto kernel = AttentionKernelOp::create(builder, op.getLoc(), queryBuffer, keyBuffer, valueBuffer,
+                                          captures, buffers.front(), ArrayRef(buffers).drop_front(),
+                                          scratchBuffer, static_cast<uint64_t>(axes.batch.size()),
+                                          op.getNormaliser(), op.getReturnedAttr(), lowering);
   auto hook = [&](Region &from, Region &to, size_t own, bool hasKey) {
     cloneHook(builder, from, to, own, axes, hasKey, captures, scalars,
               [&](StringRef name) { return dim(name); });

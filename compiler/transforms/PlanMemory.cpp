@@ -298,6 +298,8 @@ static void createWorkspaceFunction(ModulePlan &plan, StringRef entry, Location 
 namespace {
 
 struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using PlanMemoryPassBase::PlanMemoryPassBase;
+
   /// The functions on tensors: what is made of them has the same names until they are erased.
   llvm::StringMap<func::FuncOp> sources;
 
@@ -318,6 +320,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
 
   void runOnOperation() override {
     ModulePlan modulePlan(getOperation());
+    modulePlan.attention = symbolizeAttentionLowering(attention);
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

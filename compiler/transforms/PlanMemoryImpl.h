@@ -45,7 +45,8 @@ struct ModulePlan {
   /// Where a state begins in the memory of its cache, in elements.
   SizePolynomial placeOf(StateOp state);
   ParameterLayout layout;
-  SmallVector<StringRef> dims; // dynamic ones, in order
+  SmallVector<StringRef> dims;                // dynamic ones, in order
+  std::optional<AttentionLowering> attention; // asked for
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
   explicit ModulePlan(ModuleOp module) : module(module), layout(module) {

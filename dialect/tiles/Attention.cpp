@@ -104,3 +104,13 @@ LogicalResult ValueTileOp::verify() {
     return failure();
   return verifyPositive(*this, "columns", getColumns());
 }
+
+LogicalResult OutputTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  int64_t features = columnsOf(getOut());
+  if (features == ShapedType::kDynamic || columnsOf(getSums()) < features)
+    return emitOpError("expected static rows and sums for them, but got ")
+           << getSums().getType() << " into " << getOut().getType();
+  return success();
+}

@@ -37,14 +37,15 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile", [AttrSizedOperandSegments]> {
     `combine` (query, key, vectors...: elements at e) takes the place of the product; `vectors` have an element for each e. The result of `score` is
     multiplied by `factor`. Where it is absent, the block holds queries times all factors already.
     `positions` are further arguments of `score`: of the batch dims, of the block's first query, of its last one, of the first key; it gets those of the
-    batch dims, of the query, lanes beyond the last repeating it, and of the key.
+    batch dims, of the query, lanes beyond the last repeating it, and of the key. `repeats`: rows beyond the key's last repeat it.
   }];
   let arguments = (ins Attn_Buffer:$block, Attn_Buffer:$key, Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$row, Index:$lane,
-                       Variadic<Attn_Buffer>:$vectors, Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries,
+                       Variadic<Attn_Buffer>:$vectors, Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries, UnitAttr:$repeats,
                        DefaultValuedAttr<F32Attr, "1.0f">:$factor);
   let regions = (region MaxSizedRegion<1>:$combine, MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
-    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`vectors` `(` $vectors^ `)`)?
+    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`repeats` $repeats^)?
+    (`vectors` `(` $vectors^ `)`)?
     (`at` `(` $positions^ `)`)? attr-dict `:` type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`vectors` `(` type($vectors)^ `)`)?
     (`combine` $combine^)? (`score` $score^)?
   }];
@@ -96,17 +97,26 @@ def Attn_PackTileOp : AttnKernelOp<"pack_tile"> {
 }
 
 def Attn_ValueTileOp : AttnKernelOp<"value_tile"> {
-  let summary = "out[row + i][column + d] = sum over keys j of strip[j][row + i] * value[j][column + d], i < rows, d < columns";
+  let summary = "sums[row + i][column + d] = sum over keys j of strip[j][row + i] * value[j][column + d], i < rows, d < columns";
   let description = [{
-    `accumulate`: to what `out` holds, `rescale`: times the query's factor; `normalise`: in the end divided by the query's sum of weights, 0 where that
-    is 0. Over no keys, it sets `out` to 0. `selects`: a value of weight 0 adds nothing, not even 0 * inf.
+    `accumulate`: to what `sums` hold, `rescale`: times the query's factor. Over no keys, it sets `sums` to 0. `selects`: a value of weight 0 adds
+    nothing, not even 0 * inf. A row of `sums` has room for whole vectors.
   }];
-  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$value, Attn_Buffer:$statistics, Attn_Buffer:$out, Index:$row, Index:$column, Index:$keys,
-                       I64Attr:$rows, I64Attr:$columns, UnitAttr:$accumulate, UnitAttr:$rescale,
-                       UnitAttr:$normalise, UnitAttr:$selects);
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$value, Attn_Buffer:$statistics, Attn_Buffer:$sums, Index:$row, Index:$column, Index:$keys,
+                       I64Attr:$rows, I64Attr:$columns, UnitAttr:$accumulate, UnitAttr:$rescale, UnitAttr:$selects);
   let assemblyFormat = [{
-    $strip `,` $value `into` $out `[` $row `,` $column `]` `sums` $statistics `keys` $keys `rows` $rows `columns` $columns
-    (`accumulate` $accumulate^)? (`rescale` $rescale^)? (`normalise` $normalise^)? (`selects` $selects^)? attr-dict `:` type($strip) `,` type($value) `,` type($out) `,` type($statistics)
+    $strip `,` $value `into` $sums `[` $row `,` $column `]` `factors` $statistics `keys` $keys `rows` $rows `columns` $columns
+    (`accumulate` $accumulate^)? (`rescale` $rescale^)? (`selects` $selects^)? attr-dict `:` type($strip) `,` type($value) `,` type($sums) `,` type($statistics)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_OutputTileOp : AttnKernelOp<"output_tile"> {
+  let summary = "out[i][d] = sums[i][d], i < rows of out, d < its columns";
+  let description = [{ `normalise`: divided by the query's sum of weights, 0 where that is 0. }];
+  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, Attn_Buffer:$out, UnitAttr:$normalise);
+  let assemblyFormat = [{
+    $sums `,` $statistics `into` $out (`normalise` $normalise^)? attr-dict `:` type($sums) `,` type($statistics) `,` type($out)
   }];
   let hasVerifier = 1;
 }

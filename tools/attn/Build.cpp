@@ -3,6 +3,7 @@
 
 #include "Report.h"
 #include "Reproducer.h"
+#include "dialect/AttnDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -43,6 +44,14 @@ static int readPrecision(const opt::InputArgList &args) {
   return fail(Usage, "`--precision " + precision + "`: expected f32");
 }
 
+static int readLowering(const opt::InputArgList &args, CompileOptions &options) {
+  StringRef name = args.getLastArgValue(OPT_attention, "auto");
+  options.attention = symbolizeAttentionLowering(name);
+  if (!options.attention && name != "auto")
+    return fail(Usage, "`--attention " + name + "`: expected auto, strip, online or unfused");
+  return Ok;
+}
+
 /// `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
 /// printed.
 static int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
@@ -54,6 +63,8 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
       return code;
   llvm::sort(options.levels);
   if (int code = readPrecision(args))
+    return code;
+  if (int code = readLowering(args, options))
     return code;
   StringRef level = args.getLastArgValue(OPT_O, "3");
   auto number = parseNumber(level, 0, 3);

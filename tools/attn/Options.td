@@ -54,6 +54,7 @@ defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, he
                    "memory, tiled, kernels, llvm", "KIND">;
 def embed_weights : Flag<["--"], "embed-weights", [compile]>, HelpText<"Put the packed weights into the artifact">;
 defm dump_stages : Valued<"dump-stages", [compile], "Write the module of every stage to DIR", "DIR">;
+defm attention : Valued<"attention", codeVerbs, "For developers: auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING">;
 defm tuning : Valued<"tuning", [compile], "Measured tile sizes (not supported yet)", "FILE">;
 
 defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;

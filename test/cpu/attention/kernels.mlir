@@ -32,20 +32,30 @@ func.func @softmax(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %la
   return
 }
 
-// 20 columns: a whole vector and 4 elements, or two and 4.
+// 20 columns: a whole vector and 4 elements, or two and 4. Sums have room for whole vectors.
 // CHECK-LABEL: @values
 // V4: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
 // CHECK: vector.maskedload
 // V4-COUNT-4: math.fma
 // V3-COUNT-6: math.fma
 // CHECK: scf.yield
+// V4-COUNT-4: vector.store
+// V3-COUNT-6: vector.store
+// CHECK-NOT: attn.
+func.func @values(%strip: memref<24x48xf32>, %value: memref<24x20xf32>, %sums: memref<48x32xf32>, %statistics: memref<4x48xf32>, %row: index, %column: index, %keys: index) {
+  attn.value_tile %strip, %value into %sums[%row, %column] factors %statistics keys %keys rows 2 columns 20 : memref<24x48xf32>, memref<24x20xf32>, memref<48x32xf32>, memref<4x48xf32>
+  return
+}
+
+// Rows of the output, the last vector masked.
+// CHECK-LABEL: @output
+// CHECK: scf.for
 // CHECK: arith.divf
 // CHECK: vector.store
-// CHECK: %[[MASK:.*]] = vector.constant_mask [4]
-// CHECK: vector.maskedstore %{{.*}}, %[[MASK]]
+// CHECK: vector.maskedstore
 // CHECK-NOT: attn.
-func.func @values(%strip: memref<24x48xf32>, %value: memref<24x20xf32>, %out: memref<48x20xf32>, %statistics: memref<4x48xf32>, %row: index, %column: index, %keys: index) {
-  attn.value_tile %strip, %value into %out[%row, %column] sums %statistics keys %keys rows 2 columns 20 normalise : memref<24x48xf32>, memref<24x20xf32>, memref<48x20xf32>, memref<4x48xf32>
+func.func @output(%sums: memref<48x32xf32>, %statistics: memref<4x48xf32>, %out: memref<?x20xf32>) {
+  attn.output_tile %sums, %statistics into %out normalise : memref<48x32xf32>, memref<4x48xf32>, memref<?x20xf32>
   return
 }
 

@@ -1,11 +1,14 @@
 // RUN: attn-opt %s -attn-tile=level=x86-64-v4 -canonicalize -cse | FileCheck %s
 
-// Causal: a tile of keys behind the block's last query is passed by; one that no query is before needs no mask. The bound of the
-// keys from outside the mask counts, too.
+// Causal: a tile of keys behind the group's last query is passed by, then those behind a block's; one that no query of the block
+// is before needs no mask. The bound of the keys from outside the mask counts, too.
 // CHECK-LABEL: func.func private @causal.attention_kernel
 // CHECK: scf.for %[[KEYS:.*]] = %c0 to %c168 step %c56
 // CHECK: %[[LAST:.*]] = arith.addi %[[KEYS]], %c55
-// CHECK-NEXT: %[[ALL:.*]] = arith.cmpi sle, %[[LAST]], %{{.*}} : index
+// CHECK: %[[GROUP:.*]] = arith.cmpi sle, %[[KEYS]], %{{.*}} : index
+// CHECK: scf.if %[[GROUP]] {
+// CHECK: scf.for
+// CHECK: %[[ALL:.*]] = arith.cmpi sle, %[[LAST]], %{{.*}} : index
 // CHECK-NEXT: %[[MAY:.*]] = arith.cmpi sle, %[[KEYS]], %{{.*}} : index
 // CHECK: scf.if %[[MAY]] {
 // CHECK: scf.if %[[ALL]] {
@@ -25,8 +28,8 @@
 func.func @causal(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                   %q: memref<f32>, %s: memref<f32>) {
   %x = memref.reinterpret_cast %q to offset: [0], sizes: [2, 200, 8], strides: [8, 16, 1] : memref<f32> to !m
-  %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 4672], strides: [4672, 1] : memref<f32> to memref<?x4672xf32, strided<[4672, 1]>>
-  attn.attention_kernel %x over %x, %x into %x scratch %scratch batch 1 : !m, !m, !m into !m, memref<?x4672xf32, strided<[4672, 1]>>
+  %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 10304], strides: [10304, 1] : memref<f32> to memref<?x10304xf32, strided<[10304, 1]>>
+  attn.attention_kernel %x over %x, %x into %x scratch %scratch batch 1 : !m, !m, !m into !m, memref<?x10304xf32, strided<[10304, 1]>>
   score {
   ^bb0(%a: !t, %b: !t, %p0: index, %p1: index, %p2: index):
     %d = attn.dot %a, %b : !t, !t

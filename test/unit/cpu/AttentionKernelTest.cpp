@@ -25,6 +25,7 @@ struct Case {
   const char *hooks = ""; ///< a bias and a mask, as text
   double (*bias)(double, int64_t h, int64_t i, int64_t j) = nullptr;
   bool (*mask)(int64_t h, int64_t i, int64_t j) = nullptr;
+  std::optional<AttentionLowering> lowering = std::nullopt;
 
   int64_t rowStride(int64_t width) const {
     return packed ? heads * (2 * features + valueFeatures) : heads * width;
@@ -51,9 +52,14 @@ std::string cast(const Case &c, llvm::StringRef name, int64_t rows, llvm::String
       width, c.dynamic ? ("%" + name + "Batch").str() : staticStride, type);
 }
 
+AttentionShape shapeOf(const Case &c) {
+  return AttentionShape::of({c.dynamic ? -1 : c.queries, c.dynamic ? -1 : c.keys, c.features,
+                             c.valueFeatures, c.mask == nullptr},
+                            c.lowering);
+}
+
 std::string module(const Case &c) {
-  auto shape =
-      AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask == nullptr);
+  auto shape = shapeOf(c);
   std::string text = R"(
     func.func @attention(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                          %queries: index, %keys: index, %qBase: memref<f32>, %kBase: memref<f32>, %vBase: memref<f32>,
@@ -68,7 +74,7 @@ std::string module(const Case &c) {
       R"(
       %scratch = memref.reinterpret_cast %scratchBase to offset: [0], sizes: [%threads, {0}], strides: [{0}, 1]
         : memref<f32> to memref<?x{0}xf32, strided<[{0}, 1]>>
-      attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 2 : {1}, {2}, {3} into {4}, memref<?x{0}xf32, strided<[{0}, 1]>>
+      attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 2 {8} : {1}, {2}, {3} into {4}, memref<?x{0}xf32, strided<[{0}, 1]>>
       score {{
       ^bb0(%a: tensor<{5}xf32>, %b: tensor<{5}xf32>, %pb: index, %ph: index, %pi: index, %pj: index):
         %d = attn.dot %a, %b : tensor<{5}xf32>, tensor<{5}xf32>
@@ -77,7 +83,10 @@ std::string module(const Case &c) {
       } {7}
       return
     })",
-      shape.floats, q, k, v, o, c.features, c.score, c.hooks);
+      shape.floats, q, k, v, o, c.features, c.score, c.hooks,
+      c.lowering
+          ? "{lowering = #attn<lowering " + stringifyAttentionLowering(*c.lowering).str() + ">}"
+          : "");
   return text;
 }
 
@@ -112,8 +121,7 @@ struct Buffers {
   }
 
   void run(KernelRunner &runner, int64_t threads) {
-    auto shape =
-        AttentionShape::of(c.dynamic ? -1 : c.keys, c.features, c.valueFeatures, c.mask == nullptr);
+    auto shape = shapeOf(c);
     std::vector<float> scratch(threads * shape.floats, std::nanf("")); // nothing is read unwritten
     runner.run("attention", threads, nullptr, nullptr, c.queries, c.keys, q(), k(), v(),
                out.data() + guard, scratch.data());
@@ -209,6 +217,16 @@ TEST_P(AttentionKernelTest, PatchesOfAnImage) { runCase(shape(197, 64)); }
 TEST_P(AttentionKernelTest, FewPatches) { runCase(shape(17, 16)); }
 TEST_P(AttentionKernelTest, PatchesOfALargeImage) { runCase(shape(577, 24)); }
 TEST_P(AttentionKernelTest, ManyKeys) { runCase(cross(5, 1537, 16, 20)); }
+
+/// Several blocks in a group, several groups in a head, groups that end within a head.
+TEST_P(AttentionKernelTest, Lowerings) {
+  for (auto lowering :
+       {AttentionLowering::Strip, AttentionLowering::Online, AttentionLowering::Unfused})
+    for (Case c : {cross(500, 70, 12, 20), cross(101, 150, 20, 8)}) {
+      c.lowering = lowering;
+      runCase(c);
+    }
+}
 
 TEST_P(AttentionKernelTest, SizesKnownAtRunTime) {
   Case c = cross(1, 1, 24, 40);
