@@ -267,7 +267,7 @@ struct DimArgument {
 
 /// Where a parameter's tensor is in the checkpoint, where that is not simply its path:
 /// `= "attn.c_attn" @conv1d`, `= split("attn.qkv.{weight|bias}", h q k v)`, `= tied(wte)`,
-/// `optional`.
+/// `optional`; `if D > 64`.
 struct Binding {
   enum class Kind { Path, String, Split, Tied };
   Kind kind = Kind::Path;       ///< Path: no `=`, the declaration's own path.
@@ -276,6 +276,7 @@ struct Binding {
   Path tiedTo;                  ///< Tied.
   std::vector<Name> layouts;    ///< `@conv1d`; text without `@`.
   bool optional = false;
+  ExprPtr condition; ///< `if packed`: there only where it holds; null where not said.
   SourceRange range; ///< Empty where nothing was written.
 };
 
@@ -285,6 +286,7 @@ struct Binding {
 
 struct Item {
   enum class Kind {
+    Use,
     Model,
     Dim,
     Dyn,
@@ -293,6 +295,7 @@ struct Item {
     Param,
     Norm,
     Stack,
+    Part,
     Block,
     Hook,
     Ignore,
@@ -314,6 +317,14 @@ protected:
   Item(Kind kind, SourceRange keyword) : kind(kind), keyword(keyword), range(keyword) {}
 };
 using ItemPtr = std::unique_ptr<Item>;
+
+/// `use std.attention`, `use "blocks.attn"`
+struct UseDecl : Item {
+  Path path;                ///< Of a library.
+  std::optional<Name> file; ///< Without quotes; range with them.
+  explicit UseDecl(SourceRange keyword) : Item(Kind::Use, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Use; }
+};
 
 /// `model ViT { … }`
 struct ModelDecl : Item {
@@ -351,6 +362,7 @@ struct LinearDecl : Item {
   std::vector<Path> names;
   std::vector<ExprPtr> from, to; ///< The axes either side of the arrow: dims or dim expressions.
   bool bias = false;
+  ExprPtr biasCondition; ///< `bias if c`: where it holds; null where not said.
   Binding binding;
   explicit LinearDecl(SourceRange keyword) : Item(Kind::Linear, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Linear; }
@@ -403,6 +415,17 @@ struct StackDecl : Item {
   Binding binding;
   explicit StackDecl(SourceRange keyword) : Item(Kind::Stack, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Stack; }
+};
+
+/// `part self_attn: MultiheadAttention[E: D, H: 8](bias = 0)`: a block with parameters of its own.
+struct PartDecl : Item {
+  std::vector<Path> names;
+  Name block;
+  std::vector<DimArgument> dimArguments;
+  std::vector<Argument> arguments; ///< The block's statics.
+  Binding binding;
+  explicit PartDecl(SourceRange keyword) : Item(Kind::Part, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Part; }
 };
 
 /// What a block, a cell, an entry and `forward` have in common: `Name[T](x: [B, T, D]; shift) ->
@@ -526,7 +549,8 @@ struct Comment {
   SourceRange range;
 };
 
-/// A whole file: `attn 1`, then models and what libraries hold (blocks, cells, hooks).
+/// A whole file: `attn 1`, then what it uses, models, and what libraries hold (blocks, cells,
+/// hooks).
 struct File {
   int64_t version = 0; ///< 0: missing or unknown, reported.
   SourceRange versionRange;

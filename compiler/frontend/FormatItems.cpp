@@ -107,12 +107,17 @@ Layout Formatter::binding(const Binding &binding) {
     layout.add(" @" + name.text);
   if (binding.optional)
     layout.add(" optional");
+  if (binding.condition)
+    layout.add(group(nest(breakOr()))).add("if ").add(nest(expr(*binding.condition)));
   return layout;
 }
 
 Layout Formatter::head(const LinearDecl &decl) {
-  return concat({"linear ", names(decl.names), ": ", expressions(decl.from, true), " -> ",
-                 expressions(decl.to, true), decl.bias ? " bias" : "", binding(decl.binding)});
+  Layout layout = concat({"linear ", names(decl.names), ": ", expressions(decl.from, true), " -> ",
+                          expressions(decl.to, true), decl.bias ? " bias" : ""});
+  if (decl.biasCondition)
+    layout.add(" if ").add(expr(*decl.biasCondition));
+  return layout.add(binding(decl.binding));
 }
 
 Layout Formatter::head(const ParamDecl &decl) {
@@ -138,6 +143,14 @@ Layout Formatter::head(const StackDecl &decl) {
   Layout layout =
       concat({"stack ", decl.name.str(), ": ", expr(*decl.count), " of ",
               decl.shared ? "shared " : "", decl.block.text, dimArguments(decl.dimArguments)});
+  if (!decl.arguments.empty())
+    layout.add(arguments(decl.arguments));
+  return layout.add(binding(decl.binding));
+}
+
+Layout Formatter::head(const PartDecl &decl) {
+  Layout layout =
+      concat({"part ", names(decl.names), ": ", decl.block.text, dimArguments(decl.dimArguments)});
   if (!decl.arguments.empty())
     layout.add(arguments(decl.arguments));
   return layout.add(binding(decl.binding));
@@ -213,6 +226,10 @@ Layout Formatter::head(const LetStmt &decl) {
 
 Layout Formatter::head(const Item &item) {
   switch (item.kind) {
+  case Item::Kind::Use: {
+    auto &use = llvm::cast<UseDecl>(item);
+    return "use " + (use.file ? source.text(use.file->range).str() : use.path.str());
+  }
   case Item::Kind::Model:
     return "model " + llvm::cast<ModelDecl>(item).name.text;
   case Item::Kind::Dim: {
@@ -242,6 +259,8 @@ Layout Formatter::head(const Item &item) {
     return head(llvm::cast<NormDecl>(item));
   case Item::Kind::Stack:
     return head(llvm::cast<StackDecl>(item));
+  case Item::Kind::Part:
+    return head(llvm::cast<PartDecl>(item));
   case Item::Kind::Block: {
     auto &block = llvm::cast<BlockDecl>(item);
     return concat({block.isCell ? "cell " : "block ", signature(block.signature)});

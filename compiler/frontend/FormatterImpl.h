@@ -51,6 +51,7 @@ private:
   Layout head(const ast::ParamDecl &decl);
   Layout head(const ast::NormDecl &decl);
   Layout head(const ast::StackDecl &decl);
+  Layout head(const ast::PartDecl &decl);
   Layout head(const ast::HookDecl &decl);
   Layout head(const ast::ImageDecl &decl);
   Layout head(const ast::EntryDecl &decl);

@@ -6,12 +6,16 @@
 #include "compiler/frontend/SourceFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace attn::frontend {
 class DiagnosticEngine;
+namespace ast {
+struct File;
+} // namespace ast
 
 /// What an expression or the name of a `let` stands for: `[B, T, D]`, or a number.
 struct ExpressionType {
@@ -26,12 +30,13 @@ struct FrontendOptions {
   /// and layer, `blocks.0.y`. They are then computed as they are written, fused with nothing.
   bool taps = false;
   std::vector<ExpressionType> *types = nullptr; ///< Where those of all expressions go, for editors.
+  /// Where the trees of the files go that the spec uses, likewise.
+  std::vector<std::unique_ptr<ast::File>> *uses = nullptr;
 };
 
 /// Parses and checks a spec and builds its attn-stage module. All errors go to `diagnostics`; null
-/// if there was one.
-mlir::OwningOpRef<mlir::ModuleOp> buildModel(const SourceFile &source,
-                                             const FrontendOptions &options,
+/// if there was one. The files that it uses are read, and added to `source`.
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(SourceFile &source, const FrontendOptions &options,
                                              mlir::MLIRContext &context,
                                              DiagnosticEngine &diagnostics);
 

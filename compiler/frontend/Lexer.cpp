@@ -55,17 +55,18 @@ constexpr Operator operators[] = {
 
 class Lexer {
 public:
-  Lexer(const SourceFile &file, DiagnosticEngine &diagnostics)
-      : file(file), text(file.text()), diagnostics(diagnostics) {}
+  Lexer(const SourceFile &file, DiagnosticEngine &diagnostics, SourceRange part)
+      : file(file), text(file.text({0, part.end})), diagnostics(diagnostics), at(part.begin) {}
 
   TokenStream run() {
-    if (text.size() > largestFile) {
+    if (rest().size() > largestFile) {
       diagnostics.error(DiagCode::FileTooLarge,
                         llvm::formatv("`{0}` has {1} bytes; a spec has at most {2}",
-                                      diagnostics.source().name(), text.size(), largestFile));
-      text = "";
+                                      file.nameAt(at), rest().size(), largestFile));
+      text = text.take_front(at);
     }
-    at = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; // a byte order mark
+    if (rest().starts_with("\xEF\xBB\xBF")) // a byte order mark
+      at += 3;
     while (at < text.size())
       lexOne();
     add(TokenKind::End, text.size());
@@ -315,7 +316,7 @@ private:
   DiagnosticEngine &diagnostics;
   bool skipped = false; ///< Characters before the next token were reported and left out.
   TokenStream stream;
-  size_t at = 0;
+  size_t at;
 };
 
 } // namespace
@@ -396,8 +397,10 @@ llvm::StringRef describe(TokenKind kind) {
   llvm_unreachable("covered");
 }
 
-TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics) {
-  return Lexer(file, diagnostics).run();
+TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics,
+                std::optional<SourceRange> part) {
+  SourceRange own{0, static_cast<uint32_t>(file.text().size())};
+  return Lexer(file, diagnostics, part.value_or(own)).run();
 }
 
 std::string stringValue(llvm::StringRef quoted) {

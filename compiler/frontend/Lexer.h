@@ -70,7 +70,9 @@ struct TokenStream {
   std::vector<ast::Comment> comments;
 };
 
-TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics);
+/// Of the file itself, or of one that it uses, whose text is at `part`.
+TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics,
+                std::optional<SourceRange> part = std::nullopt);
 
 /// The value of a string token: without quotes, `\"` and `\\` resolved.
 std::string stringValue(llvm::StringRef quoted);

@@ -8,6 +8,19 @@ namespace attn::frontend {
 
 using namespace ast;
 
+ItemPtr Parser::parseUse() {
+  auto use = std::make_unique<UseDecl>(consume().range);
+  if (is(TokenKind::String)) {
+    use->file = parsePattern("a file");
+  } else if (std::optional<Path> path =
+                 parsePath("a library, such as `std.attention`, or a file in quotes")) {
+    use->path = std::move(*path);
+  } else {
+    return nullptr;
+  }
+  return use;
+}
+
 ItemPtr Parser::parseModel() {
   auto model = std::make_unique<ModelDecl>(consume().range);
   if (std::optional<Name> name = parseName("the name of the model"))
@@ -71,6 +84,8 @@ std::unique_ptr<LinearDecl> Parser::parseLinearHead() {
   if (isWord("bias") && !isHook) {
     consume();
     linear->bias = true;
+    if (acceptWord("if"))
+      linear->biasCondition = parseExpr(); // `=` behind it says where the tensor is
   }
   return linear;
 }
@@ -155,6 +170,20 @@ ItemPtr Parser::parseStack() {
     parseArguments(stack->arguments);
   stack->binding = parseBinding();
   return stack;
+}
+
+ItemPtr Parser::parsePart() {
+  auto part = std::make_unique<PartDecl>(consume().range);
+  part->names = parsePaths("the name of a part");
+  if (!expect(TokenKind::Colon, "and the block that it is"))
+    return part;
+  if (std::optional<Name> name = parseName("the block that it is"))
+    part->block = *name;
+  part->dimArguments = parseDimArguments();
+  if (is(TokenKind::LeftParen))
+    parseArguments(part->arguments);
+  part->binding = parseBinding();
+  return part;
 }
 
 ItemPtr Parser::parseBlock() {

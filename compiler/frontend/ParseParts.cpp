@@ -268,6 +268,10 @@ ast::Binding Parser::parseBinding() {
       break;
     }
   }
+  if (acceptWord("if")) {
+    binding.condition = parseExpr();
+    checkEquality();
+  }
   binding.range = position == before ? here() : begin.to(lastRange());
   return binding;
 }

@@ -12,6 +12,7 @@ namespace attn::frontend {
 constexpr unsigned mostErrors = 100;
 
 const Parser::ItemRule Parser::itemRules[] = {
+    {"use", InFile, &Parser::parseUse},
     {"model", InFile, &Parser::parseModel},
     {"dim", InModel | InBlock, &Parser::parseDim},
     {"dyn", InModel, &Parser::parseDyn},
@@ -21,6 +22,7 @@ const Parser::ItemRule Parser::itemRules[] = {
     {"layernorm", InModel | InBlock, &Parser::parseNorm},
     {"rmsnorm", InModel | InBlock, &Parser::parseNorm},
     {"stack", InModel | InBlock, &Parser::parseStack},
+    {"part", InModel | InBlock, &Parser::parsePart},
     {"block", InFile | InModel, &Parser::parseBlock},
     {"cell", InFile | InModel, &Parser::parseBlock},
     {"score", InFile | InModel | InBlock, &Parser::parseHook},
@@ -44,9 +46,10 @@ const Parser::ItemRule *Parser::findRule(llvm::StringRef word) {
   return nullptr;
 }
 
-Parser::Parser(const SourceFile &file, DiagnosticEngine &diagnostics)
+Parser::Parser(const SourceFile &file, DiagnosticEngine &diagnostics,
+               std::optional<SourceRange> part)
     : file(file), diagnostics(diagnostics) {
-  TokenStream stream = lex(file, diagnostics);
+  TokenStream stream = lex(file, diagnostics, part);
   tokens = std::move(stream.tokens);
   comments = std::move(stream.comments);
   auto isBrace = [&](TokenKind kind) {
@@ -142,7 +145,8 @@ bool Parser::startsItem() const {
     return !next().is(TokenKind::LeftParen); // `dim(q)` is a function
   if (token.text == "forward")
     return next().is(TokenKind::LeftBracket) || next().is(TokenKind::LeftParen);
-  return next().is(TokenKind::Word) || (token.text == "ignore" && next().is(TokenKind::String));
+  bool takesString = token.text == "ignore" || token.text == "use";
+  return next().is(TokenKind::Word) || (takesString && next().is(TokenKind::String));
 }
 
 void Parser::synchronise() {
@@ -389,7 +393,7 @@ ast::ItemPtr Parser::parseMisplaced(const ItemRule &rule, Scope scope) {
 }
 
 void Parser::reportNoItem(Scope scope) {
-  std::string expected = scope == InFile    ? "expected `model`, `block`, `cell` or a hook"
+  std::string expected = scope == InFile    ? "expected `use`, `model`, `block`, `cell` or a hook"
                          : scope == InModel ? "expected a declaration"
                          : scope == InBlock ? "expected a declaration, `let` or `return`"
                                             : "expected `let` or `return`";
@@ -414,8 +418,9 @@ void Parser::reportNoItem(Scope scope) {
     diagnostic->help("write `dim " + current().text + " = …` for a size");
 }
 
-std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics) {
-  return Parser(file, diagnostics).parseFile();
+std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics,
+                                 std::optional<SourceRange> part) {
+  return Parser(file, diagnostics, part).parseFile();
 }
 
 } // namespace attn::frontend

@@ -12,7 +12,9 @@
 namespace attn::frontend {
 
 /// Parses a whole file. Never null and never fails: errors are in `diagnostics`.
-std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics);
+/// `part`: where its text is, if it is a file that `file` uses.
+std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics,
+                                 std::optional<SourceRange> part = std::nullopt);
 
 } // namespace attn::frontend
 

@@ -15,7 +15,7 @@ namespace attn::frontend {
 
 class Parser {
 public:
-  Parser(const SourceFile &file, DiagnosticEngine &diagnostics);
+  Parser(const SourceFile &file, DiagnosticEngine &diagnostics, std::optional<SourceRange> part);
 
   std::unique_ptr<ast::File> parseFile();
 
@@ -94,6 +94,7 @@ private:
   void parseBindingSource(ast::Binding &binding);
 
   // Declarations and statements (ParseDeclarations.cpp).
+  ast::ItemPtr parseUse();
   ast::ItemPtr parseModel();
   ast::ItemPtr parseDim();
   ast::ItemPtr parseDyn();
@@ -103,6 +104,7 @@ private:
   ast::ItemPtr parseState();
   ast::ItemPtr parseNorm();
   ast::ItemPtr parseStack();
+  ast::ItemPtr parsePart();
   ast::ItemPtr parseBlock();
   ast::ItemPtr parseIgnore();
   ast::ItemPtr parseImage();

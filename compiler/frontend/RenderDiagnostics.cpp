@@ -92,7 +92,8 @@ public:
     if (diagnostic.range) {
       LineColumn place = file.lineAndColumn(diagnostic.range->begin);
       paint(llvm::raw_ostream::BLUE, "  --> ");
-      os << file.name() << ':' << place.line << ':' << place.column << '\n';
+      os << file.nameAt(diagnostic.range->begin) << ':' << place.line << ':' << place.column
+         << '\n';
       renderPlaces(diagnostic, tone);
     }
     for (const std::string &line : diagnostic.lines)
@@ -114,21 +115,29 @@ private:
     std::vector<Mark> marks{{*diagnostic.range, diagnostic.label, true}};
     for (const Label &label : diagnostic.secondary)
       marks.push_back({label.range, label.text, false});
-    llvm::sort(marks, [](const Mark &a, const Mark &b) {
-      return std::tie(a.range.begin, b.primary, a.text) <
-             std::tie(b.range.begin, a.primary, b.text);
+    // Places in other files come behind those in the file of the error.
+    llvm::StringRef shownFile = file.nameAt(diagnostic.range->begin);
+    auto isElsewhere = [&](const Mark &mark) { return file.nameAt(mark.range.begin) != shownFile; };
+    llvm::sort(marks, [&](const Mark &a, const Mark &b) {
+      return std::tuple(isElsewhere(a), a.range.begin, !a.primary, a.text) <
+             std::tuple(isElsewhere(b), b.range.begin, !b.primary, b.text);
     });
-    unsigned shownLine = 0;
+    std::optional<uint32_t> shownLine;
     for (const Mark &mark : marks) {
-      unsigned number = file.line(mark.range.begin);
-      llvm::StringRef source = file.lineText(number);
-      uint32_t start = file.lineStart(number);
-      ShownLine line(source);
+      SourceRange where = file.lineAt(mark.range.begin);
+      uint32_t start = where.begin;
+      ShownLine line(file.text(where));
       line.cutAround(line.column(mark.range.begin - start));
-      if (number != shownLine || source.size() > longestLine) {
-        paint(llvm::raw_ostream::BLUE, llvm::formatv("{0,5} | ", number).str());
+      if (llvm::StringRef name = file.nameAt(start); name != shownFile) {
+        LineColumn place = file.lineAndColumn(mark.range.begin);
+        paint(llvm::raw_ostream::BLUE, "  ::: ");
+        os << name << ':' << place.line << ':' << place.column << '\n';
+        shownFile = name;
+      }
+      if (shownLine != start || where.size() > longestLine) {
+        paint(llvm::raw_ostream::BLUE, llvm::formatv("{0,5} | ", file.line(start)).str());
         os << line.text << '\n';
-        shownLine = number;
+        shownLine = start;
       }
       // A place that goes on in later lines is underlined to the end of its first.
       unsigned begin = line.column(mark.range.begin - start);
@@ -208,15 +217,20 @@ void DiagnosticEngine::renderJson(llvm::raw_ostream &os) const {
         {"severity", diagnostic->severity == Severity::Error ? "error" : "warning"},
         {"code", codeText(diagnostic->code)},
         {"message", llvm::json::fixUTF8(diagnostic->message)},
-        {"file", llvm::json::fixUTF8(file.name())}};
+        {"file",
+         llvm::json::fixUTF8(file.nameAt(diagnostic->range ? diagnostic->range->begin : 0))}};
     if (diagnostic->range)
       object["range"] = jsonRange(file, *diagnostic->range);
     if (!diagnostic->label.empty())
       object["label"] = llvm::json::fixUTF8(diagnostic->label);
     llvm::json::Array secondary;
-    for (const Label &label : diagnostic->secondary)
-      secondary.push_back(llvm::json::Object{{"range", jsonRange(file, label.range)},
-                                             {"label", llvm::json::fixUTF8(label.text)}});
+    for (const Label &label : diagnostic->secondary) {
+      llvm::json::Object place{{"range", jsonRange(file, label.range)},
+                               {"label", llvm::json::fixUTF8(label.text)}};
+      if (llvm::StringRef name = file.nameAt(label.range.begin); name != *object.getString("file"))
+        place["file"] = llvm::json::fixUTF8(name);
+      secondary.push_back(std::move(place));
+    }
     if (!secondary.empty())
       object["secondary"] = std::move(secondary);
     if (!diagnostic->lines.empty())

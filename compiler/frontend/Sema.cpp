@@ -24,10 +24,11 @@ Decl *Scope::find(llvm::StringRef name) {
   return nullptr;
 }
 
-Sema::Sema(const SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
+Sema::Sema(SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
            DiagnosticEngine &diagnostics)
     : source(source), options(options), mlirContext(context), diagnostics(diagnostics),
       builder(&context), paramBuilder(&context) {
+  library.parent = &used;
   modelScope.parent = &library;
   scope = &modelScope;
 }
@@ -47,11 +48,13 @@ Diagnostic &Sema::error(DiagCode code, SourceRange range, const llvm::Twine &mes
     return diagnostics.error(DiagCode::TooManyErrors, range,
                              llvm::Twine(mostErrors - 1) +
                                  " errors; the rest of the file is not checked");
+  if (usedAt && source.isUsed(range.begin))
+    return diagnostics.error(code, *usedAt, message).at(range, "here");
   return diagnostics.error(code, range, message);
 }
 
 void Sema::recordType(SourceRange range, const SemaValue &value) {
-  if (!options.types || value.isError() || unapplied)
+  if (!options.types || value.isError() || unapplied || source.isUsed(range.begin))
     return;
   options.types->push_back({range, value.isTensor() ? showTensor(value.tensor)
                                                     : llvm::formatv("{0}", value.number).str()});
@@ -131,6 +134,9 @@ void Sema::noteUnused(Scope &in) {
     case Decl::Kind::Stack:
       what = "stack";
       break;
+    case Decl::Kind::Part:
+      what = "part";
+      break;
     case Decl::Kind::Block:
       what = "block";
       break;
@@ -146,7 +152,7 @@ void Sema::noteUnused(Scope &in) {
     default:
       continue;
     }
-    if (decl->isParameter)
+    if (decl->isParameter || source.isUsed(decl->range.begin))
       continue;
     bool hasTensor = what == "parameter";
     // A block may be built several times; what one of them uses is used. Of several values that one
@@ -190,7 +196,8 @@ void Sema::checkFile(const File &file) {
   for (const ItemPtr &item : file.items) {
     auto *decl = llvm::dyn_cast<ModelDecl>(item.get());
     if (!decl) {
-      declareItem(library, *item);
+      if (!llvm::isa<UseDecl>(*item))
+        declareItem(library, *item);
       continue;
     }
     if (model)
@@ -208,6 +215,8 @@ void Sema::checkFile(const File &file) {
 mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
   mlirContext.loadDialect<AttnDialect, mlir::func::FuncDialect, mlir::scf::SCFDialect,
                           mlir::arith::ArithDialect, mlir::math::MathDialect>();
+  if (!declareUses(file))
+    return nullptr;
   checkFile(file);
   if (!model)
     return nullptr;
@@ -226,6 +235,7 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
   checkImage();
   buildEntries();
   checkUnapplied();
+  dropUnreturned();
   boundIndices();
   if (image && !imageUsed)
     error(DiagCode::ImageArgument, image->keyword, "no entry takes the picture")
@@ -247,15 +257,18 @@ mlir::OwningOpRef<mlir::ModuleOp> Sema::run(const File &file) {
   return std::move(module);
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> buildModel(const SourceFile &source,
-                                             const FrontendOptions &options,
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(SourceFile &source, const FrontendOptions &options,
                                              mlir::MLIRContext &context,
                                              DiagnosticEngine &diagnostics) {
   std::unique_ptr<File> file = parse(source, diagnostics);
   // Names that did not parse would be missed everywhere: syntax first.
   if (diagnostics.hasErrors())
     return nullptr;
-  return Sema(source, options, context, diagnostics).run(*file);
+  Sema sema(source, options, context, diagnostics);
+  mlir::OwningOpRef<mlir::ModuleOp> module = sema.run(*file);
+  if (options.uses)
+    *options.uses = sema.takeUses();
+  return module;
 }
 
 } // namespace attn::frontend

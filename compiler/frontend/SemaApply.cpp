@@ -57,6 +57,8 @@ SemaValue Sema::evalCall(const CallExpr &call) {
     return applyNorm(*decl, call);
   case Decl::Kind::Stack:
     return applyStack(*decl, call);
+  case Decl::Kind::Part:
+    return theOnly(applyPart(*decl, call), call);
   case Decl::Kind::Block:
     return theOnly(applyBlock(*decl, call), call);
   case Decl::Kind::Unsupported:

@@ -223,7 +223,7 @@ bool Sema::buildLines(const AttendHooks &hooks, AttentionRegions &regions) {
     inner.setInsertionPointToEnd(&regions.add(AttentionRegions::Cap));
     fine &= buildCap(*hooks.cap, inner, locate(hooks.cap->range, "cap"), score());
   }
-  if (hooks.mask) {
+  if (hooks.mask && !knownTruth(*hooks.mask).value_or(false)) {
     Formula mask = line(AttentionRegions::Mask, HookDecl::Hook::Mask, *hooks.mask, "mask");
     fine &= buildMask(*hooks.mask, mask);
   }
@@ -301,6 +301,35 @@ std::vector<SemaValue> Sema::evalAttend(const AttendExpr &attend) {
     values.push_back(SemaValue::of(
         mergeHeads(kind ? mlir::Value(*next++) : op.getResult(), operands, attend.range)));
   return values;
+}
+
+void Sema::dropUnreturned() {
+  llvm::SmallVector<AttentionOp> ops;
+  module->walk([&](AttentionOp op) {
+    if (llvm::any_of(op.getFurther(), [](mlir::Value value) { return value.use_empty(); }))
+      ops.push_back(op);
+  });
+  for (AttentionOp op : ops) {
+    llvm::SmallVector<mlir::Type> types;
+    llvm::SmallVector<mlir::Attribute> kinds;
+    llvm::SmallVector<mlir::Value> kept{op.getResult()};
+    for (auto [value, kind] : llvm::zip_equal(op.getFurther(), op.getReturnedAttr()))
+      if (!value.use_empty()) {
+        types.push_back(value.getType());
+        kinds.push_back(kind);
+        kept.push_back(value);
+      }
+    mlir::OpBuilder before(op);
+    auto fewer = AttentionOp::create(
+        before, op.getLoc(), op.getResult().getType(), types, op.getQuery(), op.getKey(),
+        op.getValue(), op.getCaptures(), op.getKeyAxisAttr(), op.getNormaliser(),
+        kinds.empty() ? mlir::ArrayAttr() : before.getArrayAttr(kinds));
+    for (auto [region, old] : llvm::zip_equal(fewer->getRegions(), op->getRegions()))
+      region.takeBody(old);
+    for (auto [value, replacement] : llvm::zip_equal(kept, fewer->getResults()))
+      value.replaceAllUsesWith(replacement);
+    op.erase();
+  }
 }
 
 } // namespace attn::frontend

@@ -194,8 +194,10 @@ std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
       text += ", ";
     text += label + (decl->dynamic ? " <= " : " = ") +
             (axis.isDynamic() ? std::to_string(decl->size.offset) : std::to_string(axis.size));
-    text += decl->overridden ? " (--set)"
-                             : llvm::formatv(" (line {0})", source.line(decl->range.begin)).str();
+    uint32_t place = decl->range.begin;
+    text += decl->overridden ? " (--set)" : llvm::formatv(" (line {0}", source.line(place)).str();
+    if (!decl->overridden)
+      text += source.isUsed(place) ? (" of " + source.nameAt(place) + ")").str() : ")";
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
 
@@ -15,6 +16,14 @@ using mlir::Location;
 constexpr unsigned deepestBlocks = 64;
 constexpr unsigned mostInstances = 2000;
 
+/// What tells axes of one function from those of another.
+static std::string showTypes(const Axes &axes) {
+  std::string text;
+  for (const Axis &axis : axes)
+    text += axis.name + "=" + std::to_string(axis.size) + ",";
+  return text;
+}
+
 static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
   auto *path = llvm::dyn_cast<PathExpr>(&expr);
   return path && llvm::any_of(block.signature.dims,
@@ -22,7 +31,8 @@ static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
 }
 
 bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
-                         const CallExpr &call, std::map<std::string, Axis> &bound) {
+                         const CallExpr &call, std::map<std::string, Axis> &bound,
+                         std::vector<Axes> &lifted) {
   const Signature &signature = block.signature;
   bool fine = true;
   std::set<std::string> given;
@@ -30,10 +40,12 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
     given.insert(entry.first);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = signature.parameters[i].type;
-    if (arguments[i].isCache())
+    if (arguments[i].isCache()) {
+      lifted.emplace_back();
       continue;
+    }
     Axes axes = axesOfValue(arguments[i].tensor);
-    auto mismatch = [&](const llvm::Twine &why) {
+    auto mismatch = [&](const llvm::Twine &why, llvm::ArrayRef<Axis> others = {}) {
       fine = false;
       std::string declared = source.text(type.range).str();
       Diagnostic &diagnostic = error(DiagCode::BlockArgument, call.arguments[i].value->range,
@@ -42,16 +54,22 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
       diagnostic.at(type.range, "declared here");
       if (std::string text = why.str(); !text.empty())
         diagnostic.note(text);
-      if (std::string where = whereSizes(axes); !where.empty())
+      Axes all = axes;
+      llvm::append_range(all, others);
+      if (std::string where = whereSizes(all); !where.empty())
         diagnostic.note(where);
     };
     mlir::Type element = declaredElement(type);
     if (!element || llvm::isa<mlir::FloatType>(element)) // others than f32 are said below
       element = builder.getF32Type();
-    if (type.dims.size() != axes.size() || element != elementOf(arguments[i].tensor)) {
+    if (type.dims.size() > axes.size() || element != elementOf(arguments[i].tensor)) {
       mismatch("");
       continue;
     }
+    // What the block does not speak of stands before what it takes.
+    size_t own = axes.size() - type.dims.size();
+    lifted.emplace_back(axes.begin(), axes.begin() + own);
+    axes = Axes(axes.begin() + own, axes.end());
     for (size_t d = 0; d < axes.size(); ++d) {
       if (!isBlockDim(block, *type.dims[d]))
         continue;
@@ -61,7 +79,7 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
         continue;
       bool fits = given.count(name) ? it->second.size == axes[d].size : it->second == axes[d];
       if (!fits) {
-        mismatch("`" + name + "` is " + it->second.name + " already");
+        mismatch("`" + name + "` is " + it->second.name + " already", it->second);
         break;
       }
       given.erase(name);
@@ -94,19 +112,53 @@ static std::string outerName(const Expr &expr, const std::map<std::string, Axis>
   });
 }
 
+/// What `inner`, an axis of a block that was written `expr`, is outside of it.
+static Axis outerAxis(const Axis &inner, const Expr &expr,
+                      const std::map<std::string, Axis> &bound) {
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
+    if (auto it = bound.find(path->path.str()); it != bound.end())
+      return {it->second.name, inner.size};
+  return inner.isDynamic() ? inner : Axis{outerName(expr, bound), inner.size};
+}
+
 mlir::Value Sema::toParameter(mlir::Value value, const Axes &axes, SourceRange range) {
   return relabel(value, axes, locate(range));
 }
 
-Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
-                            llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
-                            const StackDecl *stack, std::map<std::string, Axis> &bound) {
+void Sema::nameLifted(Instance &instance, const BlockDecl &block) {
+  auto isTaken = [&](llvm::StringRef label) {
+    bool isDeclared = llvm::any_of(block.items, [&](const ItemPtr &item) {
+      auto *dims = llvm::dyn_cast<DimDecl>(item.get());
+      return dims && llvm::any_of(dims->entries,
+                                  [&](const auto &entry) { return entry.name.text == label; });
+    });
+    return isDeclared ||
+           llvm::any_of(block.signature.dims, [&](const Name &dim) { return dim.text == label; });
+  };
+  instance.everyLiftedOutside.clear();
+  for (Axes &axes : instance.lifted)
+    for (Axis &axis : axes) {
+      Axis outside = axis;
+      std::string label = axisLabel(axis.name).str();
+      while (isTaken(label))
+        label += "_";
+      if (label != axisLabel(axis.name)) {
+        llvm::StringRef size = llvm::StringRef(axis.name).rsplit(':').second;
+        axis.name = label + (axis.isDynamic() ? ":" + (size.empty() ? axis.name : size.str()) : "");
+      }
+      if (findAxis(instance.everyLifted, axis.name) < 0) {
+        instance.everyLifted.push_back(axis);
+        instance.everyLiftedOutside.push_back(outside);
+      }
+    }
+}
+
+Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaValue> arguments,
+                            const CallExpr &call, const Given &given,
+                            std::map<std::string, Axis> &bound) {
+  auto &block = *llvm::cast<BlockDecl>(decl.item);
   const Signature &signature = block.signature;
   applied.insert(&block);
-  if (!signature.statics.empty()) {
-    unsupported(signature.name.range, "a block with compile-time arguments");
-    return nullptr;
-  }
   if (signature.parameters.size() != arguments.size()) {
     error(DiagCode::WrongArguments, call.range,
           "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
@@ -131,34 +183,42 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
     }
     wrong |= isWrong;
   }
-  if (stack)
-    for (const DimArgument &argument : stack->dimArguments) {
-      bool known = llvm::any_of(signature.dims,
-                                [&](const Name &dim) { return dim.text == argument.name.text; });
-      if (!known) {
-        error(DiagCode::UnknownDim, argument.name.range,
-              "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
-            .at(signature.range, "declared here");
-        wrong = true;
-        continue;
-      }
-      Scope *outer = std::exchange(scope, &modelScope);
-      std::optional<Axis> axis = axisOf(*argument.value);
-      scope = outer;
-      wrong |= !axis;
-      if (axis)
-        bound[argument.name.text] = *axis;
+  for (const DimArgument &argument : given.dims) {
+    bool known = llvm::any_of(signature.dims,
+                              [&](const Name &dim) { return dim.text == argument.name.text; });
+    if (!known) {
+      error(DiagCode::UnknownDim, argument.name.range,
+            "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
+          .at(signature.range, "declared here");
+      wrong = true;
+      continue;
     }
-  if (wrong || !bindBlockDims(block, arguments, call, bound))
+    Scope *outer = std::exchange(scope, given.scope);
+    std::optional<Axis> axis = axisOf(*argument.value);
+    scope = outer;
+    wrong |= !axis;
+    if (axis)
+      bound[argument.name.text] = *axis;
+  }
+  std::vector<Axes> lifted;
+  if (wrong || !bindBlockDims(block, arguments, call, bound, lifted))
+    return nullptr;
+  auto inside = std::make_unique<Scope>();
+  inside->parent = decl.home ? decl.home : &modelScope;
+  inside->number = ++bodies;
+  std::optional<std::string> statics = bindStatics(block, call, given, *inside);
+  if (!statics)
     return nullptr;
 
-  std::string key = signature.name.text + "|" + owner.prefix;
+  std::string key = signature.name.text + "|" + owner.prefix + *statics;
   std::set<std::string> isNew;
   for (const auto &[name, axis] : bound) {
     key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
     if (isNewAxis(axis))
       isNew.insert(name), key += "@";
   }
+  for (const Axes &axes : lifted)
+    key += "|" + showTypes(axes);
   if (entryCache)
     key += "|" + entryCache->name;
   Instance &instance = instances[key];
@@ -174,38 +234,46 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
         .at(signature.name.range, "declared here");
     return nullptr;
   }
-  auto inside = std::make_unique<Scope>();
   if (!instance.function && !instance.wrong) {
-    inside->parent = &modelScope;
     for (const Name &dim : signature.dims)
-      if (Decl *decl = declare(*inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+      if (Decl *own = declare(*inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
         const Axis &axis = bound[dim.text];
-        decl->state = Decl::State::Done;
-        decl->isParameter = true;
-        decl->isNew = isNew.count(dim.text);
-        decl->size = Size::of(axis.size);
+        own->state = Decl::State::Done;
+        own->isParameter = true;
+        own->isNew = isNew.count(dim.text);
+        own->size = Size::of(axis.size);
+        // Inside, an axis is called like the dim, whatever its size.
         if (axis.isDynamic())
           if (std::optional<LinearSize> size = parseLinearSize(axis.name))
-            decl->size = {size->dim.str(), size->scale, size->offset, false,
-                          axisLabel(axis.name) == axis.name ? "" : axisLabel(axis.name).str()};
+            own->size = {size->dim.str(), size->scale, size->offset, false,
+                         size->dim == dim.text ? "" : dim.text};
       }
+    instance.lifted = std::move(lifted);
+    nameLifted(instance, block);
     buildInstance(instance, block, owner, *inside);
   }
   if (instance.wrong || instance.parameters.size() != arguments.size())
     return nullptr;
+  return checkBlockArguments(instance, block, arguments, call, bound) ? &instance : nullptr;
+}
+
+bool Sema::checkBlockArguments(const Instance &instance, const BlockDecl &block,
+                               llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
+                               const std::map<std::string, Axis> &bound) {
+  const Signature &signature = block.signature;
   // What is not a dim of the block itself must be the very axis.
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].isCache())
       continue;
     Axes axes = axesOfValue(arguments[i].tensor);
     const Type &type = signature.parameters[i].type;
-    for (size_t d = 0; d < axes.size(); ++d) {
-      const Axis &inner = instance.parameters[i][d];
-      std::string name = inner.isDynamic() ? inner.name : outerName(*type.dims[d], bound);
-      if (axes[d] == Axis{name, inner.size})
+    size_t lifted = instance.lifted[i].size();
+    for (size_t d = lifted; d < axes.size(); ++d) {
+      Axis outer = outerAxis(instance.parameters[i][d], *type.dims[d - lifted], bound);
+      if (axes[d] == outer)
         continue;
       Axes both = axes;
-      both.push_back({name, inner.size});
+      both.push_back(outer);
       Diagnostic &diagnostic =
           error(DiagCode::BlockArgument, call.arguments[i].value->range,
                 "`" + signature.name.text + "` takes " + source.text(type.range).str() +
@@ -213,10 +281,10 @@ Instance *Sema::instantiate(const BlockDecl &block, const Owner &owner,
       diagnostic.at(type.range, "declared here");
       if (std::string where = whereSizes(both); !where.empty())
         diagnostic.note(where);
-      return nullptr;
+      return false;
     }
   }
-  return &instance;
+  return true;
 }
 
 void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner &owner,
@@ -232,11 +300,13 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   instance.wrong = true;
   ++depth;
 
-  for (const ItemPtr &item : block.items)
-    declareItem(inside, *item);
+  declareItems(inside, block.items, /*conditional=*/false);
+  declareItems(inside, block.items, /*conditional=*/true);
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Dim)
       sizeOf(*decl);
+    else if (decl->kind == Decl::Kind::Part)
+      declarePart(*decl);
   setUpParameters(inside, owner);
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Hook && !decl->wrong)
@@ -245,20 +315,35 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
     inputs.push_back(builder.getIndexType());
-  for (const Parameter &parameter : signature.parameters)
-    if (parameter.type.isCache())
+  auto lift = [&](const Axes &lifted, std::vector<Axes> &axes,
+                  llvm::SmallVectorImpl<mlir::Type> &types, SourceRange range) {
+    if (lifted.empty() || !types.back())
+      return true;
+    axes.back().insert(axes.back().begin(), lifted.begin(), lifted.end());
+    types.back() = tensorType(axes.back(), range,
+                              llvm::cast<mlir::RankedTensorType>(types.back()).getElementType());
+    return static_cast<bool>(types.back());
+  };
+  instance.lifted.resize(signature.parameters.size());
+  for (auto [parameter, lifted] : llvm::zip_equal(signature.parameters, instance.lifted)) {
+    if (parameter.type.isCache()) {
       instance.parameters.emplace_back();
-    else
-      fine &=
-          readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
-  for (const Type &type : signature.results)
+      continue;
+    }
+    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
+    fine &= lift(lifted, instance.parameters, inputs, parameter.type.range);
+  }
+  for (const Type &type : signature.results) {
     fine &= readType(type, instance.results, outputs, "a result", TypePlace::Block);
+    fine &= lift(instance.everyLifted, instance.results, outputs, type.range);
+  }
   if (fine) {
     builder.setInsertionPointToEnd(module->getBody());
     auto function = mlir::func::FuncOp::create(
         builder, locate(signature.name.range, signature.name.text),
         uniqueSymbol(signature.name.text), builder.getFunctionType(inputs, outputs));
     function.setPrivate();
+    frames.push_back({function, &instance});
     mlir::Block *entry = function.addEntryBlock();
     builder.setInsertionPointToEnd(entry);
     layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
@@ -279,6 +364,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
       if (results.size() == signature.results.size())
         buildReturn(function, places.front(), std::move(results));
     }
+    frames.pop_back();
     instance.function = function;
     noteUnused(inside);
     instance.wrong = false; // its type is known; what is wrong inside was said
@@ -294,12 +380,15 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   context = outerContext;
 }
 
-SemaValue Sema::outside(mlir::Value result, const BlockDecl &block, size_t number,
-                        const std::map<std::string, Axis> &bound, SourceRange range) {
+SemaValue Sema::outside(mlir::Value result, const Instance &instance, const BlockDecl &block,
+                        size_t number, const std::map<std::string, Axis> &bound,
+                        SourceRange range) {
   Axes axes = axesOfValue(result);
+  size_t lifted = instance.everyLifted.size();
   for (size_t d = 0; d < axes.size(); ++d)
-    if (!axes[d].isDynamic())
-      axes[d].name = outerName(*block.signature.results[number].dims[d], bound);
+    axes[d] = d < lifted
+                  ? instance.everyLiftedOutside[d]
+                  : outerAxis(axes[d], *block.signature.results[number].dims[d - lifted], bound);
   for (const Axis &axis : axes)
     if (axis.name.size() > longestName) {
       error(DiagCode::NestedTooDeeply, range, "the result has an axis whose name is too long")
@@ -316,15 +405,6 @@ SemaValue Sema::outside(mlir::Value result, const BlockDecl &block, size_t numbe
   return SemaValue::of(relabel(result, axes, locate(range)));
 }
 
-std::vector<SemaValue> Sema::blockArguments(const CallExpr &call) {
-  std::vector<SemaValue> arguments;
-  for (const Argument &argument : call.arguments) {
-    Decl *cache = cacheNamed(*argument.value);
-    arguments.push_back(cache ? SemaValue::of(cache) : eval(*argument.value));
-  }
-  return arguments;
-}
-
 /// The arguments as those of the block's function, which caches are not.
 llvm::SmallVector<mlir::Value> Sema::blockOperands(const Instance &instance, const CallExpr &call,
                                                    llvm::ArrayRef<SemaValue> arguments) {
@@ -333,16 +413,21 @@ llvm::SmallVector<mlir::Value> Sema::blockOperands(const Instance &instance, con
     if (arguments[i].isTensor())
       operands.push_back(
           toParameter(arguments[i].tensor, instance.parameters[i], call.arguments[i].value->range));
+  llvm::append_range(operands, instance.captures);
   return operands;
 }
 
 SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   auto &stack = *llvm::cast<StackDecl>(decl.item);
-  if (!plainArguments(call, decl.name, 1, 1000, decl.name + "(x)"))
+  llvm::SaveAndRestore place(usedAt, std::optional(call.range)); // a stack is part of a model
+  std::optional<std::vector<SemaValue>> given = tensorArguments(call, decl.name);
+  if (!given || decl.wrong)
     return SemaValue::wrong();
-  std::vector<SemaValue> arguments = blockArguments(call);
-  if (decl.wrong)
+  const std::vector<SemaValue> &arguments = *given;
+  if (arguments.empty()) {
+    plainArguments(call, decl.name, 1, 1000, decl.name + "(x)");
     return SemaValue::wrong();
+  }
   if (!stack.arguments.empty()) {
     unsupported(stack.block.range, "a stack with compile-time arguments");
     return SemaValue::wrong();
@@ -372,9 +457,11 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   }
   owner.prefix = path + ".";
   owner.stackPrefix = llvm::StringRef(path).split("{n}").first.str();
-  auto &block = *llvm::cast<BlockDecl>(scope->find(stack.block.text)->item);
+  Decl &stacked = *modelScope.find(stack.block.text);
+  auto &block = *llvm::cast<BlockDecl>(stacked.item);
   std::map<std::string, Axis> bound;
-  Instance *instance = instantiate(block, owner, arguments, call, &stack, bound);
+  Instance *instance = instantiate(stacked, owner, arguments, call,
+                                   {stack.dimArguments, stack.arguments, &modelScope}, bound);
   if (!instance)
     return SemaValue::wrong();
   auto elementsDiffer = [&] {
@@ -396,8 +483,8 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   Location loc = locate(call.range, decl.name);
   llvm::SmallVector<mlir::Value> operands = blockOperands(*instance, call, arguments);
   if (options.taps)
-    return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), block, 0,
-                   bound, call.range);
+    return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), *instance,
+                   block, 0, bound, call.range);
   auto index = [&](int64_t value) -> mlir::Value {
     return mlir::arith::ConstantIndexOp::create(builder, loc, value);
   };
@@ -412,35 +499,22 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
     auto inner = mlir::func::CallOp::create(builder, loc, instance->function, passed);
     mlir::scf::YieldOp::create(builder, loc, inner.getResults());
   }
-  return outside(loop.getResult(0), block, 0, bound, call.range);
+  return outside(loop.getResult(0), *instance, block, 0, bound, call.range);
 }
 
 std::vector<SemaValue> Sema::applyBlock(Decl &decl, const CallExpr &call) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
-  if (!plainArguments(call, decl.name, 0, 1000, decl.name + "(x)"))
-    return {SemaValue::wrong()};
-  std::vector<SemaValue> arguments = blockArguments(call);
   for (const ItemPtr &item : block.items)
     if (item->kind == Item::Kind::Linear || item->kind == Item::Kind::Param ||
-        item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding) {
+        item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding ||
+        item->kind == Item::Kind::Part) {
       error(DiagCode::BlockParameters, call.range,
             "`" + decl.name + "` has parameters of its own, and no path for them here")
           .at(item->range, "such as this")
-          .help("declare `stack name: 1 of " + decl.name + "` and apply `name`");
+          .help("declare `part name: " + decl.name + "` and apply `name`");
       return {SemaValue::wrong()};
     }
-  std::map<std::string, Axis> bound;
-  Instance *instance = instantiate(block, Owner(), arguments, call, nullptr, bound);
-  if (!instance)
-    return {SemaValue::wrong()};
-  llvm::SmallVector<mlir::Value> operands = blockOperands(*instance, call, arguments);
-  auto result = mlir::func::CallOp::create(builder, locate(call.range, decl.name),
-                                           instance->function, operands);
-  tapCall(*instance, result, decl.name);
-  std::vector<SemaValue> values; // taps come behind them
-  for (size_t i = 0; i < instance->results.size(); ++i)
-    values.push_back(outside(result.getResult(i), block, i, bound, call.range));
-  return values;
+  return callBlock(decl, decl.name, Owner(), call, {});
 }
 
 //===------------------------------------------------------------------------------------------===//

@@ -10,11 +10,17 @@ using namespace ast;
 Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRef name,
                     SourceRange range) {
   auto &place = in.names[name];
-  if (place) {
+  auto fromUsed = used.names.find(name);
+  Decl *first = place                                             ? place.get()
+                : &in == &library && fromUsed != used.names.end() ? fromUsed->second.get()
+                                                                  : nullptr;
+  if (first) {
     error(DiagCode::DuplicateName, range, "`" + name + "` is declared twice")
-        .at(place->range, "it is declared here already")
+        .at(first->range, "it is declared here already")
         .help("choose another name for one of them");
-    place->used = place->clashing = true;
+    first->used = first->clashing = true;
+    if (!place)
+      in.names.erase(name);
     return nullptr;
   }
   place = std::make_unique<Decl>();
@@ -22,6 +28,7 @@ Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRe
   place->item = item;
   place->name = name.str();
   place->range = range;
+  place->home = &in == &used ? &used : nullptr;
   in.order.push_back(place.get());
   return place.get();
 }
@@ -65,8 +72,12 @@ void Sema::declareItem(Scope &in, const Item &item) {
     bool isParam = param.role == ParamDecl::Role::Param;
     if (!isParam)
       unsupported(param.keyword, "`state`");
-    for (const auto &group : param.groups)
-      declarePaths(isParam ? Decl::Kind::Param : Decl::Kind::Unsupported, group.names);
+    for (const auto &group : param.groups) {
+      const Expr *condition = group.binding.condition.get();
+      std::optional<bool> isThere = condition ? evalCondition(*condition) : std::optional(true);
+      if (isThere.value_or(true))
+        declarePaths(isParam && isThere ? Decl::Kind::Param : Decl::Kind::Unsupported, group.names);
+    }
     break;
   }
   case Item::Kind::Embedding:
@@ -82,6 +93,9 @@ void Sema::declareItem(Scope &in, const Item &item) {
     }
     break;
   }
+  case Item::Kind::Part:
+    declarePaths(Decl::Kind::Part, llvm::cast<PartDecl>(item).names);
+    break;
   case Item::Kind::Block: {
     auto &block = llvm::cast<BlockDecl>(item);
     if (block.isCell)
@@ -137,10 +151,48 @@ void Sema::declareItem(Scope &in, const Item &item) {
   }
 }
 
+/// `if …` behind a declaration; of a `param`, behind one of its groups.
+static const Expr *conditionOf(const Item &item) {
+  auto of = [](const Binding &binding) -> const Expr * { return binding.condition.get(); };
+  if (auto *linear = llvm::dyn_cast<LinearDecl>(&item))
+    return of(linear->binding);
+  if (auto *embedding = llvm::dyn_cast<EmbeddingDecl>(&item))
+    return of(embedding->binding);
+  if (auto *norm = llvm::dyn_cast<NormDecl>(&item))
+    return of(norm->binding);
+  if (auto *stack = llvm::dyn_cast<StackDecl>(&item))
+    return of(stack->binding);
+  if (auto *part = llvm::dyn_cast<PartDecl>(&item))
+    return of(part->binding);
+  if (auto *param = llvm::dyn_cast<ParamDecl>(&item))
+    for (const auto &group : param->groups)
+      if (const Expr *condition = of(group.binding))
+        return condition;
+  return nullptr;
+}
+
+void Sema::declareItems(Scope &in, const std::vector<ItemPtr> &items, bool conditional) {
+  for (const ItemPtr &item : items) {
+    const Expr *condition = conditionOf(*item);
+    if (static_cast<bool>(condition) != conditional)
+      continue;
+    // Of params, group by group.
+    bool isWhole = condition && !llvm::isa<ParamDecl>(*item);
+    std::optional<bool> isThere = isWhole ? evalCondition(*condition) : std::optional(true);
+    if (!isThere.value_or(true))
+      continue;
+    size_t before = in.order.size();
+    declareItem(in, *item);
+    for (Decl *decl : llvm::drop_begin(in.order, before))
+      if (!isThere) // uses of it stay silent
+        decl->kind = Decl::Kind::Unsupported;
+  }
+}
+
 void Sema::declareModel(const ModelDecl &decl) {
-  for (const ItemPtr &item : decl.items)
-    declareItem(modelScope, *item);
+  declareItems(modelScope, decl.items, /*conditional=*/false);
   applySets();
+  declareItems(modelScope, decl.items, /*conditional=*/true);
   llvm::SmallVector<mlir::Attribute> ignored;
   for (const ItemPtr &item : decl.items)
     if (auto *ignore = llvm::dyn_cast<IgnoreDecl>(item.get()))
@@ -153,6 +205,25 @@ void Sema::declareModel(const ModelDecl &decl) {
   for (Decl *stack : modelScope.order)
     if (stack->kind == Decl::Kind::Stack)
       declareStack(*stack);
+    else if (stack->kind == Decl::Kind::Part)
+      declarePart(*stack);
+}
+
+Decl *Sema::findBlock(const Name &name) {
+  Decl *block = scope->find(name.text);
+  if (block)
+    block->used = true;
+  bool isBlock = block && block->kind == Decl::Kind::Block;
+  if (isBlock || (block && (block->kind == Decl::Kind::Unsupported || block->clashing)))
+    return isBlock ? block : nullptr;
+  Diagnostic &diagnostic =
+      error(DiagCode::UnknownBlock, name.range,
+            block ? "`" + name.text + "` is no block" : "there is no block `" + name.text + "`");
+  if (block)
+    diagnostic.at(block->range, "declared here");
+  else
+    suggest(diagnostic, name.text, [](const Decl &d) { return d.kind == Decl::Kind::Block; });
+  return nullptr;
 }
 
 void Sema::declareStack(Decl &stack) {
@@ -166,23 +237,7 @@ void Sema::declareStack(Decl &stack) {
         .note("a stack has at least 1 layer");
     stack.wrong = true;
   }
-  Decl *block = scope->find(item.block.text);
-  if (block)
-    block->used = true;
-  if (block && (block->kind == Decl::Kind::Unsupported ||
-                (block->clashing && block->kind != Decl::Kind::Block))) {
-    stack.wrong = true;
-  } else if (!block || block->kind != Decl::Kind::Block) {
-    Diagnostic &diagnostic = error(DiagCode::UnknownBlock, item.block.range,
-                                   block ? "`" + item.block.text + "` is no block"
-                                         : "there is no block `" + item.block.text + "`");
-    if (block)
-      diagnostic.at(block->range, "declared here");
-    else
-      suggest(diagnostic, item.block.text,
-              [](const Decl &d) { return d.kind == Decl::Kind::Block; });
-    stack.wrong = true;
-  }
+  stack.wrong |= !findBlock(item.block);
 }
 
 } // namespace attn::frontend

@@ -132,6 +132,8 @@ Size Sema::evalSizePath(const PathExpr &path) {
     return Size::wrong();
   }
   decl->used = true;
+  if (decl->kind == Decl::Kind::Static)
+    return atHome(*decl, [&](const Expr &expr) { return evalSize(expr); });
   if (decl->kind != Decl::Kind::Dim) {
     if (!decl->clashing)
       error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")
@@ -263,6 +265,11 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
     std::optional<bool> value = evalCondition(*unary->operand);
     return value ? std::optional<bool>(!*value) : std::nullopt;
   }
+  if (std::optional<bool> known = knownTruth(expr))
+    return known;
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
+    if (Decl *decl = scope->find(path->path.str()); decl && decl->kind == Decl::Kind::Static)
+      return atHome(*decl, [&](const Expr &own) { return evalCondition(own); });
   auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
   if (!binary || precedence(expr) != 1 || binary->op == BinaryOp::Coalesce) {
     if (!llvm::isa<ErrorExpr>(expr))

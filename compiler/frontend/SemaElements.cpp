@@ -71,7 +71,11 @@ mlir::Value Sema::bindInput(const Path &name, const Type &type, const HookDecl &
   }
   Axes declared, axes = axesOfValue(value);
   for (const ExprPtr &dim : type.dims) {
-    if (canonicalText(*dim) == axisLabel(inside.regions->key.name)) {
+    // What a block was given knows the dims of its own place by their names, and only then its
+    // keys.
+    std::string name = canonicalText(*dim);
+    bool isOwn = homes && scope->find(name);
+    if (!isOwn && name == axisLabel(inside.regions->key.name)) {
       declared.push_back(inside.regions->key);
       continue;
     }
@@ -139,7 +143,7 @@ mlir::Value Sema::tensorInScope(const PathExpr &path) {
     return nullptr;
   if (decl->kind == Decl::Kind::Value && decl->value.isTensor()) {
     decl->used = true;
-    return decl->value.tensor;
+    return here(decl->value.tensor);
   }
   if (decl->kind != Decl::Kind::Param)
     return nullptr;
@@ -240,6 +244,17 @@ FormulaValue Sema::formulaTensor(const PathExpr &path, Formula &formula) {
   bool isVector = type.getRank() == 1 && type.getElementType().isF32() && type.hasStaticShape();
   if (formula.isScore() && isVector)
     return readElement(tensor, {}, formula);
+  if (formula.isSink) { // of the query alone: its axes say where
+    std::vector<FormulaValue> indices;
+    for (const Axis &axis : axesOfValue(tensor))
+      for (const auto &[name, value] : formula.names)
+        if (value.kind == Kind::Position && value.axis == axis) {
+          indices.push_back(value);
+          break;
+        }
+    if (static_cast<int64_t>(indices.size()) == type.getRank())
+      return readElement(tensor, indices, formula);
+  }
   std::string name = path.path.str();
   error(DiagCode::IndexCount, path.range, "`" + name + "` is a tensor, not a number")
       .says("this is " + showAxes(axesOfValue(tensor)))

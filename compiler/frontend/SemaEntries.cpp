@@ -177,6 +177,7 @@ void Sema::buildEntryBody(const EntryDecl &entry, const EntryDecl &body, Scope &
       builder, locate(entry.signature.name.range, entry.signature.name.text),
       entry.signature.name.text, builder.getFunctionType(entryInputs, entryOutputs));
   nameEntry(entry, signature, function);
+  frames = {{function, nullptr}};
   mlir::Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
   unsigned next = 0;
@@ -226,6 +227,7 @@ void Sema::buildEntry(const EntryDecl &entry) {
     return;
   Scope inside;
   inside.parent = &modelScope;
+  inside.number = ++bodies;
   scope = &inside;
   context = entry.signature.name.text;
   layer = nullptr;

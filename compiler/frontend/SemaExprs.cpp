@@ -75,6 +75,19 @@ SemaValue Sema::theOnly(const std::vector<SemaValue> &values, const Expr &expr) 
 }
 
 std::vector<SemaValue> Sema::evalSeveral(const Expr &expr) {
+  if (auto *choice = llvm::dyn_cast<IfExpr>(&expr)) {
+    std::optional<bool> condition = evalCondition(*choice->condition);
+    if (!condition)
+      return {SemaValue::wrong()};
+    return evalSeveral(*condition ? *choice->thenValue : *choice->elseValue);
+  }
+  if (auto *tuple = llvm::dyn_cast<TupleExpr>(&expr)) {
+    std::vector<SemaValue> values;
+    for (const ExprPtr &element : tuple->elements)
+      values.push_back(eval(*element));
+    bool isWrong = llvm::any_of(values, [](const SemaValue &value) { return value.isError(); });
+    return isWrong ? std::vector{SemaValue::wrong()} : values;
+  }
   if (auto *attend = llvm::dyn_cast<AttendExpr>(&expr))
     return evalAttend(*attend);
   auto *call = llvm::dyn_cast<CallExpr>(&expr);
@@ -86,10 +99,10 @@ std::vector<SemaValue> Sema::evalSeveral(const Expr &expr) {
     return {SemaValue::wrong(), SemaValue::wrong()};
   }
   Decl *decl = callee ? scope->find(callee->path.str()) : nullptr;
-  if (!decl || decl->kind != Decl::Kind::Block)
+  if (!decl || (decl->kind != Decl::Kind::Block && decl->kind != Decl::Kind::Part))
     return {eval(expr)};
   decl->used = true;
-  return applyBlock(*decl, *call);
+  return decl->kind == Decl::Kind::Part ? applyPart(*decl, *call) : applyBlock(*decl, *call);
 }
 
 mlir::Value Sema::evalTensor(const Expr &expr, const llvm::Twine &what, bool anyElement) {
@@ -139,7 +152,9 @@ SemaValue Sema::evalPath(const PathExpr &path) {
                 "block that takes one");
       return SemaValue::wrong();
     }
-    return decl->value;
+    return decl->value.isTensor() ? SemaValue::of(here(decl->value.tensor)) : decl->value;
+  case Decl::Kind::Static:
+    return atHome(*decl, [&](const Expr &expr) { return eval(expr); });
   case Decl::Kind::Param:
     if (decl->wrong)
       return SemaValue::wrong();
@@ -167,7 +182,8 @@ SemaValue Sema::evalPath(const PathExpr &path) {
         error(DiagCode::NotAValue, path.range, "`" + name + "` is no value by itself");
     diagnostic.at(decl->range, "declared here");
     if (decl->kind == Decl::Kind::Linear || decl->kind == Decl::Kind::Norm ||
-        decl->kind == Decl::Kind::Embedding || decl->kind == Decl::Kind::Stack)
+        decl->kind == Decl::Kind::Embedding || decl->kind == Decl::Kind::Stack ||
+        decl->kind == Decl::Kind::Part)
       diagnostic.help("apply it: `" + name + "(x)`");
     return SemaValue::wrong();
   }

@@ -261,6 +261,8 @@ FormulaValue Sema::formulaUnary(const UnaryExpr &unary, Formula &formula) {
 }
 
 FormulaValue Sema::formulaChoice(const IfExpr &choice, Formula &formula) {
+  if (std::optional<bool> known = knownTruth(*choice.condition))
+    return evalFormula(known.value() ? *choice.thenValue : *choice.elseValue, formula);
   FormulaValue condition = evalFormula(*choice.condition, formula),
                yes = evalFormula(*choice.thenValue, formula),
                no = evalFormula(*choice.elseValue, formula);
@@ -413,13 +415,18 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     return found->second;
   if (name == "inf" && !scope->find(name))
     return {Kind::Number, std::numeric_limits<double>::infinity(), {}};
+  if ((name == "true" || name == "false") && !scope->find(name))
+    return formula.truth(name == "true");
   if (formula.tensors.count(name))
     return formulaTensor(path, formula);
+  if (Decl *decl = scope->find(name); decl && decl->kind == Decl::Kind::Static)
+    return atHome(*decl, [&](const Expr &expr) { return evalFormula(expr, formula); });
   if (formula.appliesHooks)
     if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
       return *value;
-  Decl *decl = modelScope.find(name);
-  if (decl && decl->kind == Decl::Kind::Dim && !decl->dynamic) {
+  Decl *decl = scope->find(name);
+  bool isDim = decl && decl->kind == Decl::Kind::Dim && !decl->dynamic;
+  if (isDim && (sizeOf(*decl).isStatic() || sizeOf(*decl).error)) {
     decl->used = true;
     const Size &size = sizeOf(*decl);
     return size.error ? FormulaValue{}

@@ -91,6 +91,8 @@ public:
 
   /// Starts a region.
   mlir::Block &add(Part part);
+  /// Takes a region away again.
+  void drop(Part part) { blocks[part].reset(); }
   /// A tensor of the model, as an argument of the region that `block` is.
   mlir::Value capture(mlir::Block *block, mlir::Value tensor);
   /// The position along an axis in the region that `block` is; null where that has none.

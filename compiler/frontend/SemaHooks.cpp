@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
+#include <cmath>
 
 namespace attn::frontend {
 
@@ -136,6 +138,7 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
       inside.names.insert(*row);
   }
   SourceRange range = call ? call->range : path.range;
+  llvm::SaveAndRestore place(usedAt, source.isUsed(range.begin) ? usedAt : range);
   if (!bindStatics(hook, call, range, line, inside) || !bindWith(decl, hook, range, inside))
     return {};
   return evalFormula(*hook.body, inside);
@@ -252,6 +255,10 @@ bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
   FormulaValue value = evalFormula(bias, line);
   if (value.kind == Kind::Error)
     return false;
+  if (value.kind == Kind::Number && value.number == 0) { // there is none
+    line.regions->drop(AttentionRegions::Bias);
+    return true;
+  }
   if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
     wrongFormula(bias.range, "a bias is a number, but this is a truth value", line);
     return false;
@@ -292,6 +299,11 @@ bool Sema::buildSink(const Expr &sink, Formula &line) {
   FormulaValue value = evalFormula(sink, line);
   if (value.kind == Kind::Error)
     return false;
+  if (value.kind == Kind::Number && std::isinf(value.number) &&
+      value.number < 0) { // weighs nothing
+    line.regions->drop(AttentionRegions::Sink);
+    return true;
+  }
   if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
     wrongFormula(sink.range, "a sink is a number, but this is none", line);
     return false;

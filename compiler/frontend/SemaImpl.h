@@ -10,7 +10,9 @@
 //   SemaDims.cpp          sizes: --set and arithmetic; SemaConfig.cpp: config.json
 //   SemaAxes.cpp          axes and their names
 //   SemaParams.cpp        parameters and where they are in the checkpoint
-//   SemaBlocks.cpp        blocks and stacks; SemaBodies.cpp: `let` and `return`
+//   SemaUses.cpp          the files that a spec uses
+//   SemaBlocks.cpp        blocks and stacks; SemaParts.cpp: parts; SemaBodies.cpp: bodies
+//   SemaStatics.cpp       what a block is given when compiling
 //   SemaTaps.cpp          named intermediates as outputs
 //   SemaEntries.cpp       entries and `forward`; SemaCaches.cpp: caches; SemaImages.cpp: pictures
 //   SemaExprs.cpp         expressions; SemaTensors.cpp: their types, moves of axes
@@ -142,11 +144,13 @@ struct Decl {
     Param,
     Table,
     Stack,
+    Part,
     Block,
     Hook,
     Cache,
     Entry,
     Value,
+    Static,
     Unsupported
   };
   Kind kind;
@@ -154,8 +158,11 @@ struct Decl {
   SourceRange range; ///< Of the name.
   std::string name;
   bool used = false;
+  /// Of a block or a hook of a used file: where its names are looked up. Of a static: where its
+  /// `expr` was written.
+  Scope *home = nullptr;
 
-  // Dim
+  // Dim, Static
   const ast::Expr *expr = nullptr; ///< Null for a block's dim, which is bound by what is applied.
   enum class State { New, Active, Done } state = State::New;
   Size size;
@@ -184,6 +191,7 @@ struct Scope {
   Scope *parent = nullptr;
   llvm::StringMap<std::unique_ptr<Decl>> names;
   std::vector<Decl *> order;
+  unsigned number = 0; ///< Of a body: no other has it.
 
   Decl *find(llvm::StringRef name);
 };
@@ -199,6 +207,12 @@ struct Instance {
   mlir::func::FuncOp function;
   std::vector<Axes> parameters, results;
   std::vector<std::string> taps; ///< Names of the function's further results.
+  /// Axes that the block does not speak of: of each parameter, and of every result. Inside, and as
+  /// they are called outside.
+  std::vector<Axes> lifted;
+  Axes everyLifted, everyLiftedOutside;
+  /// Tensors of the caller that a static reads: the function's last arguments.
+  std::vector<mlir::Value> captures;
   bool wrong = false;
   bool active = false; ///< Being built.
 };
@@ -209,9 +223,11 @@ class AttentionRegions;
 
 class Sema {
 public:
-  Sema(const SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
+  Sema(SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
        DiagnosticEngine &diagnostics);
   mlir::OwningOpRef<mlir::ModuleOp> run(const ast::File &file);
+  /// The files that the spec uses, after `run`.
+  std::vector<std::unique_ptr<ast::File>> takeUses() { return std::move(usedFiles); }
 
 private:
   // Diagnostics. One about the same thing at the same place is said once, however often a block is
@@ -238,13 +254,20 @@ private:
   void headerHere();
   std::string uniqueSymbol(llvm::StringRef name);
 
+  // SemaUses.cpp
+  /// Declares what the files hold that `file` uses, and those that they use; false after an error.
+  bool declareUses(const ast::File &file);
+  std::unique_ptr<ast::File> readUse(const ast::UseDecl &use, std::set<std::string> &seen);
+
   // SemaDeclarations.cpp
   void declareModel(const ast::ModelDecl &model);
   void declareStack(Decl &stack);
   Decl *declare(Scope &scope, Decl::Kind kind, const ast::Item *item, llvm::StringRef name,
                 SourceRange range);
   void declareItem(Scope &scope, const ast::Item &item);
-  void declareBlockItems(Scope &scope, const ast::BlockDecl &block);
+  /// Those with an `if` or those without.
+  void declareItems(Scope &scope, const std::vector<ast::ItemPtr> &items, bool conditional);
+  Decl *findBlock(const ast::Name &name);
 
   // SemaEntries.cpp, SemaImages.cpp
   void buildEntries();
@@ -311,20 +334,63 @@ private:
                    std::vector<mlir::Value> results);
 
   // SemaBlocks.cpp
-  Instance *instantiate(const ast::BlockDecl &block, const Owner &owner,
-                        llvm::ArrayRef<SemaValue> arguments, const ast::CallExpr &call,
-                        const ast::StackDecl *stack, std::map<std::string, Axis> &bound);
+  /// What a stack or a part says of its block, and where.
+  struct Given {
+    llvm::ArrayRef<ast::DimArgument> dims;
+    llvm::ArrayRef<ast::Argument> statics;
+    Scope *scope = nullptr;
+  };
+  Instance *instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaValue> arguments,
+                        const ast::CallExpr &call, const Given &given,
+                        std::map<std::string, Axis> &bound);
   bool bindBlockDims(const ast::BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
-                     const ast::CallExpr &call, std::map<std::string, Axis> &bound);
+                     const ast::CallExpr &call, std::map<std::string, Axis> &bound,
+                     std::vector<Axes> &lifted);
+  bool checkBlockArguments(const Instance &instance, const ast::BlockDecl &block,
+                           llvm::ArrayRef<SemaValue> arguments, const ast::CallExpr &call,
+                           const std::map<std::string, Axis> &bound);
+  /// Names for lifted axes that a block does not use itself.
+  void nameLifted(Instance &instance, const ast::BlockDecl &block);
   void buildInstance(Instance &instance, const ast::BlockDecl &block, const Owner &owner,
                      Scope &scope);
   SemaValue applyStack(Decl &decl, const ast::CallExpr &call);
-  std::vector<SemaValue> blockArguments(const ast::CallExpr &call);
   llvm::SmallVector<mlir::Value> blockOperands(const Instance &instance, const ast::CallExpr &call,
                                                llvm::ArrayRef<SemaValue> arguments);
   std::vector<SemaValue> applyBlock(Decl &decl, const ast::CallExpr &call);
-  SemaValue outside(mlir::Value result, const ast::BlockDecl &block, size_t number,
-                    const std::map<std::string, Axis> &bound, SourceRange range);
+  SemaValue outside(mlir::Value result, const Instance &instance, const ast::BlockDecl &block,
+                    size_t number, const std::map<std::string, Axis> &bound, SourceRange range);
+  /// The tensors that a call gives; those of its arguments that have names are statics.
+  std::optional<std::vector<SemaValue>> tensorArguments(const ast::CallExpr &call,
+                                                        llvm::StringRef name);
+
+  // SemaParts.cpp
+  void declarePart(Decl &part);
+  std::vector<SemaValue> applyPart(Decl &part, const ast::CallExpr &call);
+  std::optional<Owner> ownerOfPart(const Decl &part);
+  std::vector<SemaValue> callBlock(Decl &block, llvm::StringRef name, const Owner &owner,
+                                   const ast::CallExpr &call, const Given &given);
+
+  // SemaStatics.cpp
+  /// Declares a block's statics in the scope of its body; what tells them from others, or nothing
+  /// and reported.
+  std::optional<std::string> bindStatics(const ast::BlockDecl &block, const ast::CallExpr &call,
+                                         const Given &given, Scope &inside);
+  /// What `evaluate` makes of a static's expression, where that was written.
+  template <typename Evaluate> auto atHome(const Decl &decl, Evaluate evaluate) {
+    Scope *outer = std::exchange(scope, decl.home);
+    ++homes;
+    auto value = evaluate(*decl.expr);
+    --homes;
+    scope = outer;
+    return value;
+  }
+  /// `true`, `false` and statics that are, `not`, `and`, `or` of them; reports nothing.
+  std::optional<bool> knownTruth(const ast::Expr &expr);
+  /// How many axes stand before the last `own`, if all of them are lifted ones; else 0.
+  size_t liftedBefore(llvm::ArrayRef<Axis> axes, size_t own);
+  /// A value of a function around the one being built, as an argument of this.
+  mlir::Value here(mlir::Value value);
+  mlir::Value here(mlir::Value value, size_t frame);
   mlir::Value toParameter(mlir::Value value, const Axes &axes, SourceRange range);
 
   /// Finds what is wrong, whatever the sizes, in blocks that nothing applies and in scores that no
@@ -384,6 +450,7 @@ private:
   void setUpNorm(Decl &decl, const Owner &owner, Scope &scope);
   void setUpParam(Decl &decl, const Owner &owner, Scope &scope);
   /// A tensor of the checkpoint that is bound as a whole, or tied to one.
+  ParamRef packedParam(Decl &decl, const Owner &owner, Scope &scope, const ast::Binding &binding);
   ParamRef wholeParam(Decl &decl, const Owner &owner, Scope &scope, const ast::Binding &binding,
                       llvm::StringRef suffix, unsigned names);
 
@@ -502,11 +569,15 @@ private:
   bool checkBatch(const ast::AttendExpr &attend, const AttendOperands &operands);
   std::string rowAxisOf(const AttendOperands &operands);
   bool buildLines(const AttendHooks &hooks, AttentionRegions &regions);
+  /// Takes away what attentions return and nothing reads.
+  void dropUnreturned();
   mlir::RankedTensorType returnedType(Returned kind, const AttentionRegions &regions,
                                       SourceRange range);
 
   // SemaScores.cpp, SemaOutside.cpp, SemaVectors.cpp
   bool isDeclaredScore(const ast::Expr *score);
+  /// The static that an expression names; null where it is something else.
+  const Decl *staticOf(const ast::Expr *expr);
   bool buildScore(const ast::Expr *score, AttentionRegions &regions, mlir::Value q, mlir::Value k);
   std::optional<FormulaValue> knownScore(llvm::StringRef name, const FormulaValue &q,
                                          const FormulaValue &k, Formula &pair);
@@ -602,7 +673,7 @@ private:
   /// An error with what such a formula consists of.
   FormulaValue wrongFormula(SourceRange range, const llvm::Twine &message, const Formula &formula);
 
-  const SourceFile &source;
+  SourceFile &source;
   const FrontendOptions &options;
   mlir::MLIRContext &mlirContext;
   DiagnosticEngine &diagnostics;
@@ -615,7 +686,11 @@ private:
   const ast::ModelDecl *model = nullptr;
   const ast::ImageDecl *image = nullptr;
   bool imageUsed = false;
+  std::vector<std::unique_ptr<ast::File>> usedFiles;
+  Scope used;    ///< What stands in files that are used.
   Scope library; ///< What stands outside of the model.
+  /// In the spec: what applies the block or hook of a used file that is being built.
+  std::optional<SourceRange> usedAt;
   Scope modelScope;
   Scope *scope = nullptr;
   const ast::EntryDecl *forward = nullptr;
@@ -652,7 +727,14 @@ private:
   mlir::OpBuilder paramBuilder; ///< Of dims and parameters, which stand before all functions.
   mlir::Operation *lastHeader = nullptr; ///< The last of them.
   mlir::Value layer;                     ///< The number of the layer, in a block of a stack.
-  std::vector<Tap> taps;                 ///< Of the function being built.
+  struct Frame {
+    mlir::func::FuncOp function;
+    Instance *instance; ///< Null for an entry.
+  };
+  std::vector<Frame> frames; ///< The functions being built, each inside of the one before.
+  unsigned bodies = 0;       ///< Scopes of bodies so far.
+  unsigned homes = 0;        ///< Of statics whose expressions are being evaluated.
+  std::vector<Tap> taps;     ///< Of the function being built.
   std::map<std::string, SourceRange> namedLater; ///< By the `let`s of the body being built.
   std::string context; ///< The `let`, block or entry whose expression is built.
   unsigned depth = 0;  ///< Of blocks applied in blocks.

@@ -331,7 +331,14 @@ void Sema::setUpLinear(Decl &decl, const Owner &owner, Scope &owned) {
   }
   if (!decl.weight.type)
     return;
-  if (linear.bias) {
+  bool hasBias = linear.bias;
+  if (linear.biasCondition) {
+    std::optional<bool> condition = evalCondition(*linear.biasCondition);
+    if (!condition)
+      return;
+    hasBias = *condition;
+  }
+  if (hasBias) {
     std::optional<std::string> name =
         tensorName(linear.binding, owner, decl.name, "bias", linear.names.size());
     if (!name)
@@ -369,17 +376,61 @@ void Sema::setUpNorm(Decl &decl, const Owner &owner, Scope &owned) {
   decl.wrong = false;
 }
 
+/// Of a tensor of one axis, where parts lie one after the other.
+ParamRef Sema::packedParam(Decl &decl, const Owner &owner, Scope &owned, const Binding &binding) {
+  if (decl.kind != Decl::Kind::Param) {
+    unsupported(binding.range, "an `embedding` that is a part of a packed tensor");
+    return {};
+  }
+  llvm::StringMap<const Decl *> parts;
+  for (const Decl *other : owned.order)
+    if (other->kind == Decl::Kind::Param)
+      for (const auto &group : llvm::cast<ParamDecl>(other->item)->groups)
+        for (const Path &path : group.names)
+          if (path.range.begin == other->range.begin &&
+              group.binding.kind == Binding::Kind::Split &&
+              group.binding.pattern.text == binding.pattern.text)
+            parts[lastWord(path)] = other;
+  int64_t total = 0;
+  std::optional<int64_t> offset;
+  for (const Name &word : binding.components) {
+    auto part = parts.find(word.text);
+    if (part == parts.end()) {
+      std::vector<llvm::StringRef> words;
+      for (const auto &known : parts)
+        words.push_back(known.first());
+      llvm::sort(words);
+      error(DiagCode::SplitParts, word.range,
+            "`" + word.text + "` is no part of `" + binding.pattern.text + "`")
+          .note("the parts are " + llvm::join(words, ", "));
+      return {};
+    }
+    if (part->second->wrong && part->second != &decl)
+      return {};
+    if (part->second == &decl)
+      offset = total;
+    total += count(part->second->to);
+  }
+  if (!offset || parts.size() != binding.components.size()) {
+    error(DiagCode::SplitParts, binding.range,
+          "the parts of `" + binding.pattern.text + "` are named once each")
+        .at(decl.range, "one of them");
+    return {};
+  }
+  std::optional<std::string> name = tensorName(binding, owner, decl.name, "", 1);
+  if (!name)
+    return {};
+  return makeParam(owner, decl.name, decl.to, *name, {total}, *offset, rowMajor(decl.to, 1),
+                   binding.optional, decl.range);
+}
+
 ParamRef Sema::wholeParam(Decl &decl, const Owner &owner, Scope &owned, const Binding &binding,
                           llvm::StringRef suffix, unsigned names) {
   bool conv1d = false;
   if (!checkLayouts(binding, /*linear=*/false, conv1d))
     return {};
-  if (binding.kind == Binding::Kind::Split) {
-    unsupported(binding.range, llvm::isa<EmbeddingDecl>(decl.item)
-                                   ? "an `embedding` that is a part of a packed tensor"
-                                   : "a `param` that is a part of a packed tensor");
-    return {};
-  }
+  if (binding.kind == Binding::Kind::Split)
+    return packedParam(decl, owner, owned, binding);
   Axes axes = decl.from;
   llvm::append_range(axes, decl.to);
   std::string path = decl.name + (suffix.empty() ? "" : "." + suffix.str());

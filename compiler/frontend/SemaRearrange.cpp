@@ -97,7 +97,12 @@ SemaValue Sema::callRelabel(const CallExpr &call) {
     std::optional<Axis> axis = axisOf(*argument.value);
     if (!axis)
       return SemaValue::wrong();
-    if (axis->size != axes[at].size || (axis->isDynamic() && axis->name != axes[at].name)) {
+    auto sizeText = [](const Axis &of) { return llvm::StringRef(of.name).rsplit(':'); };
+    auto dynamicSize = [&](const Axis &of) {
+      return sizeText(of).second.empty() ? sizeText(of).first : sizeText(of).second;
+    };
+    if (axis->size != axes[at].size ||
+        (axis->isDynamic() && dynamicSize(*axis) != dynamicSize(axes[at]))) {
       error(DiagCode::RelabelSize, argument.value->range,
             "`" + axes[at].name + "` cannot become `" + axis->name + "`, which has another size")
           .at(tensor.range, "this is " + showAxes(axes))
@@ -122,13 +127,14 @@ SemaValue Sema::callRelabel(const CallExpr &call) {
 
 namespace {
 /// Which axis of each part is the packed one. There may be several static ones: the right choice is
-/// the one whose lengths add up.
+/// the one whose lengths add up, and which leaves axes that all parts can have.
 struct PackSearch {
   llvm::ArrayRef<Axes> parts;
   int64_t total;
   std::string packed;
   std::vector<int> choice, found;
   unsigned solutions = 0, steps = 0;
+  bool fits = false; ///< All of what was found: the other axes are those of one part.
 
   bool consistent() const {
     llvm::StringSet<> chosen;
@@ -142,14 +148,33 @@ struct PackSearch {
     return true;
   }
 
+  bool fitting() const {
+    size_t most = 0;
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (parts[i].size() > parts[most].size())
+        most = i;
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (size_t d = 0; d < parts[i].size(); ++d)
+        if (int at = findAxis(parts[most], parts[i][d].name);
+            static_cast<int>(d) != choice[i] && (at < 0 || at == choice[most]))
+          return false;
+    return true;
+  }
+
   void search(size_t part, int64_t left) {
-    if (++steps > 100000 || solutions > 1)
+    if (++steps > 100000 || (fits && solutions > 1))
       return;
     if (part == parts.size()) {
       steps += parts.size();
       if (left == 0 && consistent()) {
-        ++solutions;
-        found = choice;
+        bool isBetter = !fits && fitting();
+        if (isBetter)
+          solutions = 0;
+        if (isBetter || fits == fitting()) {
+          fits |= isBetter;
+          ++solutions;
+          found = choice;
+        }
       }
       return;
     }

@@ -71,12 +71,22 @@ std::optional<FormulaValue> Sema::knownScore(llvm::StringRef name, const Formula
 }
 
 bool Sema::isDeclaredScore(const Expr *score) {
+  if (const Decl *fixed = staticOf(score))
+    return atHome(*fixed, [&](const Expr &own) { return isDeclaredScore(&own); });
   auto *call = llvm::dyn_cast_or_null<CallExpr>(score);
   auto *path = llvm::dyn_cast_or_null<PathExpr>(call ? call->callee.get() : score);
   return path && hookOf(scope->find(path->path.str()), HookDecl::Hook::Score);
 }
 
+const Decl *Sema::staticOf(const Expr *expr) {
+  auto *path = llvm::dyn_cast_or_null<PathExpr>(expr);
+  const Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+  return decl && decl->kind == Decl::Kind::Static ? decl : nullptr;
+}
+
 bool Sema::buildScore(const Expr *score, AttentionRegions &regions, mlir::Value q, mlir::Value k) {
+  if (const Decl *fixed = staticOf(score))
+    return atHome(*fixed, [&](const Expr &own) { return buildScore(&own, regions, q, k); });
   mlir::OpBuilder inner(&mlirContext);
   inner.setInsertionPointToEnd(&regions.add(AttentionRegions::Score));
   Location loc = score ? locate(score->range, "score") : regions.loc;

@@ -112,6 +112,11 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     return SemaValue::wrong();
 
   Axes axes = axesOfValue(value);
+  // Axes in front that a block does not speak of stay there.
+  for (size_t i = liftedBefore(axes, in.size()); i-- > 0;) {
+    in.insert(in.begin(), {axes[i].name});
+    out.insert(out.begin(), {axes[i].name});
+  }
   if (in.size() != axes.size()) {
     error(DiagCode::PatternAxes, pattern->range,
           "the pattern has " + llvm::Twine(in.size()) + " axes, but the tensor has " +

@@ -10,7 +10,8 @@ using mlir::Location;
 
 Location Sema::locate(SourceRange range, llvm::StringRef name) {
   LineColumn place = source.lineAndColumn(range.begin);
-  auto file = mlir::FileLineColLoc::get(&mlirContext, source.name(), place.line, place.column);
+  auto file =
+      mlir::FileLineColLoc::get(&mlirContext, source.nameAt(range.begin), place.line, place.column);
   if (name.empty())
     return file;
   return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);

@@ -5,32 +5,57 @@
 
 namespace attn::frontend {
 
-SourceFile::SourceFile(std::string name, std::string text)
-    : fileName(std::move(name)), contents(std::move(text)), lineStarts{0} {
+SourceFile::SourceFile(std::string name, std::string text) { use(std::move(name), text); }
+
+SourceRange SourceFile::use(std::string name, std::string text) {
+  if (!files.empty())
+    contents += '\n'; // the end of a file is not the beginning of the next
+  uint32_t begin = contents.size();
+  contents += text;
+  files.push_back(
+      {std::move(name), {begin, static_cast<uint32_t>(contents.size())}, lineStarts.size()});
+  lineStarts.push_back(begin);
   // A line ends at "\n", "\r\n" or a lone "\r".
-  for (uint32_t i = 0, e = contents.size(); i != e; ++i)
+  for (uint32_t i = begin, e = contents.size(); i != e; ++i)
     if (contents[i] == '\n' || (contents[i] == '\r' && (i + 1 == e || contents[i + 1] != '\n')))
       lineStarts.push_back(i + 1);
+  return files.back().range;
+}
+
+const SourceFile::File &SourceFile::fileAt(uint32_t offset) const {
+  auto after = std::upper_bound(files.begin(), files.end(), offset,
+                                [](uint32_t o, const File &file) { return o < file.range.begin; });
+  return *std::prev(after);
+}
+
+size_t SourceFile::lineIndex(uint32_t offset) const {
+  offset = std::min(offset, fileAt(offset).range.end);
+  return std::upper_bound(lineStarts.begin(), lineStarts.end(), offset) - lineStarts.begin() - 1;
 }
 
 unsigned SourceFile::line(uint32_t offset) const {
-  offset = std::min<uint32_t>(offset, contents.size());
-  return std::upper_bound(lineStarts.begin(), lineStarts.end(), offset) - lineStarts.begin();
+  return lineIndex(offset) - fileAt(offset).firstLine + 1;
+}
+
+SourceRange SourceFile::lineAt(uint32_t offset) const {
+  size_t line = lineIndex(offset);
+  uint32_t begin = lineStarts[line], end = fileAt(offset).range.end;
+  if (line + 1 < lineStarts.size())
+    end = std::min(end, lineStarts[line + 1]);
+  return {begin, begin + static_cast<uint32_t>(text({begin, end}).rtrim("\r\n").size())};
+}
+
+unsigned SourceFile::lineCount() const {
+  return files.size() == 1 ? lineStarts.size() : files[1].firstLine;
 }
 
 LineColumn SourceFile::lineAndColumn(uint32_t offset) const {
-  offset = std::min<uint32_t>(offset, contents.size());
+  offset = std::min(offset, fileAt(offset).range.end);
   LineColumn place{line(offset), 1};
-  for (uint32_t i = lineStart(place.line); i < offset; ++i)
+  for (uint32_t i = lineStarts[lineIndex(offset)]; i < offset; ++i)
     place.column +=
         (static_cast<unsigned char>(contents[i]) & 0xC0) != 0x80; // not a continuation byte
   return place;
-}
-
-llvm::StringRef SourceFile::lineText(unsigned line) const {
-  uint32_t begin = lineStart(line);
-  uint32_t end = line < lineStarts.size() ? lineStarts[line] : contents.size();
-  return text().slice(begin, end).rtrim("\r\n");
 }
 
 } // namespace attn::frontend

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The text of one spec, and places in it. Everything in the front end speaks of places as byte
-// offsets; lines and columns are computed only where a person or an editor reads them.
+// offsets; lines and columns are computed only where a person or an editor reads them. The files
+// that a spec uses stand behind it: their offsets go on where the spec's end.
 #ifndef ATTN_COMPILER_FRONTEND_SOURCEFILE_H
 #define ATTN_COMPILER_FRONTEND_SOURCEFILE_H
 
@@ -35,23 +36,44 @@ class SourceFile {
 public:
   SourceFile(std::string name, std::string text);
 
-  llvm::StringRef name() const { return fileName; }
-  llvm::StringRef text() const { return contents; }
-  llvm::StringRef text(SourceRange range) const { return text().slice(range.begin, range.end); }
+  llvm::StringRef name() const { return files.front().name; }
+  llvm::StringRef text() const { return text(files.front().range); }
+  /// Of this file or one that it uses.
+  llvm::StringRef text(SourceRange range) const {
+    return llvm::StringRef(contents).slice(range.begin, range.end);
+  }
 
-  /// Line and column of a byte offset; an offset past the end counts as the end.
+  /// Puts a file that this one uses behind all others; the range of its text.
+  SourceRange use(std::string name, std::string text);
+  bool isUsed(uint32_t offset) const { return offset > files.front().range.end; }
+  /// The name of the file that an offset lies in.
+  llvm::StringRef nameAt(uint32_t offset) const { return fileAt(offset).name; }
+
+  /// Line and column of a byte offset in its file; an offset past the end counts as the end.
   LineColumn lineAndColumn(uint32_t offset) const;
-  /// Line number (from 1) of a byte offset.
+  /// Line number (from 1) of a byte offset in its file.
   unsigned line(uint32_t offset) const;
-  unsigned lineCount() const { return lineStarts.size(); }
-  /// Offset of the first byte of a line (from 1).
+  /// The line that an offset lies in, without its line ending.
+  SourceRange lineAt(uint32_t offset) const;
+  /// Of this file, without those it uses.
+  unsigned lineCount() const;
+  /// Offset of the first byte of a line (from 1) of this file.
   uint32_t lineStart(unsigned line) const { return lineStarts[line - 1]; }
-  /// The text of a line (from 1) without its line ending.
-  llvm::StringRef lineText(unsigned line) const;
+  /// The text of a line (from 1) of this file without its line ending.
+  llvm::StringRef lineText(unsigned line) const { return text(lineAt(lineStart(line))); }
 
 private:
-  std::string fileName;
-  std::string contents;
+  struct File {
+    std::string name;
+    SourceRange range;
+    size_t firstLine; ///< In `lineStarts`.
+  };
+  const File &fileAt(uint32_t offset) const;
+  /// In `lineStarts`, of the line that an offset lies in.
+  size_t lineIndex(uint32_t offset) const;
+
+  std::string contents; ///< Of all files.
+  std::vector<File> files;
   std::vector<uint32_t> lineStarts;
 };
 

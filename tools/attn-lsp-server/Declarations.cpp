@@ -20,6 +20,61 @@ public:
       collect(*item, scope);
   }
 
+  void collect(const Item &item, SourceRange scope) {
+    std::string text = oneLine(item.range);
+    llvm::TypeSwitch<const Item *>(&item)
+        .Case([&](const ModelDecl *model) {
+          add(model->name, scope, "model " + model->name.text);
+          collect(model->items, model->range);
+        })
+        .Case([&](const DimDecl *dim) {
+          for (const DimDecl::Entry &entry : dim->entries)
+            add(entry.name, scope, "dim " + oneLine(entry.name.range.to(entry.value->range)));
+        })
+        .Case([&](const DynDecl *dyn) {
+          for (const DynDecl::Entry &entry : dyn->entries)
+            add(entry.name, scope, "dyn " + oneLine(entry.name.range.to(entry.bound->range)));
+        })
+        .Case([&](const LinearDecl *linear) { addPaths(linear->names, scope, text); })
+        .Case([&](const EmbeddingDecl *embedding) { addPaths(embedding->names, scope, text); })
+        .Case([&](const NormDecl *norm) { addPaths(norm->names, scope, text); })
+        .Case([&](const ParamDecl *param) {
+          for (const ParamDecl::Group &group : param->groups)
+            addPaths(group.names, scope,
+                     oneLine(param->keyword.to(param->keyword)) + " " +
+                         oneLine(group.names.front().range.to(group.type.range)));
+        })
+        .Case([&](const StackDecl *stack) { addPaths({stack->name}, scope, text); })
+        .Case([&](const PartDecl *part) { addPaths(part->names, scope, text); })
+        .Case([&](const BlockDecl *block) {
+          addSignature(block->isCell ? "cell " : "block ", block->signature, *block, scope);
+          collect(block->items, block->range);
+        })
+        .Case([&](const EntryDecl *entry) {
+          addSignature(entry->isForward ? "" : "entry ", entry->signature, *entry, scope);
+          collect(entry->items, entry->range);
+        })
+        .Case([&](const HookDecl *hook) {
+          add(hook->name, scope, text);
+          for (const Name &parameter : hook->parameters)
+            add(parameter, hook->range, parameter.text + " of " + hook->name.text);
+          for (const Static &fixed : hook->statics)
+            add(fixed.name, hook->range, "static " + fixed.name.text + " of " + hook->name.text);
+          collect(hook->with, hook->range);
+        })
+        .Case([&](const CacheDecl *cache) { add(cache->name, scope, text); })
+        .Case([&](const TableDecl *table) {
+          add(table->name, scope, text);
+          for (const DimArgument &axis : table->axes)
+            add(axis.name, table->range, axis.name.text + " of " + table->name.text);
+        })
+        .Case([&](const LetStmt *let) {
+          for (const Pattern &pattern : let->patterns)
+            addPattern(pattern, scope, text);
+        })
+        .Default([](const Item *) {});
+  }
+
   std::vector<Declaration> found;
 
 private:
@@ -64,60 +119,6 @@ private:
       addPattern(element, scope, text);
   }
 
-  void collect(const Item &item, SourceRange scope) {
-    std::string text = oneLine(item.range);
-    llvm::TypeSwitch<const Item *>(&item)
-        .Case([&](const ModelDecl *model) {
-          add(model->name, scope, "model " + model->name.text);
-          collect(model->items, model->range);
-        })
-        .Case([&](const DimDecl *dim) {
-          for (const DimDecl::Entry &entry : dim->entries)
-            add(entry.name, scope, "dim " + oneLine(entry.name.range.to(entry.value->range)));
-        })
-        .Case([&](const DynDecl *dyn) {
-          for (const DynDecl::Entry &entry : dyn->entries)
-            add(entry.name, scope, "dyn " + oneLine(entry.name.range.to(entry.bound->range)));
-        })
-        .Case([&](const LinearDecl *linear) { addPaths(linear->names, scope, text); })
-        .Case([&](const EmbeddingDecl *embedding) { addPaths(embedding->names, scope, text); })
-        .Case([&](const NormDecl *norm) { addPaths(norm->names, scope, text); })
-        .Case([&](const ParamDecl *param) {
-          for (const ParamDecl::Group &group : param->groups)
-            addPaths(group.names, scope,
-                     oneLine(param->keyword.to(param->keyword)) + " " +
-                         oneLine(group.names.front().range.to(group.type.range)));
-        })
-        .Case([&](const StackDecl *stack) { addPaths({stack->name}, scope, text); })
-        .Case([&](const BlockDecl *block) {
-          addSignature(block->isCell ? "cell " : "block ", block->signature, *block, scope);
-          collect(block->items, block->range);
-        })
-        .Case([&](const EntryDecl *entry) {
-          addSignature(entry->isForward ? "" : "entry ", entry->signature, *entry, scope);
-          collect(entry->items, entry->range);
-        })
-        .Case([&](const HookDecl *hook) {
-          add(hook->name, scope, text);
-          for (const Name &parameter : hook->parameters)
-            add(parameter, hook->range, parameter.text + " of " + hook->name.text);
-          for (const Static &fixed : hook->statics)
-            add(fixed.name, hook->range, "static " + fixed.name.text + " of " + hook->name.text);
-          collect(hook->with, hook->range);
-        })
-        .Case([&](const CacheDecl *cache) { add(cache->name, scope, text); })
-        .Case([&](const TableDecl *table) {
-          add(table->name, scope, text);
-          for (const DimArgument &axis : table->axes)
-            add(axis.name, table->range, axis.name.text + " of " + table->name.text);
-        })
-        .Case([&](const LetStmt *let) {
-          for (const Pattern &pattern : let->patterns)
-            addPattern(pattern, scope, text);
-        })
-        .Default([](const Item *) {});
-  }
-
   const SourceFile &source;
 };
 
@@ -126,6 +127,13 @@ private:
 std::vector<Declaration> declarations(const File &file, const SourceFile &source) {
   Collector collector(source);
   collector.collect(file.items, {0, static_cast<uint32_t>(source.text().size())});
+  return std::move(collector.found);
+}
+
+std::vector<Declaration> declarationsOf(const Item &item, SourceRange scope,
+                                        const SourceFile &source) {
+  Collector collector(source);
+  collector.collect(item, scope);
   return std::move(collector.found);
 }
 

@@ -21,6 +21,11 @@ struct Declaration {
 std::vector<Declaration> declarations(const frontend::ast::File &file,
                                       const frontend::SourceFile &source);
 
+/// Of one item, which can be seen in `scope`.
+std::vector<Declaration> declarationsOf(const frontend::ast::Item &item,
+                                        frontend::SourceRange scope,
+                                        const frontend::SourceFile &source);
+
 /// A use of a name.
 struct Use {
   std::string path;            ///< Up to the component under the cursor.

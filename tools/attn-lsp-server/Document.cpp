@@ -35,6 +35,7 @@ void Document::checkModel() {
   if (llvm::sys::fs::exists(config))
     options.config = config.str().str();
   options.types = &types;
+  options.uses = &uses;
   buildModel(source, options, context, found);
 }
 
@@ -48,11 +49,37 @@ const ExpressionType *Document::typeAt(uint32_t offset) const {
 }
 
 llvm::lsp::Position Document::position(uint32_t offset) const {
-  unsigned line = source.line(offset);
   int column = 0;
-  for (char c : source.text({source.lineStart(line), offset}))
+  for (char c : source.text({source.lineAt(offset).begin, offset}))
     column += unitsOf(c);
-  return {static_cast<int>(line) - 1, column};
+  return {static_cast<int>(source.line(offset)) - 1, column};
+}
+
+std::vector<Declaration> Document::allDeclarations() const {
+  std::vector<Declaration> all = declarations(*file, source);
+  SourceRange own{0, static_cast<uint32_t>(source.text().size())};
+  for (const auto &used : uses)
+    for (const ast::ItemPtr &item : used->items)
+      for (Declaration &declaration : declarationsOf(*item, own, source))
+        if (declaration.scope.begin == own.begin) // the others are seen only there
+          all.push_back(std::move(declaration));
+  return all;
+}
+
+std::optional<llvm::lsp::Location> Document::location(SourceRange place) const {
+  if (!source.isUsed(place.begin))
+    return llvm::lsp::Location(uri, range(place));
+  llvm::StringRef name = source.nameAt(place.begin);
+  auto other = llvm::sys::path::is_absolute(name) ? llvm::lsp::URIForFile::fromFile(name)
+                                                  : llvm::createStringError("no file");
+  if (other)
+    return llvm::lsp::Location(*other, range(place));
+  llvm::consumeError(other.takeError());
+  return std::nullopt;
+}
+
+std::string Document::placeText(uint32_t offset) const {
+  return (source.nameAt(offset) + ":" + llvm::Twine(source.line(offset))).str();
 }
 
 llvm::lsp::Range Document::range(SourceRange range) const {
@@ -77,22 +104,32 @@ llvm::json::Value Document::diagnostics() const {
   llvm::json::Array list;
   for (const Diagnostic *diagnostic : found.sorted()) {
     llvm::lsp::Diagnostic shown;
-    shown.range = range(diagnostic->range.value_or(SourceRange{}));
+    SourceRange place = diagnostic->range.value_or(SourceRange{});
+    bool isElsewhere = source.isUsed(place.begin);
+    if (isElsewhere) // shown where the first file is used
+      for (const ast::ItemPtr &item : llvm::reverse(file->items))
+        if (llvm::isa<ast::UseDecl>(*item))
+          shown.range = range(item->range);
+    if (!isElsewhere)
+      shown.range = range(place);
     bool isError = diagnostic->severity == Severity::Error;
     shown.severity =
         isError ? llvm::lsp::DiagnosticSeverity::Error : llvm::lsp::DiagnosticSeverity::Warning;
     shown.source = "attn";
-    shown.message = diagnostic->message;
+    shown.message = (isElsewhere ? placeText(place.begin) + ": " : "") + diagnostic->message;
     for (const std::string &line : diagnostic->lines)
       shown.message += "\n" + line;
     for (const std::string &note : diagnostic->notes)
       shown.message += "\nnote: " + note;
     for (const std::string &help : diagnostic->helps)
       shown.message += "\nhelp: " + help;
-    shown.message = llvm::json::fixUTF8(shown.message);
     std::vector<llvm::lsp::DiagnosticRelatedInformation> related;
     for (const Label &label : diagnostic->secondary)
-      related.push_back({llvm::lsp::Location(uri, range(label.range)), label.text});
+      if (auto where = location(label.range))
+        related.push_back({*where, label.text});
+      else
+        shown.message += "\nnote: " + placeText(label.range.begin) + ": " + label.text;
+    shown.message = llvm::json::fixUTF8(shown.message);
     if (!related.empty())
       shown.relatedInformation = std::move(related);
     llvm::json::Value value = toJSON(shown);
@@ -115,7 +152,7 @@ std::vector<llvm::lsp::TextEdit> Document::format() const {
 std::optional<llvm::lsp::Hover> Document::hover(llvm::lsp::Position position) const {
   uint32_t at = offset(position);
   std::optional<Use> use = useAt(source, at);
-  std::vector<Declaration> all = declarations(*file, source);
+  std::vector<Declaration> all = allDeclarations();
   const Declaration *declaration = use ? resolve(all, *use) : nullptr;
   const ExpressionType *type = typeAt(at);
   if (!declaration && !type)
@@ -134,11 +171,11 @@ std::optional<llvm::lsp::Hover> Document::hover(llvm::lsp::Position position) co
 
 std::vector<llvm::lsp::Location> Document::definition(llvm::lsp::Position position) const {
   std::optional<Use> use = useAt(source, offset(position));
-  std::vector<Declaration> all = declarations(*file, source);
+  std::vector<Declaration> all = allDeclarations();
   const Declaration *declaration = use ? resolve(all, *use) : nullptr;
-  if (!declaration)
-    return {};
-  return {llvm::lsp::Location(uri, range(declaration->where))};
+  std::optional<llvm::lsp::Location> where =
+      declaration ? location(declaration->where) : std::nullopt;
+  return where ? std::vector{*where} : std::vector<llvm::lsp::Location>();
 }
 
 } // namespace attn::lsp

@@ -29,7 +29,13 @@ private:
   void checkModel();
   /// The type of the innermost expression at an offset.
   const frontend::ExpressionType *typeAt(uint32_t offset) const;
+  /// What is declared here, and in the files that the spec uses.
+  std::vector<Declaration> allDeclarations() const;
+  /// Of a place here or in a used file; none where that is no file, as those of the library.
+  std::optional<llvm::lsp::Location> location(frontend::SourceRange range) const;
   llvm::lsp::Position position(uint32_t offset) const;
+  /// `std/attention.attn:12`
+  std::string placeText(uint32_t offset) const;
   llvm::lsp::Range range(frontend::SourceRange range) const;
   uint32_t offset(llvm::lsp::Position position) const;
 
@@ -40,6 +46,7 @@ private:
   std::unique_ptr<frontend::ast::File> file;
   bool parsed; ///< Without errors of syntax.
   std::vector<frontend::ExpressionType> types;
+  std::vector<std::unique_ptr<frontend::ast::File>> uses;
 };
 
 } // namespace attn::lsp

@@ -24,6 +24,45 @@ TEST(SourceFile, EveryLineEnding) {
   EXPECT_EQ(source.lineAndColumn(99).line, 4u);
 }
 
+TEST(SourceFile, UsedFilesStandBehind) {
+  SourceFile source("f", "a\nb");
+  SourceRange first = source.use("g", "c\nd\n"), second = source.use("h", "");
+  EXPECT_EQ(source.text(), "a\nb");
+  EXPECT_EQ(source.lineCount(), 2u);
+  EXPECT_EQ(source.text(first), "c\nd\n");
+  EXPECT_EQ(source.nameAt(source.text().size()), "f"); // its end is its own
+  EXPECT_EQ(source.nameAt(first.begin), "g");
+  EXPECT_EQ(source.line(first.begin), 1u);
+  EXPECT_EQ(source.line(first.begin + 2), 2u);
+  EXPECT_EQ(source.text(source.lineAt(first.begin + 2)), "d");
+  EXPECT_EQ(source.line(first.end), 3u);
+  EXPECT_EQ(source.nameAt(second.begin), "h");
+  EXPECT_EQ(source.lineAndColumn(second.end + 9).line, 1u);
+  EXPECT_FALSE(source.isUsed(source.text().size()));
+  EXPECT_TRUE(source.isUsed(first.begin) && source.isUsed(second.begin));
+}
+
+TEST(Diagnostics, PlacesInUsedFiles) {
+  SourceFile source("f", "use g\nattn(x)");
+  SourceRange used = source.use("g", "\n  block");
+  DiagnosticEngine diagnostics(source);
+  diagnostics.error(DiagCode::UnknownName, {6, 10}, "wrong")
+      .at({used.begin + 3, used.begin + 8}, "here");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  diagnostics.render(os);
+  EXPECT_EQ(text, "error[A0201]: wrong\n"
+                  "  --> f:2:1\n"
+                  "    2 | attn(x)\n"
+                  "      | ^^^^\n"
+                  "  ::: g:2:3\n"
+                  "    2 |   block\n"
+                  "      |   ----- here\n");
+  text.clear();
+  diagnostics.renderJson(os);
+  EXPECT_NE(text.find("\"file\":\"g\""), std::string::npos) << text;
+}
+
 TEST(SourceFile, ColumnsCountCharacters) {
   SourceFile source("f", "äß = 1");
   EXPECT_EQ(source.lineAndColumn(5).column, 4u);

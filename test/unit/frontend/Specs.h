@@ -71,6 +71,9 @@ model ViT {
 
 /// Everything else the language has, formatted.
 inline const char *const everyForm = R"(attn 1
+use std.attention
+use "../blocks.attn"  // beside it
+
 score scaled_dot(q, k) = dot(q, k) * rsqrt(dim(q))
 score additive(q, k) with linear A, C: E -> U, param u: [U] = dot(u, tanh(A(q) + C(k)))
 
@@ -93,7 +96,11 @@ model Everything {
   linear out_layer.1: D -> H bias = tied(wte.3.x)
   embedding wte: V -> D = "transformer.wte"
   param a, b: [D] = "q" optional, c: f32[3, D]
-  rmsnorm ln: D eps 1e-5
+  linear wide: D -> F bias if D > 64 = "mlp.fc1" @conv1d if not (small or D < 8)
+  param d: [D] if small, e: [D] = split("de", d e) optional if D == 8
+  rmsnorm ln: D eps 1e-5 if small
+  part self_attn, cross_attn: MultiheadAttention[E: D, H: 8](bias = false, allowed = causal)
+  part mlp: Residual = "h.mlp" if small
   stack blocks: L of SwinBlock(shift = if n % 2 == 1 then M / 2 else 0)
   stack layers: L of shared Layer[D: 64](shift = 0) = "h.{n}"
   image input 224 x 224 bicubic mean [0.485, 0.456, 0.406] std [0.229, 0.224, 0.225]
