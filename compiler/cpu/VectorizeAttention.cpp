@@ -160,7 +160,10 @@ LogicalResult TileEmitter::emit(ResetTileOp op) {
     if (!sink)
       return failure();
     maximum = arith::MulFOp::create(builder, loc, sink, constant(log2e));
-    sum = constant(1);
+    Value isNone =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum,
+                              constant(-std::numeric_limits<double>::infinity())); // no further key
+    sum = arith::SelectOp::create(builder, loc, isNone, constant(0), constant(1));
   }
   std::pair<Statistic, Value> resets[] = {{Maximum, maximum}, {Sum, sum}, {MaximumBefore, maximum}};
   for (int64_t lane = 0; lane < static_cast<int64_t>(op.getQueries()); lane += target.lanes)

@@ -139,7 +139,7 @@ class Pairs(Setting):
         """The last query sees the last key."""
         n = np.full(self.sizes["B"], self.sizes["S"] - self.sizes["T"], np.int32)
         made = self.attend("mask j <= i + shift[b]", inputs={"shift": ("i32[B]", n)},
-                              live=lambda p: p.j <= p.i + self.sizes["S"] - self.sizes["T"])
+                           live=lambda p: p.j <= p.i + self.sizes["S"] - self.sizes["T"])
         if not self.dynamic:
             made.body = made.body.replace("shift[b]", "S - T")
             del made.inputs["shift"]
@@ -329,6 +329,11 @@ class Weights(Setting):
         s.ravel()[::3] = -INF
         return self.attend("mask j < i\nweight softmax(sink = s[b, i])", inputs={"s": ("[B, T]", s)},
                            sink=s.astype(float)[:, None, :, None], live=lambda p: p.j < p.i, returns=("out", "lse"))
+
+    @case
+    def sink_of_nothing(self):
+        """No sink and no key: tiles of keys that the mask empties are not looked at."""
+        return self.attend("mask j < i - 200\nweight softmax(sink = -inf)", sink=-INF, live=False, returns=("out", "lse"))
 
     @case
     def hard(self):
