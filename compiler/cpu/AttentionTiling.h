@@ -24,12 +24,15 @@ struct RegisterBlocks {
     int64_t sums = isProduct ? accumulators() : accumulators() / 4;
     return std::max<int64_t>(std::min<int64_t>(sums / vectors, target.lanes), 1);
   }
-  /// Vectors of queries of a score or softmax tile, at most.
+  /// Vectors of queries of a score tile, at most, and of a softmax tile: a polynomial's
+  /// coefficients take most of AVX2's registers.
   static constexpr int64_t queryVectors = 3;
-  /// Rows of a value tile.
-  int64_t rows(int64_t columns) const {
+  int64_t softmaxVectors() const { return target.avx512 ? 3 : 1; }
+  /// Rows of a value tile; one that `selects` needs registers for masks where they are vectors.
+  int64_t rows(int64_t columns, bool selects) const {
     int64_t vectors = llvm::divideCeil(columns, target.lanes);
-    return std::min<int64_t>(accumulators() / vectors, 12);
+    int64_t rows = std::min<int64_t>(accumulators() / vectors, 12);
+    return selects && !target.avx512 ? std::max<int64_t>(rows - 1, 1) : rows;
   }
   /// Columns of a value tile: that of two sizes which leaves the fuller last tile.
   int64_t columns(int64_t all) const;

@@ -217,7 +217,7 @@ void AttentionTiling::forKeyGroups(Value keys, int64_t size,
 
 void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
   int64_t width = context.target.lanes, count = queries / width,
-          parts = llvm::divideCeil(count, RegisterBlocks::queryVectors);
+          parts = llvm::divideCeil(count, blocks.softmaxVectors());
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * width), keys,
@@ -230,7 +230,7 @@ void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, int
   std::set<int64_t> counts = countsOf(queries);
   Value count = counts.size() == 1 ? index.constant(*counts.begin()) : rowCount;
   auto rowsOfPanel = [&](Value column, int64_t columns) {
-    int64_t size = blocks.rows(columns);
+    int64_t size = blocks.rows(columns, selects);
     forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
       ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, sums, row, column,
                           keys, rows, columns, accumulate, rescale, selects);

@@ -377,13 +377,19 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
     for (int64_t c = 0; c < vectors; ++c)
       values.push_back(load(op.getValue(), key, places[c], readable(c)));
     for (int64_t i = 0; i < rowCount; ++i) {
-      Value weight = broadcast(op.getStrip(), key, rows[i]), isZero;
+      Value weight = broadcast(op.getStrip(), key, rows[i]), isLive;
       if (op.getSelects())
-        isZero =
-            arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, weight, constant(0));
+        isLive =
+            arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, weight, constant(0));
       for (int64_t c = 0; c < vectors; ++c) {
-        Value &sum = sums[i * vectors + c], next = multiplyAdd(weight, values[c], sum);
-        sum = isZero ? arith::SelectOp::create(builder, loc, isZero, sum, next) : next;
+        Value &sum = sums[i * vectors + c], before = sum, value = values[c];
+        // One instruction with AVX-512: a fused multiply-add under a mask. AVX2 has an `and` for
+        // the value.
+        if (isLive && !target.avx512)
+          value = arith::SelectOp::create(builder, loc, isLive, value, constant(0));
+        sum = multiplyAdd(weight, value, before);
+        if (isLive && target.avx512)
+          sum = arith::SelectOp::create(builder, loc, isLive, sum, before);
       }
     }
   });

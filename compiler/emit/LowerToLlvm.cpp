@@ -29,6 +29,8 @@ struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
       if (function.isExternal())
         continue;
       function.setTargetCpu(cpuLevelName(level));
+      // Loops over a few vectors of zeros stay loops.
+      function.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"no-builtin-memset"}));
       if (level == CpuLevel::X86_64_V4)
         function.setPreferVectorWidth("512");
       if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Private)
