@@ -131,7 +131,8 @@ mlir::Value Sema::pushRows(mlir::Value rows, llvm::StringRef part, const CallExp
   Axes kept = axesOfValue(rows), named;
   kept[kept.size() - 2] = cacheAxis();
   named = kept;
-  named[named.size() - 2].name = along.alias->text + ":" + entryCache->name;
+  if (along.alias->text != entryCache->name)
+    named[named.size() - 2].name = along.alias->text + ":" + entryCache->name;
   mlir::RankedTensorType type = tensorType(kept, call.range),
                          result = tensorType(named, call.range);
   if (!type || !result)
@@ -194,7 +195,7 @@ static void countPushes(mlir::func::FuncOp function, mlir::ModuleOp module,
   });
 }
 
-void Sema::checkPushes(mlir::func::FuncOp entry) {
+void Sema::checkPushes(mlir::func::FuncOp entry, SourceRange place) {
   if (!entryCache || options.taps) // layers are calls one after the other then
     return;
   llvm::MapVector<mlir::StringAttr, std::pair<unsigned, PushOp>> counts;
@@ -206,6 +207,18 @@ void Sema::checkPushes(mlir::func::FuncOp entry) {
           .note("a stack has keys and values for each of its layers; whatever else pushes to a "
                 "cache does so once")
           .help("declare a stack for each use: `stack name: 1 of Block`");
+  std::set<std::string> parts;
+  for (auto &[state, found] : counts)
+    parts.insert(state.str());
+  auto [first, isFirst] = cacheParts.insert({entryCache->name, {place, parts}});
+  if (!isFirst && first->second.second != parts)
+    error(DiagCode::CacheParts, place,
+          "this entry pushes to other keys and values of `" + entryCache->name +
+              "` than another one")
+        .at(first->second.first, "this one")
+        .note("what an entry does not push is missing at its positions for the next call")
+        .help("declare a cache for each: `cache other capacity " +
+              llvm::Twine(entryCache->size.offset) + "`");
 }
 
 } // namespace attn::frontend

@@ -134,6 +134,8 @@ Size Sema::evalSizePath(const PathExpr &path) {
   decl->used = true;
   if (decl->kind == Decl::Kind::Static)
     return atHome(*decl, [&](const Expr &expr) { return evalSize(expr); });
+  if (decl->kind == Decl::Kind::Cache && !decl->size.error) // the positions in it
+    return {decl->name, 1, 0, false};
   if (decl->kind != Decl::Kind::Dim) {
     if (!decl->clashing)
       error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")

@@ -218,7 +218,7 @@ void Sema::buildEntryBody(const EntryDecl &entry, const EntryDecl &body, Scope &
     if (returned.size() == signature.results.size())
       buildReturn(function, places.front(), std::move(returned));
   }
-  checkPushes(function);
+  checkPushes(function, entry.signature.name.range);
 }
 
 void Sema::buildEntry(const EntryDecl &entry) {

@@ -408,10 +408,12 @@ FormulaValue Sema::wrongFormula(SourceRange range, const llvm::Twine &message,
 
 FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
   std::string name = path.path.str();
-  // This call's row of a position: the position itself, as long as nothing is kept between calls.
-  if (path.path.parts.size() == 2 && path.path.parts[1].text == "row")
-    name = path.path.parts[0].text;
-  if (auto found = formula.names.find(name); found != formula.names.end())
+  auto found = formula.names.find(name);
+  // This call's row of a position: the position itself, where nothing is kept between calls.
+  if (found == formula.names.end() && path.path.parts.size() == 2 &&
+      path.path.parts[1].text == "row")
+    found = formula.names.find(path.path.parts[0].text);
+  if (found != formula.names.end())
     return found->second;
   if (name == "inf" && !scope->find(name))
     return {Kind::Number, std::numeric_limits<double>::infinity(), {}};

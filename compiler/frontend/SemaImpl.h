@@ -306,7 +306,7 @@ private:
                        const ast::Expr &expr, const ast::AlongAxis &along);
   /// Whether a key axis is that of a cache.
   bool isCacheAxis(const Axis &axis) const;
-  void checkPushes(mlir::func::FuncOp entry);
+  void checkPushes(mlir::func::FuncOp entry, SourceRange place);
 
   // SemaBodies.cpp
   std::vector<SemaValue> buildBody(const std::vector<ast::ItemPtr> &items, SourceRange end,
@@ -701,6 +701,8 @@ private:
   const Owner *owner = nullptr;       ///< Of the block being built.
   llvm::StringMap<int64_t> entryDims; ///< Dims of entries known only when running; their bounds.
   llvm::DenseMap<mlir::Operation *, SourceRange> pushes; ///< Where attn.pushes were written.
+  /// Of each cache: its first entry, and the states that this one pushes to.
+  std::map<std::string, std::pair<SourceRange, std::set<std::string>>> cacheParts;
   std::map<std::string, Instance> instances;
   std::set<const ast::BlockDecl *> applied; ///< Blocks that were built, or could not be.
   bool unapplied = false; ///< A block that nothing applies is checked, with sizes made up.

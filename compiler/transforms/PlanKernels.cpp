@@ -171,7 +171,9 @@ LogicalResult FunctionPlan::emitMap(MapOp op) {
   if (isConversion && isPiece(viewOf(op.getInputs()[0])) && isPiece(place))
     rows = 0;
   for (Value input : op.getInputs()) {
-    auto buffer = readRows(op, broadcast(viewOf(input), input.getType(), result), result, rows);
+    auto own = RankedTensorType::get(result.getShape(), typeOf(input).getElementType(),
+                                     result.getEncoding());
+    auto buffer = readRows(op, broadcast(viewOf(input), input.getType(), own), own, rows);
     if (failed(buffer))
       return failure();
     inputs.push_back(*buffer);
