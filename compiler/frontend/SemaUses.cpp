@@ -53,7 +53,7 @@ std::unique_ptr<File> Sema::readUse(const UseDecl &use, std::set<std::string> &s
   }
   if (name == source.name() || !seen.insert(name).second)
     return std::make_unique<File>(); // it is there
-  return parse(source, diagnostics, source.use(name, std::move(text)));
+  return parse(source, diagnostics, source.use(name, text));
 }
 
 bool Sema::declareUses(const File &file) {

@@ -5,13 +5,18 @@
 
 namespace attn::frontend {
 
-SourceFile::SourceFile(std::string name, std::string text) { use(std::move(name), text); }
+SourceFile::SourceFile(std::string name, std::string text) : contents(std::move(text)) {
+  addFile(std::move(name), 0);
+}
 
-SourceRange SourceFile::use(std::string name, std::string text) {
-  if (!files.empty())
-    contents += '\n'; // the end of a file is not the beginning of the next
+SourceRange SourceFile::use(std::string name, llvm::StringRef text) {
+  contents += '\n'; // the end of a file is not the beginning of the next
   uint32_t begin = contents.size();
   contents += text;
+  return addFile(std::move(name), begin);
+}
+
+SourceRange SourceFile::addFile(std::string name, uint32_t begin) {
   files.push_back(
       {std::move(name), {begin, static_cast<uint32_t>(contents.size())}, lineStarts.size()});
   lineStarts.push_back(begin);

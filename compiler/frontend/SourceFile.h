@@ -44,7 +44,7 @@ public:
   }
 
   /// Puts a file that this one uses behind all others; the range of its text.
-  SourceRange use(std::string name, std::string text);
+  SourceRange use(std::string name, llvm::StringRef text);
   bool isUsed(uint32_t offset) const { return offset > files.front().range.end; }
   /// The name of the file that an offset lies in.
   llvm::StringRef nameAt(uint32_t offset) const { return fileAt(offset).name; }
@@ -68,6 +68,8 @@ private:
     SourceRange range;
     size_t firstLine; ///< In `lineStarts`.
   };
+  /// The text from `begin` on is that of another file.
+  SourceRange addFile(std::string name, uint32_t begin);
   const File &fileAt(uint32_t offset) const;
   /// In `lineStarts`, of the line that an offset lies in.
   size_t lineIndex(uint32_t offset) const;
