@@ -64,9 +64,10 @@ static inline int readSizes(const char *text, int64_t *sizes, size_t *count) {
 }
 
 /* Reads `count` raw f32 values. */
-static inline void readFloats(const char *path, float *values, size_t count) {
+static inline void readFloats(const char *path, size_t part, float *values, size_t count) {
   FILE *file = fopen(path, "rb");
-  if (!file || fread(values, sizeof(float), count, file) != count)
+  if (!file || fseek(file, (long)(part * count * sizeof(float)), SEEK_SET) ||
+      fread(values, sizeof(float), count, file) != count)
     fail(path, "could not be read, or is too short");
   fclose(file);
 }

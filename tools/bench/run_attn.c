@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Runs the first entry of a model compiled with --emit=shared, as protocol.h says:
+ * Runs an entry of a model compiled with --emit=shared, as protocol.h says; the first one of one
+ * input, unless another number of either is given:
  *
- *   run_attn LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES
+ *   run_attn LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES [ENTRY INPUTS [LAST]]
  *   run_attn ./vit.so attn_model_vit_b16 w.safetensors 2 image.bin 1,3,224,224 1,1000
+ *   run_attn ./masks.so attn_model_masks - 2 qkv.bin 1024,12,64 1024,12,64 1 3
  *
- * SYMBOL names the model's tables, as its description does.
+ * SYMBOL names the model's tables, as its description does; WEIGHTS is - where it has none. INPUT
+ * holds all inputs, one after the other; LAST are the sizes of the last one where they are others.
  *
  * Written in C, so that the memory that compare.py reads off is the artifact's and libc's.
  */
@@ -16,7 +19,8 @@
 
 typedef struct {
   attn_context *context;
-  attn_tensor input, output;
+  int32_t entry;
+  attn_tensor inputs[3], output;
   attn_status (*run)(attn_context *, int32_t, const attn_tensor *, const attn_tensor *, char **);
 } Model;
 
@@ -40,7 +44,8 @@ static void check(attn_status status, char *const *message) {
 static void runModel(void *state) {
   Model *model = (Model *)state;
   char *message = NULL;
-  check(model->run(model->context, 0, &model->input, &model->output, &message), &message);
+  check(model->run(model->context, model->entry, model->inputs, &model->output, &message),
+        &message);
 }
 
 static attn_tensor makeTensor(const char *sizes, size_t *count) {
@@ -52,8 +57,9 @@ static attn_tensor makeTensor(const char *sizes, size_t *count) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 8)
-    fail("run_attn", "expected LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES");
+  if (argc != 8 && argc != 10 && argc != 11)
+    fail("run_attn", "expected LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES "
+                     "[ENTRY INPUTS [LAST]]");
   library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(argv[1], dlerror());
@@ -75,14 +81,21 @@ int main(int argc, char **argv) {
   find("attn_run", &model.run);
 
   size_t inputCount, outputCount;
-  model.input = makeTensor(argv[6], &inputCount);
+  model.entry = argc > 8 ? atoi(argv[8]) : 0;
+  int inputs = argc > 8 ? atoi(argv[9]) : 1;
+  if (inputs < 1 || inputs > 3)
+    fail(argv[9], "expected 1 to 3 inputs");
+  for (int i = 0; i < inputs; ++i) {
+    model.inputs[i] = makeTensor(argc == 11 && i + 1 == inputs ? argv[10] : argv[6], &inputCount);
+    readFloats(argv[5], (size_t)i, (float *)model.inputs[i].data, inputCount);
+  }
   model.output = makeTensor(argv[7], &outputCount);
-  readFloats(argv[5], (float *)model.input.data, inputCount);
 
   attn_model *handle = NULL;
   char *message = NULL;
   check(create(tables, NULL, &handle, &message), &message);
-  check(bind(handle, argv[3], &message), &message);
+  if (strcmp(argv[3], "-") != 0)
+    check(bind(handle, argv[3], &message), &message);
   check(createContext(handle, atoi(argv[4]), &model.context, &message), &message);
   printf("ready level=%s packed=%lld\n", levelOf(handle), (long long)packedBytes(handle));
 

@@ -2,10 +2,11 @@
 //
 // Runs an ONNX file in ONNX Runtime on the CPU, as protocol.h says:
 //
-//   run_ort LIBRARY MODEL THREADS INPUT INPUT_SIZES OUTPUT_SIZES
+//   run_ort LIBRARY MODEL THREADS INPUT INPUT_SIZES OUTPUT_SIZES [INPUTS]
 //   run_ort libonnxruntime.so.1 vit.onnx 2 image.bin 1,3,224,224 1,1000
 //
-// The model has one input `image` and one output `logits`. The package that the library comes in
+// The model has inputs `image`, or `query`, `key` and `value` of the same sizes where INPUTS is 3,
+// one after the other in INPUT, and one output `logits`. The package that the library comes in
 // has no header; its C API is a table of functions whose positions never change, so functions are
 // called by position.
 #include "protocol.h"
@@ -50,17 +51,18 @@ struct Api {
 
 struct Session {
   Api api;
-  void *session = nullptr, *input = nullptr, *output = nullptr;
+  void *session = nullptr, *inputs[3] = {}, *output = nullptr;
+  size_t inputCount = 1;
 };
 
 void runSession(void *state) {
   const Session &session = *static_cast<Session *>(state);
-  const char *inputNames[] = {"image"}, *outputNames[] = {"logits"};
-  const void *inputs[] = {session.input};
+  const char *image[] = {"image"}, *qkv[] = {"query", "key", "value"}, *outputNames[] = {"logits"};
+  const char *const *inputNames = session.inputCount == 1 ? image : qkv;
   void *outputs[] = {session.output};
   const void *options = nullptr;
-  session.api.call(Run, session.session, options, static_cast<const char *const *>(inputNames),
-                   static_cast<const void *const *>(inputs), size_t(1),
+  session.api.call(Run, session.session, options, inputNames,
+                   static_cast<const void *const *>(session.inputs), session.inputCount,
                    static_cast<const char *const *>(outputNames), size_t(1),
                    static_cast<void **>(outputs));
 }
@@ -79,8 +81,8 @@ float *makeTensor(const Api &api, void *memoryInfo, const char *sizes, size_t &c
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 7)
-    fail("run_ort", "expected LIBRARY MODEL THREADS INPUT INPUT_SIZES OUTPUT_SIZES");
+  if (argc != 7 && argc != 8)
+    fail("run_ort", "expected LIBRARY MODEL THREADS INPUT INPUT_SIZES OUTPUT_SIZES [INPUTS]");
   void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(argv[1], dlerror());
@@ -105,9 +107,12 @@ int main(int argc, char **argv) {
   api.call(CreateCpuMemoryInfo, deviceAllocator, defaultMemory, &memoryInfo);
 
   size_t inputCount = 0, outputCount = 0;
-  float *input = makeTensor(api, memoryInfo, argv[5], inputCount, session.input);
+  session.inputCount = argc == 8 ? 3 : 1;
+  for (size_t i = 0; i < session.inputCount; ++i) {
+    float *input = makeTensor(api, memoryInfo, argv[5], inputCount, session.inputs[i]);
+    readFloats(argv[4], i, input, inputCount);
+  }
   float *output = makeTensor(api, memoryInfo, argv[6], outputCount, session.output);
-  readFloats(argv[4], input, inputCount);
   printf("ready version=%s\n", getBase()->getVersion());
 
   Job job = {runSession, &session, output, outputCount};
