@@ -31,7 +31,7 @@ constexpr int64_t mostQueries = 8, tileKeys = 64;
 
 class FewQueries {
 public:
-  FewQueries(AttentionKernelOp op, const TilingContext &context, ScoreFunction score)
+  FewQueries(AttentionKernelOp op, const TilingContext &context, const ScoreFunction &score)
       : op(op), score(score), builder(op), index(builder, op.getLoc()), loc(op.getLoc()),
         lanes(context.target.lanes), registers(context.target.registers) {
     int64_t batch = op.getBatch();

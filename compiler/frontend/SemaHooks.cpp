@@ -336,8 +336,8 @@ void Sema::checkHook(Decl &decl) {
       for (const char *suffix : {"", ".row"})
         formula.names[name.text + suffix] = FormulaValue::position(position, {}, row);
     if (isScore)
-      for (auto [name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
-                                      std::tuple("k", key, FormulaValue::Side::Key)})
+      for (const auto &[name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
+                                             std::tuple("k", key, FormulaValue::Side::Key)})
         formula.names[name] = {
             Kind::Vector, 0,  outer.addArgument(tensorType({axis, feature}, decl.range), loc),
             side,         {}, feature};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/Cache.h"
 #include "core/Dtype.h"
-#include <string.h>
+#include <cstring>
 
 using namespace attn;
 

@@ -6,8 +6,8 @@
 #include "core/Dtype.h"
 #include "core/Model.h"
 #include "core/Team.h"
+#include <cstring>
 #include <new>
-#include <string.h>
 
 using namespace attn;
 

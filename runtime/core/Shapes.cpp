@@ -111,14 +111,15 @@ attn_status Resolver::checkCache(int64_t cached) {
     error.help("empty it, or compile the model with a larger capacity");
     return error.status;
   }
-  if (sources[cache.dim] && dims[cache.dim] != cached + rows) {
+  int64_t all = cached + rows;
+  if (sources[cache.dim] && dims[cache.dim] != all) {
     error.set(ATTN_BAD_INPUT, "R0204",
               "input `%s` of entry `%s` is for %lld positions in cache `%s`, which would be %lld",
               sources[cache.dim], entry.name, static_cast<long long>(dims[cache.dim]), cache.name,
-              static_cast<long long>(cached + rows));
+              static_cast<long long>(all));
     return error.status;
   }
-  dims[cache.dim] = cached + rows;
+  dims[cache.dim] = all;
   sources[cache.dim] = cache.name;
   return ATTN_OK;
 }
