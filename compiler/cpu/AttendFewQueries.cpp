@@ -13,6 +13,7 @@
 #include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/cpu/VectorizeRegion.h"
+#include "compiler/transforms/AttentionShape.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,7 +28,7 @@ using namespace attn;
 
 namespace {
 
-constexpr int64_t mostQueries = 8, tileKeys = 64;
+constexpr int64_t tileKeys = FewQueriesShape::tileKeys;
 
 class FewQueries {
 public:
@@ -44,18 +45,16 @@ public:
         builder, loc, op.getScratch(),
         ArrayRef<OpFoldResult>{context.thread, builder.getIndexAttr(0)},
         ArrayRef<OpFoldResult>{builder.getIndexAttr(1),
-                               builder.getIndexAttr(queries * queryFloats())},
+                               builder.getIndexAttr(queries * shape().queryFloats())},
         ArrayRef<OpFoldResult>{builder.getIndexAttr(1), builder.getIndexAttr(1)});
   }
 
-  void attend(Value head);
+  void run(Value thread, Value threads);
   std::string choice();
 
 private:
   int64_t vectorsOf(int64_t columns) const { return llvm::divideCeil(columns, lanes); }
-  /// Of scratch, for each query: its weights and which are live, sums, the sum of weights and the
-  /// largest score. AttentionShape gives more.
-  int64_t queryFloats() const { return 2 * tileKeys + (vectorsOf(valueFeatures) + 2) * lanes; }
+  FewQueriesShape shape() const { return {lanes, valueFeatures}; }
   /// Queries that share one reading of the values: their sums stay in registers.
   int64_t group() const {
     return std::clamp<int64_t>(registers * 3 / 4 / vectorsOf(valueFeatures), 1, queries);
@@ -82,23 +81,19 @@ private:
 
   Value products(Value query, Value firstKey);
   Value addUp(SmallVector<Value> rows);
-  /// Scores of products, and which pairs are live (null: all), both for a vector of keys.
   Value emitHooks(Region &region, llvm::function_ref<Value(ValueRange)> body, ValueRange arguments);
   void scores(Value query, Value firstKey, Value inTile, Value keys, bool isMasked);
   void weights(Value query, Value keys);
   void values(Value firstKey, Value keys, bool isMasked);
   void valuesOf(Value firstQuery, int64_t count, Value firstKey, Value keys, bool isMasked);
   void tile(Value firstKey, Value keys, bool isMasked);
+  void attend(Value head);
   void finish(Value query);
 
   AttentionKernelOp op;
   ScoreFunction score;
   OpBuilder builder;
-
-public:
   IndexBuilder index;
-
-private:
   Location loc;
   int64_t lanes, registers, queries, features, valueFeatures;
   VectorType row;
@@ -113,13 +108,13 @@ private:
 //===-- memory ------------------------------------------------------------------------------===//
 
 Value FewQueries::placeOf(Part part, Value query) {
-  int64_t sums = 2 * tileKeys, total = sums + vectorsOf(valueFeatures) * lanes;
+  int64_t sums = 2 * tileKeys, total = sums + shape().sumFloats();
   int64_t at = part == Part::Weights ? 0
                : part == Part::Live  ? tileKeys
                : part == Part::Sums  ? sums
                : part == Part::Total ? total
                                      : total + lanes;
-  return index.add(index.mul(query, index.constant(queryFloats())), index.constant(at));
+  return index.add(index.mul(query, index.constant(shape().queryFloats())), index.constant(at));
 }
 
 Value FewQueries::load(Part part, Value query, int64_t offset) {
@@ -423,6 +418,11 @@ void FewQueries::attend(Value head) {
   forLoop(index, zero, all, 1, [&](Value queryRow) { finish(queryRow); });
 }
 
+void FewQueries::run(Value thread, Value threads) {
+  Value heads = index.product(op.getOut(), 0, op.getBatch());
+  forEachUnit(index, heads, thread, threads, [&](Value head) { attend(head); });
+}
+
 std::string FewQueries::choice() {
   std::string text = op.getMask().empty() ? "online softmax over " : "online softmax over live ";
   return text + std::to_string(tileKeys) + " keys, lanes of features, " + std::to_string(group()) +
@@ -432,16 +432,14 @@ std::string FewQueries::choice() {
 bool attn::areFewQueries(AttentionKernelOp op, const ScoreFunction &score) {
   auto out = cast<MemRefType>(op.getOut().getType());
   int64_t count = out.getDimSize(static_cast<int64_t>(op.getBatch()));
-  return !ShapedType::isDynamic(count) && count <= mostQueries && score.isProduct &&
-         op.getNormaliser() == Normaliser::Softmax && op.getSink().empty() &&
+  return !ShapedType::isDynamic(count) && count <= FewQueriesShape::mostQueries &&
+         score.isProduct && op.getNormaliser() == Normaliser::Softmax && op.getSink().empty() &&
          op.getFurther().empty();
 }
 
 std::string attn::attendFewQueries(AttentionKernelOp op, const TilingContext &context,
                                    const ScoreFunction &score) {
   FewQueries few(op, context, score);
-  Value heads = few.index.product(op.getOut(), 0, op.getBatch());
-  forEachUnit(few.index, heads, context.thread, context.threads,
-              [&](Value head) { few.attend(head); });
+  few.run(context.thread, context.threads);
   return few.choice();
 }
