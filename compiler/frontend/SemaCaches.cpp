@@ -5,6 +5,7 @@
 #include "compiler/frontend/SemaImpl.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace attn::frontend {
 
@@ -181,17 +182,18 @@ std::vector<SemaValue> Sema::evalPush(const CallExpr &call, const AlongAxis &alo
   return value ? std::vector{SemaValue::of(key), SemaValue::of(value)} : wrong;
 }
 
-/// How often an entry comes to each push, through the blocks that it applies.
-static void countPushes(mlir::func::FuncOp function, mlir::ModuleOp module,
+/// How often an entry comes to each push, through the blocks that it applies. In a stack, layers
+/// have keys and values of their own, unless a push is none of the layer's.
+static void countPushes(mlir::func::FuncOp function, mlir::ModuleOp module, bool inStack,
                         llvm::MapVector<mlir::StringAttr, std::pair<unsigned, PushOp>> &counts) {
   function.walk([&](mlir::Operation *op) {
     if (auto push = llvm::dyn_cast<PushOp>(op)) {
       auto &[count, last] = counts[push.getStateAttr().getAttr()];
-      ++count, last = push;
+      count += inStack && !push.getLayer() ? 2 : 1, last = push;
     }
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       if (auto callee = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee()))
-        countPushes(callee, module, counts);
+        countPushes(callee, module, inStack || op->getParentOfType<mlir::scf::ForOp>(), counts);
   });
 }
 
@@ -199,14 +201,14 @@ void Sema::checkPushes(mlir::func::FuncOp entry, SourceRange place) {
   if (!entryCache || options.taps) // layers are calls one after the other then
     return;
   llvm::MapVector<mlir::StringAttr, std::pair<unsigned, PushOp>> counts;
-  countPushes(entry, *module, counts);
+  countPushes(entry, *module, /*inStack=*/false, counts);
   for (auto &[state, found] : counts)
     if (found.first > 1)
       error(DiagCode::PushedTwice, pushes[found.second],
             "an entry comes here more than once, and pushes to the same keys and values")
           .note("a stack has keys and values for each of its layers; whatever else pushes to a "
                 "cache does so once")
-          .help("declare a stack for each use: `stack name: 1 of Block`");
+          .help("apply the block as a part: `part name: Block`");
   std::set<std::string> parts;
   for (auto &[state, found] : counts)
     parts.insert(state.str());

@@ -77,6 +77,12 @@ bool Sema::bindEntryDims(const EntryDecl &entry, const Signature &signature, Sco
         error(DiagCode::SizeNotPositive, it->second->value->range,
               "`" + dim.text + "` must be a size of at least 1 that is known when compiling");
         decl->size = Size::wrong();
+      } else if (entryCache && !decl->size.error && decl->size.offset > entryCache->size.offset) {
+        error(DiagCode::EntryDim, it->second->value->range,
+              "a call adds " + llvm::Twine(decl->size.offset) + " positions to `" +
+                  entryCache->name + "`, which holds " + llvm::Twine(entryCache->size.offset))
+            .at(entryCache->range, "declared here");
+        decl->size = Size::wrong();
       }
     } else if (!entryCache) {
       error(DiagCode::EntryDim, dim.range,
