@@ -77,9 +77,7 @@ def main():
                 print(lines[-1], flush=True)
     if options.write:
         path = os.path.join(BENCH, "results", "decode-" + report.file_name(report.cpu_name(), date) + ".md")
-        with open(path + ".tmp", "w") as file:
-            file.write("\n".join(lines) + "\n")
-        os.replace(path + ".tmp", path)
+        report.keep(path, "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

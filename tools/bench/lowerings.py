@@ -105,9 +105,7 @@ def main():
     if options.write:
         name = f"lowerings-{options.features}-{options.values}-" + report.file_name(report.cpu_name(), date)
         path = os.path.join(ROOT, "tools", "bench", "results", name + ".md")
-        with open(path + ".part", "w") as file:
-            file.write("\n".join(lines) + "\n")
-        os.replace(path + ".part", path)
+        report.keep(path, "\n".join(lines) + "\n")
     if worst > BOUND:
         raise Failure(DIFFERENT, f"a choice takes {worst:.2f} times the best lowering's time, the bound is {BOUND}")
 

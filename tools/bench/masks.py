@@ -197,10 +197,8 @@ def main():
                 print(lines[-1], flush=True)
     if options.write:
         base = os.path.join(ROOT, "tools", "bench", "results", "masks-" + report.file_name(report.cpu_name(), date))
-        for path, text in ((base + ".md", "\n".join(lines) + "\n"), (base + ".json", json.dumps(records, indent=1) + "\n")):
-            with open(path + ".part", "w") as file:
-                file.write(text)
-            os.replace(path + ".part", path)
+        report.keep(base + ".md", "\n".join(lines) + "\n")
+        report.keep(base + ".json", json.dumps(records, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -66,12 +66,17 @@ def markdown(report):
     return "\n".join(lines) + "\n"
 
 
+def keep(path, text):
+    """Writes a file whole or not at all."""
+    with open(path + ".part", "w") as file:
+        file.write(text)
+    os.replace(path + ".part", path)
+
+
 def write(report, folder):
     """Writes both files; their paths."""
     os.makedirs(folder, exist_ok=True)
     base = os.path.join(folder, file_name(report["cpu"], report["date"]))
-    for path, text in ((base + ".md", markdown(report)), (base + ".json", json.dumps(report, indent=1) + "\n")):
-        with open(path + ".part", "w") as file:
-            file.write(text)
-        os.replace(path + ".part", path)
+    keep(base + ".md", markdown(report))
+    keep(base + ".json", json.dumps(report, indent=1) + "\n")
     return base + ".md", base + ".json"
