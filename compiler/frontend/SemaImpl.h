@@ -11,7 +11,8 @@
 //   SemaAxes.cpp          axes and their names
 //   SemaParams.cpp        parameters and where they are in the checkpoint
 //   SemaUses.cpp          the files that a spec uses
-//   SemaBlocks.cpp        blocks and stacks; SemaParts.cpp: parts; SemaBodies.cpp: bodies
+//   SemaBlocks.cpp        blocks and stacks; SemaInstances.cpp: their functions; SemaParts.cpp:
+//                         parts; SemaBodies.cpp: bodies
 //   SemaStatics.cpp       what a block is given when compiling
 //   SemaTaps.cpp          named intermediates as outputs
 //   SemaEntries.cpp       entries and `forward`; SemaCaches.cpp: caches; SemaImages.cpp: pictures
@@ -74,6 +75,9 @@ std::string showTensor(mlir::Value value);
 std::string listAxes(llvm::ArrayRef<Axis> axes);
 /// The position of the axis that is called like `name`, or -1.
 int findAxis(llvm::ArrayRef<Axis> axes, llvm::StringRef name);
+/// What `inner`, an axis of a block that was written `expr`, is outside of it, where the block's
+/// dims are `bound`.
+Axis outerAxis(const Axis &inner, const ast::Expr &expr, const std::map<std::string, Axis> &bound);
 /// The axes of a tensor.
 Axes axesOfType(mlir::Type tensor);
 Axes axesOfValue(mlir::Value value);
@@ -333,7 +337,7 @@ private:
   void buildReturn(mlir::func::FuncOp function, SourceRange place,
                    std::vector<mlir::Value> results);
 
-  // SemaBlocks.cpp
+  // SemaInstances.cpp, SemaBlocks.cpp
   /// What a stack or a part says of its block, and where.
   struct Given {
     llvm::ArrayRef<ast::DimArgument> dims;
