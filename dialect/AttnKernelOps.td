@@ -111,19 +111,20 @@ def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
 def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandSegments]> {
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
   let description = [{
-    `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. Regions are those of attn.attention, with
+    `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. With `partials` [heads, parts, floats], `out` is left alone: the
+    keys of a head are divided into parts, each of which has its sums there, for attn.combine_kernel. Regions are those of attn.attention, with
     positions (batch..., m, s) and captures as buffers. `further` are lse [batch..., M], weights and scores [batch..., M, S]. `lowering` is one that
     was asked for (compiler/transforms/AttentionShape.h).
   }];
   let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
-                       Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, I64Attr:$batch,
+                       Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, Optional<Attn_Buffer>:$partials, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
                        OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
                         MaxSizedRegion<1>:$sink);
   let assemblyFormat = [{
-    $query `over` $key `,` $value (`captures` `(` $captures^ `)`)? `into` $out (`returning` `(` $further^ `)`)? `scratch` $scratch `batch` $batch attr-dict `:`
-    type($query) `,` type($key) `,` type($value) (`captures` `(` type($captures)^ `)`)? `into` type($out) (`returning` `(` type($further)^ `)`)? `,` type($scratch)
+    $query `over` $key `,` $value (`captures` `(` $captures^ `)`)? `into` $out (`returning` `(` $further^ `)`)? `scratch` $scratch (`partials` $partials^)? `batch` $batch attr-dict `:`
+    type($query) `,` type($key) `,` type($value) (`captures` `(` type($captures)^ `)`)? `into` type($out) (`returning` `(` type($further)^ `)`)? `,` type($scratch) (`partials` type($partials)^)?
     `score` $score (`bias` $bias^)? (`cap` $cap^)? (`mask` $mask^)? (`sink` $sink^)?
   }];
   let hasVerifier = 1;
@@ -133,6 +134,14 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
     /// The buffer of a further result; null where it is not returned.
     ::mlir::Value furtherOf(::attn::Returned kind);
   }];
+}
+
+def Attn_CombineKernelOp : AttnKernelOp<"combine_kernel"> {
+  let summary = "the output of an attention [batch..., M, EV] whose keys were divided";
+  let description = [{ `partials` [heads, parts, floats]: compiler/transforms/FewQueries.h says what a part holds. }];
+  let arguments = (ins Attn_Buffer:$partials, Attn_Buffer:$out);
+  let assemblyFormat = "$partials `into` $out attr-dict `:` type($partials) `,` type($out)";
+  let hasVerifier = 1;
 }
 
 #endif // ATTN_KERNEL_OPS_TD

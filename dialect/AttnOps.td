@@ -244,6 +244,10 @@ def Attn_DotOp : AttnOp<"dot", [Pure]> {
   let results = (outs F32:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the vectors are the query and the key that the score is of.
+    bool isOfQueryAndKey();
+  }];
 }
 
 def Attn_ElementOp : AttnOp<"element", [Pure]> {

@@ -4,19 +4,18 @@
 // few queries to be the lanes of a vector, so its lanes are features in the products and keys in
 // all that is done with scores. Every key and value is read once, in the order of memory:
 //
-//   for each head, for 64 keys at a time (those that the mask leaves):
-//     for each query: for a vector of keys: their products, added up across lanes; the hooks; the
-//     largest score; exp
+//   for each head, or part of a head's keys, for 64 keys at a time (those that the mask leaves):
+//     for a vector of keys: for each query: their products, added up across lanes; the hooks
+//     for each query: the largest score; exp
 //     for some queries at a time: for each key: sums += weight * value
 //
 // The vectors are written at once: these tiles are too small for ops of their own.
 #include "compiler/cpu/AttendFewQueries.h"
+#include "compiler/cpu/FewQueriesEmitter.h"
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/cpu/VectorizeRegion.h"
-#include "compiler/transforms/AttentionShape.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -28,57 +27,47 @@ using namespace attn;
 
 namespace {
 
+constexpr int64_t lineFloats = 16; // of a cache line
 constexpr int64_t tileKeys = FewQueriesShape::tileKeys;
 
-class FewQueries {
+class FewQueries : FewQueriesEmitter {
 public:
   FewQueries(AttentionKernelOp op, const TilingContext &context, const ScoreFunction &score)
-      : op(op), score(score), builder(op), index(builder, op.getLoc()), loc(op.getLoc()),
-        lanes(context.target.lanes), registers(context.target.registers) {
-    int64_t batch = op.getBatch();
-    queries = cast<MemRefType>(op.getOut().getType()).getDimSize(batch);
+      : FewQueriesEmitter(op, op.getOut(), context.target), op(op), score(score),
+        registers(context.target.registers) {
     features = cast<MemRefType>(op.getKey().getType()).getShape().back();
-    valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-    row = VectorType::get({lanes}, builder.getF32Type());
-    zero = index.constant(0), laneCount = index.constant(lanes);
-    scratch = memref::SubViewOp::create(
-        builder, loc, op.getScratch(),
-        ArrayRef<OpFoldResult>{context.thread, builder.getIndexAttr(0)},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(1),
-                               builder.getIndexAttr(queries * shape().queryFloats())},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(1), builder.getIndexAttr(1)});
+    laneCount = index.constant(lanes);
+    int64_t weightFloats = queries * FewQueriesShape::weightFloats;
+    weightPlaces = scratchFrom(context.thread, 0, weightFloats);
+    if (!op.getPartials())
+      states = scratchFrom(context.thread, weightFloats, queries * shape().stateFloats());
   }
 
   void run(Value thread, Value threads);
   std::string choice();
 
 private:
-  int64_t vectorsOf(int64_t columns) const { return llvm::divideCeil(columns, lanes); }
-  FewQueriesShape shape() const { return {lanes, valueFeatures}; }
   /// Queries that share one reading of the values: their sums stay in registers.
   int64_t group() const {
     return std::clamp<int64_t>(registers * 3 / 4 / vectorsOf(valueFeatures), 1, queries);
   }
-
-  // Places of scratch, each at a query.
-  enum class Part { Weights, Live, Sums, Total, Largest };
-  Value placeOf(Part part, Value query);
-  Value load(Part part, Value query, int64_t offset = 0);
-  void store(Value vector, Part part, Value query, int64_t offset = 0);
-
-  Value headOf(Value buffer);
-  Value loadFeatures(Value matrix, Value at, int64_t vector, int64_t columns);
-  void storeFeatures(Value vector, Value matrix, Value at, int64_t number, int64_t columns);
-  Value constant(double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     DenseElementsAttr::get(row, static_cast<float>(value)));
+  int64_t parts() {
+    return op.getPartials() ? cast<MemRefType>(op.getPartials().getType()).getDimSize(1) : 1;
   }
-  Value larger(Value a, Value b) { return arith::MaximumFOp::create(builder, loc, a, b); }
-  Value sum(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
-  Value fma(Value a, Value b, Value c) { return vector::FMAOp::create(builder, loc, a, b, c); }
-  /// `combine` of all lanes, in all lanes.
-  Value acrossLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
 
+  /// The thread's scratch from a place on.
+  Value scratchFrom(Value thread, int64_t at, int64_t floats);
+  /// The place of a query's weights in a tile; of which keys are live, behind.
+  Value weightsAt(Value query, Value inTile);
+  Value liveAt(Value query, Value inTile);
+  Value loadAt(Value place) {
+    return vector::LoadOp::create(builder, loc, row, weightPlaces, place);
+  }
+  void storeAt(Value vector, Value place) {
+    vector::StoreOp::create(builder, loc, vector, weightPlaces, place);
+  }
+
+  void prefetch(Value matrix, Value at, int64_t column);
   Value products(Value query, Value firstKey);
   Value addUp(SmallVector<Value> rows);
   Value emitHooks(Region &region, llvm::function_ref<Value(ValueRange)> body, ValueRange arguments);
@@ -87,88 +76,43 @@ private:
   void values(Value firstKey, Value keys, bool isMasked);
   void valuesOf(Value firstQuery, int64_t count, Value firstKey, Value keys, bool isMasked);
   void tile(Value firstKey, Value keys, bool isMasked);
-  void attend(Value head);
-  void finish(Value query);
+  void overKeys(Value from, Value to);
+  void attend(Value unit);
 
   AttentionKernelOp op;
   ScoreFunction score;
-  OpBuilder builder;
-  IndexBuilder index;
-  Location loc;
-  int64_t lanes, registers, queries, features, valueFeatures;
-  VectorType row;
-  Value zero, laneCount, scratch;
+  int64_t registers, features;
+  Value laneCount, weightPlaces, states;
   // Of a head.
   SmallVector<Value> batch;
-  Value query, key, value, out, keyCount;
+  Value query, key, value, keyCount;
 };
 
 } // namespace
 
 //===-- memory ------------------------------------------------------------------------------===//
 
-Value FewQueries::placeOf(Part part, Value query) {
-  int64_t sums = 2 * tileKeys, total = sums + shape().sumFloats();
-  int64_t at = part == Part::Weights ? 0
-               : part == Part::Live  ? tileKeys
-               : part == Part::Sums  ? sums
-               : part == Part::Total ? total
-                                     : total + lanes;
-  return index.add(index.mul(query, index.constant(shape().queryFloats())), index.constant(at));
+Value FewQueries::scratchFrom(Value thread, int64_t at, int64_t floats) {
+  return viewOf(index, op.getScratch(), {thread, builder.getIndexAttr(at)},
+                {builder.getIndexAttr(1), builder.getIndexAttr(floats)}, /*dropped=*/1);
 }
 
-Value FewQueries::load(Part part, Value query, int64_t offset) {
-  Value at = index.add(placeOf(part, query), index.constant(offset));
-  return vector::LoadOp::create(builder, loc, row, scratch, ValueRange{zero, at});
+Value FewQueries::weightsAt(Value queryRow, Value inTile) {
+  Value start = index.mul(queryRow, index.constant(FewQueriesShape::weightFloats));
+  return index.add(start, inTile);
 }
 
-void FewQueries::store(Value vector, Part part, Value query, int64_t offset) {
-  Value at = index.add(placeOf(part, query), index.constant(offset));
-  vector::StoreOp::create(builder, loc, vector, scratch, ValueRange{zero, at});
+Value FewQueries::liveAt(Value queryRow, Value inTile) {
+  return index.add(weightsAt(queryRow, inTile), index.constant(tileKeys));
 }
 
-/// The matrix [rows, features] of the head.
-Value FewQueries::headOf(Value buffer) {
-  SmallVector<OpFoldResult> offsets(batch.begin(), batch.end()),
-      sizes(batch.size(), builder.getIndexAttr(1));
-  return viewOf(index, buffer, offsets, sizes, batch.size());
-}
-
-/// Vector `number` of a row of `columns` features; zeros behind the last.
-Value FewQueries::loadFeatures(Value matrix, Value at, int64_t number, int64_t columns) {
-  SmallVector<Value> indices{at, index.constant(number * lanes)};
-  int64_t left = columns - number * lanes;
-  if (left >= lanes)
-    return vector::LoadOp::create(builder, loc, row, matrix, indices);
-  auto bits = VectorType::get({lanes}, builder.getI1Type());
-  Value mask = vector::ConstantMaskOp::create(builder, loc, bits, ArrayRef<int64_t>{left});
-  return vector::MaskedLoadOp::create(builder, loc, row, matrix, indices, mask, constant(0));
-}
-
-void FewQueries::storeFeatures(Value vector, Value matrix, Value at, int64_t number,
-                               int64_t columns) {
-  SmallVector<Value> indices{at, index.constant(number * lanes)};
-  int64_t left = columns - number * lanes;
-  if (left >= lanes) {
-    vector::StoreOp::create(builder, loc, vector, matrix, indices);
-    return;
-  }
-  auto bits = VectorType::get({lanes}, builder.getI1Type());
-  Value mask = vector::ConstantMaskOp::create(builder, loc, bits, ArrayRef<int64_t>{left});
-  vector::MaskedStoreOp::create(builder, loc, matrix, indices, mask, vector);
+/// Has a cache line brought into the L2 cache; there need be no row at its place.
+void FewQueries::prefetch(Value matrix, Value at, int64_t column) {
+  memref::PrefetchOp::create(builder, loc, matrix, ValueRange{at, index.constant(column)},
+                             /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
 }
 
 //===-- scores ------------------------------------------------------------------------------===//
-
-Value FewQueries::acrossLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) {
-  for (int64_t step = lanes / 2; step > 0; step /= 2) {
-    SmallVector<int64_t> other;
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      other.push_back(lane ^ step);
-    vector = combine(vector, vector::ShuffleOp::create(builder, loc, vector, vector, other));
-  }
-  return vector;
-}
 
 /// The sums over the lanes of `lanes` vectors, as one: neighbours are added and packed together.
 Value FewQueries::addUp(SmallVector<Value> rows) {
@@ -191,6 +135,10 @@ Value FewQueries::products(Value queryRow, Value firstKey) {
   int64_t count = vectorsOf(features);
   for (int64_t i = 0; i < count; ++i)
     own.push_back(loadFeatures(query, queryRow, i, features));
+  // The values of these keys are on their way meanwhile, each query asking for its share of them.
+  int64_t valueRows = llvm::divideCeil(lanes, queries),
+          lines = llvm::divideCeil(valueFeatures, lineFloats), ahead = valueRows * lines;
+  Value firstValue = index.add(firstKey, index.mul(queryRow, index.constant(valueRows)));
   Value last = index.sub(keyCount, index.constant(1));
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Value at = index.min(index.add(firstKey, index.constant(lane)), last), products;
@@ -200,6 +148,8 @@ Value FewQueries::products(Value queryRow, Value firstKey) {
                         : fma(own[i], part, products);
     }
     sums.push_back(products);
+    for (int64_t i = lane * ahead / lanes; i < (lane + 1) * ahead / lanes; ++i)
+      prefetch(value, index.add(firstValue, index.constant(i / lines)), i % lines * lineFloats);
   }
   return addUp(sums);
 }
@@ -258,54 +208,39 @@ void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys
         arguments);
     live = arith::AndIOp::create(builder, loc, live, seen);
     Value flags = arith::SelectOp::create(builder, loc, live, constant(1), constant(0));
-    Value at = index.add(placeOf(Part::Live, queryRow), inTile);
-    vector::StoreOp::create(builder, loc, flags, scratch, ValueRange{zero, at});
+    storeAt(flags, liveAt(queryRow, inTile));
   }
   Value none = constant(-std::numeric_limits<double>::infinity());
   scores = arith::SelectOp::create(builder, loc, live, scores, none);
-  Value at = index.add(placeOf(Part::Weights, queryRow), inTile);
-  vector::StoreOp::create(builder, loc, scores, scratch, ValueRange{zero, at});
+  storeAt(scores, weightsAt(queryRow, inTile));
 }
 
 /// Scores of a tile become weights; what was summed before is scaled to the largest score so far.
 void FewQueries::weights(Value queryRow, Value keys) {
-  auto overKeys = [&](Value start, llvm::function_ref<Value(Value, Value)> body) {
+  auto overTile = [&](Value start, llvm::function_ref<Value(Value, Value)> body) {
     auto loop = scf::ForOp::create(builder, loc, zero, keys, laneCount, start);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value at = index.add(placeOf(Part::Weights, queryRow), loop.getInductionVar());
-    scf::YieldOp::create(builder, loc, body(at, loop.getRegionIterArg(0)));
+    Value place = weightsAt(queryRow, loop.getInductionVar());
+    scf::YieldOp::create(builder, loc, body(place, loop.getRegionIterArg(0)));
     return loop.getResult(0);
   };
-  auto at = [&](Value place) {
-    return vector::LoadOp::create(builder, loc, row, scratch, ValueRange{zero, place});
-  };
-  Value before = load(Part::Largest, queryRow);
+  Value before = load(states, Part::Largest, queryRow);
   Value largest =
-      overKeys(before, [&](Value place, Value most) { return larger(most, at(place)); });
+      overTile(before, [&](Value place, Value most) { return larger(most, loadAt(place)); });
   largest = acrossLanes(largest, [&](Value a, Value b) { return larger(a, b); });
-  store(largest, Part::Largest, queryRow);
-  // No live key yet: anything finite will do.
-  Value none = constant(-std::numeric_limits<double>::infinity());
-  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, largest, none);
-  Value from = arith::SelectOp::create(builder, loc, isNone, constant(0), largest);
-  auto weightOf = [&](Value score) -> Value {
-    return math::ExpOp::create(builder, loc, arith::SubFOp::create(builder, loc, score, from));
-  };
-  Value factor = weightOf(before);
-  auto scale = [&](Part part, int64_t offset) {
-    Value scaled = arith::MulFOp::create(builder, loc, load(part, queryRow, offset), factor);
-    store(scaled, part, queryRow, offset);
-    return scaled;
-  };
+  store(largest, states, Part::Largest, queryRow);
+  Value from = reference(largest), factor = weightOf(before, from);
   for (int64_t i = 0; i < vectorsOf(valueFeatures); ++i)
-    scale(Part::Sums, i * lanes);
-  Value total = overKeys(scale(Part::Total, 0), [&](Value place, Value sums) {
-    Value weight = weightOf(at(place));
-    vector::StoreOp::create(builder, loc, weight, scratch, ValueRange{zero, place});
+    store(product(load(states, Part::Sums, queryRow, i * lanes), factor), states, Part::Sums,
+          queryRow, i * lanes);
+  Value total = product(load(states, Part::Total, queryRow), factor);
+  total = overTile(total, [&](Value place, Value sums) {
+    Value weight = weightOf(loadAt(place), from);
+    storeAt(weight, place);
     return sum(sums, weight);
   });
-  store(total, Part::Total, queryRow);
+  store(total, states, Part::Total, queryRow);
 }
 
 //===-- values ------------------------------------------------------------------------------===//
@@ -319,24 +254,26 @@ void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value
   for (int64_t i = 0; i < count; ++i) {
     rows.push_back(index.add(firstQuery, index.constant(i)));
     for (int64_t v = 0; v < vectors; ++v)
-      sums.push_back(load(Part::Sums, rows.back(), v * lanes));
+      sums.push_back(load(states, Part::Sums, rows.back(), v * lanes));
   }
   auto loop = scf::ForOp::create(builder, loc, zero, keys, index.constant(1), sums);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value inTile = loop.getInductionVar(), at = index.add(firstKey, inTile);
+    for (int64_t column = 0; column < features; column += lineFloats)
+      prefetch(key, index.add(at, index.constant(tileKeys)), column);
     SmallVector<Value> parts, next;
     for (int64_t v = 0; v < vectors; ++v)
       parts.push_back(loadFeatures(value, at, v, valueFeatures));
     for (int64_t i = 0; i < count; ++i) {
-      auto scalar = [&](Part part) -> Value {
-        return memref::LoadOp::create(builder, loc, scratch,
-                                      ValueRange{zero, index.add(placeOf(part, rows[i]), inTile)});
+      auto inAllLanes = [&](Value place) {
+        return splat(builder, loc, memref::LoadOp::create(builder, loc, weightPlaces, place),
+                     lanes);
       };
-      Value weight = splat(builder, loc, scalar(Part::Weights), lanes), isLive;
+      Value weight = inAllLanes(weightsAt(rows[i], inTile)), isLive;
       if (isMasked) {
-        Value flag = splat(builder, loc, scalar(Part::Live), lanes);
+        Value flag = inAllLanes(liveAt(rows[i], inTile));
         isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, flag, constant(0));
       }
       for (int64_t v = 0; v < vectors; ++v) {
@@ -351,7 +288,7 @@ void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value
   }
   for (int64_t i = 0; i < count; ++i)
     for (int64_t v = 0; v < vectors; ++v)
-      store(loop.getResult(i * vectors + v), Part::Sums, rows[i], v * lanes);
+      store(loop.getResult(i * vectors + v), states, Part::Sums, rows[i], v * lanes);
 }
 
 void FewQueries::values(Value firstKey, Value keys, bool isMasked) {
@@ -365,42 +302,26 @@ void FewQueries::values(Value firstKey, Value keys, bool isMasked) {
 //===-- the kernel --------------------------------------------------------------------------===//
 
 void FewQueries::tile(Value firstKey, Value keys, bool isMasked) {
-  forLoop(index, zero, index.constant(queries), 1, [&](Value queryRow) {
-    forLoop(index, zero, keys, lanes,
-            [&](Value inTile) { scores(queryRow, firstKey, inTile, keys, isMasked); });
-    weights(queryRow, keys);
+  Value all = index.constant(queries);
+  forLoop(index, zero, keys, lanes, [&](Value inTile) {
+    forLoop(index, zero, all, 1,
+            [&](Value queryRow) { scores(queryRow, firstKey, inTile, keys, isMasked); });
   });
+  forLoop(index, zero, all, 1, [&](Value queryRow) { weights(queryRow, keys); });
   values(firstKey, keys, isMasked);
 }
 
-/// A query without a live key gives 0.
-void FewQueries::finish(Value queryRow) {
-  Value total =
-      acrossLanes(load(Part::Total, queryRow), [&](Value a, Value b) { return sum(a, b); });
-  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, total, constant(0));
-  Value factor = arith::DivFOp::create(builder, loc, constant(1), total);
-  for (int64_t v = 0; v < vectorsOf(valueFeatures); ++v) {
-    Value result =
-        arith::MulFOp::create(builder, loc, load(Part::Sums, queryRow, v * lanes), factor);
-    result = arith::SelectOp::create(builder, loc, isNone, constant(0), result);
-    storeFeatures(result, out, queryRow, v, valueFeatures);
-  }
-}
-
-void FewQueries::attend(Value head) {
-  batch = index.delinearize(head, op.getOut(), 0, op.getBatch());
-  query = headOf(op.getQuery()), key = headOf(op.getKey());
-  value = headOf(op.getValue()), out = headOf(op.getOut());
-  keyCount = index.dim(op.getKey(), op.getBatch());
+/// Adds keys [from, to) to the states.
+void FewQueries::overKeys(Value from, Value to) {
   Value all = index.constant(queries), one = index.constant(1);
   forLoop(index, zero, all, 1, [&](Value queryRow) {
     for (int64_t v = 0; v < vectorsOf(valueFeatures); ++v)
-      store(constant(0), Part::Sums, queryRow, v * lanes);
-    store(constant(0), Part::Total, queryRow);
-    store(constant(-std::numeric_limits<double>::infinity()), Part::Largest, queryRow);
+      store(constant(0), states, Part::Sums, queryRow, v * lanes);
+    store(constant(0), states, Part::Total, queryRow);
+    store(constant(-std::numeric_limits<double>::infinity()), states, Part::Largest, queryRow);
   });
-  forLoop(index, zero, keyCount, tileKeys, [&](Value firstKey) {
-    Value keys = index.min(index.constant(tileKeys), index.sub(keyCount, firstKey));
+  forLoop(index, from, to, tileKeys, [&](Value firstKey) {
+    Value keys = index.min(index.constant(tileKeys), index.sub(to, firstKey));
     if (op.getMask().empty())
       return tile(firstKey, keys, false);
     SmallVector<Interval> bounds;
@@ -415,26 +336,45 @@ void FewQueries::attend(Value head) {
           [&] { tile(firstKey, keys, true); });
     });
   });
-  forLoop(index, zero, all, 1, [&](Value queryRow) { finish(queryRow); });
+}
+
+/// A unit of work is a part of a head's keys.
+void FewQueries::attend(Value unit) {
+  Value partCount = index.constant(parts()), head = index.div(unit, partCount);
+  batch = index.delinearize(head, op.getOut(), 0, static_cast<int64_t>(op.getBatch()));
+  query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
+  value = headOf(op.getValue(), batch);
+  keyCount = index.dim(op.getKey(), static_cast<int64_t>(op.getBatch()));
+  if (op.getPartials()) {
+    Value part = index.rem(unit, partCount);
+    OpFoldResult single = builder.getIndexAttr(1);
+    states = viewOf(index, op.getPartials(), {head, part}, {single, single}, /*dropped=*/2);
+    Value tile = index.constant(tileKeys);
+    Value size = index.mul(index.ceilDiv(index.ceilDiv(keyCount, tile), partCount), tile);
+    Value from = index.min(index.mul(part, size), keyCount);
+    return overKeys(from, index.min(index.add(from, size), keyCount));
+  }
+  overKeys(zero, keyCount);
+  Value out = headOf(op.getOut(), batch);
+  forLoop(index, zero, index.constant(queries), 1, [&](Value queryRow) {
+    SmallVector<Value> sums;
+    for (int64_t v = 0; v < vectorsOf(valueFeatures); ++v)
+      sums.push_back(load(states, Part::Sums, queryRow, v * lanes));
+    finish(load(states, Part::Total, queryRow), sums, out, queryRow);
+  });
 }
 
 void FewQueries::run(Value thread, Value threads) {
-  Value heads = index.product(op.getOut(), 0, op.getBatch());
-  forEachUnit(index, heads, thread, threads, [&](Value head) { attend(head); });
+  Value heads = index.product(op.getOut(), 0, static_cast<int64_t>(op.getBatch()));
+  forEachUnit(index, index.mul(heads, index.constant(parts())), thread, threads,
+              [&](Value unit) { attend(unit); });
 }
 
 std::string FewQueries::choice() {
   std::string text = op.getMask().empty() ? "online softmax over " : "online softmax over live ";
-  return text + std::to_string(tileKeys) + " keys, lanes of features, " + std::to_string(group()) +
-         (group() == 1 ? " query" : " queries") + " at a time";
-}
-
-bool attn::areFewQueries(AttentionKernelOp op, const ScoreFunction &score) {
-  auto out = cast<MemRefType>(op.getOut().getType());
-  int64_t count = out.getDimSize(static_cast<int64_t>(op.getBatch()));
-  return !ShapedType::isDynamic(count) && count <= FewQueriesShape::mostQueries &&
-         score.isProduct && op.getNormaliser() == Normaliser::Softmax && op.getSink().empty() &&
-         op.getFurther().empty();
+  text += std::to_string(tileKeys) + " keys, lanes of features, " + std::to_string(group()) +
+          (group() == 1 ? " query" : " queries") + " at a time";
+  return parts() == 1 ? text : text + ", keys in " + std::to_string(parts()) + " parts";
 }
 
 std::string attn::attendFewQueries(AttentionKernelOp op, const TilingContext &context,

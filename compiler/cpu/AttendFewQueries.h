@@ -6,11 +6,8 @@
 
 namespace attn {
 
-/// Whether a kernel has too few queries to fill the lanes of vectors, and is one that
-/// attendFewQueries knows: of products, by softmax, with nothing returned but the output.
-bool areFewQueries(AttentionKernelOp op, const ScoreFunction &score);
-
-/// Writes such a kernel before `op`; its tiles, in words.
+/// Writes a kernel that areFewQueries (compiler/transforms/FewQueries.h) before `op`; its tiles, in
+/// words.
 std::string attendFewQueries(AttentionKernelOp op, const TilingContext &context,
                              const ScoreFunction &score);
 

@@ -119,6 +119,10 @@ std::string attn::describeKernel(Operation *kernel) {
       .Case([&](RotaryKernelOp op) {
         return rows("rotary", op.getOut()) + (op.getInterleaved() ? ", neighbours" : ", halves");
       })
+      .Case([&](CombineKernelOp op) {
+        Count parts = Count::of(op.getPartials(), 1, 2), heads = Count::of(op.getPartials(), 0, 1);
+        return "combination of " + parts.text("parts") + " of keys, " + heads.text("heads");
+      })
       .Case([&](MapKernelOp op) {
         return rows("map", op.getOut()) + operations(op.getBody(), ", computes");
       });

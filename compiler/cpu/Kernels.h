@@ -26,6 +26,7 @@ mlir::FailureOr<std::string> tileMean(MeanKernelOp op, const TilingContext &cont
 mlir::FailureOr<std::string> tileLookup(LookupKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileRotary(RotaryKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileAttention(AttentionKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> combineParts(CombineKernelOp op, const TilingContext &context);
 
 // tiled -> kernels: each replaces the tile ops of its kernel in `root` by vector code.
 mlir::LogicalResult vectorizeLinearTiles(mlir::Operation *root, const CpuTarget &target);

@@ -93,9 +93,8 @@ FailureOr<ScoreFunction> ScoreFunction::of(Operation *op, Region &score) {
   if (!function.dot)
     return unsupported(op) << "no inner product is not supported yet: expected a function of one "
                               "sum over the features";
-  Value lhs = function.dot.getLhs(), rhs = function.dot.getRhs();
-  function.isProduct = (lhs == query && rhs == key) || (lhs == key && rhs == query);
-  for (Value side : {lhs, rhs})
+  function.isProduct = function.dot.isOfQueryAndKey();
+  for (Value side : {function.dot.getLhs(), function.dot.getRhs()})
     if (failed(collectVectors(op, side, block, function)))
       return failure();
   if (!function.isProduct && (query.use_empty() || key.use_empty()))

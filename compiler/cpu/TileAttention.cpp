@@ -18,6 +18,7 @@
 #include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
+#include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -375,7 +376,8 @@ FailureOr<std::string> attn::tileAttention(AttentionKernelOp op, const TilingCon
   auto score = ScoreFunction::of(op, op.getScore());
   if (failed(score))
     return failure();
-  if (areFewQueries(op, *score))
+  int64_t batch = static_cast<int64_t>(op.getBatch());
+  if (areFewQueries(op, cast<MemRefType>(op.getOut().getType()).getDimSize(batch)))
     return attendFewQueries(op, context, *score);
   AttentionTiling tiling(op, context, *score);
   if (failed(tiling.run()))

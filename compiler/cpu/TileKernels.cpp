@@ -28,7 +28,7 @@ using namespace attn;
 
 static bool isKernel(Operation *op) {
   return isa<LinearKernelOp, NormKernelOp, MapKernelOp, MeanKernelOp, LookupKernelOp,
-             RotaryKernelOp, AttentionKernelOp>(op);
+             RotaryKernelOp, AttentionKernelOp, CombineKernelOp>(op);
 }
 
 /// The innermost name that a location carries: the layer's path in the spec.
@@ -145,7 +145,8 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
         .Case([&](MeanKernelOp op) { return tileMean(op, context); })
         .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
         .Case([&](RotaryKernelOp op) { return tileRotary(op, context); })
-        .Case([&](AttentionKernelOp op) { return tileAttention(op, context); });
+        .Case([&](AttentionKernelOp op) { return tileAttention(op, context); })
+        .Case([&](CombineKernelOp op) { return combineParts(op, context); });
   }
 
   void runOnOperation() override {

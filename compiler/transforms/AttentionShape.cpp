@@ -51,9 +51,5 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
   shape.sumsAt = shape.statisticsAt + shape.blocks * 4 * queries;
   shape.valueAt = shape.sumsAt + shape.blocks * queries * shape.packedFeatures;
   shape.floats = shape.valueAt + shape.tile * shape.packedFeatures;
-  if (problem.queryCount >= 0 && problem.queryCount <= FewQueriesShape::mostQueries)
-    shape.floats = std::max(shape.floats,
-                            problem.queryCount *
-                                FewQueriesShape{/*lanes=*/16, problem.valueFeatures}.queryFloats());
   return shape;
 }

@@ -34,17 +34,6 @@ struct AttentionProblem {
   }
 };
 
-/// The scratch of an attention of a few queries, which has no blocks of them: for each query its
-/// weights in a tile of keys and which are live, its sums, the sum of weights and the largest
-/// score.
-struct FewQueriesShape {
-  static constexpr int64_t mostQueries = 8, tileKeys = 64;
-  int64_t lanes, valueFeatures;
-
-  int64_t sumFloats() const { return (valueFeatures + lanes - 1) / lanes * lanes; }
-  int64_t queryFloats() const { return 2 * tileKeys + sumFloats() + 2 * lanes; }
-};
-
 /// The lowering of least cost (compiler/cpu/README.md says what was measured).
 AttentionLowering chooseLowering(const AttentionProblem &problem);
 

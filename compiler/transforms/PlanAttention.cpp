@@ -3,6 +3,7 @@
 // fused -> memory, attention: which of the query's axes are batch dims of the kernel and which are
 // its rows, and the hooks' regions on buffers.
 #include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -132,6 +133,33 @@ static void cloneHook(OpBuilder &builder, Region &from, Region &to, size_t own,
   }
 }
 
+/// What a kernel on these buffers works in, until `op` has run.
+AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, Value key,
+                                   Value value, Value out) {
+  auto allocateRows = [&](const SizePolynomial &rows, int64_t columns, int64_t floats) {
+    size_t slot = allocateSlot(SizePolynomial(4 * columns * floats) * rows);
+    releases.push_back({op, slot});
+    SmallVector<Atom> atoms{Atom{rows, columns * floats}, Atom{columns, floats}, Atom{floats, 1}};
+    if (columns == 1)
+      atoms.erase(atoms.begin() + 1);
+    return memrefOf(BufferView{slotPointer(slot, builder.getF32Type()), 0, {}}, atoms);
+  };
+  auto threads = SizePolynomial::dim("#threads");
+  auto type = cast<MemRefType>(out.getType());
+  int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
+  if (!areFewQueries(op, queries)) {
+    auto problem = AttentionProblem::of(op, key, value, out);
+    return {allocateRows(threads, 1, AttentionShape::of(problem, plan.attention).floats), {}};
+  }
+  FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
+  int64_t parts = keyPartsOf(type.getShape().take_front(batch),
+                             cast<MemRefType>(key.getType()).getDimSize(batch));
+  int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
+  if (parts == 1)
+    return {allocateRows(threads, 1, weights + state), {}};
+  return {allocateRows(threads, 1, weights), allocateRows(heads, parts, state)};
+}
+
 LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   RankedTensorType query = typeOf(op.getQuery()), key = typeOf(op.getKey()),
                    value = typeOf(op.getValue());
@@ -181,19 +209,16 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   int64_t inKey = axisIndex(key, op.getKeyAxis());
   Value queryBuffer = operand(*q, query, -1), keyBuffer = operand(*k, key, inKey),
         valueBuffer = operand(*v, value, axisIndex(value, op.getKeyAxis()));
-  AttentionShape shape = AttentionShape::of(
-      AttentionProblem::of(op, keyBuffer, valueBuffer, buffers.front()), plan.attention);
-  size_t scratch = allocateSlot(SizePolynomial(4 * shape.floats) * SizePolynomial::dim("#threads"));
-  releases.push_back({op, scratch});
-  Value scratchBuffer =
-      memrefOf(BufferView{slotPointer(scratch, builder.getF32Type()), 0, {}},
-               {Atom{SizePolynomial::dim("#threads"), shape.floats}, Atom{shape.floats, 1}});
+  SizePolynomial heads(1);
+  for (int64_t d : axes.batch)
+    heads = heads * sizeOf(query, d);
+  AttentionWork work = workOf(op, heads, keyBuffer, valueBuffer, buffers.front());
   auto lowering = plan.attention ? AttentionLoweringAttr::get(op.getContext(), *plan.attention)
                                  : AttentionLoweringAttr();
-  auto kernel = AttentionKernelOp::create(builder, op.getLoc(), queryBuffer, keyBuffer, valueBuffer,
-                                          captures, buffers.front(), ArrayRef(buffers).drop_front(),
-                                          scratchBuffer, static_cast<uint64_t>(axes.batch.size()),
-                                          op.getNormaliser(), op.getReturnedAttr(), lowering);
+  auto kernel = AttentionKernelOp::create(
+      builder, op.getLoc(), queryBuffer, keyBuffer, valueBuffer, captures, buffers.front(),
+      ArrayRef(buffers).drop_front(), work.scratch, work.partials,
+      static_cast<uint64_t>(axes.batch.size()), op.getNormaliser(), op.getReturnedAttr(), lowering);
   auto hook = [&](Region &from, Region &to, size_t own, bool hasKey) {
     cloneHook(builder, from, to, own, axes, hasKey, captures, scalars,
               [&](StringRef name) { return dim(name); });
@@ -204,5 +229,9 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   hook(op.getMask(), kernel.getMask(), 0, true);
   hook(op.getSink(), kernel.getSink(), 0, false);
   barrier();
+  if (work.partials) {
+    CombineKernelOp::create(builder, op.getLoc(), work.partials, buffers.front());
+    barrier();
+  }
   return success();
 }

@@ -56,6 +56,12 @@ struct ModulePlan {
   }
 };
 
+/// What an attention works in: a row for each thread, and where a head's keys are divided, what
+/// becomes of each part.
+struct AttentionWork {
+  Value scratch, partials;
+};
+
 class FunctionPlan {
 public:
   FunctionPlan(ModulePlan &plan, func::FuncOp source)
@@ -108,6 +114,8 @@ private:
   LogicalResult emitTable(TableOp op);
   LogicalResult emitPush(PushOp op);
   LogicalResult emitAttention(AttentionOp op);
+  AttentionWork workOf(AttentionOp op, const SizePolynomial &heads, Value key, Value value,
+                       Value out);
   FailureOr<BufferView> readDense(Operation *op, Value tensor);
   LogicalResult emitConcat(ConcatOp op);
   LogicalResult emitCall(func::CallOp op);

@@ -151,6 +151,12 @@ LogicalResult AttentionOp::verify() {
   return verifyReturned(*this);
 }
 
+bool DotOp::isOfQueryAndKey() {
+  Block &score = *getOperation()->getBlock();
+  Value query = score.getArgument(0), key = score.getArgument(1);
+  return (getLhs() == query && getRhs() == key) || (getLhs() == key && getRhs() == query);
+}
+
 LogicalResult DotOp::verify() {
   if (getLhs().getType() != getRhs().getType()) // dot_c1
     return emitOpError("expected vectors of one size, but got ")

@@ -178,6 +178,8 @@ LogicalResult AttentionKernelOp::verify() {
         return emitOpError("expected the same batch dims in all buffers");
   if (typeOf(getScratch()).getRank() != 2) // attention_kernel_c4
     return emitOpError("expected scratch [threads, floats]");
+  if (getPartials() && typeOf(getPartials()).getRank() != 3) // attention_kernel_c7
+    return emitOpError("expected partials [heads, parts, floats]");
   auto captures = static_cast<int64_t>(getCaptures().size());
   std::pair<Region *, int64_t> regions[] = {{&getScore(), 2 + rank + captures},
                                             {&getBias(), 1 + rank + captures},
@@ -195,5 +197,15 @@ LogicalResult AttentionKernelOp::verify() {
   for (auto [kind, buffer] : llvm::zip_equal(kinds, getFurther()))
     if (typeOf(buffer).getRank() != rank - (kind == Returned::LogSumExp)) // attention_kernel_c6
       return emitOpError("expected lse [batch..., M], weights and scores [batch..., M, S]");
+  return success();
+}
+
+LogicalResult CombineKernelOp::verify() {
+  if (typeOf(getPartials()).getRank() != 3) // combine_kernel_c1
+    return emitOpError("expected partials [heads, parts, floats]");
+  int64_t rank = typeOf(getOut()).getRank();
+  if (rank < 2 || ShapedType::isDynamicShape(
+                      typeOf(getOut()).getShape().drop_front(rank - 2))) // combine_kernel_c2
+    return emitOpError("expected an output [batch..., queries, features] of static rows");
   return success();
 }

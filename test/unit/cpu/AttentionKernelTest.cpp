@@ -5,6 +5,7 @@
 #include "test/unit/cpu/KernelRunner.h"
 
 #include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/FewQueries.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -26,6 +27,7 @@ struct Case {
   double (*bias)(double, int64_t h, int64_t i, int64_t j) = nullptr;
   bool (*mask)(int64_t h, int64_t i, int64_t j) = nullptr;
   std::optional<AttentionLowering> lowering = std::nullopt;
+  int64_t parts = 0; ///< that keys are divided into, combined by another kernel
 
   int64_t rowStride(int64_t width) const {
     return packed ? heads * (2 * features + valueFeatures) : heads * width;
@@ -58,14 +60,35 @@ AttentionShape shapeOf(const Case &c) {
                             c.lowering);
 }
 
-std::string module(const Case &c) {
-  auto shape = shapeOf(c);
-  std::string text = R"(
-    func.func @attention(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
-                         %queries: index, %keys: index, %qBase: memref<f32>, %kBase: memref<f32>, %vBase: memref<f32>,
-                         %oBase: memref<f32>, %scratchBase: memref<f32>) {
+int64_t stateFloats(const Case &c) {
+  return c.queries * FewQueriesShape{16, c.valueFeatures}.stateFloats();
+}
+
+int64_t scratchFloats(const Case &c) {
+  int64_t few = c.queries * FewQueriesShape::weightFloats + stateFloats(c);
+  return std::max(shapeOf(c).floats, c.queries <= FewQueriesShape::mostQueries ? few : 0);
+}
+
+/// A function on all buffers; its body is to follow.
+std::string beginFunction(llvm::StringRef name) {
+  return llvm::formatv(R"(
+    func.func @{0}(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                   %queries: index, %keys: index, %qBase: memref<f32>, %kBase: memref<f32>, %vBase: memref<f32>,
+                   %oBase: memref<f32>, %scratchBase: memref<f32>, %partialsBase: memref<f32>) {{
 )",
-              q, k, v, o;
+                       name);
+}
+
+std::string module(const Case &c) {
+  int64_t scratch = scratchFloats(c);
+  std::string partials = llvm::formatv("memref<{0}x{1}x{2}xf32, strided<[{3}, {2}, 1]>>",
+                                       c.batch * c.heads, c.parts, stateFloats(c),
+                                       c.parts * stateFloats(c)),
+              castPartials = llvm::formatv(
+                  "%partials = memref.reinterpret_cast %partialsBase to offset: [0], sizes: [{0}, "
+                  "{1}, {2}], strides: [{3}, {2}, 1] : memref<f32> to {4}\n",
+                  c.batch * c.heads, c.parts, stateFloats(c), c.parts * stateFloats(c), partials);
+  std::string text = beginFunction("attention"), q, k, v, o;
   text += cast(c, "q", c.queries, "queries", c.features, c.rowStride(c.features), q);
   text += cast(c, "k", c.keys, "keys", c.features, c.rowStride(c.features), k);
   text += cast(c, "v", c.keys, "keys", c.valueFeatures, c.rowStride(c.valueFeatures), v);
@@ -74,7 +97,8 @@ std::string module(const Case &c) {
       R"(
       %scratch = memref.reinterpret_cast %scratchBase to offset: [0], sizes: [%threads, {0}], strides: [{0}, 1]
         : memref<f32> to memref<?x{0}xf32, strided<[{0}, 1]>>
-      attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 2 {8} : {1}, {2}, {3} into {4}, memref<?x{0}xf32, strided<[{0}, 1]>>
+      {9}
+      attn.attention_kernel %q over %k, %v into %o scratch %scratch {10} batch 2 {8} : {1}, {2}, {3} into {4}, memref<?x{0}xf32, strided<[{0}, 1]>> {11}
       score {{
       ^bb0(%a: tensor<{5}xf32>, %b: tensor<{5}xf32>, %pb: index, %ph: index, %pi: index, %pj: index):
         %d = attn.dot %a, %b : tensor<{5}xf32>, tensor<{5}xf32>
@@ -83,11 +107,17 @@ std::string module(const Case &c) {
       } {7}
       return
     })",
-      shape.floats, q, k, v, o, c.features, c.score, c.hooks,
+      scratch, q, k, v, o, c.features, c.score, c.hooks,
       c.lowering
           ? "{lowering = #attn<lowering " + stringifyAttentionLowering(*c.lowering).str() + ">}"
-          : "");
-  return text;
+          : "",
+      c.parts ? castPartials : "", c.parts ? "partials %partials" : "",
+      c.parts ? "partials " + partials : "");
+  if (c.parts == 0)
+    return text;
+  text += beginFunction("combine") + castPartials;
+  text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
+  return text + "attn.combine_kernel %partials into %o : " + partials + ", " + o + "\nreturn\n}\n";
 }
 
 /// Inputs and output with guards around the output.
@@ -121,10 +151,16 @@ struct Buffers {
   }
 
   void run(KernelRunner &runner, int64_t threads) {
-    auto shape = shapeOf(c);
-    std::vector<float> scratch(threads * shape.floats, std::nanf("")); // nothing is read unwritten
-    runner.run("attention", threads, nullptr, nullptr, c.queries, c.keys, q(), k(), v(),
-               out.data() + guard, scratch.data());
+    // Nothing is read unwritten.
+    std::vector<float> scratch(threads * scratchFloats(c), std::nanf("")),
+        partials(c.batch * c.heads * c.parts * stateFloats(c), std::nanf(""));
+    auto call = [&](llvm::StringRef name) {
+      runner.run(name, threads, nullptr, nullptr, c.queries, c.keys, q(), k(), v(),
+                 out.data() + guard, scratch.data(), partials.data());
+    };
+    call("attention");
+    if (c.parts)
+      call("combine");
   }
 
   static constexpr int64_t guard = 64;
@@ -309,6 +345,17 @@ TEST_P(AttentionKernelTest, BiasAndMaskOfSizesKnownAtRunTime) {
     Buffers in(c, queries);
     in.run(*runner, 2);
     check(c, in);
+  }
+}
+
+/// More parts than tiles, tiles that are no multiple of the parts, parts without a live key.
+TEST_P(AttentionKernelTest, KeysInParts) {
+  for (auto [queries, keys, parts] :
+       {std::tuple{1, 1, 3}, {4, 700, 5}, {8, 129, 2}, {3, 1024, 16}}) {
+    Case c = cross(queries, keys, 20, 36);
+    c.parts = parts;
+    runCase(c);
+    runCase(causal(c));
   }
 }
 
