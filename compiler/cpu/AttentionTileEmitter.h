@@ -47,6 +47,9 @@ private:
   void store(mlir::Value vector, mlir::Value matrix, mlir::Value row, mlir::Value column) {
     store(vector, matrix, row, column, target.lanes);
   }
+  /// Brings columns [column, column + size) of a row into the first-level cache.
+  void prefetch(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t size,
+                bool isWrite = false);
   mlir::Value mask(int64_t valid);
   mlir::Value broadcast(mlir::Value matrix, mlir::Value row, mlir::Value column);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum) {

@@ -119,9 +119,10 @@ private:
   mlir::Value query, key, value;
   llvm::SmallVector<mlir::Value> vectors; // that the score reads
   // Of a group.
-  mlir::Value firstBlock, groupBlocks, packed;
+  mlir::Value firstBlock, groupBlocks, packed, turns;
   // Of a block.
-  mlir::Value blockNumber, lanes, rowCount;
+  mlir::Value turn; // how many of the group went through the tile of keys before it
+  mlir::Value lanes, rowCount;
   llvm::SmallVector<mlir::Value> positions; // its batch dims and its first query
   mlir::Value strip, block, statistics, sums, out;
   llvm::SmallVector<mlir::Value> further; // like out

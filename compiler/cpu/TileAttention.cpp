@@ -132,6 +132,9 @@ LogicalResult AttentionTiling::run() {
     keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);
   }
   packed = scratchOf(shape.valueAt, zero, shape.tile, shape.packedFeatures);
+  if (!op.getMask().empty())
+    turns =
+        memref::AllocaOp::create(builder, index.loc, MemRefType::get({}, builder.getIndexType()));
   vectorCount = index.ceilDiv(queryCount, index.constant(granule));
   blockCount = index.ceilDiv(vectorCount, index.constant(AttentionShape::queries / granule));
   tileGroups();
@@ -183,7 +186,7 @@ void AttentionTiling::enterHead(Value head) {
 
 /// Block `number` of the group.
 void AttentionTiling::enterBlock(Value number) {
-  blockNumber = number;
+  turn = number;
   Value at = index.add(firstBlock, number), from = firstOf(at),
         to = firstOf(index.add(at, index.constant(1)));
   lanes = index.sub(to, from), rowCount = index.sub(index.min(to, queryCount), from);
@@ -325,12 +328,17 @@ void AttentionTiling::tileOnline() {
     Interval group = boundTile(first, index.sub(end, one), from, keys);
     choose(index, group.hi, [&] {
       valueTile = pack(valueTile, keys);
+      memref::StoreOp::create(builder, index.loc, zero, turns);
       forBlocks([&](int64_t queries) {
         if (!isGroup)
           return tileBlock(queries, group);
         Value last = index.sub(index.add(positions.back(), rowCount), one);
         Interval live = boundTile(positions.back(), last, from, keys);
-        choose(index, live.hi, [&] { tileBlock(queries, live); });
+        choose(index, live.hi, [&] {
+          turn = memref::LoadOp::create(builder, index.loc, turns);
+          tileBlock(queries, live);
+          memref::StoreOp::create(builder, index.loc, index.add(turn, one), turns);
+        });
       });
     });
   });

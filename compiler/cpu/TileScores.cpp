@@ -186,20 +186,29 @@ void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Va
   }
 }
 
-/// A row of keys and one of values of the next tile, into the L2 cache: the rows, which may lie
-/// pages apart, are divided among the score tiles of all blocks.
+/// Rows of keys and of values of the next tile, into the L2 cache: the rows, which may lie pages
+/// apart, are divided among the score tiles of all blocks; under a mask, of the first of those for
+/// which the tile is live.
 void AttentionTiling::prefetchAhead(Value from, Value row, int64_t size) {
-  constexpr int64_t cacheLine = 16;
-  int64_t steps = llvm::divideCeil(shape.tile, size);
-  Value step = index.add(index.mul(blockNumber, index.constant(steps)),
-                         index.div(row, index.constant(size)));
-  Value tile = index.constant(shape.tile),
-        ahead = index.add(index.add(from, tile), index.rem(step, tile));
-  for (auto [matrix, columns] : {std::pair(key, features), std::pair(value, valueFeatures)})
-    for (int64_t column = 0; column < columns; column += cacheLine)
-      memref::PrefetchOp::create(builder, index.loc, matrix,
-                                 ValueRange{ahead, index.constant(column)}, /*isWrite=*/false,
-                                 /*localityHint=*/2, /*isDataCache=*/true);
+  constexpr int64_t cacheLine = 16, rowsUnderMask = 3;
+  int64_t rows = op.getMask().empty() ? 1 : rowsUnderMask,
+          steps = llvm::divideCeil(shape.tile, size);
+  Value step =
+      index.add(index.mul(turn, index.constant(steps)), index.div(row, index.constant(size)));
+  Value last = index.constant(llvm::divideCeil(shape.tile, rows) - 1);
+  Value isLeft = arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ule, step, last);
+  auto next = index.add(from, index.constant(shape.tile));
+  choose(index, isLeft, [&] {
+    for (int64_t i = 0; i < rows; ++i) {
+      Value ahead =
+          index.add(next, index.add(index.mul(step, index.constant(rows)), index.constant(i)));
+      for (auto [matrix, columns] : {std::pair(key, features), std::pair(value, valueFeatures)})
+        for (int64_t column = 0; column < columns; column += cacheLine)
+          memref::PrefetchOp::create(builder, index.loc, matrix,
+                                     ValueRange{ahead, index.constant(column)}, /*isWrite=*/false,
+                                     /*localityHint=*/2, /*isDataCache=*/true);
+    }
+  });
 }
 
 /// body(from, size, repeats) for groups of keys. Where their number is not known, the last group is

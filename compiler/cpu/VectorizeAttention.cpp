@@ -42,6 +42,13 @@ void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int
                                   vector);
 }
 
+void TileEmitter::prefetch(Value matrix, Value row, Value column, int64_t size, bool isWrite) {
+  constexpr int64_t cacheLine = 16;
+  for (int64_t c = 0; c < size; c += cacheLine)
+    memref::PrefetchOp::create(builder, loc, matrix, ValueRange{row, plus(column, c)}, isWrite,
+                               /*localityHint=*/3, /*isDataCache=*/true);
+}
+
 Value TileEmitter::broadcast(Value matrix, Value row, Value column) {
   Value scalar = memref::LoadOp::create(builder, loc, matrix, ValueRange{row, column});
   return vector::BroadcastOp::create(builder, loc, vectorType, scalar);
@@ -112,6 +119,8 @@ void TileEmitter::transposeQueries(QueryTileOp op, ArrayRef<Value> rows, Value f
   SmallVector<Value> vectors;
   for (Value row : rows)
     vectors.push_back(load(op.getQuery(), row, feature, valid));
+  for (int64_t lane = 0; lane < target.lanes; ++lane) // the next vector's
+    prefetch(op.getQuery(), plus(op.getRow(), target.lanes + lane), feature, valid);
   transpose(vectors);
   for (int64_t e = 0; e < valid; ++e) {
     Value scaled = arith::MulFOp::create(builder, loc, vectors[e], scale);
@@ -226,12 +235,8 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
       }
     }
   };
-  constexpr int64_t cacheLine = 16;
   for (int64_t j = 0; j < keys; ++j) // the next tile's keys: rows far apart, out of L2 or further
-    for (int64_t e = 0; e < features; e += cacheLine)
-      memref::PrefetchOp::create(builder, loc, op.getKey(),
-                                 ValueRange{plus(op.getRow(), keys + j), index.constant(e)},
-                                 /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+    prefetch(op.getKey(), plus(op.getRow(), keys + j), index.constant(0), features);
   SmallVector<Value> scores = sumLoop(index.constant(features), zeros, step);
   if (!isFine)
     return failure();
@@ -403,6 +408,8 @@ LogicalResult TileEmitter::emit(OutputTileOp op) {
   int64_t columns = cast<MemRefType>(op.getOut().getType()).getDimSize(1);
   forLoop(index, index.constant(0), index.dim(op.getOut(), 0), 1, [&](Value row) {
     Value scale;
+    constexpr int64_t ahead = 8;
+    prefetch(op.getOut(), plus(row, ahead), index.constant(0), columns, /*isWrite=*/true);
     if (op.getNormalise()) {
       Value sum = memref::LoadOp::create(builder, loc, op.getStatistics(),
                                          ValueRange{index.constant(Sum), row});
