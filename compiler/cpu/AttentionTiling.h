@@ -60,6 +60,7 @@ private:
   std::set<int64_t> countsOf(int64_t queries) const;
   llvm::SmallVector<int64_t> blockSizes() const;
   bool isPacked();
+  void divideQueries();
   mlir::Value firstOf(mlir::Value block);
   void tileGroups();
   void enterHead(mlir::Value head);
@@ -112,8 +113,11 @@ private:
   ScoreFunction score;
   AttentionShape shape;
   int64_t granule, features, valueFeatures;
+  int64_t groupSize; // blocks, at most
   mlir::Value zero, queryCount, keyCount, keyCountReal;
-  mlir::Value vectorCount, blockCount; // of a head
+  mlir::Value blockCount; // of a head
+  // A head's queries are divided into parts, and these into blocks.
+  mlir::Value partQueries, partVectors, partBlocks;
   // Of a head.
   llvm::SmallVector<mlir::Value> batch;
   mlir::Value query, key, value;

@@ -78,11 +78,11 @@ Value AttentionTiling::scratchOf(int64_t at, Value part, int64_t rows, int64_t c
   return memref::ExpandShapeOp::create(builder, index.loc, {rows, columns}, flat, {{0, 1}});
 }
 
-/// How many rows of values are summed for a block of `queries` lanes: fewer only in a head's last
+/// How many rows of values are summed for a block of `queries` lanes: fewer only in a part's last
 /// block, where it is known. Lanes beyond the last query repeat it.
 std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
   std::set<int64_t> counts;
-  std::optional<int64_t> all = constantIndex(queryCount);
+  std::optional<int64_t> all = constantIndex(partQueries);
   if (!all)
     return {queries};
   int64_t vectors = llvm::divideCeil(*all, granule),
@@ -135,8 +135,7 @@ LogicalResult AttentionTiling::run() {
   if (!op.getMask().empty())
     turns =
         memref::AllocaOp::create(builder, index.loc, MemRefType::get({}, builder.getIndexType()));
-  vectorCount = index.ceilDiv(queryCount, index.constant(granule));
-  blockCount = index.ceilDiv(vectorCount, index.constant(AttentionShape::queries / granule));
+  divideQueries();
   tileGroups();
   return success();
 }
@@ -150,13 +149,41 @@ static Value resultRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch,
   return viewOf(index, buffer, offsets, sizes, batch.size());
 }
 
-/// The first query of a head's block. Blocks differ by at most one vector of queries, so that none
-/// is nearly empty.
-Value AttentionTiling::firstOf(Value block) {
-  return index.mul(index.div(index.mul(vectorCount, block), blockCount), index.constant(granule));
+/// A head is one part; but where a mask has a period, a part is as long, so that no block crosses a
+/// multiple of it: a tile of keys would be live for both sides. Groups are whole parts then.
+void AttentionTiling::divideQueries() {
+  partQueries = queryCount, groupSize = shape.blocks;
+  std::optional<int64_t> all = constantIndex(queryCount), period;
+  if (all && !op.getMask().empty())
+    period = maskPeriod(op.getMask(), op.getBatch());
+  bool isDivided =
+      period && *period >= AttentionShape::tileKeys && *period < *all && *all % *period == 0;
+  if (isDivided)
+    partQueries = index.constant(*period);
+  partVectors = index.ceilDiv(partQueries, index.constant(granule));
+  partBlocks = index.ceilDiv(partVectors, index.constant(AttentionShape::queries / granule));
+  blockCount = partBlocks;
+  if (!isDivided)
+    return;
+  blockCount = index.mul(partBlocks, index.div(queryCount, partQueries));
+  int64_t blocks = *constantIndex(partBlocks);
+  if (blocks <= groupSize)
+    groupSize = groupSize / blocks * blocks;
 }
 
-/// The thread's units, head by head, up to shape.blocks of them at a time.
+/// The first query of a head's block. Blocks of a part differ by at most one vector of queries, so
+/// that none is nearly empty.
+Value AttentionTiling::firstOf(Value block) {
+  Value inPart = block, first = zero;
+  if (partQueries != queryCount) {
+    inPart = index.rem(block, partBlocks);
+    first = index.mul(index.div(block, partBlocks), partQueries);
+  }
+  Value vector = index.div(index.mul(partVectors, inPart), partBlocks);
+  return index.add(first, index.mul(vector, index.constant(granule)));
+}
+
+/// The thread's units, head by head, up to groupSize of them at a time.
 void AttentionTiling::tileGroups() {
   Value heads = index.product(op.getOut(), 0, op.getBatch());
   UnitShare share = unitShare(index, index.mul(heads, blockCount), context.thread, context.threads);
@@ -167,9 +194,9 @@ void AttentionTiling::tileGroups() {
     Value start = index.mul(head, blockCount),
           first = index.sub(index.max(share.from, start), start),
           end = index.min(index.sub(share.to, start), blockCount);
-    forLoop(index, first, end, shape.blocks, [&](Value block) {
+    forLoop(index, first, end, groupSize, [&](Value block) {
       firstBlock = block;
-      groupBlocks = index.min(index.constant(shape.blocks), index.sub(end, block));
+      groupBlocks = index.min(index.constant(groupSize), index.sub(end, block));
       tileGroup();
     });
   });
@@ -189,7 +216,9 @@ void AttentionTiling::enterBlock(Value number) {
   turn = number;
   Value at = index.add(firstBlock, number), from = firstOf(at),
         to = firstOf(index.add(at, index.constant(1)));
-  lanes = index.sub(to, from), rowCount = index.sub(index.min(to, queryCount), from);
+  rowCount = index.sub(index.min(to, queryCount), from);
+  Value vector = index.constant(granule);
+  lanes = index.mul(index.ceilDiv(rowCount, vector), vector);
   positions = batch, positions.push_back(from);
   int64_t queries = AttentionShape::queries;
   bool isOnline = shape.lowering == AttentionLowering::Online;
@@ -375,8 +404,10 @@ std::string AttentionTiling::choice() {
                      : !op.getMask().empty() ? "online softmax over live strips of "
                                              : "online softmax over strips of ";
   text += std::to_string(shape.keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
+  if (partQueries != queryCount)
+    text += " within " + std::to_string(*constantIndex(partQueries));
   if (shape.blocks > 1)
-    text += ", up to " + std::to_string(shape.blocks) + " of them together";
+    text += ", up to " + std::to_string(groupSize) + " of them together";
   return isPacked() ? text + ", values packed by " + std::to_string(shape.tile) : text;
 }
 

@@ -345,3 +345,26 @@ Interval attn::boundMask(OpBuilder &builder, Location loc, Region &mask,
                          ArrayRef<Interval> positions, ValueRange captures) {
   return MaskBounds(builder, loc).of(mask, positions, captures);
 }
+
+std::optional<int64_t> attn::maskPeriod(Region &mask, unsigned position) {
+  std::optional<int64_t> period;
+  bool isOne = true;
+  mask.walk([&](math::FloorOp floor) {
+    auto division = floor.getOperand().getDefiningOp<arith::DivFOp>();
+    APFloat divisor(0.0f);
+    if (!division || !matchPattern(division.getRhs(), m_ConstantFloat(&divisor)))
+      return;
+    Value dividend = division.getLhs();
+    while (Operation *cast = dividend.getDefiningOp()) {
+      if (!isa<arith::SIToFPOp, arith::IndexCastOp>(cast))
+        return;
+      dividend = cast->getOperand(0);
+    }
+    if (dividend != mask.getArgument(position) || !divisor.isInteger())
+      return;
+    auto length = static_cast<int64_t>(divisor.convertToFloat());
+    isOne &= !period || *period == length;
+    period = length;
+  });
+  return isOne ? period : std::nullopt;
+}

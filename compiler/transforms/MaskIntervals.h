@@ -20,4 +20,8 @@ struct Interval {
 Interval boundMask(mlir::OpBuilder &builder, mlir::Location loc, mlir::Region &mask,
                    llvm::ArrayRef<Interval> positions, mlir::ValueRange captures);
 
+/// n of a mask that asks for floor(position / n) of one of its arguments, if that is one number:
+/// the mask may change at multiples of it.
+std::optional<int64_t> maskPeriod(mlir::Region &mask, unsigned position);
+
 } // namespace attn

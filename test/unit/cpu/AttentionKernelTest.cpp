@@ -359,6 +359,38 @@ TEST_P(AttentionKernelTest, KeysInParts) {
   }
 }
 
+/// Where floor(i / length) == floor(j / length): whole vectors of queries or not, one block or
+/// several, more parts than a group has blocks.
+TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
+  static int64_t length; // of the case
+  for (auto [size, c] : {std::pair{64, shape(192, 8)},
+                         {100, shape(600, 8)},
+                         {65, shape(195, 20)},
+                         {128, cross(256, 300, 8, 8)},
+                         {450, shape(900, 8)},
+                         {90, shape(200, 8)}}) {
+    length = size;
+    std::string hooks = llvm::formatv(R"(mask {{
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %length = arith.constant {0}.0 : f32
+        %wholeI = arith.index_cast %i : index to i32
+        %realI = arith.sitofp %wholeI : i32 to f32
+        %partI = arith.divf %realI, %length : f32
+        %ofI = math.floor %partI : f32
+        %wholeJ = arith.index_cast %j : index to i32
+        %realJ = arith.sitofp %wholeJ : i32 to f32
+        %partJ = arith.divf %realJ, %length : f32
+        %ofJ = math.floor %partJ : f32
+        %live = arith.cmpf oeq, %ofI, %ofJ : f32
+        attn.yield %live : i1
+      })",
+                                      length);
+    c.hooks = hooks.c_str();
+    c.mask = [](int64_t, int64_t i, int64_t j) { return i / length == j / length; };
+    runCase(c);
+  }
+}
+
 /// NaN and infinities in keys and values reach the queries that see them, and a query that sees no
 /// key gets 0.
 TEST_P(AttentionKernelTest, MaskedKeysCanBeAnything) {
