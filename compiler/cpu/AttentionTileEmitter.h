@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tiled -> kernels, attention: VectorizeAttention.cpp the tiles of every attention,
-// VectorizeReturned.cpp those of what is returned beside the output.
+// VectorizeTensors.cpp what their hooks read, VectorizeReturned.cpp the tiles of what is returned
+// beside the output.
 #pragma once
 
 #include "compiler/cpu/Kernels.h"
@@ -12,6 +13,13 @@ namespace attn {
 
 /// Rows of the statistics.
 enum Statistic : int64_t { Maximum, Sum, Factor, MaximumBefore };
+
+/// What a score reads of a tensor whose last axis is the keys', [..., query, ..., key].
+struct RowRead {
+  ElementOp element;
+  llvm::SmallVector<mlir::Value> position; ///< of the tile's first query and key
+  size_t queryAxis;
+};
 
 /// Emits vector code in the place of one tile.
 class TileEmitter {
@@ -60,6 +68,11 @@ private:
   void appendPositions(ScoreTileOp op, mlir::Value row, int64_t w,
                        llvm::SmallVectorImpl<mlir::Value> &arguments);
   mlir::Value keyPositions(mlir::Value key);
+  llvm::SmallVector<RowRead> rowReads(ScoreTileOp op);
+  void prefetchRow(const RowRead &read, ScoreTileOp op, mlir::Value query);
+  llvm::SmallVector<mlir::Value> readRows(const RowRead &read, ScoreTileOp op);
+  mlir::Value widened(mlir::Value vector);
+  mlir::Value joined(llvm::ArrayRef<mlir::Value> parts);
   mlir::Value firstLargest(mlir::Value rows, mlir::Value row, mlir::Value keys,
                            mlir::Value maximum);
   mlir::LogicalResult emitHardmax(SoftmaxTileOp op);

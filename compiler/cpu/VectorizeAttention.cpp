@@ -90,17 +90,17 @@ TileEmitter::sumLoop(Value to, ValueRange inits,
   return loop.getResults();
 }
 
-/// Transposes `lanes` vectors: for every bit of the lane's number, exchanges the halves that it
-/// tells apart between pairs of vectors.
+/// Transposes squares of as many lanes as there are vectors: for every bit of the lane's number,
+/// exchanges the halves that it tells apart between pairs of vectors.
 void TileEmitter::transpose(MutableArrayRef<Value> rows) {
-  int64_t lanes = target.lanes;
-  for (int64_t bit = 1; bit < lanes; bit *= 2) {
+  int64_t lanes = target.lanes, count = rows.size();
+  for (int64_t bit = 1; bit < count; bit *= 2) {
     SmallVector<int64_t> low, high;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       low.push_back(lane & bit ? lanes + lane - bit : lane);
       high.push_back(lane & bit ? lanes + lane : lane + bit);
     }
-    for (int64_t i = 0; i < lanes; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       if (i & bit)
         continue;
       Value a = rows[i], b = rows[i + bit];
@@ -208,9 +208,12 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
     for (Value &row : keyRows)
       row = index.min(row, last);
   }
+  SmallVector<RowRead> reads = rowReads(op);
   SmallVector<Value> zeros(keys * vectors, constant(0)); // [key][vector]
   bool isFine = true;
   auto step = [&](Value e, MutableArrayRef<Value> sums) {
+    for (const RowRead &read : reads)
+      prefetchRow(read, op, e);
     SmallVector<Value> queries, elements;
     for (Value lane : lanes)
       queries.push_back(load(op.getBlock(), e, lane));
@@ -242,12 +245,18 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
     return failure();
   if (!op.getScore().empty()) {
     double factor = op.getFactor().convertToFloat();
+    SmallVector<SmallVector<Value>> elements;
+    for (const RowRead &read : reads)
+      elements.push_back(readRows(read, op));
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t w = 0; w < vectors; ++w) {
         Value &score = scores[j * vectors + w];
         SmallVector<Value> arguments{score};
         appendPositions(op, keyRows[j], w, arguments);
-        score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes);
+        DenseMap<Operation *, Value> read;
+        for (auto [rows, all] : llvm::zip_equal(reads, elements))
+          read[rows.element] = all[j * vectors + w];
+        score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes, read);
         if (!score)
           return failure();
         if (factor != 1)

@@ -127,7 +127,7 @@ public:
   RegionVectorizer(OpBuilder &builder, int64_t lanes) : builder(builder), lanes(lanes) {}
 
   /// Null after an error has been reported.
-  Value run(Block &block, ValueRange arguments);
+  Value run(Block &block, ValueRange arguments, const DenseMap<Operation *, Value> &read);
 
 private:
   LogicalResult vectorize(Operation &op);
@@ -230,17 +230,20 @@ LogicalResult RegionVectorizer::vectorize(Operation &op) {
   return success();
 }
 
-Value RegionVectorizer::run(Block &block, ValueRange arguments) {
+Value RegionVectorizer::run(Block &block, ValueRange arguments,
+                            const DenseMap<Operation *, Value> &read) {
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
     vectors.map(argument, value);
   for (Operation &op : block.without_terminator())
-    if (failed(vectorize(op)))
+    if (auto found = read.find(&op); found != read.end())
+      vectors.map(op.getResult(0), found->second);
+    else if (failed(vectorize(op)))
       return {};
   auto yield = cast<YieldOp>(block.getTerminator());
   return vectorOf(yield.getValue(), yield.getLoc());
 }
 
-Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange arguments,
-                            int64_t lanes) {
-  return RegionVectorizer(builder, lanes).run(region.front(), arguments);
+Value attn::vectorizeRegion(OpBuilder &builder, Region &region, ValueRange arguments, int64_t lanes,
+                            const DenseMap<Operation *, Value> &read) {
+  return RegionVectorizer(builder, lanes).run(region.front(), arguments, read);
 }

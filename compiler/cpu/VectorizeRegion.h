@@ -14,8 +14,11 @@ namespace attn {
 /// scalars; scalars, also those from outside the region, are repeated in all lanes, and what
 /// depends on nothing else is computed once. Indices become i32, elements of i64 and what is
 /// computed of them i64. Null after an error has been reported, for an op that has no vector form.
+/// Elements that are `read` already have their vector from there.
 mlir::Value vectorizeRegion(mlir::OpBuilder &builder, mlir::Region &region,
-                            mlir::ValueRange arguments, int64_t lanes);
+                            mlir::ValueRange arguments, int64_t lanes,
+                            const llvm::DenseMap<mlir::Operation *, mlir::Value> &read =
+                                llvm::DenseMap<mlir::Operation *, mlir::Value>());
 
 /// Clones a hook of an attention to the insertion point; its value. It has arguments of its `own`,
 /// then `positions` (if it takes any) and `captures`.

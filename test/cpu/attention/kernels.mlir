@@ -18,6 +18,58 @@ func.func @scores(%block: memref<8x48xf32>, %key: memref<24x8xf32>, %strip: memr
   return
 }
 
+// A bias and a mask that are tensors: rows of two keys, not gathers; lanes beyond the last query repeat its row. Of the mask, whose rows
+// are looked up in a fixed one of its first axis, each key's bytes become truth values. The next line of each row of the bias is prefetched.
+// CHECK-LABEL: @tensors
+// CHECK: scf.for %[[E:[a-z0-9]+]] =
+// CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[E]]
+// CHECK: memref.prefetch %{{.*}}[%{{.*}}, %[[ROW]], %{{.*}}], read
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.yield
+// CHECK-NOT: vector.gather
+// CHECK: %[[QUERY:.*]] = arith.minui
+// CHECK: vector.load %{{.*}}[%{{.*}}, %[[QUERY]], %{{.*}}] : memref<2x40x24xf32>, vector<2xf32>
+// V4-COUNT-15: vector.load {{.*}} vector<2xf32>
+// V3-COUNT-7: vector.load {{.*}} vector<2xf32>
+// CHECK: vector.shuffle
+// CHECK: vector.load %{{.*}}[%c1{{.*}}, %{{.*}}, %{{.*}}] : memref<3x40x24xi8>, vector<2xi8>
+// CHECK-NEXT: arith.extui
+// CHECK-NOT: vector.gather
+// V4: arith.cmpi ne, %{{.*}} : vector<16xi32>
+// V3: arith.cmpi ne, %{{.*}} : vector<8xi32>
+// CHECK: return
+func.func @tensors(%block: memref<8x48xf32>, %key: memref<24x8xf32>, %strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %row: index, %lane: index,
+                   %bias: memref<2x40x24xf32>, %mask: memref<3x40x24xi8>, %h: index, %first: index, %last: index, %firstKey: index) {
+  attn.score_tile %block, %key into %strip[%row, %lane] maximum %statistics keys 2 queries 16 at(%h, %first, %last, %firstKey)
+    : memref<8x48xf32>, memref<24x8xf32>, memref<24x48xf32>, memref<4x48xf32> score {
+  ^bb0(%s: f32, %b: index, %i: index, %j: index):
+    %one = arith.constant 1 : index
+    %none = arith.constant -1.0 : f32
+    %x = attn.element %bias[%b, %i, %j] : memref<2x40x24xf32> -> f32
+    %live = attn.element %mask[%one, %i, %j] : memref<3x40x24xi8> -> i1
+    %sum = arith.addf %s, %x : f32
+    %all = arith.select %live, %sum, %none : f32
+    attn.yield %all : f32
+  }
+  return
+}
+
+// Elements at other places are gathered.
+// CHECK-LABEL: @table
+// CHECK: vector.gather
+func.func @table(%block: memref<8x48xf32>, %key: memref<24x8xf32>, %strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %row: index, %lane: index,
+                 %table: memref<80xf32>, %first: index, %last: index, %firstKey: index) {
+  attn.score_tile %block, %key into %strip[%row, %lane] maximum %statistics keys 2 queries 16 at(%first, %last, %firstKey)
+    : memref<8x48xf32>, memref<24x8xf32>, memref<24x48xf32>, memref<4x48xf32> score {
+  ^bb0(%s: f32, %i: index, %j: index):
+    %place = arith.addi %i, %j : index
+    %x = attn.element %table[%place] : memref<80xf32> -> f32
+    %sum = arith.addf %s, %x : f32
+    attn.yield %sum : f32
+  }
+  return
+}
+
 // Weights and their sum, in place.
 // CHECK-LABEL: @softmax
 // V4: scf.for %[[KEY:[a-z0-9]+]] = {{.*}} -> (vector<16xf32>) {
