@@ -12,6 +12,7 @@
 // The vectors are written at once: these tiles are too small for ops of their own.
 #include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/FewQueriesEmitter.h"
+#include "compiler/cpu/MaskVerdicts.h"
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/transforms/MaskIntervals.h"
@@ -374,7 +375,10 @@ std::string FewQueries::choice() {
   std::string text = op.getMask().empty() ? "online softmax over " : "online softmax over live ";
   text += std::to_string(tileKeys) + " keys, lanes of features, " + std::to_string(group()) +
           (group() == 1 ? " query" : " queries") + " at a time";
-  return parts() == 1 ? text : text + ", keys in " + std::to_string(parts()) + " parts";
+  if (parts() > 1)
+    text += ", keys in " + std::to_string(parts()) + " parts";
+  std::optional<int64_t> keys = constantIndex(index.dim(op.getKey(), op.getBatch()));
+  return text + describeVerdicts(op, {0, queries}, tileStarts(keys, tileKeys));
 }
 
 std::string attn::attendFewQueries(AttentionKernelOp op, const TilingContext &context,

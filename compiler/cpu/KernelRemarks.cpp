@@ -70,6 +70,45 @@ static std::string operations(Region &region, StringRef before) {
   return text.empty() ? text : before.str() + text;
 }
 
+namespace {
+
+/// What a hook's value depends on. Numbers alone are of neither.
+enum Dependence { Nothing = 0, Query = 1, Key = 2, Pair = Query | Key };
+
+} // namespace
+
+/// What a hook does with every pair, then what it does for the sake of the query or the key alone:
+/// after `own` arguments of the pair come the positions, the last two of query and key, and
+/// captures.
+static std::string sorted(Region &hook, size_t own, size_t positions, StringRef name) {
+  if (hook.empty())
+    return {};
+  DenseMap<Value, unsigned> dependence;
+  Block &block = hook.front();
+  for (size_t i = 0; i < own; ++i)
+    dependence[block.getArgument(i)] = Pair;
+  if (positions >= 2) {
+    dependence[block.getArgument(own + positions - 2)] = Query;
+    dependence[block.getArgument(own + positions - 1)] = Key;
+  }
+  std::string texts[] = {"", "", "", ""};
+  for (Operation &op : block.without_terminator()) {
+    unsigned of = Nothing;
+    for (Value operand : op.getOperands())
+      of |= dependence.lookup(operand);
+    for (Value result : op.getResults())
+      dependence[result] = of;
+    if (!op.hasTrait<OpTrait::ConstantLike>())
+      texts[of] += " " + op.getName().stripDialect().str();
+  }
+  std::string text = ("; " + name + texts[Pair] + texts[Nothing]).str();
+  if (!texts[Query].empty())
+    text += ", of the query" + texts[Query];
+  if (!texts[Key].empty())
+    text += ", of the key" + texts[Key];
+  return text;
+}
+
 static std::string work(double flop) { return llvm::formatv("; {0:f2} MFLOP", flop / 1e6); }
 
 static std::string describe(LinearKernelOp op) {
@@ -91,11 +130,12 @@ static std::string describe(AttentionKernelOp op) {
         keys = Count::of(op.getKey(), batch, batch + 1);
   int64_t features = lastDim(op.getKey()), values = lastDim(op.getValue());
   double flop = 2.0 * heads.least * queries.least * keys.least * (features + values);
-  return llvm::formatv("attention, {0} of {1} features, {2}, {3}; score{4}{5}{6}{7}{8}",
+  size_t positions = batch + 2;
+  return llvm::formatv("attention, {0} of {1} features, {2}, {3}{4}{5}{6}{7}{8}",
                        heads.text("heads"), features, queries.text("queries"), keys.text("keys"),
-                       operations(op.getScore(), ""), operations(op.getBias(), "; bias"),
-                       operations(op.getCap(), "; cap"), operations(op.getMask(), "; mask"),
-                       work(flop));
+                       sorted(op.getScore(), 2, positions, "score"),
+                       sorted(op.getBias(), 1, positions, "bias"), sorted(op.getCap(), 1, 0, "cap"),
+                       sorted(op.getMask(), 0, positions, "mask"), work(flop));
 }
 
 std::string attn::describeKernel(Operation *kernel) {

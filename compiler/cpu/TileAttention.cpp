@@ -18,6 +18,7 @@
 #include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
+#include "compiler/cpu/MaskVerdicts.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -408,7 +409,15 @@ std::string AttentionTiling::choice() {
     text += " within " + std::to_string(*constantIndex(partQueries));
   if (shape.blocks > 1)
     text += ", up to " + std::to_string(groupSize) + " of them together";
-  return isPacked() ? text + ", values packed by " + std::to_string(shape.tile) : text;
+  if (isPacked())
+    text += ", values packed by " + std::to_string(shape.tile);
+  SmallVector<int64_t> starts;
+  if (std::optional<int64_t> blocks = constantIndex(blockCount)) {
+    for (int64_t block = 0; block < *blocks; ++block)
+      starts.push_back(*constantIndex(firstOf(index.constant(block))));
+    starts.push_back(*constantIndex(queryCount));
+  }
+  return text + describeVerdicts(op, starts, tileStarts(constantIndex(keyCount), shape.tile));
 }
 
 FailureOr<std::string> attn::tileAttention(AttentionKernelOp op, const TilingContext &context) {

@@ -33,6 +33,16 @@ mlir::Value createArithmetic(BinaryOp op, mlir::OpBuilder &builder, Location loc
   }
 }
 
+/// Where what is computed for one side alone stands: under the name of the score and the side.
+static Location sideOf(Location loc, Side side) {
+  auto name = llvm::dyn_cast<mlir::NameLoc>(loc);
+  if (!name || (side != Side::Query && side != Side::Key))
+    return loc;
+  llvm::StringRef suffix = side == Side::Query ? ".query" : ".key";
+  return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name.getName().str() + suffix),
+                            name.getChildLoc());
+}
+
 FormulaValue Sema::mapOutside(llvm::ArrayRef<FormulaValue> values, Formula &formula,
                               ScalarBody body) {
   Side side = Side::Constant;
@@ -54,7 +64,7 @@ FormulaValue Sema::mapOutside(llvm::ArrayRef<FormulaValue> values, Formula &form
       axes.push_back(axis);
   if (feature.size)
     axes.push_back(feature);
-  mlir::Value result = makeMap(inputs, axes, formula.loc, body);
+  mlir::Value result = makeMap(inputs, axes, sideOf(formula.loc, side), body);
   return {feature.size ? Kind::Vector : Kind::Scalar, 0, result, side, {}, feature};
 }
 
@@ -76,9 +86,9 @@ FormulaValue Sema::arithmeticOutside(BinaryOp op, const FormulaValue &left,
 FormulaValue Sema::sumOutside(const FormulaValue &vector, Formula &formula) {
   Axes axes = axesOfValue(vector.value);
   double count = static_cast<double>(axes.pop_back_val().size);
-  mlir::Value mean =
-      ReduceMeanOp::create(builder, formula.loc, tensorType(axes, {}), vector.value,
-                           builder.getI64IntegerAttr(static_cast<int64_t>(axes.size())));
+  mlir::Value mean = ReduceMeanOp::create(
+      builder, sideOf(formula.loc, vector.side), tensorType(axes, {}), vector.value,
+      builder.getI64IntegerAttr(static_cast<int64_t>(axes.size())));
   return arithmeticOutside(BinaryOp::Multiply, {Kind::Scalar, 0, mean, vector.side},
                            {Kind::Number, count, {}}, formula);
 }

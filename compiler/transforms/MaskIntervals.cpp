@@ -284,7 +284,7 @@ Interval MaskBounds::bound(Operation &op) {
       .Case([&](math::FloorOp) -> Interval {
         Interval x = operand(op, 0);
         auto floor = [&](Value value) -> Value {
-          return math::FloorOp::create(builder, loc, value);
+          return builder.createOrFold<math::FloorOp>(loc, value);
         };
         return x.lo ? Interval{floor(x.lo), floor(x.hi)} : x;
       })
@@ -300,7 +300,7 @@ Interval MaskBounds::bound(Operation &op) {
       .Case([&](arith::FPToSIOp) -> Interval { // of whole numbers
         Interval x = operand(op, 0);
         auto whole = [&](Value value) -> Value {
-          Value number = arith::FPToSIOp::create(builder, loc, builder.getI64Type(), value);
+          Value number = builder.createOrFold<arith::FPToSIOp>(loc, builder.getI64Type(), value);
           return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(), number);
         };
         return x.lo ? Interval{whole(x.lo), whole(x.hi)} : x;
