@@ -131,19 +131,10 @@ std::vector<SemaValue> Sema::takeLast(const EntryDecl &entry, std::vector<SemaVa
   for (SemaValue &value : values) {
     if (!entry.last || !value.isTensor())
       continue;
-    Axes axes = axesOfValue(value.tensor);
-    int at = findAxis(axes, entry.last->text);
+    int at = findAxis(axesOfValue(value.tensor), entry.last->text);
     if (at < 0) // said where the result is compared with its type
       continue;
-    bool isDynamic = axes[at].isDynamic();
-    int64_t offset = isDynamic ? 0 : axes[at].size - 1;
-    axes.erase(axes.begin() + at);
-    value =
-        SemaValue::of(SliceOp::create(builder, locate(entry.last->range),
-                                      tensorType(axes, entry.last->range, elementOf(value.tensor)),
-                                      value.tensor, static_cast<uint64_t>(at),
-                                      static_cast<uint64_t>(offset), isDynamic, /*drop=*/true)
-                          .getResult());
+    value = takeEnd(value.tensor, at, /*isLast=*/true, entry.last->range);
   }
   return values;
 }

@@ -537,6 +537,8 @@ private:
   SemaValue callPack(const ast::CallExpr &call);
   SemaValue callSplit(const ast::CallExpr &call);
   SemaValue callEnd(const ast::CallExpr &call, llvm::StringRef name);
+  /// The first element of an axis, or the last.
+  SemaValue takeEnd(mlir::Value value, int at, bool isLast, SourceRange place);
   SemaValue callMean(const ast::CallExpr &call);
   SemaValue callRelabel(const ast::CallExpr &call);
   /// The axis of `value` that a call's first argument names; -1 and reported where there is none.

@@ -16,19 +16,10 @@ int Sema::namedAxis(const Expr &expr, mlir::Value value, const Expr &place,
     return -1;
   Axes axes = axesOfValue(value);
   int at = findAxis(axes, axis->name);
-  if (at < 0) {
+  if (at < 0)
     error(DiagCode::MissingAxis, expr.range,
           "there is no axis `" + axis->name + "` to take the " + function + " of")
         .at(place.range, "this is " + showAxes(axes));
-    return -1;
-  }
-  if (axes[at].isDynamic()) {
-    error(DiagCode::DynamicAxis, expr.range,
-          "the axis `" + axis->name + "` is known only when running, and `" + function +
-              "` needs one that is known when compiling")
-        .at(place.range, "this is " + showAxes(axes));
-    return -1;
-  }
   return at;
 }
 
@@ -46,12 +37,16 @@ SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
   int at = namedAxis(*call.arguments[0].value, value, *call.arguments[1].value, name);
   if (at < 0)
     return SemaValue::wrong();
+  return takeEnd(value, at, name == "last", call.range);
+}
+
+SemaValue Sema::takeEnd(mlir::Value value, int at, bool isLast, SourceRange place) {
   Axes axes = axesOfValue(value);
-  int64_t offset = name == "first" ? 0 : axes[at].size - 1;
-  auto op = SliceOp::create(builder, locate(call.range),
-                            tensorType(without(axes, at), call.range, elementOf(value)), value,
-                            builder.getI64IntegerAttr(at), builder.getI64IntegerAttr(offset),
-                            mlir::UnitAttr(), builder.getUnitAttr());
+  bool isDynamic = axes[at].isDynamic();
+  int64_t offset = isLast && !isDynamic ? axes[at].size - 1 : 0;
+  auto op = SliceOp::create(
+      builder, locate(place), tensorType(without(axes, at), place, elementOf(value)), value,
+      static_cast<uint64_t>(at), static_cast<uint64_t>(offset), isLast && isDynamic, /*drop=*/true);
   return SemaValue::of(op.getResult());
 }
 
@@ -59,12 +54,21 @@ SemaValue Sema::callMean(const CallExpr &call) {
   if (!plainArguments(call, "mean", 2, 2, "mean(N, x)"))
     return SemaValue::wrong();
   mlir::Value value = evalTensor(*call.arguments[1].value, "what the mean is taken of");
-  int at = namedAxis(*call.arguments[0].value, value, *call.arguments[1].value, "mean");
+  const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
+  int at = namedAxis(along, value, place, "mean");
   if (at < 0)
     return SemaValue::wrong();
-  auto op = ReduceMeanOp::create(builder, locate(call.range),
-                                 tensorType(without(axesOfValue(value), at), call.range), value,
-                                 builder.getI64IntegerAttr(at));
+  Axes axes = axesOfValue(value);
+  if (axes[at].isDynamic()) {
+    error(DiagCode::DynamicAxis, along.range,
+          "the axis `" + axes[at].name +
+              "` is known only when running, and `mean` needs one that is known when compiling")
+        .at(place.range, "this is " + showAxes(axes));
+    return SemaValue::wrong();
+  }
+  auto op =
+      ReduceMeanOp::create(builder, locate(call.range), tensorType(without(axes, at), call.range),
+                           value, builder.getI64IntegerAttr(at));
   return SemaValue::of(op.getResult());
 }
 

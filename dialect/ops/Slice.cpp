@@ -17,16 +17,17 @@ LogicalResult SliceOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType()),
        result = cast<RankedTensorType>(getResult().getType());
   int64_t axis = getAxis(), offset = getOffset();
-  if (axis < 0 || axis >= input.getRank() || input.isDynamicDim(axis) != getEnd()) // slice_c1
+  bool isAxis = axis >= 0 && axis < input.getRank(), isDynamic = isAxis && input.isDynamicDim(axis);
+  if (!isAxis || (getEnd() && !isDynamic) || (isDynamic && !getEnd() && !getDrop())) // slice_c1
     return emitOpError("expected a static axis of ")
-           << input << ", or the end of a dynamic one, but got " << axis;
+           << input << ", or one element or the end of a dynamic one, but got " << axis;
   if (result.getRank() != input.getRank() - (getDrop() ? 1 : 0)) // slice_c2
     return emitOpError("expected a result of rank ")
            << input.getRank() - (getDrop() ? 1 : 0) << ", but got " << result;
   int64_t size = getDrop() ? 1 : result.getDimSize(axis);
-  if (getEnd() && offset != 0) // slice_c5
-    return emitOpError("expected no offset at the end, but got ") << offset;
-  if (!getEnd() && (offset < 0 || size < 1 || offset > input.getDimSize(axis) - size)) // slice_c3
+  if (isDynamic && offset != 0) // slice_c5
+    return emitOpError("expected no offset along a dynamic axis, but got ") << offset;
+  if (!isDynamic && (offset < 0 || size < 1 || offset > input.getDimSize(axis) - size)) // slice_c3
     return emitOpError("expected elements within ")
            << input.getDimSize(axis) << ", but got " << size << " at " << offset;
   SmallVector<int64_t> rest =
