@@ -210,7 +210,7 @@ bool Sema::buildLines(const AttendHooks &hooks, AttentionRegions &regions) {
     inner.setInsertionPointToEnd(&regions.add(part));
     Formula formula{hook, inner, locate(expr.range, name), {}, &regions};
     formula.names = positionsOf(regions, inner);
-    formula.appliesHooks = true;
+    formula.isLine = true;
     formula.isSink = part == AttentionRegions::Sink;
     return formula;
   };

@@ -266,9 +266,9 @@ FormulaValue Sema::formulaIndex(const IndexExpr &expr, Formula &formula) {
   auto *path = llvm::dyn_cast<PathExpr>(expr.base.get());
   std::string name = path ? path->path.str() : "";
   auto own = formula.tensors.find(name);
-  mlir::Value tensor = own != formula.tensors.end()   ? own->second
-                       : path && formula.appliesHooks ? tensorInScope(*path)
-                                                      : mlir::Value();
+  mlir::Value tensor = own != formula.tensors.end() ? own->second
+                       : path && formula.isLine     ? tensorInScope(*path)
+                                                    : mlir::Value();
   if (!tensor) {
     error(DiagCode::ScoreExpression, expr.base->range,
           path ? "there is no tensor `" + name + "` in this " + formula.what()
@@ -295,9 +295,9 @@ FormulaValue Sema::formulaIndex(const IndexExpr &expr, Formula &formula) {
     indices.push_back(evalFormula(*index, formula));
     if (indices.back().kind == Kind::Error)
       return {};
-    if (!formula.isWhole(indices.back())) {
+    if (!formula.hasNoFraction(indices.back())) {
       error(DiagCode::IndexCount, index->range, "an index is a position or a whole number")
-          .note("positions are " + formula.listNames());
+          .note("positions are " + formula.listNames() + "; `floor(x)` is a whole number");
       return {};
     }
     if (!checkIndex(*index, indices.back(), axis, name))

@@ -18,61 +18,6 @@ namespace arith = mlir::arith;
 namespace math = mlir::math;
 using Kind = FormulaValue::Kind;
 
-llvm::StringRef Formula::consistsOf() const {
-  if (isSink)
-    return "a sink is a number for each query, of positions, numbers and what is read from tensors";
-  switch (hook) {
-  case HookDecl::Hook::Score:
-    return "a score consists of dot(q, k), sum(x), unit(x), dim(q), its own linear maps and "
-           "tensors, numbers, `+ - * /`, sqrt, rsqrt, exp, tanh, abs, min and max";
-  case HookDecl::Hook::Bias:
-    return "a bias consists of positions, numbers, what is read from tensors, `+ - * / % **`, "
-           "comparisons, `if`, min, max, floor, sqrt, rsqrt, exp, tanh and abs";
-  case HookDecl::Hook::Mask:
-    return "a mask consists of positions, numbers and what is read from tensors, that are "
-           "compared, and of `and`, `or`, `not`";
-  }
-  llvm_unreachable("a hook");
-}
-
-FormulaValue Formula::truth(bool value) const {
-  return {Kind::Truth, 0, arith::ConstantOp::create(builder, loc, builder.getBoolAttr(value))};
-}
-
-bool Formula::isWhole(const FormulaValue &value) const {
-  return value.kind == Kind::Position ||
-         (value.kind == Kind::Number && std::fabs(value.number) < 1 << 30 &&
-          value.number == std::floor(value.number));
-}
-
-mlir::Value Formula::position(const FormulaValue &value) const {
-  if (value.kind == Kind::Position)
-    return value.value;
-  return arith::ConstantIndexOp::create(builder, loc, static_cast<int64_t>(value.number));
-}
-
-Interval Formula::rangeOf(const FormulaValue &value) {
-  return value.kind == Kind::Number ? Interval::of(static_cast<int64_t>(value.number))
-                                    : value.range;
-}
-
-mlir::Value Formula::scalar(const FormulaValue &value) const {
-  if (value.kind == Kind::Scalar)
-    return value.value;
-  if (value.kind == Kind::Number)
-    return constantOf(builder, loc, value.number);
-  mlir::Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value.value);
-  return arith::SIToFPOp::create(builder, loc, builder.getF32Type(), number);
-}
-
-mlir::Value Formula::vector(const FormulaValue &value, mlir::Type like) const {
-  if (value.kind == Kind::Vector)
-    return value.value;
-  auto splat = mlir::DenseElementsAttr::get(
-      llvm::cast<mlir::ShapedType>(like), llvm::ArrayRef<float>(static_cast<float>(value.number)));
-  return arith::ConstantOp::create(builder, loc, splat);
-}
-
 //===-- operators ---------------------------------------------------------------------------===//
 
 /// a % b of integers has the sign of b, like that of positions in a grid.
@@ -103,8 +48,14 @@ static FormulaValue arithmetic(const Formula &formula, const FormulaValue &left,
     return FormulaValue::position(Whole::create(formula.builder, formula.loc,
                                                 formula.position(left), formula.position(right)),
                                   range);
-  return {Kind::Scalar, 0,
-          Real::create(formula.builder, formula.loc, formula.scalar(left), formula.scalar(right))};
+  FormulaValue result{
+      Kind::Scalar, 0,
+      Real::create(formula.builder, formula.loc, formula.scalar(left), formula.scalar(right))};
+  if (formula.hasNoFraction(left) && formula.hasNoFraction(right)) {
+    result.isFloored = true;
+    result.range = range;
+  }
+  return result;
 }
 
 FormulaValue Sema::formulaPower(const BinaryExpr &binary, const FormulaValue &left,
@@ -287,7 +238,12 @@ FormulaValue Sema::formulaChoice(const IfExpr &choice, Formula &formula) {
     chosen.range = Interval::hull(Formula::rangeOf(yes), Formula::rangeOf(no));
     return chosen;
   }
-  return select(Kind::Scalar, formula.scalar(yes), formula.scalar(no));
+  FormulaValue chosen = select(Kind::Scalar, formula.scalar(yes), formula.scalar(no));
+  if (formula.hasNoFraction(yes) && formula.hasNoFraction(no)) {
+    chosen.isFloored = true;
+    chosen.range = Interval::hull(Formula::rangeOf(yes), Formula::rangeOf(no));
+  }
+  return chosen;
 }
 
 //===-- functions ---------------------------------------------------------------------------===//
@@ -296,6 +252,9 @@ static double evaluate(llvm::StringRef name, double x) {
   return name == "sqrt"    ? std::sqrt(x)
          : name == "rsqrt" ? 1 / std::sqrt(x)
          : name == "exp"   ? std::exp(x)
+         : name == "log"   ? std::log(x)
+         : name == "sin"   ? std::sin(x)
+         : name == "cos"   ? std::cos(x)
          : name == "tanh"  ? std::tanh(x)
          : name == "floor" ? std::floor(x)
                            : std::fabs(x);
@@ -309,6 +268,12 @@ mlir::Value createFunction(llvm::StringRef name, mlir::OpBuilder &builder, mlir:
     return math::RsqrtOp::create(builder, loc, x);
   if (name == "exp")
     return math::ExpOp::create(builder, loc, x);
+  if (name == "log")
+    return math::LogOp::create(builder, loc, x);
+  if (name == "sin")
+    return math::SinOp::create(builder, loc, x);
+  if (name == "cos")
+    return math::CosOp::create(builder, loc, x);
   if (name == "tanh")
     return math::TanhOp::create(builder, loc, x);
   if (name == "floor")
@@ -330,7 +295,7 @@ static FormulaValue extremum(const Formula &formula, bool isMinimum, const Formu
 /// Whether a formula may apply the function `name`.
 static bool isKnownFunction(llvm::StringRef name, bool isScore) {
   return llvm::StringSwitch<bool>(name)
-      .Cases({"sqrt", "rsqrt", "exp", "tanh", "abs", "min", "max"}, true)
+      .Cases({"sqrt", "rsqrt", "exp", "log", "tanh", "sin", "cos", "abs", "min", "max"}, true)
       .Cases({"dot", "dim", "sum", "unit"}, isScore)
       .Case("floor", !isScore)
       .Default(false);
@@ -339,7 +304,7 @@ static bool isKnownFunction(llvm::StringRef name, bool isScore) {
 FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
   auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
   std::string name = callee ? callee->path.str() : "";
-  if (callee && formula.appliesHooks)
+  if (callee && formula.regions)
     if (std::optional<FormulaValue> value = applyHook(*callee, &call, formula))
       return *value;
   if (auto map = formula.maps.find(name); callee && map != formula.maps.end())
@@ -395,7 +360,9 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
     value = arith::IndexCastOp::create(builder, formula.loc, builder.getIndexType(), value);
     return FormulaValue::position(value, x.range);
   }
-  return {Kind::Scalar, 0, value};
+  FormulaValue result{Kind::Scalar, 0, value};
+  result.isFloored = name == "floor";
+  return result;
 }
 
 //===-- expressions -------------------------------------------------------------------------===//
@@ -423,7 +390,7 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     return formulaTensor(path, formula);
   if (Decl *decl = scope->find(name); decl && decl->kind == Decl::Kind::Static)
     return atHome(*decl, [&](const Expr &expr) { return evalFormula(expr, formula); });
-  if (formula.appliesHooks)
+  if (formula.regions)
     if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
       return *value;
   Decl *decl = scope->find(name);
@@ -434,7 +401,7 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     return size.error ? FormulaValue{}
                       : FormulaValue{Kind::Number, static_cast<double>(size.offset), {}};
   }
-  if (formula.appliesHooks && tensorInScope(path))
+  if (formula.isLine && tensorInScope(path))
     return formulaTensor(path, formula);
   Diagnostic &diagnostic = error(DiagCode::ScoreExpression, path.range,
                                  "there is no `" + name + "` in a " + llvm::Twine(formula.what()));

@@ -54,6 +54,7 @@ struct FormulaValue {
   mlir::Value key = {};
   std::vector<std::pair<ast::BinaryOp, double>> then = {}; ///< What a Dot is calculated with.
   bool isQuotient = false; ///< A Scalar that is a whole number divided by another one.
+  bool isFloored = false;  ///< A Scalar without a fraction, or NaN; `range` is its interval.
 
   static FormulaValue position(mlir::Value value, Interval range, Axis axis = {"", 0}) {
     return {Kind::Position, 0, value, Side::Pair, range, std::move(axis)};
@@ -116,6 +117,9 @@ public:
   llvm::SmallVector<mlir::Value> captures;
   mlir::Value queryVector, keyVector;                                 ///< What the score takes.
   std::map<std::pair<const void *, const void *>, mlir::Value> known; ///< By how it was made.
+  std::vector<const Decl *> applying; ///< Hooks, each named by the one before.
+  unsigned applications = 0;          ///< Of hooks, so far.
+  Scope *place = nullptr;             ///< Of the line that is built: where inputs are looked up.
 
 private:
   static unsigned ownArguments(Part part) { return part == Score ? 2 : part <= Cap ? 1 : 0; }
@@ -133,7 +137,7 @@ struct Formula {
   AttentionRegions *regions = nullptr;             ///< null for numbers alone
   std::map<std::string, mlir::Value> tensors = {}; ///< the hook's params and inputs
   std::map<std::string, Decl *> maps = {};         ///< the hook's linear maps
-  bool appliesHooks = false; ///< a line of an attend, where declared biases and masks are applied
+  bool isLine = false; ///< of an attend, where any tensor of that place can be read
   bool isSink = false;
 
   /// "score", "bias", "mask" or "sink".
@@ -146,6 +150,8 @@ struct Formula {
   FormulaValue truth(bool value) const;
   /// A position, or a number that can be one.
   bool isWhole(const FormulaValue &value) const;
+  /// That, or a number without a fraction.
+  bool hasNoFraction(const FormulaValue &value) const;
   mlir::Value position(const FormulaValue &value) const;
   static Interval rangeOf(const FormulaValue &value);
   /// A number or a position as f32; a number as a vector where `like` is one.

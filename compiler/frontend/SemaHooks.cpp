@@ -16,6 +16,9 @@ using mlir::Location;
 namespace arith = mlir::arith;
 using Kind = FormulaValue::Kind;
 
+constexpr size_t deepestHooks = 64;
+constexpr unsigned mostHooks = 2000;
+
 static llvm::StringRef spelling(HookDecl::Hook hook) {
   return hook == HookDecl::Hook::Score ? "score" : hook == HookDecl::Hook::Bias ? "bias" : "mask";
 }
@@ -68,6 +71,9 @@ bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange r
   std::set<std::string> given;
   auto bind = [&](const Name &name, const Expr &value) {
     Formula numbers{line.hook, line.builder, line.loc};
+    for (const auto &[known, own] : line.names)
+      if (own.kind == Kind::Number)
+        numbers.names[known] = own;
     FormulaValue number = evalFormula(value, numbers);
     if (number.kind == Kind::Error)
       return false;
@@ -126,11 +132,16 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
   for (const Name &name : hook.parameters) {
     auto position = line.names.find(name.text);
     if (position == line.names.end()) {
-      error(DiagCode::HookParameters, path.range,
-            "`" + hook.name.text + "` depends on `" + name.text +
-                "`, which this attention does not have")
-          .at(name.range, "declared here")
-          .note("its positions are " + line.listNames());
+      const Decl *outer = line.regions->applying.empty() ? nullptr : line.regions->applying.back();
+      Diagnostic &diagnostic = error(
+          DiagCode::HookParameters, path.range,
+          "`" + hook.name.text + "` depends on `" + name.text + "`, which " +
+              (outer ? "`" + outer->name + "` does not name" : "this attention does not have"));
+      diagnostic.at(name.range, "declared here");
+      if (outer)
+        diagnostic.at(outer->range, "name `" + name.text + "` in its parentheses");
+      else
+        diagnostic.note("its positions are " + line.listNames());
       return {};
     }
     inside.names.insert(*position);
@@ -139,9 +150,34 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
   }
   SourceRange range = call ? call->range : path.range;
   llvm::SaveAndRestore place(usedAt, source.isUsed(range.begin) ? usedAt : range);
-  if (!bindStatics(hook, call, range, line, inside) || !bindWith(decl, hook, range, inside))
+  if (!bindStatics(hook, call, range, line, inside))
     return {};
-  return evalFormula(*hook.body, inside);
+  std::vector<const Decl *> &applying = line.regions->applying;
+  if (llvm::is_contained(applying, &decl)) {
+    error(DiagCode::ScoreExpression, path.range, "`" + decl.name + "` is defined by itself")
+        .at(decl.range, "declared here");
+    return {};
+  }
+  if (line.regions->applications > mostHooks)
+    return {}; // said
+  if (applying.size() >= deepestHooks || ++line.regions->applications > mostHooks) {
+    line.regions->applications = mostHooks + 1;
+    error(DiagCode::NestedTooDeeply, path.range,
+          "this attention applies too many biases or masks, each named by another");
+    return {};
+  }
+  if (applying.empty())
+    line.regions->place = scope;
+  // What a hook of a used file names is of that file, its inputs are of the attention's place.
+  Scope *home = decl.home ? decl.home : scope;
+  llvm::SaveAndRestore own(scope, line.regions->place);
+  if (!bindWith(decl, hook, range, inside))
+    return {};
+  scope = home;
+  applying.push_back(&decl);
+  FormulaValue value = evalFormula(*hook.body, inside);
+  applying.pop_back();
+  return value;
 }
 
 /// The masks that need no declaration: causal, and window(left, right) with both ends included.
@@ -150,8 +186,7 @@ std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const Cal
   std::string name = path.path.str();
   bool isWindow = name == "window";
   auto i = line.names.find("i"), j = line.names.find("j");
-  if (line.hook != HookDecl::Hook::Mask || (name != "causal" && !isWindow) ||
-      i == line.names.end() || j == line.names.end())
+  if ((name != "causal" && !isWindow) || i == line.names.end() || j == line.names.end())
     return std::nullopt;
   size_t count = call ? call->arguments.size() : 0;
   if (count != (isWindow ? 2 : 0)) {
@@ -188,16 +223,17 @@ std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr
                                             Formula &line) {
   std::string name = path.path.str();
   Decl *decl = scope->find(name);
-  if (line.isSink)
+  if (line.isSink || line.isScore())
     return std::nullopt;
-  if (const HookDecl *hook = hookOf(decl, line.hook))
-    return applyDeclared(*decl, *hook, path, call, line);
+  for (HookDecl::Hook kind : {line.hook, HookDecl::Hook::Mask}) // a bias may depend on a mask
+    if (const HookDecl *hook = hookOf(decl, kind))
+      return applyDeclared(*decl, *hook, path, call, line);
   if (!decl)
     if (auto known = applyKnownMask(path, call, line))
       return known;
-  // Numbers and functions are no hooks; whatever else is named here should be one.
+  // Numbers and functions are no hooks; whatever else is named in a line should be one.
   bool isDim = decl && decl->kind == Decl::Kind::Dim;
-  if (isDim || call)
+  if (isDim || call || (!line.isLine && (!decl || decl->kind != Decl::Kind::Hook)))
     return std::nullopt;
   std::vector<llvm::StringRef> known;
   if (line.hook == HookDecl::Hook::Mask)

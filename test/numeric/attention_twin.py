@@ -252,10 +252,65 @@ class Pairs(Setting):
             return np.where(p.j > p.i, 16, 0) + np.where(n < 8, n, np.minimum(far, 15))
         return self.attend("bias t5", """
             bias t5(h, i, j) with param buckets: [32, H] = buckets[(if j > i then 16 else 0) + (if abs(i - j) < 8 then min(abs(i - j), 7)
-              else if abs(i - j) < 12 then 8 else if abs(i - j) < 16 then 9 else if abs(i - j) < 23 then 10
-              else if abs(i - j) < 32 then 11 else if abs(i - j) < 46 then 12 else if abs(i - j) < 64 then 13
-              else if abs(i - j) < 91 then 14 else 15), h]""", weights={"buckets": table}, own=True,
+              else min(max(8 + floor(log(abs(i - j) / 8) / log(16) * 8), 8), 15)), h]""", weights={"buckets": table}, own=True,
                            bias=lambda p: table.astype(float)[bucket(p), p.h])
+
+    @case
+    def t5_decoder(self):
+        """As in T5's decoder: 32 buckets of what came before."""
+        table = self.normal(32, self.sizes["H"])
+        def bucket(p):
+            n = np.maximum(p.i - p.j, 0)
+            far = 16 + np.floor(np.log(np.maximum(n, 1) / 16) / np.log(128 / 16) * 16 + 1e-9).astype(int)
+            return np.where(n < 16, n, np.minimum(far, 31))
+        return self.attend("bias before\nmask causal", """
+            bias before(h, i, j) with param decoder_buckets: [32, H] = decoder_buckets[
+              if i - j < 16 then min(max(i - j, 0), 15)
+              else min(max(16 + floor(log((i - j) / 16) / log(8) * 16), 16), 31), h]""", weights={"decoder_buckets": table},
+                           own=True, bias=lambda p: table.astype(float)[bucket(p), p.h], live=lambda p: p.j <= p.i)
+
+    @case
+    def log_of_distance(self):
+        slope = np.abs(self.normal(self.sizes["H"]))
+        return self.attend("bias near + far", """
+            bias far(h, i, j) with param log_slope: [H] = if close(5) then 0 else -log_slope[h] * log(1 + abs(i - j))
+            bias near(i, j) = if close(5) and not causal then sin(0.3 * j) else cos(0.2 * i)
+            mask close(i, j; reach) = window(reach, reach)""", weights={"log_slope": slope}, own=True,
+                           bias=lambda p: np.where(abs(p.i - p.j) <= 5, 0, -slope.astype(float)[p.h] * np.log(1 + abs(p.i - p.j)))
+                           + np.where((abs(p.i - p.j) <= 5) & (p.j > p.i), np.sin(0.3 * p.j), np.cos(0.2 * p.i)))
+
+    @case
+    def whole_numbers_of_tensors(self):
+        """Rows of a table by numbers that are rounded, some of them NaN or infinite."""
+        x, table = self.normal(self.sizes["S"]) * 4, self.normal(9)
+        x[::5] = self.rng.choice([np.nan, INF, -INF], x[::5].shape)
+        row = np.where(np.isnan(x), 0, np.clip(np.floor(np.nan_to_num(x, posinf=99, neginf=-99)) + 4, 0, 8)).astype(int)
+        return self.attend("bias rows", """
+            bias rows(i, j) with input x: [S], param nine: [9] = nine[min(max(floor(x[j]) + 4, 0), 8)]""", {"x": ("[S]", x)},
+                           weights={"nine": table}, bias=table.astype(float)[row])
+
+    @case
+    def masks_of_masks(self):
+        n = self.lengths(self.sizes["T"])
+        return self.attend("mask causal_prefix(3)", """
+            mask causal_prefix(b, i, j; step) = (causal or prefix2) and not every(step, 1) and not (every(step + 1, 0) and prefix2)
+            mask every(i, j; step, rest) = (i + j) % step == rest and not near
+            mask near(i, j) = window(4, 4)
+            mask prefix2(b, j) with input n: i32[B] = j < n[b]""", {"n": ("i32[B]", n)}, own=True,
+                           live=lambda p: ((p.j <= p.i) | (p.j < n[p.b])) & ~(((p.i + p.j) % 3 == 1) & (abs(p.i - p.j) > 4))
+                           & ~(((p.i + p.j) % 4 == 0) & (abs(p.i - p.j) > 4) & (p.j < n[p.b])), returns=("out", "lse", "weights"))
+
+    @case
+    def shifted_windows(self):
+        """Windows of 16, shifted by 8: tokens attend to those of their window, and, in the last, which wraps around, to
+        those of their part."""
+        T = self.sizes["T"]
+        def region(x):
+            return np.where(x >= T - 8, 1, 0)
+        return self.attend("mask same_window and same_region", """
+            mask same_window(i, j) = floor(i / 16) == floor(j / 16)
+            mask same_region(i, j) = (i >= T - 8 and j >= T - 8) or (i < T - 8 and j < T - 8)""", own=True,
+                           live=lambda p: (p.i // 16 == p.j // 16) & (region(p.i) == region(p.j)))
 
     @case
     def capped(self):
