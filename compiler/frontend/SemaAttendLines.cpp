@@ -17,6 +17,10 @@ static std::string wordOf(const Expr &expr) {
 
 bool Sema::readWeight(const Expr &weight, AttendHooks &hooks) {
   auto *call = llvm::dyn_cast<CallExpr>(&weight);
+  if (call && wordOf(*call->callee) == "dropout") {
+    const Expr *kept = droppedOut(*call);
+    return kept && readWeight(*kept, hooks);
+  }
   auto *over = llvm::dyn_cast<BinaryExpr>(&weight);
   std::string word = wordOf(call ? *call->callee : over ? *over->left : weight);
   if (over && over->op == BinaryOp::Divide && word == "relu" && wordOf(*over->right) == "n") {
@@ -41,7 +45,7 @@ bool Sema::readWeight(const Expr &weight, AttendHooks &hooks) {
       diagnostic.help("did you mean `" + *near + "`?");
     else
       diagnostic.note("weights are softmax, softmax(sink = s[h]), sigmoid, relu, relu / n (of the "
-                      "number of keys), hardmax or none");
+                      "number of keys), hardmax or none, and dropout(softmax, p)");
     return false;
   }
   hooks.normaliser = *known;

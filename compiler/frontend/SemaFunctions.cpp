@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -113,6 +114,27 @@ SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
                                }));
 }
 
+const Expr *Sema::droppedOut(const CallExpr &call) {
+  if (!plainArguments(call, "dropout", 2, 2, "dropout(x, 0.1)"))
+    return nullptr;
+  const Expr &share = *call.arguments[1].value;
+  std::optional<double> p = evalNumber(share, "the part that is dropped");
+  if (!p)
+    return nullptr;
+  if (!(*p >= 0 && *p <= 1)) {
+    error(DiagCode::NumberExpected, share.range, "the part that is dropped is from 0 to 1");
+    return nullptr;
+  }
+  if (*p != 0) {
+    auto options = mlir::remark::RemarkOpts::name("Dropout").category("any CPU");
+    if (!frames.empty())
+      options = options.function(frames.back().function.getSymName());
+    mlir::remark::analysis(locate(call.range, "dropout"), options)
+        << "dropout is of training alone, and compiles to nothing";
+  }
+  return call.arguments[0].value.get();
+}
+
 SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
   if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
     return callMath(call, name);
@@ -132,6 +154,11 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
     return callRotary(call);
   if (name == "resize")
     return callResize(call);
+  if (name == "dropout") {
+    const Expr *kept = droppedOut(call);
+    mlir::Value value = kept ? evalTensor(*kept, "what `dropout` is applied to") : mlir::Value();
+    return value ? SemaValue::of(value) : SemaValue::wrong();
+  }
   static constexpr llvm::StringLiteral later[] = {"roll", "zeros", "greedy", "softmax", "unit",
                                                   "sum",  "max",   "min",    "dot"};
   if (llvm::is_contained(later, name)) {
@@ -145,8 +172,9 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split",   "pack",      "first",  "last",  "mean",
-                                              "relabel", "positions", "rotary", "resize"};
+    std::vector<llvm::StringRef> functions = {"split",  "pack",    "first",     "last",
+                                              "mean",   "relabel", "positions", "rotary",
+                                              "resize", "dropout"};
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

@@ -23,8 +23,9 @@
 //   SemaTables.cpp        tables by formula; SemaRotary.cpp: rotary; SemaResize.cpp: resize
 //   SemaAttention.cpp     attend; SemaAttendLines.cpp: its lines; SemaGroups.cpp: heads in groups
 //   SemaHooks.cpp         its hooks; SemaScores.cpp: scores; SemaElements.cpp: tensors in hooks
-//   SemaFormulas.cpp      what hooks consist of; SemaVectors.cpp: vectors; SemaOutside.cpp: what is
-//                         computed outside; AttentionRegions.cpp: the regions
+//   SemaFormulas.cpp      what hooks consist of; FormulaValues.cpp: its values; SemaVectors.cpp:
+//                         vectors; SemaOutside.cpp: what is computed outside; AttentionRegions.cpp:
+//                         the regions
 #ifndef ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 #define ATTN_COMPILER_FRONTEND_SEMAIMPL_H
 
@@ -556,6 +557,8 @@ private:
   };
   bool readHooks(const ast::AttendExpr &attend, AttendHooks &hooks);
   bool readWeight(const ast::Expr &weight, AttendHooks &hooks);
+  /// What `dropout(x, p)` is of; null and reported where that is wrong.
+  const ast::Expr *droppedOut(const ast::CallExpr &call);
   bool readReturned(const ast::AttendItem &item, AttendHooks &hooks);
 
   // SemaAttention.cpp

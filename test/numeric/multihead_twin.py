@@ -70,6 +70,7 @@ def torch_case(rng):
     weights = rng.choice(["none", "averaged", "heads"])
     kind = rng.choice(["none", "bool", "float"])
     per_head, padded = flip(), flip()
+    dropout = round(float(rng.random()), 2) if flip() else 0
 
     module = torch.nn.MultiheadAttention(E, H, bias=bias, add_bias_kv=bias_kv, add_zero_attn=zero, kdim=K, vdim=V,
                                          batch_first=batch_first)
@@ -98,7 +99,7 @@ def torch_case(rng):
         masked["padding"] = drop
 
     double = torch.nn.MultiheadAttention(E, H, bias=bias, add_bias_kv=bias_kv, add_zero_attn=zero, kdim=K, vdim=V,
-                                         batch_first=batch_first).double().eval()
+                                         batch_first=batch_first, dropout=dropout).double().eval()
     double.load_state_dict(module.state_dict())
     doubles = {name: torch.from_numpy(value if value.dtype == bool else value.astype(np.float64))
                for name, value in (inputs | masked).items()}
@@ -123,8 +124,10 @@ def torch_case(rng):
     spec += f"  dim {', '.join(constants)}\n"
     given = "H: H" + (f", W: {'W' if columns else 'S'}" if weights != "none" else "")
     block = "MultiheadAttention" + ("Weights" if weights != "none" else "")
-    options = [("bias", bias), ("add_bias_kv", bias_kv), ("add_zero_attn", zero)]
-    said = [f"{name} = {truth(value)}" for name, value in options if value != (name == "bias") or flip()]
+    options = [("dropout", dropout)] if dropout else []
+    options += [("bias", bias), ("add_bias_kv", bias_kv), ("add_zero_attn", zero)]
+    said = [f"{name} = {value if name == 'dropout' else truth(value)}" for name, value in options
+            if name == "dropout" or value != (name == "bias") or flip()]
     spec += f"  part attn: {block}[{given}]{'(' + ', '.join(said) + ')' if said else ''}\n"
 
     lets, arguments = [], []

@@ -42,13 +42,13 @@ private:
 int runExplain(const opt::InputArgList &args) {
   CompileOptions options;
   Spec spec;
-  if (int code = loadForCompiling(args, options, spec))
-    return code;
   mlir::remark::RemarkCategories all{".*", ".*", ".*", ".*", ".*"};
   if (failed(mlir::remark::enableOptimizationRemarks(
           spec.context(), std::make_unique<RemarkPrinter>(),
           std::make_unique<mlir::remark::RemarkEmittingPolicyAll>(), all)))
     return internalError();
+  if (int code = loadForCompiling(args, options, spec))
+    return code;
   DiagnosticPrinter errors(spec.context());
   return lowerTo(spec.module(), Stage::Kernels, options).empty() ? errors.failure() : int(Ok);
 }
