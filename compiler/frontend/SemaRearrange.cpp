@@ -130,11 +130,11 @@ SemaValue Sema::callRelabel(const CallExpr &call) {
 //===------------------------------------------------------------------------------------------===//
 
 namespace {
-/// Which axis of each part is the packed one. There may be several static ones: the right choice is
-/// the one whose lengths add up, and which leaves axes that all parts can have.
+/// Which axis of each part is the packed one. There may be several: the right choice is the one
+/// whose lengths add up, and which leaves axes that all parts can have.
 struct PackSearch {
   llvm::ArrayRef<Axes> parts;
-  int64_t total;
+  LinearSize total; ///< Without a dim, where it is known when compiling.
   std::string packed;
   std::vector<int> choice, found;
   unsigned solutions = 0, steps = 0;
@@ -165,12 +165,20 @@ struct PackSearch {
     return true;
   }
 
-  void search(size_t part, int64_t left) {
+  /// The length of an axis, where it could be packed.
+  std::optional<LinearSize> lengthOf(const Axis &axis) const {
+    if (!axis.isDynamic())
+      return LinearSize{total.dim, 0, axis.size};
+    std::optional<LinearSize> size = parseLinearSize(axis.name);
+    return size && size->dim == total.dim ? size : std::nullopt;
+  }
+
+  void search(size_t part, LinearSize left) {
     if (++steps > 100000 || (fits && solutions > 1))
       return;
     if (part == parts.size()) {
       steps += parts.size();
-      if (left == 0 && consistent()) {
+      if (left.scale == 0 && left.offset == 0 && consistent()) {
         bool isBetter = !fits && fitting();
         if (isBetter)
           solutions = 0;
@@ -183,11 +191,11 @@ struct PackSearch {
       return;
     }
     for (size_t d = 0; d < parts[part].size(); ++d) {
-      const Axis &axis = parts[part][d];
-      if (axis.isDynamic() || axis.size > left)
+      std::optional<LinearSize> length = lengthOf(parts[part][d]);
+      if (!length || length->scale > left.scale || (!left.scale && length->offset > left.offset))
         continue;
       choice.push_back(d);
-      search(part + 1, left - axis.size);
+      search(part + 1, {left.dim, left.scale - length->scale, left.offset - length->offset});
       choice.pop_back();
     }
   }
@@ -212,19 +220,18 @@ SemaValue Sema::callPack(const CallExpr &call) {
   }
   if (wrong)
     return SemaValue::wrong();
-  if (packed->isDynamic()) {
-    error(DiagCode::DynamicAxis, call.arguments[0].value->range,
-          "the length of `" + packed->name + "` is known only when running");
-    return SemaValue::wrong();
-  }
-  PackSearch search{parts, packed->size, packed->name, {}, {}};
-  search.search(0, packed->size);
+  LinearSize total{"", 0, packed->size};
+  if (packed->isDynamic())
+    total = parseLinearSize(packed->name).value_or(LinearSize());
+  PackSearch search{parts, total, packed->name, {}, {}};
+  search.search(0, total);
   if (search.solutions != 1) {
     Diagnostic &diagnostic =
         error(DiagCode::PackLengths, call.range,
-              search.solutions ? "it is not clear along which axes to pack `" + packed->name + "`"
-                               : "no axes of the parts add up to `" + packed->name +
-                                     "`, which is " + std::to_string(packed->size));
+              search.solutions
+                  ? "it is not clear along which axes to pack `" + packed->name + "`"
+                  : "no axes of the parts add up to `" + packed->name + "`" +
+                        (packed->isDynamic() ? "" : ", which is " + std::to_string(packed->size)));
     for (size_t i = 0; i < parts.size(); ++i)
       diagnostic.at(call.arguments[i + 1].value->range, "this is " + showAxes(parts[i]));
     diagnostic.note("of each part one axis is packed; its other axes are axes of the result");

@@ -48,8 +48,11 @@ llvm::Expected<Tensor> attn::reference::evaluate(ReduceMeanOp op, const Scope &s
 /// `axis`.
 static llvm::Expected<SmallVector<int64_t>> concatShape(ConcatOp op, const Scope &scope) {
   auto shape = shapeFromNames(op, op.getResult().getType(), op.getInputs(), scope);
-  if (shape)
-    (*shape)[op.getAxis()] = op.getResult().getType().getDimSize(op.getAxis());
+  if (!shape)
+    return shape;
+  int64_t &size = (*shape)[op.getAxis()] = 0;
+  for (auto [input, along] : llvm::zip(op.getInputs(), op.getAlong()))
+    size += scope.tensor(input).shape[along];
   return shape;
 }
 

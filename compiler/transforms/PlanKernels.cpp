@@ -290,22 +290,22 @@ LogicalResult FunctionPlan::emitRotary(RotaryOp op) {
 LogicalResult FunctionPlan::emitConcat(ConcatOp op) {
   BufferView whole = views.count(op.getResult()) ? views[op.getResult()] : outputOf(op.getResult());
   auto result = typeOf(op.getResult());
-  int64_t start = 0;
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
-    int64_t along = op.getAlong()[i], size = typeOf(input).getDimSize(along);
+    int64_t along = op.getAlong()[i];
     auto placed = partOf.find(rootOf(input));
     if (placed == partOf.end() || placed->second.first != op) { // not computed in place
-      SmallVector<StringAttr> names(axesOf(input.getType()));
-      names[along] = axesOf(result)[op.getAxis()];
+      // The axis has one name, which says its size, in the part and in its place.
+      SmallVector<StringAttr> names(axesOf(input.getType())), places(axesOf(result));
+      StringRef size = names[along].getValue().rsplit(':').second;
+      names[along] = places[op.getAxis()] =
+          builder.getStringAttr("concat:" + (size.empty() ? names[along].getValue() : size));
       SmallVector<int64_t> shape(result.getShape());
-      shape[op.getAxis()] = size;
+      shape[op.getAxis()] = typeOf(input).getDimSize(along);
       Type from = axesTensor(result.getElementType(), typeOf(input).getShape(), names);
-      Type to = axesTensor(result.getElementType(), shape, axesOf(result));
-      if (failed(copy(op, broadcast(viewOf(input), from, to),
-                      whole.slice(op.getAxis(), start, size, false))))
+      Type to = axesTensor(result.getElementType(), shape, places);
+      if (failed(copy(op, broadcast(viewOf(input), from, to), partOfConcat(op, i, whole))))
         return failure();
     }
-    start += size;
   }
   return success();
 }

@@ -150,6 +150,19 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last) {
   return BufferView::dense(type, slotPointer(slot, element), pitch);
 }
 
+BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const BufferView &whole) {
+  auto size = [&](size_t i) {
+    return sizeOf(cast<RankedTensorType>(concat.getInputs()[i].getType()), concat.getAlong()[i]);
+  };
+  SizePolynomial start;
+  for (size_t i = 0; i < position; ++i)
+    start = start + size(i);
+  SizePolynomial own = size(position);
+  if (start.isConstant() && own.isConstant())
+    return whole.slice(concat.getAxis(), start.constant(), own.constant(), false);
+  return whole.window(concat.getAxis(), start, own);
+}
+
 /// Where a tensor that a kernel is about to compute shall lie.
 BufferView FunctionPlan::outputOf(Value tensor) {
   if (auto known = destinations.find(tensor); known != destinations.end())
@@ -158,12 +171,7 @@ BufferView FunctionPlan::outputOf(Value tensor) {
     auto [concat, position] = part->second;
     if (!views.count(concat.getResult()))
       outputOf(concat.getResult()); // with its first part
-    int64_t start = 0;
-    for (size_t i = 0; i < position; ++i)
-      start +=
-          cast<RankedTensorType>(concat.getInputs()[i].getType()).getDimSize(concat.getAlong()[i]);
-    int64_t size = cast<RankedTensorType>(tensor.getType()).getDimSize(concat.getAlong()[position]);
-    return views[tensor] = views[concat.getResult()].slice(concat.getAxis(), start, size, false);
+    return views[tensor] = partOfConcat(concat, position, views[concat.getResult()]);
   }
   return views[tensor] = allocate(typeOf(tensor), lastUse(tensor, tensor.getParentBlock()));
 }

@@ -86,6 +86,8 @@ private:
   Value workspaceAt(Value offset, Type element);
   Value slotPointer(size_t slot, Type element);
   BufferView allocate(mlir::RankedTensorType type, Operation *last);
+  /// Of a concat's result, what its part at `position` is.
+  static BufferView partOfConcat(ConcatOp concat, size_t position, const BufferView &whole);
   BufferView outputOf(Value tensor);
   BufferView laidOut(Type type, Value pointer);
   Operation *lastUse(Value root, Block *block);

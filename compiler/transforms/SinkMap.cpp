@@ -57,7 +57,8 @@ struct MapOfConcat : OpRewritePattern<MapOp> {
     auto result = cast<RankedTensorType>(map.getResult().getType());
     for (auto [position, input] : llvm::enumerate(map.getInputs())) {
       auto concat = input.getDefiningOp<ConcatOp>();
-      if (concat && concat->hasOneUse() && concat.getResult().getType() == result)
+      if (concat && concat->hasOneUse() && concat.getResult().getType() == result &&
+          !result.isDynamicDim(concat.getAxis()))
         return sink(map, concat, position, rewriter);
     }
     return rewriter.notifyMatchFailure(map, "no concat of the map's own type that only it reads");

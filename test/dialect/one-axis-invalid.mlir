@@ -19,10 +19,10 @@ func.func @concat_c2(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4
 
 // -----
 
-func.func @concat_c3(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">> {
-  // expected-error@+1 {{expected a static axis of}}
-  %r = attn.concat(%c, %x) axis 1 along [0, 0] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
-  return %r : tensor<?x5x3xf32, #attn.axes<"B", "N", "D">>
+func.func @concat_c3(%x: tensor<?x3xf32, #attn.axes<"T", "D">>, %y: tensor<?x3xf32, #attn.axes<"S", "D">>) -> tensor<?x3xf32, #attn.axes<"N", "D">> {
+  // expected-error@+1 {{expected an axis of 'tensor<?x3xf32, #attn.axes<"S", "D">>' that is static or linear in one dim}}
+  %r = attn.concat(%x, %y) axis 0 along [0, 0] : (tensor<?x3xf32, #attn.axes<"T", "D">>, tensor<?x3xf32, #attn.axes<"S", "D">>) -> tensor<?x3xf32, #attn.axes<"N", "D">>
+  return %r : tensor<?x3xf32, #attn.axes<"N", "D">>
 }
 
 // -----
@@ -36,9 +36,17 @@ func.func @concat_c4(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4
 // -----
 
 func.func @concat_c5(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x6x3xf32, #attn.axes<"B", "N", "D">> {
-  // expected-error@+1 {{expected a size of 5 along the axis, but got 6}}
+  // expected-error@+1 {{expected a size of 5 along the axis, but got 'tensor<?x6x3xf32}}
   %r = attn.concat(%c, %x) axis 1 along [0, 1] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x6x3xf32, #attn.axes<"B", "N", "D">>
   return %r : tensor<?x6x3xf32, #attn.axes<"B", "N", "D">>
+}
+
+// -----
+
+func.func @concat_c5_dynamic(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x3xf32, #attn.axes<"T", "D">>) -> tensor<?x3xf32, #attn.axes<"T + 2", "D">> {
+  // expected-error@+1 {{expected a size of 1 * T + 1 along the axis, but got}}
+  %r = attn.concat(%c, %x) axis 0 along [0, 0] : (tensor<1x3xf32, #attn.axes<"one", "D">>, tensor<?x3xf32, #attn.axes<"T", "D">>) -> tensor<?x3xf32, #attn.axes<"T + 2", "D">>
+  return %r : tensor<?x3xf32, #attn.axes<"T + 2", "D">>
 }
 
 // -----

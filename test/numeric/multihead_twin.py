@@ -115,14 +115,13 @@ def torch_case(rng):
     extra = bias_kv + zero
     columns = extra and weights != "none"
     lengths = {"T": T} | ({} if self_attention else {"S": S}) | ({"B": B} if batched else {})
-    sized = {name: size for name, size in lengths.items() if columns and name in "TS"}
     spec = "attn 1\nuse std.attention\nmodel Case {\n"
-    spec += dims(rng, {name: size for name, size in lengths.items() if name not in sized})
-    constants = [f"{name} = {size}" for name, size in sized.items()]
-    constants += [f"E = {E}", f"H = {H}"] + ([f"K = {K}", f"V = {V}"] if not self_attention else [])
-    constants += (["S = T"] if self_attention else []) + ([f"W = S + {extra}"] if columns else [])
+    spec += dims(rng, lengths)
+    constants = [f"E = {E}", f"H = {H}"] + ([f"K = {K}", f"V = {V}"] if not self_attention else [])
+    constants += ["S = T"] if self_attention else []
     spec += f"  dim {', '.join(constants)}\n"
-    given = "H: H" + (f", W: {'W' if columns else 'S'}" if weights != "none" else "")
+    seen_keys = f"S + {extra}" if columns else "S"
+    given = "H: H" + (f", W: {seen_keys}" if weights != "none" else "")
     block = "MultiheadAttention" + ("Weights" if weights != "none" else "")
     options = [("dropout", dropout)] if dropout else []
     options += [("bias", bias), ("add_bias_kv", bias_kv), ("add_zero_attn", zero)]
@@ -166,7 +165,7 @@ def torch_case(rng):
     if weights == "none":
         lets.append(f"return {call}")
     else:
-        axes = (["B"] if batched else []) + (["H"] if weights == "heads" else []) + ["T", "W" if columns else "S"]
+        axes = (["B"] if batched else []) + (["H"] if weights == "heads" else []) + ["T", seen_keys]
         results += f", seen: [{', '.join(axes)}]"
         lets += [f"let out, seen = {call}", f"return out, {'mean(H, seen)' if weights == 'averaged' else 'seen'}"]
     spec += f"  entry run({', '.join(parameters)}) -> {results} {{\n" + "".join(f"    {let}\n" for let in lets) + "  }\n}\n"

@@ -169,6 +169,49 @@ entry run(ids: i32[B, T]) -> [B, T, C] {{ return pack(C, wte(ids), pos) }}
     return Case(rng, spec, {"ids": ids}, [both], {"wte.weight": wte})
 
 
+def packed_rows(rng):
+    """A token before, between and behind rows whose number is known only when running."""
+    T, B, D = odd(rng, 1, 50), odd(rng, 1, 5), odd(rng, 1, 60)
+    x, y = (rng.standard_normal((B, T, D)).astype(np.float32) for _ in "xy")
+    cls = rng.standard_normal((1, D)).astype(np.float32)
+    spec = f"""dim D = {D}
+dyn B <= 5, T <= {T + odd(rng, 0, 9)}
+param cls: [1, D]
+entry run(x: [B, T, D], y: [B, T, D]) -> [B, 1 + T, D], [B, 2*T + 2, D], [B, T + 1, D] {{
+  let first = pack(1 + T, cls, tanh(x))
+  return 2 * first, pack(2*T + 2, x, cls, y + x, cls), pack(T + 1, y, cls) + 1
+}}
+"""
+    rows = lambda x: x.astype(float)
+    one = np.broadcast_to(cls, (B, 1, D))
+    wanted = [2 * np.concatenate([one, np.tanh(rows(x))], 1), np.concatenate([x, one, rows(x) + y, one], 1),
+              np.concatenate([rows(y), one], 1) + 1]
+    return Case(rng, spec, {"x": x, "y": y}, wanted, {"cls": cls})
+
+
+def truncated(rng):
+    """Sequences of any length, cut to N tokens or padded to them by a null token, which no query sees."""
+    V, D, N, B = odd(rng, 3, 50), odd(rng, 1, 40), odd(rng, 2, 40), odd(rng, 1, 5)
+    n = rng.integers(1, 2 * N, B).astype(np.int32)
+    n[0] = 2 * N
+    ids = rng.integers(1, V, (B, N)).astype(np.int32)
+    ids[np.arange(N) >= n[:, None]] = 0
+    wte = rng.standard_normal((V, D)).astype(np.float32)
+    spec = f"""dim V = {V}, D = {D}, N = {N}
+dyn B <= 5
+embedding wte: V -> D
+mask there(b, j) with input ids: i32[B, N] = ids[b, j] != 0
+entry run(ids: i32[B, N]) -> [B, N, D] {{
+  let x = wte(ids)
+  return attend x over x, x along N as S {{ mask there }}
+}}
+"""
+    x = wte.astype(float)[ids]
+    s = np.where((ids != 0)[:, None], x @ x.swapaxes(1, 2) / np.sqrt(D), -np.inf)
+    p = np.exp(s - s.max(-1, keepdims=True))
+    return Case(rng, spec, {"ids": ids}, [p / p.sum(-1, keepdims=True) @ x], {"wte.weight": wte}, bound=1e-5)
+
+
 def two_dimensional(rng):
     Y, X, D, B = odd(rng, 2, 9), odd(rng, 2, 12), 4 * odd(rng, 1, 30), odd(rng, 1, 4)
     if Y == X:
@@ -274,7 +317,7 @@ entry run(x: [B, Y*X, D]) -> [B, Y*X, D] {{ return x + split(resize(pos, {word},
     return Case(rng, spec, {"x": x}, [x + grid.reshape(Y * X, D).numpy()], {"pos": pos}, bound=4e-6)
 
 
-CASES = [half_in_and_out, bfloat_in_and_out, moved_integers, embedding, embedding_in_stack, sinusoidal, concatenated,
+CASES = [half_in_and_out, bfloat_in_and_out, moved_integers, embedding, embedding_in_stack, sinusoidal, concatenated, packed_rows, truncated,
          two_dimensional, rotary, rotary_attention, resized]
 
 
