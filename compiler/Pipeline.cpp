@@ -60,6 +60,8 @@ static void addFused(OpPassManager &passes) {
   passes.addPass(createNarrowStackPass());
   passes.addNestedPass<func::FuncOp>(createSinkMapPass());
   addCleanup(passes);
+  // A block that was applied to one tensor several times shows it to the projections inside.
+  passes.addPass(createMergeArgumentsPass());
   // Projections are packed before norms are fused: a norm before q, k and v has one reader then.
   passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
   passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());

@@ -54,6 +54,9 @@ struct LinearSize {
 /// Reads a dynamic axis' name; nothing if it is no linear expression of one dim.
 std::optional<LinearSize> parseLinearSize(llvm::StringRef name);
 
+/// The tensor that `value` is with other axis names.
+mlir::Value withoutRelabels(mlir::Value value);
+
 /// The size of an axis, as an index.
 mlir::Value createAxisSize(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::RankedTensorType type, int64_t axis);

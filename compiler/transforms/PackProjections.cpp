@@ -98,7 +98,7 @@ struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjections
     getOperation().walk([&](LinearOp linear) {
       if (linear.getEpilogue().empty() && linear.getNorm().empty() &&
           linear.getWeights().size() == 1)
-        groups[{linear.getInput(), static_cast<int64_t>(linear.getContract()),
+        groups[{withoutRelabels(linear.getInput()), static_cast<int64_t>(linear.getContract()),
                 !linear.getBiases().empty(), linear->getBlock()}]
             .push_back(linear);
     });

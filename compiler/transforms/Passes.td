@@ -16,6 +16,11 @@ def NarrowStackPass : Pass<"attn-narrow-stack", "mlir::ModuleOp"> {
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect"];
 }
 
+def MergeArgumentsPass : Pass<"attn-merge-arguments", "mlir::ModuleOp"> {
+  let summary = "a function takes a tensor once that it gets several times in every call; one that is called once becomes part of its caller";
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
 def PackProjectionsPass : Pass<"attn-pack-projections", "mlir::func::FuncOp"> {
   let summary = "makes one linear of those that read the same tensor: q, k and v in one product";
   let dependentDialects = ["attn::AttnDialect"];

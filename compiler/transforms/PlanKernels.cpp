@@ -220,17 +220,24 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
 }
 
 LogicalResult FunctionPlan::emitMean(ReduceMeanOp op) {
-  // [rows..., s, columns]
+  // [rows..., s, columns]: of the axes behind s, those that do not lie one after the other are
+  // rows, too, but the last.
   BufferView in = viewOf(op.getInput());
   int64_t axis = op.getAxis(), rank = typeOf(op.getInput()).getRank();
   SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, axis)),
                     columns = atLeastOne(in.collapsed(axis + 1, rank));
   SmallVector<Atom> middle = atLeastOne(in.collapsed(axis, axis + 1));
+  int64_t rows = axis;
+  if (columns.size() != 1) {
+    rows = rank - 2;
+    atoms.append(in.collapsed(axis + 1, rank - 1));
+    columns = atLeastOne(in.collapsed(rank - 1, rank));
+  }
   if (columns.size() != 1 || middle.size() != 1)
     return op.emitError("expected a mean over an axis with the columns behind it");
   atoms.append(middle);
   atoms.append(columns);
-  auto out = rowsAndColumns(op, outputOf(op.getResult()), axis);
+  auto out = rowsAndColumns(op, outputOf(op.getResult()), rows);
   if (failed(out))
     return failure();
   MeanKernelOp::create(builder, op.getLoc(), memrefOf(in, atoms), *out);

@@ -73,3 +73,9 @@ LogicalResult RelabelOp::verify() {
 OpFoldResult RelabelOp::fold(FoldAdaptor) {
   return getInput().getType() == getResult().getType() ? OpFoldResult(getInput()) : OpFoldResult();
 }
+
+Value attn::withoutRelabels(Value value) {
+  while (auto relabel = value.getDefiningOp<RelabelOp>())
+    value = relabel.getInput();
+  return value;
+}
