@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <limits>
 
 namespace attn::frontend {
 
@@ -24,6 +25,11 @@ void Sema::declareCache(Decl &cache) {
   if (!size.isStatic() || size.offset < 1) {
     error(DiagCode::SizeNotPositive, item.capacity->range,
           "the capacity of a cache must be known when compiling, and at least 1");
+    return;
+  }
+  if (size.offset > std::numeric_limits<int32_t>::max()) {
+    error(DiagCode::SizeOverflow, item.capacity->range,
+          "a cache holds at most 2147483647 positions, but this is " + llvm::Twine(size.offset));
     return;
   }
   cache.size = size;
