@@ -28,6 +28,7 @@ public:
       : target(target), builder(op), loc(op->getLoc()), index(builder, loc),
         vectorType(mlir::VectorType::get({target.lanes}, builder.getF32Type())) {}
 
+  mlir::LogicalResult emit(RangeTileOp op);
   mlir::LogicalResult emit(QueryTileOp op);
   mlir::LogicalResult emit(ResetTileOp op);
   mlir::LogicalResult emit(ScoreTileOp op);

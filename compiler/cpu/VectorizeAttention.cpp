@@ -447,8 +447,8 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
   SmallVector<Operation *> tiles;
   SmallVector<ElementOp> elements;
   auto isTile = [](Operation *op) {
-    return isa<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp,
-               OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(op);
+    return isa<RangeTileOp, QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp,
+               ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(op);
   };
   root->walk([&](Operation *op) {
     if (isTile(op))
@@ -460,8 +460,8 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
     TileEmitter emitter(tile, target);
     LogicalResult emitted =
         llvm::TypeSwitch<Operation *, LogicalResult>(tile)
-            .Case<QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp, ValueTileOp,
-                  OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(
+            .Case<RangeTileOp, QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp,
+                  ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(
                 [&](auto op) { return emitter.emit(op); });
     if (failed(emitted))
       return failure();

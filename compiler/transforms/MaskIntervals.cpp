@@ -7,7 +7,6 @@
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -195,41 +194,27 @@ Interval MaskBounds::select(arith::SelectOp op) {
 }
 
 /// What a tensor holds: read where one element is meant; the least and the largest of those along
-/// one axis; more is not looked through.
+/// one axis or two; more is not looked through.
 Interval MaskBounds::element(ElementOp op) {
-  SmallVector<Value> at;
-  std::optional<size_t> along;
-  Interval range;
-  for (auto [i, position] : llvm::enumerate(op.getPositions())) {
+  SmallVector<Value> from, to;
+  int64_t ranges = 0;
+  for (unsigned i = 0; i < op.getPositions().size(); ++i) {
     Interval x = operand(*op, i + 1);
     if (!x.lo)
       return {};
-    at.push_back(x.lo);
-    if (x.lo == x.hi)
-      continue;
-    if (along)
-      return {};
-    along = i, range = x;
+    from.push_back(x.lo), to.push_back(x.hi);
+    ranges += x.lo != x.hi;
   }
   Value buffer = buffers.lookupOrDefault(op.getTensor());
-  auto read = [&](OpBuilder &builder, ValueRange positions) -> Value {
-    return ElementOp::create(builder, loc, op.getResult().getType(), buffer, positions);
-  };
-  if (!along) {
-    Value value = read(builder, at);
+  Type type = op.getResult().getType();
+  if (ranges == 0) {
+    Value value = ElementOp::create(builder, loc, type, buffer, from);
     return {value, value};
   }
-  Value first = read(builder, at), one = constant(1);
-  Value end = create<arith::AddIOp>(range.hi, one), begin = create<arith::AddIOp>(range.lo, one);
-  auto loop = scf::ForOp::create(builder, loc, begin, end, one, ValueRange{first, first});
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  at[*along] = loop.getInductionVar();
-  Value next = read(builder, at);
-  scf::YieldOp::create(
-      builder, loc,
-      ValueRange{smaller(loop.getRegionIterArg(0), next), larger(loop.getRegionIterArg(1), next)});
-  return {loop.getResult(0), loop.getResult(1)};
+  if (ranges > 2)
+    return {};
+  auto range = RangeTileOp::create(builder, loc, type, type, buffer, from, to);
+  return {range.getLeast(), range.getGreatest()};
 }
 
 Interval MaskBounds::bound(Operation &op) {

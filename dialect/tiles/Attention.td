@@ -8,6 +8,17 @@
 
 include "dialect/AttnKernelOps.td"
 
+def Attn_RangeTileOp : AttnKernelOp<"range_tile", [AttrSizedOperandSegments]> {
+  let summary = "the least and the greatest element of a box of a tensor, [from, to] along each axis";
+  let description = [{
+    What of the box lies outside of the tensor is left out. Elements are as attn.element reads them; of truth values, `least` is whether all hold,
+    `greatest` whether one does. Both are NaN if an element is.
+  }];
+  let arguments = (ins AnyMemRef:$tensor, Variadic<Index>:$from, Variadic<Index>:$to);
+  let results = (outs AnyType:$least, AnyType:$greatest);
+  let assemblyFormat = "$tensor `[` $from `]` `to` `[` $to `]` attr-dict `:` type($tensor) `->` type($least) `,` type($greatest)";
+}
+
 def Attn_QueryTileOp : AttnKernelOp<"query_tile"> {
   let summary = "block[e][lane + i] = scale * query[min(row + i, rows - 1)][e], i < queries";
   let arguments = (ins Attn_Buffer:$query, Index:$row, Attn_Buffer:$block, Index:$lane, I64Attr:$queries, F32Attr:$scale);

@@ -169,6 +169,30 @@ class Pairs(Setting):
         return self.attend("mask shown", "mask shown(i, j) with input m: bool[T, S] = m[i, j]",
                            {"m": ("bool[T, S]", m)}, live=m)
 
+    def regions(self):
+        """[T, S], true in half of the pairs, some of which lie in tiles of nothing else."""
+        i, j = np.ogrid[:self.sizes["T"], :self.sizes["S"]]
+        return (j <= i) ^ (j >= self.sizes["T"])
+
+    @case
+    def boolean_in_regions(self):
+        m = self.regions()
+        return self.attend("mask m[i, j]", inputs={"m": ("bool[T, S]", m)}, live=m, returns=("out", "lse"))
+
+    @case
+    def positive_in_regions(self):
+        """A comparison of floats, with a NaN here and there."""
+        m = np.where(self.regions(), np.float32(2), np.float32(-2)) + np.float32(0.25) * self.normal(self.sizes["T"], self.sizes["S"])
+        m[self.rng.random(m.shape) < 0.001] = np.nan
+        return self.attend("mask m[i, j] > 0.0", inputs={"m": ("[T, S]", m)}, live=m > 0)
+
+    @case
+    def kinds_in_regions(self):
+        """Whole numbers for each of a batch, of 64 bits: those that are equal in their low 32 bits differ."""
+        kinds = np.stack([self.regions() * 2**(32 * (b % 2)) + 3 for b in range(self.sizes["B"])])
+        return self.attend("mask kinds[b, i, j] > 3", inputs={"kinds": ("i64[B, T, S]", kinds.astype(np.int64))},
+                           live=kinds[:, None] > 3)
+
     @case
     def boolean_for_keys(self):
         m = self.bits("B", "S", chance=0.3)

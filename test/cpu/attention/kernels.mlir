@@ -70,6 +70,33 @@ func.func @table(%block: memref<8x48xf32>, %key: memref<24x8xf32>, %strip: memre
   return
 }
 
+// Least and greatest of a box: four rows at a time, the last of them repeated, by vectors of 32 bytes or of 32 bits; one by one where rows
+// are shorter than a vector.
+// CHECK-LABEL: @ranges
+// CHECK: %[[LAST:.*]] = arith.minsi %{{.*}}, %c39
+// CHECK: scf.if {{.*}} -> (i1, i1) {
+// CHECK: vector.load {{.*}} vector<32xi8>
+// CHECK: scf.for {{.*}} step %c4
+// CHECK: scf.for {{.*}} step %c32
+// CHECK-COUNT-4: vector.load
+// CHECK: arith.minui
+// CHECK: vector.reduction <minui>
+// CHECK: vector.reduction <maxui>
+// CHECK: else
+// CHECK: memref.load
+// CHECK: arith.andi
+// V4: vector.load {{.*}} vector<16xf32>
+// V3: vector.load {{.*}} vector<8xf32>
+// CHECK: vector.reduction <minimumf>
+// CHECK: vector.reduction <maximumf>
+// CHECK: arith.minimumf
+// CHECK-NOT: attn.
+func.func @ranges(%mask: memref<3x40x24xi8>, %bias: memref<24xf32>, %b: index, %i: index, %iEnd: index, %j: index, %jEnd: index) -> (i1, i1, f32, f32) {
+  %all, %any = attn.range_tile %mask[%b, %i, %j] to [%b, %iEnd, %jEnd] : memref<3x40x24xi8> -> i1, i1
+  %least, %greatest = attn.range_tile %bias[%j] to [%jEnd] : memref<24xf32> -> f32, f32
+  return %all, %any, %least, %greatest : i1, i1, f32, f32
+}
+
 // Weights and their sum, in place.
 // CHECK-LABEL: @softmax
 // V4: scf.for %[[KEY:[a-z0-9]+]] = {{.*}} -> (vector<16xf32>) {
