@@ -21,7 +21,7 @@ struct Tensors;
 struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr;
-  Vector<Setting> inputs, outputs, sizes;
+  Vector<Setting> inputs, outputs, sizes, pads;
   int32_t threads = 0, repeat = 0, cached = 0;
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false;
 

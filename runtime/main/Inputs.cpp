@@ -70,8 +70,10 @@ struct InputReader {
   attn_status readTensor(int32_t index, const char *path);
   attn_status readStored(const attn_abi_tensor &wanted, const char *path, attn_tensor &tensor);
   attn_status readImages(int32_t index);
+  attn_status fitRows(int32_t index);
   attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, attn_tensor &tensor);
   attn_status draw(int32_t index, uint64_t seed);
+  attn_status checkName(const Setting &setting);
   bool isGiven(const Setting &setting, int32_t index) const {
     const char *name = entry.inputs[index].name;
     return strlen(name) == size_t(setting.length) &&
@@ -92,21 +94,25 @@ const Setting *InputReader::find(int32_t index, int &count) const {
   return first;
 }
 
-attn_status InputReader::checkNames() {
-  for (const Setting &setting : command.inputs) {
-    bool isKnown = false;
-    for (int32_t i = 0; i < entry.inputCount; ++i)
-      isKnown |= isGiven(setting, i);
-    if (isKnown)
-      continue;
-    Text names;
-    for (int32_t i = 0; i < entry.inputCount; ++i)
-      names.append(i ? ", `%s`" : "`%s`", entry.inputs[i].name);
-    error.set(ATTN_NOT_FOUND, "R0102", "entry `%s` has no input `%.*s`", entry.name, setting.length,
-              setting.name);
-    error.help("its inputs are %s", names.c_str());
-    return error.status;
+attn_status InputReader::checkName(const Setting &setting) {
+  Text names;
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    if (isGiven(setting, i))
+      return ATTN_OK;
+    names.append(i ? ", `%s`" : "`%s`", entry.inputs[i].name);
   }
+  error.set(ATTN_NOT_FOUND, "R0102", "entry `%s` has no input `%.*s`", entry.name, setting.length,
+            setting.name);
+  error.help("its inputs are %s", names.c_str());
+  return error.status;
+}
+
+attn_status InputReader::checkNames() {
+  const Vector<Setting> *all[] = {&command.inputs, &command.pads};
+  for (const Vector<Setting> *settings : all)
+    for (const Setting &setting : *settings)
+      if (attn_status status = checkName(setting))
+        return status;
   return ATTN_OK;
 }
 
@@ -223,6 +229,67 @@ attn_status InputReader::readTensor(int32_t index, const char *path) {
   return convert(wanted, given, tensor);
 }
 
+/// Writes a number as an element of type `dtype`, in which it has to be.
+static bool storeNumber(double value, int32_t dtype, char *at) {
+  if (isFloat(dtype)) {
+    storeFloat(float(value), dtype, at, 0);
+    return true;
+  }
+  bool isNarrow = dtype == ATTN_BOOL;
+  double most = isNarrow ? 1 : dtype == ATTN_I32 ? 2147483647.0 : 9007199254740992.0;
+  if (!(value >= (isNarrow ? 0 : -most) && value <= most) || value != double(int64_t(value)))
+    return false;
+  int64_t whole = int64_t(value);
+  memcpy(at, &whole, attn_dtype_size(dtype)); // low bytes first
+  return true;
+}
+
+/// --pad ids=0: rows, along the last axis, are cut or filled to the length that the entry takes;
+/// where that is known only when running, cut to its bound.
+attn_status InputReader::fitRows(int32_t index) {
+  const attn_abi_tensor &wanted = entry.inputs[index];
+  attn_tensor &tensor = inputs.list[size_t(index)];
+  const Setting *pad = nullptr;
+  for (const Setting &setting : command.pads)
+    pad = isGiven(setting, index) ? &setting : pad;
+  if (!pad || tensor.rank != wanted.rank || tensor.dtype != wanted.dtype)
+    return ATTN_OK; // what is wrong is said when it runs
+  char element[8];
+  char *end;
+  double value = strtod(pad->value, &end);
+  if (*end || !storeNumber(value, wanted.dtype, element))
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002",
+                     "`--pad %s`: expected a number that is one of %s", pad->name,
+                     attn_dtype_name(wanted.dtype));
+  const attn_abi_axis &axis = wanted.axes[wanted.rank - 1];
+  const attn_abi_dim *dim = axis.dim >= 0 ? &model.tables->dims[axis.dim] : nullptr;
+  int64_t given = tensor.shape[tensor.rank - 1], size = axisSize(axis, dims);
+  if (dim && dim->isDynamic) {
+    int64_t most = axis.scale * dim->value + axis.offset;
+    size = given < most ? given : most;
+  }
+  if (size == given)
+    return ATTN_OK;
+  attn_tensor fitted = tensor;
+  fitted.shape[tensor.rank - 1] = size;
+  if (!inputs.allocate(fitted))
+    return error.outOfMemory("an input");
+  int64_t elements = 0, width = int64_t(attn_dtype_size(tensor.dtype)),
+          kept = size < given ? size : given;
+  countElements(fitted.shape, fitted.rank, elements);
+  char *to = static_cast<char *>(fitted.data);
+  for (int64_t row = 0; row * size < elements; ++row) {
+    if (kept > 0)
+      memcpy(to, static_cast<const char *>(tensor.data) + row * given * width,
+             size_t(kept * width));
+    for (int64_t i = kept; i < size; ++i)
+      memcpy(to + i * width, element, size_t(width));
+    to += size * width;
+  }
+  tensor = fitted;
+  return ATTN_OK;
+}
+
 /// All pictures given for an input, one after the other along its first axis.
 attn_status InputReader::readImages(int32_t index) {
   const attn_abi_tensor &wanted = entry.inputs[index];
@@ -319,6 +386,8 @@ attn_status InputReader::run() {
                        entry.inputs[i].name, count);
     if (attn_status status =
             isImageFile(setting->value) ? readImages(i) : readTensor(i, setting->value))
+      return status;
+    if (attn_status status = fitRows(i))
       return status;
     // Random inputs beside this one take its sizes; attn_run will say where they do not fit.
     const attn_tensor &tensor = inputs.list[size_t(i)];

@@ -43,6 +43,9 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   } else if (strcmp(name, "--set") == 0) {
     isGood = parseSetting(value, command.sizes);
     expected = "DIM=N";
+  } else if (strcmp(name, "--pad") == 0) {
+    isGood = parseSetting(value, command.pads);
+    expected = "NAME=NUMBER";
   } else if (strcmp(name, "--threads") == 0) {
     isGood = parseCount(value, 1024, command.threads);
     expected = "1 to 1024";
@@ -67,8 +70,9 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
-  static const char *const valued[] = {"--weights", "--entry",  "--input",  "--output", "--set",
-                                       "--threads", "--repeat", "--cached", "--device"};
+  static const char *const valued[] = {"--weights", "--entry", "--input",   "--output",
+                                       "--set",     "--pad",   "--threads", "--repeat",
+                                       "--cached",  "--device"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {

@@ -60,6 +60,8 @@ defm tuning : Valued<"tuning", [compile], "Measured tile sizes (not supported ye
 defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;
 defm input : Valued<"input", [run, bench, verify],
                     "A .npy or .safetensors file, a picture where one is taken, or random[:SEED]", "NAME=FILE">;
+defm pad : Valued<"pad", [run, bench],
+                  "Cut or fill the rows of an input to the length that the entry takes: ids=0", "NAME=NUMBER">;
 defm output : Valued<"output", [run], "Write an output as .npy; without it outputs are printed short", "NAME=FILE">;
 defm taps : Valued<"taps", [run], "Write every named intermediate (`let`) of the run, as .safetensors", "FILE">;
 def each_tap : Flag<["--"], "each-tap", [verify]>, HelpText<"Compare every named intermediate (`let`), too">;

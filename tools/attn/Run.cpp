@@ -27,9 +27,10 @@ class Flags {
 public:
   Flags(const opt::InputArgList &args, bool isBench) {
     for (auto [id, flag] : {std::pair(OPT_entry, "--entry"), std::pair(OPT_weights, "--weights"),
-                            std::pair(OPT_input, "--input"), std::pair(OPT_output, "--output"),
-                            std::pair(OPT_threads, "--threads"), std::pair(OPT_device, "--device"),
-                            std::pair(OPT_repeat, "--repeat"), std::pair(OPT_cached, "--cached")})
+                            std::pair(OPT_input, "--input"), std::pair(OPT_pad, "--pad"),
+                            std::pair(OPT_output, "--output"), std::pair(OPT_threads, "--threads"),
+                            std::pair(OPT_device, "--device"), std::pair(OPT_repeat, "--repeat"),
+                            std::pair(OPT_cached, "--cached")})
       for (const std::string &value : args.getAllArgValues(id))
         add(flag, value);
     if (isBench)
