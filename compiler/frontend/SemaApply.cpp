@@ -45,6 +45,8 @@ SemaValue Sema::evalCall(const CallExpr &call) {
   }
   std::string name = callee->path.str();
   Decl *decl = scope->find(name);
+  if (!decl && pushedTo(call))
+    return theOnly(evalSeveral(call), call);
   if (!decl)
     return callBuiltin(call, name);
   decl->used = true;

@@ -77,6 +77,14 @@ bool Sema::checkAlias(const AlongAxis &along, const Axis &key) {
   return false;
 }
 
+/// Whether the keys lie along one axis.
+bool Sema::checkAlong(const AttendExpr &attend) {
+  if (attend.along.size() > 1)
+    unsupported(attend.along[0].axis.range.to(attend.along.back().axis.range),
+                "an attention along several axes");
+  return attend.along.size() == 1;
+}
+
 /// Keys and values that one expression gives: those of a cache.
 bool Sema::readPushed(const AttendExpr &attend, AttendOperands &operands) {
   if (!pushedTo(*attend.key)) {
@@ -85,7 +93,7 @@ bool Sema::readPushed(const AttendExpr &attend, AttendOperands &operands) {
         .help("write keys and values with a comma between them: `attend q over k, v along T as S`");
     return false;
   }
-  if (attend.along.size() != 1)
+  if (!checkAlong(attend))
     return false;
   std::vector<SemaValue> pair = evalPush(llvm::cast<CallExpr>(*attend.key), attend.along.front());
   if (!operands.query || pair.front().isError())
@@ -103,13 +111,8 @@ bool Sema::readOperands(const AttendExpr &attend, AttendOperands &operands) {
     return readPushed(attend, operands);
   operands.key = evalTensor(*attend.key, "the keys");
   operands.value = evalTensor(*attend.value, "the values");
-  if (attend.along.empty())
+  if (!checkAlong(attend))
     return false;
-  if (attend.along.size() > 1) {
-    unsupported(attend.along[0].axis.range.to(attend.along.back().axis.range),
-                "an attention along several axes");
-    return false;
-  }
   if (!operands.query || !operands.key || !operands.value)
     return false;
   const AlongAxis &along = attend.along.front();
@@ -168,7 +171,8 @@ bool Sema::checkBatch(const AttendExpr &attend, const AttendOperands &operands) 
         continue;
       bool isKey = operand == operands.key;
       operands
-          .show(error(DiagCode::BatchAxis, isKey ? attend.key->range : attend.value->range,
+          .show(error(DiagCode::BatchAxis,
+                      isKey ? attend.key->range : operands.valuesOf(attend).range,
                       (isKey ? llvm::Twine("the keys") : llvm::Twine("the values")) +
                           " have the axis `" + axisLabel(axis.name) + "`, which the query lacks"),
                 attend)
@@ -177,7 +181,7 @@ bool Sema::checkBatch(const AttendExpr &attend, const AttendOperands &operands) 
       return false;
     }
   if (findAxis(query, values.back().name) >= 0 && values.back().name != query.back().name) {
-    operands.show(error(DiagCode::DuplicateAxis, attend.value->range,
+    operands.show(error(DiagCode::DuplicateAxis, operands.valuesOf(attend).range,
                         "the result would have the axis `" + values.back().name + "` twice"),
                   attend);
     return false;

@@ -69,11 +69,16 @@ struct Sema::AttendOperands {
   std::string source; ///< The axis that the keys' was made of.
   Axis heads{"", 0}, group{"", 0}, rest{"", 0};
 
+  /// What gives the values: where it pushes to a cache, it gives the keys, too.
+  static const ast::Expr &valuesOf(const ast::AttendExpr &attend) {
+    return attend.value ? *attend.value : *attend.key;
+  }
+
   /// Adds what the operands are.
   Diagnostic &show(Diagnostic &diagnostic, const ast::AttendExpr &attend) const {
     return diagnostic.at(attend.query->range, "this is " + showAxes(axesOfValue(query)))
         .at(attend.key->range, "this is " + showAxes(axesOfValue(key)))
-        .at(attend.value->range, "this is " + showAxes(axesOfValue(value)));
+        .at(valuesOf(attend).range, "this is " + showAxes(axesOfValue(value)));
   }
 };
 

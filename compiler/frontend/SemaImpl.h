@@ -566,6 +566,7 @@ private:
   std::vector<SemaValue> evalAttend(const ast::AttendExpr &attend);
   bool readOperands(const ast::AttendExpr &attend, AttendOperands &operands);
   bool readPushed(const ast::AttendExpr &attend, AttendOperands &operands);
+  bool checkAlong(const ast::AttendExpr &attend);
   int findAlong(llvm::ArrayRef<Axis> axes, const ast::Name &name);
   /// With the key axis under the name it has in the attention, `key`; `made`: its name before.
   mlir::Value relabelKey(mlir::Value value, const ast::AlongAxis &along, const ast::Expr &expr,
