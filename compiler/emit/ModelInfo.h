@@ -55,8 +55,8 @@ struct TensorInfo {
   std::string name;
   mlir::Type elementType;
   llvm::SmallVector<AxisInfo> axes;
-  int64_t below = 0;          ///< bound of what are indices; 0 where elements may be anything
-  mlir::DictionaryAttr image; ///< how a picture becomes it; null where none is taken
+  int64_t below = 0;               ///< bound of what are indices; 0 where elements may be anything
+  mlir::DictionaryAttr image = {}; ///< how a picture becomes it; null where none is taken
 };
 
 /// A function that can be called from outside.

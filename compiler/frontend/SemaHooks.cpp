@@ -162,7 +162,7 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
     return {}; // said
   if (applying.size() >= deepestHooks || ++line.regions->applications > mostHooks) {
     line.regions->applications = mostHooks + 1;
-    error(DiagCode::NestedTooDeeply, path.range,
+    error(DiagCode::TooManyHooks, path.range,
           "this attention applies too many biases or masks, each named by another");
     return {};
   }
