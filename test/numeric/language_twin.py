@@ -109,7 +109,9 @@ class GPT2(Twin):
 
 
 def compiled(spec, symbol, sizes, twin, folder):
-    weights, library = os.path.join(folder, symbol + ".safetensors"), os.path.join(folder, symbol + ".so")
+    # Of its own name in each round: a library that is loaded already would be found instead.
+    name = os.path.join(folder, f"{symbol}.{len(os.listdir(folder))}")
+    weights, library = name + ".safetensors", name + ".so"
     write_safetensors(weights, twin.tensors)
     words = ["attn", "compile", os.path.join(EXAMPLES, spec), "--emit=shared", "-o", library]
     subprocess.run(words + [f"--set={name}={value}" for name, value in sizes.items()], check=True)
