@@ -114,6 +114,7 @@ private:
   AttentionShape shape;
   int64_t granule, features, valueFeatures;
   int64_t groupSize; // blocks, at most
+  bool isGroupMajor; // units are ordered by group, then by head
   mlir::Value zero, queryCount, keyCount, keyCountReal;
   mlir::Value blockCount; // of a head
   // A head's queries are divided into parts, and these into blocks.

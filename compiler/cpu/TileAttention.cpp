@@ -159,6 +159,7 @@ void AttentionTiling::divideQueries() {
     period = maskPeriod(op.getMask(), op.getBatch());
   bool isDivided =
       period && *period >= AttentionShape::tileKeys && *period < *all && *all % *period == 0;
+  isGroupMajor = isDivided;
   if (isDivided)
     partQueries = index.constant(*period);
   partVectors = index.ceilDiv(partQueries, index.constant(granule));
@@ -184,22 +185,41 @@ Value AttentionTiling::firstOf(Value block) {
   return index.add(first, index.mul(vector, index.constant(granule)));
 }
 
-/// The thread's units, head by head, up to groupSize of them at a time.
+/// The thread's units: up to groupSize blocks of one head at a time, and head by head; where a mask
+/// leaves a block few keys, group by group, so that neighbouring heads find the pages of the same
+/// rows.
 void AttentionTiling::tileGroups() {
   Value heads = index.product(op.getOut(), 0, op.getBatch());
   UnitShare share = unitShare(index, index.mul(heads, blockCount), context.thread, context.threads);
-  Value firstHead = index.div(share.from, blockCount),
-        endHead = index.ceilDiv(share.to, blockCount);
-  forLoop(index, firstHead, endHead, 1, [&](Value head) {
-    enterHead(head);
-    Value start = index.mul(head, blockCount),
-          first = index.sub(index.max(share.from, start), start),
-          end = index.min(index.sub(share.to, start), blockCount);
-    forLoop(index, first, end, groupSize, [&](Value block) {
-      firstBlock = block;
-      groupBlocks = index.min(index.constant(groupSize), index.sub(end, block));
-      tileGroup();
+  auto tile = [&](Value first, Value count) {
+    firstBlock = first, groupBlocks = count;
+    tileGroup();
+  };
+  // Units [begin, end) of a run of them, of which `size` are each head's.
+  auto forHeads = [&](Value start, Value size, Value begin, Value end,
+                      llvm::function_ref<void(Value from, Value to)> body) {
+    Value firstUnit = index.sub(begin, start), endUnit = index.sub(end, start);
+    forLoop(index, index.div(firstUnit, size), index.ceilDiv(endUnit, size), 1, [&](Value head) {
+      enterHead(head);
+      Value own = index.mul(head, size);
+      body(index.sub(index.max(firstUnit, own), own), index.min(index.sub(endUnit, own), size));
     });
+  };
+  if (!isGroupMajor) {
+    forHeads(zero, blockCount, share.from, share.to, [&](Value from, Value to) {
+      forLoop(index, from, to, groupSize, [&](Value block) {
+        tile(block, index.min(index.constant(groupSize), index.sub(to, block)));
+      });
+    });
+    return;
+  }
+  Value units = index.mul(heads, index.constant(groupSize));
+  forLoop(index, index.div(share.from, units), index.ceilDiv(share.to, units), 1, [&](Value group) {
+    Value start = index.mul(group, units), first = index.mul(group, index.constant(groupSize)),
+          size = index.min(index.constant(groupSize), index.sub(blockCount, first));
+    forHeads(start, size, index.max(share.from, start),
+             index.min(share.to, index.add(start, units)),
+             [&](Value from, Value to) { tile(index.add(first, from), index.sub(to, from)); });
   });
 }
 

@@ -16,10 +16,10 @@ AttentionLowering attn::chooseLowering(const AttentionProblem &problem) {
 }
 
 /// Tiles of about equal size, a multiple of 8.
-static int64_t evenTile(int64_t keyCount) {
+static int64_t evenTile(int64_t keyCount, int64_t most) {
   if (keyCount < 0)
-    return AttentionShape::tileKeys;
-  int64_t tiles = std::max<int64_t>(llvm::divideCeil(keyCount, AttentionShape::tileKeys), 1);
+    return most;
+  int64_t tiles = std::max<int64_t>(llvm::divideCeil(keyCount, most), 1);
   return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(keyCount, tiles), 8), 8);
 }
 
@@ -41,7 +41,7 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
   bool mayStand = problem.mayBeOneStrip && problem.keyCount >= 0;
   shape.lowering = mayStand ? asked.value_or(chooseLowering(problem)) : AttentionLowering::Online;
   shape.blocks = blocksOf(shape.lowering, problem);
-  shape.tile = evenTile(problem.keyCount);
+  shape.tile = evenTile(problem.keyCount, problem.isMasked ? maskedTileKeys : tileKeys);
   bool isOnline = shape.lowering == AttentionLowering::Online;
   shape.keys = isOnline ? shape.tile : problem.keyCount;
   shape.packedFeatures = llvm::alignTo(problem.valueFeatures, 16);

@@ -18,6 +18,7 @@ struct AttentionProblem {
   /// Whether all scores may stand before any weight is known: tiles of keys are visited one by one
   /// under a mask, so that empty ones are passed by, and where more than the output is wanted.
   bool mayBeOneStrip;
+  bool isMasked;
 
   /// Of a kernel's buffers; `op` is the attention or the kernel.
   template <typename AttentionOrKernel>
@@ -30,7 +31,8 @@ struct AttentionProblem {
     };
     bool mayBeOneStrip = op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
                          op.getNormaliser() == Normaliser::Softmax;
-    return {dim(out, 2), dim(key, 2), dim(key, 1), dim(value, 1), mayBeOneStrip};
+    return {dim(out, 2),   dim(key, 2),   dim(key, 1),
+            dim(value, 1), mayBeOneStrip, !op.getMask().empty()};
   }
 };
 
@@ -41,6 +43,8 @@ struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones
   static constexpr int64_t tileKeys =
       64; ///< at most, at a time: their values and weights fit the L1 cache
+  /// Under a mask: smaller tiles at the border of what is live hold fewer dead pairs.
+  static constexpr int64_t maskedTileKeys = 32;
 
   AttentionLowering lowering;
   int64_t blocks;         ///< of a group, at most

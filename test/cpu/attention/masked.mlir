@@ -3,8 +3,8 @@
 // Causal: a tile of keys behind the group's last query is passed by, then those behind a block's; one that no query of the block
 // is before needs no mask. The bound of the keys from outside the mask counts, too.
 // CHECK-LABEL: func.func private @causal.attention_kernel
-// CHECK: scf.for %[[KEYS:.*]] = %c0 to %c168 step %c56
-// CHECK: %[[LAST:.*]] = arith.addi %[[KEYS]], %c55
+// CHECK: scf.for %[[KEYS:.*]] = %c0 to %c192 step %c32
+// CHECK: %[[LAST:.*]] = arith.addi %[[KEYS]], %c31
 // CHECK: %[[GROUP:.*]] = arith.cmpi sle, %[[KEYS]], %{{.*}} : index
 // CHECK: scf.if %[[GROUP]] {
 // CHECK: scf.for
@@ -45,15 +45,19 @@ func.func @causal(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>
 // -----
 
 // Documents of 80 queries: a block of 32 and one of 48 of each, and groups of 2 of them; no block has queries of two documents. Rows of
-// keys and values of the next tile are prefetched by the first blocks that a tile is live for.
+// keys and values of the next tile are prefetched by the first blocks that a tile is live for. A group of 8 blocks of both heads comes
+// before the next group.
 // CHECK-LABEL: func.func private @documents.attention_kernel
 // CHECK: %[[TURNS:.*]] = memref.alloca() : memref<index>
-// CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %{{.*}} step %c8 {
+// CHECK: scf.for %[[GROUP:.*]] = %{{.*}} to %{{.*}} step %c1 {
+// CHECK: arith.muli %[[GROUP]], %c16
+// CHECK: arith.muli %[[GROUP]], %c8
+// CHECK: scf.for %[[HEAD:.*]] = %{{.*}} to %{{.*}} step %c1 {
 // CHECK: %[[PART:.*]] = arith.divui %{{.*}}, %c2
 // CHECK: arith.muli %[[PART]], %c80
 // CHECK: memref.store %c0, %[[TURNS]][]
 // CHECK: %[[TURN:.*]] = memref.load %[[TURNS]][]
-// CHECK: %[[STEP:.*]] = arith.muli %[[TURN]], %c8
+// CHECK: %[[STEP:.*]] = arith.muli %[[TURN]], %c4
 // CHECK: arith.cmpi ule
 // CHECK: memref.prefetch
 // CHECK: attn.value_tile

@@ -56,7 +56,7 @@ std::string cast(const Case &c, llvm::StringRef name, int64_t rows, llvm::String
 
 AttentionShape shapeOf(const Case &c) {
   return AttentionShape::of({c.dynamic ? -1 : c.queries, c.dynamic ? -1 : c.keys, c.features,
-                             c.valueFeatures, c.mask == nullptr},
+                             c.valueFeatures, c.mask == nullptr, c.mask != nullptr},
                             c.lowering);
 }
 
