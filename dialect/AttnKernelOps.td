@@ -45,10 +45,21 @@ def Attn_CacheAddressOp : AttnKernelOp<"cache_address", [Pure]> {
   let assemblyFormat = "$at `in` $call attr-dict `:` type($call) `->` type($result)";
 }
 
-def Attn_BarrierOp : AttnKernelOp<"barrier"> {
-  let summary = "all threads of the team pass together";
-  let arguments = (ins AnyMemRef:$call, Index:$thread);
-  let assemblyFormat = "$call `,` $thread attr-dict `:` type($call)";
+def Attn_CostOp : AttnKernelOp<"cost", [Symbol]> {
+  let summary = "what a kernel computes and moves, for profiles";
+  let description = [{
+    `flop` counts operations of numbers, two for a multiply-add, `bytes` the operands and results once each. Both are sums of products: a term
+    is a factor and the names of dims, `[[768, "B", "T"], [3]]` is 768 * B * T + 3. The location is that of the kernel.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$title, ArrayAttr:$flop, ArrayAttr:$bytes);
+  let assemblyFormat = "$sym_name $title `flop` $flop `bytes` $bytes attr-dict";
+  let hasVerifier = 1;
+}
+
+def Attn_BarrierOp : AttnKernelOp<"barrier", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "all threads of the team pass together, after a kernel";
+  let arguments = (ins AnyMemRef:$call, Index:$thread, OptionalAttr<FlatSymbolRefAttr>:$cost);
+  let assemblyFormat = "$call `,` $thread (`after` $cost^)? attr-dict `:` type($call)";
   let hasVerifier = 1;
 }
 

@@ -70,8 +70,8 @@ static void lowerCacheAddress(CacheAddressOp op) {
   op.erase();
 }
 
-/// call->barrier(call->team, thread)
-static void lowerBarrier(BarrierOp op) {
+/// call->barrier(call->team, thread, kernel), the kernel being the number of its cost or -1.
+static void lowerBarrier(BarrierOp op, const DenseMap<StringAttr, int64_t> &kernels) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
@@ -79,9 +79,12 @@ static void lowerBarrier(BarrierOp op) {
   Value barrier = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, barrier));
   Value team = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, team));
   Value thread = arith::IndexCastOp::create(builder, loc, i64, op.getThread());
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer, i64});
-  LLVM::CallOp::create(builder, loc, type, ValueRange{barrier, team, thread});
+  auto cost = op.getCostAttr();
+  Value kernel =
+      LLVM::ConstantOp::create(builder, loc, i64, cost ? kernels.lookup(cost.getAttr()) : -1);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                          {pointer, i64, i64});
+  LLVM::CallOp::create(builder, loc, type, ValueRange{barrier, team, thread, kernel});
   op.erase();
 }
 
@@ -99,11 +102,14 @@ struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>>
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    DenseMap<StringAttr, int64_t> kernels;
+    for (CostOp cost : getOperation().getOps<CostOp>())
+      kernels.try_emplace(cost.getSymNameAttr(), kernels.size());
     WalkResult result = getOperation().walk([&](Operation *op) {
       if (auto address = dyn_cast<AddressOp>(op))
         return WalkResult(lowerAddress(address, symbols));
       if (auto barrier = dyn_cast<BarrierOp>(op))
-        lowerBarrier(barrier);
+        lowerBarrier(barrier, kernels);
       if (auto place = dyn_cast<CacheAddressOp>(op))
         lowerCacheAddress(place);
       return WalkResult::advance();
@@ -111,7 +117,7 @@ struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>>
     if (result.wasInterrupted())
       return signalPassFailure();
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
-      if (isa<DimOp, ParamOp, SlotOp, StateOp>(op))
+      if (isa<CostOp, DimOp, ParamOp, SlotOp, StateOp>(op))
         op.erase();
   }
 };

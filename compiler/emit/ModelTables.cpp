@@ -60,6 +60,8 @@ private:
   Constants caches();
   Constants entryTable();
   Constants images();
+  llvm::Constant *terms(ArrayAttr polynomial);
+  Constants kernels();
   Constants parameters();
   LogicalResult addSlot(SlotOp slot, Constants &slots);
   Constants levels();
@@ -178,6 +180,31 @@ Constants TableWriter::images() {
   return table;
 }
 
+llvm::Constant *TableWriter::terms(ArrayAttr polynomial) {
+  Constants table;
+  for (auto term : polynomial.getAsRange<ArrayAttr>()) {
+    Constants factors(ATTN_MAX_FACTORS, build.i32(-1));
+    for (auto [i, dim] : llvm::enumerate(term.getValue().drop_front()))
+      factors[i] = build.i32(dimIndex.lookup(cast<StringAttr>(dim)));
+    table.push_back(
+        build.structure({build.i64(cast<IntegerAttr>(term[0]).getInt()), build.sequence(factors)}));
+  }
+  return build.array(table, "terms");
+}
+
+Constants TableWriter::kernels() {
+  Constants table;
+  for (CostOp cost : memory.getOps<CostOp>()) {
+    llvm::StringRef function = cost.getSymName().rsplit('.').first; // cost.Block.3
+    function.consume_front("cost.");
+    table.push_back(build.structure(
+        {build.text(function), build.text(cost.getTitle()), build.text(placeOf(cost.getLoc())),
+         build.i32(int64_t(cost.getFlop().size())), build.i32(int64_t(cost.getBytes().size())),
+         terms(cost.getFlop()), terms(cost.getBytes())}));
+  }
+  return table;
+}
+
 Constants TableWriter::parameters() {
   Constants table;
   for (ParamOp param : model.getOps<ParamOp>()) {
@@ -285,7 +312,7 @@ LogicalResult TableWriter::write() {
     if (failed(addSlot(slot, slots)))
       return failure();
   Constants levelTable = levels(), cacheTable = caches(), table = entryTable(),
-            imageTable = images(), ignoreTable = ignores();
+            imageTable = images(), ignoreTable = ignores(), kernelTable = kernels();
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
   llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
                                             build.text(modelName(model)),
@@ -300,6 +327,7 @@ LogicalResult TableWriter::write() {
                                             count(imageTable),
                                             count(ignoreTable),
                                             count(cacheTable),
+                                            count(kernelTable),
                                             build.array(dimTable, "dims"),
                                             build.array(parameterTable, "parameters"),
                                             build.array(slots, "slots"),
@@ -308,6 +336,7 @@ LogicalResult TableWriter::write() {
                                             build.array(imageTable, "images"),
                                             build.array(ignoreTable, "ignores"),
                                             build.array(cacheTable, "caches"),
+                                            build.array(kernelTable, "kernels"),
                                             build.i64(packedBytes),
                                             embedded()});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,

@@ -149,15 +149,16 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, 
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
   if (!areFewQueries(op, queries)) {
     auto problem = AttentionProblem::of(op, key, value, out);
-    return {allocateRows(threads, 1, AttentionShape::of(problem, plan.attention).floats), {}};
+    return {allocateRows(threads, 1, AttentionShape::of(problem, plan.attention).floats), {}, {}};
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
   int64_t parts = keyPartsOf(type.getShape().take_front(batch),
                              cast<MemRefType>(key.getType()).getDimSize(batch));
   int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
   if (parts == 1)
-    return {allocateRows(threads, 1, weights + state), {}};
-  return {allocateRows(threads, 1, weights), allocateRows(heads, parts, state)};
+    return {allocateRows(threads, 1, weights + state), {}, {}};
+  return {allocateRows(threads, 1, weights), allocateRows(heads, parts, state),
+          heads * SizePolynomial(4 * parts * state)};
 }
 
 LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
@@ -228,10 +229,10 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   op.getCap().cloneInto(&kernel.getCap(), scalars);
   hook(op.getMask(), kernel.getMask(), 0, true);
   hook(op.getSink(), kernel.getSink(), 0, false);
-  barrier();
+  barrier(op);
   if (work.partials) {
     CombineKernelOp::create(builder, op.getLoc(), work.partials, buffers.front());
-    barrier();
+    barrier(op, KernelCost::ofCombination(work.partialBytes));
   }
   return success();
 }

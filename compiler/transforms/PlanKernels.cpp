@@ -7,6 +7,15 @@
 using namespace mlir;
 using namespace attn;
 
+void FunctionPlan::barrier(Operation *op, const KernelCost &cost) {
+  OpBuilder module(target);
+  std::string name = ("cost." + target.getSymName() + "." + llvm::Twine(costs++)).str();
+  CostOp::create(module, op->getLoc(), name, cost.title, cost.flop.attribute(builder),
+                 cost.bytes.attribute(builder));
+  BarrierOp::create(builder, loc, call, thread,
+                    mlir::FlatSymbolRefAttr::get(builder.getContext(), name));
+}
+
 /// At least one atom: an axis of one element where there is none.
 static SmallVector<Atom> atLeastOne(SmallVector<Atom> atoms) {
   if (atoms.empty())
@@ -102,7 +111,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, bias, captures,
                                        *out, static_cast<int64_t>(columns.size()));
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
-  barrier();
+  barrier(op);
   return success();
 }
 
@@ -117,7 +126,7 @@ LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Va
   Value g = memrefOf(gammaRow, atLeastOne(gammaRow.collapsed(0, normed)));
   Value b = memrefOf(betaRow, atLeastOne(betaRow.collapsed(0, normed)));
   NormKernelOp::create(builder, op->getLoc(), *in, g, b, *result, eps);
-  barrier();
+  barrier(op, KernelCost::ofNorm(typeOf(input), gamma));
   return success();
 }
 
@@ -183,7 +192,7 @@ LogicalResult FunctionPlan::emitMap(MapOp op) {
     return failure();
   auto kernel = MapKernelOp::create(builder, op.getLoc(), inputs, *out);
   cloneBody(builder, op, kernel, scalars);
-  barrier();
+  barrier(op);
   return success();
 }
 
@@ -206,6 +215,10 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
     llvm::append_range(to.axes, llvm::reverse(split));
   }
   int64_t rows = static_cast<int64_t>(to.axes.size()) - 1;
+  SizePolynomial elements(1);
+  for (const auto &axis : to.axes)
+    for (const Atom &atom : axis)
+      elements = elements * atom.size;
   auto in = rowsAndColumns(op, from, rows), out = rowsAndColumns(op, to, rows);
   if (failed(in) || failed(out))
     return failure();
@@ -215,7 +228,7 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
   Block *block = builder.createBlock(&kernel.getBody(), {}, {element}, {op->getLoc()});
   YieldOp::create(builder, op->getLoc(), block->getArgument(0));
   builder.setInsertionPointAfter(kernel);
-  barrier();
+  barrier(op, KernelCost::ofCopy(elements, element));
   return success();
 }
 
@@ -241,7 +254,7 @@ LogicalResult FunctionPlan::emitMean(ReduceMeanOp op) {
   if (failed(out))
     return failure();
   MeanKernelOp::create(builder, op.getLoc(), memrefOf(in, atoms), *out);
-  barrier();
+  barrier(op);
   return success();
 }
 
@@ -270,7 +283,7 @@ LogicalResult FunctionPlan::emitLookup(LookupOp op) {
   if (failed(tableBuffer) || failed(out))
     return failure();
   LookupKernelOp::create(builder, op.getLoc(), *tableBuffer, indexBuffer, *out);
-  barrier();
+  barrier(op);
   return success();
 }
 
@@ -290,7 +303,7 @@ LogicalResult FunctionPlan::emitRotary(RotaryOp op) {
   if (failed(input) || failed(cos) || failed(sin) || failed(out))
     return failure();
   RotaryKernelOp::create(builder, op.getLoc(), *input, *cos, *sin, *out, op.getInterleaved());
-  barrier();
+  barrier(op);
   return success();
 }
 

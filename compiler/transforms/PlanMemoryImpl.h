@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/transforms/BufferView.h"
+#include "compiler/transforms/KernelCost.h"
 #include "compiler/transforms/ParameterLayout.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -60,6 +61,7 @@ struct ModulePlan {
 /// becomes of each part.
 struct AttentionWork {
   Value scratch, partials;
+  SizePolynomial partialBytes;
 };
 
 class FunctionPlan {
@@ -124,7 +126,9 @@ private:
   LogicalResult emitStack(scf::ForOp op);
   LogicalResult emitView(Operation *op);
   LogicalResult copy(Operation *op, BufferView from, BufferView to);
-  void barrier() { BarrierOp::create(builder, loc, call, thread); }
+  /// After the kernel that an op has become.
+  void barrier(Operation *op, const KernelCost &cost);
+  void barrier(Operation *op) { barrier(op, KernelCost::of(op)); }
 
   // Results in place.
   void chooseParts(Block &block);
@@ -146,6 +150,7 @@ private:
   DenseMap<Value, BufferView> destinations; // tensors computed straight into a given place
   SmallVector<Slot> slots;
   SmallVector<std::pair<Operation *, size_t>> releases; // (last user, slot)
+  size_t costs = 0;                                     // that this function has
   SizePolynomial calleeFrame;
   SmallVector<Value> framePlaceholders; // the frame's own size, where callees' frames begin
 };

@@ -80,3 +80,14 @@ Value SizePolynomial::emit(OpBuilder &builder, Location loc,
   }
   return sum ? sum : arith::ConstantIndexOp::create(builder, loc, 0);
 }
+
+ArrayAttr SizePolynomial::attribute(Builder builder) const {
+  SmallVector<Attribute> sum;
+  for (auto &[monomial, coefficient] : terms) {
+    SmallVector<Attribute> term{builder.getI64IntegerAttr(coefficient)};
+    for (const std::string &name : monomial)
+      term.push_back(builder.getStringAttr(name));
+    sum.push_back(builder.getArrayAttr(term));
+  }
+  return builder.getArrayAttr(sum);
+}

@@ -40,6 +40,9 @@ public:
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
                    llvm::function_ref<mlir::Value(llvm::StringRef)> dim) const;
 
+  /// As attn.cost has it: `[[151296, "B"], [3]]`.
+  mlir::ArrayAttr attribute(mlir::Builder builder) const;
+
 private:
   using Monomial = std::vector<std::string>; // sorted names
   std::map<Monomial, int64_t> terms;         // no zero coefficients

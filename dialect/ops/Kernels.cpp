@@ -71,6 +71,23 @@ LogicalResult BarrierOp::verify() {
   return success();
 }
 
+LogicalResult BarrierOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (auto cost = getCostAttr(); cost && !symbols.lookupNearestSymbolFrom<CostOp>(*this, cost))
+    return emitOpError("expected a cost, but ") << cost << " is none"; // barrier_c2
+  return success();
+}
+
+LogicalResult CostOp::verify() {
+  for (ArrayAttr terms : {getFlop(), getBytes()})
+    for (Attribute term : terms) {
+      auto factors = dyn_cast<ArrayAttr>(term);
+      if (!factors || factors.empty() || !isa<IntegerAttr>(factors[0]) ||
+          !llvm::all_of(factors.getValue().drop_front(), llvm::IsaPred<StringAttr>)) // cost_c1
+        return emitOpError("expected terms of a factor and names of dims, but got ") << term;
+    }
+  return success();
+}
+
 LogicalResult LinearKernelOp::verify() {
   MemRefType input = typeOf(getInput()), panels = typeOf(getPanels()), out = typeOf(getOut());
   int64_t contract = getContract();

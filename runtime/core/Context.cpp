@@ -5,6 +5,7 @@
 #include "core/Cache.h"
 #include "core/Dtype.h"
 #include "core/Model.h"
+#include "core/Profile.h"
 #include "core/Team.h"
 #include <cstring>
 #include <new>
@@ -18,6 +19,7 @@ struct attn_context {
   /// Room for the pointers of the entry with most inputs or outputs.
   Vector<void *> inputs, outputs;
   Vector<CacheMemory *> caches; ///< One per cache of the model.
+  Profile profile{team};
 
   ~attn_context() {
     for (CacheMemory *cache : caches) {
@@ -210,10 +212,11 @@ namespace {
 struct Run {
   attn_abi_entry_fn function;
   attn_abi_call call;
+  Profile *profile; ///< Null where none is wanted.
 };
 } // namespace
 
-static void callBarrier(void *team, int64_t) { static_cast<Team *>(team)->barrier(); }
+static void callBarrier(void *team, int64_t, int64_t) { static_cast<Team *>(team)->barrier(); }
 
 static attn_status runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *inputs,
                             const attn_tensor *outputs, Error &error) {
@@ -248,13 +251,20 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
     context.inputs[size_t(i)] = inputs[i].data;
   for (int32_t i = 0; i < entry.outputCount; ++i)
     context.outputs[size_t(i)] = outputs[i].data;
+  Profile *profile = context.profile.isEnabled() ? &context.profile : nullptr;
+  if (profile && !profile->beginRun(dims, model.tables->dimCount))
+    return error.outOfMemory("a profile");
   Run run{model.level->entries[entryIndex],
           {context.inputs.data(), context.outputs.data(), dims, model.weights,
-           context.workspace.data(), context.team.size(), callBarrier, &context.team,
-           cache ? cache->block.data() : nullptr}};
+           context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
+           profile ? static_cast<void *>(profile) : &context.team,
+           cache ? cache->block.data() : nullptr},
+          profile};
   context.team.run(
       [](void *argument, int64_t thread) {
         const Run &run = *static_cast<Run *>(argument);
+        if (run.profile)
+          run.profile->beginThread(thread);
         run.function(&run.call, thread);
       },
       &run);
@@ -271,4 +281,50 @@ extern "C" attn_status attn_run(attn_context *context, int32_t entry, const attn
   else
     runEntry(*context, entry, inputs, outputs, error);
   return error.report(message);
+}
+
+extern "C" attn_status attn_profile_enable(attn_context *context, int32_t isEnabled,
+                                           char **message) {
+  Error error;
+  if (!context)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_profile_enable: null pointer");
+  else if (!isEnabled)
+    context->profile.disable();
+  else if (!context->profile.enable())
+    error.outOfMemory("a profile");
+  return error.report(message);
+}
+
+extern "C" int64_t attn_profile_events(const attn_context *context, int32_t thread,
+                                       const attn_kernel_event **events) {
+  const Vector<attn_kernel_event> *found = context ? context->profile.events(thread) : nullptr;
+  if (found && events)
+    *events = found->data();
+  return found ? int64_t(found->size()) : 0;
+}
+
+static double evaluate(const attn_abi_term *terms, int32_t count, const Vector<int64_t> &dims) {
+  double sum = 0;
+  for (int32_t t = 0; t < count; ++t) {
+    double product = double(terms[t].factor);
+    for (int32_t dim : terms[t].dims)
+      if (dim >= 0)
+        product *= double(dims[size_t(dim)]);
+    sum += product;
+  }
+  return sum;
+}
+
+extern "C" attn_status attn_profile_kernel(const attn_context *context, int32_t kernel,
+                                           attn_kernel_info *info) {
+  if (!context || !info)
+    return ATTN_INVALID_ARGUMENT;
+  const attn_abi_model &tables = *context->model->tables;
+  const Vector<int64_t> &dims = context->profile.dims();
+  if (kernel < 0 || kernel >= tables.kernelCount || dims.empty() != (tables.dimCount == 0))
+    return ATTN_NOT_FOUND;
+  const attn_abi_kernel &own = tables.kernels[kernel];
+  *info = {own.function, own.title, own.location, evaluate(own.flop, own.flopTerms, dims),
+           evaluate(own.bytes, own.byteTerms, dims)};
+  return ATTN_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/Cache.h"
 #include "main/Command.h"
+#include "main/Report.h"
 #include <cstdio>
 #include <ctime>
 
@@ -35,11 +36,9 @@ struct Runs {
   attn_status run() {
     return attn_run(context, entry, inputs.list.data(), outputs.list.data(), message);
   }
-  attn_status repeat() {
-    attn_status status = run();
-    if (status == ATTN_OK && cache >= 0)
-      status = attn_cache_truncate(context, cache, cached, message);
-    return status;
+  /// After a run: the cache holds what it held before.
+  attn_status rewind() {
+    return cache >= 0 ? attn_cache_truncate(context, cache, cached, message) : ATTN_OK;
   }
   /// Lets every run begin with so many positions in the cache.
   attn_status fill(int64_t wanted);
@@ -70,36 +69,47 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
   double once = 0;
   for (int warmUp = 0; warmUp < 2; ++warmUp) { // the first run allocates and faults pages in
     double begin = seconds();
-    if (attn_status status = runs.repeat())
+    if (attn_status status = runs.run())
       return status;
     once = seconds() - begin;
+    if (attn_status status = runs.rewind())
+      return status;
   }
+  Error error;
   int32_t repeat = command.repeat ? command.repeat : chooseRepeat(once);
   Vector<double> times;
-  if (!times.resize(size_t(repeat))) {
-    Error error;
-    error.outOfMemory("the times");
-    return error.report(message);
-  }
-  for (double &time : times) {
-    double begin = seconds();
-    if (attn_status status = runs.repeat())
+  if (!times.resize(size_t(repeat)))
+    return error.outOfMemory("the times"), error.report(message);
+  // The fastest run is profiled; what the kernels compute is recorded in any case.
+  bool hasKernels = command.isProfile || command.trace;
+  RunProfile profile;
+  for (int32_t i = hasKernels ? 0 : -1; i < repeat; ++i) {
+    bool isProfiled = hasKernels || i < 0;
+    if (attn_status status = attn_profile_enable(context, isProfiled, message))
       return status;
-    time = 1e3 * (seconds() - begin);
+    double begin = seconds();
+    if (attn_status status = runs.run())
+      return status;
+    double time = 1e3 * (seconds() - begin);
+    if (attn_status status = runs.rewind())
+      return status;
+    if (i >= 0)
+      times[size_t(i)] = time;
+    if (isProfiled && (i <= 0 || time < profile.milliseconds()) && !profile.take(context, time))
+      return error.outOfMemory("the profile"), error.report(message);
   }
   qsort(times.data(), times.size(), sizeof(double), compareTimes);
   size_t count = times.size();
   double minimum = times[0], median = 0.5 * (times[(count - 1) / 2] + times[count / 2]);
   double p95 = times[(count * 95 + 99) / 100 - 1];
-  const char *name = model.tables->entries[entry].name;
-  const char *format =
-      command.isJson
-          ? "{\"model\": \"%s\", \"entry\": \"%s\", \"level\": \"%s\", \"threads\": %d, "
-            "\"repeat\": %d, \"minimum_ms\": %.6f, \"median_ms\": %.6f, \"p95_ms\": %.6f, "
-            "\"weight_bytes\": %lld}\n"
-          : "%s.%s on %s, threads: %d, runs: %d\n"
-            "  minimum %.3f ms, median %.3f ms, p95 %.3f ms, weights %lld bytes\n";
-  printf(format, model.tables->name, name, model.level->name, int(attn_context_threads(context)),
-         int(repeat), minimum, median, p95, static_cast<long long>(model.tables->packedBytes));
+  if (command.trace && profile.writeTrace(command.trace, error))
+    return error.report(message);
+  int32_t threads = attn_context_threads(context);
+  BenchResult result{&model,   model.tables->entries[entry].name,
+                     threads,  repeat,
+                     minimum,  median,
+                     p95,      measurePeaks(threads),
+                     &profile, command.isProfile};
+  (command.isJson ? printBenchJson : printBenchText)(result);
   return ATTN_OK;
 }

@@ -20,10 +20,10 @@ struct Tensors;
 
 struct Command {
   const char *program = "model";
-  const char *weights = nullptr, *entryName = nullptr;
+  const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
   int32_t threads = 0, repeat = 0, cached = 0;
-  bool isBench = false, isJson = false, isDescribe = false, isHelp = false;
+  bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
 
   // For programs around the command line; no options set them.
   /// Sees a run's tensors before the outputs are written; an exit code.

@@ -34,6 +34,8 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     command.weights = value;
   } else if (strcmp(name, "--entry") == 0) {
     command.entryName = value;
+  } else if (strcmp(name, "--trace") == 0) {
+    command.trace = value;
   } else if (strcmp(name, "--input") == 0) {
     isGood = parseSetting(value, command.inputs);
     expected = "NAME=FILE or NAME=random[:SEED]";
@@ -70,15 +72,17 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
-  static const char *const valued[] = {"--weights", "--entry", "--input",   "--output",
-                                       "--set",     "--pad",   "--threads", "--repeat",
-                                       "--cached",  "--device"};
+  static const char *const valued[] = {"--weights", "--entry",  "--input",   "--output",
+                                       "--set",     "--pad",    "--threads", "--repeat",
+                                       "--cached",  "--device", "--trace"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
     const char *argument = argv[i];
     if (strcmp(argument, "--bench") == 0)
       command.isBench = true;
+    else if (strcmp(argument, "--profile") == 0)
+      command.isProfile = true;
     else if (strcmp(argument, "--json") == 0)
       command.isJson = true;
     else if (strcmp(argument, "--describe") == 0)
@@ -165,6 +169,8 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --repeat N          how often --bench runs it\n"
       "  --cached N          of an entry with a cache, how many positions that holds before each\n"
       "                      run of --bench (default 0)\n"
+      "  --profile           with --bench: the time of each kernel of the fastest run\n"
+      "  --trace FILE        with --bench: that run as a Chrome trace\n"
       "  --json              --bench and --describe in JSON\n"
       "  --describe          print what the model is\n"
       "  --help              print this\n"

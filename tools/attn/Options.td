@@ -10,7 +10,7 @@ def compile : SubCommand<"compile", "Compile a spec to a program, a library, an 
 def run : SubCommand<"run", "Run an entry of a spec or of an artifact",
                      "attn run SPEC|ARTIFACT [--entry NAME] [--weights FILE] --input NAME=FILE ...">;
 def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
-                       "attn bench SPEC|ARTIFACT [--entry NAME] [--threads N] [--repeat N] [--json]">;
+                       "attn bench SPEC|ARTIFACT [--entry NAME] [--threads N] [--repeat N] [--profile] [--trace FILE] [--json]">;
 def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
                         "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
@@ -77,8 +77,8 @@ defm threads : Valued<"threads", [run, bench, verify], "Default: ATTN_NUM_THREAD
 defm device : Valued<"device", runVerbs, "cpu", "DEVICE">;
 defm cached : Valued<"cached", [bench], "Positions in the entry's cache before each run (default 0)", "N">;
 defm repeat : Valued<"repeat", [bench], "How often to run", "N">;
-def profile : Flag<["--"], "profile", [bench]>, HelpText<"Times per op (not supported yet)">;
-defm trace : Valued<"trace", [bench], "Write a Chrome trace (not supported yet)", "FILE">;
+def profile : Flag<["--"], "profile", [bench]>, HelpText<"The time of each kernel of the fastest run">;
+defm trace : Valued<"trace", [bench], "Write that run as a Chrome trace", "FILE">;
 def json : Flag<["--"], "json", [bench, inspect]>, HelpText<"Print JSON">;
 
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE">;

@@ -30,11 +30,13 @@ public:
                             std::pair(OPT_input, "--input"), std::pair(OPT_pad, "--pad"),
                             std::pair(OPT_output, "--output"), std::pair(OPT_threads, "--threads"),
                             std::pair(OPT_device, "--device"), std::pair(OPT_repeat, "--repeat"),
-                            std::pair(OPT_cached, "--cached")})
+                            std::pair(OPT_cached, "--cached"), std::pair(OPT_trace, "--trace")})
       for (const std::string &value : args.getAllArgValues(id))
         add(flag, value);
     if (isBench)
       texts.push_back("--bench");
+    if (args.hasArg(OPT_profile))
+      texts.push_back("--profile");
     if (args.hasArg(OPT_json))
       texts.push_back("--json");
     needsWeights = isBench && !args.hasArg(OPT_weights);
@@ -195,9 +197,6 @@ int runVerb(const opt::InputArgList &args, bool isBench) {
   StringRef path = onlyFile(args, "spec or artifact");
   if (path.empty())
     return Usage;
-  for (auto [id, name] : {std::pair(OPT_profile, "`--profile`"), std::pair(OPT_trace, "`--trace`")})
-    if (args.hasArg(id))
-      return notSupportedYet(name);
   StringRef device = args.getLastArgValue(OPT_device, "cpu");
   if (device == "cuda" || device.starts_with("cuda:"))
     return fail(Environment, "no device `" + device + "`: code is made for the CPU only so far");

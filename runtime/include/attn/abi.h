@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 3
+#define ATTN_ABI_VERSION 4
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -86,8 +86,9 @@ typedef struct {
   const char *packed;  /* the packed block, 64-byte aligned */
   char *workspace;     /* 64-byte aligned, at least workspace(dims, threads) bytes */
   int64_t threads;
-  void (*barrier)(void *team,
-                  int64_t thread); /* returns when all threads of the team have called it */
+  /* Ends kernel `kernel` of attn_abi_model.kernels: returns when all threads of the team have
+   * called it. */
+  void (*barrier)(void *team, int64_t thread, int64_t kernel);
   void *team;
   char *cache; /* of the entry's cache, 64-byte aligned; null where it takes none */
 } attn_abi_call;
@@ -145,6 +146,22 @@ typedef struct {
   attn_abi_axis rows;
 } attn_abi_entry;
 
+/* A term of a sum: a factor times the dims, -1 for none. */
+#define ATTN_MAX_FACTORS (2 * ATTN_MAX_RANK)
+typedef struct {
+  int64_t factor;
+  int32_t dims[ATTN_MAX_FACTORS];
+} attn_abi_term;
+
+/* A kernel: what ends in one barrier. The operations and bytes of a call are sums of terms. */
+typedef struct {
+  const char *function; /* of the IR: an entry or a block of the spec */
+  const char *title;    /* "linear 768 -> 3072" */
+  const char *location; /* "vit.attn:16:5" */
+  int32_t flopTerms, byteTerms;
+  const attn_abi_term *flop, *bytes;
+} attn_abi_kernel;
+
 struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */
@@ -152,7 +169,7 @@ struct attn_abi_model {
   const char *precision;   /* "f32" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
-      cacheCount;
+      cacheCount, kernelCount;
   const attn_abi_dim *dims;
   const attn_abi_parameter *parameters;
   const attn_abi_slot *slots;
@@ -162,6 +179,7 @@ struct attn_abi_model {
   const char *const
       *ignores; /* patterns of checkpoint tensors that are left out on purpose ("*" wildcards) */
   const attn_abi_cache *caches;
+  const attn_abi_kernel *kernels;
   int64_t packedBytes;
   const char *embedded; /* the packed block, where weights are embedded; else null */
 };

@@ -261,6 +261,38 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 
+/* A kernel: one op of the spec, or several fused into one. `flop` counts operations of numbers, two
+ * for a multiply-add, for all pairs of an attention whether masked or not; `bytes` the operands and
+ * results once each. */
+typedef struct {
+  const char *function; /* an entry or a block of the spec */
+  const char *title;    /* "linear 768 -> 3072" */
+  const char *location; /* in the spec: "vit.attn:16:5" */
+  double flop, bytes;   /* of one call, for the sizes of the last run */
+} attn_kernel_info;
+
+/* A call of a kernel on one thread, in nanoseconds since the run began: it began, had done its
+ * share, and all threads had done theirs. The next one begins at `end`. */
+typedef struct {
+  int32_t kernel;
+  int64_t begin, done, end;
+} attn_kernel_event;
+
+/* From now on, runs of this context record when each kernel began and ended (about 0.1 us a kernel
+ * and thread), or no longer do. ATTN_INVALID_ARGUMENT for a null pointer, ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_profile_enable(attn_context *context, int32_t isEnabled, char **message);
+
+/* The number of calls that a thread recorded in the last run, and, where `events` is not NULL, the
+ * calls in order; they belong to the context and last until its next run. 0 for a thread that does
+ * not exist. */
+ATTN_API int64_t attn_profile_events(const attn_context *context, int32_t thread,
+                                     const attn_kernel_event **events);
+
+/* Fills in what kernel `kernel` of an event is. ATTN_NOT_FOUND where there is none or nothing was
+ * recorded yet, ATTN_INVALID_ARGUMENT for null pointers. */
+ATTN_API attn_status attn_profile_kernel(const attn_context *context, int32_t kernel,
+                                         attn_kernel_info *info);
+
 /* Only in artifacts that take an image. Decodes a PNG or JPEG file and writes it as one element of
  * the batch of input `input`: f32 [C, height, width] at `values`, resized and normalised as the
  * spec says. ATTN_NOT_FOUND where that input takes no image, ATTN_IO, ATTN_BAD_INPUT (not a PNG or

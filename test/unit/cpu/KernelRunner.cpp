@@ -116,7 +116,7 @@ void *KernelRunner::address(llvm::StringRef name) {
 const void *KernelRunner::noTeam() {
   static const attn_abi_call call = [] {
     attn_abi_call call = {};
-    call.barrier = [](void *, int64_t) {};
+    call.barrier = [](void *, int64_t, int64_t) {};
     return call;
   }();
   return &call;

@@ -92,7 +92,8 @@ TEST_P(KernelRunnerTest, BarrierIsCalledWithTeamAndThread) {
   ASSERT_TRUE(wait);
   std::vector<int64_t> calls;
   attn_abi_call call = {};
-  call.barrier = [](void *team, int64_t thread) {
+  call.barrier = [](void *team, int64_t thread, int64_t kernel) {
+    EXPECT_EQ(kernel, -1);
     static_cast<std::vector<int64_t> *>(team)->push_back(thread);
   };
   call.team = &calls;

@@ -62,6 +62,44 @@ TEST_F(RunTest, MatchesPlainLoopsForAllThreadsAndBatches) {
   }
 }
 
+TEST_F(RunTest, ProfilesEachKernelOnEachThread) {
+  create(2);
+  setBatch(3);
+  attn_kernel_info info;
+  EXPECT_EQ(0, attn_profile_events(handles.context, 0, nullptr));
+  EXPECT_EQ(ATTN_NOT_FOUND, attn_profile_kernel(handles.context, 0, &info));
+  ASSERT_EQ(ATTN_OK, attn_profile_enable(handles.context, 1, &handles.message));
+  for (int repeat = 0; repeat < 2; ++repeat) { // a run's events replace those of the one before
+    ASSERT_EQ(ATTN_OK, run()) << handles.text();
+    for (int thread : {0, 1}) {
+      const attn_kernel_event *events = nullptr;
+      ASSERT_EQ(3, attn_profile_events(handles.context, thread, &events));
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(i == 0 ? 0 : 1, events[i].kernel);
+        EXPECT_LE(i ? events[i - 1].end : 0, events[i].begin);
+        EXPECT_LE(events[i].begin, events[i].done);
+        EXPECT_LE(events[i].done, events[i].end);
+      }
+    }
+  }
+  EXPECT_EQ(0, attn_profile_events(handles.context, 2, nullptr));
+  ASSERT_EQ(ATTN_OK, attn_profile_kernel(handles.context, 1, &info));
+  EXPECT_STREQ("Layer", info.function);
+  EXPECT_STREQ("linear 6 -> 6", info.title);
+  EXPECT_STREQ("tiny.attn:3:10", info.location);
+  EXPECT_EQ(2 * 6 * 6 * 3, info.flop);
+  EXPECT_EQ(8 * 6 * 3 + 4 * 6 * 6, info.bytes);
+  EXPECT_EQ(ATTN_NOT_FOUND, attn_profile_kernel(handles.context, 2, &info));
+  EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_profile_kernel(handles.context, 1, nullptr));
+  EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_profile_enable(nullptr, 1, nullptr));
+
+  std::vector<float> profiled = y;
+  ASSERT_EQ(ATTN_OK, attn_profile_enable(handles.context, 0, &handles.message));
+  ASSERT_EQ(ATTN_OK, run()) << handles.text();
+  EXPECT_EQ(profiled, y);
+  EXPECT_EQ(0, attn_profile_events(handles.context, 0, nullptr));
+}
+
 TEST_F(RunTest, DescribesItself) {
   create(1);
   EXPECT_STREQ("Tiny", attn_model_name(handles.model));

@@ -28,7 +28,7 @@ static void run(const attn_abi_call *call, int64_t thread) {
   for (int64_t b = 0; b < B; ++b)
     for (int64_t n = thread; n < D; n += call->threads)
       h[b * D + n] = x[b * D + n] + pos[n];
-  call->barrier(call->team, thread);
+  call->barrier(call->team, thread, 0);
   for (int layer = 0; layer < TINY_LAYERS; ++layer) {
     const float *bias = (const float *)(call->packed + AT_B + layer * B_STRIDE);
     for (int64_t b = 0; b < B; ++b)
@@ -38,7 +38,7 @@ static void run(const attn_abi_call *call, int64_t thread) {
           sum += h[b * D + k] * packedAt(call->packed, AT_W + layer * W_STRIDE, k, n);
         next[b * D + n] = sum;
       }
-    call->barrier(call->team, thread);
+    call->barrier(call->team, thread, 1);
     float *swap = h;
     h = next;
     next = swap;
@@ -91,6 +91,17 @@ static const attn_abi_workspace_fn workspaces[] = {workspace, workspace};
 static const attn_abi_level levels[] = {{"plain", 0, functions, workspaces},
                                         {"x86-64-v4", ATTN_LEVEL_X86_64_V4, functions, workspaces},
                                         {"beyond", 99, functions, workspaces}};
+
+enum { NONE = -1 };
+#define DIMS(FIRST)                                                                                \
+  {FIRST, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE}
+static const attn_abi_term addFlop[] = {{D, DIMS(0)}},
+                           addBytes[] = {{8 * D, DIMS(0)}, {4 * D, DIMS(NONE)}},
+                           linearFlop[] = {{2 * D * D, DIMS(0)}},
+                           linearBytes[] = {{8 * D, DIMS(0)}, {4 * D * D, DIMS(NONE)}};
+static const attn_abi_kernel kernels[] = {
+    {"run", "map addf", "tiny.attn:7:5", 1, 2, addFlop, addBytes},
+    {"Layer", "linear 6 -> 6", "tiny.attn:3:10", 1, 2, linearFlop, linearBytes}};
 static const char *const ignores[] = {"*.attn_mask"};
 
 #define TINY_TABLES                                                                                \
@@ -107,6 +118,7 @@ static const char *const ignores[] = {"*.attn_mask"};
    1,                                                                                              \
    1,                                                                                              \
    0,                                                                                              \
+   2,                                                                                              \
    dims,                                                                                           \
    parameters,                                                                                     \
    slots,                                                                                          \
@@ -115,6 +127,7 @@ static const char *const ignores[] = {"*.attn_mask"};
    images,                                                                                         \
    ignores,                                                                                        \
    0,                                                                                              \
+   kernels,                                                                                        \
    TOTAL,                                                                                          \
    0}
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "main/Peaks.h"
+#include "attn/abi.h"
+#include "core/Team.h"
+#include "cpu/Features.h"
+#include "cpu/Pack.h"
+#include "main/PeakKernels.h"
+#include <ctime>
+
+using namespace attn;
+
+static constexpr int kRepeats = 6;
+static constexpr long kSteps = 1000000;
+/// More than the caches hold.
+static constexpr uint64_t kReadBytes = uint64_t(256) << 20;
+
+namespace {
+struct Work {
+  PeakKernels kernels;
+  const float *data; // null: multiply-adds
+  int64_t blocks, threads;
+  volatile float output;
+};
+} // namespace
+
+static void runShare(void *argument, int64_t thread) {
+  Work &work = *static_cast<Work *>(argument);
+  if (!work.data) {
+    work.output = work.kernels.multiplyAdd(0.5f, kSteps);
+    return;
+  }
+  int64_t begin = work.blocks * thread / work.threads,
+          end = work.blocks * (thread + 1) / work.threads;
+  work.output =
+      work.kernels.sum(work.data + begin * READ_CHAINS * work.kernels.lanes, size_t(end - begin));
+}
+
+/// The least seconds of a few runs.
+static double leastSeconds(Team &team, Work &work) {
+  double least = 1e30;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    team.run(runShare, &work);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double time = double(end.tv_sec - begin.tv_sec) + 1e-9 * double(end.tv_nsec - begin.tv_nsec);
+    least = time < least ? time : least;
+  }
+  return least;
+}
+
+Peaks attn::measurePeaks(int32_t threads) {
+  Peaks peaks;
+  Team team;
+  PackedBlock block;
+  Work work{peakKernels(cpuLevel() >= ATTN_LEVEL_X86_64_V4), nullptr, 0, threads, 0};
+  if (!team.start(threads))
+    return peaks;
+  peaks.flopPerSecond =
+      2.0 * PEAK_CHAINS * work.kernels.lanes * double(kSteps * threads) / leastSeconds(team, work);
+  if (!block.allocate(kReadBytes))
+    return peaks;
+  memset(block.data(), 1, kReadBytes);
+  work.data = reinterpret_cast<const float *>(block.data());
+  work.blocks = int64_t(kReadBytes / (READ_CHAINS * size_t(work.kernels.lanes) * sizeof(float)));
+  peaks.bytesPerSecond = double(kReadBytes) / leastSeconds(team, work);
+  return peaks;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "main/Report.h"
+#include "io/File.h"
+#include <cstdio>
+
+using namespace attn;
+
+using Kernel = RunProfile::Kernel;
+
+static int compareKernels(const void *left, const void *right) {
+  double a = static_cast<const Kernel *>(left)->seconds,
+         b = static_cast<const Kernel *>(right)->seconds;
+  return a > b ? -1 : a < b;
+}
+
+bool RunProfile::take(const attn_context *context, double milliseconds) {
+  time = milliseconds;
+  list.clear();
+  infos.clear();
+  events.clear();
+  Vector<Kernel> byNumber;
+  attn_kernel_info info;
+  for (int32_t k = 0; attn_profile_kernel(context, k, &info) == ATTN_OK; ++k)
+    if (!byNumber.push({info, 0, 0, 0, 0}) || !infos.push(info))
+      return false;
+  int32_t threads = attn_context_threads(context);
+  for (int32_t thread = 0; thread < threads; ++thread) {
+    const attn_kernel_event *own = nullptr;
+    int64_t count = attn_profile_events(context, thread, &own);
+    for (int64_t i = 0; i < count; ++i) {
+      const attn_kernel_event &event = own[i];
+      if (event.kernel < 0 || size_t(event.kernel) >= byNumber.size())
+        continue;
+      if (!events.push({thread, event}))
+        return false;
+      Kernel &kernel = byNumber[size_t(event.kernel)];
+      kernel.allSeconds += 1e-9 * double(event.end - event.begin);
+      kernel.waitingSeconds += 1e-9 * double(event.end - event.done);
+      if (thread == 0) {
+        ++kernel.calls;
+        kernel.seconds += 1e-9 * double(event.end - event.begin);
+      }
+    }
+  }
+  for (const Kernel &kernel : byNumber)
+    if (kernel.calls && !list.push(kernel))
+      return false;
+  qsort(list.data(), list.size(), sizeof(Kernel), compareKernels);
+  return true;
+}
+
+double RunProfile::flop() const {
+  double sum = 0;
+  for (const Kernel &kernel : list)
+    sum += kernel.calls * kernel.info.flop;
+  return sum;
+}
+
+double RunProfile::bytes() const {
+  double sum = 0;
+  for (const Kernel &kernel : list)
+    sum += kernel.calls * kernel.info.bytes;
+  return sum;
+}
+
+/// A string of JSON.
+static void appendString(Text &text, const char *value) {
+  text.append("\"");
+  for (; *value; ++value) {
+    bool isPlain = static_cast<unsigned char>(*value) >= ' ' && *value != '"' && *value != '\\';
+    text.append(isPlain ? "%c" : "\\u%04x", static_cast<unsigned char>(*value));
+  }
+  text.append("\"");
+}
+
+static void appendEvent(Text &text, const char *name, const attn_kernel_info &info, int32_t thread,
+                        int64_t begin, int64_t end) {
+  bool isFirst = text.c_str()[text.size() - 1] == '[';
+  text.append("%s\n{\"ph\": \"X\", \"name\": ", isFirst ? "" : ",");
+  appendString(text, name);
+  text.append(", \"cat\": ");
+  appendString(text, info.function);
+  text.append(", \"pid\": 0, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"at\": ",
+              int(thread), 1e-3 * double(begin), 1e-3 * double(end - begin));
+  appendString(text, info.location);
+  text.append(", \"flop\": %.0f, \"bytes\": %.0f}}", info.flop, info.bytes);
+}
+
+attn_status RunProfile::writeTrace(const char *path, Error &error) const {
+  Text text;
+  text.append("{\"traceEvents\": [");
+  for (const auto &[thread, event] : events) {
+    const attn_kernel_info &info = infos[size_t(event.kernel)];
+    appendEvent(text, info.title, info, thread, event.begin, event.done);
+    if (event.end - event.done > 1000)
+      appendEvent(text, "waiting", info, thread, event.done, event.end);
+  }
+  text.append("\n]}\n");
+  if (text.failed())
+    return error.outOfMemory(path);
+  OutputFile file;
+  if (file.open(path, error) || file.write(text.c_str(), text.size(), error))
+    return error.status;
+  return file.commit(error);
+}
+
+/// A share in percent, or as many blanks where the whole is unknown.
+static void printShare(double part, double whole) {
+  if (whole > 0)
+    printf("%7.1f%%", 100 * part / whole);
+  else
+    printf("%8s", "-");
+}
+
+static void printKernels(const BenchResult &result) {
+  const RunProfile &profile = *result.profile;
+  printf("\n  The run of %.3f ms, kernel by kernel\n"
+         "        ms   share  calls waiting  GFLOP/s of peak     GB/s of peak  kernel\n",
+         profile.milliseconds());
+  double sum = 0;
+  for (const Kernel &kernel : profile.kernels()) {
+    double seconds = kernel.seconds, flop = kernel.calls * kernel.info.flop,
+           bytes = kernel.calls * kernel.info.bytes;
+    sum += seconds;
+    printf("%10.3f%7.1f%%%7d%7.1f%%%9.1f", 1e3 * seconds,
+           100 * 1e3 * seconds / profile.milliseconds(), int(kernel.calls), 100 * kernel.waiting(),
+           1e-9 * flop / seconds);
+    printShare(flop / seconds, result.peaks.flopPerSecond);
+    printf("%9.1f", 1e-9 * bytes / seconds);
+    printShare(bytes / seconds, result.peaks.bytesPerSecond);
+    printf("  %s: %s (%s)\n", kernel.info.function, kernel.info.title, kernel.info.location);
+  }
+  double rest = profile.milliseconds() - 1e3 * sum;
+  printf("%10.3f%7.1f%%%*s  before the first and after the last kernel\n", rest,
+         100 * rest / profile.milliseconds(), 49, "");
+}
+
+void attn::printBenchText(const BenchResult &result) {
+  const attn_abi_model &tables = *result.model->tables;
+  printf("%s.%s on %s, threads: %d, runs: %d\n"
+         "  minimum %.3f ms, median %.3f ms, p95 %.3f ms, weights %lld bytes\n",
+         tables.name, result.entry, result.model->level->name, int(result.threads),
+         int(result.repeat), result.minimum, result.median, result.p95,
+         static_cast<long long>(tables.packedBytes));
+  double seconds = 1e-3 * result.minimum, flop = result.profile->flop(),
+         bytes = result.profile->bytes();
+  printf("  %.2f GFLOP, %.1f MB of operands: %.1f GFLOP/s, %.1f GB/s\n", 1e-9 * flop, 1e-6 * bytes,
+         1e-9 * flop / seconds, 1e-9 * bytes / seconds);
+  if (result.peaks.bytesPerSecond > 0)
+    printf("  of the machine's %.1f GFLOP/s %.0f%%, of its %.1f GB/s %.0f%%\n",
+           1e-9 * result.peaks.flopPerSecond, 100 * flop / seconds / result.peaks.flopPerSecond,
+           1e-9 * result.peaks.bytesPerSecond, 100 * bytes / seconds / result.peaks.bytesPerSecond);
+  if (result.hasKernels)
+    printKernels(result);
+}
+
+void attn::printBenchJson(const BenchResult &result) {
+  const attn_abi_model &tables = *result.model->tables;
+  Text text;
+  text.append("{\"model\": \"%s\", \"entry\": \"%s\", \"level\": \"%s\", \"threads\": %d, "
+              "\"repeat\": %d, \"minimum_ms\": %.6f, \"median_ms\": %.6f, \"p95_ms\": %.6f, "
+              "\"weight_bytes\": %lld, \"flop\": %.0f, \"bytes\": %.0f, "
+              "\"peak_flop_per_s\": %.0f, \"peak_bytes_per_s\": %.0f",
+              tables.name, result.entry, result.model->level->name, int(result.threads),
+              int(result.repeat), result.minimum, result.median, result.p95,
+              static_cast<long long>(tables.packedBytes), result.profile->flop(),
+              result.profile->bytes(), result.peaks.flopPerSecond, result.peaks.bytesPerSecond);
+  if (result.hasKernels) {
+    text.append(", \"profiled_ms\": %.6f, \"kernels\": [", result.profile->milliseconds());
+    bool isFirst = true;
+    for (const Kernel &kernel : result.profile->kernels()) {
+      text.append("%s{\"function\": ", isFirst ? "" : ", ");
+      isFirst = false;
+      appendString(text, kernel.info.function);
+      text.append(", \"kernel\": ");
+      appendString(text, kernel.info.title);
+      text.append(", \"at\": ");
+      appendString(text, kernel.info.location);
+      text.append(", \"calls\": %d, \"ms\": %.6f, \"waiting\": %.6f, \"flop\": %.0f, "
+                  "\"bytes\": %.0f}",
+                  int(kernel.calls), 1e3 * kernel.seconds, kernel.waiting(),
+                  kernel.calls * kernel.info.flop, kernel.calls * kernel.info.bytes);
+    }
+    text.append("]");
+  }
+  printf("%s}\n", text.c_str());
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What --bench prints: times, rates beside the machine's peaks, the profile of a run.
+#ifndef ATTN_MAIN_REPORT_H
+#define ATTN_MAIN_REPORT_H
+#include "core/Model.h"
+#include "core/Vector.h"
+#include "main/Peaks.h"
+
+namespace attn {
+
+/// A copy of what a profiled run recorded.
+class RunProfile {
+public:
+  /// Of the last run of a context; false where memory is lacking.
+  bool take(const attn_context *context, double milliseconds);
+  double milliseconds() const { return time; }
+
+  struct Kernel {
+    attn_kernel_info info;
+    int32_t calls;
+    double seconds; ///< from the end of the kernel before to where all threads had ended
+    double allSeconds, waitingSeconds; ///< of all threads, and what they waited for each other
+    double waiting() const { return allSeconds > 0 ? waitingSeconds / allSeconds : 0; }
+  };
+  /// By time, the longest first.
+  const Vector<Kernel> &kernels() const { return list; }
+  double flop() const;
+  double bytes() const;
+
+  /// Writes the calls as a Chrome trace (the Trace Event Format).
+  attn_status writeTrace(const char *path, Error &error) const;
+
+private:
+  struct Event {
+    int32_t thread;
+    attn_kernel_event event;
+  };
+  double time = 0;
+  Vector<Kernel> list;
+  Vector<attn_kernel_info> infos; // by kernel number
+  Vector<Event> events;
+};
+
+struct BenchResult {
+  const attn_model *model;
+  const char *entry;
+  int32_t threads, repeat;
+  double minimum, median, p95; ///< ms
+  Peaks peaks;
+  const RunProfile *profile;
+  bool hasKernels; ///< whether the kernels are printed one by one
+};
+
+void printBenchText(const BenchResult &result);
+void printBenchJson(const BenchResult &result);
+
+} // namespace attn
+#endif
