@@ -15,7 +15,7 @@ packages=(
   # style checks
   clang-format-22 clang-tidy-22
   # tests and the Fashion-MNIST example
-  python3-torch python3-numpy python3-pil python3-onnx dataset-fashion-mnist
+  python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx dataset-fashion-mnist
 )
 
 missing=()

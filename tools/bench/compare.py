@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+import commandline
 import measure
 import report
 import vit
@@ -78,25 +79,12 @@ class AddDim(argparse.Action):
         options.cases[-1].dims.append(value)
 
 
-def thread_counts(text):
-    counts = [int(word) for word in text.split(",") if word.isdigit()]
-    if not counts or len(counts) != text.count(",") + 1 or min(counts) < 1:
-        raise argparse.ArgumentTypeError("expected counts with commas between them")
-    return counts
-
-
-def positive(text):
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError("expected a number from 1 on")
-    return int(text)
-
-
 def parse_options(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spec", action=AddCase, dest="cases", metavar="FILE", help="a spec; may be repeated")
     parser.add_argument("--set", action=AddDim, metavar="DIM=N", help="sets a dim of the spec before it")
-    parser.add_argument("--threads", type=thread_counts, default=[1, 2], metavar="N,N", help="default: 1,2")
-    parser.add_argument("--rounds", type=positive, metavar="N", help="turns of each; default: 25")
+    parser.add_argument("--threads", type=commandline.numbers, default=[1, 2], metavar="N,N", help="default: 1,2")
+    parser.add_argument("--rounds", type=commandline.positive, metavar="N", help="turns of each; default: 25")
     parser.add_argument("--quick", action="store_true", help="ViT-Ti/16 alone and 3 rounds: does everything work?")
     parser.add_argument("--product", default=os.path.join(ROOT, "build", "bin", "attn"), metavar="PATH",
                         help="the compiler; default: build/bin/attn")
@@ -274,8 +262,7 @@ def compare(bench, threads, rounds):
 
 
 def run(options):
-    if not os.access(options.product, os.X_OK):
-        raise Failure(ENVIRONMENT, f"{options.product} is not there; tools/build.sh builds it")
+    commandline.check_product(options)
     for case in options.cases:
         if not os.access(case.spec, os.R_OK):
             raise Failure(ENVIRONMENT, f"{case.spec} cannot be read")

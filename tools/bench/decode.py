@@ -7,17 +7,16 @@ take turns; what counts is the ratio of the least times.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
 """
-import argparse
 import datetime
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
+import commandline
 import report
 from engines import ROOT
-from failure import ENVIRONMENT, Failure
+from failure import Failure
 
 BENCH = os.path.join(ROOT, "tools", "bench")
 HEADS, FEATURES, LAYERS = 12, 64, 20
@@ -49,14 +48,11 @@ def measure(product, groups, positions, threads, rounds, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--positions", type=int, default=4096, help="in the caches, the new one included; default: 4096")
-    parser.add_argument("--rounds", type=int, default=4, help="turns of each; default: 4")
-    parser.add_argument("--product", default=os.path.join(ROOT, "build", "bin", "attn"), help="the compiler")
-    parser.add_argument("--write", action="store_true", help="keep the table under results/")
+    parser = commandline.parser(__doc__, rounds=4)
+    parser.add_argument("--positions", type=commandline.positive, default=4096,
+                        help="in the caches, the new one included; default: 4096")
     options = parser.parse_args()
-    if not os.access(options.product, os.X_OK):
-        raise Failure(ENVIRONMENT, f"`{options.product}` is not here: build it with tools/build.sh")
+    commandline.check_product(options)
     date = datetime.date.today().isoformat()
     lines = [
         "# Decoding one token",
@@ -76,13 +72,8 @@ def main():
                              f"{decoding:.1f} ms | {decoding / reading:.2f} |")
                 print(lines[-1], flush=True)
     if options.write:
-        path = os.path.join(BENCH, "results", "decode-" + report.file_name(report.cpu_name(), date) + ".md")
-        report.keep(path, "\n".join(lines) + "\n")
+        report.keep(commandline.results("decode", date) + ".md", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        print(f"decode.py: error: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
+    commandline.run(main)

@@ -8,19 +8,18 @@
 
 Exit codes: 0 each choice is within the bound of the best, 1 wrong input, 2 usage, 3 one is not, 4 something is missing.
 """
-import argparse
 import datetime
 import os
 import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
+import commandline
 import measure
 import report
-from engines import PEERS, ROOT, Engine, build_runners
-from failure import DIFFERENT, ENVIRONMENT, Failure
+from engines import PEERS, Engine, build_runners
+from failure import DIFFERENT, Failure
 
 LOWERINGS = ("strip", "online", "unfused")
 BOUND = 1.15  # the choice over the best
@@ -69,19 +68,16 @@ def measure_length(options, length, runners):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lengths", default="16,32,64,128,197,256,512,1024,2048,4096", help="default: 16 to 4096")
-    parser.add_argument("--heads", type=int, default=12)
-    parser.add_argument("--features", type=int, default=64)
-    parser.add_argument("--values", type=int, help="features of values; default: as many")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--product", default=os.path.join(ROOT, "build", "bin", "attn"), help="the compiler")
-    parser.add_argument("--write", action="store_true", help="keep the table under results/")
+    parser = commandline.parser(__doc__, rounds=30)
+    parser.add_argument("--lengths", type=commandline.numbers, metavar="N,N",
+                        default=[16, 32, 64, 128, 197, 256, 512, 1024, 2048, 4096], help="default: 16 to 4096")
+    parser.add_argument("--heads", type=commandline.positive, default=12)
+    parser.add_argument("--features", type=commandline.positive, default=64)
+    parser.add_argument("--values", type=commandline.positive, help="features of values; default: as many")
+    parser.add_argument("--threads", type=commandline.positive, default=2)
     options = parser.parse_args()
     options.values = options.values or options.features
-    if not os.access(options.product, os.X_OK):
-        raise Failure(ENVIRONMENT, f"`{options.product}` is not here: build it with tools/build.sh")
+    commandline.check_product(options)
     runners = build_runners(os.path.join(PEERS, "bin"))
     date = datetime.date.today().isoformat()
     lines = [
@@ -95,7 +91,7 @@ def main():
     ]
     print("\n".join(lines), flush=True)
     worst = 0
-    for length in (int(word) for word in options.lengths.split(",")):
+    for length in options.lengths:
         least = measure_length(options, length, runners)
         over = least["auto"] / min(least[name] for name in LOWERINGS)
         worst = max(worst, over)
@@ -103,16 +99,11 @@ def main():
                      f" | {least['auto']:.3f} | {over:.2f} |")
         print(lines[-1], flush=True)
     if options.write:
-        name = f"lowerings-{options.features}-{options.values}-" + report.file_name(report.cpu_name(), date)
-        path = os.path.join(ROOT, "tools", "bench", "results", name + ".md")
+        path = commandline.results(f"lowerings-{options.features}-{options.values}", date) + ".md"
         report.keep(path, "\n".join(lines) + "\n")
     if worst > BOUND:
         raise Failure(DIFFERENT, f"a choice takes {worst:.2f} times the best lowering's time, the bound is {BOUND}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        print(f"lowerings.py: error: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
+    commandline.run(main)

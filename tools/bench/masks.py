@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times attention under masks against its length: masks.attn with full, causal, window and document masks, in turns with
-ONNX Runtime's, and PyTorch's, attention where these can express them.
+"""Times attention under masks (masks.attn) against its length, and beside ONNX Runtime and PyTorch.
+
+Two tables. In the first all masks and lengths take turns, so that it says how time and memory grow. In the second each
+mask of each length takes turns with the fastest variant of every peer that can express it.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 3 the outputs disagree, 4 something is missing here.
 """
-import argparse
+import contextlib
 import datetime
 import json
 import os
@@ -16,15 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import commandline
 import measure
 import report
 from engines import HERE, PEERS, ROOT, Engine, build_runners, find_onnxruntime
-from failure import DIFFERENT, ENVIRONMENT, Failure
+from failure import DIFFERENT, Failure
 
 SPEC = os.path.join(ROOT, "tools", "bench", "masks.attn")
 HEADS, FEATURES, DOCUMENTS = 12, 64, 8
 BOUND = 1e-3  # of the largest output
-MOST_SCORES = 1 << 30  # that a peer may hold at once: 4 GB
+PEERS_BY_OPTION = {"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
 
 
 @dataclass
@@ -41,12 +44,20 @@ MASKS = [Mask("full", "none", "none"), Mask("causally", "causal", "causal"),
          Mask("windows", "window of 256, causal"), Mask("documents", "eight documents", "none", DOCUMENTS)]
 
 
+def free_memory():
+    """Bytes that a new process may use."""
+    with open("/proc/meminfo") as file:
+        line = next(line for line in file if line.startswith("MemAvailable:"))
+    return 1024 * int(line.split()[1])
+
+
 class Workbench:
     """One length: its library, its inputs, the engines."""
 
     def __init__(self, options, length, folder, runners, onnxruntime):
         self.options, self.length, self.folder = options, length, folder
         self.runners, self.onnxruntime = runners, onnxruntime
+        os.makedirs(folder)
         self.library = os.path.join(folder, "masks.so")
         words = [options.product, "compile", SPEC, f"--set=T={length}", "--emit=shared", "-o", self.library]
         done = subprocess.run(words, capture_output=True, text=True)
@@ -72,10 +83,9 @@ class Workbench:
                                self.rows, sizes, sizes, str([m.entry for m in MASKS].index(mask.entry)), "3"])
 
     def peers(self, mask):
-        """Starters of the variants that can express the mask, by name: engine and whether its output is by head."""
-        if not mask.peer or HEADS * self.length**2 // mask.batch > MOST_SCORES:
-            return {}
-        starters, causal = {}, mask.peer == "causal"
+        """Of each variant that can express the mask: its name, its command line, whether its output is by head, and how
+        many times it holds all scores."""
+        threads, causal = str(self.options.threads), mask.peer == "causal"
         shape = [mask.batch, HEADS, self.length // mask.batch, FEATURES]
         if self.onnxruntime:
             import onnx_attention
@@ -87,123 +97,138 @@ class Workbench:
                 onnx_attention.write(path, variant, causal, shape)
                 whole = variant == "mha"
                 sizes = ",".join(map(str, [shape[0], shape[2], HEADS * FEATURES] if whole else shape))
-                words = [self.runners["run_ort"], self.onnxruntime, path, str(self.options.threads),
+                words = [self.runners["run_ort"], self.onnxruntime, path, threads,
                          self.rows if whole else self.heads[mask.batch], sizes, sizes, "3"]
-                starters["ONNX Runtime, " + variant] = (words, not whole)
-        for variant in ("fused", "products") if self.options.pytorch else ():
-            words = [sys.executable, os.path.join(HERE, "run_torch.py"), variant, mask.peer, str(self.options.threads),
+                yield "ONNX Runtime, " + variant, words, not whole, {"mha": causal, "standard": 1, "plain": 2}[variant]
+        for variant in ("fused", "products") if "pytorch" in self.options.peers else ():
+            words = [sys.executable, os.path.join(HERE, "run_torch.py"), variant, mask.peer, threads,
                      self.heads[mask.batch], ",".join(map(str, shape))]
-            starters["PyTorch, " + variant] = (words, True)
-        return starters
+            yield "PyTorch, " + variant, words, True, 2
 
     def fastest(self, mask, ours):
-        """The fastest variant of each peer, after its output has been compared."""
+        """The command line of the fastest variant of each peer, by its name, after its output has been compared; none
+        where the scores do not fit into memory."""
         best = {}
-        for name, (words, by_head) in self.peers(mask).items():
+        for name, words, by_head, copies in self.peers(mask):
+            if copies * 4 * HEADS * self.length**2 // mask.batch > 0.9 * free_memory():
+                continue
             try:
                 engine = Engine(name, words)
-                time = min(engine.run(1, 2))
+                with engine:
+                    time = min(engine.run(1, 2))
+                    shape = (mask.batch, HEADS, self.length // mask.batch, FEATURES) if by_head else ours.shape
+                    expected = self.by_head(ours, mask.batch) if by_head else ours
+                    difference = np.abs(engine.output(shape) - expected).max() / np.abs(ours).max()
             except Failure as failure:
                 print(f"left out: {failure}", file=sys.stderr)
                 continue
-            with engine:
-                shape = (mask.batch, HEADS, self.length // mask.batch, FEATURES) if by_head else ours.shape
-                expected = self.by_head(ours, mask.batch) if by_head else ours
-                difference = np.abs(engine.output(shape) - expected).max() / np.abs(ours).max()
             if difference > BOUND:
                 raise Failure(DIFFERENT, f"{name}, {mask.title}, {self.length}: outputs differ by {difference:.1e}")
             peer = name.split(",")[0]
             if peer not in best or time < best[peer][0]:
                 best[peer] = (time, name, words)
-        return {peer: (name, words) for peer, (_, name, words) in best.items()}
+        return {name: words for _, name, words in best.values()}
 
-    def measure(self):
-        """Of each mask, the least milliseconds of attn and of its peers by name, and attn's peak memory. All take turns."""
-        engines, owners = [], []
-
-        def add(mask, engine):
-            engines.append(engine)
-            owners.append(mask.entry)
-            return engine
-
-        try:
-            for mask in MASKS:
-                ours = add(mask, self.attn(mask))
-                ours.run(0, 1)
-                peers = self.fastest(mask, ours.output((self.length, HEADS, FEATURES)))
-                for name, words in peers.values():
-                    add(mask, Engine(name, words))
+    def beside_peers(self, mask):
+        """Milliseconds of each turn of attn and the peers, by name."""
+        with contextlib.ExitStack() as stack:
+            ours = stack.enter_context(self.attn(mask))
+            ours.run(0, 1)
+            peers = self.fastest(mask, ours.output((self.length, HEADS, FEATURES)))
+            engines = [ours] + [stack.enter_context(Engine(name, words)) for name, words in peers.items()]
             times = measure.interleave(engines, self.options.rounds)
-            least = {mask.entry: {} for mask in MASKS}
-            for owner, engine, found in zip(owners, engines, times):
-                least[owner][engine.name] = min(found)
-            memory = {owner: engine.peak_memory() for owner, engine in zip(owners, engines) if engine.name == "attn"}
-            return least, memory
-        finally:
-            for engine in engines:
-                engine.close()
+        return {engine.name: found for engine, found in zip(engines, times)}
 
 
-def cell(least, peer):
-    found = next((name for name in least if name.startswith(peer)), None)
-    return f"{least[found]:.1f} ({found.split(', ')[1]}), {least['attn'] / least[found]:.2f}" if found else "-"
+class Report:
+    """Lines for people, as they come, and records for programs."""
+
+    def __init__(self, *lines):
+        self.lines, self.records = [], []
+        for line in lines:
+            self.say(line)
+
+    def say(self, line):
+        self.lines.append(line)
+        print(line, flush=True)
+
+    def write(self, date):
+        base = commandline.results("masks", date)
+        report.keep(base + ".md", "\n".join(self.lines) + "\n")
+        report.keep(base + ".json", json.dumps(self.records, indent=1) + "\n")
+
+
+def report_growth(benches, rounds, out):
+    """The first table."""
+    out.say("\n| length | mask | least ms | median ms | of no mask | of half the length, least / median | peak MB |")
+    out.say("| ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+    cases = [(bench, mask) for bench in benches for mask in MASKS]
+    with contextlib.ExitStack() as stack:
+        engines = [stack.enter_context(bench.attn(mask)) for bench, mask in cases]
+        times = [measure.summarize(found) for found in measure.interleave(engines, rounds)]
+        memory = [engine.peak_memory() for engine in engines]
+    found = {(bench.length, mask.entry): time for (bench, mask), time in zip(cases, times)}
+    for (bench, mask), time, peak in zip(cases, times, memory):
+        half = found.get((bench.length // 2, mask.entry))
+        growth = f"{time.minimum / half.minimum:.2f} / {time.median / half.median:.2f}" if half else "-"
+        out.say(f"| {bench.length} | {mask.title} | {time.minimum:.1f} | {time.median:.1f} | "
+                f"{time.minimum / found[bench.length, 'full'].minimum:.2f} | {growth} | {peak / 1e6:.0f} |")
+        out.records.append({"length": bench.length, "mask": mask.entry, "min_ms": time.minimum,
+                            "median_ms": time.median, "peak_bytes": peak})
+
+
+def peer_cell(times, peer):
+    """Least milliseconds, variant, and attn's over them."""
+    name = next((name for name in times if name.startswith(peer)), None)
+    if not name:
+        return "-"
+    least = min(times[name])
+    return f"{least:.1f} ({name.split(', ')[1]}), {min(times['attn']) / least:.2f}"
+
+
+def report_peers(benches, out):
+    """The second table."""
+    out.say("\n| length | mask | attn, least ms | " + " | ".join(PEERS_BY_OPTION.values()) + " |")
+    out.say("| ---: | --- | ---: |" + " ---: |" * len(PEERS_BY_OPTION))
+    for bench in benches:
+        for mask in MASKS:
+            if not mask.peer:
+                continue
+            times = bench.beside_peers(mask)
+            out.say(f"| {bench.length} | {mask.title} | {min(times['attn']):.1f} | "
+                    + " | ".join(peer_cell(times, peer) for peer in PEERS_BY_OPTION.values()) + " |")
+            out.records.append({"length": bench.length, "mask": mask.entry, "beside": times})
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lengths", default="1024,2048,4096,8192,16384", help="default: 1024 to 16384")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each; default: 5")
-    parser.add_argument("--product", default=os.path.join(ROOT, "build", "bin", "attn"), help="the compiler")
-    parser.add_argument("--no-peers", action="store_true", help="attn alone")
-    parser.add_argument("--pytorch", action="store_true", help="PyTorch, too; without a fast BLAS it takes seconds a run")
-    parser.add_argument("--write", action="store_true", help="keep the table under results/")
+    parser = commandline.parser(__doc__, rounds=5)
+    parser.add_argument("--lengths", type=commandline.numbers, default=[1024, 2048, 4096, 8192, 16384], metavar="N,N",
+                        help="default: 1024 to 16384")
+    parser.add_argument("--threads", type=commandline.positive, default=2, metavar="N", help="default: 2")
+    parser.add_argument("--peers", nargs="*", choices=PEERS_BY_OPTION, default=list(PEERS_BY_OPTION),
+                        help="whom to measure beside; default: both; without a name, the first table alone")
     options = parser.parse_args()
-    if not os.access(options.product, os.X_OK):
-        raise Failure(ENVIRONMENT, f"`{options.product}` is not here: build it with tools/build.sh")
+    commandline.check_product(options)
     runners = build_runners(os.path.join(PEERS, "bin"))
-    onnxruntime, missing = (None, None) if options.no_peers else find_onnxruntime()
+    onnxruntime, missing = find_onnxruntime() if "onnxruntime" in options.peers else (None, None)
     date = datetime.date.today().isoformat()
-    lines = [
-        "# Attention under masks",
-        "",
-        f"{report.cpu_name()}, {options.threads} threads, {date}. {HEADS} heads of {FEATURES} features, f32, milliseconds: "
-        f"the least of {options.rounds} turns. Peers: their fastest variant, and attn's time over theirs; documents are a "
-        "batch of eight for them. Memory: the peak of a C program with inputs, output and the library.",
-        "",
-        "| length | mask | attn | of no mask | of half the length | peak MB | ONNX Runtime | PyTorch |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    out = Report(
+        "# Attention under masks", "",
+        f"{report.cpu_name()}, {options.threads} threads, {date}. {HEADS} heads of {FEATURES} features, f32, "
+        f"{options.rounds} turns. Memory: the peak of a C program with inputs, output and the library. Peers: their "
+        "fastest variant and attn's time over theirs, least times; documents are a batch of eight for them; - where "
+        "all scores do not fit into memory.")
     if missing:
-        lines.insert(3, f"Without ONNX Runtime: {missing}.")
-    print("\n".join(lines), flush=True)
-    before, records = {}, []
-    for length in (int(word) for word in options.lengths.split(",")):
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Workbench(options, length, folder, runners, onnxruntime)
-            if options.no_peers:
-                bench.peers = lambda mask: {}
-            found, peaks = bench.measure()
-            whole = found["full"]["attn"]
-            for mask in MASKS:
-                least, memory = found[mask.entry], peaks[mask.entry]
-                time = least["attn"]
-                half = before.get((mask.entry, length // 2))
-                before[mask.entry, length] = time
-                records.append({"length": length, "mask": mask.entry, "ms": least, "peak_bytes": memory})
-                lines.append(f"| {length} | {mask.title} | {time:.1f} | {time / whole:.2f} | "
-                             f"{f'{time / half:.2f}' if half else '-'} | {memory / 1e6:.0f} | "
-                             f"{cell(least, 'ONNX Runtime')} | {cell(least, 'PyTorch')} |")
-                print(lines[-1], flush=True)
+        out.say(f"\nWithout ONNX Runtime: {missing}.")
+    with tempfile.TemporaryDirectory() as folder:
+        benches = [Workbench(options, length, os.path.join(folder, str(length)), runners, onnxruntime)
+                   for length in options.lengths]
+        report_growth(benches, options.rounds, out)
+        if options.peers:
+            report_peers(benches, out)
     if options.write:
-        base = os.path.join(ROOT, "tools", "bench", "results", "masks-" + report.file_name(report.cpu_name(), date))
-        report.keep(base + ".md", "\n".join(lines) + "\n")
-        report.keep(base + ".json", json.dumps(records, indent=1) + "\n")
+        out.write(date)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Failure as failure:
-        print(f"masks.py: error: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
+    commandline.run(main)

@@ -31,13 +31,14 @@ def runs_per_turn(milliseconds):
 
 def interleave(engines, rounds, progress=lambda done: None):
     """Runs the engines in turns, who begins changes from round to round. A turn begins with a run that does not count:
-    it brings weights back into the caches. A list of times per engine."""
-    once = [min(engine.run(2, 2)) for engine in engines]
+    it brings weights back into the caches, and is left out where a run takes longer than a turn. A list of times per
+    engine."""
+    once = [min(engine.run(2, 2)) if engine.run(0, 1)[0] < TURN_MS else TURN_MS for engine in engines]
     times = [[] for _ in engines]
     for n in range(rounds):
         for turn in range(len(engines)):
             e = (turn + n) % len(engines)
-            times[e] += engines[e].run(1, runs_per_turn(once[e]))
+            times[e] += engines[e].run(int(once[e] < TURN_MS), runs_per_turn(once[e]))
         progress(n + 1)
     return times
 

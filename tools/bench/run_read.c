@@ -6,18 +6,19 @@
  *   run_read THREADS MEGABYTES READINGS
  */
 #define _POSIX_C_SOURCE 200809L
+#include "../../runtime/main/PeakKernels.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 1024, CHAINS = 8, LANES = 16 };
-typedef float Vector __attribute__((vector_size(4 * LANES)));
+enum { MOST_THREADS = 1024 };
 
 static struct {
-  const Vector *data;
-  size_t steps; /* of CHAINS vectors */
+  PeakKernels kernels;
+  const float *data;
+  size_t blocks; /* as the kernel takes them */
   int threads, readings;
   pthread_barrier_t together;
   double best;
@@ -30,24 +31,14 @@ static double milliseconds(void) {
   return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-static float sumOf(size_t from, size_t to) {
-  Vector sums[CHAINS] = {{0}};
-  for (size_t step = from; step < to; ++step)
-    for (int chain = 0; chain < CHAINS; ++chain)
-      sums[chain] += shared.data[step * CHAINS + (size_t)chain];
-  float sum = 0;
-  for (int chain = 0; chain < CHAINS; ++chain)
-    sum += sums[chain][0];
-  return sum;
-}
-
 static void *work(void *number) {
   size_t thread = (size_t)number, threads = (size_t)shared.threads;
-  size_t from = shared.steps * thread / threads, to = shared.steps * (thread + 1) / threads;
+  size_t from = shared.blocks * thread / threads, to = shared.blocks * (thread + 1) / threads;
+  const float *data = shared.data + from * READ_CHAINS * (size_t)shared.kernels.lanes;
   for (int reading = 0; reading < shared.readings; ++reading) {
     pthread_barrier_wait(&shared.together);
     double begin = milliseconds();
-    shared.output = sumOf(from, to);
+    shared.output = shared.kernels.sum(data, to - from);
     pthread_barrier_wait(&shared.together);
     double time = milliseconds() - begin;
     if (thread == 0 && time < shared.best)
@@ -64,8 +55,13 @@ int main(int argc, char **argv) {
   if (shared.threads < 1 || shared.threads > MOST_THREADS || !data)
     return 2;
   memset(data, 1, bytes);
-  shared.data = (const Vector *)data;
-  shared.steps = bytes / sizeof(Vector) / CHAINS;
+#if defined(__x86_64__)
+  shared.kernels = peakKernels(__builtin_cpu_supports("avx512f"));
+#else
+  shared.kernels = peakKernels(0);
+#endif
+  shared.data = data;
+  shared.blocks = bytes / sizeof(float) / READ_CHAINS / (size_t)shared.kernels.lanes;
   shared.best = 1e30;
   pthread_barrier_init(&shared.together, NULL, (unsigned)shared.threads);
   pthread_t others[MOST_THREADS];

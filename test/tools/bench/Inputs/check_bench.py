@@ -98,8 +98,14 @@ class Measuring(unittest.TestCase):
         turns = []
         fakes = [mock.Mock(run=lambda warm, count, n=n: turns.append(n) or [100.0] * count) for n in range(2)]
         times = measure.interleave(fakes, 3)
-        self.assertEqual(turns, [0, 1, 0, 1, 1, 0, 0, 1])
+        self.assertEqual(turns, [0, 0, 1, 1, 0, 1, 1, 0, 0, 1])
         self.assertEqual([len(t) for t in times], [6, 6])
+
+    def test_slow_runs_have_none_before_them(self):
+        calls = []
+        slow = mock.Mock(run=lambda warm, count: calls.append((warm, count)) or [900.0] * count)
+        self.assertEqual(measure.interleave([slow], 2), [[900.0, 900.0]])
+        self.assertEqual(calls, [(0, 1)] * 3)
 
     def test_outputs_that_differ(self):
         ours = np.array([1.0, -4.0], np.float32)
