@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares compiled vision transformers with ONNX Runtime on this machine's CPU.
+"""Compares compiled transformers with ONNX Runtime on this machine's CPU.
 
-    compare.py                                     the published ViTs and three shapes that nobody published
+    compare.py                                     the published ViTs, three shapes that nobody published, BERT and GPT-2
     compare.py --spec examples/vit/vit_b16.attn --threads 2
     compare.py --spec vit.attn --set D=720 --set H=15 --spec vit.attn --set Y=10 --set X=10
+    compare.py --spec examples/language/bert_base.attn --size T=128
 
 Each spec is compiled, the same architecture is written as ONNX in several variants, and both get the same random
-weights and picture. First their outputs have to agree; then they run in turns. See the README beside this file.
+weights and inputs. First their outputs have to agree; then they run in turns. See the README beside this file.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 3 the outputs disagree, 4 something is missing here.
 """
@@ -27,22 +28,23 @@ import numpy as np
 
 import commandline
 import measure
+import models
 import report
-import vit
-from engines import PEERS, ROOT, Engine, build_runners, find_onnxruntime
+from engines import PEERS, ROOT, Engine, build_runners, find_onnxruntime, input_word, output_word
 from failure import BAD_INPUT, DIFFERENT, ENVIRONMENT, USAGE, Failure
 
 SEED = 14
 BOUND = 1e-3  # of the largest logit's magnitude
-EXAMPLES = os.path.join(ROOT, "examples", "vit")
+EXAMPLES, LANGUAGE = (os.path.join(ROOT, "examples", name) for name in ("vit", "language"))
 
 
 @dataclass
 class Case:
-    """A spec and the dims that are set in it."""
+    """A spec, the dims that are set in it, and the sizes of dynamic ones that it is run with."""
 
     spec: str
     dims: list = field(default_factory=list)
+    sizes: dict = field(default_factory=dict)
 
 
 DEFAULT_CASES = [
@@ -53,6 +55,9 @@ DEFAULT_CASES = [
     Case(os.path.join(EXAMPLES, "vit_ti16.attn"), ["D=720", "H=15", "F=2880", "Y=10", "X=10"]),
     Case(os.path.join(EXAMPLES, "vit_ti16.attn"), ["D=560", "H=7", "F=2240", "Y=24", "X=24"]),
     Case(os.path.join(EXAMPLES, "vit_ti16.attn"), ["D=420", "H=7", "F=1500"]),
+    Case(os.path.join(LANGUAGE, "bert_base.attn"), sizes={"T": 128}),
+    Case(os.path.join(LANGUAGE, "bert_base.attn"), sizes={"T": 512}),
+    Case(os.path.join(LANGUAGE, "gpt2.attn"), sizes={"T": 512}),
 ]
 QUICK_CASES = [Case(os.path.join(EXAMPLES, "vit_ti16.attn"))]
 
@@ -70,19 +75,24 @@ class AddCase(argparse.Action):
 
 
 class AddDim(argparse.Action):
-    def __call__(self, parser, options, value, _=None):
+    def __call__(self, parser, options, value, option=None):
         name, _, size = value.partition("=")
         if not options.cases:
-            parser.error("--set belongs to the --spec before it")
-        if not name.isidentifier() or not size.isdigit():
-            parser.error(f"--set {value}: expected DIM=N")
-        options.cases[-1].dims.append(value)
+            parser.error(f"{option} belongs to the --spec before it")
+        if not name.isidentifier() or not size.isdigit() or int(size) < 1:
+            parser.error(f"{option} {value}: expected DIM=N")
+        if option == "--set":
+            options.cases[-1].dims.append(value)
+        else:
+            options.cases[-1].sizes[name] = int(size)
 
 
 def parse_options(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spec", action=AddCase, dest="cases", metavar="FILE", help="a spec; may be repeated")
     parser.add_argument("--set", action=AddDim, metavar="DIM=N", help="sets a dim of the spec before it")
+    parser.add_argument("--size", action=AddDim, metavar="DIM=N",
+                        help="runs the spec before it with this size of a dynamic dim; default: its bound")
     parser.add_argument("--threads", type=commandline.numbers, default=[1, 2], metavar="N,N", help="default: 1,2")
     parser.add_argument("--rounds", type=commandline.positive, metavar="N", help="turns of each; default: 25")
     parser.add_argument("--quick", action="store_true", help="ViT-Ti/16 alone and 3 rounds: does everything work?")
@@ -166,37 +176,41 @@ class Workbench:
     def prepare(self, options):
         """Compiles the spec and writes the files of both sides."""
         self.library, self.description, self.cost = compile_spec(options.product, self.case, self.folder)
-        self.vit = vit.read_description(self.description)
-        self.weights = vit.random_weights(self.description, SEED)
+        self.model = models.read_description(self.description, self.case.sizes)
+        self.weights = models.random_weights(self.description, SEED)
         self.weight_bytes = sum(values.nbytes for values in self.weights.values())
         self.checkpoint = os.path.join(self.folder, "weights.safetensors")
-        vit.write_safetensors(self.checkpoint, self.weights)
-        self.picture = os.path.join(self.folder, "image.bin")
-        np.random.default_rng(SEED + 1).standard_normal(self.vit.input_shape, np.float32).tofile(self.picture)
-        self.sizes = [",".join(map(str, shape)) for shape in (self.vit.input_shape, self.vit.output_shape)]
-        self.models = self.write_models() if self.peer.library else {}
+        models.write_safetensors(self.checkpoint, self.weights)
+        self.tensors = []  # words of runners
+        for (name, dtype, shape), values in zip(self.model.input_types(),
+                                                self.model.make_inputs(np.random.default_rng(SEED + 1))):
+            path = os.path.join(self.folder, name + ".bin")
+            values.tofile(path)
+            self.tensors.append(input_word(name, dtype, shape, path))
+        self.tensors += [output_word(name, shape) for name, shape in self.model.outputs()]
+        self.onnx = self.write_onnx() if self.peer.library else {}
 
-    def write_models(self):
-        import onnx_vit
+    def write_onnx(self):
+        """The paths of all variants."""
+        from onnx_graph import VARIANTS, Store
 
-        store = onnx_vit.Store(self.folder, self.weights)
-        return {variant: onnx_vit.write_onnx(store, self.vit, variant) for variant in onnx_vit.VARIANTS}
+        store = Store(self.folder, self.weights)
+        return {variant: self.model.write_onnx(store, variant) for variant in VARIANTS}
 
     def start_attn(self, threads):
-        return Engine("attn", [self.runners["run_attn"], self.library, self.vit.symbol, self.checkpoint, str(threads),
-                               self.picture, *self.sizes])
+        return Engine("attn", [self.runners["run_attn"], self.library, self.model.symbol, self.checkpoint, str(threads),
+                               self.model.entry, *self.tensors])
 
     def start_peer(self, variant, threads):
         engine = Engine(f"ONNX Runtime, variant {variant}",
-                        [self.runners["run_ort"], self.peer.library, self.models[variant], str(threads), self.picture,
-                         *self.sizes])
+                        [self.runners["run_ort"], self.peer.library, self.onnx[variant], str(threads), *self.tensors])
         self.peer.version = engine.facts["version"]
         return engine
 
     def first_pass(self, ours, threads):
         """The two fastest variants after a few runs, and the largest difference of any variant's output."""
         fastest, largest = {}, 0.0
-        for variant in self.models:
+        for variant in self.onnx:
             try:
                 engine = self.start_peer(variant, threads)
             except Failure as failure:
@@ -204,7 +218,7 @@ class Workbench:
                 continue
             with engine:
                 fastest[variant] = min(engine.run(2, 1) + engine.run(0, 5))
-                difference = check_outputs(ours, engine.output(self.vit.output_shape), f"{self.vit.name}, {variant}")
+                difference = check_outputs(ours, engine.output(self.model.outputs()[0][1]), f"{self.model.name}, {variant}")
                 largest = max(largest, difference)
             say(f"  ONNX Runtime, {variant}: {fastest[variant]:.2f} ms")
         return sorted(fastest, key=fastest.get)[:2], largest
@@ -225,13 +239,13 @@ def entry(times, flop, peak, **more):
 
 def compare(bench, threads, rounds):
     """Times a case on a number of threads."""
-    model, engines = bench.vit, []
+    model, engines = bench.model, []
     try:
         attn = bench.start_attn(threads)
         engines.append(attn)
         attn.run(0, 1)
         after_first = attn.peak_memory()
-        variants, difference = bench.first_pass(attn.output(model.output_shape), threads)
+        variants, difference = bench.first_pass(attn.output(model.outputs()[0][1]), threads)
         engines += [bench.start_peer(variant, threads) for variant in variants]
         engines.append(Engine("peak", [bench.runners["run_peak"], str(threads)]))
         load = measure.OtherLoad(engines)
@@ -244,7 +258,7 @@ def compare(bench, threads, rounds):
 
     peak = float(engines[-1].facts["flop"]) / min(times[-1]) / 1e6
     row = {
-        "model": model.name, "spec": os.path.relpath(bench.case.spec, ROOT), "set": bench.case.dims,
+        "model": model.name, "spec": os.path.relpath(bench.case.spec, ROOT), "set": bench.case.dims + [f"{name}={size}" for name, size in bench.case.sizes.items()],
         "tokens": model.tokens, "head_dim": model.head_dim, "threads": threads, "gflop": model.flop() / 1e9,
         "weight_bytes": bench.weight_bytes, "peak_gflops": peak, "other_load": other_load, **bench.cost,
         "attn": entry(times[0], model.flop(), peak, level=attn.facts["level"], vmhwm_bytes=memory[0],

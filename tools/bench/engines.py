@@ -36,6 +36,15 @@ def build_runners(folder):
     return paths
 
 
+def input_word(name, dtype, shape, path, offset=0):
+    """A tensor on a runner's command line: values of a file from a byte on."""
+    return f"{name}={dtype}:{','.join(map(str, shape))}:{path}@{offset}"
+
+
+def output_word(name, shape):
+    return f"{name}={','.join(map(str, shape))}"
+
+
 def find_onnxruntime():
     """The library of the npm package onnxruntime-node, installed under build/peers where it is not there yet; or None
     and why it cannot be had."""

@@ -18,7 +18,7 @@ import numpy as np
 import commandline
 import measure
 import report
-from engines import PEERS, Engine, build_runners
+from engines import PEERS, Engine, build_runners, input_word, output_word
 from failure import DIFFERENT, Failure
 
 LOWERINGS = ("strip", "online", "unfused")
@@ -51,15 +51,17 @@ def measure_length(options, length, runners):
     with tempfile.TemporaryDirectory() as folder:
         inputs = os.path.join(folder, "qkv.bin")
         widest = max(options.features, options.values)
-        np.random.default_rng(14).standard_normal(3 * length * options.heads * widest, np.float32).tofile(inputs)
-        sizes = [f"{length},{options.heads},{width}" for width in (options.features, options.values)]
+        np.random.default_rng(14).standard_normal(length * options.heads * widest, np.float32).tofile(inputs)
+        shapes = [(length, options.heads, width) for width in (options.features, options.features, options.values)]
+        words = [input_word(name, "f32", shape, inputs) for name, shape in zip("qkv", shapes)]
+        words.append(output_word("full", shapes[2]))
         names = LOWERINGS + ("auto",)
         engines = []
         try:
             for name in names:
                 library = compile_lowering(options, length, name, folder)
                 engines.append(Engine(name, [runners["run_attn"], library, "attn_model_lowerings", "-",
-                                             str(options.threads), inputs, *sizes, "0", "3", sizes[1]]))
+                                             str(options.threads), "full", *words]))
             times = measure.interleave(engines, options.rounds)
         finally:
             for engine in engines:

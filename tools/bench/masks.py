@@ -10,6 +10,7 @@ Exit codes: 0 measured, 1 wrong input, 2 usage, 3 the outputs disagree, 4 someth
 import contextlib
 import datetime
 import json
+import math
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import numpy as np
 import commandline
 import measure
 import report
-from engines import HERE, PEERS, ROOT, Engine, build_runners, find_onnxruntime
+from engines import HERE, PEERS, ROOT, Engine, build_runners, find_onnxruntime, input_word, output_word
 from failure import DIFFERENT, Failure
 
 SPEC = os.path.join(ROOT, "tools", "bench", "masks.attn")
@@ -77,10 +78,16 @@ class Workbench:
         values.tofile(path)
         return path
 
+    @staticmethod
+    def tensors(path, shape):
+        """The words of query, key and value, one after the other in a file, and of the output."""
+        parts = enumerate(("query", "key", "value"))
+        return [input_word(name, "f32", shape, path, 4 * n * math.prod(shape)) for n, name in parts] + [
+            output_word("logits", shape)]
+
     def attn(self, mask):
-        sizes = f"{self.length},{HEADS},{FEATURES}"
         return Engine("attn", [self.runners["run_attn"], self.library, "attn_model_masks", "-", str(self.options.threads),
-                               self.rows, sizes, sizes, str([m.entry for m in MASKS].index(mask.entry)), "3"])
+                               mask.entry, *self.tensors(self.rows, (self.length, HEADS, FEATURES))])
 
     def peers(self, mask):
         """Of each variant that can express the mask: its name, its command line, whether its output is by head, and how
@@ -96,9 +103,9 @@ class Workbench:
                 path = os.path.join(self.folder, f"{variant}-{mask.entry}.onnx")
                 onnx_attention.write(path, variant, causal, shape)
                 whole = variant == "mha"
-                sizes = ",".join(map(str, [shape[0], shape[2], HEADS * FEATURES] if whole else shape))
-                words = [self.runners["run_ort"], self.onnxruntime, path, threads,
-                         self.rows if whole else self.heads[mask.batch], sizes, sizes, "3"]
+                tensors = self.tensors(self.rows, [shape[0], shape[2], HEADS * FEATURES]) if whole else \
+                    self.tensors(self.heads[mask.batch], shape)
+                words = [self.runners["run_ort"], self.onnxruntime, path, threads, *tensors]
                 yield "ONNX Runtime, " + variant, words, not whole, {"mha": causal, "standard": 1, "plain": 2}[variant]
         for variant in ("fused", "products") if "pytorch" in self.options.peers else ():
             words = [sys.executable, os.path.join(HERE, "run_torch.py"), variant, mask.peer, threads,
@@ -159,31 +166,36 @@ class Report:
 
 
 def report_growth(benches, rounds, out):
-    """The first table."""
-    out.say("\n| length | mask | least ms | median ms | of no mask | of half the length, least / median | peak MB |")
+    """The first table. Of a mask, one length comes right after the other, so that what is said of growth is that of the
+    same seconds: the median of the turns' ratios."""
+    out.say("\n| length | mask | least ms | median ms | of no mask | of half the length | peak MB |")
     out.say("| ---: | --- | ---: | ---: | ---: | ---: | ---: |")
-    cases = [(bench, mask) for bench in benches for mask in MASKS]
+    cases = [(bench.length, mask.entry) for mask in MASKS for bench in benches]
     with contextlib.ExitStack() as stack:
-        engines = [stack.enter_context(bench.attn(mask)) for bench, mask in cases]
-        times = [measure.summarize(found) for found in measure.interleave(engines, rounds)]
-        memory = [engine.peak_memory() for engine in engines]
-    found = {(bench.length, mask.entry): time for (bench, mask), time in zip(cases, times)}
-    for (bench, mask), time, peak in zip(cases, times, memory):
-        half = found.get((bench.length // 2, mask.entry))
-        growth = f"{time.minimum / half.minimum:.2f} / {time.median / half.median:.2f}" if half else "-"
-        out.say(f"| {bench.length} | {mask.title} | {time.minimum:.1f} | {time.median:.1f} | "
-                f"{time.minimum / found[bench.length, 'full'].minimum:.2f} | {growth} | {peak / 1e6:.0f} |")
-        out.records.append({"length": bench.length, "mask": mask.entry, "min_ms": time.minimum,
-                            "median_ms": time.median, "peak_bytes": peak})
+        engines = [stack.enter_context(bench.attn(mask)) for mask in MASKS for bench in benches]
+        times = measure.interleave(engines, rounds)
+        memory = dict(zip(cases, (engine.peak_memory() for engine in engines)))
+    summaries = {case: measure.summarize(found) for case, found in zip(cases, times)}
+    turns = {case: np.array(found).reshape(rounds, -1).min(1) for case, found in zip(cases, times)}
+    for bench in benches:
+        for mask in MASKS:
+            case, half, whole = (bench.length, mask.entry), (bench.length // 2, mask.entry), (bench.length, "full")
+            growth = f"{np.median(turns[case] / turns[half]):.2f}" if half in turns else "-"
+            time, peak = summaries[case], memory[case]
+            out.say(f"| {bench.length} | {mask.title} | {time.minimum:.1f} | {time.median:.1f} | "
+                    f"{np.median(turns[case] / turns[whole]):.2f} | {growth} | {peak / 1e6:.0f} |")
+            out.records.append({"length": bench.length, "mask": mask.entry, "min_ms": time.minimum,
+                                "median_ms": time.median, "peak_bytes": peak})
 
 
 def peer_cell(times, peer):
-    """Least milliseconds, variant, and attn's over them."""
+    """Least milliseconds, variant, and attn's time over theirs: of the least times and of the medians."""
     name = next((name for name in times if name.startswith(peer)), None)
     if not name:
         return "-"
-    least = min(times[name])
-    return f"{least:.1f} ({name.split(', ')[1]}), {min(times['attn']) / least:.2f}"
+    ours, theirs = measure.summarize(times["attn"]), measure.summarize(times[name])
+    return (f"{theirs.minimum:.1f} ({name.split(', ')[1]}), {ours.minimum / theirs.minimum:.2f} / "
+            f"{ours.median / theirs.median:.2f}")
 
 
 def report_peers(benches, out):
@@ -216,8 +228,8 @@ def main():
         "# Attention under masks", "",
         f"{report.cpu_name()}, {options.threads} threads, {date}. {HEADS} heads of {FEATURES} features, f32, "
         f"{options.rounds} turns. Memory: the peak of a C program with inputs, output and the library. Peers: their "
-        "fastest variant and attn's time over theirs, least times; documents are a batch of eight for them; - where "
-        "all scores do not fit into memory.")
+        "fastest variant and attn's time over theirs, of the least times and of the medians; documents are a batch of "
+        "eight for them; - where all scores do not fit into memory.")
     if missing:
         out.say(f"\nWithout ONNX Runtime: {missing}.")
     with tempfile.TemporaryDirectory() as folder:

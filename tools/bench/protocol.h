@@ -48,28 +48,90 @@ static inline float *allocateFloats(size_t count) {
   return (float *)memory;
 }
 
-/* Sizes written as "1,3,224,224"; returns how many, at most 8, and their product in *count. */
-static inline int readSizes(const char *text, int64_t *sizes, size_t *count) {
-  int rank = 0;
-  char *end = NULL;
-  *count = 1;
-  for (;; text = end + 1) {
-    sizes[rank] = strtoll(text, &end, 10);
-    if (end == text || sizes[rank] < 1)
+/* A tensor of the command line: an input as NAME=TYPE:SIZES:FILE@OFFSET, an output, which is f32,
+ * as NAME=SIZES. Sizes have commas between them; the offset counts bytes. */
+enum { F32, I32, I64 };
+typedef struct {
+  char name[64];
+  int isInput, type, rank;
+  int64_t sizes[8];
+  size_t count, bytes;
+  void *data;
+} Tensor;
+
+/* Reads sizes up to `end`, which is stored. */
+static inline void parseSizes(const char *text, Tensor *tensor, char **end) {
+  tensor->count = 1;
+  for (tensor->rank = 0;; text = *end + 1) {
+    int64_t size = strtoll(text, end, 10);
+    if (*end == text || size < 1 || tensor->rank == 8)
       fail(text, "expected sizes with commas between them");
-    *count *= (size_t)sizes[rank++];
-    if (*end != ',' || rank == 8)
-      return rank;
+    tensor->count *= (size_t)size;
+    tensor->sizes[tensor->rank++] = size;
+    if (**end != ',')
+      return;
   }
 }
 
-/* Reads `count` raw f32 values. */
-static inline void readFloats(const char *path, size_t part, float *values, size_t count) {
+static inline void readFile(const char *path, long offset, void *data, size_t bytes) {
   FILE *file = fopen(path, "rb");
-  if (!file || fseek(file, (long)(part * count * sizeof(float)), SEEK_SET) ||
-      fread(values, sizeof(float), count, file) != count)
+  if (!file || fseek(file, offset, SEEK_SET) != 0 || fread(data, 1, bytes, file) != bytes)
     fail(path, "could not be read, or is too short");
   fclose(file);
+}
+
+/* The tensor of a word, an input's values with it. */
+static inline Tensor readTensor(const char *word) {
+  static const char *const types[] = {"f32:", "i32:", "i64:"};
+  Tensor tensor = {{0}, 0, F32, 0, {0}, 0, 0, NULL};
+  const char *equals = strchr(word, '=');
+  size_t length = equals ? (size_t)(equals - word) : 0;
+  if (length == 0 || length >= sizeof tensor.name)
+    fail(word, "expected NAME=TYPE:SIZES:FILE@OFFSET or NAME=SIZES");
+  memcpy(tensor.name, word, length);
+  const char *rest = equals + 1;
+  for (int type = F32; type <= I64; ++type)
+    if (strncmp(rest, types[type], 4) == 0) {
+      tensor.isInput = 1;
+      tensor.type = type;
+      rest += 4;
+      break;
+    }
+  char *end = NULL;
+  parseSizes(rest, &tensor, &end);
+  if (*end != (tensor.isInput ? ':' : 0))
+    fail(word, "expected sizes with commas between them");
+  size_t element = tensor.type == I64 ? 8 : 4;
+  tensor.bytes = tensor.count * element;
+  tensor.data = allocateFloats((tensor.bytes + 3) / 4);
+  if (!tensor.isInput)
+    return tensor;
+  char path[4096];
+  const char *at = strrchr(end, '@');
+  size_t size = at ? (size_t)(at - end - 1) : 0;
+  if (size == 0 || size >= sizeof path)
+    fail(word, "expected FILE@OFFSET");
+  memcpy(path, end + 1, size);
+  path[size] = 0;
+  readFile(path, atol(at + 1), tensor.data, tensor.bytes);
+  return tensor;
+}
+
+/* Reads all words: inputs, then outputs; the number of inputs. */
+enum { MOST_TENSORS = 16 };
+static inline int readTensors(char **words, int count, Tensor *tensors) {
+  int inputs = 0;
+  if (count < 2 || count > MOST_TENSORS)
+    fail("tensors", "expected inputs, then outputs, at most 16");
+  for (int i = 0; i < count; ++i) {
+    tensors[i] = readTensor(words[i]);
+    if (tensors[i].isInput && inputs < i)
+      fail(words[i], "expected inputs before outputs");
+    inputs += tensors[i].isInput;
+  }
+  if (inputs == 0 || inputs == count)
+    fail("tensors", "expected inputs and outputs");
+  return inputs;
 }
 
 static void writeOutput(const Job *job, const char *path) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * Runs an entry of a model compiled with --emit=shared, as protocol.h says; the first one of one
- * input, unless another number of either is given:
+ * Runs an entry of a model compiled with --emit=shared, as protocol.h says:
  *
- *   run_attn LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES [ENTRY INPUTS [LAST]]
- *   run_attn ./vit.so attn_model_vit_b16 w.safetensors 2 image.bin 1,3,224,224 1,1000
- *   run_attn ./masks.so attn_model_masks - 2 qkv.bin 1024,12,64 1024,12,64 1 3
+ *   run_attn LIBRARY SYMBOL WEIGHTS THREADS ENTRY TENSOR...
+ *   run_attn ./vit.so attn_model_vit_b16 w.safetensors 2 classify image=f32:1,3,224,224:image.bin@0
+ * \ logits=1,1000
  *
- * SYMBOL names the model's tables, as its description does; WEIGHTS is - where it has none. INPUT
- * holds all inputs, one after the other; LAST are the sizes of the last one where they are others.
+ * SYMBOL names the model's tables, as its description does; WEIGHTS is - where it has none. The
+ * output of the protocol is the first one. Caches are emptied after each run.
  *
  * Written in C, so that the memory that compare.py reads off is the artifact's and libc's.
  */
@@ -19,9 +18,10 @@
 
 typedef struct {
   attn_context *context;
-  int32_t entry;
-  attn_tensor inputs[3], output;
+  int32_t entry, caches;
+  attn_tensor inputs[MOST_TENSORS], outputs[MOST_TENSORS];
   attn_status (*run)(attn_context *, int32_t, const attn_tensor *, const attn_tensor *, char **);
+  attn_status (*truncate)(attn_context *, int32_t, int64_t, char **);
 } Model;
 
 static void *library;
@@ -44,22 +44,22 @@ static void check(attn_status status, char *const *message) {
 static void runModel(void *state) {
   Model *model = (Model *)state;
   char *message = NULL;
-  check(model->run(model->context, model->entry, model->inputs, &model->output, &message),
+  check(model->run(model->context, model->entry, model->inputs, model->outputs, &message),
         &message);
+  for (int32_t cache = 0; cache < model->caches; ++cache)
+    check(model->truncate(model->context, cache, 0, &message), &message);
 }
 
-static attn_tensor makeTensor(const char *sizes, size_t *count) {
-  attn_tensor tensor = {0};
-  tensor.dtype = ATTN_F32;
-  tensor.rank = readSizes(sizes, tensor.shape, count);
-  tensor.data = allocateFloats(*count);
+static attn_tensor toAttn(const Tensor *from) {
+  static const int32_t types[] = {ATTN_F32, ATTN_I32, ATTN_I64};
+  attn_tensor tensor = {from->data, types[from->type], from->rank, {0}};
+  memcpy(tensor.shape, from->sizes, sizeof from->sizes);
   return tensor;
 }
 
 int main(int argc, char **argv) {
-  if (argc != 8 && argc != 10 && argc != 11)
-    fail("run_attn", "expected LIBRARY SYMBOL WEIGHTS THREADS INPUT INPUT_SIZES OUTPUT_SIZES "
-                     "[ENTRY INPUTS [LAST]]");
+  if (argc < 8)
+    fail("run_attn", "expected LIBRARY SYMBOL WEIGHTS THREADS ENTRY TENSOR...");
   library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(argv[1], dlerror());
@@ -69,6 +69,8 @@ int main(int argc, char **argv) {
   attn_status (*createContext)(attn_model *, int32_t, attn_context **, char **);
   const char *(*levelOf)(const attn_model *);
   int64_t (*packedBytes)(const attn_model *);
+  int32_t (*cacheCount)(const attn_model *);
+  int32_t (*findEntry)(const attn_model *, const char *);
   Model model = {0};
   const attn_abi_model *tables = (const attn_abi_model *)dlsym(library, argv[2]);
   if (!tables)
@@ -80,16 +82,14 @@ int main(int argc, char **argv) {
   find("attn_model_packed_bytes", &packedBytes);
   find("attn_run", &model.run);
 
-  size_t inputCount, outputCount;
-  model.entry = argc > 8 ? atoi(argv[8]) : 0;
-  int inputs = argc > 8 ? atoi(argv[9]) : 1;
-  if (inputs < 1 || inputs > 3)
-    fail(argv[9], "expected 1 to 3 inputs");
-  for (int i = 0; i < inputs; ++i) {
-    model.inputs[i] = makeTensor(argc == 11 && i + 1 == inputs ? argv[10] : argv[6], &inputCount);
-    readFloats(argv[5], (size_t)i, (float *)model.inputs[i].data, inputCount);
-  }
-  model.output = makeTensor(argv[7], &outputCount);
+  find("attn_cache_truncate", &model.truncate);
+  find("attn_model_cache_count", &cacheCount);
+  find("attn_model_find_entry", &findEntry);
+
+  Tensor tensors[MOST_TENSORS];
+  int count = argc - 6, inputs = readTensors(argv + 6, count, tensors);
+  for (int i = 0; i < count; ++i)
+    *(i < inputs ? &model.inputs[i] : &model.outputs[i - inputs]) = toAttn(&tensors[i]);
 
   attn_model *handle = NULL;
   char *message = NULL;
@@ -97,8 +97,12 @@ int main(int argc, char **argv) {
   if (strcmp(argv[3], "-") != 0)
     check(bind(handle, argv[3], &message), &message);
   check(createContext(handle, atoi(argv[4]), &model.context, &message), &message);
+  model.caches = cacheCount(handle);
+  model.entry = findEntry(handle, argv[5]);
+  if (model.entry < 0)
+    fail(argv[5], "the model has no such entry");
   printf("ready level=%s packed=%lld\n", levelOf(handle), (long long)packedBytes(handle));
 
-  Job job = {runModel, &model, (const float *)model.output.data, outputCount};
+  Job job = {runModel, &model, (const float *)tensors[inputs].data, tensors[inputs].count};
   return serve(&job);
 }

@@ -2,13 +2,12 @@
 //
 // Runs an ONNX file in ONNX Runtime on the CPU, as protocol.h says:
 //
-//   run_ort LIBRARY MODEL THREADS INPUT INPUT_SIZES OUTPUT_SIZES [INPUTS]
-//   run_ort libonnxruntime.so.1 vit.onnx 2 image.bin 1,3,224,224 1,1000
+//   run_ort LIBRARY MODEL THREADS TENSOR...
+//   run_ort libonnxruntime.so.1 vit.onnx 2 image=f32:1,3,224,224:image.bin@0 logits=1,1000
 //
-// The model has inputs `image`, or `query`, `key` and `value` of the same sizes where INPUTS is 3,
-// one after the other in INPUT, and one output `logits`. The package that the library comes in
-// has no header; its C API is a table of functions whose positions never change, so functions are
-// called by position.
+// The output of the protocol is the first one. The package that the library comes in has no header;
+// its C API is a table of functions whose positions never change, so functions are called by
+// position.
 #include "protocol.h"
 #include <dlfcn.h>
 
@@ -35,7 +34,7 @@ struct ApiBase {
 
 constexpr uint32_t apiVersion = 8; ///< all that is called here is older
 constexpr int errorsOnly = 3, allOptimizations = 99, deviceAllocator = 0, defaultMemory = 0;
-constexpr int elementF32 = 1;
+constexpr int elementTypes[] = {1, 6, 7}; ///< of F32, I32, I64
 
 /// Calls functions of the table; ends the program where one returns a status.
 struct Api {
@@ -51,38 +50,27 @@ struct Api {
 
 struct Session {
   Api api;
-  void *session = nullptr, *inputs[3] = {}, *output = nullptr;
-  size_t inputCount = 1;
+  void *session = nullptr;
+  Tensor tensors[MOST_TENSORS];
+  size_t count = 0, inputs = 0;
+  const char *names[MOST_TENSORS];
+  void *values[MOST_TENSORS];
 };
 
 void runSession(void *state) {
-  const Session &session = *static_cast<Session *>(state);
-  const char *image[] = {"image"}, *qkv[] = {"query", "key", "value"}, *outputNames[] = {"logits"};
-  const char *const *inputNames = session.inputCount == 1 ? image : qkv;
-  void *outputs[] = {session.output};
+  Session &session = *static_cast<Session *>(state);
   const void *options = nullptr;
-  session.api.call(Run, session.session, options, inputNames,
-                   static_cast<const void *const *>(session.inputs), session.inputCount,
-                   static_cast<const char *const *>(outputNames), size_t(1),
-                   static_cast<void **>(outputs));
-}
-
-/// A tensor on memory of its own. Returns that memory.
-float *makeTensor(const Api &api, void *memoryInfo, const char *sizes, size_t &count,
-                  void *&tensor) {
-  int64_t shape[8];
-  size_t rank = size_t(readSizes(sizes, shape, &count));
-  float *data = allocateFloats(count);
-  api.call(CreateTensorWithData, memoryInfo, static_cast<void *>(data), count * sizeof(float),
-           static_cast<const int64_t *>(shape), rank, elementF32, &tensor);
-  return data;
+  session.api.call(Run, session.session, options, static_cast<const char *const *>(session.names),
+                   static_cast<const void *const *>(session.values), session.inputs,
+                   static_cast<const char *const *>(session.names + session.inputs),
+                   session.count - session.inputs, session.values + session.inputs);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc != 7 && argc != 8)
-    fail("run_ort", "expected LIBRARY MODEL THREADS INPUT INPUT_SIZES OUTPUT_SIZES [INPUTS]");
+  if (argc < 6)
+    fail("run_ort", "expected LIBRARY MODEL THREADS TENSOR...");
   void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library)
     fail(argv[1], dlerror());
@@ -106,16 +94,20 @@ int main(int argc, char **argv) {
            &session.session);
   api.call(CreateCpuMemoryInfo, deviceAllocator, defaultMemory, &memoryInfo);
 
-  size_t inputCount = 0, outputCount = 0;
-  session.inputCount = argc == 8 ? 3 : 1;
-  for (size_t i = 0; i < session.inputCount; ++i) {
-    float *input = makeTensor(api, memoryInfo, argv[5], inputCount, session.inputs[i]);
-    readFloats(argv[4], i, input, inputCount);
+  session.count = size_t(argc - 4);
+  session.inputs = size_t(readTensors(argv + 4, argc - 4, session.tensors));
+  for (size_t i = 0; i < session.count; ++i) {
+    Tensor &tensor = session.tensors[i];
+    session.names[i] = tensor.name;
+    session.values[i] = nullptr;
+    api.call(CreateTensorWithData, memoryInfo, tensor.data, tensor.bytes,
+             static_cast<const int64_t *>(tensor.sizes), size_t(tensor.rank),
+             elementTypes[tensor.type], &session.values[i]);
   }
-  float *output = makeTensor(api, memoryInfo, argv[6], outputCount, session.output);
   printf("ready version=%s\n", getBase()->getVersion());
 
-  Job job = {runSession, &session, output, outputCount};
+  const Tensor &output = session.tensors[session.inputs];
+  Job job = {runSession, &session, static_cast<const float *>(output.data), output.count};
   int code = serve(&job);
   fflush(stdout);
   _Exit(code); // without the library's destructors, which wait for its threads

@@ -20,8 +20,8 @@ import numpy as np
 import compare
 import engines
 import measure
+import models
 import report
-import vit
 import vit_twin
 from failure import BAD_INPUT, DIFFERENT, ENVIRONMENT, Failure
 
@@ -57,29 +57,36 @@ def build_fake():
 
 class Sizes(unittest.TestCase):
     def test_vit_b16_has_its_published_operations(self):
-        model = vit.read_description(describe(768, 12, 12, 3072, K=1000, P=16, Y=14, X=14))
+        model = models.read_description(describe(768, 12, 12, 3072, K=1000, P=16, Y=14, X=14))
         self.assertEqual((model.tokens, model.head_dim, model.L, model.Y), (197, 64, 12, 14))
         self.assertAlmostEqual(model.flop() / 1e9, 35.1, places=1)
 
     def test_tall_picture(self):
-        model = vit.read_description(describe(**SMALL, Y=5, X=2))
-        self.assertEqual((model.input_shape, model.tokens), ((1, 3, 20, 8), 11))
+        model = models.read_description(describe(**SMALL, Y=5, X=2))
+        self.assertEqual((model.input_types()[0][2], model.tokens), ((1, 3, 20, 8), 11))
 
     def test_other_architecture_is_refused(self):
         description = describe(**SMALL)
         description["parameters"].pop(2)
-        with self.assertRaisesRegex(Failure, "no parameter `patch_embed.proj.weight`") as raised:
-            vit.read_description(description)
+        with self.assertRaisesRegex(Failure, "none of the parameters `patch_embed.proj.weight`") as raised:
+            models.read_description(description)
         self.assertEqual(raised.exception.code, BAD_INPUT)
+
+    def test_bert_base_and_gpt2_have_their_published_operations(self):
+        bert = models.Bert("b", "b", D=768, H=12, L=12, F=3072, V=30522, tokens=128)
+        self.assertAlmostEqual(bert.flop() / 1e9, 22.3, places=1)
+        gpt2 = models.Gpt2("g", "g", D=768, H=12, L=12, F=3072, V=50257, tokens=512)
+        linears = 2 * 12 * 12 * 768**2 * 512 + 2 * 768 * 50257  # 12 D^2 parameters a layer
+        self.assertEqual(gpt2.flop() - linears, 2 * 12 * 2 * 768 * 512 * 513 // 2)
 
     def test_heads_must_divide_the_width(self):
         with self.assertRaisesRegex(Failure, "divides the width 40"):
-            vit.read_description(describe(D=40, H=3, L=1, F=8))
+            models.read_description(describe(D=40, H=3, L=1, F=8))
 
     def test_checkpoint_has_a_tensor_per_layer(self):
         path = os.path.join(WORK, "weights.safetensors")
-        tensors = vit.random_weights(describe(**SMALL), 1)
-        vit.write_safetensors(path, tensors)
+        tensors = models.random_weights(describe(**SMALL), 1)
+        models.write_safetensors(path, tensors)
         found = vit_twin.read_safetensors(path)
         self.assertEqual(len(found), 4 + 2 * 12 + 2 + 2)
         for name, values in tensors.items():
@@ -125,6 +132,8 @@ class Report(unittest.TestCase):
         options = compare.parse_options(["--spec", "a", "--set", "D=8", "--spec", "b", "--threads", "1,4"])
         self.assertEqual([(case.spec, case.dims) for case in options.cases], [("a", ["D=8"]), ("b", [])])
         self.assertEqual(options.threads, [1, 4])
+        options = compare.parse_options(["--spec", "a", "--size", "T=128"])
+        self.assertEqual((options.cases[0].dims, options.cases[0].sizes), ([], {"T": 128}))
 
 
 class Runners(unittest.TestCase):
@@ -134,13 +143,14 @@ class Runners(unittest.TestCase):
         cls.library = build_fake()
         cls.description = describe(**SMALL)
         cls.weights = os.path.join(WORK, "w.safetensors")
-        vit.write_safetensors(cls.weights, {"bias": np.full(3, 7, np.float32)})
+        models.write_safetensors(cls.weights, {"bias": np.full(3, 7, np.float32)})
         cls.picture = os.path.join(WORK, "image.bin")
         np.arange(3 * 12 * 8, dtype=np.float32).tofile(cls.picture)
 
     def start(self, **changes):
-        words = dict(library=self.library, symbol="attn_model_fake", weights=self.weights, threads="1", picture=self.picture,
-                     input="1,3,12,8", output="1,10")
+        words = dict(library=self.library, symbol="attn_model_fake", weights=self.weights, threads="1", entry="classify",
+                     input=engines.input_word("image", "f32", (1, 3, 12, 8), self.picture),
+                     output=engines.output_word("logits", (1, 10)))
         words.update(changes)
         return engines.Engine("attn", [self.runners["run_attn"], *words.values()])
 
@@ -162,12 +172,14 @@ class Runners(unittest.TestCase):
 
     def test_messages_arrive(self):
         for changes, message in (({"weights": WORK + "/missing"}, "W0101"), ({"symbol": "other"}, "other: the library has no such model"),
-                                 ({"output": "1,x"}, "expected sizes"), ({"picture": WORK + "/none"}, "be read"),
+                                 ({"output": "logits=1,x"}, "expected sizes"), ({"entry": "sing"}, "no such entry"),
+                                 ({"input": "image=f32:1,3,12,8:none@0"}, "be read"), ({"input": "image=f32:8:none"}, "FILE@OFFSET"),
+                                 ({"input": "logits=3"}, "inputs and outputs"), ({"output": "1,10"}, "expected NAME="),
                                  ({"library": WORK + "/none.so"}, "none.so")):
             with self.assertRaisesRegex(Failure, message) as raised:
                 self.start(**changes)
             self.assertEqual(raised.exception.code, ENVIRONMENT)
-        with self.start(input="3,12,8") as engine, self.assertRaisesRegex(Failure, "R0101"):
+        with self.start(input=engines.input_word("image", "f32", (3, 12, 8), self.picture)) as engine, self.assertRaisesRegex(Failure, "R0101"):
             engine.run(0, 1)
 
     def test_peak_counts_every_thread(self):
@@ -201,7 +213,7 @@ esac
         with open(os.path.join(WORK, "results", names[0])) as file:
             row = json.load(file)["rows"][0]
         self.assertEqual((row["set"], row["tokens"], row["ratio_min"]), (["D=40"], 7, None))
-        self.assertEqual(row["weight_bytes"], sum(v.nbytes for v in vit.random_weights(self.description, 1).values()))
+        self.assertEqual(row["weight_bytes"], sum(v.nbytes for v in models.random_weights(self.description, 1).values()))
         self.assertGreater(row["attn"]["vmhwm_per_weights"], 0)
         self.assertFalse([name for name in os.listdir(WORK) if name.startswith("work-")])
 
@@ -209,25 +221,26 @@ esac
 class Onnx(unittest.TestCase):
     def test_variants_agree_with_torch(self):
         try:
-            import onnx_vit
+            import onnx_graph
             library = engines.glob.glob(engines.PEERS + "/node_modules/onnxruntime-node/bin/*/linux/x64/libonnx*.so*")[0]
         except (ImportError, IndexError):
             self.skipTest("python3-onnx or ONNX Runtime is not here")
         description = describe(**SMALL)
-        model, weights = vit.read_description(description), vit.random_weights(description, 3)
+        model, weights = models.read_description(description), models.random_weights(description, 3)
         runners = engines.build_runners(WORK)
-        picture = np.random.default_rng(4).standard_normal(model.input_shape, np.float32)
+        (picture,) = model.make_inputs(np.random.default_rng(4))
         picture.tofile(WORK + "/onnx.bin")
         shaped = dict(weights, cls_token=weights["cls_token"].reshape(1, 1, -1),
                       pos_embed=weights["pos_embed"].reshape(1, -1, model.D))
         expected = vit_twin.logits(vit_twin.build_model(shaped, model.H), picture)
-        store = onnx_vit.Store(WORK, weights)
-        sizes = [",".join(map(str, shape)) for shape in (model.input_shape, model.output_shape)]
-        for variant in onnx_vit.VARIANTS:
-            words = [runners["run_ort"], library, onnx_vit.write_onnx(store, model, variant), "1", WORK + "/onnx.bin"]
-            with self.subTest(variant), engines.Engine(variant, words + sizes) as engine:
+        store = onnx_graph.Store(WORK, weights)
+        tensors = [engines.input_word("image", "f32", picture.shape, WORK + "/onnx.bin"),
+                   engines.output_word("logits", expected.shape)]
+        for variant in onnx_graph.VARIANTS:
+            words = [runners["run_ort"], library, model.write_onnx(store, variant), "1"]
+            with self.subTest(variant), engines.Engine(variant, words + tensors) as engine:
                 engine.run(0, 1)
-                self.assertLess(compare.check_outputs(engine.output(model.output_shape), expected, variant), 1e-5)
+                self.assertLess(compare.check_outputs(engine.output(expected.shape), expected, variant), 1e-5)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,22 @@ int64_t attn_model_packed_bytes(const attn_model *model) {
   return 4;
 }
 
+int32_t attn_model_cache_count(const attn_model *model) {
+  (void)model;
+  return 0;
+}
+
+attn_status attn_cache_truncate(attn_context *context, int32_t cache, int64_t length,
+                                char **message) {
+  (void)context, (void)cache, (void)length;
+  return refuse(ATTN_INVALID_ARGUMENT, "error[R0101]: there is no such cache", message);
+}
+
+int32_t attn_model_find_entry(const attn_model *model, const char *name) {
+  (void)model;
+  return strcmp(name, "classify") == 0 ? 0 : -1;
+}
+
 attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                      const attn_tensor *outputs, char **message) {
   if (entry != 0 || inputs->rank != 4 || outputs->rank != 2)
