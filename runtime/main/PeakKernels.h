@@ -55,11 +55,14 @@ DEFINE_KERNELS(__attribute__((target("avx2,fma"))), 8)
 DEFINE_KERNELS(, 4)
 #endif
 
-typedef struct {
+struct PeakKernels {
   int lanes;
   float (*multiplyAdd)(float seed, long steps);
   float (*sum)(const float *data, size_t blocks); /* `data` at a multiple of 64 bytes */
-} PeakKernels;
+};
+#ifndef __cplusplus
+typedef struct PeakKernels PeakKernels;
+#endif
 
 /* Those of a CPU with or without AVX-512; no x86 CPU without AVX2. */
 static inline PeakKernels peakKernels(int hasAvx512) {
