@@ -113,8 +113,8 @@ private:
   ScoreFunction score;
   AttentionShape shape;
   int64_t granule, features, valueFeatures;
-  int64_t groupSize; // blocks, at most
-  bool isGroupMajor; // units are ordered by group, then by head
+  int64_t groupSize;         // blocks, at most
+  bool isGroupMajor = false; // units are ordered by group, then by head
   mlir::Value zero, queryCount, keyCount, keyCountReal;
   mlir::Value blockCount; // of a head
   // A head's queries are divided into parts, and these into blocks.

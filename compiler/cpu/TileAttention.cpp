@@ -159,7 +159,6 @@ void AttentionTiling::divideQueries() {
     period = maskPeriod(op.getMask(), op.getBatch());
   bool isDivided =
       period && *period >= AttentionShape::tileKeys && *period < *all && *all % *period == 0;
-  isGroupMajor = isDivided;
   if (isDivided)
     partQueries = index.constant(*period);
   partVectors = index.ceilDiv(partQueries, index.constant(granule));
@@ -169,7 +168,8 @@ void AttentionTiling::divideQueries() {
     return;
   blockCount = index.mul(partBlocks, index.div(queryCount, partQueries));
   int64_t blocks = *constantIndex(partBlocks);
-  if (blocks <= groupSize)
+  isGroupMajor = blocks <= groupSize; // else groups of a head share keys
+  if (isGroupMajor)
     groupSize = groupSize / blocks * blocks;
 }
 
