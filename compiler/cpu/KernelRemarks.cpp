@@ -3,11 +3,13 @@
 
 #include "compiler/cpu/LinearShape.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/transforms/KernelCost.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -61,13 +63,8 @@ static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).
 
 /// `, then mulf erf addf`: what a region does with an element.
 static std::string operations(Region &region, StringRef before) {
-  std::string text;
-  if (region.empty())
-    return text;
-  for (Operation &op : region.front().without_terminator())
-    if (!op.hasTrait<OpTrait::ConstantLike>())
-      text += " " + op.getName().stripDialect().str();
-  return text.empty() ? text : before.str() + text;
+  SmallVector<StringRef> names = operationsOf(region);
+  return names.empty() ? "" : (before + " " + llvm::join(names, " ")).str();
 }
 
 namespace {

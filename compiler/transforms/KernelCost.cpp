@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/transforms/KernelCost.h"
 #include "compiler/transforms/BufferView.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -31,17 +32,18 @@ static SizePolynomial bytesOf(Operation *op) {
   return bytesOf(op->getOperands()) + bytesOf(op->getResults());
 }
 
-/// Operations of a region for one element, and their names.
-static int64_t operations(Region &region, std::string *names = nullptr) {
-  int64_t count = 0;
+SmallVector<StringRef> attn::operationsOf(Region &region) {
+  SmallVector<StringRef> names;
   if (!region.empty())
     for (Operation &op : region.front().without_terminator())
-      if (!op.hasTrait<OpTrait::ConstantLike>()) {
-        ++count;
-        if (names)
-          *names += " " + op.getName().stripDialect().str();
-      }
-  return count;
+      if (!op.hasTrait<OpTrait::ConstantLike>())
+        names.push_back(op.getName().stripDialect());
+  return names;
+}
+
+/// " mulf erf"
+static std::string listed(ArrayRef<StringRef> names) {
+  return names.empty() ? "" : " " + llvm::join(names, " ");
 }
 
 static std::string columnsOf(RankedTensorType type) {
@@ -56,12 +58,10 @@ static KernelCost costOf(LinearOp op) {
     k *= size;
   for (Value weights : op.getWeights())
     n += tensorOf(weights).getNumElements() / k;
-  std::string epilogue;
-  int64_t fused = operations(op.getEpilogue(), &epilogue);
-  if (!epilogue.empty())
-    epilogue = "," + epilogue;
-  return {llvm::formatv("linear {0} -> {1}{2}", k, n, epilogue),
-          elementsOf(result) * SizePolynomial(2 * k + fused), bytesOf(op.getOperation())};
+  SmallVector<StringRef> fused = operationsOf(op.getEpilogue());
+  int64_t each = 2 * k + static_cast<int64_t>(fused.size());
+  return {llvm::formatv("linear {0} -> {1}{2}{3}", k, n, fused.empty() ? "" : ",", listed(fused)),
+          elementsOf(result) * SizePolynomial(each), bytesOf(op.getOperation())};
 }
 
 static KernelCost costOf(AttentionOp op) {
@@ -77,10 +77,10 @@ KernelCost KernelCost::of(Operation *op) {
   return llvm::TypeSwitch<Operation *, KernelCost>(op)
       .Case<LinearOp, AttentionOp>([](auto op) { return costOf(op); })
       .Case([](MapOp op) {
-        std::string names;
-        int64_t each = operations(op.getBody(), &names);
-        return KernelCost{"map" + names,
-                          elementsOf(tensorOf(op.getResult())) * SizePolynomial(each),
+        SmallVector<StringRef> names = operationsOf(op.getBody());
+        return KernelCost{"map" + listed(names),
+                          elementsOf(tensorOf(op.getResult())) *
+                              SizePolynomial(static_cast<int64_t>(names.size())),
                           bytesOf(op.getOperation())};
       })
       .Case([](ReduceMeanOp op) {

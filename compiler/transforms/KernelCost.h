@@ -8,6 +8,9 @@
 
 namespace attn {
 
+/// What a scalar function does, constants aside: "mulf", "erf".
+llvm::SmallVector<llvm::StringRef> operationsOf(mlir::Region &region);
+
 struct KernelCost {
   std::string title;    ///< "linear 768 -> 3072"
   SizePolynomial flop;  ///< two per multiply-add; masked pairs count, too
