@@ -185,9 +185,9 @@ Value AttentionTiling::firstOf(Value block) {
   return index.add(first, index.mul(vector, index.constant(granule)));
 }
 
-/// The thread's units: up to groupSize blocks of one head at a time, and head by head; where a mask
-/// leaves a block few keys, group by group, so that neighbouring heads find the pages of the same
-/// rows.
+/// The thread's units: up to groupSize blocks of one head at a time, and head by head; where groups
+/// hold whole parts, which share no keys, group by group, so that neighbouring heads find the pages
+/// of the same rows.
 void AttentionTiling::tileGroups() {
   Value heads = index.product(op.getOut(), 0, op.getBatch());
   UnitShare share = unitShare(index, index.mul(heads, blockCount), context.thread, context.threads);
