@@ -219,6 +219,38 @@ esac
 
 
 class Onnx(unittest.TestCase):
+    def test_graphs_are_well_formed(self):
+        """Those of standard operators alone; compare.py holds the outputs of all against the compiled model's."""
+        import onnx
+        import onnx_graph
+
+        sizes = dict(D=12, H=3, L=2, F=20)
+        layers = [f"encoder.layer.{n}." for n in range(2)]
+        bert = {f"embeddings.{name}_embeddings.weight": (rows, 12)
+                for name, rows in (("word", 30), ("position", 9), ("token_type", 2))}
+        linears = [(layer + name, shape) for layer in layers for name, shape in (
+            ("attention.self.query", (12, 12)), ("attention.self.key", (12, 12)), ("attention.self.value", (12, 12)),
+            ("attention.output.dense", (12, 12)), ("intermediate.dense", (20, 12)), ("output.dense", (12, 20)))]
+        for name, shape in linears + [("pooler.dense", (12, 12))]:
+            bert.update({name + ".weight": shape, name + ".bias": shape[:1]})
+        for name in ["embeddings."] + [layer + part for layer in layers for part in ("attention.output.", "output.")]:
+            bert.update({name + "LayerNorm.weight": (12,), name + "LayerNorm.bias": (12,)})
+        gpt2 = {"wte.weight": (30, 12), "wpe.weight": (9, 12), "ln_f.weight": (12,), "ln_f.bias": (12,)}
+        for n in range(2):
+            for name, shape in (("attn.c_attn", (12, 36)), ("attn.c_proj", (12, 12)), ("mlp.c_fc", (12, 20)),
+                                ("mlp.c_proj", (20, 12)), ("ln_1", (12,)), ("ln_2", (12,))):
+                gpt2.update({f"h.{n}.{name}.weight": shape, f"h.{n}.{name}.bias": shape[-1:]})
+        for model, shapes in ((models.Bert("b", "b", **sizes, V=30, tokens=7), bert),
+                              (models.Gpt2("g", "g", **sizes, V=30, tokens=7), gpt2)):
+            tensors = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
+            store = onnx_graph.Store(WORK, tensors)
+            for variant in ("plain", "packed"):
+                path = model.write_onnx(store, variant)
+                onnx.checker.check_model(path)
+                inferred = onnx.shape_inference.infer_shapes(onnx.load(path), check_type=True, strict_mode=True)
+                found = [tuple(d.dim_value for d in output.type.tensor_type.shape.dim) for output in inferred.graph.output]
+                self.assertEqual(found, [shape for _, shape in model.outputs()])
+
     def test_variants_agree_with_torch(self):
         try:
             import onnx_graph
