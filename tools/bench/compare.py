@@ -258,7 +258,8 @@ def compare(bench, threads, rounds):
 
     peak = float(engines[-1].facts["flop"]) / min(times[-1]) / 1e6
     row = {
-        "model": model.name, "spec": os.path.relpath(bench.case.spec, ROOT), "set": bench.case.dims + [f"{name}={size}" for name, size in bench.case.sizes.items()],
+        "model": model.name, "spec": os.path.relpath(bench.case.spec, ROOT),
+        "set": bench.case.dims + [f"{name}={size}" for name, size in bench.case.sizes.items()],
         "tokens": model.tokens, "head_dim": model.head_dim, "threads": threads, "gflop": model.flop() / 1e9,
         "weight_bytes": bench.weight_bytes, "peak_gflops": peak, "other_load": other_load, **bench.cost,
         "attn": entry(times[0], model.flop(), peak, level=attn.facts["level"], vmhwm_bytes=memory[0],

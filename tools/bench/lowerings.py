@@ -52,9 +52,10 @@ def measure_length(options, length, runners):
     with tempfile.TemporaryDirectory() as folder:
         inputs = os.path.join(folder, "qkv.bin")
         widest = max(options.features, options.values)
-        np.random.default_rng(14).standard_normal(length * options.heads * widest, np.float32).tofile(inputs)
+        np.random.default_rng(14).standard_normal((3, length, options.heads, widest), np.float32).tofile(inputs)
         shapes = [(length, options.heads, width) for width in (options.features, options.features, options.values)]
-        words = [input_word(name, "f32", shape, inputs) for name, shape in zip("qkv", shapes)]
+        words = [input_word(name, "f32", shape, inputs, 4 * n * length * options.heads * widest)
+                 for n, (name, shape) in enumerate(zip("qkv", shapes))]
         words.append(output_word("full", shapes[2]))
         names = LOWERINGS + ("auto",)
         engines = []

@@ -3,8 +3,7 @@
  * Runs an entry of a model compiled with --emit=shared, as protocol.h says:
  *
  *   run_attn LIBRARY SYMBOL WEIGHTS THREADS ENTRY TENSOR...
- *   run_attn ./vit.so attn_model_vit_b16 w.safetensors 2 classify image=f32:1,3,224,224:image.bin@0
- * \ logits=1,1000
+ *   run_attn vit.so attn_model_vit - 2 classify image=f32:1,3,224,224:image.bin@0 logits=1,1000
  *
  * SYMBOL names the model's tables, as its description does; WEIGHTS is - where it has none. The
  * output of the protocol is the first one. Caches are emptied after each run.

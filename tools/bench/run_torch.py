@@ -7,8 +7,11 @@ INPUT holds query, key and value, one after the other. VARIANT: `products` (matm
 operator scaled_dot_product_attention); MASK: `none` or `causal`.
 """
 import math
+import os
 import sys
 import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = sys.argv[3]  # read when it is loaded; torch.set_num_threads does not reach it
 
 import numpy as np
 import torch
