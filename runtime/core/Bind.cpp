@@ -4,6 +4,7 @@
 #include "core/Bind.h"
 #include "core/Random.h"
 #include "core/Team.h"
+#include "cpu/PackCache.h"
 
 using namespace attn;
 
@@ -65,9 +66,14 @@ static attn_status packBinding(const attn_abi_model &tables, const Binding &bind
 static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoint, Error &error) {
   Binding binding;
   Packing packing;
-  if (matchCheckpoint(*model.tables, checkpoint, binding, error) || packing.start(model, error) ||
-      packBinding(*model.tables, binding, packing.block.data(), packing.team, error))
+  if (matchCheckpoint(*model.tables, checkpoint, binding, error) || packing.start(model, error))
     return error.status;
+  PackCache cache(*model.tables, checkpoint);
+  if (!cache.read(packing.block.data(), packing.team)) {
+    if (packBinding(*model.tables, binding, packing.block.data(), packing.team, error))
+      return error.status;
+    cache.write(packing.block.data(), packing.team);
+  }
   packing.finish(model);
   return ATTN_OK;
 }

@@ -38,6 +38,8 @@ public:
   attn_status addTensors(const attn_named_tensor *tensors, size_t count, Error &error);
 
   const Vector<StoredTensor> &tensors() const { return list; }
+  /// Of a checkpoint on disk.
+  const Vector<MappedFile *> &mappedFiles() const { return files; }
   /// Null where there is none of that name.
   const StoredTensor *find(const char *name) const;
 

@@ -34,6 +34,8 @@ attn_status MappedFile::open(const char *path, Error &error) {
   } else if (!S_ISREG(info.st_mode)) {
     status = error.set(ATTN_IO, "R0501", "cannot read `%s`: not a regular file", path);
   } else if (info.st_size > 0) {
+    whose = {uint64_t(info.st_dev), uint64_t(info.st_ino), uint64_t(info.st_size),
+             uint64_t(info.st_mtim.tv_sec), uint64_t(info.st_mtim.tv_nsec)};
     void *map =
         mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
     if (map == MAP_FAILED) {

@@ -5,6 +5,11 @@
 
 namespace attn {
 
+/// What tells a file from others, and from itself before it was changed.
+struct FileIdentity {
+  uint64_t device, inode, size, seconds, nanoseconds; ///< the time is that of the last change
+};
+
 /// A regular file mapped for reading. Code that reads it must not run while another process
 /// truncates the file.
 class MappedFile {
@@ -17,10 +22,12 @@ public:
   attn_status open(const char *path, Error &error);
   const char *data() const { return bytes; }
   size_t size() const { return length; }
+  const FileIdentity &identity() const { return whose; }
 
 private:
   const char *bytes = nullptr;
   size_t length = 0;
+  FileIdentity whose = {};
 };
 
 /// Tells the kernel that the whole pages inside [begin, end) of a file map are not needed in this

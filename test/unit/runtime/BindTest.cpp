@@ -7,8 +7,11 @@
 #include "tiny_model.h"
 #include <cmath>
 #include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace attn::test;
 
@@ -186,6 +189,69 @@ TEST_F(BindTest, FilesShardsAndDirectories) {
   writeText(folder + "/model.safetensors", safetensors(weights));
   EXPECT_EQ(ATTN_OK, bindPath(folder));
   EXPECT_EQ(ATTN_OK, bindPath(folder + "/model.safetensors"));
+}
+
+/// The only file of a folder.
+static std::string onlyFile(const std::string &folder) {
+  std::string found;
+  DIR *entries = opendir(folder.c_str());
+  while (dirent *entry = entries ? readdir(entries) : nullptr)
+    if (entry->d_name[0] != '.') {
+      EXPECT_EQ("", found) << "more than one file";
+      found = folder + "/" + entry->d_name;
+    }
+  if (entries)
+    closedir(entries);
+  return found;
+}
+
+TEST_F(BindTest, PackedWeightsAreKeptOnDisk) {
+  std::string path = scratchPath("kept.safetensors"), folder = scratchPath("packs");
+  for (std::string old; !(old = onlyFile(folder)).empty();)
+    unlink(old.c_str());
+  writeText(path, safetensors(weights));
+  setenv("ATTN_CACHE_DIR", folder.c_str(), 1);
+  ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
+  expectReference();
+  std::string pack = onlyFile(folder);
+  ASSERT_NE("", pack);
+
+  // The file is read, not written again, which would make another.
+  auto inode = [](const std::string &file) {
+    struct stat info = {};
+    stat(file.c_str(), &info);
+    return info.st_ino;
+  };
+  auto first = inode(pack);
+  ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
+  expectReference();
+  EXPECT_EQ(first, inode(pack));
+
+  // A damaged, a shorter and an empty file are packed again and replaced.
+  std::string bytes = readText(pack);
+  std::string damaged = bytes;
+  damaged[damaged.size() - 30] ^= 1;
+  for (const std::string &bad : {damaged, bytes.substr(0, bytes.size() - 1), std::string()}) {
+    writeText(pack, bad);
+    ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
+    expectReference();
+    EXPECT_EQ(bytes, readText(pack));
+  }
+
+  // Other weights in the same place are another checkpoint.
+  unlink(pack.c_str());
+  weights = tinyWeights(4);
+  writeText(path, safetensors(weights));
+  timespec times[2] = {{1, 0}, {1, 0}};
+  utimensat(AT_FDCWD, path.c_str(), times, 0);
+  ASSERT_EQ(ATTN_OK, bindPath(path)) << handles.text();
+  expectReference();
+  EXPECT_NE(pack, onlyFile(folder));
+
+  // A folder that cannot be made keeps nothing.
+  setenv("ATTN_CACHE_DIR", (path + "/no folder").c_str(), 1);
+  EXPECT_EQ(ATTN_OK, bindPath(path)) << handles.text();
+  unsetenv("ATTN_CACHE_DIR");
 }
 
 TEST_F(BindTest, UnreadableFiles) {
