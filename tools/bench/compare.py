@@ -276,7 +276,8 @@ def compare(bench, threads, rounds):
     return row
 
 
-def run(options):
+def run(options, peer=None):
+    """The table as data. `peer` is looked for where it is not given."""
     commandline.check_product(options)
     for case in options.cases:
         if not os.access(case.spec, os.R_OK):
@@ -286,7 +287,7 @@ def run(options):
         raise Failure(USAGE, f"--threads {max(options.threads)}: this process may use {cpus} CPUs")
 
     runners = build_runners(os.path.join(PEERS, "bin"))
-    peer = find_peer()
+    peer = peer or find_peer()
     notes = []
     if not peer.library:
         notes.append(f"ONNX Runtime is left out: {peer.missing}.")

@@ -36,6 +36,16 @@ def build_runners(folder):
     return paths
 
 
+def build_onednn(folder):
+    """Compiles run_onednn into a folder: its path, or None and why it cannot be had."""
+    path = os.path.join(folder, "run_onednn")
+    words = ["g++", "-O2", "-std=c++17", "-fopenmp", os.path.join(HERE, "run_onednn.cpp"), "-o", path, "-ldnnl"]
+    if not os.path.exists("/usr/include/oneapi/dnnl/dnnl.hpp"):
+        return None, "Debian's libdnnl-dev is not installed"
+    done = subprocess.run(words, stderr=subprocess.PIPE, text=True)
+    return (path, None) if done.returncode == 0 else (None, "g++ could not compile run_onednn.cpp with it")
+
+
 def input_word(name, dtype, shape, path, offset=0):
     """A tensor on a runner's command line: values of a file from a byte on."""
     return f"{name}={dtype}:{','.join(map(str, shape))}:{path}@{offset}"

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The same models with weights in f32, bf16 and int8: time and error beside f32, decoding beside the memory's speed, and
+what becomes of Fashion-MNIST's 10,000 pictures."""
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import numpy as np
+
+import measure
+import models
+from engines import PEERS, ROOT, Engine, input_word, output_word
+from failure import ENVIRONMENT, Failure
+from kernels import compile_library
+
+PRECISIONS = ("f32", "bf16", "int8")
+EXAMPLES = os.path.join(ROOT, "examples")
+MODELS = [("vit/vit_b16.attn", {}), ("language/bert_base.attn", {"T": 128}), ("language/gpt2.attn", {"T": 512})]
+
+
+def model_row(spec, sizes, tools, rounds, seed):
+    """Milliseconds of each precision in turns, and its relative L2 error beside f32."""
+    with tempfile.TemporaryDirectory(dir=PEERS) as folder, contextlib.ExitStack() as stack:
+        libraries = {p: compile_library(tools.product, os.path.join(EXAMPLES, spec), {}, os.path.join(folder, p + ".so"),
+                                        f"--precision={p}") for p in PRECISIONS}
+        text = subprocess.run([tools.product, "inspect", libraries["f32"], "--json"], capture_output=True, text=True).stdout
+        description = json.loads(text)
+        model = models.read_description(description, sizes)
+        checkpoint = os.path.join(folder, "weights.safetensors")
+        models.write_safetensors(checkpoint, models.random_weights(description, seed))
+        tensors = []
+        for (name, dtype, shape), values in zip(model.input_types(), model.make_inputs(np.random.default_rng(seed + 1))):
+            values.tofile(os.path.join(folder, name + ".bin"))
+            tensors.append(input_word(name, dtype, shape, os.path.join(folder, name + ".bin")))
+        tensors += [output_word(name, shape) for name, shape in model.outputs()]
+        engines = [stack.enter_context(Engine(p, [
+            tools.runners["run_attn"], library, model.symbol, checkpoint, str(tools.threads), model.entry, *tensors]))
+            for p, library in libraries.items()]
+        outputs = []
+        for engine in engines:
+            engine.run(0, 1)
+            outputs.append(engine.output(model.outputs()[0][1]).astype(np.float64))
+        times = [measure.summarize(found) for found in measure.interleave(engines, rounds)]
+    row = {"case": f"{model.name} {model.tokens}", "threads": tools.threads}
+    for engine, found, output in zip(engines, times, outputs):
+        row[engine.name] = {
+            "level": engine.facts["level"], "min_ms": found.minimum, "median_ms": found.median,
+            "gflops": model.flop() / found.minimum / 1e6, "packed_bytes": int(engine.facts["packed"]),
+            "ratio_min": found.minimum / times[0].minimum, "ratio_median": found.median / times[0].median,
+            "relative_l2": float(np.linalg.norm(output - outputs[0]) / np.linalg.norm(outputs[0]))}
+    return row
+
+
+def decode_rows(tools, rounds):
+    """One token of GPT-2: the least milliseconds, and the bytes that it reads a second as a share of what this machine
+    reads, both of the same processes."""
+    with tempfile.TemporaryDirectory(dir=PEERS) as folder:
+        programs = {}
+        for precision in PRECISIONS:
+            programs[precision] = compile_library(tools.product, os.path.join(EXAMPLES, "language", "gpt2.attn"), {},
+                                                  os.path.join(folder, precision), f"--precision={precision}", "--emit=exe")
+        found = {precision: [] for precision in PRECISIONS}
+        for _ in range(rounds):
+            for precision, program in programs.items():
+                words = [tools.product, "bench", program, "--entry", "decode", "--threads", str(tools.threads), "--repeat",
+                         "8", "--json"]
+                done = subprocess.run(words, capture_output=True, text=True)
+                if done.returncode:
+                    raise Failure(done.returncode, done.stderr.strip())
+                found[precision].append(json.loads(done.stdout))
+    rows = []
+    memory = max(run["peak_bytes_per_s"] for runs in found.values() for run in runs)
+    for precision, runs in found.items():
+        least = min(run["minimum_ms"] for run in runs)
+        rows.append({"case": f"GPT2 decode, {precision}", "threads": tools.threads, "min_ms": least,
+                     "median_ms": float(np.median([run["median_ms"] for run in runs])), "bytes": runs[0]["bytes"],
+                     "bytes_per_s": runs[0]["bytes"] / least * 1e3, "memory_bytes_per_s": memory,
+                     "share": runs[0]["bytes"] / least * 1e3 / memory})
+    return rows
+
+
+def fashion_rows(tools):
+    """Accuracy on the 10,000 pictures, and the share of them that is classified as with f32."""
+    source, rows, first = os.path.join(EXAMPLES, "fashion-vit"), [], None
+    with tempfile.TemporaryDirectory(dir=PEERS) as folder:
+        os.mkdir(os.path.join(folder, "samples"))
+        subprocess.run([tools.product, "compile", os.path.join(source, "fashion_vit.attn"), "--emit=header", "-o",
+                        os.path.join(folder, "fashion_vit.h")], check=True, capture_output=True)
+        for precision in PRECISIONS:
+            library, program = os.path.join(folder, "libfashion_vit.a"), os.path.join(folder, "demo")
+            compile_library(tools.product, os.path.join(source, "fashion_vit.attn"), {}, library,
+                            f"--precision={precision}", "--emit=static")
+            words = ["g++", "-std=c++17", "-O2", "-I" + folder, "-I" + os.path.join(ROOT, "runtime", "include"),
+                     os.path.join(source, "demo.cpp"), os.path.join(source, "contact_sheet.cpp"), library, "-lpng", "-ljpeg",
+                     "-lz", "-lm", "-lpthread", "-o", program]
+            classes = os.path.join(folder, "classes.npy")
+            for command in (words, [program, "--weights", os.path.join(source, "fashion_vit.safetensors"), "--predictions",
+                                    classes, "--sheet", os.path.join(folder, "sheet.png"), "--samples",
+                                    os.path.join(folder, "samples")]):
+                done = subprocess.run(command, capture_output=True, text=True)
+                if done.returncode:
+                    raise Failure(ENVIRONMENT, done.stderr.strip())
+            accuracy = float(re.search(r"accuracy +([0-9.]+)%", done.stdout)[1])
+            found = np.load(classes)
+            first = found if first is None else first
+            rows.append({"precision": precision, "accuracy": accuracy, "agreement": 100 * float((found == first).mean())})
+    return rows
+
+
+def markdown(rows, decoding, fashion):
+    lines = ["| | threads | " + " | ".join(f"{p} ms, min / median" for p in PRECISIONS)
+             + " | bf16, int8 over f32 | relative L2 of bf16, int8 | packed MB |", "| --- |" + " ---: |" * 7]
+    for row in rows:
+        cells = [row["case"], str(row["threads"])]
+        cells += [f"{row[p]['min_ms']:.1f} / {row[p]['median_ms']:.1f}" for p in PRECISIONS]
+        cells.append(", ".join(f"{row[p]['ratio_min']:.2f}" for p in PRECISIONS[1:]))
+        cells.append(", ".join(f"{row[p]['relative_l2']:.1e}" for p in PRECISIONS[1:]))
+        cells.append(", ".join(f"{row[p]['packed_bytes'] / 1e6:.0f}" for p in PRECISIONS))
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "| | threads | ms, min / median | GB/s | of the read bandwidth |", "| --- |" + " ---: |" * 4]
+    lines += [f"| {row['case']} | {row['threads']} | {row['min_ms']:.1f} / {row['median_ms']:.1f} | "
+              f"{row['bytes_per_s'] / 1e9:.1f} | {row['share']:.0%} |" for row in decoding]
+    lines += ["", "| Fashion-MNIST, 10,000 pictures | accuracy | classified as with f32 |", "| --- | ---: | ---: |"]
+    lines += [f"| {row['precision']} | {row['accuracy']:.2f}% | {row['agreement']:.2f}% |" for row in fashion]
+    return "\n".join(lines) + "\n"
