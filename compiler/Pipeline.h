@@ -22,6 +22,7 @@ class DialectRegistry;
 namespace attn {
 
 enum class AttentionLowering : uint32_t; // dialect/AttnDialect.td
+enum class Precision : uint32_t;
 
 /// The stages, one name each for `--emit`, the dump files and the test folders
 /// (compiler/README.md).
@@ -31,16 +32,19 @@ enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
 llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
-/// x86-64 levels that code can be generated for, lowest first (the psABI's micro-architecture
-/// levels).
-enum class CpuLevel { X86_64_V3, X86_64_V4 };
+/// CPU levels that code can be generated for, lowest first: the psABI's micro-architecture levels,
+/// x86-64-v4 with AVX512-VNNI, and that with AMX (tiles of bf16 and int8).
+enum class CpuLevel { X86_64_V3, X86_64_V4, Vnni, Amx };
 llvm::StringRef cpuLevelName(CpuLevel level);
 std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name);
 /// The highest level that this machine can run; nothing below x86-64-v3.
 std::optional<CpuLevel> hostCpuLevel();
+/// The lowest level with the same code as `level` for a model of this precision.
+CpuLevel usefulLevel(CpuLevel level, Precision precision);
 
 struct CompileOptions {
   llvm::SmallVector<CpuLevel> levels;         ///< at least one, lowest first, no duplicates
+  Precision precision = {};                   ///< of linears
   unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
   std::optional<AttentionLowering> attention; ///< for those that can be lowered so

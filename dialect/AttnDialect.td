@@ -84,4 +84,12 @@ def Attn_AttentionLowering : AttnEnum<"AttentionLowering", "the lowering of an a
 ]>;
 def Attn_AttentionLoweringAttr : EnumAttr<AttnDialect, Attn_AttentionLowering, "lowering">;
 
+/// What the weights of linears are stored as, and their products computed in.
+def Attn_Precision : AttnEnum<"Precision", "the precision of linears", [
+    I32EnumAttrCase<"F32", 0, "f32">,
+    I32EnumAttrCase<"BF16", 1, "bf16">, // weights rounded to bf16, products in f32
+    I32EnumAttrCase<"Int8", 2, "int8">  // weights per output, activations per row; products are exact
+]>;
+def Attn_PrecisionAttr : EnumAttr<AttnDialect, Attn_Precision, "precision"> { let assemblyFormat = "$value"; }
+
 #endif // ATTN_DIALECT_TD

@@ -17,16 +17,20 @@ def Attn_Buffer : MemRefOf<[F32]>;
 def Attn_AnyBuffer : MemRefOf<[F32, F16, I8, I16, I32, I64]>;
 def Attn_IndexBuffer : MemRefOf<[I32, I64]>;
 
+/// Weights in f32, in the bits of bf16, or in int8 (compiler/transforms/ParameterLayout.h).
+def Attn_PanelBuffer : MemRefOf<[F32, I16, I8]>;
+
 def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let summary = "where parameters lie in the packed block, and in which layout";
   let description = [{
     Bytes [offset + layer * layer_stride, + bytes). `width` 0: [k][columns] row-major; else panels [columns / width][k][width], the last padded
-    with zeros. `params` fill the columns one after the other.
+    with zeros. `params` fill the columns one after the other. Panels of another `precision` than f32: compiler/transforms/ParameterLayout.h.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$params, I64Attr:$k, I64Attr:$columns, I64Attr:$width,
-                       I64Attr:$bytes, I64Attr:$layers, I64Attr:$offset, I64Attr:$layer_stride);
+                       DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$bytes, I64Attr:$layers,
+                       I64Attr:$offset, I64Attr:$layer_stride);
   let assemblyFormat = [{
-    $sym_name $params `k` $k `columns` $columns `width` $width `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
+    $sym_name $params `k` $k `columns` $columns `width` $width ($precision^)? `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -34,7 +38,7 @@ def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
 def Attn_AddressOp : AttnKernelOp<"address", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a slot's place in the packed block, of one layer where it belongs to a stack";
   let arguments = (ins FlatSymbolRefAttr:$slot, AnyMemRef:$packed, Optional<Index>:$layer);
-  let results = (outs Attn_Buffer:$result);
+  let results = (outs Attn_AnyBuffer:$result);
   let assemblyFormat = "$slot (`[` $layer^ `]`)? `in` $packed attr-dict `:` type($packed) `->` type($result)";
 }
 
@@ -67,15 +71,39 @@ def Attn_BarrierOp : AttnKernelOp<"barrier", [DeclareOpInterfaceMethods<SymbolUs
 
 def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegments]> {
   let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
-  let description = [{ `out` overlaps no other operand: parts of long sums are kept in it. }];
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$panels, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
+  let description = [{
+    `out` overlaps no other operand: parts of long sums are kept in it. With panels of int8, the input's rows are int8, too (attn.quantize_kernel), and
+    `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
+    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. With panels of bf16, `rounded` may be the same rows in bf16
+    (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last.
+  }];
+  let arguments = (ins MemRefOf<[F32, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32]>>:$quantization,
+                       Optional<MemRefOf<[I16]>>:$rounded, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
-    $input `,` $panels (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract attr-dict `:`
-    type($input) `,` type($panels) (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract attr-dict `:`
+    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`rounded` type($rounded)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];
+  let hasVerifier = 1;
+}
+
+def Attn_QuantizeKernelOp : AttnKernelOp<"quantize_kernel"> {
+  let summary = "rows as unsigned bytes: out[r, j] = clamp(round(input[r, j] / scale) + zero, 0, 255)";
+  let description = [{
+    `range` [rows..., 2] gets scale and zero of each row: scale = (max - min) / 255 and zero = round(-min / scale), where min and max are those of
+    the row and 0 (ONNX DynamicQuantizeLinear, row by row). Halves round to even. `out` has padding, whole vectors at the end of each row.
+  }];
+  let arguments = (ins Attn_Buffer:$input, MemRefOf<[I8]>:$out, Attn_Buffer:$range);
+  let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";
+  let hasVerifier = 1;
+}
+
+def Attn_RoundKernelOp : AttnKernelOp<"round_kernel"> {
+  let summary = "rows in bf16, zeros behind each; nothing at all for machines that multiply f32 only";
+  let arguments = (ins Attn_Buffer:$input, MemRefOf<[I16]>:$out);
+  let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;
 }
 

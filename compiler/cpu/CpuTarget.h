@@ -10,10 +10,13 @@
 namespace attn {
 
 struct CpuTarget {
-  llvm::StringRef name; ///< the level: "x86-64-v4"
-  int64_t lanes;        ///< f32 elements of a vector
-  int64_t registers;    ///< vector registers
-  bool avx512;          ///< masked loads and stores for free, vscalefps
+  llvm::StringRef name;       ///< the level: "x86-64-v4"
+  int64_t lanes;              ///< f32 elements of a vector
+  int64_t registers;          ///< vector registers
+  bool avx512;                ///< masked loads and stores for free, vscalefps
+  bool vnni = false;          ///< vpdpbusd: products of bytes, added up by fours
+  bool amx = false;           ///< tile registers, products of bf16 and of bytes
+  bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
 
   /// The target of a level's name.
   static std::optional<CpuTarget> of(llvm::StringRef level) {
@@ -21,6 +24,12 @@ struct CpuTarget {
       return CpuTarget{"x86-64-v3", 8, 16, false};
     if (level == "x86-64-v4")
       return CpuTarget{"x86-64-v4", 16, 32, true};
+    if (level == "vnni")
+      return CpuTarget{"vnni", 16, 32, true, true};
+    if (level == "amx")
+      return CpuTarget{"amx", 16, 32, true, true, true};
+    if (level == "amx-emulated") // for tests
+      return CpuTarget{"amx-emulated", 16, 32, true, false, true, true};
     return std::nullopt;
   }
 };

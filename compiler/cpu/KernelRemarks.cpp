@@ -114,10 +114,12 @@ static std::string describe(LinearKernelOp op) {
   if (failed(shape))
     return {};
   double weights = double(shape->k) * shape->n;
-  return llvm::formatv("linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights",
+  std::string type = stringifyPrecision(shape->precision).str();
+  return llvm::formatv("linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights{7}",
                        rows.text("rows"), shape->k, shape->n, op.getBias() ? ", bias" : "",
                        operations(op.getEpilogue(), ", then"), work(2 * rows.least * weights),
-                       4 * weights / 1e6);
+                       4 * weights / shape->group() / 1e6,
+                       shape->precision == Precision::F32 ? "" : " in " + type);
 }
 
 static std::string describe(AttentionKernelOp op) {
@@ -145,6 +147,8 @@ std::string attn::describeKernel(Operation *kernel) {
   };
   return llvm::TypeSwitch<Operation *, std::string>(kernel)
       .Case<LinearKernelOp, AttentionKernelOp>([](auto op) { return describe(op); })
+      .Case([&](RoundKernelOp op) { return rows("rounding to bf16", op.getInput()); })
+      .Case([&](QuantizeKernelOp op) { return rows("quantization", op.getInput()); })
       .Case([&](NormKernelOp op) { return rows("norm", op.getOut()); })
       .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
       .Case([&](LookupKernelOp op) {

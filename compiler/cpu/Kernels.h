@@ -11,6 +11,8 @@
 
 namespace attn {
 
+struct LinearShape;
+
 /// Where a kernel is tiled: alone in a function, for one thread of the team.
 struct TilingContext {
   const CpuTarget &target;
@@ -20,6 +22,10 @@ struct TilingContext {
 // memory -> tiled: each writes loops over tile ops before `op`, leaves `op` to be erased, and says
 // which tiles it chose. Errors are reported at the op.
 mlir::FailureOr<std::string> tileLinear(LinearKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
+                                           const TilingContext &context);
+mlir::FailureOr<std::string> tileRound(RoundKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileQuantize(QuantizeKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileNorm(NormKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileMap(MapKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileMean(MeanKernelOp op, const TilingContext &context);
@@ -30,6 +36,7 @@ mlir::FailureOr<std::string> combineParts(CombineKernelOp op, const TilingContex
 
 // tiled -> kernels: each replaces the tile ops of its kernel in `root` by vector code.
 mlir::LogicalResult vectorizeLinearTiles(mlir::Operation *root, const CpuTarget &target);
+mlir::LogicalResult vectorizeLinearAmxTiles(mlir::Operation *root, const CpuTarget &target);
 mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &target);
 mlir::LogicalResult vectorizeAttentionTiles(mlir::Operation *root, const CpuTarget &target);
 

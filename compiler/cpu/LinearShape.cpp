@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/LinearShape.h"
-#include "compiler/transforms/ParameterLayout.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -22,7 +21,15 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
   for (int64_t size : shape.ks)
     shape.k *= size;
   shape.panels = llvm::divideCeil(shape.n, panelWidth);
-  int64_t elements = shape.panels * shape.k * panelWidth;
+  Type element = packed.getElementType();
+  shape.precision = element.isInteger(8)    ? Precision::Int8
+                    : element.isInteger(16) ? Precision::BF16
+                                            : Precision::F32;
+  if (shape.ks.back() % shape.group() != 0)
+    return op->emitOpError("expected a multiple of ")
+           << shape.group() << " contracted elements for panels of " << element << ", but got "
+           << in;
+  int64_t elements = shape.panels * shape.panelSteps() * shape.stepElements();
   if (packed.getRank() != 1 || packed.getDimSize(0) != elements)
     return op->emitOpError("expected panels of ") << elements << " elements, but got " << packed;
   return shape;
@@ -30,9 +37,9 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
 
 int64_t LinearShape::depth() const {
   constexpr int64_t most = 1280; // steps: 240 KB of weights
-  int64_t least = llvm::divideCeil(k, most);
+  int64_t least = llvm::divideCeil(steps(), most), all = steps(0);
   for (int64_t parts = least; parts <= 2 * least; ++parts)
-    if (ks.front() % parts == 0 && (ks.size() > 1 || ks.front() / parts % unroll() == 0))
-      return ks.front() / parts;
-  return ks.front();
+    if (all % parts == 0 && (ks.size() > 1 || all / parts % unroll() == 0))
+      return all / parts;
+  return all;
 }

@@ -3,7 +3,7 @@
 // The sizes of a linear kernel that its code depends on.
 #pragma once
 
-#include "dialect/AttnDialect.h"
+#include "compiler/transforms/ParameterLayout.h"
 #include "llvm/ADT/Sequence.h"
 
 namespace attn {
@@ -13,6 +13,17 @@ struct LinearShape {
   llvm::SmallVector<int64_t, 3> ks; ///< the contracted dims, outermost first
   int64_t k = 1;                    ///< their product
   int64_t panels;                   ///< ceil(n / panelWidth)
+  Precision precision;              ///< of the panels
+
+  /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
+  int64_t group() const { return panelGroup(precision); }
+  /// Steps along contracted dim `d`, and in all.
+  int64_t steps(size_t d) const { return ks[d] / (d + 1 == ks.size() ? group() : 1); }
+  int64_t steps() const { return k / group(); }
+  /// Steps from one panel to the next.
+  int64_t panelSteps() const { return panelGroups(k, precision); }
+  /// Elements of `panels` that a step takes.
+  int64_t stepElements() const { return panelWidth * group(); }
 
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
   /// compile time, or the panels are not of this shape.
@@ -21,7 +32,10 @@ struct LinearShape {
 
   /// Steps of k in one iteration of the innermost loop. More of them, or several in a loop within
   /// others, let the scheduler load so much in advance that sums leave their registers.
-  int64_t unroll() const { return std::min<int64_t>(ks.back(), ks.size() > 1 ? 1 : 4); }
+  int64_t unroll() const {
+    int64_t most = ks.size() > 1 ? 1 : precision == Precision::BF16 ? 2 : 4;
+    return std::min(steps(ks.size() - 1), most);
+  }
 
   /// Steps of the outermost contracted dim that one tile takes: all of them, or a fraction, so that
   /// a part of a panel, the next one and the rows' share stay in the second-level cache.

@@ -103,15 +103,22 @@ void RowVectors::store(Value vector, Value row, const VectorPlace &place) const 
   }
 }
 
-Value RowVectors::sumOfLanes(Value vector) const {
+Value RowVectors::acrossLanes(Value vector,
+                              llvm::function_ref<Value(Value, Value)> combine) const {
   OpBuilder &builder = index.builder;
   for (int64_t half = target.lanes / 2; half >= 1; half /= 2) {
     auto part = [&](int64_t from) -> Value {
       return vector::ExtractStridedSliceOp::create(builder, index.loc, vector, from, half, 1);
     };
-    vector = arith::AddFOp::create(builder, index.loc, part(0), part(half));
+    vector = combine(part(0), part(half));
   }
   return vector::ExtractOp::create(builder, index.loc, vector, 0);
+}
+
+Value RowVectors::sumOfLanes(Value vector) const {
+  return acrossLanes(vector, [&](Value a, Value b) -> Value {
+    return arith::AddFOp::create(index.builder, index.loc, a, b);
+  });
 }
 
 Value RowVectors::firstLanes(Value count) const {

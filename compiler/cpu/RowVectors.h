@@ -29,7 +29,9 @@ public:
   /// A vector of a prepared row; lanes outside of it are those of `rest`, 0 where that is null.
   mlir::Value load(mlir::Value row, const VectorPlace &place, mlir::Value rest = {}) const;
   void store(mlir::Value vector, mlir::Value row, const VectorPlace &place) const;
-  /// The sum of a vector's lanes: halves, quarters and so on, always in this order.
+  /// A vector's lanes combined to one: halves, quarters and so on, always in this order.
+  mlir::Value acrossLanes(mlir::Value vector,
+                          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine) const;
   mlir::Value sumOfLanes(mlir::Value vector) const;
   /// A vector of zeros, of f32.
   mlir::Value zero() const;
@@ -62,6 +64,12 @@ private:
 /// (all where `count` is null).
 mlir::Value rowOf(IndexBuilder index, mlir::Value buffer, mlir::Value flat, int64_t kept,
                   mlir::Value from = {}, mlir::Value count = {});
+
+/// A row of bf16 (VectorizeRound.cpp), before the tile op.
+void emitRound(RoundRowOp op, const RowVectors &rows);
+
+/// A row of bytes (VectorizeQuantize.cpp), before the tile op.
+void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
 
 /// A rotary's row (VectorizeRotary.cpp), before the tile op.
 void emitRotary(RotaryRowOp op, const RowVectors &rows);

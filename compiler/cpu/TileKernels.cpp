@@ -27,8 +27,8 @@ using namespace mlir;
 using namespace attn;
 
 static bool isKernel(Operation *op) {
-  return isa<LinearKernelOp, NormKernelOp, MapKernelOp, MeanKernelOp, LookupKernelOp,
-             RotaryKernelOp, AttentionKernelOp, CombineKernelOp>(op);
+  return isa<LinearKernelOp, RoundKernelOp, QuantizeKernelOp, NormKernelOp, MapKernelOp,
+             MeanKernelOp, LookupKernelOp, RotaryKernelOp, AttentionKernelOp, CombineKernelOp>(op);
 }
 
 /// The innermost name that a location carries: the layer's path in the spec.
@@ -140,6 +140,8 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
   FailureOr<std::string> tile(Operation *kernel, const TilingContext &context) {
     return llvm::TypeSwitch<Operation *, FailureOr<std::string>>(kernel)
         .Case([&](LinearKernelOp op) { return tileLinear(op, context); })
+        .Case([&](RoundKernelOp op) { return tileRound(op, context); })
+        .Case([&](QuantizeKernelOp op) { return tileQuantize(op, context); })
         .Case([&](NormKernelOp op) { return tileNorm(op, context); })
         .Case([&](MapKernelOp op) { return tileMap(op, context); })
         .Case([&](MeanKernelOp op) { return tileMean(op, context); })

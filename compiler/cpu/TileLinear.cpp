@@ -11,7 +11,6 @@
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearShape.h"
-#include "compiler/transforms/ParameterLayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -30,14 +29,14 @@ public:
     int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
     rowsAtMost = wide ? 8 : 4;
     columns = std::min<int64_t>(all, wide ? 48 : 24);
-    depth = shape.depth(), parts = shape.ks.front() / depth;
-    partElements = shape.k / parts * panelWidth;
+    depth = shape.depth(), parts = shape.steps(0) / depth;
+    partElements = shape.steps() / parts * shape.stepElements();
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     blocks = index.ceilDiv(rowCount, index.constant(rowsAtMost));
     // Where the number of blocks is not known, there are many.
     int64_t tiles = constantIndex(blocks).value_or(25) * (panelWidth / columns);
-    pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1));
-    fetched = shape.k / parts * pace;
+    pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.group();
+    fetched = shape.steps() / parts * pace;
     // No row at all is no block; only the divisions need one.
     divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
     rowsAtLeast = index.div(rowCount, divisor);
@@ -79,15 +78,23 @@ private:
 Value LinearTiler::ahead(Value block, const Place &place) {
   if (shape.panels * parts == 1)
     return {};
-  auto flat = [&](Value panel, Value part) {
-    return index.add(index.mul(panel, index.constant(parts)), part);
+  // Elements from the first panel on. Where panels are padded, they are no multiple of their parts.
+  int64_t panelElements = shape.panelSteps() * shape.stepElements();
+  auto start = [&](Value panel, Value part) {
+    return index.add(index.mul(panel, index.constant(panelElements)),
+                     index.mul(part, index.constant(partElements)));
   };
-  Value next = index.add(flat(place.panel, place.part), index.constant(1));
-  Value last = flat(place.lastPanel, index.constant(parts - 1));
+  Value isLast = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::eq, place.part,
+                                       index.constant(parts - 1));
+  Value one = index.constant(1);
+  Value next = arith::SelectOp::create(builder, op.getLoc(), isLast,
+                                       start(index.add(place.panel, one), index.constant(0)),
+                                       start(place.panel, index.add(place.part, one)));
+  Value last = start(place.lastPanel, index.constant(parts - 1));
   int64_t perBlock = fetched * llvm::divideCeil(panelWidth, columns);
   Value within = index.min(index.mul(block, index.constant(perBlock)),
                            index.constant(std::max<int64_t>(partElements - perBlock, 0)));
-  return index.add(index.mul(index.min(next, last), index.constant(partElements)), within);
+  return index.add(index.min(next, last), within);
 }
 
 void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead) {
@@ -100,9 +107,9 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
     auto tile = LinearTileOp::create(builder, op.getLoc(), op.getInput(), op.getPanels(),
-                                     op.getBias(), op.getCaptures(), op.getOut(), row,
-                                     index.add(first, offset), start, own, rows, columns, depth,
-                                     static_cast<int64_t>(op.getContract()), pace);
+                                     op.getQuantization(), op.getBias(), op.getCaptures(),
+                                     op.getOut(), row, index.add(first, offset), start, own, rows,
+                                     columns, depth, static_cast<int64_t>(op.getContract()), pace);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -186,6 +193,13 @@ FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &
   auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
   if (failed(shape))
     return failure();
+  OpBuilder builder(op);
+  int64_t rowDims = op.getOut().getType().getRank() - 1;
+  // The weights of a few rows come from memory faster than registers would be filled.
+  auto rows = constantIndex(IndexBuilder(builder, op.getLoc()).product(op.getOut(), 0, rowDims));
+  bool hasRows = shape->precision == Precision::Int8 || op.getRounded();
+  if (context.target.amx && hasRows && rows.value_or(INT64_MAX) > 8)
+    return tileLinearAmx(op, *shape, context);
   LinearTiler tiler(op, context, *shape);
   tiler.run();
   return tiler.choice();

@@ -64,6 +64,31 @@ FailureOr<std::string> attn::tileNorm(NormKernelOp op, const TilingContext &cont
   return wholeRows();
 }
 
+FailureOr<std::string> attn::tileRound(RoundKernelOp op, const TilingContext &context) {
+  if (!context.target.amx)
+    return std::string("not needed");
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+    RoundRowOp::create(builder, op.getLoc(), rowOf(index, op.getInput(), row, 1),
+                       rowOf(index, op.getOut(), row, 1));
+  });
+  return wholeRows();
+}
+
+FailureOr<std::string> attn::tileQuantize(QuantizeKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+    auto of = [&](Value buffer) { return rowOf(index, buffer, row, 1); };
+    QuantizeRowOp::create(builder, op.getLoc(), of(op.getInput()), of(op.getOut()),
+                          of(op.getRange()));
+  });
+  return wholeRows();
+}
+
 FailureOr<std::string> attn::tileMap(MapKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());

@@ -163,7 +163,7 @@ void RowEmitter::emit(MeanRowOp op) {
 LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) {
   SmallVector<Operation *> tiles;
   root->walk([&](Operation *op) {
-    if (isa<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp>(op))
+    if (isa<RoundRowOp, QuantizeRowOp, NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp>(op))
       tiles.push_back(op);
   });
   for (Operation *tile : tiles) {
@@ -173,6 +173,10 @@ LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) 
       emitter.emit(norm);
     else if (auto mean = dyn_cast<MeanRowOp>(tile))
       emitter.emit(mean);
+    else if (auto round = dyn_cast<RoundRowOp>(tile))
+      emitRound(round, RowVectors(builder, tile->getLoc(), target));
+    else if (auto quantize = dyn_cast<QuantizeRowOp>(tile))
+      emitQuantize(quantize, RowVectors(builder, tile->getLoc(), target));
     else if (auto rotary = dyn_cast<RotaryRowOp>(tile))
       emitRotary(rotary, RowVectors(builder, tile->getLoc(), target));
     else if (failed(emitter.emit(cast<MapRowOp>(tile))))

@@ -32,6 +32,7 @@ struct VectorizePass : attn::impl::VectorizePassBase<VectorizePass> {
       return signalPassFailure();
     }
     if (failed(vectorizeLinearTiles(getOperation(), *target)) ||
+        failed(vectorizeLinearAmxTiles(getOperation(), *target)) ||
         failed(vectorizeRowTiles(getOperation(), *target)) ||
         failed(vectorizeAttentionTiles(getOperation(), *target)))
       signalPassFailure();

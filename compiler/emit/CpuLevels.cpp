@@ -2,21 +2,27 @@
 //
 // The CPU levels: their names, and which of them this machine can run.
 #include "compiler/Pipeline.h"
+#include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/TargetParser/Host.h"
 
 namespace attn {
 
-llvm::StringRef cpuLevelName(CpuLevel level) {
-  return level == CpuLevel::X86_64_V4 ? "x86-64-v4" : "x86-64-v3";
-}
+static constexpr llvm::StringRef levelNames[] = {"x86-64-v3", "x86-64-v4", "vnni", "amx"};
+
+llvm::StringRef cpuLevelName(CpuLevel level) { return levelNames[static_cast<size_t>(level)]; }
 
 std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name) {
-  return llvm::StringSwitch<std::optional<CpuLevel>>(name)
-      .Case("x86-64-v3", CpuLevel::X86_64_V3)
-      .Case("x86-64-v4", CpuLevel::X86_64_V4)
-      .Default(std::nullopt);
+  auto found = llvm::find(levelNames, name);
+  if (found == std::end(levelNames))
+    return std::nullopt;
+  return static_cast<CpuLevel>(found - std::begin(levelNames));
+}
+
+CpuLevel usefulLevel(CpuLevel level, Precision precision) {
+  bool isUseful =
+      precision == Precision::Int8 || (precision == Precision::BF16 && level == CpuLevel::Amx);
+  return isUseful ? level : std::min(level, CpuLevel::X86_64_V4);
 }
 
 std::optional<CpuLevel> hostCpuLevel() {
@@ -27,8 +33,11 @@ std::optional<CpuLevel> hostCpuLevel() {
   if (!hasAll({"cx16", "sahf", "popcnt", "sse4.2", "avx", "avx2", "bmi", "bmi2", "f16c", "fma",
                "lzcnt", "movbe", "xsave"}))
     return std::nullopt;
-  return hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}) ? CpuLevel::X86_64_V4
-                                                                             : CpuLevel::X86_64_V3;
+  if (!hasAll({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}))
+    return CpuLevel::X86_64_V3;
+  if (!hasAll({"avx512vnni"}))
+    return CpuLevel::X86_64_V4;
+  return hasAll({"amx-tile", "amx-bf16", "amx-int8"}) ? CpuLevel::Amx : CpuLevel::Vnni;
 }
 
 } // namespace attn

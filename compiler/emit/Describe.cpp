@@ -77,7 +77,7 @@ std::string describeModel(ModuleOp model, const CompileOptions &options) {
   llvm::json::Object description{{"name", modelName(model)},
                                  {"symbol", modelSymbol(model)},
                                  {"version", compilerVersion()},
-                                 {"precision", "f32"},
+                                 {"precision", stringifyPrecision(options.precision)},
                                  {"embedded", options.embedWeights},
                                  {"targets", std::move(targets)},
                                  {"dims", describeDims(model)},

@@ -28,10 +28,15 @@ struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
       function.setNoUnwind(true);
       if (function.isExternal())
         continue;
-      function.setTargetCpu(cpuLevelName(level));
+      function.setTargetCpu(cpuLevelName(std::min(level, CpuLevel::X86_64_V4)));
+      static constexpr StringRef features[] = {"+avx512vnni", "+amx-tile", "+amx-bf16",
+                                               "+amx-int8"};
+      if (level >= CpuLevel::Vnni)
+        function.setTargetFeaturesAttr(LLVM::TargetFeaturesAttr::get(
+            &getContext(), ArrayRef(features).take_front(level == CpuLevel::Amx ? 4 : 1)));
       // Loops over a few vectors of zeros stay loops.
       function.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"no-builtin-memset"}));
-      if (level == CpuLevel::X86_64_V4)
+      if (level >= CpuLevel::X86_64_V4)
         function.setPreferVectorWidth("512");
       if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Private)
         function.setLinkage(LLVM::Linkage::Internal);

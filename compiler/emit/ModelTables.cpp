@@ -15,7 +15,8 @@ using namespace mlir;
 namespace attn {
 
 std::string levelSymbol(llvm::StringRef name, CpuLevel level) {
-  return (name + (level == CpuLevel::X86_64_V4 ? ".v4" : ".v3")).str();
+  static constexpr llvm::StringRef suffixes[] = {".v3", ".v4", ".vnni", ".amx"};
+  return (name + suffixes[static_cast<size_t>(level)]).str();
 }
 
 static int32_t dtypeCode(Type type) {
@@ -225,7 +226,10 @@ Constants TableWriter::parameters() {
 }
 
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
-  bool isPanels = slot.getWidth() != 0;
+  static constexpr int32_t panels[] = {ATTN_PACK_PANELS, ATTN_PACK_PANELS_BF16,
+                                       ATTN_PACK_PANELS_INT8};
+  int32_t layout =
+      slot.getWidth() ? panels[static_cast<size_t>(slot.getPrecision())] : ATTN_PACK_ROWS;
   int64_t k = slot.getK(), column = 0;
   llvm::SmallVector<attn_abi_part> parts;
   for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {
@@ -249,13 +253,14 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
   packedBytes = std::max(packedBytes, (last + 63) / 64 * 64);
   slots.push_back(build.structure(
       {build.i64(slot.getOffset()), build.i64(slot.getLayerStride()), build.i64(slot.getBytes()),
-       build.i32(layers), build.i32(isPanels ? ATTN_PACK_PANELS : ATTN_PACK_ROWS), build.i64(k),
-       build.i64(slot.getColumns()), build.i64(slot.getWidth()), build.i32(int64_t(parts.size())),
-       build.array(table, "parts")}));
+       build.i32(layers), build.i32(layout), build.i64(k), build.i64(slot.getColumns()),
+       build.i64(slot.getWidth()), build.i32(int64_t(parts.size())), build.array(table, "parts")}));
   return success();
 }
 
 Constants TableWriter::levels() {
+  static constexpr int32_t levelCodes[] = {ATTN_LEVEL_X86_64_V3, ATTN_LEVEL_X86_64_V4,
+                                           ATTN_LEVEL_VNNI, ATTN_LEVEL_X86_AMX};
   Constants table;
   for (CpuLevel level : options.levels) {
     Constants functions, workspaces;
@@ -271,8 +276,7 @@ Constants TableWriter::levels() {
       workspaces.push_back(function(workspaceSymbol(entry.name)));
     }
     table.push_back(build.structure(
-        {build.text(cpuLevelName(level)),
-         build.i32(level == CpuLevel::X86_64_V4 ? ATTN_LEVEL_X86_64_V4 : ATTN_LEVEL_X86_64_V3),
+        {build.text(cpuLevelName(level)), build.i32(levelCodes[static_cast<size_t>(level)]),
          build.array(functions, "entries"), build.array(workspaces, "sizes")}));
   }
   return table;
@@ -317,7 +321,7 @@ LogicalResult TableWriter::write() {
   llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
                                             build.text(modelName(model)),
                                             build.text(compilerVersion()),
-                                            build.text("f32"),
+                                            build.text(stringifyPrecision(options.precision)),
                                             description(),
                                             count(dimTable),
                                             count(parameterTable),

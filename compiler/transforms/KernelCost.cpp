@@ -108,6 +108,16 @@ KernelCost KernelCost::ofNorm(RankedTensorType normed, Value gamma) {
           SizePolynomial(2) * bytesOf(normed) + SizePolynomial(2) * bytesOf(tensorOf(gamma))};
 }
 
+KernelCost KernelCost::ofRounding(RankedTensorType rows) {
+  return {"rounding to bf16", 0, bytesOf(rows) + SizePolynomial(2) * elementsOf(rows)};
+}
+
+KernelCost KernelCost::ofQuantization(RankedTensorType rows) {
+  constexpr int64_t flop = 5; // two comparisons; a product, a sum and what rounds them
+  return {"quantization", elementsOf(rows) * SizePolynomial(flop),
+          bytesOf(rows) + elementsOf(rows)};
+}
+
 KernelCost KernelCost::ofCopy(const SizePolynomial &elements, Type element) {
   return {"copy", 0, elements * SizePolynomial(2 * element.getIntOrFloatBitWidth() / 8)};
 }

@@ -19,6 +19,9 @@ struct KernelCost {
   /// Of the kernel that an op on tensors becomes.
   static KernelCost of(mlir::Operation *op);
   static KernelCost ofNorm(mlir::RankedTensorType normed, mlir::Value gamma);
+  /// Of rows in bf16, and as bytes.
+  static KernelCost ofRounding(mlir::RankedTensorType rows);
+  static KernelCost ofQuantization(mlir::RankedTensorType rows);
   static KernelCost ofCopy(const SizePolynomial &elements, mlir::Type element);
   /// Of combining what became of the parts of a head's keys, in `bytes` of memory.
   static KernelCost ofCombination(const SizePolynomial &bytes);

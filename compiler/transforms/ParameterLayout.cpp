@@ -3,12 +3,24 @@
 // Slots of the packed block.
 #include "compiler/transforms/ParameterLayout.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attn;
 
-SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k) {
+int64_t attn::panelElements(SlotOp slot) {
+  Precision precision = slot.getPrecision();
+  return llvm::alignTo(slot.getColumns(), panelWidth) * panelGroups(slot.getK(), precision) *
+         panelGroup(precision);
+}
+
+/// Bytes of [k][columns] as panels.
+static int64_t panelBytes(int64_t k, int64_t columns, Precision precision) {
+  int64_t padded = llvm::alignTo(columns, panelWidth),
+          scales = precision == Precision::Int8 ? 8 * padded : 0;
+  return 4 * padded * panelGroups(k, precision) + scales;
+}
+
+SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k, Precision precision) {
   SmallVector<Attribute> refs;
   int64_t columns = 0;
   std::string name = k ? "panels" : "rows";
@@ -25,9 +37,9 @@ SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k) {
   builder.setInsertionPointAfter(first);
   int64_t width = k ? panelWidth : 0;
   int64_t rows = std::max<int64_t>(k, 1);
-  int64_t bytes = 4 * rows * (width ? llvm::alignTo(columns, width) : columns);
+  int64_t bytes = width ? panelBytes(rows, columns, precision) : 4 * rows * columns;
   auto slot = SlotOp::create(builder, first.getLoc(), name, builder.getArrayAttr(refs), rows,
-                             columns, width, bytes, first.getLayers().value_or(1), 0, 0);
+                             columns, width, precision, bytes, first.getLayers().value_or(1), 0, 0);
   symbols.insert(slot);
   slots.push_back(slot);
   return slot;

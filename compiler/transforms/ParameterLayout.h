@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where every parameter lies in the packed block: matrices of linears in panels, all else row by
-// row. Slots stand in the order in which they are first used, those of a stack's layer together, so
-// that a forward pass reads the block from front to back.
+// row. Panels are [columns / 48][k / g][48][g]: g neighbours along k make up four bytes, 1 of f32,
+// 2 of bf16, 4 of int8. Of these two, k / g is padded with zeros to whole tile registers (AMX) of
+// 16 groups. Behind those of int8 stand the scale of every column (f32) and the sum of its weights
+// (i32), with the last panel's padding. Slots stand in the order in which they are first used,
+// those of a stack's layer together, so that a forward pass reads the block from front to back.
 #pragma once
 
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attn {
 
@@ -14,13 +18,27 @@ namespace attn {
 /// AVX2).
 constexpr int64_t panelWidth = 48;
 
+/// Neighbours along k that stand side by side in a panel.
+constexpr int64_t panelGroup(Precision precision) {
+  return precision == Precision::Int8 ? 4 : precision == Precision::BF16 ? 2 : 1;
+}
+
+/// Groups in a panel of k rows, the padding included.
+inline int64_t panelGroups(int64_t k, Precision precision) {
+  int64_t groups = llvm::divideCeil(k, panelGroup(precision));
+  return precision == Precision::F32 ? groups : llvm::alignTo(groups, 16);
+}
+
+/// Elements of the panels of `slot`, the padding included: what comes before the scales of int8.
+int64_t panelElements(SlotOp slot);
+
 class ParameterLayout {
 public:
   explicit ParameterLayout(mlir::ModuleOp module) : module(module), symbols(module) {}
 
   /// The slot that holds `params` side by side: panels of [k][columns] where k is not 0, else one
-  /// row.
-  SlotOp slot(llvm::ArrayRef<ParamOp> params, int64_t k);
+  /// row of f32.
+  SlotOp slot(llvm::ArrayRef<ParamOp> params, int64_t k, Precision precision = Precision::F32);
 
   /// Gives every slot its offset, once all are known.
   void place();

@@ -3,6 +3,7 @@
 // fused -> memory, op by op: the kernel on buffers for every op on tensors.
 #include "compiler/transforms/PlanMemoryImpl.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attn;
@@ -59,6 +60,43 @@ BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
   return result;
 }
 
+FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const BufferView &input,
+                                                         Precision precision) {
+  RankedTensorType type = typeOf(op.getInput());
+  int64_t lifted = type.getRank() - op.getContract();
+  auto rows = readRows(op, input, type, lifted);
+  if (failed(rows))
+    return failure();
+  int64_t k = cast<MemRefType>(rows->getType()).getShape().back(), line = 64;
+  int64_t pitch = llvm::alignTo(k * 4 / panelGroup(precision), line); // bytes
+  if (pitch % 4096 == 0) // all rows would fall into the same cache sets
+    pitch += line;
+  SizePolynomial count(1);
+  for (int64_t d = 0; d < lifted; ++d)
+    count = count * sizeOf(type, d);
+  auto buffer = [&](const SizePolynomial &height, int64_t columns, Type element) {
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    size_t slot = allocateSlot(height * SizePolynomial(columns * bytes));
+    releases.push_back({op, slot});
+    return BufferView{slotPointer(slot, element), 0, {}};
+  };
+  auto view = [&](const BufferView &view, int64_t columns, int64_t pitch) {
+    return memrefOf(view, {Atom{count, pitch}, Atom{columns, 1}});
+  };
+  SizePolynomial room = count + SizePolynomial(15); // tile registers are read whole
+  if (precision == Precision::BF16) {
+    Value rounded = view(buffer(room, pitch / 2, builder.getI16Type()), pitch / 2, pitch / 2);
+    RoundKernelOp::create(builder, op.getLoc(), *rows, rounded);
+    barrier(op, KernelCost::ofRounding(type));
+    return NarrowRows{rounded, {}};
+  }
+  BufferView bytes = buffer(room, pitch, builder.getI8Type());
+  Value range = view(buffer(count, 2, builder.getF32Type()), 2, 2);
+  QuantizeKernelOp::create(builder, op.getLoc(), *rows, view(bytes, pitch, pitch), range);
+  barrier(op, KernelCost::ofQuantization(type));
+  return NarrowRows{view(bytes, llvm::alignTo(k, panelGroup(precision)), pitch), range};
+}
+
 LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   RankedTensorType input = typeOf(op.getInput()), result = typeOf(op.getResult());
   int64_t contract = op.getContract(), lifted = input.getRank() - contract, k = 1;
@@ -68,14 +106,18 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     for (Value value : values)
       if (!value.getDefiningOp<GetOp>())
         return op.emitError("memory stage: expected weights and biases that are parameters");
-  auto slotOf = [&](OperandRange values, int64_t rows, Value &layer) {
+  // Weights of bf16 are multiplied by pairs.
+  Precision precision = plan.precision;
+  if (precision == Precision::BF16 && input.getShape().back() % 2 != 0)
+    precision = Precision::F32;
+  auto slotOf = [&](OperandRange values, int64_t rows, Precision precision, Value &layer) {
     SmallVector<ParamOp> params;
     for (Value value : values) {
       auto get = value.getDefiningOp<GetOp>();
       params.push_back(plan.module.lookupSymbol<ParamOp>(get.getParam()));
       layer = get.getLayer() ? scalars.lookup(get.getLayer()) : Value();
     }
-    return plan.layout.slot(params, rows);
+    return plan.layout.slot(params, rows, precision);
   };
   BufferView in = viewOf(op.getInput());
   if (!op.getNorm().empty()) { // normed rows, read by all threads
@@ -85,17 +127,44 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
       return failure();
     in = normed;
   }
-  SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, lifted)),
-                    columns = atLeastOne(in.collapsed(lifted, input.getRank()));
-  atoms.append(columns);
-  Value inputBuffer = memrefOf(in, atoms), layer, bias;
-  SlotOp slot = slotOf(op.getWeights(), k, layer);
-  BufferView panelView{pointerTo(slot, layer), 0, {}};
-  Value panels = memrefOf(panelView, {Atom{static_cast<int64_t>(slot.getBytes() / 4), 1}});
+  Value layer, bias;
+  SlotOp slot = slotOf(op.getWeights(), k, precision, layer);
+  // `count` elements of a slot from `first` on.
+  auto elements = [&](SlotOp slot, Type element, int64_t first, int64_t count) {
+    return memrefOf(BufferView{pointerTo(slot, layer, element), first, {}}, {Atom{count, 1}});
+  };
+  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+  Type stored = precision == Precision::Int8   ? Type(builder.getI8Type())
+                : precision == Precision::BF16 ? Type(builder.getI16Type())
+                                               : f32;
+  int64_t inPanels = panelElements(slot);
+  Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded;
+  SmallVector<Value> quantization;
+  int64_t contracted = 1;
+  if (precision == Precision::Int8) {
+    auto rows = narrow(op, in, precision);
+    if (failed(rows))
+      return failure();
+    inputBuffer = rows->elements;
+    int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth), scales = inPanels / 4;
+    quantization = {rows->range, elements(slot, f32, scales, padded),
+                    elements(slot, i32, scales + padded, padded)};
+  } else {
+    SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, lifted)),
+                      columns = atLeastOne(in.collapsed(lifted, input.getRank()));
+    contracted = static_cast<int64_t>(columns.size());
+    atoms.append(columns);
+    inputBuffer = memrefOf(in, atoms);
+    if (precision == Precision::BF16 && plan.roundsRows && contracted == 1) {
+      auto rows = narrow(op, in, precision);
+      if (failed(rows))
+        return failure();
+      rounded = rows->elements;
+    }
+  }
   if (!op.getBiases().empty()) {
-    SlotOp row = slotOf(op.getBiases(), 0, layer);
-    bias = memrefOf(BufferView{pointerTo(row, layer), 0, {}},
-                    {Atom{static_cast<int64_t>(row.getColumns()), 1}});
+    SlotOp row = slotOf(op.getBiases(), 0, Precision::F32, layer);
+    bias = elements(row, f32, 0, row.getColumns());
   }
   SmallVector<Value> captures;
   for (Value capture : op.getCaptures()) {
@@ -108,10 +177,14 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto out = rowsAndColumns(op, outputOf(op.getResult()), lifted);
   if (failed(out))
     return failure();
-  auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, bias, captures,
-                                       *out, static_cast<int64_t>(columns.size()));
+  auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
+                                       rounded, bias, captures, *out, contracted);
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
-  barrier(op);
+  KernelCost cost = KernelCost::of(op);
+  int64_t saved = 4 * k * static_cast<int64_t>(slot.getColumns()) * (panelGroup(precision) - 1) /
+                  panelGroup(precision);
+  cost.bytes = cost.bytes - SizePolynomial(saved);
+  barrier(op, cost);
   return success();
 }
 

@@ -208,8 +208,8 @@ void FunctionPlan::releaseAfter(Operation *op) {
 
 //===-- operands of kernels -----------------------------------------------------------------===//
 
-Value FunctionPlan::pointerTo(SlotOp slot, Value layer) {
-  return AddressOp::create(builder, loc, MemRefType::get({}, builder.getF32Type()),
+Value FunctionPlan::pointerTo(SlotOp slot, Value layer, Type element) {
+  return AddressOp::create(builder, loc, MemRefType::get({}, element),
                            FlatSymbolRefAttr::get(slot.getSymNameAttr()), packed, layer);
 }
 
@@ -220,7 +220,7 @@ BufferView FunctionPlan::viewOf(Value tensor) {
   ParamOp param = plan.module.lookupSymbol<ParamOp>(get.getParam());
   Value layer = get.getLayer() ? scalars.lookup(get.getLayer()) : Value();
   return BufferView::dense(cast<RankedTensorType>(param.getType()),
-                           pointerTo(plan.layout.slot(param, 0), layer));
+                           pointerTo(plan.layout.slot(param, 0), layer, builder.getF32Type()));
 }
 
 Value FunctionPlan::memrefOf(const BufferView &view, ArrayRef<Atom> atoms) {
@@ -329,6 +329,13 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
   void runOnOperation() override {
     ModulePlan modulePlan(getOperation());
     modulePlan.attention = symbolizeAttentionLowering(attention);
+    auto known = symbolizePrecision(precision);
+    if (!known) {
+      getOperation().emitError() << "unknown precision '" << precision << "'";
+      return signalPassFailure();
+    }
+    modulePlan.precision = *known;
+    modulePlan.roundsRows = roundRows;
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

@@ -48,6 +48,8 @@ struct ModulePlan {
   ParameterLayout layout;
   SmallVector<StringRef> dims;                // dynamic ones, in order
   std::optional<AttentionLowering> attention; // asked for
+  Precision precision = Precision::F32;       // of linears
+  bool roundsRows = false;                    // what they multiply with bf16, too
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
   explicit ModulePlan(ModuleOp module) : module(module), layout(module) {
@@ -98,7 +100,7 @@ private:
 
   // Operands of kernels.
   BufferView viewOf(Value tensor);
-  Value pointerTo(SlotOp slot, Value layer);
+  Value pointerTo(SlotOp slot, Value layer, Type element);
   Value memrefOf(const BufferView &view, ArrayRef<Atom> atoms);
   FailureOr<Value> rowsAndColumns(Operation *op, const BufferView &view, int64_t rowAxes);
   FailureOr<Value> readRows(Operation *op, const BufferView &view, mlir::RankedTensorType type,
@@ -109,6 +111,11 @@ private:
   LogicalResult emit(Operation &op);
   LogicalResult emitBlock(Block &block);
   LogicalResult emitLinear(LinearOp op);
+  /// The rows of a linear's input in bf16, or as bytes with the scale and zero of each.
+  struct NarrowRows {
+    Value elements, range;
+  };
+  FailureOr<NarrowRows> narrow(LinearOp op, const BufferView &input, Precision precision);
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
   LogicalResult emitMap(MapOp op);

@@ -99,9 +99,21 @@ LogicalResult LinearKernelOp::verify() {
   if (out.getRank() < 2 || ShapedType::isDynamic(out.getShape().back())) // linear_kernel_c3
     return emitOpError("expected an output of rows and static columns");
   int64_t columns = out.getShape().back();
-  if (panels.getRank() != 1 || panels.getDimSize(0) % k != 0 ||
-      panels.getDimSize(0) / k < columns) // linear_kernel_c4
+  if (panels.getRank() != 1 || panels.getDimSize(0) / k < columns) // linear_kernel_c4
     return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
+  bool isQuantized = panels.getElementType().isInteger(8);
+  if (input.getElementType().isInteger(8) != isQuantized ||
+      getQuantization().size() != (isQuantized ? 3 : 0)) // linear_kernel_c9
+    return emitOpError("expected rows of int8 and their quantization exactly for panels of int8");
+  if (Value rounded = getRounded())
+    if (!panels.getElementType().isInteger(16) || typeOf(rounded).getRank() != 2 ||
+        !agree(rowsOf(rounded), rowsOf(getOut()))) // linear_kernel_c10
+      return emitOpError("expected rounded rows for panels of bf16");
+  if (isQuantized && (columnsOf(getQuantization()[0]) != 2 ||
+                      !agree(rowsOf(getQuantization()[0]), rowsOf(getOut())) ||
+                      columnsOf(getQuantization()[1]) < columns ||
+                      columnsOf(getQuantization()[2]) < columns)) // linear_kernel_c9
+    return emitOpError("expected scale and zero of each row, scale and sum of each column");
   if (Value bias = getBias())
     if (typeOf(bias).getRank() != 1 || columnsOf(bias) != columns) // linear_kernel_c5
       return emitOpError("expected a bias of ") << columns << " elements";
@@ -114,6 +126,25 @@ LogicalResult LinearKernelOp::verify() {
   if (getEpilogue().empty() ? !getCaptures().empty()
                             : !isScalarFunction(getEpilogue(), 1 + getCaptures().size())) // c8
     return emitOpError("expected an epilogue (sum, captures...) -> f32");
+  return success();
+}
+
+LogicalResult QuantizeKernelOp::verify() {
+  if (ShapedType::isDynamic(columnsOf(getInput())) || columnsOf(getOut()) < columnsOf(getInput()) ||
+      columnsOf(getOut()) % 16 != 0 || columnsOf(getRange()) != 2) // quantize_kernel_c1
+    return emitOpError("expected static columns, as many of output in whole vectors, and a range");
+  if (!agree(rowsOf(getInput()), rowsOf(getOut())) ||
+      !agree(rowsOf(getInput()), rowsOf(getRange()))) // quantize_kernel_c2
+    return emitOpError("expected as many rows of input, output and range");
+  return success();
+}
+
+LogicalResult RoundKernelOp::verify() {
+  if (ShapedType::isDynamic(columnsOf(getInput())) || columnsOf(getOut()) < columnsOf(getInput()) ||
+      columnsOf(getOut()) % 32 != 0) // round_kernel_c1
+    return emitOpError("expected static columns, padded to a multiple of 32");
+  if (!agree(rowsOf(getInput()), rowsOf(getOut()))) // round_kernel_c2
+    return emitOpError("expected as many rows of input and output");
   return success();
 }
 

@@ -10,21 +10,40 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
   let summary = "`rows` x `columns` elements of a linear kernel, from [row, column] on, held in registers while k runs";
   let description = [{
     The buffers are those of the whole kernel; `row` counts over all its row dims. Columns lie within one panel; those past the last one of `out`
-    are not stored. Of the outermost contracted dim, elements [start, start + depth) are summed: a tile that does not begin with the first one
+    are not stored. Of the outermost contracted dim, steps [start, start + depth) are summed, of one element each (of as many of the innermost
+    dim as lie side by side in a panel: 2 of bf16, 4 of int8): a tile that does not begin with the first one
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on.
   }];
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$panels, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
+  let arguments = (ins MemRefOf<[F32, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
                        I64Attr:$depth, I64Attr:$contract, I64Attr:$pace);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
-    $input `,` $panels (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start
+    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start
     `size` $rows `x` $columns `x` $depth `contract` $contract (`ahead` $ahead^)? `pace` $pace attr-dict `:`
-    type($input) `,` type($panels) (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];
   let hasVerifier = 1;
+}
+
+def Attn_LinearAmxTileOp : AttnKernelOp<"linear_amx_tile", [AttrSizedOperandSegments]> {
+  let summary = "`count` rows of a linear kernel, up to 16 * `tiles`, and all columns of the panel from `column` on, held in tile registers while k runs";
+  let description = [{
+    As attn.linear_tile, with an input [rows, columns] of bytes or bf16, of which 16 * `tiles` rows from `row` on are read. With each 64 bytes of k,
+    `pace` cache lines of `panels` are fetched ahead of their time, from element `ahead` on.
+  }];
+  let arguments = (ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels, Variadic<MemRefOf<[F32, I32]>>:$quantization,
+                       Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures, Attn_Buffer:$out, Index:$row, Index:$count, Index:$column,
+                       Index:$ahead, I64Attr:$tiles, I64Attr:$pace);
+  let regions = (region MaxSizedRegion<1>:$epilogue);
+  let assemblyFormat = [{
+    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column
+    `rows` $count `of` $tiles `ahead` $ahead `pace` $pace attr-dict `:`
+    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    ($epilogue^)?
+  }];
 }
 
 #endif // ATTN_LINEAR_TILES_TD

@@ -17,6 +17,18 @@ def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
   }];
 }
 
+def Attn_QuantizeRowOp : AttnKernelOp<"quantize_row"> {
+  let summary = "a row as unsigned bytes, and its scale and zero (attn.quantize_kernel)";
+  let arguments = (ins Attn_Row:$input, MemRefRankOf<[I8], [1]>:$out, Attn_Row:$range);
+  let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";
+}
+
+def Attn_RoundRowOp : AttnKernelOp<"round_row"> {
+  let summary = "a row in bf16, zeros behind it (attn.round_kernel)";
+  let arguments = (ins Attn_Row:$input, MemRefRankOf<[I16], [1]>:$out);
+  let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
+}
+
 def Attn_MapRowOp : AttnKernelOp<"map_row"> {
   let summary = "out[n] = a scalar function of input[n]...";
   let arguments = (ins Variadic<Attn_AnyRow>:$inputs, Attn_AnyRow:$out);

@@ -7,6 +7,7 @@
 #include "core/Model.h"
 #include "core/Profile.h"
 #include "core/Team.h"
+#include "cpu/Features.h"
 #include <cstring>
 #include <new>
 
@@ -213,6 +214,7 @@ struct Run {
   attn_abi_entry_fn function;
   attn_abi_call call;
   Profile *profile; ///< Null where none is wanted.
+  bool usesTiles;   ///< Of AMX.
 };
 } // namespace
 
@@ -259,13 +261,18 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
            context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
            profile ? static_cast<void *>(profile) : &context.team,
            cache ? cache->block.data() : nullptr},
-          profile};
+          profile,
+          model.level->level == ATTN_LEVEL_X86_AMX};
   context.team.run(
       [](void *argument, int64_t thread) {
         const Run &run = *static_cast<Run *>(argument);
         if (run.profile)
           run.profile->beginThread(thread);
+        if (run.usesTiles)
+          configureTiles();
         run.function(&run.call, thread);
+        if (run.usesTiles)
+          releaseTiles();
       },
       &run);
   if (cache)

@@ -50,9 +50,12 @@ int32_t attn::cpuLevel() {
   constexpr unsigned extendedV4 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
   if (!hasAll(extended.b, extendedV4) || (state & 0xe6) != 0xe6)
     return ATTN_LEVEL_X86_64_V3;
+  constexpr unsigned vnni = 1u << 11;
+  if (!hasAll(extended.c, vnni))
+    return ATTN_LEVEL_X86_64_V4;
   constexpr unsigned amx = 1u << 22 | 1u << 24 | 1u << 25; // BF16, TILE, INT8; tile state
   if (!hasAll(extended.d, amx) || (state & 0x60000) != 0x60000)
-    return ATTN_LEVEL_X86_64_V4;
+    return ATTN_LEVEL_VNNI;
   return ATTN_LEVEL_X86_AMX;
 }
 
@@ -60,6 +63,19 @@ bool attn::requestAmx() {
   constexpr long archReqXcompPerm = 0x1023, tileData = 18;
   return syscall(SYS_arch_prctl, archReqXcompPerm, tileData) == 0;
 }
+
+void attn::configureTiles() {
+  struct alignas(64) {
+    uint8_t palette = 1, startRow = 0, reserved[14] = {};
+    uint16_t rowBytes[16] = {};
+    uint8_t rows[16] = {};
+  } tiles;
+  for (int i = 0; i < 8; ++i)
+    tiles.rowBytes[i] = 64, tiles.rows[i] = 16;
+  asm volatile("ldtilecfg %0" : : "m"(tiles));
+}
+
+void attn::releaseTiles() { asm volatile("tilerelease"); }
 
 void attn::cpuName(char (&name)[64]) {
   strcpy(name, "this CPU");
@@ -76,6 +92,8 @@ void attn::cpuName(char (&name)[64]) {
 
 int32_t attn::cpuLevel() { return 0; }
 bool attn::requestAmx() { return false; }
+void attn::configureTiles() {}
+void attn::releaseTiles() {}
 void attn::cpuName(char (&name)[64]) { strcpy(name, "this CPU"); }
 
 #endif

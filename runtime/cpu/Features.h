@@ -12,6 +12,11 @@ int32_t cpuLevel();
 /// Asks Linux for the AMX tile registers of this process (arch_prctl); false where refused.
 bool requestAmx();
 
+/// Makes all tile registers of this thread 16 rows of 64 bytes, and gives them back: the program
+/// around may use them, too, and a thread that holds them is slower to switch.
+void configureTiles();
+void releaseTiles();
+
 /// The CPU's own name from cpuid, for messages.
 void cpuName(char (&name)[64]);
 

@@ -3,6 +3,7 @@
 #include "core/Dtype.h"
 #include "core/Team.h"
 #include "io/Checkpoint.h"
+#include <cmath>
 #include <sys/mman.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -115,6 +116,42 @@ static void packRectangle(const StoredTensor &source, int64_t index, int64_t kSt
   }
 }
 
+/// Values [k][columns] as pairs of bf16 along k.
+static void storePairs(const float *values, int64_t rows, int64_t columns, int64_t width,
+                       uint16_t *to) {
+  for (int64_t k = 0; k < rows; ++k)
+    for (int64_t j = 0; j < columns; ++j)
+      to[k / 2 * 2 * width + 2 * j + k % 2] = floatToBfloat(values[k * columns + j]);
+}
+
+/// Values [k][columns] as signed bytes, by fours along k, and each column's scale and sum.
+static void storeBytes(const float *values, int64_t rows, int64_t columns, int64_t width,
+                       signed char *to, float *scales, int32_t *sums) {
+  float inverse[ATTN_MAX_PANEL];
+  for (int64_t j = 0; j < columns; ++j)
+    scales[j] = 0, sums[j] = 0;
+  for (int64_t k = 0; k < rows; ++k)
+    for (int64_t j = 0; j < columns; ++j) {
+      float magnitude = fabsf(values[k * columns + j]);
+      scales[j] = magnitude > scales[j] || magnitude != magnitude ? magnitude : scales[j];
+    }
+  for (int64_t j = 0; j < columns; ++j) {
+    inverse[j] = scales[j] > 0 ? 127 / scales[j] : 0;
+    scales[j] /= 127;
+  }
+  for (int64_t k = 0; k < rows; ++k)
+    for (int64_t j = 0; j < columns; ++j) {
+      // Adding 1.5 * 2^23 leaves the integer, rounded to nearest even, in the low bits. A column
+      // with NaN or an infinity has a scale that says so; its bytes are anything.
+      float shifted = values[k * columns + j] * inverse[j] + 12582912.0f;
+      int32_t bits;
+      memcpy(&bits, &shifted, sizeof bits);
+      signed char byte = static_cast<signed char>(bits);
+      to[k / 4 * 4 * width + 4 * j + k % 4] = byte;
+      sums[j] += byte;
+    }
+}
+
 namespace {
 /// Columns [begin, end) of a part and rows [kBegin, kEnd): one piece of work.
 struct Unit {
@@ -125,18 +162,45 @@ struct Unit {
 struct Work {
   const Vector<Unit> &units;
   char *block;
+  float *scratch; ///< a panel of f32 for each thread
+  size_t scratchSize;
   std::atomic<size_t> next{0};
 };
 } // namespace
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static void packUnit(const Unit &unit, char *block) {
+/// Rows of four bytes for each column, in a panel.
+static int64_t groupsOf(const attn_abi_slot &slot) {
+  int64_t each = slot.layout == ATTN_PACK_PANELS_INT8   ? 4
+                 : slot.layout == ATTN_PACK_PANELS_BF16 ? 2
+                                                        : 1;
+  int64_t groups = slot.k / each + (slot.k % each != 0);
+  return each == 1 ? groups : (groups / 16 + (groups % 16 != 0)) * 16;
+}
+
+/// Columns of a panel, [k][columns], in the slot's layout.
+static void storePanel(const attn_abi_slot &slot, const float *values, int64_t column,
+                       int64_t columns, char *base) {
+  int64_t width = slot.width, within = column % width;
+  bool isInt8 = slot.layout == ATTN_PACK_PANELS_INT8;
+  int64_t panelBytes = 4 * groupsOf(slot) * width;
+  char *panel = base + column / width * panelBytes + 4 * within;
+  if (!isInt8)
+    return storePairs(values, slot.k, columns, width, reinterpret_cast<uint16_t *>(panel));
+  int64_t panels = (slot.columns + width - 1) / width;
+  float *scales = reinterpret_cast<float *>(base + panels * panelBytes);
+  int32_t *sums = reinterpret_cast<int32_t *>(scales + panels * width);
+  storeBytes(values, slot.k, columns, width, reinterpret_cast<signed char *>(panel),
+             scales + column, sums + column);
+}
+
+static void packUnit(const Unit &unit, char *block, float *scratch) {
   const attn_abi_slot &slot = *unit.job->slot;
   const attn_abi_part &part = *unit.job->part;
   const StoredTensor &source = *unit.job->source;
   float *base = reinterpret_cast<float *>(block + slot.offset + unit.job->layer * slot.layerStride);
-  bool isPanels = slot.layout == ATTN_PACK_PANELS;
+  bool isPanels = slot.layout != ATTN_PACK_ROWS, isF32 = slot.layout <= ATTN_PACK_PANELS;
   // Columns whose source advances evenly may be taken together; groups of one advance by
   // outerStride.
   bool isEven = part.inner == 1 || part.outerStride == part.inner * part.innerStride;
@@ -154,8 +218,13 @@ static void packUnit(const Unit &unit, char *block) {
                                unit.kBegin * slot.width + column % slot.width
                          : base + unit.kBegin * slot.columns + column;
     int64_t rows = unit.kEnd - unit.kBegin;
-    packRectangle(source, index, part.kStride, stride, rows, run, to,
-                  isPanels ? slot.width : slot.columns);
+    if (isF32) {
+      packRectangle(source, index, part.kStride, stride, rows, run, to,
+                    isPanels ? slot.width : slot.columns);
+    } else {
+      packRectangle(source, index, part.kStride, stride, rows, run, scratch, run);
+      storePanel(slot, scratch, column, run, reinterpret_cast<char *>(base));
+    }
     int64_t last = index + (rows - 1) * part.kStride + (run - 1) * stride;
     least = smaller(least, index);
     most = last > most ? last : most;
@@ -167,10 +236,11 @@ static void packUnit(const Unit &unit, char *block) {
   }
 }
 
-static void packOnThread(void *argument, int64_t) {
+static void packOnThread(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
+  float *scratch = work.scratch + size_t(thread) * work.scratchSize;
   for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
-    packUnit(work.units[i], work.block);
+    packUnit(work.units[i], work.block, scratch);
 }
 
 /// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
@@ -180,7 +250,7 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
   int64_t count = job.part->count;
   if (slot.k == 0 || count == 0)
     return true;
-  if (slot.layout == ATTN_PACK_PANELS) {
+  if (slot.layout != ATTN_PACK_ROWS) {
     int64_t step = wanted / slot.k / slot.width * slot.width;
     step = step > slot.width ? step : slot.width;
     for (int64_t n = 0; n < count; n += step)
@@ -197,23 +267,35 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
 
 attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error) {
   Vector<Unit> units;
-  for (const PackJob &job : jobs)
+  int64_t most = 0; // elements of a panel that is not f32
+  for (const PackJob &job : jobs) {
     if (!addUnits(job, units))
       return error.outOfMemory("packing the weights");
-  Work work{units, block};
+    int64_t panel = job.slot->layout > ATTN_PACK_PANELS ? job.slot->k * job.slot->width : 0;
+    most = panel > most ? panel : most;
+  }
+  PackedBlock scratch;
+  if (most > 0 && !scratch.allocate(uint64_t(most) * 4 * uint64_t(team.size())))
+    return error.outOfMemory("packing the weights");
+  Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most)};
   team.run(packOnThread, &work);
   return ATTN_OK;
 }
 
 bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
-  bool isPanels = slot.layout == ATTN_PACK_PANELS;
+  bool isPanels = slot.layout != ATTN_PACK_ROWS;
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
-      slot.layerStride % 4 || slot.layerStride < 0 || (isPanels && slot.width < 1))
+      slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
+      slot.layout > ATTN_PACK_PANELS_INT8 ||
+      (isPanels && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)))
     return false;
   int64_t columns = slot.columns, elements, bytes, end;
   if (isPanels)
     columns = (slot.columns + slot.width - 1) / slot.width * slot.width;
-  if (__builtin_mul_overflow(columns, slot.k, &elements) ||
+  if (slot.k > INT64_MAX / 8)
+    return false;
+  int64_t k = groupsOf(slot) + (slot.layout == ATTN_PACK_PANELS_INT8 ? 2 : 0); // scales and sums
+  if (__builtin_mul_overflow(columns, k, &elements) ||
       __builtin_mul_overflow(elements, int64_t(4), &bytes) || bytes > slot.bytes ||
       __builtin_mul_overflow(int64_t(slot.layers) - 1, slot.layerStride, &end) ||
       __builtin_add_overflow(end, slot.offset, &end) ||

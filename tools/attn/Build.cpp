@@ -16,13 +16,13 @@ using namespace llvm;
 namespace attn::tool {
 
 /// Targets of later versions, so that they are not taken for typing errors.
-static bool isLaterTarget(StringRef name) {
-  return name == "amx" || name == "aarch64" || name.starts_with("sm_");
-}
+static bool isLaterTarget(StringRef name) { return name == "aarch64" || name.starts_with("sm_"); }
 
 static int addLevel(StringRef name, CompileOptions &options) {
   std::optional<CpuLevel> level = name == "native" ? hostCpuLevel() : parseCpuLevel(name);
   if (level) {
+    if (name == "native")
+      level = usefulLevel(*level, options.precision);
     if (!is_contained(options.levels, *level))
       options.levels.push_back(*level);
     return Ok;
@@ -32,16 +32,18 @@ static int addLevel(StringRef name, CompileOptions &options) {
                 "name the level of the machine the code is for: `--target=x86-64-v3`");
   if (isLaterTarget(name))
     return notSupportedYet("`--target=" + name + "`");
-  return fail(Usage, "`--target " + name + "`: expected native, x86-64-v3 or x86-64-v4");
+  return fail(Usage, "`--target " + name + "`: expected native, x86-64-v3, x86-64-v4, vnni or amx");
 }
 
-static int readPrecision(const opt::InputArgList &args) {
-  StringRef precision = args.getLastArgValue(OPT_precision, "f32");
-  if (precision == "f32")
+static int readPrecision(const opt::InputArgList &args, CompileOptions &options) {
+  StringRef name = args.getLastArgValue(OPT_precision, "f32");
+  if (auto precision = symbolizePrecision(name)) {
+    options.precision = *precision;
     return Ok;
-  if (precision == "bf16" || precision == "f16" || precision == "int8")
-    return notSupportedYet("`--precision=" + precision + "`");
-  return fail(Usage, "`--precision " + precision + "`: expected f32");
+  }
+  if (name == "f16")
+    return notSupportedYet("`--precision=f16`");
+  return fail(Usage, "`--precision " + name + "`: expected f32, bf16 or int8");
 }
 
 static int readLowering(const opt::InputArgList &args, CompileOptions &options) {
@@ -55,6 +57,8 @@ static int readLowering(const opt::InputArgList &args, CompileOptions &options) 
 /// `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
 /// printed.
 static int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
+  if (int code = readPrecision(args, options))
+    return code;
   SmallVector<StringRef> names;
   StringRef targets = args.getLastArgValue(OPT_target, "native");
   targets.split(names, ',');
@@ -62,8 +66,6 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
     if (int code = addLevel(name, options))
       return code;
   llvm::sort(options.levels);
-  if (int code = readPrecision(args))
-    return code;
   if (int code = readLowering(args, options))
     return code;
   StringRef level = args.getLastArgValue(OPT_O, "3");

@@ -9,6 +9,7 @@
 #include "compiler/emit/Link.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/frontend/Diagnostics.h"
+#include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -124,8 +125,9 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
     levels += (levels.empty() ? "" : ",") + cpuLevelName(level).str();
   for (const EntryInfo &entry : entriesOf(spec.module()))
     entries += (entries.empty() ? "" : ",") + entry.name;
-  std::string line = fmt::format("{}: {} for {}, f32, entries {}, {} parameters", output.str(),
-                                 modelName(spec.module()).str(), levels, entries,
+  std::string line = fmt::format("{}: {} for {}, {}, entries {}, {} parameters", output.str(),
+                                 modelName(spec.module()).str(), levels,
+                                 stringifyPrecision(options.precision).str(), entries,
                                  countParameters(spec.module()).elements);
   if (workspace)
     line += ", workspace " + sizeText(*workspace);

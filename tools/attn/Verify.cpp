@@ -8,6 +8,7 @@
 #include "Verbs.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/reference/Interpreter.h"
+#include "dialect/AttnDialect.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -20,8 +21,17 @@ namespace {
 /// Relative L2 error that f32 arithmetic explains: a few roundings of 6e-8 for each of some hundred
 /// layers' operations, which add up as a random walk.
 constexpr double referenceBound = 1e-5;
+/// What rounding weights to bf16 explains, and weights and activations to int8: half a step of 2^-8
+/// of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
+constexpr double bf16Bound = 2e-2, int8Bound = 5e-2;
 /// Against another f32 computation, whose roundings come on top.
 constexpr double againstBound = 1e-4;
+
+double boundOf(Precision precision) {
+  return precision == Precision::F32    ? referenceBound
+         : precision == Precision::BF16 ? bf16Bound
+                                        : int8Bound;
+}
 
 struct Difference {
   double maxAbsolute = 0, relativeL2 = 0;
@@ -59,6 +69,7 @@ public:
   int run(const CompileOptions &options) {
     if (int code = readOptions())
       return code;
+    bound = boundOf(options.precision);
     if (int code = model.compile(spec, options))
       return code;
     runner = std::make_unique<Runner>(model.tables());
@@ -243,7 +254,7 @@ int Verifier::verifyAgainst(StringRef path) {
   std::vector<Numbers> given, made;
   if (int code = runner->run(request, given, made))
     return code;
-  bound = againstBound;
+  bound = std::max(bound, againstBound);
   outs() << fmt::format("against {}, bound {:.0e} (relative L2), weights {}\n", file.str(), bound,
                         weights.empty() ? fmt::format("random, seed {}", seed) : weights);
   for (const Numbers &got : made) {

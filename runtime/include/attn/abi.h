@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 4
+#define ATTN_ABI_VERSION 5
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -62,9 +62,19 @@ typedef struct {
 } attn_abi_part;
 
 enum {
-  ATTN_PACK_ROWS = 0,  /* [k][columns], row-major */
-  ATTN_PACK_PANELS = 1 /* [ceil(columns / width)][k][width], columns past the last are zero */
+  ATTN_PACK_ROWS = 0,   /* [k][columns], row-major */
+  ATTN_PACK_PANELS = 1, /* [ceil(columns / width)][k][width], columns past the last are zero */
+  /* [ceil(columns / width)][g][width][2], rounded to nearest even; g is ceil(k / 2) rounded up to a
+   * multiple of 16 */
+  ATTN_PACK_PANELS_BF16 = 2,
+  /* [ceil(columns / width)][g][width][4] of signed bytes, g being ceil(k / 4) rounded up to a
+   * multiple of 16; then for each column, those
+   * past the last included, its scale in f32, max |w| / 127, and then the sums of its bytes in i32.
+   * Bytes are w / scale rounded to nearest even. */
+  ATTN_PACK_PANELS_INT8 = 3
 };
+
+#define ATTN_MAX_PANEL 64 /* columns */
 
 /* Where a parameter lies in the packed block: bytes [offset + layer * layerStride, + bytes).
  * `columns` are filled by the parts; what no part fills is zero. */
@@ -98,7 +108,12 @@ typedef void (*attn_abi_entry_fn)(const attn_abi_call *call, int64_t thread);
 typedef int64_t (*attn_abi_workspace_fn)(const int64_t *dims, int64_t threads);
 
 /* Code for one CPU level, one function per entry. Levels stand lowest first. */
-enum { ATTN_LEVEL_X86_64_V3 = 3, ATTN_LEVEL_X86_64_V4 = 4, ATTN_LEVEL_X86_AMX = 5 };
+enum {
+  ATTN_LEVEL_X86_64_V3 = 3,
+  ATTN_LEVEL_X86_64_V4 = 4,
+  ATTN_LEVEL_VNNI = 5, /* x86-64-v4 with AVX512-VNNI */
+  ATTN_LEVEL_X86_AMX = 6
+};
 typedef struct {
   const char *name; /* "x86-64-v3" */
   int32_t level;
@@ -166,7 +181,7 @@ struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */
   const char *version;     /* of the compiler */
-  const char *precision;   /* "f32" */
+  const char *precision;   /* "f32", "bf16" or "int8" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
       cacheCount, kernelCount;

@@ -15,6 +15,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
+#include "test/unit/cpu/TileEmulator.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <gtest/gtest.h>
@@ -23,8 +24,13 @@ using namespace mlir;
 
 namespace attn::test {
 
+/// The level whose instructions a level is made of.
+static std::optional<CpuLevel> instructionsOf(llvm::StringRef level) {
+  return level == "amx-emulated" ? CpuLevel::X86_64_V4 : parseCpuLevel(level);
+}
+
 bool KernelRunner::supports(llvm::StringRef level) {
-  auto wanted = parseCpuLevel(level), host = hostCpuLevel();
+  auto wanted = instructionsOf(level), host = hostCpuLevel();
   return wanted && host && *wanted <= *host;
 }
 
@@ -67,7 +73,7 @@ static bool lower(ModuleOp module, llvm::StringRef level, KernelRunner &runner) 
     return false;
   runner.kernels = textOf(module);
   return runPasses(module,
-                   [&](PassManager &passes) { buildLowerToLlvm(passes, *parseCpuLevel(level)); });
+                   [&](PassManager &passes) { buildLowerToLlvm(passes, *instructionsOf(level)); });
 }
 
 std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
@@ -98,6 +104,12 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     return nullptr;
   }
   runner->jit = std::move(*jit);
+  llvm::orc::SymbolMap symbols;
+  for (auto &[name, function] : tileEmulator())
+    symbols[runner->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                                   llvm::JITSymbolFlags::Exported};
+  llvm::cantFail(
+      runner->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));
   if (llvm::Error error = runner->jit->addObjectFile(std::move(object))) {
     ADD_FAILURE() << llvm::toString(std::move(error));
     return nullptr;

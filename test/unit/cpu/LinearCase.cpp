@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/unit/cpu/LinearCase.h"
+#include "runtime/core/Dtype.h"
 #include <cmath>
+#include <cstring>
 #include <sstream>
 
 namespace attn::test {
@@ -47,6 +49,11 @@ static int64_t product(const Dims &sizes) {
 int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
 int64_t LinearCase::depth() const { return product(ks); }
 
+int64_t LinearCase::panelRows() const {
+  int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::BF16 ? 32 : 1;
+  return (depth() + padded - 1) / padded * padded;
+}
+
 //===-- text --------------------------------------------------------------------------------===//
 
 static std::string join(const Dims &values, const char *separator, bool firstIsM = false,
@@ -57,8 +64,8 @@ static std::string join(const Dims &values, const char *separator, bool firstIsM
   return text;
 }
 
-static std::string typeOf(const Layout &layout, bool dynamic) {
-  return "memref<" + join(layout.sizes, "x", dynamic, "?") + "xf32, strided<[" +
+static std::string typeOf(const Layout &layout, bool dynamic, const char *element = "f32") {
+  return "memref<" + join(layout.sizes, "x", dynamic, "?") + "x" + element + ", strided<[" +
          join(layout.strides, ", ") + "]>>";
 }
 
@@ -104,19 +111,41 @@ static std::string bodyOf(Epilogue epilogue) {
 }
 
 std::string LinearCase::text(const std::string &name) const {
+  bool isInt8 = panels == Panels::Int8;
+  const char *inElement = isInt8 ? "i8" : "f32", *panelElement = isInt8                   ? "i8"
+                                                                 : panels == Panels::BF16 ? "i16"
+                                                                                          : "f32";
   std::ostringstream text;
   text << "func.func @" << name
        << "(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, "
-          "%threads: index, %m: index, %a0: memref<f32>, %a1: memref<f32>, %a2: memref<f32>, "
-          "%a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>) {\n";
+          "%threads: index, %m: index, %a0: memref<"
+       << inElement << ">, %a1: memref<" << panelElement
+       << ">, %a2: memref<f32>, %a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>, "
+          "%a6: memref<f32>, %a7: memref<f32>, %a8: memref<i32>, %a9: memref<i16>) {\n";
   auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
-                  bool dynamic) {
+                  bool dynamic, const char *element = "f32") {
     text << "  " << result << " = memref.reinterpret_cast " << pointer
          << " to offset: [0], sizes: [" << join(layout.sizes, ", ", dynamic) << "], strides: ["
-         << join(layout.strides, ", ") << "] : memref<f32> to " << typeOf(layout, dynamic) << "\n";
+         << join(layout.strides, ", ") << "] : memref<" << element << "> to "
+         << typeOf(layout, dynamic, element) << "\n";
   };
-  Layout packed{{(n + 47) / 48 * depth() * 48}, {1}}, row{{n}, {1}};
-  view("%in", "%a0", in, dynamic), view("%panels", "%a1", packed, false);
+  Layout packed{{(n + 47) / 48 * panelRows() * 48}, {1}}, row{{n}, {1}};
+  view("%in", "%a0", in, dynamic, inElement);
+  view("%panels", "%a1", packed, false, panelElement);
+  Layout ranges = Layout::dense({rows(), 2}), columns{{(n + 47) / 48 * 48}, {1}};
+  Layout narrow = Layout::dense({rows(), panelRows()});
+  std::string quantized, quantizedTypes;
+  if (isRounded) {
+    view("%rounded", "%a9", narrow, dynamic, "i16");
+    quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
+  }
+  if (isInt8) {
+    view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", columns, false);
+    view("%sums", "%a8", columns, false, "i32");
+    quantized = " quantized(%range, %scales, %sums)";
+    quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(columns, false) +
+                     ", " + typeOf(columns, false, "i32") + ")";
+  }
   view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic);
   std::string names, types;
   for (size_t i = 0; i < captures.size(); ++i) {
@@ -125,10 +154,10 @@ std::string LinearCase::text(const std::string &name) const {
     names += (i ? ", " : "") + capture;
     types += (i ? ", " : "") + typeOf(captures[i], dynamic);
   }
-  text << "  attn.linear_kernel %in, %panels" << (hasBias ? " bias %bias" : "")
+  text << "  attn.linear_kernel %in, %panels" << quantized << (hasBias ? " bias %bias" : "")
        << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract " << ks.size()
-       << " : " << typeOf(in, dynamic) << ", " << typeOf(packed, false)
-       << (hasBias ? " bias " + typeOf(row, false) : "")
+       << " : " << typeOf(in, dynamic, inElement) << ", " << typeOf(packed, false, panelElement)
+       << quantizedTypes << (hasBias ? " bias " + typeOf(row, false) : "")
        << (types.empty() ? "" : " captures(" + types + ")") << " into " << typeOf(out, dynamic)
        << bodyOf(epilogue) << "\n  return\n}\n";
   return text.str();
@@ -153,6 +182,80 @@ LinearData::LinearData(const LinearCase &test, std::mt19937 &random) : test(test
   out.resize(test.out.elements());
   for (size_t i = 0; i < test.captures.size(); ++i)
     fill(captures[i], test.captures[i].elements());
+  store();
+}
+
+/// What `count` elements of T look like as floats.
+template <typename T> static std::vector<float> asFloats(const std::vector<T> &elements) {
+  std::vector<float> result((elements.size() * sizeof(T) + 3) / 4);
+  std::memcpy(result.data(), elements.data(), elements.size() * sizeof(T));
+  return result;
+}
+
+void LinearData::storePairs() {
+  int64_t k = test.depth(), stored = test.panelRows() * 48;
+  std::vector<uint16_t> pairs((test.n + 47) / 48 * stored);
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48;
+    uint16_t bits = floatToBfloat(panels[p]);
+    pairs[panel * stored + row / 2 * 96 + 2 * column + row % 2] = bits;
+    panels[p] = bfloatToFloat(bits);
+  }
+  storedPanels = asFloats(pairs);
+}
+
+/// The rows that the panels are padded for, and 15 behind the last that nobody looks at.
+void LinearData::roundRows() {
+  int64_t k = test.depth(), pitch = test.panelRows();
+  std::vector<uint16_t> rows((test.rows() + 15) * pitch, 0x7fc0); // NaN
+  for (int64_t row = 0; row < test.rows(); ++row)
+    for (int64_t i = 0; i < pitch; ++i) {
+      int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
+      uint16_t bits = i < k ? floatToBfloat(in[place]) : 0;
+      rows[row * pitch + i] = bits;
+      if (i < k)
+        in[place] = bfloatToFloat(bits);
+    }
+  rounded = asFloats(rows);
+}
+
+/// Random bytes, zeros and scales: the kernel knows nothing of how they came about.
+void LinearData::storeBytes() {
+  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, stored = test.panelRows() * 48;
+  std::vector<int8_t> weights(columns / 48 * stored);
+  sums.assign(columns, 0), scales.resize(columns), range.clear();
+  for (int64_t n = 0; n < columns; ++n)
+    scales[n] = 0.01f + 0.001f * float(n % 7);
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48;
+    int8_t byte = int8_t(std::fmax(-127, std::fmin(127, std::round(panels[p] * 60))));
+    weights[panel * stored + row / 4 * 192 + 4 * column + row % 4] = byte;
+    sums[panel * 48 + column] += byte;
+    panels[p] = float(byte) * scales[panel * 48 + column];
+  }
+  std::vector<uint8_t> bytes(in.size() + 15 * test.in.strides[0] + 64, 77); // rows behind the last
+  for (int64_t row = 0; row < test.rows(); ++row) {
+    float scale = 0.02f + 0.003f * float(row % 5), zero = float(row * 37 % 256);
+    range.insert(range.end(), {scale, zero});
+    for (int64_t i = 0; i < k; ++i) {
+      int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
+      float byte = std::fmax(0.0f, std::fmin(255.0f, std::round(in[place] * 80 + 128)));
+      bytes[place] = uint8_t(byte), in[place] = (byte - zero) * scale;
+    }
+  }
+  storedPanels = asFloats(weights), storedIn = asFloats(bytes);
+}
+
+void LinearData::store() {
+  storedIn = in, storedPanels = panels;
+  if (test.panels == Panels::BF16)
+    storePairs();
+  if (test.panels == Panels::Int8)
+    storeBytes();
+  if (test.isRounded) {
+    roundRows();
+    storedIn = in; // a few rows are read as f32
+  }
 }
 
 std::pair<double, double> LinearData::expected(int64_t row, int64_t column) const {

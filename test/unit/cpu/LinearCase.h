@@ -24,6 +24,7 @@ struct Layout {
   int64_t at(int64_t flat, size_t begin, size_t end) const;
 };
 
+enum class Panels { F32, BF16, Int8 };
 enum class Epilogue { None, Relu, Gelu, Residual, ScaleAndShift };
 
 struct LinearCase {
@@ -34,6 +35,8 @@ struct LinearCase {
   std::vector<Layout> captures = {};
   bool hasBias = true;
   bool dynamic = false; ///< the leading dim of rows is known at run time
+  Panels panels = Panels::F32;
+  bool isRounded = false; ///< panels are bf16, and there are rows in bf16, too
 
   /// A case of dense rows.
   LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue = Epilogue::None);
@@ -42,9 +45,13 @@ struct LinearCase {
 
   int64_t rows() const;
   int64_t depth() const;
+  /// Rows of a panel, the padding included.
+  int64_t panelRows() const;
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
-  ///         %c0, %c1: memref<f32>)
+  ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
+  ///         memref<i16>)
+  /// with %in: memref<i8> where panels are int8, and %panels of the panels' elements.
   std::string text(const std::string &name) const;
 };
 
@@ -56,9 +63,21 @@ public:
   /// What out[row, column] should be, and the sum of the magnitudes that it is made of.
   std::pair<double, double> expected(int64_t row, int64_t column) const;
 
+  /// After `in` or `panels` have been changed: what the kernel reads, and rounds them to what that
+  /// means.
+  void store();
+
   std::vector<float> in, panels, bias, out, captures[2];
+  std::vector<float> storedIn, storedPanels; ///< as the kernel gets them, bit by bit
+  std::vector<float> range, scales;          ///< of int8
+  std::vector<float> rounded;                ///< dense rows of bf16, padded, bit by bit
+  std::vector<int32_t> sums;
 
 private:
+  void storePairs();
+  void roundRows();
+  void storeBytes();
+
   const LinearCase &test;
 };
 

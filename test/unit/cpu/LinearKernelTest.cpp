@@ -3,6 +3,7 @@
 // Linear kernels against sums in double precision. The bound is 2e-6 of the sum of the magnitudes:
 // f32 sums of up to 3072 products err by about sqrt(3072) * 2^-24 = 3.3e-6 of a typical term's
 // share, GELU by 1e-6.
+#include "runtime/cpu/Features.h"
 #include "test/unit/cpu/KernelRunner.h"
 #include "test/unit/cpu/LinearCase.h"
 #include <cmath>
@@ -58,10 +59,12 @@ protected:
   static std::vector<float> outputs(KernelRunner &runner, const std::string &name,
                                     const LinearCase &test, const LinearData &data,
                                     int64_t threads) {
-    Guarded in(data.in), panels(data.panels), bias(data.bias), c0(data.captures[0]),
-        c1(data.captures[1]), out(std::vector<float>(test.out.elements(), untouched));
+    Guarded in(data.storedIn), panels(data.storedPanels), bias(data.bias), c0(data.captures[0]),
+        c1(data.captures[1]), range(data.range), scales(data.scales), rounded(data.rounded),
+        out(std::vector<float>(test.out.elements(), untouched));
     runner.run(name, threads, nullptr, nullptr, test.in.sizes[0], in.begin(), panels.begin(),
-               bias.begin(), out.begin(), c0.begin(), c1.begin());
+               bias.begin(), out.begin(), c0.begin(), c1.begin(), range.begin(), scales.begin(),
+               data.sums.data(), rounded.begin());
     return {out.begin(), out.end()};
   }
 
@@ -114,7 +117,8 @@ TEST_P(LinearKernelTest, RowsKnownAtRunTime) {
   LinearData data(test, random);
   Guarded nothing({});
   runner->run("f", 2, nullptr, nullptr, int64_t(0), nothing.begin(), data.panels.data(),
-              data.bias.data(), nothing.begin(), nothing.begin(), nothing.begin());
+              data.bias.data(), nothing.begin(), nothing.begin(), nothing.begin(), nothing.begin(),
+              nothing.begin(), data.sums.data(), nothing.begin());
 }
 
 TEST_P(LinearKernelTest, ColumnsThatDoNotFillVectorsOrPanels) {
@@ -211,6 +215,7 @@ TEST_P(LinearKernelTest, SumsOfSmallIntegersAreExact) {
   for (auto *values : {&data.in, &data.panels, &data.bias})
     for (float &value : *values)
       value = std::round(value * 4);
+  data.store();
   std::vector<float> out = outputs(*runner, "f", test, data, 2);
   for (int64_t row = 0; row < 23; ++row)
     for (int64_t column = 0; column < 61; ++column)
@@ -224,6 +229,7 @@ TEST_P(LinearKernelTest, NanAndInfinityStayInTheirRow) {
   LinearData data(test, random);
   data.in[3 * 40 + 17] = std::numeric_limits<float>::quiet_NaN();
   data.in[5 * 40 + 39] = std::numeric_limits<float>::infinity();
+  data.store();
   std::vector<float> out = outputs(*runner, "f", test, data, 1);
   for (int64_t row = 0; row < 9; ++row)
     for (int64_t column = 0; column < 50; ++column) {
@@ -232,6 +238,85 @@ TEST_P(LinearKernelTest, NanAndInfinityStayInTheirRow) {
         EXPECT_TRUE(std::isnan(value));
       else
         EXPECT_EQ(std::isinf(value), row == 5);
+    }
+}
+
+/// Products of bytes and of bf16 rows, for which there are levels more. Code for tile registers is
+/// run with functions in the place of their instructions, and by a CPU that has them.
+class ByteKernelTest : public LinearKernelTest {
+protected:
+  void SetUp() override {
+    LinearKernelTest::SetUp();
+    if (GetParam() == std::string("amx") && requestAmx())
+      configureTiles();
+  }
+  void TearDown() override {
+    if (GetParam() == std::string("amx") && KernelRunner::supports("amx"))
+      releaseTiles();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
+                         testing::Values("x86-64-v3", "x86-64-v4", "vnni", "amx-emulated", "amx"));
+
+/// The same shapes with other panels; `group` neighbours along k make up four bytes.
+std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random) {
+  std::vector<LinearCase> cases;
+  for (int64_t rows : {1, 3, 8, 197})
+    cases.emplace_back(rows, 40, 50);
+  for (int64_t n : {1, 16, 47, 97})
+    cases.emplace_back(11, 36, n, n % 2 ? Epilogue::Residual : Epilogue::Gelu);
+  for (int64_t steps : {1, 3, 5, 192})
+    cases.emplace_back(9, steps * group, 53, Epilogue::Relu);
+  cases.emplace_back(13, 1536 * group, 70, Epilogue::ScaleAndShift); // in parts
+  for (int i = 0; i < 5; ++i) {
+    auto upTo = [&](int64_t most) { return int64_t(random() % most) + 1; };
+    int64_t rows = upTo(60), k = upTo(40) * group, n = upTo(200);
+    cases.emplace_back(rows, k, n, Epilogue(i % 5));
+    cases.back().in = Layout::dense({rows, k}, int64_t(random() % 9) * group);
+    cases.back().hasBias = i % 3 != 0, cases.back().dynamic = i % 2;
+  }
+  for (LinearCase &test : cases)
+    test.panels = panels;
+  return cases;
+}
+
+TEST_P(LinearKernelTest, PanelsOfBf16) {
+  std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
+  for (LinearCase test : {patches(2, 3, 4, 5, 4), patches(1, 3, 7, 7, 16)}) {
+    test.panels = Panels::BF16;
+    cases.push_back(test);
+  }
+  check(cases);
+}
+
+TEST_P(ByteKernelTest, PanelsOfInt8) { check(casesOf(Panels::Int8, 4, random)); }
+
+TEST_P(ByteKernelTest, RowsRoundedToBf16) {
+  if (llvm::StringRef(GetParam()).starts_with("x86") || GetParam() == std::string("vnni"))
+    GTEST_SKIP() << "reads f32 rows";
+  std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
+  for (LinearCase &test : cases)
+    test.isRounded = true;
+  check(cases);
+}
+
+TEST_P(ByteKernelTest, LargestBytesDoNotSaturate) {
+  LinearCase test(9, 3072, 50);
+  test.panels = Panels::Int8;
+  LinearData data(test, random);
+  for (float &value : data.in)
+    value = 1000;
+  for (float &value : data.panels)
+    value = -1000;
+  data.store();
+  auto runner = KernelRunner::create(test.text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  std::vector<float> out = outputs(*runner, "f", test, data, 1);
+  for (int64_t row = 0; row < 9; ++row)
+    for (int64_t column = 0; column < 50; ++column) {
+      double sum = data.expected(row, column).first;
+      EXPECT_NEAR(out[row * 50 + column], sum, 1e-6 * std::abs(sum) + 1e-6);
     }
 }
 

@@ -313,5 +313,68 @@ TEST_P(RowsKernelTest, MeanMatchesDouble) {
     }
 }
 
+/// Rows of [n, columns] as bytes, `pitch` apart.
+std::string quantizeText(int64_t columns, int64_t pitch) {
+  return llvm::formatv(R"(
+    func.func @quantize({0}, %in: memref<f32>, %to: memref<i8>, %r: memref<f32>) {{
+      %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, {1}], strides: [{1}, 1]
+        : memref<f32> to memref<?x{1}xf32>
+      %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, {2}], strides: [{2}, 1]
+        : memref<i8> to memref<?x{2}xi8>
+      %range = memref.reinterpret_cast %r to offset: [0], sizes: [%n, 2], strides: [2, 1]
+        : memref<f32> to memref<?x2xf32>
+      attn.quantize_kernel %x into %out range %range : memref<?x{1}xf32>, memref<?x{2}xi8>, memref<?x2xf32>
+      return
+    })",
+                       arguments, columns, pitch);
+}
+
+TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
+  for (int64_t columns : {1, 2, 15, 16, 17, 63, 64, 65, 100, 768}) {
+    const int64_t pitch = (columns + 63) / 64 * 64, n = 5;
+    auto runner = KernelRunner::create(quantizeText(columns, pitch), GetParam());
+    ASSERT_TRUE(runner);
+    vector<float> x = random(n * columns), range(2 * n + 1, guard);
+    for (int64_t i = 0; i < columns; ++i) {
+      x[i] = std::fabs(x[i]);                            // nothing below zero
+      x[columns + i] = -3 * std::fabs(x[columns + i]);   // nothing above
+      x[2 * columns + i] = 0;
+      x[3 * columns + i] = 1000 + x[3 * columns + i];
+    }
+    vector<uint8_t> bytes(n * pitch + 1, 77);
+    runner->run("quantize", 2, nullptr, nullptr, n, x.data(), bytes.data(), range.data());
+    EXPECT_EQ(bytes.back(), 77) << "written past the end";
+    EXPECT_EQ(range.back(), guard) << "written past the end";
+    for (int64_t row = 0; row < n; ++row) {
+      const float *values = &x[row * columns];
+      double low = 0, high = 0;
+      for (int64_t i = 0; i < columns; ++i)
+        low = std::fmin(low, values[i]), high = std::fmax(high, values[i]);
+      double scale = (high - low) / 255, zero = scale > 0 ? std::nearbyint(-low / scale) : 0;
+      EXPECT_NEAR(range[2 * row], scale, 1e-6 * scale);
+      EXPECT_EQ(range[2 * row + 1], zero);
+      for (int64_t i = 0; i < columns; ++i) {
+        double exact = scale > 0 ? values[i] / scale + zero : 0;
+        // Half a step, and what f32 errs by where it lies between two; the ends are clamped.
+        EXPECT_NEAR(bytes[row * pitch + i], exact, 0.5 + 0.5 * (exact < 0 || exact > 255) + 1e-4)
+            << "row " << row << ", column " << i << " of " << columns;
+      }
+    }
+  }
+}
+
+TEST_P(RowsKernelTest, ScalesOfRowsWithoutARangeSaySo) {
+  const int64_t columns = 37, n = 3;
+  auto runner = KernelRunner::create(quantizeText(columns, 64), GetParam());
+  ASSERT_TRUE(runner);
+  vector<float> x = random(n * columns), range(2 * n);
+  x[20] = std::nanf(""), x[columns + 36] = -INFINITY;
+  vector<uint8_t> bytes(n * 64);
+  runner->run("quantize", 1, nullptr, nullptr, n, x.data(), bytes.data(), range.data());
+  EXPECT_TRUE(std::isnan(range[0]));
+  EXPECT_TRUE(std::isinf(range[2]));
+  EXPECT_TRUE(std::isfinite(range[4]));
+}
+
 } // namespace
 } // namespace attn::test

@@ -6,6 +6,8 @@
 #include "core/Dtype.h"
 #include "core/Team.h"
 #include "io/Checkpoint.h"
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace attn;
@@ -14,12 +16,58 @@ static int64_t pick(std::mt19937 &random, std::initializer_list<int64_t> values)
   return values.begin()[random() % values.size()];
 }
 
+template <typename T> static void put(std::vector<char> &block, int64_t at, T value) {
+  memcpy(block.data() + at, &value, sizeof value);
+}
+
+/// [k][columns] in the slot's layout, by the formulas of abi.h.
+static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
+                  std::vector<char> &block) {
+  int64_t width = slot.width, k = slot.k, columns = slot.columns;
+  int64_t group = slot.layout == ATTN_PACK_PANELS_INT8   ? 4
+                  : slot.layout == ATTN_PACK_PANELS_BF16 ? 2
+                                                         : 1;
+  int64_t steps = (k + group - 1) / group;
+  if (group > 1)
+    steps = (steps + 15) / 16 * 16;
+  int64_t padded = width ? (columns + width - 1) / width * width : 0;
+  for (int64_t n = 0; n < columns; ++n) {
+    float largest = 0;
+    int32_t sum = 0;
+    for (int64_t row = 0; row < k; ++row)
+      largest = std::max(largest, std::abs(matrix[size_t(row * columns + n)]));
+    for (int64_t row = 0; row < k; ++row) {
+      float value = matrix[size_t(row * columns + n)];
+      if (slot.layout == ATTN_PACK_ROWS) {
+        put(block, slot.offset + 4 * (row * columns + n), value);
+        continue;
+      }
+      int64_t at = slot.offset + 4 * (n / width * steps * width + row / group * width + n % width) +
+                   row % group * (4 / group);
+      if (group == 1)
+        put(block, at, value);
+      else if (group == 2)
+        put(block, at, floatToBfloat(value));
+      else {
+        auto byte = int8_t(largest > 0 ? std::nearbyint(value * (127 / largest)) : 0);
+        put(block, at, byte);
+        sum += byte;
+      }
+    }
+    if (slot.layout == ATTN_PACK_PANELS_INT8) {
+      int64_t scales = slot.offset + 4 * steps * padded;
+      put(block, scales + 4 * n, largest / 127);
+      put(block, scales + 4 * (padded + n), sum);
+    }
+  }
+}
+
 static void checkOne(unsigned seed, Team &team) {
   std::mt19937 random(seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
   int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
   int32_t partCount = 1 + int32_t(random() % 3);
-  bool isPanels = random() % 4 != 0;
+  auto layout = int32_t(random() % 4);
   int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
   std::vector<attn_abi_part> parts;
   std::vector<attn_abi_parameter> parameters;
@@ -69,10 +117,12 @@ static void checkOne(unsigned seed, Team &team) {
     column += count;
   }
   int64_t columns = column + int64_t(random() % 7);
-  int64_t padded = isPanels ? (columns + width - 1) / width * width : columns;
-  attn_abi_slot slot = {
-      64, 0,       padded * k * 4, 1,         isPanels ? ATTN_PACK_PANELS : ATTN_PACK_ROWS,
-      k,  columns, width,          partCount, parts.data()};
+  int64_t padded = layout != ATTN_PACK_ROWS ? (columns + width - 1) / width * width : columns;
+  int64_t steps = layout == ATTN_PACK_PANELS_INT8   ? (k + 63) / 64 * 16 + 2
+                  : layout == ATTN_PACK_PANELS_BF16 ? (k + 31) / 32 * 16
+                                                    : k;
+  attn_abi_slot slot = {64,      0,     4 * padded * steps, 1,           layout, k,
+                        columns, width, partCount,          parts.data()};
   for (int32_t p = 0; p < partCount; ++p)
     parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
   attn_abi_model tables = {};
@@ -94,22 +144,22 @@ static void checkOne(unsigned seed, Team &team) {
     stored[p].data = data[p].data();
     jobs.push({&slot, &parts[p], 0, &stored[p]});
   }
-  std::vector<float> block(size_t(tables.packedBytes / 4) + 16), expected;
-  for (size_t i = size_t(tables.packedBytes / 4); i < block.size(); ++i)
-    block[i] = 12345; // guard
+  std::vector<char> block(size_t(tables.packedBytes) + 64), expected;
+  std::fill(block.begin() + tables.packedBytes, block.end(), 77); // guard
   expected = block;
   Error error;
-  ASSERT_EQ(ATTN_OK, packAll(jobs, reinterpret_cast<char *>(block.data()), team, error));
+  ASSERT_EQ(ATTN_OK, packAll(jobs, block.data(), team, error));
+  std::vector<float> matrix(size_t(k * columns));
   for (size_t p = 0; p < parts.size(); ++p)
     for (int64_t n = 0; n < parts[p].count; ++n)
       for (int64_t row = 0; row < k; ++row) {
         const attn_abi_part &part = parts[p];
         int64_t from = part.offset + row * part.kStride + n / part.inner * part.outerStride +
                        n % part.inner * part.innerStride;
-        int64_t c = part.column + n;
-        int64_t to = isPanels ? c / width * k * width + row * width + c % width : row * columns + c;
-        expected[size_t(slot.offset / 4 + to)] = loadFloat(data[p].data(), dtypes[p], from);
+        matrix[size_t(row * columns + part.column + n)] =
+            loadFloat(data[p].data(), dtypes[p], from);
       }
+  place(slot, matrix, expected);
   EXPECT_EQ(expected, block);
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/LinearEpilogue.h"
+#include "compiler/cpu/VectorizeRegion.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace attn;
+
+static int64_t rowDims(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank() - 1; }
+
+SmallVector<LinearEpilogue::RowQuantization> LinearEpilogue::rowQuantizations(RowViews rows) const {
+  OpBuilder &builder = index.builder;
+  auto floats = VectorType::get({lanes}, builder.getF32Type()),
+       integers = VectorType::get({lanes}, builder.getI32Type());
+  SmallVector<RowQuantization> all;
+  for (Value row : rows.of(quantization[0], rowDims(quantization[0]))) {
+    auto at = [&](int64_t i) -> Value {
+      return memref::LoadOp::create(builder, index.loc, row, index.constant(i));
+    };
+    Value zero = arith::FPToSIOp::create(builder, index.loc, builder.getI32Type(), at(1));
+    all.push_back({vector::BroadcastOp::create(builder, index.loc, floats, at(0)),
+                   vector::BroadcastOp::create(builder, index.loc, integers, zero)});
+  }
+  return all;
+}
+
+Value LinearEpilogue::dequantized(Value sum, const RowQuantization &row,
+                                  const ColumnVector &own) const {
+  OpBuilder &builder = index.builder;
+  Location loc = index.loc;
+  Value scale = own.load(quantization[1]), weights = own.load(quantization[2]);
+  Value shift = arith::MulIOp::create(builder, loc, row.zero, weights);
+  Value exact = arith::SIToFPOp::create(builder, loc, scale.getType(),
+                                        arith::SubIOp::create(builder, loc, sum, shift));
+  return arith::MulFOp::create(builder, loc, exact,
+                               arith::MulFOp::create(builder, loc, row.scale, scale));
+}
+
+Value LinearEpilogue::outputFor(Value sum, Value bias, ArrayRef<Value> captured) const {
+  if (bias)
+    sum = arith::AddFOp::create(index.builder, index.loc, sum, bias);
+  if (function.empty())
+    return sum;
+  SmallVector<Value> arguments{sum};
+  llvm::append_range(arguments, captured);
+  return vectorizeRegion(index.builder, function, arguments, lanes);
+}
+
+LogicalResult LinearEpilogue::finish(ArrayRef<Value> sums, Value row, int64_t rows, Value column,
+                                     int64_t count) const {
+  RowViews views(index, row, rows);
+  SmallVector<SmallVector<Value>> captured;
+  for (Value capture : captures)
+    captured.push_back(views.of(capture, rowDims(capture)));
+  SmallVector<RowQuantization> quantizations;
+  if (!quantization.empty())
+    quantizations = rowQuantizations(views);
+  SmallVector<Value> outs = views.of(out, rowDims(out));
+  int64_t vectors = static_cast<int64_t>(sums.size()) / rows;
+  for (int64_t v = 0; v < vectors && v * lanes < count; ++v) {
+    ColumnVector own{index, column, v * lanes, lanes, std::min(lanes, count - v * lanes)};
+    Value shift = bias ? own.load(bias) : Value();
+    for (int64_t r = 0; r < rows; ++r) {
+      Value sum = sums[r * vectors + v];
+      if (!quantizations.empty())
+        sum = dequantized(sum, quantizations[r], own);
+      SmallVector<Value> elements;
+      for (const SmallVector<Value> &capture : captured)
+        elements.push_back(own.load(capture[r]));
+      Value result = outputFor(sum, shift, elements);
+      if (!result)
+        return failure();
+      own.store(result, outs[r]);
+    }
+  }
+  return success();
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What becomes of a linear's sums:
+//   out[r][v] = epilogue(sums[r][v] + bias[v], captures[r][v]...)
+// Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v].
+#pragma once
+
+#include "compiler/cpu/RowViews.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+class LinearEpilogue {
+public:
+  /// Of a tile op with operands as attn.linear_tile has them.
+  template <typename TileOp>
+  LinearEpilogue(IndexBuilder index, TileOp op, int64_t lanes)
+      : index(index), lanes(lanes), bias(op.getBias()), out(op.getOut()),
+        captures(op.getCaptures()), quantization(op.getQuantization()), function(op.getEpilogue()) {
+  }
+
+  /// Finishes and stores sums[rows][vectors], those of `rows` rows from `row` on and of `count`
+  /// columns from `column` on. Fails after an error has been reported.
+  mlir::LogicalResult finish(llvm::ArrayRef<mlir::Value> sums, mlir::Value row, int64_t rows,
+                             mlir::Value column, int64_t count) const;
+
+private:
+  /// What a product of int8 is worth in a row, in all lanes.
+  struct RowQuantization {
+    mlir::Value scale, zero; ///< zero in i32
+  };
+  llvm::SmallVector<RowQuantization> rowQuantizations(RowViews rows) const;
+  mlir::Value dequantized(mlir::Value sum, const RowQuantization &row,
+                          const ColumnVector &own) const;
+  /// What is stored for a sum; null after an error.
+  mlir::Value outputFor(mlir::Value sum, mlir::Value bias,
+                        llvm::ArrayRef<mlir::Value> captured) const;
+
+  IndexBuilder index;
+  int64_t lanes;
+  mlir::Value bias, out;
+  mlir::ValueRange captures, quantization;
+  mlir::Region &function;
+};
+
+} // namespace attn

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/LinearProducts.h"
+#include "compiler/cpu/MathBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace attn;
+
+VectorType LinearProducts::sumType() const {
+  OpBuilder &builder = index.builder;
+  Type element = precision == Precision::Int8 ? Type(builder.getI32Type()) : builder.getF32Type();
+  return VectorType::get({target.lanes}, element);
+}
+
+Value LinearProducts::bitcast(Value vector, int64_t lanes, Type element) const {
+  return vector::BitCastOp::create(index.builder, index.loc, VectorType::get({lanes}, element),
+                                   vector);
+}
+
+LinearProducts::Values LinearProducts::load(Value panels, Value weights, size_t vectors) const {
+  int64_t elements = target.lanes * panelGroup(precision);
+  auto type = VectorType::get({elements}, cast<MemRefType>(panels.getType()).getElementType());
+  Values loaded;
+  for (size_t v = 0; v < vectors; ++v) {
+    Value place = index.add(weights, index.constant(static_cast<int64_t>(v) * elements));
+    loaded.push_back(vector::LoadOp::create(index.builder, index.loc, type, panels, place));
+  }
+  return loaded;
+}
+
+Value LinearProducts::repeated(Value row, ArrayRef<Value> ks, int64_t offset) const {
+  SmallVector<Value> place(ks);
+  place.back() = index.add(place.back(), index.constant(offset));
+  Value element = memref::LoadOp::create(index.builder, index.loc, row, place);
+  return vector::BroadcastOp::create(index.builder, index.loc, sumType(), element);
+}
+
+Value LinearProducts::repeatedBytes(Value row, Value k) const {
+  OpBuilder &builder = index.builder;
+  auto bytes = VectorType::get({4}, builder.getI8Type());
+  Value four = vector::LoadOp::create(builder, index.loc, bytes, row, k);
+  Value whole = vector::ExtractOp::create(builder, index.loc,
+                                          bitcast(four, 1, builder.getI32Type()), 0);
+  return vector::BroadcastOp::create(builder, index.loc, sumType(), whole);
+}
+
+void LinearProducts::multiplyFloats(ArrayRef<Value> rows, ArrayRef<Value> ks,
+                                    ArrayRef<Values> weights, MutableArrayRef<Value> sums) const {
+  size_t vectors = sums.size() / rows.size();
+  for (size_t r = 0; r < rows.size(); ++r)
+    for (size_t i = 0; i < weights.size(); ++i) {
+      Value factor = repeated(rows[r], ks, static_cast<int64_t>(i));
+      for (size_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[r * vectors + v];
+        sum = math::FmaOp::create(index.builder, index.loc, factor, weights[i][v], sum);
+      }
+    }
+}
+
+/// Without vpdpbusd, bytes are multiplied as pairs of 16 bits: those at even places, then the
+/// others. Unlike vpmaddubsw it saturates nothing.
+void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, const Values &weights,
+                                   MutableArrayRef<Value> sums) const {
+  OpBuilder &builder = index.builder;
+  int64_t lanes = target.lanes;
+  size_t vectors = weights.size();
+  MathBuilder math(builder, index.loc, sumType(), target);
+  auto call = [&](StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(builder, index.loc, sumType(),
+                                         builder.getStringAttr(name), operands)
+        .getResult(0);
+  };
+  if (target.vnni) {
+    for (size_t r = 0; r < rows.size(); ++r) {
+      Value bytes = bitcast(repeatedBytes(rows[r], k), 4 * lanes, builder.getI8Type());
+      for (size_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[r * vectors + v];
+        sum = call("llvm.x86.avx512.vpdpbusd.512", {sum, bytes, weights[v]});
+      }
+    }
+    return;
+  }
+  auto halves = VectorType::get({2 * lanes}, builder.getI16Type());
+  auto shifted = [&](Value pairs, bool isLeft) -> Value {
+    Value by = arith::ConstantOp::create(
+        builder, index.loc, DenseElementsAttr::get(halves, builder.getI16IntegerAttr(8)));
+    if (isLeft)
+      return arith::ShLIOp::create(builder, index.loc, pairs, by);
+    return arith::ShRSIOp::create(builder, index.loc, pairs, by);
+  };
+  SmallVector<std::pair<Value, Value>> pairs; // of weights, signed
+  for (Value weight : weights) {
+    Value whole = bitcast(weight, 2 * lanes, builder.getI16Type());
+    pairs.push_back({shifted(shifted(whole, true), false), shifted(whole, false)});
+  }
+  StringRef name = target.avx512 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+  Value low = math.integer(0x00ff00ff);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    Value bytes = repeatedBytes(rows[r], k); // unsigned
+    Value even = bitcast(math.iand(bytes, low), 2 * lanes, builder.getI16Type());
+    Value odd = bitcast(math.iand(math.shiftRight(bytes, 8), low), 2 * lanes, builder.getI16Type());
+    for (size_t v = 0; v < vectors; ++v) {
+      Value &sum = sums[r * vectors + v];
+      sum = math.iadd(sum, call(name, {even, pairs[v].first}));
+      sum = math.iadd(sum, call(name, {odd, pairs[v].second}));
+    }
+  }
+}
+
+void LinearProducts::step(ArrayRef<Value> rows, ArrayRef<Value> ks, Value panels, Value weights,
+                          MutableArrayRef<Value> sums) const {
+  Values loaded = load(panels, weights, sums.size() / rows.size());
+  if (precision == Precision::Int8)
+    return multiplyBytes(rows, ks.back(), loaded, sums);
+  if (precision == Precision::F32)
+    return multiplyFloats(rows, ks, {loaded}, sums);
+  // A bf16 is the upper half of an f32.
+  OpBuilder &builder = index.builder;
+  MathBuilder math(builder, index.loc, sumType(), target);
+  Values even, odd;
+  for (Value pairs : loaded) {
+    Value bits = bitcast(pairs, target.lanes, builder.getI32Type());
+    even.push_back(math.fromBits(math.shiftLeft(bits, 16)));
+    odd.push_back(math.fromBits(math.iand(bits, math.integer(0xffff0000))));
+  }
+  multiplyFloats(rows, ks, {even, odd}, sums);
+}

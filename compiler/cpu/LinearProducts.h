@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a linear's tile does in one step of k, for each precision of its panels. `a` are the rows'
+// elements, `w` the panel's, of as many neighbours along k as make up four bytes:
+//   f32    sum += a * w
+//   bf16   sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
+//   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
+#pragma once
+
+#include "compiler/cpu/CpuTarget.h"
+#include "compiler/cpu/LinearShape.h"
+#include "compiler/cpu/Loops.h"
+
+namespace attn {
+
+class LinearProducts {
+public:
+  LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision)
+      : index(index), target(target), precision(precision) {}
+
+  /// Of a vector of sums: f32, or i32 for int8.
+  mlir::VectorType sumType() const;
+
+  /// Adds a step's products to sums[rows][vectors]. `rows` are views of the rows' contracted dims,
+  /// `ks` the position of the step's first element in them; `weights` is the place of the step's
+  /// first weight in `panels`.
+  void step(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks, mlir::Value panels,
+            mlir::Value weights, llvm::MutableArrayRef<mlir::Value> sums) const;
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// The step's weights, a vector of four bytes for each column.
+  Values load(mlir::Value panels, mlir::Value weights, size_t vectors) const;
+  /// An element of a row in all lanes.
+  mlir::Value repeated(mlir::Value row, llvm::ArrayRef<mlir::Value> ks, int64_t offset) const;
+  /// Four bytes of a row in all lanes.
+  mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
+  void multiplyFloats(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
+                      llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;
+  void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
+                     llvm::MutableArrayRef<mlir::Value> sums) const;
+  mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;
+
+  IndexBuilder index;
+  const CpuTarget &target;
+  Precision precision;
+};
+
+} // namespace attn

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// AMX: products of tile registers, 16 rows of 64 bytes each. The runtime has configured all eight
+// so (attn::configureTiles). Registers are named, never allocated by LLVM: its allocator spills
+// where two shapes of tiles meet, and cannot ask for a load that passes by the caches.
+#pragma once
+
+#include "compiler/cpu/CpuTarget.h"
+#include "compiler/cpu/Loops.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+class TileRegisters {
+public:
+  TileRegisters(IndexBuilder index, const CpuTarget &target) : index(index), target(target) {}
+
+  /// The address of element `offsets` of a buffer, as i64.
+  mlir::Value addressOf(mlir::Value buffer, mlir::ValueRange offsets) const;
+  /// An address `bytes` (index) further on.
+  mlir::Value advance(mlir::Value address, mlir::Value bytes) const;
+
+  void zero(int64_t tile) const;
+  /// Rows are `stride` bytes apart. `once`: of what is read by nobody soon again.
+  void load(int64_t tile, mlir::Value address, int64_t stride, bool once = false) const;
+  void store(int64_t tile, mlir::Value address, int64_t stride) const;
+  /// sums += rows * columns: 16 x 16 sums in f32 of pairs of bf16, or in i32 of fours of bytes,
+  /// unsigned in `rows`, signed in `columns`.
+  void multiply(int64_t sums, int64_t rows, int64_t columns, Precision precision) const;
+
+private:
+  mlir::Value number(int64_t value, unsigned bits) const;
+  /// The instruction, or the function that stands for it where the target has none.
+  void call(llvm::StringRef instruction, llvm::ArrayRef<int64_t> tiles, mlir::Value address = {},
+            int64_t stride = 0) const;
+
+  IndexBuilder index;
+  const CpuTarget &target;
+};
+
+} // namespace attn
