@@ -37,9 +37,7 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
 
 int64_t LinearShape::depth() const {
   constexpr int64_t most = 1280; // steps: 240 KB of weights
-  int64_t least = llvm::divideCeil(steps(), most), all = steps(0);
-  for (int64_t parts = least; parts <= 2 * least; ++parts)
-    if (all % parts == 0 && (ks.size() > 1 || all / parts % unroll() == 0))
-      return all / parts;
-  return all;
+  int64_t parts = llvm::divideCeil(steps(), most), all = steps(0);
+  int64_t each = llvm::divideCeil(all, parts);
+  return ks.size() > 1 ? each : std::min(all, int64_t(llvm::alignTo(each, unroll())));
 }

@@ -37,8 +37,9 @@ struct LinearShape {
     return std::min(steps(ks.size() - 1), most);
   }
 
-  /// Steps of the outermost contracted dim that one tile takes: all of them, or a fraction, so that
-  /// a part of a panel, the next one and the rows' share stay in the second-level cache.
+  /// Steps of the outermost contracted dim that one tile takes: all of them, or parts of about
+  /// equal size, so that a part of a panel, the next one and the rows' share stay in the
+  /// second-level cache. The last part may be shorter.
   int64_t depth() const;
 };
 

@@ -29,14 +29,15 @@ public:
     int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
     rowsAtMost = wide ? 8 : 4;
     columns = std::min<int64_t>(all, wide ? 48 : 24);
-    depth = shape.depth(), parts = shape.steps(0) / depth;
-    partElements = shape.steps() / parts * shape.stepElements();
+    depth = shape.depth(), parts = llvm::divideCeil(shape.steps(0), depth);
+    int64_t partSteps = shape.steps() / shape.steps(0) * depth;
+    partElements = partSteps * shape.stepElements();
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     blocks = index.ceilDiv(rowCount, index.constant(rowsAtMost));
     // Where the number of blocks is not known, there are many.
     int64_t tiles = constantIndex(blocks).value_or(25) * (panelWidth / columns);
     pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.group();
-    fetched = shape.steps() / parts * pace;
+    fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
     divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
     rowsAtLeast = index.div(rowCount, divisor);
@@ -51,6 +52,7 @@ private:
   /// What a block of the thread's share is computed with.
   struct Place {
     Value panel, part, lastPanel;
+    int64_t depth; ///< of the part
   };
   /// The block's rows, as many as any other's or one more.
   void block(Value block, const Place &place);
@@ -106,10 +108,10 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
     if (ahead) // each of the panel's tiles fetches as much
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
-    auto tile = LinearTileOp::create(builder, op.getLoc(), op.getInput(), op.getPanels(),
-                                     op.getQuantization(), op.getBias(), op.getCaptures(),
-                                     op.getOut(), row, index.add(first, offset), start, own, rows,
-                                     columns, depth, static_cast<int64_t>(op.getContract()), pace);
+    auto tile = LinearTileOp::create(
+        builder, op.getLoc(), op.getInput(), op.getPanels(), op.getQuantization(), op.getBias(),
+        op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own, rows, columns,
+        place.depth, static_cast<int64_t>(op.getContract()), pace);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -170,14 +172,18 @@ void LinearTiler::run() {
     Value start = index.mul(panel, blocks);
     Value begin = arith::MaxUIOp::create(builder, op.getLoc(), from, start);
     Value left = index.min(index.sub(to, start), blocks);
-    auto rowBlocks = [&](Value part) {
+    auto rowBlocks = [&](Value part, int64_t depth) {
       forLoop(index, index.sub(begin, start), left, 1,
-              [&](Value block) { this->block(block, {panel, part, lastPanel}); });
+              [&](Value block) { this->block(block, {panel, part, lastPanel, depth}); });
     };
-    if (parts == 1)
-      rowBlocks(index.constant(0));
+    int64_t rest = shape.steps(0) % depth, whole = parts - (rest != 0);
+    if (whole == 1)
+      rowBlocks(index.constant(0), depth);
     else
-      forLoop(index, index.constant(0), index.constant(parts), 1, rowBlocks);
+      forLoop(index, index.constant(0), index.constant(whole), 1,
+              [&](Value part) { rowBlocks(part, depth); });
+    if (rest != 0)
+      rowBlocks(index.constant(whole), rest);
   });
 }
 

@@ -203,8 +203,8 @@ LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &targe
     auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
     if (failed(shape))
       return failure();
-    if (shape->steps(0) % op.getDepth() != 0)
-      return op.emitOpError("expected a depth that divides ")
+    if (op.getDepth() > static_cast<uint64_t>(shape->steps(0)))
+      return op.emitOpError("expected a depth of at most ")
              << shape->steps(0) << ", but got " << op.getDepth();
     if (op.getColumns() % target.lanes != 0)
       return op.emitOpError("expected whole vectors of ")
