@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A linear kernel as register blocks. A unit of work is a panel of weights and a block of rows:
-//   for panel in those of the thread's share:
+//   for group of blocks:
 //     for part of k:
-//       for block in those of the thread's share:
-//         attn.linear_tile ... at row(block), panel * 48, part * depth
-// Panels come first, so that a thread reads few of them, and a part of one stays in the
-// second-level cache while all rows pass by. A share may begin and end within a panel, so that
-// threads have the same to do but for one block. The next part is fetched meanwhile.
+//       for panel in those of the thread's share of the group:
+//         for block in those of the thread's share:
+//           attn.linear_tile ... at row(block), panel * 48, part * depth
+// A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
+// panel while all blocks do; the part of the next panel is fetched meanwhile. A share may begin and
+// end within a panel, so that threads have the same to do but for one block.
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearShape.h"
@@ -29,13 +30,18 @@ public:
     int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
     rowsAtMost = wide ? 8 : 4;
     columns = std::min<int64_t>(all, wide ? 48 : 24);
-    depth = shape.depth(), parts = llvm::divideCeil(shape.steps(0), depth);
-    int64_t partSteps = shape.steps() / shape.steps(0) * depth;
-    partElements = partSteps * shape.stepElements();
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     blocks = index.ceilDiv(rowCount, index.constant(rowsAtMost));
+    // A single block goes once through each panel: there is nothing to keep in a cache.
+    depth = constantIndex(blocks) == 1 ? shape.steps(0) : shape.depth();
+    parts = llvm::divideCeil(shape.steps(0), depth);
+    int64_t partSteps = shape.steps() / shape.steps(0) * depth;
+    partElements = partSteps * shape.stepElements();
+    groups = index.ceilDiv(blocks, index.constant(groupRows / rowsAtMost));
+    groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
     // Where the number of blocks is not known, there are many.
-    int64_t tiles = constantIndex(blocks).value_or(25) * (panelWidth / columns);
+    int64_t tiles =
+        constantIndex(groupBlocks).value_or(groupRows / rowsAtMost) * (panelWidth / columns);
     pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.group();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
@@ -51,9 +57,12 @@ public:
 private:
   /// What a block of the thread's share is computed with.
   struct Place {
-    Value panel, part, lastPanel;
-    int64_t depth; ///< of the part
+    Value panel, part, firstPanel, lastPanel;
+    Value firstBlock; ///< of the group
+    int64_t depth;    ///< of the part
   };
+  /// Blocks [first, first + count), the group that begins with `first`.
+  void group(Value first, Value count);
   /// The block's rows, as many as any other's or one more.
   void block(Value block, const Place &place);
   /// All columns of the panel for `rows` rows.
@@ -67,10 +76,12 @@ private:
   LinearShape shape;
   OpBuilder builder;
   IndexBuilder index;
+  /// Of a group, at most: with a part of k, about 640 KB.
+  static constexpr int64_t groupRows = 200;
   int64_t rowsAtMost, columns, depth, parts;
   int64_t partElements;  ///< of `panels`
   int64_t pace, fetched; ///< elements fetched with a step of k, with a tile
-  Value rowCount, blocks, divisor;
+  Value rowCount, blocks, divisor, groups, groupBlocks;
   Value rowsAtLeast, longer;        ///< of a block; the blocks that have one more, the first ones
   SmallVector<int64_t, 4> rowSizes; ///< of the tiles written
 };
@@ -86,17 +97,24 @@ Value LinearTiler::ahead(Value block, const Place &place) {
     return index.add(index.mul(panel, index.constant(panelElements)),
                      index.mul(part, index.constant(partElements)));
   };
-  Value isLast = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::eq, place.part,
-                                       index.constant(parts - 1));
-  Value one = index.constant(1);
-  Value next = arith::SelectOp::create(builder, op.getLoc(), isLast,
-                                       start(index.add(place.panel, one), index.constant(0)),
-                                       start(place.panel, index.add(place.part, one)));
-  Value last = start(place.lastPanel, index.constant(parts - 1));
+  // The next panel, or the first one of the next part; after the last part the first one again, for
+  // the next group.
+  Value one = index.constant(1), nextPart = index.add(place.part, one);
+  auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, op.getLoc(), predicate, a, b);
+  };
+  auto select = [&](Value condition, Value a, Value b) -> Value {
+    return arith::SelectOp::create(builder, op.getLoc(), condition, a, b);
+  };
+  Value hasPart = compare(arith::CmpIPredicate::ult, nextPart, index.constant(parts));
+  Value later = start(place.firstPanel, select(hasPart, nextPart, index.constant(0)));
+  Value next = select(compare(arith::CmpIPredicate::ult, place.panel, place.lastPanel),
+                      start(index.add(place.panel, one), place.part), later);
   int64_t perBlock = fetched * llvm::divideCeil(panelWidth, columns);
-  Value within = index.min(index.mul(block, index.constant(perBlock)),
+  Value own = index.sub(block, place.firstBlock);
+  Value within = index.min(index.mul(own, index.constant(perBlock)),
                            index.constant(std::max<int64_t>(partElements - perBlock, 0)));
-  return index.add(index.min(next, last), within);
+  return index.add(next, within);
 }
 
 void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead) {
@@ -163,27 +181,38 @@ void LinearTiler::block(Value block, const Place &place) {
   }
 }
 
+void LinearTiler::group(Value first, Value count) {
+  Value one = index.constant(1), atLeast = index.max(count, one);
+  UnitShare share = unitShare(index, index.mul(index.constant(shape.panels), count), context.thread,
+                              context.threads);
+  Value firstPanel = index.div(share.from, atLeast), end = index.ceilDiv(share.to, atLeast);
+  Value lastPanel = index.sub(end, one);
+  auto panels = [&](Value part, int64_t depth) {
+    forLoop(index, firstPanel, end, 1, [&](Value panel) {
+      Value start = index.mul(panel, count), begin = index.max(share.from, start);
+      forLoop(index, index.sub(begin, start), index.min(index.sub(share.to, start), count), 1,
+              [&](Value block) {
+                this->block(index.add(first, block),
+                            {panel, part, firstPanel, lastPanel, first, depth});
+              });
+    });
+  };
+  int64_t rest = shape.steps(0) % depth, whole = parts - (rest != 0);
+  if (whole == 1)
+    panels(index.constant(0), depth);
+  else
+    forLoop(index, index.constant(0), index.constant(whole), 1,
+            [&](Value part) { panels(part, depth); });
+  if (rest != 0)
+    panels(index.constant(whole), rest);
+}
+
 void LinearTiler::run() {
-  Value units = index.mul(index.constant(shape.panels), blocks), one = index.constant(1);
-  Value from = index.div(index.mul(units, context.thread), context.threads);
-  Value to = index.div(index.mul(units, index.add(context.thread, one)), context.threads);
-  Value end = index.ceilDiv(to, divisor), lastPanel = index.sub(end, one);
-  forLoop(index, index.div(from, divisor), end, 1, [&](Value panel) {
-    Value start = index.mul(panel, blocks);
-    Value begin = arith::MaxUIOp::create(builder, op.getLoc(), from, start);
-    Value left = index.min(index.sub(to, start), blocks);
-    auto rowBlocks = [&](Value part, int64_t depth) {
-      forLoop(index, index.sub(begin, start), left, 1,
-              [&](Value block) { this->block(block, {panel, part, lastPanel, depth}); });
-    };
-    int64_t rest = shape.steps(0) % depth, whole = parts - (rest != 0);
-    if (whole == 1)
-      rowBlocks(index.constant(0), depth);
-    else
-      forLoop(index, index.constant(0), index.constant(whole), 1,
-              [&](Value part) { rowBlocks(part, depth); });
-    if (rest != 0)
-      rowBlocks(index.constant(whole), rest);
+  if (constantIndex(groups) == 1)
+    return group(index.constant(0), blocks);
+  forLoop(index, index.constant(0), groups, 1, [&](Value number) {
+    Value first = index.mul(number, groupBlocks);
+    group(first, index.min(groupBlocks, index.sub(blocks, first)));
   });
 }
 

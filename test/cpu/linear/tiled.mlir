@@ -44,21 +44,53 @@ func.func @classes(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8
   return
 }
 
-// Long sums come in parts that all rows pass by; each part fetches the next.
+// Long sums come in parts that all panels pass by, the last one shorter; each tile fetches its share of the next panel's part.
 // CHECK-LABEL: func.func private @deep.linear_kernel
-// CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to
 // CHECK: scf.for %[[PART:.*]] = %c0{{.*}} to %c3
+// CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to
 // CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to
-// CHECK: %[[START:.*]] = arith.muli %[[PART]], %c1024
-// CHECK: attn.linear_tile {{.*}}, %[[START]] size {{.*}} x 1024 contract 1 ahead
+// CHECK: %[[START:.*]] = arith.muli %[[PART]], %c768
+// CHECK: attn.linear_tile {{.*}}, %[[START]] size {{.*}} x 768 contract 1 ahead
+// CHECK: %[[START:.*]] = arith.constant 2304
+// CHECK: attn.linear_tile {{.*}}, %[[START]] size {{.*}} x 766 contract 1 ahead
 // CHECK-LABEL: func.func @deep
 func.func @deep(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                 %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
-  %in = memref.reinterpret_cast %x to offset: [0], sizes: [8, 3072], strides: [3088, 1] : memref<f32> to memref<8x3072xf32, strided<[3088, 1]>>
-  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [147456], strides: [1] : memref<f32> to memref<147456xf32, strided<[1]>>
-  %out = memref.reinterpret_cast %y to offset: [0], sizes: [8, 48], strides: [48, 1] : memref<f32> to memref<8x48xf32, strided<[48, 1]>>
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [16, 3070], strides: [3088, 1] : memref<f32> to memref<16x3070xf32, strided<[3088, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [147360], strides: [1] : memref<f32> to memref<147360xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [16, 48], strides: [48, 1] : memref<f32> to memref<16x48xf32, strided<[48, 1]>>
   attn.linear_kernel %in, %panels into %out contract 1
-    : memref<8x3072xf32, strided<[3088, 1]>>, memref<147456xf32, strided<[1]>> into memref<8x48xf32, strided<[48, 1]>>
+    : memref<16x3070xf32, strided<[3088, 1]>>, memref<147360xf32, strided<[1]>> into memref<16x48xf32, strided<[48, 1]>>
+  return
+}
+
+// A single block passes by each panel once: all of k at a time.
+// CHECK-LABEL: func.func private @one_block.linear_kernel
+// CHECK: attn.linear_tile {{.*}} x 3072 contract 1
+// CHECK-NOT: attn.linear_tile
+// CHECK-LABEL: func.func @one_block
+func.func @one_block(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                     %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [4, 3072], strides: [3088, 1] : memref<f32> to memref<4x3072xf32, strided<[3088, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [147456], strides: [1] : memref<f32> to memref<147456xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [4, 16], strides: [16, 1] : memref<f32> to memref<4x16xf32, strided<[16, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<4x3072xf32, strided<[3088, 1]>>, memref<147456xf32, strided<[1]>> into memref<4x16xf32, strided<[16, 1]>>
+  return
+}
+
+// 1000 rows go through all panels in groups of 25 blocks of 8 at most.
+// CHECK-LABEL: func.func private @groups.linear_kernel
+// V4: scf.for %[[GROUP:.*]] = %c0{{.*}} to %c5
+// V4: arith.muli %[[GROUP]], %c25
+// CHECK-LABEL: func.func @groups
+func.func @groups(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                  %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [1000, 64], strides: [64, 1] : memref<f32> to memref<1000x64xf32, strided<[64, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [6144], strides: [1] : memref<f32> to memref<6144xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [1000, 96], strides: [96, 1] : memref<f32> to memref<1000x96xf32, strided<[96, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<1000x64xf32, strided<[64, 1]>>, memref<6144xf32, strided<[1]>> into memref<1000x96xf32, strided<[96, 1]>>
   return
 }
 
