@@ -11,6 +11,7 @@
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearEpilogue.h"
 #include "compiler/cpu/LinearShape.h"
+#include "compiler/cpu/PanelShare.h"
 #include "compiler/cpu/TileRegisters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,28 +49,20 @@ FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape 
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
-  UnitShare share = unitShare(index, index.mul(index.constant(shape.panels), blocks),
-                              context.thread, context.threads);
-  Value divisor = index.max(blocks, one);
-  Value end = index.ceilDiv(share.to, divisor), last = index.sub(end, one);
-  forLoop(index, index.div(share.from, divisor), end, 1, [&](Value panel) {
-    Value start = index.mul(panel, blocks), begin = index.max(share.from, start);
-    Value next = index.mul(index.min(index.add(panel, one), last), index.constant(elements));
-    forLoop(
-        index, index.sub(begin, start), index.min(index.sub(share.to, start), blocks), 1,
-        [&](Value block) {
-          Value row = index.mul(block, index.constant(most)), left = index.sub(rows, row);
-          int64_t perBlock = lines * elements / (panelTiles * tileRows);
-          Value ahead =
-              index.add(next, index.min(index.mul(block, index.constant(perBlock)),
-                                        index.constant(std::max<int64_t>(elements - perBlock, 0))));
-          Value needsAll = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ugt,
-                                                 left, index.constant(tileRows));
-          choose(
-              index, needsAll,
-              [&] { tile(blockTiles, panel, row, index.min(left, index.constant(most)), ahead); },
-              [&] { tile(1, panel, row, left, ahead); });
-        });
+  PanelShare share(index, shape.panels, blocks, context);
+  share.forEach([&](Value panel, Value block) {
+    Value next = index.min(index.add(panel, one), share.lastPanel);
+    Value row = index.mul(block, index.constant(most)), left = index.sub(rows, row);
+    int64_t perBlock = lines * elements / (panelTiles * tileRows);
+    Value within = index.min(index.mul(block, index.constant(perBlock)),
+                             index.constant(std::max<int64_t>(elements - perBlock, 0)));
+    Value ahead = index.add(index.mul(next, index.constant(elements)), within);
+    Value needsAll = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ugt, left,
+                                           index.constant(tileRows));
+    choose(
+        index, needsAll,
+        [&] { tile(blockTiles, panel, row, index.min(left, index.constant(most)), ahead); },
+        [&] { tile(1, panel, row, left, ahead); });
   });
   return std::string("tile registers of 16 or 32 x 48");
 }
@@ -179,7 +172,7 @@ LogicalResult AmxEmitter::finish(Value sums, int64_t count) {
 
 LogicalResult AmxEmitter::run() {
   multiply();
-  Value sums = sumBuffer(), none = index.constant(0);
+  Value sums = sumBuffer();
   for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t)
     for (int64_t v = 0; v < panelTiles; ++v)
       registers.store(
@@ -197,7 +190,6 @@ LogicalResult AmxEmitter::run() {
   choose(
       index, isWhole, [&] { isBroken |= failed(finish(sums, panelWidth)); },
       [&] { isBroken |= failed(finish(sums, last)); });
-  (void)none;
   return failure(isBroken);
 }
 

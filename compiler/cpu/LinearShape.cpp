@@ -36,7 +36,8 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
 }
 
 int64_t LinearShape::depth() const {
-  constexpr int64_t most = 800; // steps: 150 KB of weights
+  // 150 KB of weights; of bf16 half as much, since a step takes two elements of the rows, in f32.
+  int64_t most = precision == Precision::BF16 ? 400 : 800;
   int64_t parts = llvm::divideCeil(steps(), most), all = steps(0);
   int64_t each = llvm::divideCeil(all, parts);
   return ks.size() > 1 ? each : std::min(all, int64_t(llvm::alignTo(each, unroll())));

@@ -12,6 +12,7 @@
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearShape.h"
+#include "compiler/cpu/PanelShare.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -182,19 +183,11 @@ void LinearTiler::block(Value block, const Place &place) {
 }
 
 void LinearTiler::group(Value first, Value count) {
-  Value one = index.constant(1), atLeast = index.max(count, one);
-  UnitShare share = unitShare(index, index.mul(index.constant(shape.panels), count), context.thread,
-                              context.threads);
-  Value firstPanel = index.div(share.from, atLeast), end = index.ceilDiv(share.to, atLeast);
-  Value lastPanel = index.sub(end, one);
+  PanelShare share(index, shape.panels, count, context);
   auto panels = [&](Value part, int64_t depth) {
-    forLoop(index, firstPanel, end, 1, [&](Value panel) {
-      Value start = index.mul(panel, count), begin = index.max(share.from, start);
-      forLoop(index, index.sub(begin, start), index.min(index.sub(share.to, start), count), 1,
-              [&](Value block) {
-                this->block(index.add(first, block),
-                            {panel, part, firstPanel, lastPanel, first, depth});
-              });
+    share.forEach([&](Value panel, Value block) {
+      this->block(index.add(first, block),
+                  {panel, part, share.firstPanel, share.lastPanel, first, depth});
     });
   };
   int64_t rest = shape.steps(0) % depth, whole = parts - (rest != 0);

@@ -2,7 +2,7 @@
 //
 // AMX: products of tile registers, 16 rows of 64 bytes each. The runtime has configured all eight
 // so (attn::configureTiles). Registers are named, never allocated by LLVM: its allocator spills
-// where two shapes of tiles meet, and cannot ask for a load that passes by the caches.
+// where two shapes of tiles meet, and cannot ask for a load of what is read once.
 #pragma once
 
 #include "compiler/cpu/CpuTarget.h"
@@ -21,7 +21,8 @@ public:
   mlir::Value advance(mlir::Value address, mlir::Value bytes) const;
 
   void zero(int64_t tile) const;
-  /// Rows are `stride` bytes apart. `once`: of what is read by nobody soon again.
+  /// Rows are `stride` bytes apart. `once`: of what nobody reads soon again, so that it need not
+  /// stay in the first-level cache.
   void load(int64_t tile, mlir::Value address, int64_t stride, bool once = false) const;
   void store(int64_t tile, mlir::Value address, int64_t stride) const;
   /// sums += rows * columns: 16 x 16 sums in f32 of pairs of bf16, or in i32 of fours of bytes,

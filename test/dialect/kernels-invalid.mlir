@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One case per constraint of attn.barrier and attn.cost in dialect/README.md.
+// One case per constraint of attn.barrier, attn.cost and of kernels on narrow rows in dialect/README.md.
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @barrier_c1(%call: memref<4xi8>, %thread: index) {
@@ -28,3 +28,59 @@ attn.cost @k "linear" flop [["B", 2]] bytes []
 // cost_c1_without_a_factor
 // expected-error@+1 {{expected terms of a factor and names of dims, but got []}}
 attn.cost @k "linear" flop [[2, "B"]] bytes [[]]
+
+// -----
+
+func.func @quantize_kernel_c1(%x: memref<4x20xf32>, %y: memref<4x20xi8>, %r: memref<4x2xf32>) {
+  // expected-error@+1 {{expected static columns, as many of output in whole vectors, and a range}}
+  attn.quantize_kernel %x into %y range %r : memref<4x20xf32>, memref<4x20xi8>, memref<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_kernel_c2(%x: memref<4x20xf32>, %y: memref<5x32xi8>, %r: memref<4x2xf32>) {
+  // expected-error@+1 {{expected as many rows of input, output and range}}
+  attn.quantize_kernel %x into %y range %r : memref<4x20xf32>, memref<5x32xi8>, memref<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @round_kernel_c1(%x: memref<4x20xf32>, %y: memref<4x20xi16>) {
+  // expected-error@+1 {{expected static columns, padded to a multiple of 32}}
+  attn.round_kernel %x into %y : memref<4x20xf32>, memref<4x20xi16>
+  return
+}
+
+// -----
+
+func.func @round_kernel_c2(%x: memref<4x20xf32>, %y: memref<5x32xi16>) {
+  // expected-error@+1 {{expected as many rows of input and output}}
+  attn.round_kernel %x into %y : memref<4x20xf32>, memref<5x32xi16>
+  return
+}
+
+// -----
+
+func.func @linear_kernel_c9(%x: memref<4x64xi8>, %w: memref<3072xi8>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected rows of int8 and their quantization exactly for panels of int8}}
+  attn.linear_kernel %x, %w into %y contract 1 : memref<4x64xi8>, memref<3072xi8> into memref<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_kernel_c9_of_rows(%x: memref<4x64xi8>, %w: memref<3072xi8>, %r: memref<3x2xf32>, %s: memref<48xf32>, %n: memref<48xi32>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected scale and zero of each row, scale and sum of each column}}
+  attn.linear_kernel %x, %w quantized(%r, %s, %n) into %y contract 1 : memref<4x64xi8>, memref<3072xi8> quantized(memref<3x2xf32>, memref<48xf32>, memref<48xi32>) into memref<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_kernel_c10(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: memref<4x64xi16>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected rounded rows for panels of bf16}}
+  attn.linear_kernel %x, %w rounded %r into %y contract 1 : memref<4x64xf32>, memref<3072xf32> rounded memref<4x64xi16> into memref<4x8xf32>
+  return
+}

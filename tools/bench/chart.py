@@ -2,7 +2,7 @@
 """A chart of ratios as SVG: a bar for each case, the line at 1."""
 from html import escape
 
-ROW, LEFT, WIDTH, TOP = 18, 330, 420, 54
+ROW, LEFT, WIDTH, TOP = 18, 400, 420, 54
 COLOURS = ("#2a6f97", "#e07a5f", "#81b29a", "#6d597a")
 
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/PanelShare.h"
+
+using namespace mlir;
+using namespace attn;
+
+PanelShare::PanelShare(IndexBuilder index, int64_t panels, Value blocks,
+                       const TilingContext &context)
+    : index(index), blocks(blocks),
+      units(unitShare(index, index.mul(index.constant(panels), blocks), context.thread,
+                      context.threads)) {
+  // No row at all is no block; only the divisions need one.
+  Value one = index.constant(1), divisor = index.max(blocks, one);
+  firstPanel = index.div(units.from, divisor);
+  end = index.ceilDiv(units.to, divisor);
+  lastPanel = index.sub(end, one);
+}
+
+void PanelShare::forEach(llvm::function_ref<void(Value, Value)> body) const {
+  forLoop(index, firstPanel, end, 1, [&](Value panel) {
+    Value start = index.mul(panel, blocks), begin = index.max(units.from, start);
+    forLoop(index, index.sub(begin, start), index.min(index.sub(units.to, start), blocks), 1,
+            [&](Value block) { body(panel, block); });
+  });
+}
