@@ -137,7 +137,7 @@ void AmxEmitter::multiply() {
     Value down = registers.advance(weights, index.mul(step, index.constant(tileRows * panelBytes)));
     for (int64_t t = 0; t < tiles; ++t) {
       registers.load(rowsRegister, registers.advance(within, index.constant(t * tileRows * pitch)),
-                     pitch);
+                     pitch, /*once=*/true);
       for (int64_t v = 0; v < panelTiles; ++v) {
         registers.load(columnsRegister, registers.advance(down, index.constant(v * tileBytes)),
                        panelBytes);

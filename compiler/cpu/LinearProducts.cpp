@@ -42,8 +42,8 @@ Value LinearProducts::repeatedBytes(Value row, Value k) const {
   OpBuilder &builder = index.builder;
   auto bytes = VectorType::get({4}, builder.getI8Type());
   Value four = vector::LoadOp::create(builder, index.loc, bytes, row, k);
-  Value whole = vector::ExtractOp::create(builder, index.loc,
-                                          bitcast(four, 1, builder.getI32Type()), 0);
+  Value whole =
+      vector::ExtractOp::create(builder, index.loc, bitcast(four, 1, builder.getI32Type()), 0);
   return vector::BroadcastOp::create(builder, index.loc, sumType(), whole);
 }
 
@@ -69,8 +69,8 @@ void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, const Values &
   size_t vectors = weights.size();
   MathBuilder math(builder, index.loc, sumType(), target);
   auto call = [&](StringRef name, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(builder, index.loc, sumType(),
-                                         builder.getStringAttr(name), operands)
+    return LLVM::CallIntrinsicOp::create(builder, index.loc, sumType(), builder.getStringAttr(name),
+                                         operands)
         .getResult(0);
   };
   if (target.vnni) {

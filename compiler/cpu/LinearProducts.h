@@ -37,7 +37,8 @@ private:
   /// Four bytes of a row in all lanes.
   mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
   void multiplyFloats(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
-                      llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;
+                      llvm::ArrayRef<Values> weights,
+                      llvm::MutableArrayRef<mlir::Value> sums) const;
   void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
                      llvm::MutableArrayRef<mlir::Value> sums) const;
   mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;

@@ -103,8 +103,7 @@ void RowVectors::store(Value vector, Value row, const VectorPlace &place) const 
   }
 }
 
-Value RowVectors::acrossLanes(Value vector,
-                              llvm::function_ref<Value(Value, Value)> combine) const {
+Value RowVectors::acrossLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) const {
   OpBuilder &builder = index.builder;
   for (int64_t half = target.lanes / 2; half >= 1; half /= 2) {
     auto part = [&](int64_t from) -> Value {

@@ -25,7 +25,7 @@ namespace {
 
 class LinearTiler {
 public:
-  LinearTiler(LinearKernelOp op, const TilingContext &context, LinearShape shape)
+  LinearTiler(LinearKernelOp op, const TilingContext &context, const LinearShape &shape)
       : op(op), context(context), shape(shape), builder(op), index(builder, op.getLoc()) {
     bool wide = context.target.lanes == 16;
     int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn.quantize_row as vector code: one sweep for the least and the greatest element, one for the
-// bytes. A row with NaN or an infinity gets a scale that is NaN or infinite, and so do its products.
+// bytes. A row with NaN or an infinity gets a scale that is NaN or infinite, and so do its
+// products.
 #include "compiler/cpu/MathBuilder.h"
 #include "compiler/cpu/RowVectors.h"
 #include "dialect/AttnDialect.h"
@@ -27,12 +28,12 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
 
   // 0 is among the elements, so that it has a byte of its own.
   constexpr int64_t unroll = 4;
-  SmallVector<Value> ends = rows.forEachVector(
-      columns, unroll, {math.constant(0), math.constant(0)},
-      [&](const VectorPlace &place, ValueRange ends) {
-        Value x = rows.load(input, place);
-        return SmallVector<Value>{least(ends[0], x), most(ends[1], x)};
-      });
+  SmallVector<Value> ends =
+      rows.forEachVector(columns, unroll, {math.constant(0), math.constant(0)},
+                         [&](const VectorPlace &place, ValueRange ends) {
+                           Value x = rows.load(input, place);
+                           return SmallVector<Value>{least(ends[0], x), most(ends[1], x)};
+                         });
   for (int64_t i = 1; i < unroll; ++i) {
     ends[0] = least(ends[0], ends[2 * i]);
     ends[1] = most(ends[1], ends[2 * i + 1]);
@@ -45,8 +46,7 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
   Value range = math.sub(high, low);
   Value scale = math.div(range, math.constant(255));
   Value isWide = math.compare(arith::CmpFPredicate::OGT, range, math.constant(0));
-  Value inverse =
-      math.select(isWide, math.div(math.constant(255), range), math.constant(0));
+  Value inverse = math.select(isWide, math.div(math.constant(255), range), math.constant(0));
   // Comparisons that NaN fails, so that what is converted is from 0 to 255 always.
   auto asByte = [&](Value x) {
     Value isAbove = math.compare(arith::CmpFPredicate::OGT, x, math.constant(0));

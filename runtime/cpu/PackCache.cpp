@@ -84,8 +84,7 @@ static void workOnThread(void *argument, int64_t) {
   Work &work = *static_cast<Work *>(argument);
   for (uint64_t at; (at = work.next.fetch_add(kChunk)) < work.bytes;) {
     uint64_t size = work.bytes - at < kChunk ? work.bytes - at : kChunk;
-    if (work.descriptor >= 0 &&
-        !readWhole(work.descriptor, work.block + at, size, kBlockAt + at)) {
+    if (work.descriptor >= 0 && !readWhole(work.descriptor, work.block + at, size, kBlockAt + at)) {
       work.isWhole = false;
       return;
     }

@@ -15,8 +15,8 @@ class Checkpoint;
 
 class PackCache {
 public:
-  /// The file for a model's block with the weights of `checkpoint`. None where ATTN_CACHE_DIR is not
-  /// set, the checkpoint is no file or memory is lacking.
+  /// The file for a model's block with the weights of `checkpoint`. None where ATTN_CACHE_DIR is
+  /// not set, the checkpoint is no file or memory is lacking.
   PackCache(const attn_abi_model &tables, const Checkpoint &checkpoint);
   PackCache(const PackCache &) = delete;
   PackCache &operator=(const PackCache &) = delete;

@@ -151,8 +151,9 @@ ATTN_API attn_status attn_model_create(const attn_abi_model *tables, const char 
  * is allowed. */
 ATTN_API void attn_model_destroy(attn_model *model);
 
-/* What a model is: the spec's model name, the compiler's version, "f32", the CPU level in use, a
- * JSON description (the text of ELF section .attn.description). */
+/* What a model is: the spec's model name, the compiler's version, the precision of its linears
+ * ("f32", "bf16" or "int8"), the CPU level in use, a JSON description (the text of ELF section
+ * .attn.description). */
 ATTN_API const char *attn_model_name(const attn_model *model);
 ATTN_API const char *attn_model_version(const attn_model *model);
 ATTN_API const char *attn_model_precision(const attn_model *model);
@@ -185,10 +186,11 @@ ATTN_API int32_t attn_model_has_weights(const attn_model *model);
 
 /* Binds weights from a file: a .safetensors file, an index of shards (*.safetensors.index.json), or
  * a directory that holds either. Tensors and parameters are checked against each other, all
- * differences are listed (W0105); f16, bf16 and f64 tensors are converted where the model keeps
- * f32. The weights are copied into one packed block; files are not needed afterwards, but must not
- * be truncated while this runs. Weights bound before are replaced on success. ATTN_IO,
- * ATTN_BAD_WEIGHTS, ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ * differences are listed (W0105); f32, f16, bf16 and f64 tensors become what the model keeps. The
+ * weights are copied into one packed block; files are not needed afterwards, but must not be
+ * truncated while this runs. Where the environment's ATTN_CACHE_DIR names a folder, the block is
+ * kept there and read instead of packed the next time. Weights bound before are replaced on
+ * success. ATTN_IO, ATTN_BAD_WEIGHTS, ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
 ATTN_API attn_status attn_model_bind_file(attn_model *model, const char *path, char **message);
 
 /* The same from the bytes of a .safetensors file, or from tensors one by one. Memory stays the

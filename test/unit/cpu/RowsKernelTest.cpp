@@ -336,8 +336,8 @@ TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
     ASSERT_TRUE(runner);
     vector<float> x = random(n * columns), range(2 * n + 1, guard);
     for (int64_t i = 0; i < columns; ++i) {
-      x[i] = std::fabs(x[i]);                            // nothing below zero
-      x[columns + i] = -3 * std::fabs(x[columns + i]);   // nothing above
+      x[i] = std::fabs(x[i]);                          // nothing below zero
+      x[columns + i] = -3 * std::fabs(x[columns + i]); // nothing above
       x[2 * columns + i] = 0;
       x[3 * columns + i] = 1000 + x[3 * columns + i];
     }
