@@ -128,7 +128,7 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
 PackCache::PackCache(const attn_abi_model &tables, const Checkpoint &checkpoint)
     : bytes(uint64_t(tables.packedBytes)) {
   const char *folder = getenv("ATTN_CACHE_DIR");
-  if (!folder || !*folder || checkpoint.mappedFiles().size() == 0)
+  if (!folder || !*folder || checkpoint.mappedFiles().empty())
     return;
   size_t size = strlen(folder) + 32;
   if (!(path = static_cast<char *>(malloc(size))))
