@@ -99,7 +99,8 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
     for (int64_t value : values)
       hash.add(uint64_t(value));
   };
-  all({tables.packedBytes, tables.slotCount, tables.parameterCount});
+  hash.addText(tables.version); // of the compiler: what packing does to numbers may change, too
+  all({tables.abiVersion, tables.packedBytes, tables.slotCount, tables.parameterCount});
   for (int32_t i = 0; i < tables.parameterCount; ++i) {
     const attn_abi_parameter &parameter = tables.parameters[i];
     hash.addText(parameter.pattern);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Packed blocks on disk, so that a checkpoint is packed once and not at every start: files
-// ATTN_CACHE_DIR/<key>.pack. The key is a hash of the slot tables and of the checkpoint's files
-// (device, inode, size, time of change); what is read is checked against a hash of its own. A file
-// that is missing, damaged or of another model is none: the checkpoint is packed again and the file
-// replaced, whole or not at all.
+// ATTN_CACHE_DIR/<key>.pack. The key is a hash of the compiler's version, the slot tables and of
+// the checkpoint's files (device, inode, size, time of change); what is read is checked against a
+// hash of its own. A file that is missing, damaged or of another model is none: the checkpoint is
+// packed again and the file replaced, whole or not at all.
 #ifndef ATTN_CPU_PACK_CACHE_H
 #define ATTN_CPU_PACK_CACHE_H
 #include "cpu/Pack.h"
