@@ -27,15 +27,14 @@ SmallVector<LinearEpilogue::RowQuantization> LinearEpilogue::rowQuantizations(Ro
 }
 
 Value LinearEpilogue::dequantized(Value sum, const RowQuantization &row,
-                                  const ColumnVector &own) const {
+                                  const ColumnQuantization &columns) const {
   OpBuilder &builder = index.builder;
   Location loc = index.loc;
-  Value scale = own.load(quantization[1]), weights = own.load(quantization[2]);
-  Value shift = arith::MulIOp::create(builder, loc, row.zero, weights);
-  Value exact = arith::SIToFPOp::create(builder, loc, scale.getType(),
+  Value shift = arith::MulIOp::create(builder, loc, row.zero, columns.sums);
+  Value exact = arith::SIToFPOp::create(builder, loc, columns.scales.getType(),
                                         arith::SubIOp::create(builder, loc, sum, shift));
   return arith::MulFOp::create(builder, loc, exact,
-                               arith::MulFOp::create(builder, loc, row.scale, scale));
+                               arith::MulFOp::create(builder, loc, row.scale, columns.scales));
 }
 
 Value LinearEpilogue::outputFor(Value sum, Value bias, ArrayRef<Value> captured) const {
@@ -62,10 +61,13 @@ LogicalResult LinearEpilogue::finish(ArrayRef<Value> sums, Value row, int64_t ro
   for (int64_t v = 0; v < vectors && v * lanes < count; ++v) {
     ColumnVector own{index, column, v * lanes, lanes, std::min(lanes, count - v * lanes)};
     Value shift = bias ? own.load(bias) : Value();
+    ColumnQuantization columns;
+    if (!quantization.empty())
+      columns = {own.load(quantization[1]), own.load(quantization[2])};
     for (int64_t r = 0; r < rows; ++r) {
       Value sum = sums[r * vectors + v];
       if (!quantizations.empty())
-        sum = dequantized(sum, quantizations[r], own);
+        sum = dequantized(sum, quantizations[r], columns);
       SmallVector<Value> elements;
       for (const SmallVector<Value> &capture : captured)
         elements.push_back(own.load(capture[r]));

@@ -29,9 +29,13 @@ private:
   struct RowQuantization {
     mlir::Value scale, zero; ///< zero in i32
   };
+  /// And in a vector of columns.
+  struct ColumnQuantization {
+    mlir::Value scales, sums; ///< sums of weights, in i32
+  };
   llvm::SmallVector<RowQuantization> rowQuantizations(RowViews rows) const;
   mlir::Value dequantized(mlir::Value sum, const RowQuantization &row,
-                          const ColumnVector &own) const;
+                          const ColumnQuantization &columns) const;
   /// What is stored for a sum; null after an error.
   mlir::Value outputFor(mlir::Value sum, mlir::Value bias,
                         llvm::ArrayRef<mlir::Value> captured) const;
