@@ -33,8 +33,9 @@ llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
 /// CPU levels that code can be generated for, lowest first: the psABI's micro-architecture levels,
-/// x86-64-v4 with AVX512-VNNI, and that with AMX (tiles of bf16 and int8).
-enum class CpuLevel { X86_64_V3, X86_64_V4, Vnni, Amx };
+/// x86-64-v4 with AVX512-VNNI, that with an AVX512-BF16 as fast as f32 (Zen 4 and later), and that
+/// with AMX (tiles of bf16 and int8).
+enum class CpuLevel { X86_64_V3, X86_64_V4, Vnni, Avx512Bf16, Amx };
 llvm::StringRef cpuLevelName(CpuLevel level);
 std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name);
 /// The highest level that this machine can run; nothing below x86-64-v3.

@@ -15,6 +15,7 @@ struct CpuTarget {
   int64_t registers;          ///< vector registers
   bool avx512;                ///< masked loads and stores for free, vscalefps
   bool vnni = false;          ///< vpdpbusd: products of bytes, added up by fours
+  bool bf16 = false;          ///< vdpbf16ps: products of bf16, added up by twos, as fast as fma
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
 
@@ -26,10 +27,12 @@ struct CpuTarget {
       return CpuTarget{"x86-64-v4", 16, 32, true};
     if (level == "vnni")
       return CpuTarget{"vnni", 16, 32, true, true};
+    if (level == "avx512bf16")
+      return CpuTarget{"avx512bf16", 16, 32, true, true, true};
     if (level == "amx")
-      return CpuTarget{"amx", 16, 32, true, true, true};
+      return CpuTarget{"amx", 16, 32, true, true, false, true};
     if (level == "amx-emulated") // for tests
-      return CpuTarget{"amx-emulated", 16, 32, true, false, true, true};
+      return CpuTarget{"amx-emulated", 16, 32, true, false, false, true, true};
     return std::nullopt;
   }
 };

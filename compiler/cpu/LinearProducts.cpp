@@ -40,11 +40,34 @@ Value LinearProducts::repeated(Value row, ArrayRef<Value> ks, int64_t offset) co
 
 Value LinearProducts::repeatedBytes(Value row, Value k) const {
   OpBuilder &builder = index.builder;
-  auto bytes = VectorType::get({4}, builder.getI8Type());
+  Type element = cast<MemRefType>(row.getType()).getElementType();
+  auto bytes = VectorType::get({32 / element.getIntOrFloatBitWidth()}, element);
   Value four = vector::LoadOp::create(builder, index.loc, bytes, row, k);
   Value whole =
       vector::ExtractOp::create(builder, index.loc, bitcast(four, 1, builder.getI32Type()), 0);
-  return vector::BroadcastOp::create(builder, index.loc, sumType(), whole);
+  auto type = VectorType::get({target.lanes}, builder.getI32Type());
+  return vector::BroadcastOp::create(builder, index.loc, type, whole);
+}
+
+Value LinearProducts::call(StringRef name, ValueRange operands) const {
+  OpBuilder &builder = index.builder;
+  return LLVM::CallIntrinsicOp::create(builder, index.loc, sumType(), builder.getStringAttr(name),
+                                       operands)
+      .getResult(0);
+}
+
+void LinearProducts::multiplyPairs(ArrayRef<Value> rows, Value k, const Values &weights,
+                                   MutableArrayRef<Value> sums) const {
+  auto asPairs = [&](Value vector) {
+    return bitcast(vector, 2 * target.lanes, index.builder.getBF16Type());
+  };
+  for (size_t r = 0; r < rows.size(); ++r) {
+    Value factors = asPairs(repeatedBytes(rows[r], k));
+    for (size_t v = 0; v < weights.size(); ++v) {
+      Value &sum = sums[r * weights.size() + v];
+      sum = call("llvm.x86.avx512bf16.dpbf16ps.512", {sum, factors, asPairs(weights[v])});
+    }
+  }
 }
 
 void LinearProducts::multiplyFloats(ArrayRef<Value> rows, ArrayRef<Value> ks,
@@ -68,11 +91,6 @@ void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, const Values &
   int64_t lanes = target.lanes;
   size_t vectors = weights.size();
   MathBuilder math(builder, index.loc, sumType(), target);
-  auto call = [&](StringRef name, ValueRange operands) {
-    return LLVM::CallIntrinsicOp::create(builder, index.loc, sumType(), builder.getStringAttr(name),
-                                         operands)
-        .getResult(0);
-  };
   if (target.vnni) {
     for (size_t r = 0; r < rows.size(); ++r) {
       Value bytes = bitcast(repeatedBytes(rows[r], k), 4 * lanes, builder.getI8Type());
@@ -117,6 +135,8 @@ void LinearProducts::step(ArrayRef<Value> rows, ArrayRef<Value> ks, Value panels
     return multiplyBytes(rows, ks.back(), loaded, sums);
   if (precision == Precision::F32)
     return multiplyFloats(rows, ks, {loaded}, sums);
+  if (cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16))
+    return multiplyPairs(rows, ks.back(), loaded, sums);
   // A bf16 is the upper half of an f32.
   OpBuilder &builder = index.builder;
   MathBuilder math(builder, index.loc, sumType(), target);

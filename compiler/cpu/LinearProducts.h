@@ -3,7 +3,8 @@
 // What a linear's tile does in one step of k, for each precision of its panels. `a` are the rows'
 // elements, `w` the panel's, of as many neighbours along k as make up four bytes:
 //   f32    sum += a * w
-//   bf16   sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
+//   bf16   sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32; of rows in bf16 what
+//          vdpbf16ps makes of the same, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
 #pragma once
 
@@ -39,8 +40,12 @@ private:
   void multiplyFloats(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
                       llvm::ArrayRef<Values> weights,
                       llvm::MutableArrayRef<mlir::Value> sums) const;
+  void multiplyPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
+                     llvm::MutableArrayRef<mlir::Value> sums) const;
   void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
                      llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// An intrinsic with the type of a sum.
+  mlir::Value call(llvm::StringRef name, mlir::ValueRange operands) const;
   mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;
 
   IndexBuilder index;

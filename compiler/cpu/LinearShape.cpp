@@ -25,6 +25,7 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
   shape.precision = element.isInteger(8)    ? Precision::Int8
                     : element.isInteger(16) ? Precision::BF16
                                             : Precision::F32;
+  shape.isWidened = shape.precision == Precision::BF16 && in.getElementType().isF32();
   if (shape.ks.back() % shape.group() != 0)
     return op->emitOpError("expected a multiple of ")
            << shape.group() << " contracted elements for panels of " << element << ", but got "
@@ -36,8 +37,8 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
 }
 
 int64_t LinearShape::depth() const {
-  // 150 KB of weights; of bf16 half as much, since a step takes two elements of the rows, in f32.
-  int64_t most = precision == Precision::BF16 ? 400 : 800;
+  // 150 KB of weights; half as much where a step takes two elements of the rows, in f32.
+  int64_t most = isWidened ? 400 : 800;
   int64_t parts = llvm::divideCeil(steps(), most), all = steps(0);
   int64_t each = llvm::divideCeil(all, parts);
   return ks.size() > 1 ? each : std::min(all, int64_t(llvm::alignTo(each, unroll())));

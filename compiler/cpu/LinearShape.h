@@ -14,6 +14,7 @@ struct LinearShape {
   int64_t k = 1;                    ///< their product
   int64_t panels;                   ///< ceil(n / panelWidth)
   Precision precision;              ///< of the panels
+  bool isWidened;                   ///< panels of bf16, rows of f32
 
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
   int64_t group() const { return panelGroup(precision); }
@@ -33,7 +34,7 @@ struct LinearShape {
   /// Steps of k in one iteration of the innermost loop. More of them, or several in a loop within
   /// others, let the scheduler load so much in advance that sums leave their registers.
   int64_t unroll() const {
-    int64_t most = ks.size() > 1 ? 1 : precision == Precision::BF16 ? 2 : 4;
+    int64_t most = ks.size() > 1 ? 1 : isWidened ? 2 : 4;
     return std::min(steps(ks.size() - 1), most);
   }
 

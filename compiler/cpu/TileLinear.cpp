@@ -25,8 +25,10 @@ namespace {
 
 class LinearTiler {
 public:
-  LinearTiler(LinearKernelOp op, const TilingContext &context, const LinearShape &shape)
-      : op(op), context(context), shape(shape), builder(op), index(builder, op.getLoc()) {
+  LinearTiler(LinearKernelOp op, Value input, const TilingContext &context,
+              const LinearShape &shape)
+      : op(op), input(input), context(context), shape(shape), builder(op),
+        index(builder, op.getLoc()) {
     bool wide = context.target.lanes == 16;
     int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
     rowsAtMost = wide ? 8 : 4;
@@ -73,6 +75,7 @@ private:
   Value ahead(Value block, const Place &place);
 
   LinearKernelOp op;
+  Value input; ///< the rows, rounded where the target multiplies pairs of bf16
   const TilingContext &context;
   LinearShape shape;
   OpBuilder builder;
@@ -98,8 +101,8 @@ Value LinearTiler::ahead(Value block, const Place &place) {
     return index.add(index.mul(panel, index.constant(panelElements)),
                      index.mul(part, index.constant(partElements)));
   };
-  // The next panel, or the first one of the next part; after the last part the first one again, for
-  // the next group.
+  // The next panel, or the first one of the next part; after the last part the first one again
+  // where there are more groups, else what is in the cache already.
   Value one = index.constant(1), nextPart = index.add(place.part, one);
   auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, op.getLoc(), predicate, a, b);
@@ -108,7 +111,9 @@ Value LinearTiler::ahead(Value block, const Place &place) {
     return arith::SelectOp::create(builder, op.getLoc(), condition, a, b);
   };
   Value hasPart = compare(arith::CmpIPredicate::ult, nextPart, index.constant(parts));
-  Value later = start(place.firstPanel, select(hasPart, nextPart, index.constant(0)));
+  Value end = constantIndex(groups) == 1 ? start(place.panel, place.part)
+                                         : start(place.firstPanel, index.constant(0));
+  Value later = select(hasPart, start(place.firstPanel, nextPart), end);
   Value next = select(compare(arith::CmpIPredicate::ult, place.panel, place.lastPanel),
                       start(index.add(place.panel, one), place.part), later);
   int64_t perBlock = fetched * llvm::divideCeil(panelWidth, columns);
@@ -128,9 +133,9 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
     auto tile = LinearTileOp::create(
-        builder, op.getLoc(), op.getInput(), op.getPanels(), op.getQuantization(), op.getBias(),
+        builder, op.getLoc(), input, op.getPanels(), op.getQuantization(), op.getBias(),
         op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own, rows, columns,
-        place.depth, static_cast<int64_t>(op.getContract()), pace);
+        place.depth, static_cast<int64_t>(shape.ks.size()), pace);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -218,7 +223,10 @@ std::string LinearTiler::choice() const {
 }
 
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &context) {
-  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
+  bool takesRounded = op.getRounded() && context.target.bf16;
+  Value input = takesRounded ? op.getRounded() : op.getInput();
+  int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
+  auto shape = LinearShape::of(op, input, op.getPanels(), op.getOut(), contract);
   if (failed(shape))
     return failure();
   OpBuilder builder(op);
@@ -228,7 +236,7 @@ FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &
   bool hasRows = shape->precision == Precision::Int8 || op.getRounded();
   if (context.target.amx && hasRows && rows.value_or(INT64_MAX) > 8)
     return tileLinearAmx(op, *shape, context);
-  LinearTiler tiler(op, context, *shape);
+  LinearTiler tiler(op, input, context, *shape);
   tiler.run();
   return tiler.choice();
 }

@@ -52,12 +52,18 @@ static std::string pieces(int64_t columns) {
   return "in pieces of " + std::to_string(columns) + " columns";
 }
 
+/// Loops over the thread's share of the rows of `out`.
+static void forEachRow(IndexBuilder index, const TilingContext &context, Value out,
+                       llvm::function_ref<void(Value)> body) {
+  Value rows = index.product(out, 0, cast<MemRefType>(out.getType()).getRank() - 1);
+  forEachUnit(index, rows, context.thread, context.threads, body);
+}
+
 FailureOr<std::string> attn::tileNorm(NormKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
   Value out = op.getOut();
-  Value rows = index.product(out, 0, op.getOut().getType().getRank() - 1);
-  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+  forEachRow(index, context, out, [&](Value row) {
     NormRowOp::create(builder, op.getLoc(), rowOf(index, op.getInput(), row, 1), op.getGamma(),
                       op.getBeta(), rowOf(index, out, row, 1), op.getEpsAttr());
   });
@@ -65,12 +71,11 @@ FailureOr<std::string> attn::tileNorm(NormKernelOp op, const TilingContext &cont
 }
 
 FailureOr<std::string> attn::tileRound(RoundKernelOp op, const TilingContext &context) {
-  if (!context.target.amx)
+  if (!context.target.amx && !context.target.bf16)
     return std::string("not needed");
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
-  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
-  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+  forEachRow(index, context, op.getOut(), [&](Value row) {
     RoundRowOp::create(builder, op.getLoc(), rowOf(index, op.getInput(), row, 1),
                        rowOf(index, op.getOut(), row, 1));
   });
@@ -80,8 +85,7 @@ FailureOr<std::string> attn::tileRound(RoundKernelOp op, const TilingContext &co
 FailureOr<std::string> attn::tileQuantize(QuantizeKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
-  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
-  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+  forEachRow(index, context, op.getOut(), [&](Value row) {
     auto of = [&](Value buffer) { return rowOf(index, buffer, row, 1); };
     QuantizeRowOp::create(builder, op.getLoc(), of(op.getInput()), of(op.getOut()),
                           of(op.getRange()));
@@ -154,8 +158,7 @@ FailureOr<std::string> attn::tileLookup(LookupKernelOp op, const TilingContext &
 FailureOr<std::string> attn::tileRotary(RotaryKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
-  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
-  forEachUnit(index, rows, context.thread, context.threads, [&](Value row) {
+  forEachRow(index, context, op.getOut(), [&](Value row) {
     auto of = [&](Value buffer) { return rowOf(index, buffer, row, 1); };
     RotaryRowOp::create(builder, op.getLoc(), of(op.getInput()), of(op.getCos()), of(op.getSin()),
                         of(op.getOut()), op.getInterleaved());

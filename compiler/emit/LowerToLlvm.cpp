@@ -29,11 +29,13 @@ struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
       if (function.isExternal())
         continue;
       function.setTargetCpu(cpuLevelName(std::min(level, CpuLevel::X86_64_V4)));
-      static constexpr StringRef features[] = {"+avx512vnni", "+amx-tile", "+amx-bf16",
-                                               "+amx-int8"};
+      static constexpr StringRef features[] = {"+avx512vnni", "+avx512bf16", "+amx-tile",
+                                               "+amx-bf16", "+amx-int8"};
       if (level >= CpuLevel::Vnni)
         function.setTargetFeaturesAttr(LLVM::TargetFeaturesAttr::get(
-            &getContext(), ArrayRef(features).take_front(level == CpuLevel::Amx ? 4 : 1)));
+            &getContext(), ArrayRef(features).take_front(level == CpuLevel::Amx          ? 5
+                                                         : level == CpuLevel::Avx512Bf16 ? 2
+                                                                                         : 1)));
       // Loops over a few vectors of zeros stay loops.
       function.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"no-builtin-memset"}));
       if (level >= CpuLevel::X86_64_V4)

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace attn {
 
 std::string levelSymbol(llvm::StringRef name, CpuLevel level) {
-  static constexpr llvm::StringRef suffixes[] = {".v3", ".v4", ".vnni", ".amx"};
+  static constexpr llvm::StringRef suffixes[] = {".v3", ".v4", ".vnni", ".bf16", ".amx"};
   return (name + suffixes[static_cast<size_t>(level)]).str();
 }
 
@@ -260,7 +260,8 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
 
 Constants TableWriter::levels() {
   static constexpr int32_t levelCodes[] = {ATTN_LEVEL_X86_64_V3, ATTN_LEVEL_X86_64_V4,
-                                           ATTN_LEVEL_VNNI, ATTN_LEVEL_X86_AMX};
+                                           ATTN_LEVEL_VNNI, ATTN_LEVEL_AVX512_BF16,
+                                           ATTN_LEVEL_X86_AMX};
   Constants table;
   for (CpuLevel level : options.levels) {
     Constants functions, workspaces;

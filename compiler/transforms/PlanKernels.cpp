@@ -85,10 +85,10 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   };
   SizePolynomial room = count + SizePolynomial(15); // tile registers are read whole
   if (precision == Precision::BF16) {
-    Value rounded = view(buffer(room, pitch / 2, builder.getI16Type()), pitch / 2, pitch / 2);
-    RoundKernelOp::create(builder, op.getLoc(), *rows, rounded);
+    BufferView rounded = buffer(room, pitch / 2, builder.getI16Type());
+    RoundKernelOp::create(builder, op.getLoc(), *rows, view(rounded, pitch / 2, pitch / 2));
     barrier(op, KernelCost::ofRounding(type));
-    return NarrowRows{rounded, {}};
+    return NarrowRows{view(rounded, k, pitch / 2), {}};
   }
   BufferView bytes = buffer(room, pitch, builder.getI8Type());
   Value range = view(buffer(count, 2, builder.getF32Type()), 2, 2);
@@ -155,7 +155,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     contracted = static_cast<int64_t>(columns.size());
     atoms.append(columns);
     inputBuffer = memrefOf(in, atoms);
-    if (precision == Precision::BF16 && plan.roundsRows && contracted == 1) {
+    if (precision == Precision::BF16 && plan.roundsRows) {
       auto rows = narrow(op, in, precision);
       if (failed(rows))
         return failure();

@@ -47,7 +47,15 @@ static void appendLevels(const attn_abi_model &tables, Text &text) {
     text.append(i ? ", %s" : "%s", tables.levels[i].name);
 }
 
-/// The highest level that this CPU can run, or the one asked for.
+/// Whether a CPU whose highest level is `most` runs this one well. CPUs with AMX multiply pairs of
+/// bf16 slower than f32.
+static bool runsWell(int32_t level, int32_t most) {
+  if (level == ATTN_LEVEL_X86_AMX)
+    return most == level && requestAmx();
+  return level <= most && !(level == ATTN_LEVEL_AVX512_BF16 && most == ATTN_LEVEL_X86_AMX);
+}
+
+/// The highest level that this CPU runs well, or the one asked for.
 static attn_status chooseLevel(const attn_abi_model &tables, const char *wanted,
                                const attn_abi_level *&chosen, Error &error) {
   char name[64];
@@ -62,7 +70,7 @@ static attn_status chooseLevel(const attn_abi_model &tables, const char *wanted,
     if (isWanted && *wanted && level.level > most)
       return error.set(ATTN_UNSUPPORTED_CPU, "R0403", "level `%s` was asked for, but %s lacks it",
                        wanted, name);
-    if (isWanted && level.level <= most && (level.level < ATTN_LEVEL_X86_AMX || requestAmx()))
+    if (isWanted && (runsWell(level.level, most) || (*wanted && level.level < most)))
       chosen = &level;
   }
   if (chosen)

@@ -54,9 +54,11 @@ int32_t attn::cpuLevel() {
   if (!hasAll(extended.c, vnni))
     return ATTN_LEVEL_X86_64_V4;
   constexpr unsigned amx = 1u << 22 | 1u << 24 | 1u << 25; // BF16, TILE, INT8; tile state
-  if (!hasAll(extended.d, amx) || (state & 0x60000) != 0x60000)
-    return ATTN_LEVEL_VNNI;
-  return ATTN_LEVEL_X86_AMX;
+  bool hasBf16 = cpuid(7, 1).a & 1u << 5;
+  if (hasBf16 && hasAll(extended.d, amx) && (state & 0x60000) == 0x60000)
+    return ATTN_LEVEL_X86_AMX;
+  constexpr unsigned authenticAmd = 0x68747541; // "Auth"; Intel's has a quarter of f32's rate
+  return hasBf16 && cpuid(0, 0).b == authenticAmd ? ATTN_LEVEL_AVX512_BF16 : ATTN_LEVEL_VNNI;
 }
 
 bool attn::requestAmx() {

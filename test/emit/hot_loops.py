@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Looks at the hot loops in an assembly file: innermost ones with 8 vector FMAs or more, every sixth instruction one.
+"""Looks at the hot loops in an assembly file: innermost ones with 8 vector FMAs (or products of
+bf16 pairs) or more, every sixth instruction one.
 
 Prints for each its function, instructions, FMAs, vector accesses to the stack, and calls; exits with 1 where a loop has one of
 the latter two, or where there is no such loop at all.
@@ -29,7 +30,7 @@ for begin, end, function in loops:
     if any(begin <= other[0] and other[1] <= end for other in loops if other != (begin, end, function)):
         continue  # not the innermost
     body = lines[begin:end]
-    products = sum("vfmadd" in line for line in body)
+    products = sum("vfmadd" in line or "vdpbf16ps" in line for line in body)
     if products < 8 or 6 * products < len(body):
         continue
     stack = sum("mm" in line and ("(%rsp" in line or ("(%rbp" in line and function in framed)) for line in body)

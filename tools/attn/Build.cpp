@@ -32,7 +32,8 @@ static int addLevel(StringRef name, CompileOptions &options) {
                 "name the level of the machine the code is for: `--target=x86-64-v3`");
   if (isLaterTarget(name))
     return notSupportedYet("`--target=" + name + "`");
-  return fail(Usage, "`--target " + name + "`: expected native, x86-64-v3, x86-64-v4, vnni or amx");
+  return fail(Usage, "`--target " + name +
+                         "`: expected native, x86-64-v3, x86-64-v4, vnni, avx512bf16 or amx");
 }
 
 static int readPrecision(const opt::InputArgList &args, CompileOptions &options) {

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 5
+#define ATTN_ABI_VERSION 6
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -111,8 +111,9 @@ typedef int64_t (*attn_abi_workspace_fn)(const int64_t *dims, int64_t threads);
 enum {
   ATTN_LEVEL_X86_64_V3 = 3,
   ATTN_LEVEL_X86_64_V4 = 4,
-  ATTN_LEVEL_VNNI = 5, /* x86-64-v4 with AVX512-VNNI */
-  ATTN_LEVEL_X86_AMX = 6
+  ATTN_LEVEL_VNNI = 5,        /* x86-64-v4 with AVX512-VNNI */
+  ATTN_LEVEL_AVX512_BF16 = 6, /* and with AVX512-BF16, where it is as fast as f32 */
+  ATTN_LEVEL_X86_AMX = 7
 };
 typedef struct {
   const char *name; /* "x86-64-v3" */

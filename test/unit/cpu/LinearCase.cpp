@@ -133,7 +133,7 @@ std::string LinearCase::text(const std::string &name) const {
   view("%in", "%a0", in, dynamic, inElement);
   view("%panels", "%a1", packed, false, panelElement);
   Layout ranges = Layout::dense({rows(), 2}), columns{{(n + 47) / 48 * 48}, {1}};
-  Layout narrow = Layout::dense({rows(), panelRows()});
+  Layout narrow{{rows(), depth()}, {panelRows(), 1}};
   std::string quantized, quantizedTypes;
   if (isRounded) {
     view("%rounded", "%a9", narrow, dynamic, "i16");

@@ -258,7 +258,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
-                         testing::Values("x86-64-v3", "x86-64-v4", "vnni", "amx-emulated", "amx"));
+                         testing::Values("x86-64-v3", "x86-64-v4", "vnni", "avx512bf16",
+                                         "amx-emulated", "amx"));
 
 /// The same shapes with other panels; `group` neighbours along k make up four bytes.
 std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random) {
