@@ -74,10 +74,11 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
   let description = [{
     `out` overlaps no other operand: parts of long sums are kept in it. With panels of int8, the input's rows are int8, too (attn.quantize_kernel), and
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
-    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. With panels of bf16, `rounded` may be the same rows in bf16
+    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. Scales of i16, which are bf16, say that weights are int4, two in a byte, and
+    have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last.
   }];
-  let arguments = (ins MemRefOf<[F32, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32]>>:$quantization,
+  let arguments = (ins MemRefOf<[F32, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);

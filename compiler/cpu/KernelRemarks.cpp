@@ -109,7 +109,8 @@ static std::string sorted(Region &hook, size_t own, size_t positions, StringRef 
 static std::string work(double flop) { return llvm::formatv("; {0:f2} MFLOP", flop / 1e6); }
 
 static std::string describe(LinearKernelOp op) {
-  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
+  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getQuantization(), op.getOut(),
+                               op.getContract());
   Count rows = Count::of(op.getOut(), 0, rankOf(op.getOut()) - 1);
   if (failed(shape))
     return {};

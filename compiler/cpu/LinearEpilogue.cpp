@@ -12,16 +12,19 @@ static int64_t rowDims(Value buffer) { return cast<MemRefType>(buffer.getType())
 
 SmallVector<LinearEpilogue::RowQuantization> LinearEpilogue::rowQuantizations(RowViews rows) const {
   OpBuilder &builder = index.builder;
-  auto floats = VectorType::get({lanes}, builder.getF32Type()),
-       integers = VectorType::get({lanes}, builder.getI32Type());
+  auto floats = VectorType::get({lanes}, builder.getF32Type());
+  Type sum = cast<MemRefType>(quantization[2].getType()).getElementType();
   SmallVector<RowQuantization> all;
   for (Value row : rows.of(quantization[0], rowDims(quantization[0]))) {
     auto at = [&](int64_t i) -> Value {
       return memref::LoadOp::create(builder, index.loc, row, index.constant(i));
     };
-    Value zero = arith::FPToSIOp::create(builder, index.loc, builder.getI32Type(), at(1));
-    all.push_back({vector::BroadcastOp::create(builder, index.loc, floats, at(0)),
-                   vector::BroadcastOp::create(builder, index.loc, integers, zero)});
+    Value zero = at(1);
+    if (sum.isInteger(32))
+      zero = arith::FPToSIOp::create(builder, index.loc, sum, zero);
+    all.push_back(
+        {vector::BroadcastOp::create(builder, index.loc, floats, at(0)),
+         vector::BroadcastOp::create(builder, index.loc, VectorType::get({lanes}, sum), zero)});
   }
   return all;
 }
@@ -30,6 +33,11 @@ Value LinearEpilogue::dequantized(Value sum, const RowQuantization &row,
                                   const ColumnQuantization &columns) const {
   OpBuilder &builder = index.builder;
   Location loc = index.loc;
+  if (!columns.scales) {
+    Value shift = arith::MulFOp::create(builder, loc, row.zero, columns.sums);
+    return arith::MulFOp::create(builder, loc, arith::SubFOp::create(builder, loc, sum, shift),
+                                 row.scale);
+  }
   Value shift = arith::MulIOp::create(builder, loc, row.zero, columns.sums);
   Value exact = arith::SIToFPOp::create(builder, loc, columns.scales.getType(),
                                         arith::SubIOp::create(builder, loc, sum, shift));
@@ -54,16 +62,23 @@ LogicalResult LinearEpilogue::finish(ArrayRef<Value> sums, Value row, int64_t ro
   for (Value capture : captures)
     captured.push_back(views.of(capture, rowDims(capture)));
   SmallVector<RowQuantization> quantizations;
-  if (!quantization.empty())
+  Value columnScales;
+  if (!quantization.empty()) {
     quantizations = rowQuantizations(views);
+    if (cast<MemRefType>(quantization[1].getType()).getElementType().isF32())
+      columnScales = quantization[1];
+  }
   SmallVector<Value> outs = views.of(out, rowDims(out));
   int64_t vectors = static_cast<int64_t>(sums.size()) / rows;
   for (int64_t v = 0; v < vectors && v * lanes < count; ++v) {
     ColumnVector own{index, column, v * lanes, lanes, std::min(lanes, count - v * lanes)};
     Value shift = bias ? own.load(bias) : Value();
     ColumnQuantization columns;
-    if (!quantization.empty())
-      columns = {own.load(quantization[1]), own.load(quantization[2])};
+    if (!quantization.empty()) {
+      columns.sums = own.load(quantization[2]);
+      if (columnScales)
+        columns.scales = own.load(columnScales);
+    }
     for (int64_t r = 0; r < rows; ++r) {
       Value sum = sums[r * vectors + v];
       if (!quantizations.empty())

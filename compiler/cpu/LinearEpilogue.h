@@ -2,7 +2,8 @@
 //
 // What becomes of a linear's sums:
 //   out[r][v] = epilogue(sums[r][v] + bias[v], captures[r][v]...)
-// Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v].
+// Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v]. Those of
+// int4 are floats, with the columns' scales in them.
 #pragma once
 
 #include "compiler/cpu/RowViews.h"
@@ -27,11 +28,11 @@ public:
 private:
   /// What a product of int8 is worth in a row, in all lanes.
   struct RowQuantization {
-    mlir::Value scale, zero; ///< zero in i32
+    mlir::Value scale, zero; ///< zero of the columns' sums' type
   };
   /// And in a vector of columns.
   struct ColumnQuantization {
-    mlir::Value scales, sums; ///< sums of weights, in i32
+    mlir::Value scales, sums; ///< of weights: in i32, or in f32 without scales
   };
   llvm::SmallVector<RowQuantization> rowQuantizations(RowViews rows) const;
   mlir::Value dequantized(mlir::Value sum, const RowQuantization &row,

@@ -15,13 +15,17 @@ VectorType LinearProducts::sumType() const {
   return VectorType::get({target.lanes}, element);
 }
 
+VectorType LinearProducts::integers() const {
+  return VectorType::get({target.lanes}, index.builder.getI32Type());
+}
+
 Value LinearProducts::bitcast(Value vector, int64_t lanes, Type element) const {
   return vector::BitCastOp::create(index.builder, index.loc, VectorType::get({lanes}, element),
                                    vector);
 }
 
 LinearProducts::Values LinearProducts::load(Value panels, Value weights, size_t vectors) const {
-  int64_t elements = target.lanes * panelGroup(precision);
+  int64_t elements = target.lanes * panelWords(precision);
   auto type = VectorType::get({elements}, cast<MemRefType>(panels.getType()).getElementType());
   Values loaded;
   for (size_t v = 0; v < vectors; ++v) {
@@ -45,13 +49,12 @@ Value LinearProducts::repeatedBytes(Value row, Value k) const {
   Value four = vector::LoadOp::create(builder, index.loc, bytes, row, k);
   Value whole =
       vector::ExtractOp::create(builder, index.loc, bitcast(four, 1, builder.getI32Type()), 0);
-  auto type = VectorType::get({target.lanes}, builder.getI32Type());
-  return vector::BroadcastOp::create(builder, index.loc, type, whole);
+  return vector::BroadcastOp::create(builder, index.loc, integers(), whole);
 }
 
-Value LinearProducts::call(StringRef name, ValueRange operands) const {
+Value LinearProducts::call(VectorType type, StringRef name, ValueRange operands) const {
   OpBuilder &builder = index.builder;
-  return LLVM::CallIntrinsicOp::create(builder, index.loc, sumType(), builder.getStringAttr(name),
+  return LLVM::CallIntrinsicOp::create(builder, index.loc, type, builder.getStringAttr(name),
                                        operands)
       .getResult(0);
 }
@@ -65,7 +68,8 @@ void LinearProducts::multiplyPairs(ArrayRef<Value> rows, Value k, const Values &
     Value factors = asPairs(repeatedBytes(rows[r], k));
     for (size_t v = 0; v < weights.size(); ++v) {
       Value &sum = sums[r * weights.size() + v];
-      sum = call("llvm.x86.avx512bf16.dpbf16ps.512", {sum, factors, asPairs(weights[v])});
+      sum =
+          call(sumType(), "llvm.x86.avx512bf16.dpbf16ps.512", {sum, factors, asPairs(weights[v])});
     }
   }
 }
@@ -85,18 +89,18 @@ void LinearProducts::multiplyFloats(ArrayRef<Value> rows, ArrayRef<Value> ks,
 
 /// Without vpdpbusd, bytes are multiplied as pairs of 16 bits: those at even places, then the
 /// others. Unlike vpmaddubsw it saturates nothing.
-void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, const Values &weights,
+void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, ValueRange weights,
                                    MutableArrayRef<Value> sums) const {
   OpBuilder &builder = index.builder;
   int64_t lanes = target.lanes;
   size_t vectors = weights.size();
-  MathBuilder math(builder, index.loc, sumType(), target);
+  MathBuilder math(builder, index.loc, integers(), target);
   if (target.vnni) {
     for (size_t r = 0; r < rows.size(); ++r) {
       Value bytes = bitcast(repeatedBytes(rows[r], k), 4 * lanes, builder.getI8Type());
       for (size_t v = 0; v < vectors; ++v) {
         Value &sum = sums[r * vectors + v];
-        sum = call("llvm.x86.avx512.vpdpbusd.512", {sum, bytes, weights[v]});
+        sum = call(integers(), "llvm.x86.avx512.vpdpbusd.512", {sum, bytes, weights[v]});
       }
     }
     return;
@@ -122,8 +126,55 @@ void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, const Values &
     Value odd = bitcast(math.iand(math.shiftRight(bytes, 8), low), 2 * lanes, builder.getI16Type());
     for (size_t v = 0; v < vectors; ++v) {
       Value &sum = sums[r * vectors + v];
-      sum = math.iadd(sum, call(name, {even, pairs[v].first}));
-      sum = math.iadd(sum, call(name, {odd, pairs[v].second}));
+      sum = math.iadd(sum, call(integers(), name, {even, pairs[v].first}));
+      sum = math.iadd(sum, call(integers(), name, {odd, pairs[v].second}));
+    }
+  }
+}
+
+Value LinearProducts::loadScales(Value scales, Value place) const {
+  OpBuilder &builder = index.builder;
+  MathBuilder math(builder, index.loc, VectorType::get({target.lanes}, builder.getF32Type()),
+                   target);
+  auto type = VectorType::get({target.lanes}, builder.getI16Type());
+  Value upper = vector::LoadOp::create(builder, index.loc, type, scales, place);
+  Value bits = arith::ExtUIOp::create(builder, index.loc, integers(), upper);
+  return math.fromBits(math.shiftLeft(bits, 16));
+}
+
+/// Vector by vector, so that few sums of bytes are alive at a time.
+void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Value weights,
+                                 int64_t pitch, Value scales, Value scale,
+                                 MutableArrayRef<Value> sums) const {
+  OpBuilder &builder = index.builder;
+  int64_t lanes = target.lanes, bytes = 4 * lanes, group = panelGroup(precision);
+  size_t vectors = sums.size() / rows.size();
+  auto type = VectorType::get({bytes}, builder.getI8Type());
+  MathBuilder math(builder, index.loc, integers(), target);
+  Value low = math.integer(0x0f0f0f0f);
+  Value eight = arith::ConstantOp::create(
+      builder, index.loc, DenseElementsAttr::get(type, builder.getI8IntegerAttr(8)));
+  Value zero = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(integers()));
+  for (size_t v = 0; v < vectors; ++v) {
+    int64_t column = static_cast<int64_t>(v) * lanes;
+    Values products(rows.size(), zero);
+    for (int64_t step = 0; step < scaleGroup / group; ++step) {
+      Value place = index.add(weights, index.constant(step * pitch + 4 * column));
+      Value both = bitcast(vector::LoadOp::create(builder, index.loc, type, panels, place), lanes,
+                           builder.getI32Type());
+      Value halves[] = {math.iand(both, low), math.iand(math.shiftRight(both, 4), low)};
+      for (auto [i, half] : llvm::enumerate(halves)) {
+        Value weight = arith::SubIOp::create(builder, index.loc,
+                                             bitcast(half, bytes, builder.getI8Type()), eight);
+        Value first = index.add(k, index.constant(step * group + 4 * static_cast<int64_t>(i)));
+        multiplyBytes(rows, first, weight, products);
+      }
+    }
+    Value own = loadScales(scales, index.add(scale, index.constant(column)));
+    for (size_t r = 0; r < rows.size(); ++r) {
+      Value &sum = sums[r * vectors + v];
+      Value product = arith::SIToFPOp::create(builder, index.loc, sumType(), products[r]);
+      sum = math::FmaOp::create(builder, index.loc, product, own, sum);
     }
   }
 }

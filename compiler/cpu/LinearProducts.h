@@ -6,6 +6,7 @@
 //   bf16   sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32; of rows in bf16 what
 //          vdpbf16ps makes of the same, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
+//   int4   the same of 32 elements by themselves; sum += scale * theirs in f32
 #pragma once
 
 #include "compiler/cpu/CpuTarget.h"
@@ -28,6 +29,13 @@ public:
   void step(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks, mlir::Value panels,
             mlir::Value weights, llvm::MutableArrayRef<mlir::Value> sums) const;
 
+  /// The same of the steps whose weights share a scale, for int4: `k` and `weights` are the place
+  /// of the first one, whose weights are followed by the next one's after `pitch` elements; `scale`
+  /// is the place of the first column's scale in `scales`.
+  void scaledSteps(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, mlir::Value panels,
+                   mlir::Value weights, int64_t pitch, mlir::Value scales, mlir::Value scale,
+                   llvm::MutableArrayRef<mlir::Value> sums) const;
+
 private:
   using Values = llvm::SmallVector<mlir::Value>;
 
@@ -42,10 +50,12 @@ private:
                       llvm::MutableArrayRef<mlir::Value> sums) const;
   void multiplyPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
                      llvm::MutableArrayRef<mlir::Value> sums) const;
-  void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
+  void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, mlir::ValueRange weights,
                      llvm::MutableArrayRef<mlir::Value> sums) const;
-  /// An intrinsic with the type of a sum.
-  mlir::Value call(llvm::StringRef name, mlir::ValueRange operands) const;
+  /// A vector of scales of int4, as f32.
+  mlir::Value loadScales(mlir::Value scales, mlir::Value place) const;
+  mlir::Value call(mlir::VectorType type, llvm::StringRef name, mlir::ValueRange operands) const;
+  mlir::VectorType integers() const; ///< i32
   mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;
 
   IndexBuilder index;

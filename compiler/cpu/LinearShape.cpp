@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace attn;
 
-FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels, Value out,
-                                       int64_t contract) {
+FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
+                                       ValueRange quantization, Value out, int64_t contract) {
   auto in = cast<MemRefType>(input.getType()), result = cast<MemRefType>(out.getType()),
        packed = cast<MemRefType>(panels.getType());
   if (contract < 1 || contract >= in.getRank())
@@ -25,11 +25,14 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
   shape.precision = element.isInteger(8)    ? Precision::Int8
                     : element.isInteger(16) ? Precision::BF16
                                             : Precision::F32;
+  if (shape.precision == Precision::Int8 && quantization.size() == 3 &&
+      cast<MemRefType>(quantization[1].getType()).getElementType().isInteger(16))
+    shape.precision = Precision::Int4;
   shape.isWidened = shape.precision == Precision::BF16 && in.getElementType().isF32();
-  if (shape.ks.back() % shape.group() != 0)
+  if (shape.ks.back() % rowGranule(shape.precision) != 0)
     return op->emitOpError("expected a multiple of ")
-           << shape.group() << " contracted elements for panels of " << element << ", but got "
-           << in;
+           << rowGranule(shape.precision) << " contracted elements for panels of " << element
+           << ", but got " << in;
   int64_t elements = shape.panels * shape.panelSteps() * shape.stepElements();
   if (packed.getRank() != 1 || packed.getDimSize(0) != elements)
     return op->emitOpError("expected panels of ") << elements << " elements, but got " << packed;

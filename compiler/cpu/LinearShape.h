@@ -18,18 +18,21 @@ struct LinearShape {
 
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
   int64_t group() const { return panelGroup(precision); }
+  /// Elements of `panels` that a step takes of each column.
+  int64_t words() const { return panelWords(precision); }
   /// Steps along contracted dim `d`, and in all.
   int64_t steps(size_t d) const { return ks[d] / (d + 1 == ks.size() ? group() : 1); }
   int64_t steps() const { return k / group(); }
   /// Steps from one panel to the next.
   int64_t panelSteps() const { return panelGroups(k, precision); }
   /// Elements of `panels` that a step takes.
-  int64_t stepElements() const { return panelWidth * group(); }
+  int64_t stepElements() const { return panelWidth * words(); }
 
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
   /// compile time, or the panels are not of this shape.
   static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
-                                         mlir::Value out, int64_t contract);
+                                         mlir::ValueRange quantization, mlir::Value out,
+                                         int64_t contract);
 
   /// Steps of k in one iteration of the innermost loop. More of them, or several in a loop within
   /// others, let the scheduler load so much in advance that sums leave their registers.

@@ -32,6 +32,8 @@ public:
     bool wide = context.target.lanes == 16;
     int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
     rowsAtMost = wide ? 8 : 4;
+    if (shape.precision == Precision::Int4) // sums of a scale's group are kept, too
+      rowsAtMost /= 2;
     columns = std::min<int64_t>(all, wide ? 48 : 24);
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     blocks = index.ceilDiv(rowCount, index.constant(rowsAtMost));
@@ -45,7 +47,7 @@ public:
     // Where the number of blocks is not known, there are many.
     int64_t tiles =
         constantIndex(groupBlocks).value_or(groupRows / rowsAtMost) * (panelWidth / columns);
-    pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.group();
+    pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.words();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
     divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
@@ -226,7 +228,8 @@ FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &
   bool takesRounded = op.getRounded() && context.target.bf16;
   Value input = takesRounded ? op.getRounded() : op.getInput();
   int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
-  auto shape = LinearShape::of(op, input, op.getPanels(), op.getOut(), contract);
+  auto shape =
+      LinearShape::of(op, input, op.getPanels(), op.getQuantization(), op.getOut(), contract);
   if (failed(shape))
     return failure();
   OpBuilder builder(op);

@@ -45,6 +45,10 @@ private:
   void storeSums(ArrayRef<Value> sums, int64_t count);
   RowViews views() { return {index, op.getRow(), rows}; }
   Values outs() { return views().of(op.getOut(), op.getOut().getType().getRank() - 1); }
+  /// Where the scales of a step begin, of all columns of its panel.
+  Value scaleOf(Value step) {
+    return index.mul(step, index.constant(panelWidth / (scaleGroup / shape.group())));
+  }
   ColumnVector access(int64_t v, int64_t count) {
     return {index, op.getColumn(), v * lanes, lanes, std::min(lanes, count - v * lanes)};
   }
@@ -58,6 +62,7 @@ private:
   VectorType vectorType;
   SmallVector<Value> inputs; ///< a row's contracted dims
   Value weights;             ///< where the tile's columns begin in their panel
+  Value scales;              ///< and in the scales of int4
 };
 
 } // namespace
@@ -65,7 +70,7 @@ private:
 void TileEmitter::fetchAhead(Value flat) {
   if (!op.getAhead())
     return;
-  int64_t pace = op.getPace(), line = 16 * shape.group();
+  int64_t pace = op.getPace(), line = 16 * shape.words();
   Value first = index.add(op.getAhead(), index.mul(flat, index.constant(pace)));
   for (int64_t i = 0; i < pace * shape.unroll(); i += line)
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
@@ -88,6 +93,13 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
     }
     if (steps == unroll)
       fetchAhead(start);
+    if (shape.precision == Precision::Int4) { // `unroll` steps share a scale
+      Value place = index.mul(start, index.constant(shape.stepElements()));
+      products.scaledSteps(inputs, index.mul(own, index.constant(shape.group())), op.getPanels(),
+                           index.add(weights, place), shape.stepElements(), op.getQuantization()[1],
+                           index.add(scales, scaleOf(start)), sums);
+      return sums;
+    }
     for (int64_t i = 0; i < steps; ++i) {
       Value step = index.constant(i);
       Values inner = ks;
@@ -165,7 +177,9 @@ LogicalResult TileEmitter::run() {
                          index.mul(op.getStart(), index.constant(shape.steps() / size)));
   Value within = index.rem(op.getColumn(), index.constant(panelWidth));
   weights = index.add(index.mul(step, index.constant(shape.stepElements())),
-                      index.mul(within, index.constant(shape.group())));
+                      index.mul(within, index.constant(shape.words())));
+  if (shape.precision == Precision::Int4)
+    scales = index.add(scaleOf(step), within);
   inputs = views().of(op.getInput(), op.getInput().getType().getRank() - op.getContract());
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(products.sumType()));
   Values sums(rows * (columns / lanes), zero);
@@ -200,7 +214,8 @@ LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &targe
   SmallVector<LinearTileOp> tiles;
   root->walk([&](LinearTileOp op) { tiles.push_back(op); });
   for (LinearTileOp op : tiles) {
-    auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getOut(), op.getContract());
+    auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getQuantization(),
+                                 op.getOut(), op.getContract());
     if (failed(shape))
       return failure();
     if (op.getDepth() > static_cast<uint64_t>(shape->steps(0)))

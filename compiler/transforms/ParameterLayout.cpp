@@ -10,13 +10,22 @@ using namespace attn;
 int64_t attn::panelElements(SlotOp slot) {
   Precision precision = slot.getPrecision();
   return llvm::alignTo(slot.getColumns(), panelWidth) * panelGroups(slot.getK(), precision) *
-         panelGroup(precision);
+         panelWords(precision);
+}
+
+int64_t attn::panelScales(SlotOp slot) {
+  int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth);
+  return slot.getPrecision() == Precision::Int4 ? padded * llvm::divideCeil(slot.getK(), scaleGroup)
+                                                : padded;
 }
 
 /// Bytes of [k][columns] as panels.
 static int64_t panelBytes(int64_t k, int64_t columns, Precision precision) {
-  int64_t padded = llvm::alignTo(columns, panelWidth),
-          scales = precision == Precision::Int8 ? 8 * padded : 0;
+  int64_t padded = llvm::alignTo(columns, panelWidth), scales = 0;
+  if (precision == Precision::Int8)
+    scales = 8 * padded;
+  if (precision == Precision::Int4)
+    scales = (2 * llvm::divideCeil(k, scaleGroup) + 4) * padded;
   return 4 * padded * panelGroups(k, precision) + scales;
 }
 

@@ -2,10 +2,13 @@
 //
 // Where every parameter lies in the packed block: matrices of linears in panels, all else row by
 // row. Panels are [columns / 48][k / g][48][g]: g neighbours along k make up four bytes, 1 of f32,
-// 2 of bf16, 4 of int8. Of these two, k / g is padded with zeros to whole tile registers (AMX) of
-// 16 groups. Behind those of int8 stand the scale of every column (f32) and the sum of its weights
-// (i32), with the last panel's padding. Slots stand in the order in which they are first used,
-// those of a stack's layer together, so that a forward pass reads the block from front to back.
+// 2 of bf16, 4 of int8, 8 of int4. Of bf16 and int8, k / g is padded with zeros to whole tile
+// registers (AMX) of 16 groups. Behind those of int8 stand the scale of every column (f32) and the
+// sum of its weights (i32), with the last panel's padding. Of int4, byte i of a group holds weight
+// i plus 8 in its lower half and weight 4 + i plus 8 in its upper one; 32 weights along k share a
+// scale (bf16), [columns / 48][k / 32][48] behind the panels, and behind those stands the sum of
+// every column's scaled weights (f32). Slots stand in the order in which they are first used, those
+// of a stack's layer together, so that a forward pass reads the block from front to back.
 #pragma once
 
 #include "dialect/AttnDialect.h"
@@ -20,17 +23,37 @@ constexpr int64_t panelWidth = 48;
 
 /// Neighbours along k that stand side by side in a panel.
 constexpr int64_t panelGroup(Precision precision) {
-  return precision == Precision::Int8 ? 4 : precision == Precision::BF16 ? 2 : 1;
+  return int64_t(1) << static_cast<int>(precision);
 }
+
+/// Weights of int4 along k that share a scale.
+constexpr int64_t scaleGroup = 32;
+
+/// Elements of the panels' buffer that make up four bytes: bytes hold the pairs of int4.
+constexpr int64_t panelWords(Precision precision) {
+  return precision == Precision::Int4 ? 4 : panelGroup(precision);
+}
+
+/// Rows are read by so many elements.
+constexpr int64_t rowGranule(Precision precision) {
+  return precision == Precision::Int4 ? scaleGroup : panelGroup(precision);
+}
+
+/// Whether rows are multiplied as bytes.
+constexpr bool takesBytes(Precision precision) { return precision >= Precision::Int8; }
 
 /// Groups in a panel of k rows, the padding included.
 inline int64_t panelGroups(int64_t k, Precision precision) {
   int64_t groups = llvm::divideCeil(k, panelGroup(precision));
+  if (precision == Precision::Int4)
+    return llvm::alignTo(groups, scaleGroup / panelGroup(precision));
   return precision == Precision::F32 ? groups : llvm::alignTo(groups, 16);
 }
 
-/// Elements of the panels of `slot`, the padding included: what comes before the scales of int8.
+/// Elements of the panels' buffer of `slot`, the padding included: what comes before the scales.
 int64_t panelElements(SlotOp slot);
+/// How many scales of int8 or int4 follow.
+int64_t panelScales(SlotOp slot);
 
 class ParameterLayout {
 public:

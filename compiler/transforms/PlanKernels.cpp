@@ -68,7 +68,7 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   if (failed(rows))
     return failure();
   int64_t k = cast<MemRefType>(rows->getType()).getShape().back(), line = 64;
-  int64_t pitch = llvm::alignTo(k * 4 / panelGroup(precision), line); // bytes
+  int64_t pitch = llvm::alignTo(takesBytes(precision) ? k : 2 * k, line); // bytes
   if (pitch % 4096 == 0) // all rows would fall into the same cache sets
     pitch += line;
   SizePolynomial count(1);
@@ -94,7 +94,7 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   Value range = view(buffer(count, 2, builder.getF32Type()), 2, 2);
   QuantizeKernelOp::create(builder, op.getLoc(), *rows, view(bytes, pitch, pitch), range);
   barrier(op, KernelCost::ofQuantization(type));
-  return NarrowRows{view(bytes, llvm::alignTo(k, panelGroup(precision)), pitch), range};
+  return NarrowRows{view(bytes, llvm::alignTo(k, rowGranule(precision)), pitch), range};
 }
 
 LogicalResult FunctionPlan::emitLinear(LinearOp op) {
@@ -133,22 +133,26 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto elements = [&](SlotOp slot, Type element, int64_t first, int64_t count) {
     return memrefOf(BufferView{pointerTo(slot, layer, element), first, {}}, {Atom{count, 1}});
   };
-  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
-  Type stored = precision == Precision::Int8   ? Type(builder.getI8Type())
-                : precision == Precision::BF16 ? Type(builder.getI16Type())
+  Type f32 = builder.getF32Type(), i32 = builder.getI32Type(), i16 = builder.getI16Type();
+  Type stored = takesBytes(precision)          ? Type(builder.getI8Type())
+                : precision == Precision::BF16 ? i16
                                                : f32;
   int64_t inPanels = panelElements(slot);
   Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded;
   SmallVector<Value> quantization;
   int64_t contracted = 1;
-  if (precision == Precision::Int8) {
+  if (takesBytes(precision)) {
     auto rows = narrow(op, in, precision);
     if (failed(rows))
       return failure();
     inputBuffer = rows->elements;
-    int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth), scales = inPanels / 4;
-    quantization = {rows->range, elements(slot, f32, scales, padded),
-                    elements(slot, i32, scales + padded, padded)};
+    int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth), scales = panelScales(slot);
+    if (precision == Precision::Int8)
+      quantization = {rows->range, elements(slot, f32, inPanels / 4, scales),
+                      elements(slot, i32, inPanels / 4 + scales, padded)};
+    else
+      quantization = {rows->range, elements(slot, i16, inPanels / 2, scales),
+                      elements(slot, f32, inPanels / 4 + scales / 2, padded)};
   } else {
     SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, lifted)),
                       columns = atLeastOne(in.collapsed(lifted, input.getRank()));
@@ -183,6 +187,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   KernelCost cost = KernelCost::of(op);
   int64_t saved = 4 * k * static_cast<int64_t>(slot.getColumns()) * (panelGroup(precision) - 1) /
                   panelGroup(precision);
+  if (precision == Precision::Int4)
+    saved -= 2 * panelScales(slot);
   cost.bytes = cost.bytes - SizePolynomial(saved);
   barrier(op, cost);
   return success();

@@ -99,9 +99,12 @@ LogicalResult LinearKernelOp::verify() {
   if (out.getRank() < 2 || ShapedType::isDynamic(out.getShape().back())) // linear_kernel_c3
     return emitOpError("expected an output of rows and static columns");
   int64_t columns = out.getShape().back();
-  if (panels.getRank() != 1 || panels.getDimSize(0) / k < columns) // linear_kernel_c4
-    return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
   bool isQuantized = panels.getElementType().isInteger(8);
+  bool isInt4 = isQuantized && getQuantization().size() == 3 &&
+                typeOf(getQuantization()[1]).getElementType().isInteger(16);
+  if (panels.getRank() != 1 ||
+      panels.getDimSize(0) * (isInt4 ? 2 : 1) / k < columns) // linear_kernel_c4
+    return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
   if (input.getElementType().isInteger(8) != isQuantized ||
       getQuantization().size() != (isQuantized ? 3 : 0)) // linear_kernel_c9
     return emitOpError("expected rows of int8 and their quantization exactly for panels of int8");

@@ -11,12 +11,12 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
   let description = [{
     The buffers are those of the whole kernel; `row` counts over all its row dims. Columns lie within one panel; those past the last one of `out`
     are not stored. Of the outermost contracted dim, steps [start, start + depth) are summed, of one element each (of as many of the innermost
-    dim as lie side by side in a panel: 2 of bf16, 4 of int8): a tile that does not begin with the first one
+    dim as lie side by side in a panel: 2 of bf16, 4 of int8, 8 of int4): a tile that does not begin with the first one
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     An input of i16 are the bits of bf16.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on.
   }];
-  let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
+  let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
                        I64Attr:$depth, I64Attr:$contract, I64Attr:$pace);
   let regions = (region MaxSizedRegion<1>:$epilogue);

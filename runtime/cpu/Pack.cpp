@@ -50,6 +50,8 @@ void PackedBlock::swap(PackedBlock &other) {
   map = otherMap, mapLength = otherMapLength, bytes = otherBytes, length = otherLength;
 }
 
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /// `count` elements that lie side by side, as f32.
 static void loadRun(const StoredTensor &source, int64_t index, int64_t count, float *values) {
   if (source.dtype == ATTN_F32) {
@@ -152,6 +154,48 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
     }
 }
 
+/// Values [k][columns] as numbers from -8 to 7, each plus 8 in half a byte, with a scale for every
+/// 32 along k and column, and the sum of a column's scaled numbers. `columns` of the panel's
+/// `width`.
+static void storeHalfBytes(const float *values, int64_t rows, int64_t columns, int64_t width,
+                           unsigned char *to, uint16_t *scales, float *sums) {
+  constexpr int64_t scaleRows = 32;
+  double exact[ATTN_MAX_PANEL] = {};
+  for (int64_t first = 0; first < rows; first += scaleRows, scales += width) {
+    int64_t end = smaller(rows, first + scaleRows);
+    float extremes[ATTN_MAX_PANEL] = {}, inverse[ATTN_MAX_PANEL], own[ATTN_MAX_PANEL],
+          lowest[ATTN_MAX_PANEL];
+    for (int64_t k = first; k < end; ++k)
+      for (int64_t j = 0; j < columns; ++j) {
+        float value = values[k * columns + j];
+        // A NaN stays.
+        extremes[j] = fabsf(value) > fabsf(extremes[j]) || value != value ? value : extremes[j];
+      }
+    for (int64_t j = 0; j < columns; ++j) {
+      scales[j] = floatToBfloat(extremes[j] / -8 + 0.0f); // no -0
+      own[j] = bfloatToFloat(scales[j]);
+      inverse[j] = own[j] != 0 ? 1 / own[j] : 0;
+      lowest[j] = own[j] != 0 ? 0 : -8; // bytes of 0, as in columns that nothing fills
+    }
+    for (int64_t k = first; k < first + scaleRows; ++k)
+      for (int64_t j = 0; j < columns; ++j) {
+        // As in storeBytes; NaN becomes -8, its scale says what it is.
+        float scaled = lowest[j] + (k < end ? values[k * columns + j] * inverse[j] : 0);
+        scaled = scaled > -8 ? scaled : -8;
+        float shifted = (scaled < 7 ? scaled : 7) + 12582912.0f;
+        int32_t bits;
+        memcpy(&bits, &shifted, sizeof bits);
+        int32_t number = bits - 0x4b400000; // the bits of 1.5 * 2^23
+        int64_t byte = k / 8 * 4 * width + 4 * j + k % 4;
+        unsigned char half = static_cast<unsigned char>(number + 8);
+        to[byte] = k % 8 < 4 ? half : static_cast<unsigned char>(to[byte] | half << 4);
+        exact[j] += double(own[j]) * number;
+      }
+  }
+  for (int64_t j = 0; j < columns; ++j)
+    sums[j] = float(exact[j]);
+}
+
 namespace {
 /// Columns [begin, end) of a part and rows [kBegin, kEnd): one piece of work.
 struct Unit {
@@ -168,27 +212,39 @@ struct Work {
 };
 } // namespace
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /// Rows of four bytes for each column, in a panel.
 static int64_t groupsOf(const attn_abi_slot &slot) {
-  int64_t each = slot.layout == ATTN_PACK_PANELS_INT8   ? 4
-                 : slot.layout == ATTN_PACK_PANELS_BF16 ? 2
-                                                        : 1;
-  int64_t groups = slot.k / each + (slot.k % each != 0);
-  return each == 1 ? groups : (groups / 16 + (groups % 16 != 0)) * 16;
+  auto ceilDiv = [](int64_t a, int64_t b) { return a / b + (a % b != 0); };
+  if (slot.layout == ATTN_PACK_PANELS_INT4)
+    return ceilDiv(slot.k, 32) * 4;
+  if (slot.layout == ATTN_PACK_PANELS_INT8)
+    return ceilDiv(slot.k, 64) * 16;
+  return slot.layout == ATTN_PACK_PANELS_BF16 ? ceilDiv(slot.k, 32) * 16 : slot.k;
+}
+
+/// Bytes that follow the panels for each column: scales and sums.
+static int64_t bytesBehind(const attn_abi_slot &slot) {
+  if (slot.layout == ATTN_PACK_PANELS_INT4)
+    return groupsOf(slot) / 4 * 2 + 4;
+  return slot.layout == ATTN_PACK_PANELS_INT8 ? 8 : 0;
 }
 
 /// Columns of a panel, [k][columns], in the slot's layout.
 static void storePanel(const attn_abi_slot &slot, const float *values, int64_t column,
                        int64_t columns, char *base) {
   int64_t width = slot.width, within = column % width;
-  bool isInt8 = slot.layout == ATTN_PACK_PANELS_INT8;
   int64_t panelBytes = 4 * groupsOf(slot) * width;
   char *panel = base + column / width * panelBytes + 4 * within;
-  if (!isInt8)
+  if (slot.layout == ATTN_PACK_PANELS_BF16)
     return storePairs(values, slot.k, columns, width, reinterpret_cast<uint16_t *>(panel));
   int64_t panels = (slot.columns + width - 1) / width;
+  if (slot.layout == ATTN_PACK_PANELS_INT4) {
+    int64_t panelScales = groupsOf(slot) / 4 * width;
+    uint16_t *scales = reinterpret_cast<uint16_t *>(base + panels * panelBytes);
+    float *sums = reinterpret_cast<float *>(scales + panels * panelScales);
+    return storeHalfBytes(values, slot.k, columns, width, reinterpret_cast<unsigned char *>(panel),
+                          scales + column / width * panelScales + within, sums + column);
+  }
   float *scales = reinterpret_cast<float *>(base + panels * panelBytes);
   int32_t *sums = reinterpret_cast<int32_t *>(scales + panels * width);
   storeBytes(values, slot.k, columns, width, reinterpret_cast<signed char *>(panel),
@@ -286,17 +342,17 @@ bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) 
   bool isPanels = slot.layout != ATTN_PACK_ROWS;
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
       slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
-      slot.layout > ATTN_PACK_PANELS_INT8 ||
-      (isPanels && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)))
+      slot.layout > ATTN_PACK_PANELS_INT4 ||
+      (isPanels && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
+      (slot.layout == ATTN_PACK_PANELS_INT4 && slot.width % 2 != 0))
     return false;
-  int64_t columns = slot.columns, elements, bytes, end;
+  int64_t columns = slot.columns, bytes, end;
   if (isPanels)
     columns = (slot.columns + slot.width - 1) / slot.width * slot.width;
   if (slot.k > INT64_MAX / 8)
     return false;
-  int64_t k = groupsOf(slot) + (slot.layout == ATTN_PACK_PANELS_INT8 ? 2 : 0); // scales and sums
-  if (__builtin_mul_overflow(columns, k, &elements) ||
-      __builtin_mul_overflow(elements, int64_t(4), &bytes) || bytes > slot.bytes ||
+  if (__builtin_mul_overflow(columns, 4 * groupsOf(slot) + bytesBehind(slot), &bytes) ||
+      bytes > slot.bytes ||
       __builtin_mul_overflow(int64_t(slot.layers) - 1, slot.layerStride, &end) ||
       __builtin_add_overflow(end, slot.offset, &end) ||
       __builtin_add_overflow(end, slot.bytes, &end) || end > tables.packedBytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same models with weights in f32, bf16 and int8: time and error beside f32, decoding beside the memory's speed, and
+"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, decoding beside the memory's speed, and
 what becomes of Fashion-MNIST's 10,000 pictures."""
 import contextlib
 import json
@@ -16,7 +16,7 @@ from engines import PEERS, ROOT, Engine, input_word, output_word
 from failure import ENVIRONMENT, Failure
 from kernels import compile_library
 
-PRECISIONS = ("f32", "bf16", "int8")
+PRECISIONS = ("f32", "bf16", "int8", "int4")
 EXAMPLES = os.path.join(ROOT, "examples")
 MODELS = [("vit/vit_b16.attn", {}), ("language/bert_base.attn", {"T": 128}), ("language/gpt2.attn", {"T": 512})]
 
@@ -112,7 +112,7 @@ def fashion_rows(tools):
 
 def markdown(rows, decoding, fashion):
     lines = ["| | threads | " + " | ".join(f"{p} ms, min / median" for p in PRECISIONS)
-             + " | bf16, int8 over f32 | relative L2 of bf16, int8 | packed MB |", "| --- |" + " ---: |" * 7]
+             + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB |", "| --- |" + " ---: |" * (4 + len(PRECISIONS))]
     for row in rows:
         cells = [row["case"], str(row["threads"])]
         cells += [f"{row[p]['min_ms']:.1f} / {row[p]['median_ms']:.1f}" for p in PRECISIONS]

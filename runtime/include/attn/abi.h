@@ -68,10 +68,15 @@ enum {
    * multiple of 16 */
   ATTN_PACK_PANELS_BF16 = 2,
   /* [ceil(columns / width)][g][width][4] of signed bytes, g being ceil(k / 4) rounded up to a
-   * multiple of 16; then for each column, those
-   * past the last included, its scale in f32, max |w| / 127, and then the sums of its bytes in i32.
-   * Bytes are w / scale rounded to nearest even. */
-  ATTN_PACK_PANELS_INT8 = 3
+   * multiple of 16; then for each column, those past the last included, its scale in f32, max |w| /
+   * 127, and then the sums of its bytes in i32. Bytes are w / scale rounded to nearest even. */
+  ATTN_PACK_PANELS_INT8 = 3,
+  /* [ceil(columns / width)][g][width][4] of bytes, g being 4 ceil(k / 32): of 8 neighbours along k,
+   * byte i holds number i + 8 in its lower half, number i + 4 in its upper one, plus 8. Then the
+   * scales in bf16, [ceil(columns / width)][g / 4][width]: of each 32 along k, -1/8 of the element
+   * of largest magnitude. Then the sums of the columns' scaled numbers, in f32. Numbers are w /
+   * scale rounded to nearest even, from -8 to 7; where the scale is 0, bytes are. */
+  ATTN_PACK_PANELS_INT4 = 4
 };
 
 #define ATTN_MAX_PANEL 64 /* columns */
@@ -182,7 +187,7 @@ struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */
   const char *version;     /* of the compiler */
-  const char *precision;   /* "f32", "bf16" or "int8" */
+  const char *precision;   /* "f32", "bf16", "int8" or "int4" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
       cacheCount, kernelCount;

@@ -1,16 +1,18 @@
-// Weights of linears as bf16 and as int8: rows become bytes in a kernel before the products. What is no matrix stays f32.
+// Weights of linears as bf16, int8 and int4: rows become bytes in a kernel before the products. What is no matrix stays f32.
 //
 // RUN: attn-opt %s --attn-plan-memory=precision=bf16 | FileCheck %s --check-prefix=BF16
 // RUN: attn-opt %s "--attn-plan-memory=precision=bf16 round-rows" | FileCheck %s --check-prefix=ROUND
 // RUN: attn-opt %s --attn-plan-memory=precision=int8 | FileCheck %s --check-prefix=INT8
+// RUN: attn-opt %s --attn-plan-memory=precision=int4 | FileCheck %s --check-prefix=INT4
 // RUN: not attn-opt %s --attn-plan-memory=precision=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: unknown precision 'f8'
 
-// Panels of 7 -> 5: 48 columns of 16 groups of two; of 16 groups of four, 48 scales and 48 sums.
+// Panels of 6 -> 5: 48 columns of 16 groups of two; of 16 groups of four, 48 scales and 48 sums; of 4 groups of eight, with small scales.
 // BF16: attn.slot @panels.w [@w] k 6 columns 5 width 48 bf16 bytes 3072
 // BF16: attn.slot @rows.b [@b] k 1 columns 5 width 0 bytes 20
 // INT8: attn.slot @panels.w [@w] k 6 columns 5 width 48 int8 bytes 3456
+// INT4: attn.slot @panels.w [@w] k 6 columns 5 width 48 int4 bytes 1056
 module attributes {attn.model = "m"} {
   attn.dim @B dyn 8
   attn.param @w : tensor<5x6xf32, #attn.axes<"O", "D">> from #attn.source<"w", [5, 6], offset = 0, strides = [6, 1]>
@@ -23,9 +25,9 @@ module attributes {attn.model = "m"} {
   // Weights of bf16 are multiplied by pairs: an odd number of inputs keeps f32.
   // BF16: attn.linear_kernel {{.*}}memref<?x5xf32{{.*}}memref<240xf32
 
-  // ROUND: attn.round_kernel %{{.*}} into %[[ROWS:.*]] : memref<?x6xf32{{.*}}, memref<?x32xi16
+  // ROUND: attn.round_kernel {{.*}} : memref<?x6xf32{{.*}}, memref<?x32xi16
   // ROUND: attn.barrier
-  // ROUND: attn.linear_kernel {{.*}} rounded %[[ROWS]]
+  // ROUND: attn.linear_kernel {{.*}} rounded {{.*}} rounded memref<?x6xi16, strided<[32, 1]>>
   // ROUND: attn.linear_kernel {{.*}}memref<240xf32
 
   // INT8-LABEL: func.func private @entry(
@@ -33,6 +35,8 @@ module attributes {attn.model = "m"} {
   // INT8: attn.barrier
   // INT8: attn.linear_kernel {{.*}} quantized(%[[RANGE]], {{.*}} contract 1 : memref<?x8xi8{{.*}}memref<3072xi8
   // INT8: attn.quantize_kernel
+
+  // INT4: attn.linear_kernel {{.*}} contract 1 : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x2xf32{{.*}}, memref<48xi16{{.*}}, memref<48xf32
   func.func @entry(%x: tensor<?x6xf32, #attn.axes<"B", "D">> {attn.name = "x"})
       -> (tensor<?x3xf32, #attn.axes<"B", "P">> {attn.name = "y"}) attributes {attn.entry} {
     %w = attn.get @w : tensor<5x6xf32, #attn.axes<"O", "D">>

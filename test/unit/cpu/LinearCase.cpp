@@ -50,7 +50,7 @@ int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
 int64_t LinearCase::depth() const { return product(ks); }
 
 int64_t LinearCase::panelRows() const {
-  int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::BF16 ? 32 : 1;
+  int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::F32 ? 1 : 32;
   return (depth() + padded - 1) / padded * padded;
 }
 
@@ -111,17 +111,20 @@ static std::string bodyOf(Epilogue epilogue) {
 }
 
 std::string LinearCase::text(const std::string &name) const {
-  bool isInt8 = panels == Panels::Int8;
-  const char *inElement = isInt8 ? "i8" : "f32", *panelElement = isInt8                   ? "i8"
-                                                                 : panels == Panels::BF16 ? "i16"
-                                                                                          : "f32";
+  bool isInt4 = panels == Panels::Int4;
+  const char *inElement = hasByteRows() ? "i8" : "f32",
+             *panelElement = hasByteRows()            ? "i8"
+                             : panels == Panels::BF16 ? "i16"
+                                                      : "f32",
+             *scale = isInt4 ? "i16" : "f32", *sum = isInt4 ? "f32" : "i32";
   std::ostringstream text;
   text << "func.func @" << name
        << "(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, "
           "%threads: index, %m: index, %a0: memref<"
        << inElement << ">, %a1: memref<" << panelElement
        << ">, %a2: memref<f32>, %a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>, "
-          "%a6: memref<f32>, %a7: memref<f32>, %a8: memref<i32>, %a9: memref<i16>) {\n";
+          "%a6: memref<f32>, %a7: memref<"
+       << scale << ">, %a8: memref<" << sum << ">, %a9: memref<i16>) {\n";
   auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
                   bool dynamic, const char *element = "f32") {
     text << "  " << result << " = memref.reinterpret_cast " << pointer
@@ -129,7 +132,8 @@ std::string LinearCase::text(const std::string &name) const {
          << join(layout.strides, ", ") << "] : memref<" << element << "> to "
          << typeOf(layout, dynamic, element) << "\n";
   };
-  Layout packed{{(n + 47) / 48 * panelRows() * 48}, {1}}, row{{n}, {1}};
+  int64_t stored = (n + 47) / 48 * panelRows() * 48;
+  Layout packed{{isInt4 ? stored / 2 : stored}, {1}}, row{{n}, {1}};
   view("%in", "%a0", in, dynamic, inElement);
   view("%panels", "%a1", packed, false, panelElement);
   Layout ranges = Layout::dense({rows(), 2}), columns{{(n + 47) / 48 * 48}, {1}};
@@ -139,12 +143,13 @@ std::string LinearCase::text(const std::string &name) const {
     view("%rounded", "%a9", narrow, dynamic, "i16");
     quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
   }
-  if (isInt8) {
-    view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", columns, false);
-    view("%sums", "%a8", columns, false, "i32");
+  if (hasByteRows()) {
+    Layout scales{{isInt4 ? stored / 32 : columns.sizes[0]}, {1}};
+    view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", scales, false, scale);
+    view("%sums", "%a8", columns, false, sum);
     quantized = " quantized(%range, %scales, %sums)";
-    quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(columns, false) +
-                     ", " + typeOf(columns, false, "i32") + ")";
+    quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(scales, false, scale) +
+                     ", " + typeOf(columns, false, sum) + ")";
   }
   view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic);
   std::string names, types;
@@ -219,11 +224,11 @@ void LinearData::roundRows() {
   rounded = asFloats(rows);
 }
 
-/// Random bytes, zeros and scales: the kernel knows nothing of how they came about.
+/// Random bytes and scales: the kernel knows nothing of how they came about.
 void LinearData::storeBytes() {
   int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, stored = test.panelRows() * 48;
   std::vector<int8_t> weights(columns / 48 * stored);
-  sums.assign(columns, 0), scales.resize(columns), range.clear();
+  sums.assign(columns, 0), scales.resize(columns);
   for (int64_t n = 0; n < columns; ++n)
     scales[n] = 0.01f + 0.001f * float(n % 7);
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
@@ -233,6 +238,36 @@ void LinearData::storeBytes() {
     sums[panel * 48 + column] += byte;
     panels[p] = float(byte) * scales[panel * 48 + column];
   }
+  storedPanels = asFloats(weights);
+}
+
+/// As storeBytes: halves from -8 to 7, a scale for each 32 of them.
+void LinearData::storeHalves() {
+  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
+  std::vector<uint8_t> weights(columns * groups * 16, 0x88); // zeros
+  std::vector<uint16_t> steps(columns * groups);
+  std::vector<float> exact(columns);
+  for (size_t i = 0; i < steps.size(); ++i)
+    steps[i] = floatToBfloat((i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7));
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48,
+            group = panel * groups + row / 32;
+    float scale = bfloatToFloat(steps[group * 48 + column]);
+    float number = std::fmax(-8, std::fmin(7, std::round(panels[p] * 4)));
+    uint8_t &byte = weights[((group * 4 + row % 32 / 8) * 48 + column) * 4 + row % 4];
+    int shift = row % 8 < 4 ? 0 : 4;
+    byte = uint8_t((byte & ~(15 << shift)) | (int(number) + 8) << shift);
+    panels[p] = number * scale, exact[panel * 48 + column] += panels[p];
+  }
+  storedPanels = asFloats(weights), scales = asFloats(steps);
+  sums.resize(columns);
+  std::memcpy(sums.data(), exact.data(), 4 * columns);
+}
+
+/// Random bytes, scales and zeros of rows.
+void LinearData::storeByteRows() {
+  int64_t k = test.depth();
+  range.clear();
   std::vector<uint8_t> bytes(in.size() + 15 * test.in.strides[0] + 64, 77); // rows behind the last
   for (int64_t row = 0; row < test.rows(); ++row) {
     float scale = 0.02f + 0.003f * float(row % 5), zero = float(row * 37 % 256);
@@ -243,7 +278,7 @@ void LinearData::storeBytes() {
       bytes[place] = uint8_t(byte), in[place] = (byte - zero) * scale;
     }
   }
-  storedPanels = asFloats(weights), storedIn = asFloats(bytes);
+  storedIn = asFloats(bytes);
 }
 
 void LinearData::store() {
@@ -252,6 +287,10 @@ void LinearData::store() {
     storePairs();
   if (test.panels == Panels::Int8)
     storeBytes();
+  if (test.panels == Panels::Int4)
+    storeHalves();
+  if (test.hasByteRows())
+    storeByteRows();
   if (test.isRounded) {
     roundRows();
     storedIn = in; // a few rows are read as f32

@@ -24,7 +24,7 @@ struct Layout {
   int64_t at(int64_t flat, size_t begin, size_t end) const;
 };
 
-enum class Panels { F32, BF16, Int8 };
+enum class Panels { F32, BF16, Int8, Int4 };
 enum class Epilogue { None, Relu, Gelu, Residual, ScaleAndShift };
 
 struct LinearCase {
@@ -47,11 +47,13 @@ struct LinearCase {
   int64_t depth() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;
+  bool hasByteRows() const { return panels >= Panels::Int8; }
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
   ///         memref<i16>)
-  /// with %in: memref<i8> where panels are int8, and %panels of the panels' elements.
+  /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of int4,
+  /// scales are i16 and sums f32.
   std::string text(const std::string &name) const;
 };
 
@@ -69,7 +71,7 @@ public:
 
   std::vector<float> in, panels, bias, out, captures[2];
   std::vector<float> storedIn, storedPanels; ///< as the kernel gets them, bit by bit
-  std::vector<float> range, scales;          ///< of int8
+  std::vector<float> range, scales;          ///< of int8 and int4, bit by bit
   std::vector<float> rounded;                ///< dense rows of bf16, padded, bit by bit
   std::vector<int32_t> sums;
 
@@ -77,6 +79,8 @@ private:
   void storePairs();
   void roundRows();
   void storeBytes();
+  void storeHalves();
+  void storeByteRows();
 
   const LinearCase &test;
 };

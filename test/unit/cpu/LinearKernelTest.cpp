@@ -265,9 +265,9 @@ INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
 std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random) {
   std::vector<LinearCase> cases;
   for (int64_t rows : {1, 3, 8, 197})
-    cases.emplace_back(rows, 40, 50);
+    cases.emplace_back(rows, 10 * group, 50);
   for (int64_t n : {1, 16, 47, 97})
-    cases.emplace_back(11, 36, n, n % 2 ? Epilogue::Residual : Epilogue::Gelu);
+    cases.emplace_back(11, 9 * group, n, n % 2 ? Epilogue::Residual : Epilogue::Gelu);
   for (int64_t steps : {1, 3, 5, 192})
     cases.emplace_back(9, steps * group, 53, Epilogue::Relu);
   cases.emplace_back(13, 1536 * group, 70, Epilogue::ScaleAndShift); // in parts
@@ -293,6 +293,8 @@ TEST_P(LinearKernelTest, PanelsOfBf16) {
 }
 
 TEST_P(ByteKernelTest, PanelsOfInt8) { check(casesOf(Panels::Int8, 4, random)); }
+
+TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
 TEST_P(ByteKernelTest, RowsRoundedToBf16) {
   if (llvm::StringRef(GetParam()).starts_with("x86") || GetParam() == std::string("vnni"))

@@ -20,6 +20,39 @@ template <typename T> static void put(std::vector<char> &block, int64_t at, T va
   memcpy(block.data() + at, &value, sizeof value);
 }
 
+/// Column n in half bytes, their scales and their sum.
+static void placeHalves(const attn_abi_slot &slot, const std::vector<float> &matrix, int64_t n,
+                        std::vector<char> &block) {
+  int64_t width = slot.width, scales = (slot.k + 31) / 32;
+  int64_t panels = (slot.columns + width - 1) / width, panel = n / width, lane = n % width;
+  double sum = 0;
+  for (int64_t group = 0; group < scales; ++group) {
+    auto value = [&](int64_t i) {
+      int64_t row = 32 * group + i;
+      return row < slot.k ? matrix[size_t(row * slot.columns + n)] : 0.0f;
+    };
+    float extreme = 0;
+    for (int64_t i = 0; i < 32; ++i)
+      if (std::abs(value(i)) > std::abs(extreme))
+        extreme = value(i);
+    uint16_t scale = floatToBfloat(extreme / -8 + 0.0f);
+    put(block,
+        slot.offset + panels * scales * 16 * width + 2 * ((panel * scales + group) * width + lane),
+        scale);
+    if (extreme == 0)
+      continue;
+    for (int64_t i = 0; i < 32; ++i) {
+      float number = std::nearbyint(value(i) * (1 / bfloatToFloat(scale)));
+      number = std::min(std::max(number, -8.0f), 7.0f);
+      sum += double(bfloatToFloat(scale)) * double(number);
+      int64_t at =
+          slot.offset + 4 * (((panel * scales + group) * 4 + i / 8) * width + lane) + i % 4;
+      block[size_t(at)] |= char((int(number) + 8) << (i % 8 < 4 ? 0 : 4));
+    }
+  }
+  put(block, slot.offset + panels * scales * 18 * width + 4 * n, float(sum));
+}
+
 /// [k][columns] in the slot's layout, by the formulas of abi.h.
 static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
                   std::vector<char> &block) {
@@ -32,6 +65,10 @@ static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
     steps = (steps + 15) / 16 * 16;
   int64_t padded = width ? (columns + width - 1) / width * width : 0;
   for (int64_t n = 0; n < columns; ++n) {
+    if (slot.layout == ATTN_PACK_PANELS_INT4) {
+      placeHalves(slot, matrix, n, block);
+      continue;
+    }
     float largest = 0;
     int32_t sum = 0;
     for (int64_t row = 0; row < k; ++row)
@@ -67,8 +104,10 @@ static void checkOne(unsigned seed, Team &team) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
   int32_t partCount = 1 + int32_t(random() % 3);
-  auto layout = int32_t(random() % 4);
+  auto layout = int32_t(random() % 5);
   int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
+  if (layout == ATTN_PACK_PANELS_INT4)
+    width += width % 2;
   std::vector<attn_abi_part> parts;
   std::vector<attn_abi_parameter> parameters;
   std::vector<std::vector<int64_t>> shapes;
@@ -121,8 +160,9 @@ static void checkOne(unsigned seed, Team &team) {
   int64_t steps = layout == ATTN_PACK_PANELS_INT8   ? (k + 63) / 64 * 16 + 2
                   : layout == ATTN_PACK_PANELS_BF16 ? (k + 31) / 32 * 16
                                                     : k;
-  attn_abi_slot slot = {64,      0,     4 * padded * steps, 1,           layout, k,
-                        columns, width, partCount,          parts.data()};
+  int64_t size =
+      layout == ATTN_PACK_PANELS_INT4 ? padded * ((k + 31) / 32 * 18 + 4) : 4 * padded * steps;
+  attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, width, partCount, parts.data()};
   for (int32_t p = 0; p < partCount; ++p)
     parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
   attn_abi_model tables = {};
