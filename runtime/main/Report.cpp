@@ -147,7 +147,7 @@ void attn::printBenchText(const BenchResult &result) {
   printf("  %.2f GFLOP, %.1f MB of operands: %.1f GFLOP/s, %.1f GB/s\n", 1e-9 * flop, 1e-6 * bytes,
          1e-9 * flop / seconds, 1e-9 * bytes / seconds);
   if (result.peaks.bytesPerSecond > 0)
-    printf("  of the machine's %.1f GFLOP/s %.0f%%, of its %.1f GB/s %.0f%%\n",
+    printf("  of the machine's %.1f GFLOP/s in f32 %.0f%%, of its %.1f GB/s %.0f%%\n",
            1e-9 * result.peaks.flopPerSecond, 100 * flop / seconds / result.peaks.flopPerSecond,
            1e-9 * result.peaks.bytesPerSecond, 100 * bytes / seconds / result.peaks.bytesPerSecond);
   if (result.hasKernels)

@@ -48,7 +48,7 @@ class Attention:
         return np.ascontiguousarray(np.swapaxes(values, -3, -2))[..., None, :, :, :]
 
     def prepare(self, tools, folder, rng):
-        """The words of the product's engines, and of each peer's its name, too; and whether their tensors are by head."""
+        """Name and words of the product's engines and of the peers', and whether their tensors are by head."""
         library = compile_library(tools.product, os.path.join(BENCH, "attention.attn"),
                                   {"T": self.length, "H": self.heads, "E": self.features}, os.path.join(folder, "a.so"))
         values = rng.standard_normal((3, *self.shape()), np.float32)
@@ -60,8 +60,8 @@ class Attention:
             return [input_word(name, "f32", shape, path, 4 * n * values[0].size)
                     for n, name in enumerate(("query", "key", "value"))] + [output_word("logits", shape)]
 
-        ours = [([tools.runners["run_attn"], library, "attn_model_attention", "-", str(tools.threads), entry,
-                  *words(path, shape)], by_head)
+        ours = [("heads" if by_head else "rows", [tools.runners["run_attn"], library, "attn_model_attention", "-",
+                                                  str(tools.threads), entry, *words(path, shape)], by_head)
                 for entry, path, shape, by_head in (("full", rows, self.shape(), False),
                                                     ("heads", heads, (self.heads, self.length, self.features), True))]
         sizes, peers = [1, self.heads, self.length, self.features], []
@@ -115,7 +115,7 @@ class Linear:
             values.tofile(paths[name])
         x = input_word("x", "f32", (self.rows, self.k), paths["x"])
         shape = (self.rows, self.n)
-        ours = [([tools.runners["run_attn"], library, "attn_model_linears", checkpoint, str(tools.threads), "apply", x,
+        ours = [("linear", [tools.runners["run_attn"], library, "attn_model_linears", checkpoint, str(tools.threads), "apply", x,
                   output_word("apply", shape)], False)]
         peers = []
         if tools.onnxruntime:
@@ -192,18 +192,18 @@ def find_tools(product, runners, onnxruntime, wanted, say):
 
 
 def compare(case, tools, rounds, seed, say):
-    """A row: times of the fastest variant of attn and of each peer, and of the peak, in turns."""
+    """A row: times of attn's variants, of the fastest variant of each peer, and of the peak, in turns."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         own, shape, peers = case.prepare(tools, folder, np.random.default_rng(seed))
-        candidates = [stack.enter_context(Engine("attn", words)) for words, _ in own]
-        firsts = [min(engine.run(1, 3)) for engine in candidates]
+        candidates = [stack.enter_context(Engine(name, words)) for name, words, _ in own]
+        for engine in candidates:
+            engine.run(0, 1)
         ours, best = candidates[0].output(shape), {}
-        for engine, (_, by_head) in zip(candidates, own):
+        for engine, (_, _, by_head) in zip(candidates, own):
             expected = case.as_theirs(ours, by_head)
             difference = np.abs(engine.output(expected.shape) - expected).max() / np.abs(ours).max()
             if not difference <= BOUND:
                 raise Failure(DIFFERENT, f"attn, {case.title}: outputs by head differ by {difference:.1e}")
-        attn = candidates[int(np.argmin(firsts))]
         for name, words, by_head in peers:
             expected = case.as_theirs(ours, by_head)
             try:
@@ -218,31 +218,38 @@ def compare(case, tools, rounds, seed, say):
             peer = name.split(",")[0]
             if peer not in best or time < best[peer][0]:
                 best[peer] = (time, name, words)
-        engines = [attn] + [stack.enter_context(Engine(name, words)) for _, name, words in best.values()]
+        engines = candidates + [stack.enter_context(Engine(name, words)) for _, name, words in best.values()]
         engines.append(stack.enter_context(Engine("peak", [tools.runners["run_peak"], str(tools.threads)])))
         times = [measure.summarize(found) for found in measure.interleave(engines, rounds)]
         peak = float(engines[-1].facts["flop"]) / times[-1].minimum / 1e6
-    rate = case.flop() / times[0].minimum / 1e6
-    row = {"case": case.title, "threads": tools.threads, "gflop": case.flop() / 1e9, "min_ms": times[0].minimum,
-           "median_ms": times[0].median, "gflops": rate, "peak_gflops": peak, "fraction_of_peak": rate / peak, "peers": {}}
-    for engine, found in zip(engines[1:-1], times[1:-1]):
+    variants = dict(zip((name for name, _, _ in own), times))
+    fastest = min(variants, key=lambda name: variants[name].minimum)
+    least, rate = variants[fastest], case.flop() / variants[fastest].minimum / 1e6
+    row = {"case": case.title, "threads": tools.threads, "gflop": case.flop() / 1e9, "variant": fastest,
+           "variants_min_ms": {name: found.minimum for name, found in variants.items()}, "min_ms": least.minimum,
+           "median_ms": least.median, "gflops": rate, "peak_gflops": peak, "fraction_of_peak": rate / peak, "peers": {}}
+    for engine, found in zip(engines[len(own):-1], times[len(own):-1]):
         peer, variant = engine.name.split(", ")
         row["peers"][peer] = {"variant": variant, "min_ms": found.minimum, "median_ms": found.median,
-                              "ratio_min": times[0].minimum / found.minimum,
-                              "ratio_median": times[0].median / found.median}
+                              "ratio_min": least.minimum / found.minimum, "ratio_median": least.median / found.median}
     return row
 
 
 def markdown(rows):
     """A table of rows; peers in the order in which they come."""
     peers = list(dict.fromkeys(peer for row in rows for peer in row["peers"]))
+    variants = list(rows[0]["variants_min_ms"]) if rows else []
     titles = ["", "threads", "attn ms, min / median", "GFLOP/s", "of the peak"]
+    if len(variants) > 1:
+        titles.append("by " + ", ".join(variants))
     for peer in peers:
         titles += [f"{peer} ms", "ratio, min / median"]
     lines = ["| " + " | ".join(titles) + " |", "| --- |" + " ---: |" * (len(titles) - 1)]
     for row in rows:
         cells = [row["case"], str(row["threads"]), f"{row['min_ms']:.2f} / {row['median_ms']:.2f}", f"{row['gflops']:.0f}",
                  f"{row['fraction_of_peak']:.0%}"]
+        if len(variants) > 1:
+            cells.append(", ".join(f"{time:.2f}" for time in row["variants_min_ms"].values()))
         for peer in peers:
             found = row["peers"].get(peer)
             cells += [f"{found['min_ms']:.2f} ({found['variant']})",
