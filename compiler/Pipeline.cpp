@@ -8,6 +8,7 @@
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/ModelTables.h"
+#include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -157,6 +158,7 @@ LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLeve
     addFused(passes);
     break;
   case Stage::Memory:
+    attachChoices(module, options.tuning); // scratch is planned for the tiles that there will be
     addMemory(passes, options);
     break;
   case Stage::Tiled:

@@ -7,6 +7,7 @@
 // The first three stages do not know the target; the later ones run once per CPU level.
 #pragma once
 
+#include "compiler/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -49,6 +50,7 @@ struct CompileOptions {
   unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
   std::optional<AttentionLowering> attention; ///< for those that can be lowered so
+  TunedChoices tuning;                        ///< measured tiles, where there are some
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

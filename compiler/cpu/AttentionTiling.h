@@ -111,6 +111,7 @@ private:
   mlir::OpBuilder builder;
   IndexBuilder index;
   ScoreFunction score;
+  KernelChoice chosen; // measured
   AttentionShape shape;
   int64_t granule, features, valueFeatures;
   int64_t groupSize;         // blocks, at most

@@ -106,6 +106,8 @@ static std::string sorted(Region &hook, size_t own, size_t positions, StringRef 
   return text;
 }
 
+std::string attn::rowsText(Value out) { return Count::of(out, 0, rankOf(out) - 1).text("rows"); }
+
 static std::string work(double flop) { return llvm::formatv("; {0:f2} MFLOP", flop / 1e6); }
 
 static std::string describe(LinearKernelOp op) {

@@ -22,6 +22,9 @@ std::string joinNumbers(llvm::ArrayRef<int64_t> numbers);
 /// That `op` is computed one element at a time, and why.
 void remarkScalar(mlir::Operation *op, const CpuTarget *target, llvm::StringRef reason);
 
+/// How many rows a buffer of one kernel has: "197 rows", "at least 197 rows", "rows".
+std::string rowsText(mlir::Value out);
+
 /// The least number of rows that an index stands for: dims are at least 1.
 int64_t leastOf(mlir::Value rows);
 

@@ -22,6 +22,8 @@ struct TilingContext {
 // memory -> tiled: each writes loops over tile ops before `op`, leaves `op` to be erased, and says
 // which tiles it chose. Errors are reported at the op.
 mlir::FailureOr<std::string> tileLinear(LinearKernelOp op, const TilingContext &context);
+/// Whether a linear is computed in tile registers, which is tileLinearAmx's.
+bool usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const CpuTarget &target);
 mlir::FailureOr<std::string> tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
                                            const TilingContext &context);
 mlir::FailureOr<std::string> tileRound(RoundKernelOp op, const TilingContext &context);

@@ -5,6 +5,13 @@
 using namespace mlir;
 using namespace attn;
 
+FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, const CpuTarget &target) {
+  bool takesRounded = op.getRounded() && target.bf16;
+  Value rows = takesRounded ? op.getRounded() : op.getInput();
+  int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
+  return of(op, rows, op.getPanels(), op.getQuantization(), op.getOut(), contract);
+}
+
 FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
                                        ValueRange quantization, Value out, int64_t contract) {
   auto in = cast<MemRefType>(input.getType()), result = cast<MemRefType>(out.getType()),
@@ -13,6 +20,7 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
     return op->emitOpError("expected to contract 1 to ")
            << in.getRank() - 1 << " dims, but got " << contract;
   LinearShape shape;
+  shape.rows = input;
   shape.n = result.getRank() < 2 ? ShapedType::kDynamic : result.getShape().back();
   shape.ks.assign(in.getShape().end() - contract, in.getShape().end());
   if (ShapedType::isDynamic(shape.n) || ShapedType::isDynamicShape(shape.ks))
@@ -39,10 +47,8 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
   return shape;
 }
 
-int64_t LinearShape::depth() const {
-  // 150 KB of weights; half as much where a step takes two elements of the rows, in f32.
-  int64_t most = isWidened ? 400 : 800;
+int64_t LinearShape::depth(int64_t most, int64_t unroll) const {
   int64_t parts = llvm::divideCeil(steps(), most), all = steps(0);
   int64_t each = llvm::divideCeil(all, parts);
-  return ks.size() > 1 ? each : std::min(all, int64_t(llvm::alignTo(each, unroll())));
+  return ks.size() > 1 ? each : std::min(all, int64_t(llvm::alignTo(each, unroll)));
 }

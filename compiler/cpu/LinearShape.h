@@ -3,12 +3,14 @@
 // The sizes of a linear kernel that its code depends on.
 #pragma once
 
+#include "compiler/cpu/CpuTarget.h"
 #include "compiler/transforms/ParameterLayout.h"
 #include "llvm/ADT/Sequence.h"
 
 namespace attn {
 
 struct LinearShape {
+  mlir::Value rows;                 ///< the buffer of what is multiplied
   int64_t n;                        ///< columns of `out`
   llvm::SmallVector<int64_t, 3> ks; ///< the contracted dims, outermost first
   int64_t k = 1;                    ///< their product
@@ -28,23 +30,25 @@ struct LinearShape {
   /// Elements of `panels` that a step takes.
   int64_t stepElements() const { return panelWidth * words(); }
 
+  /// Of a kernel's rows as this target reads them: rounded where it multiplies pairs of bf16.
+  static mlir::FailureOr<LinearShape> of(LinearKernelOp op, const CpuTarget &target);
+
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
   /// compile time, or the panels are not of this shape.
   static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
                                          mlir::ValueRange quantization, mlir::Value out,
                                          int64_t contract);
 
-  /// Steps of k in one iteration of the innermost loop. More of them, or several in a loop within
-  /// others, let the scheduler load so much in advance that sums leave their registers.
+  /// Steps of k in one iteration of the innermost loop, by default. More of them, or several in a
+  /// loop within others, let the scheduler load so much in advance that sums leave their registers.
   int64_t unroll() const {
     int64_t most = ks.size() > 1 ? 1 : isWidened ? 2 : 4;
     return std::min(steps(ks.size() - 1), most);
   }
 
   /// Steps of the outermost contracted dim that one tile takes: all of them, or parts of about
-  /// equal size, so that a part of a panel, the next one and the rows' share stay in the
-  /// second-level cache. The last part may be shorter.
-  int64_t depth() const;
+  /// equal size with `most` steps at most, whole iterations of `unroll`. The last may be shorter.
+  int64_t depth(int64_t most, int64_t unroll) const;
 };
 
 } // namespace attn

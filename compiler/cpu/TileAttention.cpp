@@ -124,8 +124,9 @@ LogicalResult AttentionTiling::run() {
   keyCount = index.dim(op.getKey(), batch);
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-  shape = AttentionShape::of(AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut()),
-                             op.getLowering());
+  auto problem = AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut());
+  chosen = choiceFor(op, context.target.name, problem.name());
+  shape = AttentionShape::of(problem, op.getLowering(), chosen);
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
 
   if (op.getNormaliser() == Normaliser::ReluMean) {
@@ -431,6 +432,8 @@ std::string AttentionTiling::choice() {
     text += ", up to " + std::to_string(groupSize) + " of them together";
   if (isPacked())
     text += ", values packed by " + std::to_string(shape.tile);
+  if (!chosen.empty())
+    text += "; tuned: " + choiceText(chosen);
   SmallVector<int64_t> starts;
   if (std::optional<int64_t> blocks = constantIndex(blockCount)) {
     for (int64_t block = 0; block < *blocks; ++block)

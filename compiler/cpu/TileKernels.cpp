@@ -5,6 +5,7 @@
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/transforms/KernelChoice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -173,6 +174,7 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
       remarkTiled(inside, *target, what + "; " + *tiles);
       inside->erase();
     }
+    dropChoices(getOperation()); // the code is what became of them
   }
 };
 

@@ -11,8 +11,9 @@
 // end within a panel, so that threads have the same to do but for one block.
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
-#include "compiler/cpu/LinearShape.h"
+#include "compiler/cpu/LinearTiling.h"
 #include "compiler/cpu/PanelShare.h"
+#include "compiler/transforms/TargetModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,28 +26,21 @@ namespace {
 
 class LinearTiler {
 public:
-  LinearTiler(LinearKernelOp op, Value input, const TilingContext &context,
-              const LinearShape &shape)
-      : op(op), input(input), context(context), shape(shape), builder(op),
-        index(builder, op.getLoc()) {
-    bool wide = context.target.lanes == 16;
-    int64_t lanes = context.target.lanes, all = llvm::alignTo(shape.n, lanes);
-    rowsAtMost = wide ? 8 : 4;
-    if (shape.precision == Precision::Int4) // sums of a scale's group are kept, too
-      rowsAtMost /= 2;
-    columns = std::min<int64_t>(all, wide ? 48 : 24);
+  LinearTiler(LinearKernelOp op, const TilingContext &context, const LinearShape &shape)
+      : op(op), context(context), shape(shape), builder(op), index(builder, op.getLoc()) {
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
-    blocks = index.ceilDiv(rowCount, index.constant(rowsAtMost));
-    // A single block goes once through each panel: there is nothing to keep in a cache.
-    depth = constantIndex(blocks) == 1 ? shape.steps(0) : shape.depth();
+    chosen = choiceFor(op, context.target.name, linearName(op, shape));
+    tiling = LinearTiling::of(shape, context.target, chosen, constantIndex(rowCount));
+    depth = tiling.depth, columns = tiling.columns;
+    blocks = index.ceilDiv(rowCount, index.constant(tiling.rows));
     parts = llvm::divideCeil(shape.steps(0), depth);
     int64_t partSteps = shape.steps() / shape.steps(0) * depth;
     partElements = partSteps * shape.stepElements();
-    groups = index.ceilDiv(blocks, index.constant(groupRows / rowsAtMost));
+    groups = index.ceilDiv(blocks, index.constant(tiling.groupBlocks));
     groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
     // Where the number of blocks is not known, there are many.
     int64_t tiles =
-        constantIndex(groupBlocks).value_or(groupRows / rowsAtMost) * (panelWidth / columns);
+        constantIndex(groupBlocks).value_or(tiling.groupBlocks) * (panelWidth / columns);
     pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.words();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
@@ -77,14 +71,13 @@ private:
   Value ahead(Value block, const Place &place);
 
   LinearKernelOp op;
-  Value input; ///< the rows, rounded where the target multiplies pairs of bf16
   const TilingContext &context;
   LinearShape shape;
   OpBuilder builder;
   IndexBuilder index;
-  /// Of a group, at most: with a part of k, about 640 KB.
-  static constexpr int64_t groupRows = 200;
-  int64_t rowsAtMost, columns, depth, parts;
+  KernelChoice chosen; ///< measured
+  LinearTiling tiling;
+  int64_t columns, depth, parts;
   int64_t partElements;  ///< of `panels`
   int64_t pace, fetched; ///< elements fetched with a step of k, with a tile
   Value rowCount, blocks, divisor, groups, groupBlocks;
@@ -126,18 +119,22 @@ Value LinearTiler::ahead(Value block, const Place &place) {
 }
 
 void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead) {
-  rowSizes.push_back(rows);
+  if (!llvm::is_contained(rowSizes, rows))
+    rowSizes.push_back(rows);
   Value first = index.mul(place.panel, index.constant(panelWidth));
   Value start = index.mul(place.part, index.constant(depth));
+  IntegerAttr unroll;
+  if (chosen.get(Knob::Unroll))
+    unroll = builder.getI64IntegerAttr(tiling.unroll);
   auto tile = [&](Value offset) {
     Value own = ahead;
     if (ahead) // each of the panel's tiles fetches as much
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
     auto tile = LinearTileOp::create(
-        builder, op.getLoc(), input, op.getPanels(), op.getQuantization(), op.getBias(),
+        builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(), op.getBias(),
         op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own, rows, columns,
-        place.depth, static_cast<int64_t>(shape.ks.size()), pace);
+        place.depth, static_cast<int64_t>(shape.ks.size()), pace, unroll);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -163,8 +160,8 @@ void LinearTiler::block(Value block, const Place &place) {
   auto extra = constantIndex(longer);
   if (least && *extra == 0)
     return tiles(*least, row, place, fetchedFrom);
-  int64_t most = least ? *least + 1 : rowsAtMost;
-  int64_t fewest = least ? *least : smallestBlock(leastOf(rowCount), rowsAtMost);
+  int64_t most = least ? *least + 1 : tiling.rows;
+  int64_t fewest = least ? *least : smallestBlock(leastOf(rowCount), tiling.rows);
   Location loc = op.getLoc();
   Value isLonger = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, block, longer);
   Value rows = arith::SelectOp::create(builder, loc, isLonger,
@@ -178,7 +175,7 @@ void LinearTiler::block(Value block, const Place &place) {
     return;
   }
   // Any number of rows: powers of two that make it up.
-  for (int64_t size = most; size > 0; size /= 2) {
+  for (int64_t size = TargetModel::powerBelow(most); size > 0; size /= 2) {
     auto masked = [&](int64_t mask) -> Value {
       return arith::AndIOp::create(builder, loc, rows, index.constant(mask));
     };
@@ -221,25 +218,27 @@ std::string LinearTiler::choice() const {
       (llvm::Twine("tiles of ") + joinNumbers(rowSizes) + " x " + llvm::Twine(columns)).str();
   if (parts > 1)
     text += ", in " + std::to_string(parts) + " parts";
+  if (!chosen.empty())
+    text += "; tuned: " + choiceText(chosen);
   return text;
 }
 
+bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const CpuTarget &target) {
+  // The weights of a few rows come from memory faster than registers would be filled.
+  constexpr int64_t fewRows = 8;
+  auto type = cast<MemRefType>(op.getOut().getType());
+  auto sizes = type.getShape().drop_back();
+  bool isFew = !ShapedType::isDynamicShape(sizes) && ShapedType::getNumElements(sizes) <= fewRows;
+  return target.amx && (shape.precision == Precision::Int8 || op.getRounded()) && !isFew;
+}
+
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &context) {
-  bool takesRounded = op.getRounded() && context.target.bf16;
-  Value input = takesRounded ? op.getRounded() : op.getInput();
-  int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
-  auto shape =
-      LinearShape::of(op, input, op.getPanels(), op.getQuantization(), op.getOut(), contract);
+  auto shape = LinearShape::of(op, context.target);
   if (failed(shape))
     return failure();
-  OpBuilder builder(op);
-  int64_t rowDims = op.getOut().getType().getRank() - 1;
-  // The weights of a few rows come from memory faster than registers would be filled.
-  auto rows = constantIndex(IndexBuilder(builder, op.getLoc()).product(op.getOut(), 0, rowDims));
-  bool hasRows = shape->precision == Precision::Int8 || op.getRounded();
-  if (context.target.amx && hasRows && rows.value_or(INT64_MAX) > 8)
+  if (usesTileRegisters(op, *shape, context.target))
     return tileLinearAmx(op, *shape, context);
-  LinearTiler tiler(op, input, context, *shape);
+  LinearTiler tiler(op, context, *shape);
   tiler.run();
   return tiler.choice();
 }

@@ -43,6 +43,9 @@ private:
   Values loadSums(int64_t count);
   /// The sums of a part, their bits.
   void storeSums(ArrayRef<Value> sums, int64_t count);
+  int64_t unroll() {
+    return op.getUnroll() ? static_cast<int64_t>(*op.getUnroll()) : shape.unroll();
+  }
   RowViews views() { return {index, op.getRow(), rows}; }
   Values outs() { return views().of(op.getOut(), op.getOut().getType().getRank() - 1); }
   /// Where the scales of a step begin, of all columns of its panel.
@@ -72,7 +75,7 @@ void TileEmitter::fetchAhead(Value flat) {
     return;
   int64_t pace = op.getPace(), line = 16 * shape.words();
   Value first = index.add(op.getAhead(), index.mul(flat, index.constant(pace)));
-  for (int64_t i = 0; i < pace * shape.unroll(); i += line)
+  for (int64_t i = 0; i < pace * unroll(); i += line)
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
                                ValueRange(index.add(first, index.constant(i))), /*isWrite=*/false,
                                /*localityHint=*/2, /*isDataCache=*/true);
@@ -82,7 +85,7 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
   Location loc = op.getLoc();
   bool isInner = d + 1 == shape.ks.size();
   int64_t size = d == 0 ? op.getDepth() : shape.steps(d);
-  int64_t unroll = isInner ? shape.unroll() : 1, looped = size - size % unroll;
+  int64_t unroll = isInner ? this->unroll() : 1, looped = size - size % unroll;
   flat = index.mul(flat, index.constant(size));
   auto body = [&](Value k, int64_t steps, Values sums) {
     Value start = index.add(flat, k), own = d == 0 ? index.add(op.getStart(), k) : k;

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/transforms/AttentionShape.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace attn;
 
 /// Blocks of an online group, at most, and of their queries and sums: a quarter of the L2 cache.
-static constexpr int64_t onlineBlocks = 8, onlineBytes = int64_t(1) << 18;
+static constexpr int64_t onlineBlocks = 8, onlineBytes = TargetModel::l2Bytes / 4;
 /// Of an unfused group's scores.
-static constexpr int64_t unfusedBytes = int64_t(4) << 20;
+static constexpr int64_t unfusedBytes = TargetModel::l3Bytes;
+static_assert(AttentionShape::tileKeys == 64 && onlineBytes == 262144);
+
+std::string AttentionProblem::name() const {
+  auto count = [](int64_t count, llvm::StringRef unit) -> std::string {
+    return count < 0 ? unit.str() : llvm::formatv("{0} {1}", count, unit);
+  };
+  return llvm::formatv("attention, {0}, {1}, {2} -> {3}{4}", count(queryCount, "queries"),
+                       count(keyCount, "keys"), features, valueFeatures,
+                       isMasked        ? ", masked"
+                       : mayBeOneStrip ? ""
+                                       : ", online");
+}
 
 AttentionLowering attn::chooseLowering(const AttentionProblem &problem) {
   return problem.keyCount <= AttentionShape::tileKeys ? AttentionLowering::Strip
@@ -23,11 +36,13 @@ static int64_t evenTile(int64_t keyCount, int64_t most) {
   return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(keyCount, tiles), 8), 8);
 }
 
-static int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem) {
+static int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
+                        std::optional<int64_t> chosen) {
   int64_t most = 1;
   if (lowering == AttentionLowering::Online)
-    most = std::min(onlineBlocks, onlineBytes / (4 * AttentionShape::queries *
-                                                 (problem.features + problem.valueFeatures)));
+    most = chosen.value_or(std::min(
+        onlineBlocks,
+        onlineBytes / (4 * AttentionShape::queries * (problem.features + problem.valueFeatures))));
   if (lowering == AttentionLowering::Unfused)
     most = unfusedBytes / (4 * problem.keyCount * AttentionShape::queries);
   if (problem.queryCount >= 0)
@@ -36,12 +51,18 @@ static int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &prob
 }
 
 AttentionShape AttentionShape::of(const AttentionProblem &problem,
-                                  std::optional<AttentionLowering> asked) {
+                                  std::optional<AttentionLowering> asked,
+                                  const KernelChoice &choice) {
   AttentionShape shape;
   bool mayStand = problem.mayBeOneStrip && problem.keyCount >= 0;
-  shape.lowering = mayStand ? asked.value_or(chooseLowering(problem)) : AttentionLowering::Online;
-  shape.blocks = blocksOf(shape.lowering, problem);
-  shape.tile = evenTile(problem.keyCount, problem.isMasked ? maskedTileKeys : tileKeys);
+  auto chosen = choice.get(Knob::Lowering);
+  AttentionLowering wanted = asked    ? *asked
+                             : chosen ? static_cast<AttentionLowering>(*chosen)
+                                      : chooseLowering(problem);
+  shape.lowering = mayStand ? wanted : AttentionLowering::Online;
+  shape.blocks = blocksOf(shape.lowering, problem, choice.get(Knob::Blocks));
+  int64_t mostKeys = choice.get(Knob::Keys).value_or(problem.isMasked ? maskedTileKeys : tileKeys);
+  shape.tile = evenTile(problem.keyCount, mostKeys);
   bool isOnline = shape.lowering == AttentionLowering::Online;
   shape.keys = isOnline ? shape.tile : problem.keyCount;
   shape.packedFeatures = llvm::alignTo(problem.valueFeatures, 16);

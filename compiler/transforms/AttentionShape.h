@@ -6,6 +6,8 @@
 // through its keys together, so that what is read of a tile of keys is read once for all of them.
 #pragma once
 
+#include "compiler/transforms/KernelChoice.h"
+#include "compiler/transforms/TargetModel.h"
 #include "dialect/AttnDialect.h"
 #include <cstdint>
 #include <optional>
@@ -34,6 +36,9 @@ struct AttentionProblem {
     return {dim(out, 2),   dim(key, 2),   dim(key, 1),
             dim(value, 1), mayBeOneStrip, !op.getMask().empty()};
   }
+
+  /// What measured choices know such a kernel by: "attention, 197 queries, 197 keys, 64 -> 64".
+  std::string name() const;
 };
 
 /// The lowering of least cost (compiler/cpu/README.md says what was measured).
@@ -41,10 +46,11 @@ AttentionLowering chooseLowering(const AttentionProblem &problem);
 
 struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones
-  static constexpr int64_t tileKeys =
-      64; ///< at most, at a time: their values and weights fit the L1 cache
+  /// At most, at a time: their values, of 64 features for one, and weights fit the L1 cache.
+  static constexpr int64_t tileKeys = TargetModel::powerBelow(
+      TargetModel::l1Bytes / (TargetModel::floatBytes * (TargetModel::headFeatures + queries)));
   /// Under a mask: smaller tiles at the border of what is live hold fewer dead pairs.
-  static constexpr int64_t maskedTileKeys = 32;
+  static constexpr int64_t maskedTileKeys = tileKeys / 2;
 
   AttentionLowering lowering;
   int64_t blocks;         ///< of a group, at most
@@ -59,8 +65,9 @@ struct AttentionShape {
   int64_t valueAt;      ///< packed values [tile][packedFeatures]
   int64_t floats;       ///< all of it, a multiple of 16
 
-  /// A lowering that was asked for is taken where it is possible.
-  static AttentionShape of(const AttentionProblem &problem, std::optional<AttentionLowering> asked);
+  /// A lowering that was asked for is taken where it is possible, else that of a measured choice.
+  static AttentionShape of(const AttentionProblem &problem, std::optional<AttentionLowering> asked,
+                           const KernelChoice &choice = {});
 };
 
 } // namespace attn

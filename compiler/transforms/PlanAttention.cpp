@@ -149,7 +149,10 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, 
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
   if (!areFewQueries(op, queries)) {
     auto problem = AttentionProblem::of(op, key, value, out);
-    return {allocateRows(threads, 1, AttentionShape::of(problem, plan.attention).floats), {}, {}};
+    int64_t floats = AttentionShape::of(problem, plan.attention).floats;
+    for (const KernelChoice &choice : choicesFor(plan.module, problem.name())) // of each CPU level
+      floats = std::max(floats, AttentionShape::of(problem, plan.attention, choice).floats);
+    return {allocateRows(threads, 1, floats), {}, {}};
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
   int64_t parts = keyPartsOf(type.getShape().take_front(batch),

@@ -9,6 +9,8 @@ using namespace attn;
 LogicalResult LinearTileOp::verify() {
   if (getRows() < 1 || getColumns() < 1 || getDepth() < 1)
     return emitOpError("expected a row, a column and a step at least");
+  if (getUnroll() && *getUnroll() < 1)
+    return emitOpError("expected a step of an iteration at least");
   int64_t rank = getInput().getType().getRank();
   if (getContract() < 1 || getContract() >= static_cast<uint64_t>(rank))
     return emitOpError("expected to contract 1 to ")

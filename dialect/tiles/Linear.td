@@ -14,11 +14,13 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
     dim as lie side by side in a panel: 2 of bf16, 4 of int8, 8 of int4): a tile that does not begin with the first one
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     An input of i16 are the bits of bf16.
+    An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on.
   }];
   let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
-                       I64Attr:$depth, I64Attr:$contract, I64Attr:$pace);
+                       I64Attr:$depth, I64Attr:$contract, I64Attr:$pace,
+                       OptionalAttr<I64Attr>:$unroll);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start

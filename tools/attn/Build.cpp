@@ -3,6 +3,7 @@
 
 #include "Report.h"
 #include "Reproducer.h"
+#include "TuningFile.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -76,7 +77,7 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
   options.optLevel = unsigned(*number);
   options.dumpStages = args.getLastArgValue(OPT_dump_stages).str();
   options.embedWeights = args.hasArg(OPT_embed_weights);
-  return Ok;
+  return takeTuning(args, options);
 }
 
 int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spec &spec) {

@@ -5,6 +5,7 @@
 #include "Embed.h"
 #include "Files.h"
 #include "Report.h"
+#include "Tune.h"
 #include "Verbs.h"
 #include "compiler/emit/Link.h"
 #include "compiler/emit/ModelInfo.h"
@@ -174,8 +175,6 @@ int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
   if (hasWeights && !embeds)
     return fail(Usage, "`--weights` has no effect without `--embed-weights`",
                 "artifacts take their weights when they run");
-  if (args.hasArg(OPT_tuning))
-    return notSupportedYet("`--tuning`");
   return Ok;
 }
 
@@ -189,9 +188,14 @@ int runCompile(const opt::InputArgList &args) {
     return code;
   if (int code = checkEmbedding(args, emit))
     return code;
+  if (int code = checkTuning(args))
+    return code;
   Spec spec;
   if (int code = loadForCompiling(args, options, spec))
     return code;
+  if (args.hasArg(OPT_tune))
+    if (int code = tuneKernels(spec, args, options))
+      return code;
   if (!options.dumpStages.empty())
     if (auto error = sys::fs::create_directories(options.dumpStages))
       return fail(Environment, "cannot make `" + options.dumpStages + "`: " + error.message());

@@ -6,7 +6,7 @@ include "llvm/Option/OptParser.td"
 def check : SubCommand<"check", "Report all errors of a spec, and of a checkpoint against it",
                        "attn check SPEC [--weights FILE]">;
 def compile : SubCommand<"compile", "Compile a spec to a program, a library, an object, a header or a stage",
-                         "attn compile SPEC [--emit KIND] [-o FILE] [options]">;
+                         "attn compile SPEC [--emit KIND] [-o FILE] [--tune] [--tuning FILE] [options]">;
 def run : SubCommand<"run", "Run an entry of a spec or of an artifact",
                      "attn run SPEC|ARTIFACT [--entry NAME] [--weights FILE] --input NAME=FILE ...">;
 def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
@@ -55,7 +55,9 @@ defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, he
 def embed_weights : Flag<["--"], "embed-weights", [compile]>, HelpText<"Put the packed weights into the artifact">;
 defm dump_stages : Valued<"dump-stages", [compile], "Write the module of every stage to DIR", "DIR">;
 defm attention : Valued<"attention", codeVerbs, "For developers: auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING">;
-defm tuning : Valued<"tuning", [compile], "Measured tile sizes (not supported yet)", "FILE">;
+defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE">;
+def tune : Flag<["--"], "tune", [compile]>, HelpText<"Measure kernels with other tiles, and write the fastest to the file of --tuning">;
+defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without it as many as take a few seconds", "N">;
 
 defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;
 defm input : Valued<"input", [run, bench, verify],
@@ -73,7 +75,7 @@ defm map_labels : Valued<"map-labels", [run],
 defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
-defm threads : Valued<"threads", [run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
+defm threads : Valued<"threads", [compile, run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
 defm device : Valued<"device", runVerbs, "cpu", "DEVICE">;
 defm cached : Valued<"cached", [bench], "Positions in the entry's cache before each run (default 0)", "N">;
 defm repeat : Valued<"repeat", [bench], "How often to run", "N">;

@@ -155,7 +155,7 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
   auto artifact = readArtifact(bytes);
   if (!artifact)
     return fail(BadInput, "`" + path + "` holds no compiled model");
-  for (auto id : {OPT_target, OPT_precision, OPT_O, OPT_config})
+  for (auto id : {OPT_target, OPT_precision, OPT_O, OPT_config, OPT_tuning})
     if (const opt::Arg *arg = args.getLastArg(id))
       return fail(Usage, "`" + arg->getSpelling() + "` is for specs: `" + path + "` is compiled");
   auto description = json::parse(artifact->description);

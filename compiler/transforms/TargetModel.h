@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What default sizes of tiles are computed from: a core of the CPUs that code is made for, and the
+// model it is mostly used for. Measured choices (compiler/Tuning.h) stand in for them, shape by
+// shape.
+#pragma once
+
+#include <cstdint>
+
+namespace attn {
+
+struct TargetModel {
+  static constexpr int64_t l1Bytes = int64_t(32) << 10, l2Bytes = int64_t(1) << 20;
+  /// Of the third-level cache, a core's part.
+  static constexpr int64_t l3Bytes = int64_t(4) << 20;
+  static constexpr int64_t floatBytes = 4;
+  static constexpr int64_t headFeatures = 64;
+  /// Of a picture cut into 14 x 14 patches, and a class: the rows that should stay together.
+  static constexpr int64_t tokens = 200;
+
+  static constexpr int64_t powerBelow(int64_t most) {
+    int64_t power = 1;
+    while (2 * power <= most)
+      power *= 2;
+    return power;
+  }
+};
+
+} // namespace attn
