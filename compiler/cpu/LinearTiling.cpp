@@ -36,7 +36,9 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   tiling.rows =
       choice.get(Knob::Rows)
           .value_or(TargetModel::powerBelow((target.registers - otherRegisters) / blockVectors));
-  tiling.unroll = choice.get(Knob::Unroll).value_or(shape.unroll());
+  // With AVX2, patches of pictures lose nothing by more steps.
+  bool areShortLoops = shape.ks.size() > 1 && !target.avx512;
+  tiling.unroll = choice.get(Knob::Unroll).value_or(areShortLoops ? 8 : shape.unroll());
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
   bool isInt4 = shape.precision == Precision::Int4;
   if (isInt4) { // sums of those that share a scale are kept, too

@@ -124,7 +124,7 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
   Value first = index.mul(place.panel, index.constant(panelWidth));
   Value start = index.mul(place.part, index.constant(depth));
   IntegerAttr unroll;
-  if (chosen.get(Knob::Unroll))
+  if (tiling.unroll != shape.unroll())
     unroll = builder.getI64IntegerAttr(tiling.unroll);
   auto tile = [&](Value offset) {
     Value own = ahead;
