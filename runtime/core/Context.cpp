@@ -67,7 +67,7 @@ static attn_status createContext(attn_model *model, int32_t threads, attn_contex
   int32_t wanted = threads ? threads : model->threads;
   if (!context->inputs.resize(size_t(inputs)) || !context->outputs.resize(size_t(outputs)))
     error.outOfMemory("a context");
-  else if (!context->team.start(wanted))
+  else if (!context->team.start(wanted, model->pinsThreads))
     error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads", int(wanted));
   if (error.status != ATTN_OK) {
     destroyContext(context);

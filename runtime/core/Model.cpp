@@ -10,10 +10,11 @@ namespace {
 struct Options {
   char level[32] = "";
   int32_t threads = 0;
+  bool pins = false;
 };
 } // namespace
 
-/// Reads "level=NAME,threads=N".
+/// Reads "level=NAME,threads=N,pin".
 static attn_status parseOptions(const char *text, const char *source, Options &options,
                                 Error &error) {
   while (text && *text) {
@@ -31,10 +32,12 @@ static attn_status parseOptions(const char *text, const char *source, Options &o
         return error.status;
       }
       options.threads = int32_t(value);
+    } else if (length == 3 && strncmp(text, "pin", 3) == 0) {
+      options.pins = true;
     } else if (length > 0) {
       error.set(ATTN_INVALID_ARGUMENT, "R0103", "unknown option `%.*s` in %s", int(length), text,
                 source);
-      error.help("options are level=NAME and threads=N, with commas between them");
+      error.help("options are level=NAME, threads=N and pin, with commas between them");
       return error.status;
     }
     text += length + (text[length] == ',');
@@ -116,6 +119,7 @@ static attn_status createModel(const attn_abi_model *tables, const char *optionT
   attn_model *model = new (memory) attn_model;
   model->tables = tables;
   model->level = level;
+  model->pinsThreads = options.pins;
   model->threads = options.threads ? options.threads : attn_default_threads();
   model->weights = tables->embedded;
   *result = model;

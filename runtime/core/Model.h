@@ -13,6 +13,7 @@ struct attn_model {
   /// The caller's hold and one per context.
   std::atomic<int32_t> holders{1};
   int32_t threads = 1;
+  bool pinsThreads = false; ///< those of contexts
   attn::PackedBlock block;
   /// The block, or weights embedded in the artifact; null before any are bound.
   const char *weights = nullptr;

@@ -62,12 +62,40 @@ void WaitWord::advance() {
             nullptr, 0);
 }
 
-bool Team::start(int32_t threads) {
+CpuMask CpuMask::ofCaller() {
+  CpuMask mask; // cpu_set_t has room for 1024 only
+  syscall(SYS_sched_getaffinity, 0, sizeof mask.words, mask.words);
+  return mask;
+}
+
+int32_t CpuMask::count() const {
+  int32_t total = 0;
+  for (unsigned long word : words)
+    total += __builtin_popcountl(word);
+  return total;
+}
+
+CpuMask CpuMask::only(int32_t index) const {
+  CpuMask result;
+  for (int32_t cpu = 0; cpu < kMost; ++cpu) {
+    unsigned long bit = words[cpu / kWordBits] & 1ul << cpu % kWordBits;
+    if (bit && index-- == 0)
+      result.words[cpu / kWordBits] = bit;
+  }
+  return result;
+}
+
+void CpuMask::bindCaller() const { syscall(SYS_sched_setaffinity, 0, sizeof words, words); }
+
+bool Team::start(int32_t threads, bool pins) {
+  cpus = CpuMask::ofCaller();
+  int32_t cpuCount = cpus.count();
+  isPinned = pins && threads <= cpuCount;
   if (threads <= 1)
     return true;
   if (!workers.reserve(size_t(threads) - 1)) // workers keep pointers into it: it must not move
     return false;
-  spinTicks = threads <= affinityCpuCount() ? kSpinTicks : kCrowdedSpinTicks;
+  spinTicks = threads <= cpuCount ? kSpinTicks : kCrowdedSpinTicks;
   for (int32_t i = 1; i < threads; ++i) {
     workers.push({pthread_t(), this, i});
     if (pthread_create(&workers.back().handle, nullptr, workerMain, &workers.back()) != 0) {
@@ -92,6 +120,8 @@ Team::~Team() {
 void *Team::workerMain(void *argument) {
   Worker &worker = *static_cast<Worker *>(argument);
   Team &team = *worker.team;
+  if (team.isPinned)
+    team.cpus.only(int32_t(worker.index)).bindCaller();
   for (uint32_t seen = 0;;) {
     team.epoch.waitWhile(seen, team.spinTicks);
     ++seen;
@@ -103,6 +133,15 @@ void *Team::workerMain(void *argument) {
 }
 
 void Team::run(Function newFunction, void *newArgument) {
+  if (!isPinned)
+    return runOnAll(newFunction, newArgument);
+  CpuMask before = CpuMask::ofCaller();
+  cpus.only(0).bindCaller();
+  runOnAll(newFunction, newArgument);
+  before.bindCaller();
+}
+
+void Team::runOnAll(Function newFunction, void *newArgument) {
   if (count == 1) {
     newFunction(newArgument, 0);
     return;
@@ -127,17 +166,6 @@ void Team::barrier() {
   release.waitWhile(round, spinTicks);
 }
 
-int32_t attn::affinityCpuCount() {
-  // The kernel's mask may be larger than cpu_set_t: ask for 8192 CPUs.
-  unsigned long mask[8192 / (8 * sizeof(unsigned long))];
-  long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-  int32_t total = 0;
-  for (long i = 0; i < bytes / long(sizeof mask[0]); ++i)
-    for (unsigned long word = mask[i]; word; word &= word - 1)
-      ++total;
-  return total > 0 ? total : 1;
-}
-
 extern "C" int32_t attn_default_threads(void) {
   const char *text = getenv("ATTN_NUM_THREADS");
   if (text && *text) {
@@ -147,6 +175,6 @@ extern "C" int32_t attn_default_threads(void) {
     if (errno == 0 && *end == 0 && value >= 1)
       return value < 1024 ? int32_t(value) : 1024;
   }
-  int32_t cpus = affinityCpuCount();
-  return cpus < 1024 ? cpus : 1024;
+  int32_t cpus = CpuMask::ofCaller().count();
+  return cpus < 1 ? 1 : cpus < 1024 ? cpus : 1024;
 }

@@ -26,6 +26,21 @@ private:
   std::atomic<uint32_t> sleepers{0};
 };
 
+/// CPUs that a thread may run on, as the kernel tells.
+struct CpuMask {
+  static constexpr int32_t kMost = 8192;
+  static constexpr int32_t kWordBits = 8 * sizeof(unsigned long);
+  unsigned long words[kMost / kWordBits] = {};
+
+  /// Of the calling thread; empty where the kernel does not say.
+  static CpuMask ofCaller();
+  int32_t count() const;
+  /// The mask of its `index`th CPU alone.
+  CpuMask only(int32_t index) const;
+  /// Binds the calling thread; where the kernel refuses, it runs where it did.
+  void bindCaller() const;
+};
+
 /// Not copyable; used by one caller at a time.
 class Team {
 public:
@@ -36,8 +51,10 @@ public:
   Team &operator=(const Team &) = delete;
   ~Team();
 
-  /// Starts `threads` - 1 workers; false where the system gives no more threads or memory.
-  bool start(int32_t threads);
+  /// Starts `threads` - 1 workers; false where the system gives no more threads or memory. `pins`:
+  /// each thread runs on a CPU of its own of those that the caller may use, the caller itself for
+  /// as long as `run` takes; not where there are fewer CPUs than threads.
+  bool start(int32_t threads, bool pins = false);
   int32_t size() const { return count; }
   /// Calls function(argument, thread) on every thread and returns when all calls have returned.
   void run(Function function, void *argument);
@@ -51,20 +68,19 @@ private:
     int64_t index;
   };
   static void *workerMain(void *worker);
+  void runOnAll(Function function, void *argument);
 
   WaitWord epoch;   // advanced for each run
   WaitWord release; // advanced when the last thread arrives at the barrier
   alignas(128) std::atomic<int32_t> arrived{0};
   Function function = nullptr;
   void *argument = nullptr;
-  bool isStopping = false;
+  bool isStopping = false, isPinned = false;
+  CpuMask cpus; // where it is pinned
   int32_t count = 1;
   uint64_t spinTicks = 0;
   Vector<Worker> workers;
 };
-
-/// CPUs in this thread's affinity mask, at least 1.
-int32_t affinityCpuCount();
 
 } // namespace attn
 #endif

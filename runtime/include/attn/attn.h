@@ -139,11 +139,13 @@ ATTN_API const char *attn_dtype_name(int32_t dtype);
 
 /* Makes a model from an artifact's tables, which must stay mapped as long as the model lives. Picks
  * the highest CPU level that both the artifact and this CPU have. `options` (may be NULL) adds to
- * the environment's ATTN_FLAGS and wins over it: settings with commas between them, level=NAME use
- * this level or none ("x86-64-v3") threads=N     threads that pack the weights, and of contexts
- * that do not say Embedded weights are bound at once, in place. ATTN_INVALID_ARGUMENT: null
- * pointers, tables of another ABI version, options nobody knows; ATTN_UNSUPPORTED_CPU;
- * ATTN_OUT_OF_MEMORY. */
+ * the environment's ATTN_FLAGS and wins over it, settings with commas between them:
+ *   level=NAME: this level or none ("x86-64-v3");
+ *   threads=N: threads that pack the weights, and of contexts that do not say;
+ *   pin: each thread of a context runs on a CPU of its own, of those that the thread that makes the
+ *     context may use; the calling one until a run ends. Not where there are fewer CPUs than
+ * threads. Embedded weights are bound at once, in place. ATTN_INVALID_ARGUMENT: null pointers,
+ * tables of another ABI version, options nobody knows; ATTN_UNSUPPORTED_CPU; ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_model_create(const attn_abi_model *tables, const char *options,
                                        attn_model **model, char **message);
 

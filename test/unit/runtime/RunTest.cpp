@@ -2,6 +2,7 @@
 //
 // Creating, binding and running through the C API.
 #include "TestSupport.h"
+#include "core/Team.h"
 #include "tiny_model.h"
 #include <cmath>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <malloc.h>
 #include <thread>
 
+using namespace attn;
 using namespace attn::test;
 
 namespace {
@@ -286,6 +288,15 @@ TEST_F(RunTest, EmbeddedWeightsAreUsedInPlace) {
   EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_abi_pack(&embedded, path.c_str(), 0, block, nullptr));
 }
 
+TEST_F(RunTest, ThreadsCanBePinned) {
+  CpuMask before = CpuMask::ofCaller();
+  create(2, "pin");
+  setBatch(3);
+  ASSERT_EQ(ATTN_OK, run());
+  CpuMask after = CpuMask::ofCaller();
+  EXPECT_TRUE(std::equal(std::begin(before.words), std::end(before.words), after.words));
+}
+
 TEST_F(RunTest, LevelsCanBeForced) {
   create(1, "level=plain,threads=2");
   EXPECT_STREQ("plain", attn_model_level(handles.model));
@@ -296,7 +307,8 @@ TEST_F(RunTest, LevelsCanBeForced) {
   EXPECT_EQ(ATTN_INVALID_ARGUMENT,
             attn_model_create(tiny_model(), "level=sse9", &none, &handles.message));
   EXPECT_NE(std::string::npos, handles.text().find("it has: plain, x86-64-v4, beyond"));
-  for (const char *bad : {"speed=9", "threads=0", "threads=2000", "threads=x", "level="})
+  for (const char *bad :
+       {"speed=9", "pins", "pin=1", "threads=0", "threads=2000", "threads=x", "level="})
     EXPECT_EQ(ATTN_INVALID_ARGUMENT, attn_model_create(tiny_model(), bad, &none, nullptr)) << bad;
   EXPECT_EQ(nullptr, none);
 }

@@ -38,6 +38,33 @@ TEST(TeamTest, BarrierHoldsForAnyNumberOfThreads) {
   }
 }
 
+TEST(TeamTest, PinnedThreadsHaveCpusOfTheirOwn) {
+  CpuMask before = CpuMask::ofCaller();
+  int32_t threads = before.count();
+  Team team, larger;
+  ASSERT_TRUE(team.start(threads, true));
+  std::vector<CpuMask> masks(static_cast<size_t>(threads));
+  auto note = [](void *masks, int64_t thread) {
+    (*static_cast<std::vector<CpuMask> *>(masks))[size_t(thread)] = CpuMask::ofCaller();
+  };
+  team.run(note, &masks);
+  CpuMask all;
+  for (const CpuMask &mask : masks) {
+    EXPECT_EQ(1, mask.count());
+    for (size_t i = 0; i < std::size(all.words); ++i)
+      all.words[i] |= mask.words[i];
+  }
+  EXPECT_EQ(threads, all.count());
+  EXPECT_TRUE(
+      std::equal(std::begin(before.words), std::end(before.words), CpuMask::ofCaller().words));
+
+  ASSERT_TRUE(larger.start(threads + 1, true)); // fewer CPUs than threads: nobody is bound
+  masks.resize(size_t(threads) + 1);
+  larger.run(note, &masks);
+  for (const CpuMask &mask : masks)
+    EXPECT_EQ(threads, mask.count());
+}
+
 TEST(TeamTest, ManyShortRuns) {
   Team team;
   ASSERT_TRUE(team.start(4));
