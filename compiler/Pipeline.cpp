@@ -74,8 +74,8 @@ static void addFused(OpPassManager &passes) {
 static void addMemory(OpPassManager &passes, const CompileOptions &options) {
   PlanMemoryPassOptions plan;
   plan.precision = stringifyPrecision(options.precision).str();
-  plan.roundRows = llvm::is_contained(options.levels, CpuLevel::Avx512Bf16) ||
-                   llvm::is_contained(options.levels, CpuLevel::Amx);
+  plan.pairs = llvm::is_contained(options.levels, CpuLevel::Avx512Bf16) ||
+               llvm::is_contained(options.levels, CpuLevel::Amx);
   if (options.attention)
     plan.attention = stringifyAttentionLowering(*options.attention).str();
   passes.addPass(createPlanMemoryPass(plan));

@@ -154,12 +154,13 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
     `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. With `partials` [heads, parts, floats], `out` is left alone: the
     keys of a head are divided into parts, each of which has its sums there, for attn.combine_kernel. Regions are those of attn.attention, with
     positions (batch..., m, s) and captures as buffers. `further` are lse [batch..., M], weights and scores [batch..., M, S]. `lowering` is one that
-    was asked for (compiler/transforms/AttentionShape.h).
+    was asked for (compiler/transforms/AttentionShape.h). `rounds`: where the CPU multiplies pairs of bf16 fast, queries, keys, values and weights may be
+    rounded to them.
   }];
   let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
                        Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, Optional<Attn_Buffer>:$partials, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
-                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering);
+                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering, UnitAttr:$rounds);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
                         MaxSizedRegion<1>:$sink);
   let assemblyFormat = [{

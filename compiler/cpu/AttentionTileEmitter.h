@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tiled -> kernels, attention: VectorizeAttention.cpp the tiles of every attention,
-// VectorizeTensors.cpp what their hooks read, VectorizeReturned.cpp the tiles of what is returned
-// beside the output.
+// VectorizePairs.cpp those of products of bf16, VectorizeTensors.cpp what their hooks read,
+// VectorizeReturned.cpp the tiles of what is returned beside the output.
 #pragma once
 
+#include "compiler/cpu/BfloatPairs.h"
 #include "compiler/cpu/Kernels.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -26,7 +27,8 @@ class TileEmitter {
 public:
   TileEmitter(mlir::Operation *op, const CpuTarget &target)
       : target(target), builder(op), loc(op->getLoc()), index(builder, loc),
-        vectorType(mlir::VectorType::get({target.lanes}, builder.getF32Type())) {}
+        vectorType(mlir::VectorType::get({target.lanes}, builder.getF32Type())),
+        pairs(builder, loc, target) {}
 
   mlir::LogicalResult emit(RangeTileOp op);
   mlir::LogicalResult emit(QueryTileOp op);
@@ -39,6 +41,10 @@ public:
   mlir::LogicalResult emit(PackTileOp op);
   mlir::LogicalResult emit(ValueTileOp op);
   mlir::LogicalResult emit(OutputTileOp op);
+  mlir::LogicalResult emit(RoundKeysTileOp op);
+  mlir::LogicalResult emit(TurnValuesTileOp op);
+  mlir::LogicalResult emit(PairTileOp op);
+  mlir::LogicalResult emit(RescaleTileOp op);
 
 private:
   int64_t vectorsOf(int64_t elements) const { return llvm::divideCeil(elements, target.lanes); }
@@ -77,6 +83,13 @@ private:
   mlir::Value firstLargest(mlir::Value rows, mlir::Value row, mlir::Value keys,
                            mlir::Value maximum);
   mlir::LogicalResult emitHardmax(SoftmaxTileOp op);
+  void weighPairs(SoftmaxTileOp op, llvm::ArrayRef<mlir::Value> lanes,
+                  llvm::ArrayRef<mlir::Value> maxima, llvm::MutableArrayRef<mlir::Value> sums);
+  void emitTurned(OutputTileOp op);
+  mlir::Value turnSquare(TurnValuesTileOp op, mlir::Value firstWord, bool isWhole,
+                         mlir::Value areFinite);
+  void multiplyInTiles(PairTileOp op);
+  void multiplyInVectors(PairTileOp op);
   mlir::Value larger(mlir::Value a, mlir::Value b);
   mlir::Value finiteMaximum(mlir::Value maximum);
   mlir::Value inverse(mlir::Value sum);
@@ -92,6 +105,7 @@ private:
   mlir::Location loc;
   IndexBuilder index;
   mlir::VectorType vectorType;
+  BfloatPairs pairs;
 };
 
 } // namespace attn

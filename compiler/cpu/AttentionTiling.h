@@ -38,6 +38,9 @@ struct RegisterBlocks {
   int64_t columns(int64_t all) const;
 };
 
+/// Whether a kernel's products are of pairs of bf16.
+bool multipliesPairs(AttentionKernelOp op, const ScoreFunction &score, const CpuTarget &target);
+
 class AttentionTiling {
 public:
   AttentionTiling(AttentionKernelOp op, const TilingContext &context, const ScoreFunction &score)
@@ -51,6 +54,11 @@ public:
 private:
   /// How far a pair's score is taken.
   enum class Stage { Raw, Biased, Capped, Weight, MaskedWeight };
+  /// A tile of values as they are multiplied, with what is known of them then.
+  struct ValueTile {
+    mlir::Value rows, keys;
+    mlir::Value areFinite; ///< of pairs
+  };
 
   // TileAttention.cpp
   mlir::LogicalResult check();
@@ -70,7 +78,8 @@ private:
   void tileStanding();
   void tileOnline();
   void tileFurther(int64_t queries);
-  mlir::Value pack(mlir::Value valueTile, mlir::Value keys);
+  mlir::Value keysOf(mlir::Value from, mlir::Value count);
+  ValueTile valuesOf(mlir::Value from, mlir::Value count);
   void forBlocks(llvm::function_ref<void(int64_t queries)> body);
   void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys)> tile);
   Interval boundTile(mlir::Value firstQuery, mlir::Value lastQuery, mlir::Value firstKey,
@@ -82,14 +91,21 @@ private:
   /// and its last one.
   llvm::SmallVector<mlir::Value> queryPositions();
   void tileReset(int64_t queries);
+  void tileDots(mlir::Value keyTile, mlir::Value scores, mlir::Value keys, int64_t queries);
   void tileScores(mlir::Value keyTile, mlir::Value scores, mlir::Value firstKey, mlir::Value keys,
                   int64_t queries, Stage stage);
+  void tilePairs(mlir::Value a, mlir::Value b, mlir::Value into, mlir::Value rows,
+                 mlir::Value words, int64_t queries, bool accumulate, bool selects = false);
   void prefetchAhead(mlir::Value from, mlir::Value row, int64_t size);
   void forKeyGroups(mlir::Value keys, int64_t size,
                     llvm::function_ref<void(mlir::Value, int64_t, bool)> body);
   void tileSoftmax(mlir::Value keys, int64_t queries, bool online);
-  void tileValues(mlir::Value weights, mlir::Value valueTile, mlir::Value keys, int64_t queries,
-                  bool accumulate, bool rescale, bool selects = false);
+  void tileZeros(int64_t queries);
+  /// Weights of all keys of the tile. Where `isLive` does not hold, a mask empties some of them.
+  void tileValues(mlir::Value weights, const ValueTile &tile, int64_t queries, bool rescale,
+                  mlir::Value isLive);
+  void tileProducts(mlir::Value weights, mlir::Value valueTile, mlir::Value keys, int64_t queries,
+                    bool accumulate, bool rescale, bool selects);
   void emitScore(mlir::Region &region, Stage stage);
   mlir::Value emitWeight(mlir::Value score);
   mlir::Value inlined(mlir::Region &hook, mlir::ValueRange own, mlir::ValueRange positions);
@@ -125,7 +141,7 @@ private:
   mlir::Value query, key, value;
   llvm::SmallVector<mlir::Value> vectors; // that the score reads
   // Of a group.
-  mlir::Value firstBlock, groupBlocks, packed, turns;
+  mlir::Value firstBlock, groupBlocks, packedKeys, packed, turns;
   // Of a block.
   mlir::Value turn; // how many of the group went through the tile of keys before it
   mlir::Value lanes, rowCount;

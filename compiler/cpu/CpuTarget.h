@@ -19,6 +19,10 @@ struct CpuTarget {
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
 
+  bool multipliesPairs() const { return bf16 || amx; }
+  /// Whether an instruction rounds f32 to pairs of bf16.
+  bool roundsPairs() const { return multipliesPairs() && !emulatesTiles; }
+
   /// The target of a level's name.
   static std::optional<CpuTarget> of(llvm::StringRef level) {
     if (level == "x86-64-v3")

@@ -43,7 +43,11 @@ static bool isPlain(arith::FastMathFlags flags) {
 /// How an op is expanded; null where it is left alone.
 static Expansion expansionOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Expansion>(op)
-      .Case([](math::Exp2Op) { return unary<expandExp2>; })
+      .Case([](math::Exp2Op op) -> Expansion {
+        return arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn)
+                   ? unary<expandRoughExp2>
+                   : unary<expandExp2>;
+      })
       .Case([](math::ExpOp) { return unary<expandExp>; })
       .Case([](math::ErfOp) { return unary<expandErf>; })
       .Case([](math::TanhOp) { return unary<expandTanh>; })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/LinearProducts.h"
+#include "compiler/cpu/BfloatPairs.h"
 #include "compiler/cpu/MathBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -61,15 +62,12 @@ Value LinearProducts::call(VectorType type, StringRef name, ValueRange operands)
 
 void LinearProducts::multiplyPairs(ArrayRef<Value> rows, Value k, const Values &weights,
                                    MutableArrayRef<Value> sums) const {
-  auto asPairs = [&](Value vector) {
-    return bitcast(vector, 2 * target.lanes, index.builder.getBF16Type());
-  };
+  BfloatPairs pairs(index.builder, index.loc, target);
   for (size_t r = 0; r < rows.size(); ++r) {
-    Value factors = asPairs(repeatedBytes(rows[r], k));
+    Value factors = repeatedBytes(rows[r], k);
     for (size_t v = 0; v < weights.size(); ++v) {
       Value &sum = sums[r * weights.size() + v];
-      sum =
-          call(sumType(), "llvm.x86.avx512bf16.dpbf16ps.512", {sum, factors, asPairs(weights[v])});
+      sum = pairs.multiplyAdd(factors, weights[v], sum);
     }
   }
 }
@@ -188,14 +186,9 @@ void LinearProducts::step(ArrayRef<Value> rows, ArrayRef<Value> ks, Value panels
     return multiplyFloats(rows, ks, {loaded}, sums);
   if (cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16))
     return multiplyPairs(rows, ks.back(), loaded, sums);
-  // A bf16 is the upper half of an f32.
-  OpBuilder &builder = index.builder;
-  MathBuilder math(builder, index.loc, sumType(), target);
+  BfloatPairs pairs(index.builder, index.loc, target);
   Values even, odd;
-  for (Value pairs : loaded) {
-    Value bits = bitcast(pairs, target.lanes, builder.getI32Type());
-    even.push_back(math.fromBits(math.shiftLeft(bits, 16)));
-    odd.push_back(math.fromBits(math.iand(bits, math.integer(0xffff0000))));
-  }
+  for (Value words : loaded)
+    even.push_back(pairs.even(words)), odd.push_back(pairs.odd(words));
   multiplyFloats(rows, ks, {even, odd}, sums);
 }

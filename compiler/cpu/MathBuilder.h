@@ -74,6 +74,8 @@ public:
 
 // The functions, one file each; `m` is at the op, with its shape. Errors: compiler/cpu/README.md.
 mlir::Value expandExp2(const MathBuilder &m, mlir::Value x);
+/// For what is rounded to bf16: fastmath<afn>.
+mlir::Value expandRoughExp2(const MathBuilder &m, mlir::Value x);
 mlir::Value expandExp(const MathBuilder &m, mlir::Value x);
 mlir::Value expandErf(const MathBuilder &m, mlir::Value x);
 mlir::Value expandTanh(const MathBuilder &m, mlir::Value x);

@@ -13,6 +13,11 @@
 //
 //   -> score_tile over all keys -> softmax_tile -> for a tile of keys: pack_tile, value_tile
 //
+// Where products are of pairs of bf16, keys and values are rounded as they are packed,
+//
+//   round_keys_tile, turn_values_tile, then pair_tile, score_tile -> softmax_tile -> rescale_tile,
+//   pair_tile of each block
+//
 // Scores and weights that are returned are stored tile by tile.
 #include "compiler/Errors.h"
 #include "compiler/cpu/AttendFewQueries.h"
@@ -25,6 +30,12 @@
 
 using namespace mlir;
 using namespace attn;
+
+bool attn::multipliesPairs(AttentionKernelOp op, const ScoreFunction &score,
+                           const CpuTarget &target) {
+  return op.getRounds() && target.multipliesPairs() && score.isProduct &&
+         op.getNormaliser() == Normaliser::Softmax;
+}
 
 LogicalResult AttentionTiling::check() {
   for (Value buffer : {op.getQuery(), op.getKey(), op.getValue(), op.getOut()}) {
@@ -124,7 +135,8 @@ LogicalResult AttentionTiling::run() {
   keyCount = index.dim(op.getKey(), batch);
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-  auto problem = AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut());
+  auto problem = AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut(),
+                                      multipliesPairs(op, score, context.target));
   chosen = choiceFor(op, context.target.name, problem.name());
   shape = AttentionShape::of(problem, op.getLowering(), chosen);
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
@@ -133,7 +145,12 @@ LogicalResult AttentionTiling::run() {
     Value narrow = arith::IndexCastOp::create(builder, index.loc, builder.getI32Type(), keyCount);
     keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);
   }
-  packed = scratchOf(shape.valueAt, zero, shape.tile, shape.packedFeatures);
+  if (shape.pairs) {
+    packedKeys = scratchOf(shape.keyAt, zero, shape.tileRoom, shape.blockRows);
+    packed = scratchOf(shape.valueAt, zero, shape.packedFeatures, shape.tileRoom / 2);
+  } else {
+    packed = scratchOf(shape.valueAt, zero, shape.tile, shape.packedFeatures);
+  }
   if (!op.getMask().empty())
     turns =
         memref::AllocaOp::create(builder, index.loc, MemRefType::get({}, builder.getIndexType()));
@@ -245,9 +262,10 @@ void AttentionTiling::enterBlock(Value number) {
   int64_t queries = AttentionShape::queries;
   bool isOnline = shape.lowering == AttentionLowering::Online;
   strip = scratchOf(shape.stripAt, isOnline ? zero : number, shape.keys, queries);
-  block = scratchOf(shape.queryAt, number, features, queries);
+  block = scratchOf(shape.queryAt, number, shape.blockRows, queries);
   statistics = scratchOf(shape.statisticsAt, number, 4, queries);
-  sums = scratchOf(shape.sumsAt, number, queries, shape.packedFeatures);
+  sums = shape.pairs ? scratchOf(shape.sumsAt, number, shape.packedFeatures, queries)
+                     : scratchOf(shape.sumsAt, number, queries, shape.packedFeatures);
   out = resultRows(index, op.getOut(), batch, from, rowCount);
   further.clear();
   for (Value buffer : op.getFurther())
@@ -272,51 +290,69 @@ void AttentionTiling::tileGroup() {
   else
     tileStanding();
   forBlocks([&](int64_t queries) {
-    OutputTileOp::create(builder, index.loc, sums, statistics, out, !isPointwise());
+    auto turned = shape.pairs ? builder.getI64IntegerAttr(queries) : IntegerAttr();
+    OutputTileOp::create(builder, index.loc, sums, statistics, out, !isPointwise(), turned);
     tileFurther(queries);
   });
 }
 
 void AttentionTiling::beginBlock(int64_t queries) {
   int64_t width = context.target.lanes;
-  auto scale = builder.getF32FloatAttr(isScaled() ? *score.factor * unit() : 1.0);
+  llvm::APFloat scale(static_cast<float>(isScaled() ? *score.factor * unit() : 1.0));
   for (int64_t lane = 0; lane < queries; lane += width) {
     Value at = index.constant(lane);
     QueryTileOp::create(builder, index.loc, query, index.add(positions.back(), at), block, at,
-                        builder.getI64IntegerAttr(width), scale);
+                        static_cast<uint64_t>(width), scale, shape.pairs);
   }
   tileReset(queries);
-  tileValues(strip, value, zero, queries, false, false);
+  tileZeros(queries);
 }
 
-/// A tile of values, brought together where that helps.
-Value AttentionTiling::pack(Value valueTile, Value keys) {
+/// Keys as they are multiplied.
+Value AttentionTiling::keysOf(Value from, Value count) {
+  Value rows = rowsOf(key, from, count);
+  if (!shape.pairs)
+    return rows;
+  RoundKeysTileOp::create(builder, index.loc, rows, packedKeys, count);
+  return rowsOf(packedKeys, zero, count);
+}
+
+/// Values, brought together where that helps.
+AttentionTiling::ValueTile AttentionTiling::valuesOf(Value from, Value count) {
+  Value rows = rowsOf(value, from, count);
+  if (shape.pairs) {
+    auto turn = TurnValuesTileOp::create(builder, index.loc, rows, packed, count);
+    return {packed, count, turn.getAreFinite()};
+  }
   if (!isPacked())
-    return valueTile;
-  PackTileOp::create(builder, index.loc, valueTile, packed, keys);
-  return packed;
+    return {rows, count, {}};
+  PackTileOp::create(builder, index.loc, rows, packed, count);
+  return {packed, count, {}};
 }
 
 /// All scores, then all weights, then all products.
 void AttentionTiling::tileStanding() {
-  if (shape.blocks == 1) {
+  if (shape.blocks == 1 && !shape.pairs) {
     forBlocks([&](int64_t queries) {
       tileScores(key, strip, zero, keyCount, queries, Stage::Weight);
       tileSoftmax(keyCount, queries, /*online=*/false);
     });
   } else {
     forKeyTiles([&](Value from, Value keys) {
-      Value keyTile = rowsOf(key, from, keys);
+      Value keyTile = keysOf(from, keys);
       forBlocks([&](int64_t queries) {
-        tileScores(keyTile, rowsOf(strip, from, keys), from, keys, queries, Stage::Weight);
+        Value scores = rowsOf(strip, from, keys);
+        tileDots(keyTile, scores, keys, queries);
+        tileScores(keyTile, scores, from, keys, queries, Stage::Weight);
       });
     });
     forBlocks([&](int64_t queries) { tileSoftmax(keyCount, queries, /*online=*/false); });
   }
   forKeyTiles([&](Value from, Value keys) {
-    Value valueTile = pack(rowsOf(value, from, keys), keys);
+    ValueTile values = valuesOf(from, keys);
+    Value first = shape.pairs ? index.div(from, index.constant(2)) : from;
     forBlocks([&](int64_t queries) {
-      tileValues(rowsOf(strip, from, keys), valueTile, keys, queries, true, false);
+      tileValues(rowsOf(strip, first, keys), values, queries, false, index.truth(true));
     });
   });
 }
@@ -355,22 +391,25 @@ void AttentionTiling::tileOnline() {
       returned = i;
   bool passesBy = isMasked && !returned;
   forKeyTiles([&](Value from, Value keys) {
-    Value keyTile = rowsOf(key, from, keys), valueTile = rowsOf(value, from, keys);
+    Value keyTile;
+    ValueTile valueTile;
     auto tileBlock = [&](int64_t queries, const Interval &live) {
       auto scores = [&](Stage stage) { tileScores(keyTile, strip, from, keys, queries, stage); };
-      auto values = [&](bool selects) {
-        tileValues(strip, valueTile, keys, queries, true, isRow, selects);
-      };
+      tileDots(keyTile, strip, keys, queries);
       choose(index, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
       if (returned)
         StoreTileOp::create(builder, index.loc, strip, further[*returned], from, keys);
       if (isRow)
         tileSoftmax(keys, queries, /*online=*/true);
-      choose(index, live.lo, [&] { values(false); }, [&] { values(true); });
+      tileValues(strip, valueTile, queries, isRow, live.lo);
     };
     Value always = index.truth(true), never = index.truth(false);
+    auto bring = [&] {
+      keyTile = keysOf(from, keys);
+      valueTile = valuesOf(from, keys);
+    };
     if (!passesBy) {
-      valueTile = pack(valueTile, keys);
+      bring();
       return forBlocks(
           [&](int64_t queries) { tileBlock(queries, {isMasked ? never : always, always}); });
     }
@@ -378,7 +417,7 @@ void AttentionTiling::tileOnline() {
           end = index.min(firstOf(index.add(firstBlock, groupBlocks)), queryCount);
     Interval group = boundTile(first, index.sub(end, one), from, keys);
     choose(index, group.hi, [&] {
-      valueTile = pack(valueTile, keys);
+      bring();
       memref::StoreOp::create(builder, index.loc, zero, turns);
       forBlocks([&](int64_t queries) {
         if (!isGroup)
@@ -413,7 +452,9 @@ void AttentionTiling::tileFurther(int64_t queries) {
                   : kind == Returned::Biased ? Stage::Biased
                                              : Stage::Capped;
     forKeyTiles([&](Value from, Value keys) {
-      tileScores(rowsOf(key, from, keys), strip, from, keys, queries, stage);
+      Value keyTile = keysOf(from, keys);
+      tileDots(keyTile, strip, keys, queries);
+      tileScores(keyTile, strip, from, keys, queries, stage);
       StoreTileOp::create(builder, index.loc, strip, rows, from, keys);
     });
   }
@@ -425,12 +466,16 @@ std::string AttentionTiling::choice() {
                      : shape.lowering == AttentionLowering::Unfused ? "unfused strips of "
                      : !op.getMask().empty() ? "online softmax over live strips of "
                                              : "online softmax over strips of ";
-  text += std::to_string(shape.keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
+  bool isOnline = shape.lowering == AttentionLowering::Online;
+  int64_t keys = isOnline ? shape.tile : constantIndex(keyCount).value_or(shape.keys);
+  text += std::to_string(keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
   if (partQueries != queryCount)
     text += " within " + std::to_string(*constantIndex(partQueries));
   if (shape.blocks > 1)
     text += ", up to " + std::to_string(groupSize) + " of them together";
-  if (isPacked())
+  if (shape.pairs)
+    text += ", in pairs of bf16";
+  else if (isPacked())
     text += ", values packed by " + std::to_string(shape.tile);
   if (!chosen.empty())
     text += "; tuned: " + choiceText(chosen);

@@ -150,6 +150,13 @@ static int64_t keysOfGroup(Value keys, int64_t most) {
   return !known || (*known % most != 0 && *known % power == 0) ? power : most;
 }
 
+/// The sums of a tile's scores, where they come before these.
+void AttentionTiling::tileDots(Value keyTile, Value scores, Value keys, int64_t queries) {
+  if (shape.pairs)
+    tilePairs(keyTile, block, scores, keys, index.constant(llvm::divideCeil(features, 2)), queries,
+              /*accumulate=*/false);
+}
+
 void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Value keys,
                                  int64_t queries, Stage stage) {
   int64_t width = context.target.lanes, count = queries / width,
@@ -176,7 +183,7 @@ void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Va
       auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, scores, statistics, row,
                                       lane, vectors, places, static_cast<uint64_t>(group),
                                       static_cast<uint64_t>(vectorsOfPart * width), repeats,
-                                      llvm::APFloat(static_cast<float>(factor)));
+                                      shape.pairs, llvm::APFloat(static_cast<float>(factor)));
       if (!score.isProduct)
         score.emitCombine(tile.getCombine(), builder);
       if (hasRegion)
@@ -230,12 +237,56 @@ void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * width), keys,
-                          vectorsOfPart * width, online, op.getNormaliser() == Normaliser::Hardmax);
+                          vectorsOfPart * width, online, op.getNormaliser() == Normaliser::Hardmax,
+                          shape.pairs);
   }
 }
 
-void AttentionTiling::tileValues(Value weights, Value valueTile, Value keys, int64_t queries,
-                                 bool accumulate, bool rescale, bool selects) {
+/// Products of pairs: rows of `a` with the block's columns of `b`. Behind the last row, `a` and
+/// `into` have room for a whole group.
+void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value words,
+                                int64_t queries, bool accumulate, bool selects) {
+  constexpr int64_t tileRows = 16;
+  bool inTiles = context.target.amx && !selects;
+  int64_t most = inTiles ? 2 * tileRows
+                         : keysOfGroup(rows, blocks.keys(queries / context.target.lanes, !selects));
+  forKeyGroups(rows, most, [&](Value row, int64_t size, bool) {
+    if (inTiles)
+      size = llvm::alignTo(size, tileRows);
+    PairTileOp::create(builder, index.loc, a, b, into, row, zero, words, size, queries, accumulate,
+                       selects);
+  });
+}
+
+void AttentionTiling::tileZeros(int64_t queries) {
+  if (shape.pairs)
+    tilePairs(packed, strip, sums, index.constant(valueFeatures), zero, queries, false);
+  else
+    tileProducts(strip, value, zero, queries, false, false, false);
+}
+
+void AttentionTiling::tileValues(Value weights, const ValueTile &tile, int64_t queries,
+                                 bool rescale, Value isLive) {
+  if (!shape.pairs)
+    return choose(
+        index, isLive,
+        [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, rescale, false); },
+        [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, rescale, true); });
+  if (rescale)
+    RescaleTileOp::create(builder, index.loc, sums, statistics, queries);
+  Value words = index.ceilDiv(tile.keys, index.constant(2));
+  auto products = [&](bool selects) {
+    tilePairs(tile.rows, weights, sums, index.constant(valueFeatures), words, queries, true,
+              selects);
+  };
+  if (op.getMask().empty())
+    return products(false);
+  Value isPlain = arith::OrIOp::create(builder, index.loc, isLive, tile.areFinite);
+  choose(index, isPlain, [&] { products(false); }, [&] { products(true); });
+}
+
+void AttentionTiling::tileProducts(Value weights, Value valueTile, Value keys, int64_t queries,
+                                   bool accumulate, bool rescale, bool selects) {
   std::set<int64_t> counts = countsOf(queries);
   Value count = counts.size() == 1 ? index.constant(*counts.begin()) : rowCount;
   auto rowsOfPanel = [&](Value column, int64_t columns) {

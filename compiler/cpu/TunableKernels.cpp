@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/TunableKernels.h"
+#include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/Loops.h"
@@ -141,8 +142,12 @@ static TunableKernel describe(Operation *op, const CpuTarget &target, ArrayRef<i
     auto keys = cast<MemRefType>(attention.getKey().getType());
     if (isSmall && (type.isDynamicDim(rows) || keys.isDynamicDim(rows)))
       return kernel;
-    kernel.attention = AttentionProblem::of(attention, attention.getKey(), attention.getValue(),
-                                            attention.getOut());
+    auto score = ScoreFunction::of(op, attention.getScore());
+    if (failed(score))
+      return kernel;
+    kernel.attention =
+        AttentionProblem::of(attention, attention.getKey(), attention.getValue(),
+                             attention.getOut(), multipliesPairs(attention, *score, target));
     kernel.name = kernel.attention->name();
   }
   return kernel;

@@ -122,9 +122,17 @@ void TileEmitter::transposeQueries(QueryTileOp op, ArrayRef<Value> rows, Value f
   for (int64_t lane = 0; lane < target.lanes; ++lane) // the next vector's
     prefetch(op.getQuery(), plus(op.getRow(), target.lanes + lane), feature, valid);
   transpose(vectors);
-  for (int64_t e = 0; e < valid; ++e) {
-    Value scaled = arith::MulFOp::create(builder, loc, vectors[e], scale);
-    store(scaled, op.getBlock(), plus(feature, e), op.getLane());
+  for (Value &vector : MutableArrayRef(vectors).take_front(valid))
+    vector = arith::MulFOp::create(builder, loc, vector, scale);
+  if (!op.getPairs()) {
+    for (int64_t e = 0; e < valid; ++e)
+      store(vectors[e], op.getBlock(), plus(feature, e), op.getLane());
+    return;
+  }
+  Value first = index.div(feature, index.constant(2));
+  for (int64_t e = 0; e < valid; e += 2) {
+    Value odd = e + 1 < valid ? vectors[e + 1] : constant(0);
+    store(pairs.words(vectors[e], odd), op.getBlock(), plus(first, e / 2), op.getLane());
   }
 }
 
@@ -143,6 +151,9 @@ LogicalResult TileEmitter::emit(QueryTileOp op) {
             [&](Value feature) { transposeQueries(op, rows, feature, lanes); });
   if (whole < features)
     transposeQueries(op, rows, index.constant(whole), features - whole);
+  if (op.getPairs())
+    forLoop(index, index.constant(llvm::divideCeil(features, 2)), index.dim(op.getBlock(), 0), 1,
+            [&](Value word) { store(constant(0), op.getBlock(), word, op.getLane()); });
   return success();
 }
 
@@ -238,9 +249,16 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
       }
     }
   };
-  for (int64_t j = 0; j < keys; ++j) // the next tile's keys: rows far apart, out of L2 or further
-    prefetch(op.getKey(), plus(op.getRow(), keys + j), index.constant(0), features);
-  SmallVector<Value> scores = sumLoop(index.constant(features), zeros, step);
+  SmallVector<Value> scores;
+  if (op.getSummed()) {
+    for (int64_t j = 0; j < keys; ++j)
+      for (Value lane : lanes)
+        scores.push_back(load(op.getStrip(), keyRows[j], lane));
+  } else {
+    for (int64_t j = 0; j < keys; ++j) // the next tile's keys: rows far apart, out of L2 or further
+      prefetch(op.getKey(), plus(op.getRow(), keys + j), index.constant(0), features);
+    scores = sumLoop(index.constant(features), zeros, step);
+  }
   if (!isFine)
     return failure();
   if (!op.getScore().empty()) {
@@ -267,7 +285,8 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
   for (int64_t w = 0; w < vectors; ++w) {
     Value maximum = load(op.getStatistics(), maximumRow, lanes[w]);
     for (int64_t j = 0; j < keys; ++j) {
-      store(scores[j * vectors + w], op.getStrip(), rows[j], lanes[w]);
+      if (!op.getSummed() || !op.getScore().empty())
+        store(scores[j * vectors + w], op.getStrip(), rows[j], lanes[w]);
       maximum = larger(scores[j * vectors + w], maximum);
     }
     store(maximum, op.getStatistics(), maximumRow, lanes[w]);
@@ -337,6 +356,10 @@ LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
       store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
     }
     sums.push_back(sum);
+  }
+  if (op.getPairs()) {
+    weighPairs(op, lanes, maxima, sums);
+    return success();
   }
   sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
     for (int64_t w = 0; w < vectors; ++w) {
@@ -414,6 +437,10 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
 }
 
 LogicalResult TileEmitter::emit(OutputTileOp op) {
+  if (op.getTurned()) {
+    emitTurned(op);
+    return success();
+  }
   int64_t columns = cast<MemRefType>(op.getOut().getType()).getDimSize(1);
   forLoop(index, index.constant(0), index.dim(op.getOut(), 0), 1, [&](Value row) {
     Value scale;
@@ -448,7 +475,8 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
   SmallVector<ElementOp> elements;
   auto isTile = [](Operation *op) {
     return isa<RangeTileOp, QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp,
-               ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(op);
+               ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp, RoundKeysTileOp,
+               TurnValuesTileOp, PairTileOp, RescaleTileOp>(op);
   };
   root->walk([&](Operation *op) {
     if (isTile(op))
@@ -461,7 +489,8 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
     LogicalResult emitted =
         llvm::TypeSwitch<Operation *, LogicalResult>(tile)
             .Case<RangeTileOp, QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp,
-                  ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp>(
+                  ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp, RoundKeysTileOp,
+                  TurnValuesTileOp, PairTileOp, RescaleTileOp>(
                 [&](auto op) { return emitter.emit(op); });
     if (failed(emitted))
       return failure();

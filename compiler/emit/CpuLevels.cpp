@@ -21,13 +21,9 @@ std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name) {
 }
 
 CpuLevel usefulLevel(CpuLevel level, Precision precision) {
-  if (precision == Precision::Int4)
-    return std::min(level, CpuLevel::Vnni);
-  if (precision == Precision::Int8)
-    return level == CpuLevel::Avx512Bf16 ? CpuLevel::Vnni : level;
-  if (precision == Precision::BF16 && level >= CpuLevel::Avx512Bf16)
-    return level;
-  return std::min(level, CpuLevel::X86_64_V4);
+  if (precision == Precision::F32 || (precision == Precision::BF16 && level < CpuLevel::Avx512Bf16))
+    return std::min(level, CpuLevel::X86_64_V4);
+  return level;
 }
 
 std::optional<CpuLevel> hostCpuLevel() {

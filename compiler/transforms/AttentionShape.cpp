@@ -16,11 +16,12 @@ std::string AttentionProblem::name() const {
   auto count = [](int64_t count, llvm::StringRef unit) -> std::string {
     return count < 0 ? unit.str() : llvm::formatv("{0} {1}", count, unit);
   };
-  return llvm::formatv("attention, {0}, {1}, {2} -> {3}{4}", count(queryCount, "queries"),
+  return llvm::formatv("attention, {0}, {1}, {2} -> {3}{4}{5}", count(queryCount, "queries"),
                        count(keyCount, "keys"), features, valueFeatures,
                        isMasked        ? ", masked"
                        : mayBeOneStrip ? ""
-                                       : ", online");
+                                       : ", online",
+                       pairs ? ", bf16" : "");
 }
 
 AttentionLowering attn::chooseLowering(const AttentionProblem &problem) {
@@ -63,14 +64,21 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
   shape.blocks = blocksOf(shape.lowering, problem, choice.get(Knob::Blocks));
   int64_t mostKeys = choice.get(Knob::Keys).value_or(problem.isMasked ? maskedTileKeys : tileKeys);
   shape.tile = evenTile(problem.keyCount, mostKeys);
+  shape.pairs = problem.pairs;
+  auto room = [&](int64_t count) {
+    return shape.pairs ? static_cast<int64_t>(llvm::alignTo(count, pairGranule)) : count;
+  };
+  shape.tileRoom = room(shape.tile);
   bool isOnline = shape.lowering == AttentionLowering::Online;
-  shape.keys = isOnline ? shape.tile : problem.keyCount;
+  shape.keys = isOnline ? shape.tileRoom : room(problem.keyCount);
+  shape.blockRows = shape.pairs ? room(problem.features) / 2 : problem.features;
   shape.packedFeatures = llvm::alignTo(problem.valueFeatures, 16);
   shape.stripAt = 0;
   shape.queryAt = (isOnline ? 1 : shape.blocks) * shape.keys * queries;
-  shape.statisticsAt = shape.queryAt + shape.blocks * problem.features * queries;
+  shape.statisticsAt = shape.queryAt + shape.blocks * shape.blockRows * queries;
   shape.sumsAt = shape.statisticsAt + shape.blocks * 4 * queries;
   shape.valueAt = shape.sumsAt + shape.blocks * queries * shape.packedFeatures;
-  shape.floats = shape.valueAt + shape.tile * shape.packedFeatures;
+  shape.keyAt = shape.valueAt + shape.tileRoom * shape.packedFeatures / (shape.pairs ? 2 : 1);
+  shape.floats = shape.keyAt + (shape.pairs ? shape.tileRoom * shape.blockRows : 0);
   return shape;
 }

@@ -21,11 +21,12 @@ struct AttentionProblem {
   /// under a mask, so that empty ones are passed by, and where more than the output is wanted.
   bool mayBeOneStrip;
   bool isMasked;
+  bool pairs = false; ///< both products are of pairs of bf16, whose sums are f32
 
   /// Of a kernel's buffers; `op` is the attention or the kernel.
   template <typename AttentionOrKernel>
   static AttentionProblem of(AttentionOrKernel op, mlir::Value key, mlir::Value value,
-                             mlir::Value out) {
+                             mlir::Value out, bool pairs) {
     auto dim = [](mlir::Value buffer, int64_t fromEnd) {
       auto type = llvm::cast<mlir::MemRefType>(buffer.getType());
       int64_t size = type.getDimSize(type.getRank() - fromEnd);
@@ -33,8 +34,8 @@ struct AttentionProblem {
     };
     bool mayBeOneStrip = op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
                          op.getNormaliser() == Normaliser::Softmax;
-    return {dim(out, 2),   dim(key, 2),   dim(key, 1),
-            dim(value, 1), mayBeOneStrip, !op.getMask().empty()};
+    return {dim(out, 2),   dim(key, 2),           dim(key, 1), dim(value, 1),
+            mayBeOneStrip, !op.getMask().empty(), pairs};
   }
 
   /// What measured choices know such a kernel by: "attention, 197 queries, 197 keys, 64 -> 64".
@@ -51,19 +52,25 @@ struct AttentionShape {
       TargetModel::l1Bytes / (TargetModel::floatBytes * (TargetModel::headFeatures + queries)));
   /// Under a mask: smaller tiles at the border of what is live hold fewer dead pairs.
   static constexpr int64_t maskedTileKeys = tileKeys / 2;
+  /// Keys, and features, whose pairs fill a row of a tile register.
+  static constexpr int64_t pairGranule = 32;
 
   AttentionLowering lowering;
+  bool pairs;             ///< a word of the scratch holds two neighbours in bf16
   int64_t blocks;         ///< of a group, at most
-  int64_t keys;           ///< of a strip
+  int64_t keys;           ///< rows of a strip
   int64_t tile;           ///< keys of a tile
+  int64_t tileRoom;       ///< that there is room for
   int64_t packedFeatures; ///< of a row of packed values or of sums: whole vectors
+  int64_t blockRows;      ///< of a query block: one for each feature, or pair of them
   int64_t stripAt; ///< floats from the start of the scratch: scores [keys][queries], of each block
                    ///< of the group unless online
-  int64_t queryAt; ///< the transposed query blocks [features][queries]
+  int64_t queryAt; ///< the transposed query blocks [blockRows][queries]
   int64_t statisticsAt; ///< [4][queries] for each block, see dialect/tiles/Attention.td
-  int64_t sumsAt;       ///< [queries][packedFeatures] for each block
-  int64_t valueAt;      ///< packed values [tile][packedFeatures]
-  int64_t floats;       ///< all of it, a multiple of 16
+  int64_t sumsAt;  ///< [queries][packedFeatures] for each block; pairs: [packedFeatures][queries]
+  int64_t valueAt; ///< packed values [tile][packedFeatures]; pairs: [packedFeatures][tileRoom / 2]
+  int64_t keyAt;   ///< pairs: rounded keys [tileRoom][blockRows]
+  int64_t floats;  ///< all of it, a multiple of 16
 
   /// A lowering that was asked for is taken where it is possible, else that of a measured choice.
   static AttentionShape of(const AttentionProblem &problem, std::optional<AttentionLowering> asked,

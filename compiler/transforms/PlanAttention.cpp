@@ -148,10 +148,15 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, 
   auto type = cast<MemRefType>(out.getType());
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
   if (!areFewQueries(op, queries)) {
-    auto problem = AttentionProblem::of(op, key, value, out);
-    int64_t floats = AttentionShape::of(problem, plan.attention).floats;
-    for (const KernelChoice &choice : choicesFor(plan.module, problem.name())) // of each CPU level
-      floats = std::max(floats, AttentionShape::of(problem, plan.attention, choice).floats);
+    int64_t floats = 0; // of any CPU level the most
+    for (bool pairs : {false, plan.multipliesPairs()}) {
+      auto problem = AttentionProblem::of(op, key, value, out, pairs);
+      auto count = [&](const KernelChoice &choice) {
+        floats = std::max(floats, AttentionShape::of(problem, plan.attention, choice).floats);
+      };
+      count({});
+      llvm::for_each(choicesFor(plan.module, problem.name()), count);
+    }
     return {allocateRows(threads, 1, floats), {}, {}};
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
@@ -222,7 +227,8 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   auto kernel = AttentionKernelOp::create(
       builder, op.getLoc(), queryBuffer, keyBuffer, valueBuffer, captures, buffers.front(),
       ArrayRef(buffers).drop_front(), work.scratch, work.partials,
-      static_cast<uint64_t>(axes.batch.size()), op.getNormaliser(), op.getReturnedAttr(), lowering);
+      static_cast<uint64_t>(axes.batch.size()), op.getNormaliser(), op.getReturnedAttr(), lowering,
+      plan.multipliesPairs());
   auto hook = [&](Region &from, Region &to, size_t own, bool hasKey) {
     cloneHook(builder, from, to, own, axes, hasKey, captures, scalars,
               [&](StringRef name) { return dim(name); });

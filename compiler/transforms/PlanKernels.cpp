@@ -159,7 +159,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     contracted = static_cast<int64_t>(columns.size());
     atoms.append(columns);
     inputBuffer = memrefOf(in, atoms);
-    if (precision == Precision::BF16 && plan.roundsRows) {
+    if (precision == Precision::BF16 && plan.multipliesPairs()) {
       auto rows = narrow(op, in, precision);
       if (failed(rows))
         return failure();

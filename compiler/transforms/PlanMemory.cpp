@@ -335,7 +335,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
       return signalPassFailure();
     }
     modulePlan.precision = *known;
-    modulePlan.roundsRows = roundRows;
+    modulePlan.levelHasPairs = pairs;
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

@@ -49,7 +49,9 @@ struct ModulePlan {
   SmallVector<StringRef> dims;                // dynamic ones, in order
   std::optional<AttentionLowering> attention; // asked for
   Precision precision = Precision::F32;       // of linears
-  bool roundsRows = false;                    // what they multiply with bf16, too
+  bool levelHasPairs = false;                 // one of the CPU levels multiplies pairs of bf16
+  /// Whether attention, and rows of linears in bf16, are rounded for such a level.
+  bool multipliesPairs() const { return levelHasPairs && precision != Precision::F32; }
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
   explicit ModulePlan(ModuleOp module) : module(module), layout(module) {

@@ -27,9 +27,12 @@ static LogicalResult verifyPositive(Operation *op, StringRef what, int64_t size)
   return op->emitOpError("expected at least 1 of '") << what << "', but got " << size;
 }
 
-static LogicalResult verifyFeatures(Operation *op, Value block, int64_t features) {
+/// Words up to a multiple of 16.
+static int64_t wordsOfPairs(int64_t elements) { return (elements + 31) / 32 * 16; }
+
+static LogicalResult verifyFeatures(Operation *op, Value block, int64_t features, bool pairs) {
   int64_t rows = cast<MemRefType>(block.getType()).getDimSize(0);
-  if (rows != ShapedType::kDynamic && rows == features)
+  if (rows != ShapedType::kDynamic && rows == (pairs ? wordsOfPairs(features) : features))
     return success();
   return op->emitOpError("expected a block with a row for each of ")
          << features << " features, but got " << block.getType();
@@ -40,7 +43,7 @@ static int64_t columnsOf(Value buffer) { return cast<MemRefType>(buffer.getType(
 LogicalResult QueryTileOp::verify() {
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "queries", getQueries())))
     return failure();
-  return verifyFeatures(*this, getBlock(), columnsOf(getQuery()));
+  return verifyFeatures(*this, getBlock(), columnsOf(getQuery()), getPairs());
 }
 
 /// A region of the tile's own arguments and so many positions; an absent one passes.
@@ -68,7 +71,7 @@ LogicalResult ResetTileOp::verify() {
 LogicalResult ScoreTileOp::verify() {
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "keys", getKeys())) ||
       failed(verifyPositive(*this, "queries", getQueries())) ||
-      failed(verifyFeatures(*this, getBlock(), columnsOf(getKey()))) ||
+      failed(verifyFeatures(*this, getBlock(), columnsOf(getKey()), false)) ||
       failed(verifyRegion(*this, getCombine(), 2 + getVectors().size(), 0)))
     return failure();
   size_t given = getPositions().size();
@@ -76,6 +79,41 @@ LogicalResult ScoreTileOp::verify() {
 }
 
 LogicalResult SoftmaxTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  return verifyPositive(*this, "queries", getQueries());
+}
+
+static LogicalResult verifyWords(Operation *op, Value words, int64_t least) {
+  int64_t columns = columnsOf(words);
+  if (columns != ShapedType::kDynamic && columns % 16 == 0 && columns >= least)
+    return success();
+  return op->emitOpError("expected rows of a multiple of 16 words, at least ")
+         << least << ", but got " << words.getType();
+}
+
+LogicalResult RoundKeysTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  return verifyWords(*this, getRounded(), wordsOfPairs(columnsOf(getKey())));
+}
+
+LogicalResult TurnValuesTileOp::verify() {
+  if (failed(verifyBuffers(*this)))
+    return failure();
+  return verifyWords(*this, getTurned(), 16);
+}
+
+LogicalResult PairTileOp::verify() {
+  if (getSelects() && !getAccumulate())
+    return emitOpError("expected 'accumulate' where it 'selects'");
+  if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "rows", getRows())) ||
+      failed(verifyPositive(*this, "queries", getQueries())))
+    return failure();
+  return verifyWords(*this, getA(), 16);
+}
+
+LogicalResult RescaleTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();
   return verifyPositive(*this, "queries", getQueries());
@@ -108,8 +146,9 @@ LogicalResult ValueTileOp::verify() {
 LogicalResult OutputTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();
-  int64_t features = columnsOf(getOut());
-  if (features == ShapedType::kDynamic || columnsOf(getSums()) < features)
+  int64_t features = columnsOf(getOut()),
+          room = cast<MemRefType>(getSums().getType()).getDimSize(getTurned() ? 0 : 1);
+  if (features == ShapedType::kDynamic || room < features)
     return emitOpError("expected static rows and sums for them, but got ")
            << getSums().getType() << " into " << getOut().getType();
   return success();

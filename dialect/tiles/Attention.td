@@ -3,6 +3,10 @@
 // The tiles of attention kernels. Queries are the lanes of vectors: a block of queries is transposed, [feature][query], its scores are a strip
 // [key][query], and statistics [4][query] hold per query the running maximum, the sum of weights, the factor of the last rescaling, and the maximum
 // before it. Scores are in base 2: a weight is exp2(score - maximum).
+//
+// `pairs`: where products are of pairs of bf16, a word, which has the place of an f32, holds two neighbours along what is summed over, the first one in its
+// lower half: blocks are [features / 2][query], rounded keys [key][features / 2], weights [keys / 2][query], turned values [feature][keys / 2]. Sums are
+// [feature][query] then. Behind the last pair, words up to a multiple of 16 hold zeros.
 #ifndef ATTN_ATTENTION_TILES_TD
 #define ATTN_ATTENTION_TILES_TD
 
@@ -21,9 +25,9 @@ def Attn_RangeTileOp : AttnKernelOp<"range_tile", [AttrSizedOperandSegments]> {
 
 def Attn_QueryTileOp : AttnKernelOp<"query_tile"> {
   let summary = "block[e][lane + i] = scale * query[min(row + i, rows - 1)][e], i < queries";
-  let arguments = (ins Attn_Buffer:$query, Index:$row, Attn_Buffer:$block, Index:$lane, I64Attr:$queries, F32Attr:$scale);
+  let arguments = (ins Attn_Buffer:$query, Index:$row, Attn_Buffer:$block, Index:$lane, I64Attr:$queries, F32Attr:$scale, UnitAttr:$pairs);
   let assemblyFormat = [{
-    $query `[` $row `]` `into` $block `[` $lane `]` `queries` $queries `scale` $scale attr-dict `:` type($query) `,` type($block)
+    $query `[` $row `]` `into` $block `[` $lane `]` `queries` $queries `scale` $scale (`pairs` $pairs^)? attr-dict `:` type($query) `,` type($block)
   }];
   let hasVerifier = 1;
 }
@@ -48,14 +52,15 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile", [AttrSizedOperandSegments]> {
     `combine` (query, key, vectors...: elements at e) takes the place of the product; `vectors` have an element for each e. The result of `score` is
     multiplied by `factor`. Where it is absent, the block holds queries times all factors already.
     `positions` are further arguments of `score`: of the batch dims, of the block's first query, of its last one, of the first key; it gets those of the
-    batch dims, of the query, lanes beyond the last repeating it, and of the key. `repeats`: rows beyond the key's last repeat it.
+    batch dims, of the query, lanes beyond the last repeating it, and of the key. `repeats`: rows beyond the key's last repeat it. `summed`: the strip holds
+    the sums already.
   }];
   let arguments = (ins Attn_Buffer:$block, Attn_Buffer:$key, Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$row, Index:$lane,
                        Variadic<Attn_Buffer>:$vectors, Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries, UnitAttr:$repeats,
-                       DefaultValuedAttr<F32Attr, "1.0f">:$factor);
+                       UnitAttr:$summed, DefaultValuedAttr<F32Attr, "1.0f">:$factor);
   let regions = (region MaxSizedRegion<1>:$combine, MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
-    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`repeats` $repeats^)?
+    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`repeats` $repeats^)? (`summed` $summed^)?
     (`vectors` `(` $vectors^ `)`)?
     (`at` `(` $positions^ `)`)? attr-dict `:` type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`vectors` `(` type($vectors)^ `)`)?
     (`combine` $combine^)? (`score` $score^)?
@@ -67,11 +72,13 @@ def Attn_SoftmaxTileOp : AttnKernelOp<"softmax_tile"> {
   let summary = "strip = exp2(strip - maximum) in place, and the sums";
   let description = [{
     The sums of earlier tiles and what was made of their weights are to be multiplied by factor = exp2(maximum before - maximum). Where all scores
-    are -inf, weights and factor are 0. `hard`: the first of the largest scores gets weight 1, all others 0.
+    are -inf, weights and factor are 0. `hard`: the first of the largest scores gets weight 1, all others 0. With `pairs`, the strip's first half has the
+    weights; sums are of those before they are rounded.
   }];
-  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$hard);
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$hard,
+                       UnitAttr:$pairs);
   let assemblyFormat = [{
-    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`hard` $hard^)? attr-dict `:` type($strip) `,` type($statistics)
+    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`hard` $hard^)? (`pairs` $pairs^)? attr-dict `:` type($strip) `,` type($statistics)
   }];
   let hasVerifier = 1;
 }
@@ -124,11 +131,51 @@ def Attn_ValueTileOp : AttnKernelOp<"value_tile"> {
 
 def Attn_OutputTileOp : AttnKernelOp<"output_tile"> {
   let summary = "out[i][d] = sums[i][d], i < rows of out, d < its columns";
-  let description = [{ `normalise`: divided by the query's sum of weights, 0 where that is 0. }];
-  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, Attn_Buffer:$out, UnitAttr:$normalise);
-  let assemblyFormat = [{
-    $sums `,` $statistics `into` $out (`normalise` $normalise^)? attr-dict `:` type($sums) `,` type($statistics) `,` type($out)
+  let description = [{
+    `normalise`: divided by the query's sum of weights, 0 where that is 0. `turned`: of sums [feature][query], for up to `turned` queries.
   }];
+  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, Attn_Buffer:$out, UnitAttr:$normalise, OptionalAttr<I64Attr>:$turned);
+  let assemblyFormat = [{
+    $sums `,` $statistics `into` $out (`normalise` $normalise^)? (`turned` $turned^)? attr-dict `:` type($sums) `,` type($statistics) `,` type($out)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_RoundKeysTileOp : AttnKernelOp<"round_keys_tile"> {
+  let summary = "rounded[j] = pairs of the features of key[j], j < keys";
+  let arguments = (ins Attn_Buffer:$key, Attn_Buffer:$rounded, Index:$keys);
+  let assemblyFormat = "$key `into` $rounded `keys` $keys attr-dict `:` type($key) `,` type($rounded)";
+  let hasVerifier = 1;
+}
+
+def Attn_TurnValuesTileOp : AttnKernelOp<"turn_values_tile"> {
+  let summary = "turned[d][j] = pair of value[2 j][d] and value[2 j + 1][d], 2 j < keys";
+  let description = [{ `areFinite`: whether all of them are, once rounded. }];
+  let arguments = (ins Attn_Buffer:$value, Attn_Buffer:$turned, Index:$keys);
+  let results = (outs I1:$areFinite);
+  let assemblyFormat = "$value `into` $turned `keys` $keys attr-dict `:` type($value) `,` type($turned)";
+  let hasVerifier = 1;
+}
+
+def Attn_PairTileOp : AttnKernelOp<"pair_tile"> {
+  let summary = "sums[row + i][lane + l] = sum over words w of a[row + i][w] * b[w][lane + l], both pairs of bf16, i < rows, l < queries";
+  let description = [{
+    `accumulate`: to what `sums` hold. `selects`: a pair's half of `b` that is 0 adds nothing, not even 0 * inf. In tile registers, words up to a multiple of
+    16 are read.
+  }];
+  let arguments = (ins Attn_Buffer:$a, Attn_Buffer:$b, Attn_Buffer:$sums, Index:$row, Index:$lane, Index:$words, I64Attr:$rows, I64Attr:$queries,
+                       UnitAttr:$accumulate, UnitAttr:$selects);
+  let assemblyFormat = [{
+    $a `,` $b `into` $sums `[` $row `,` $lane `]` `words` $words `rows` $rows `queries` $queries (`accumulate` $accumulate^)? (`selects` $selects^)?
+    attr-dict `:` type($a) `,` type($b) `,` type($sums)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_RescaleTileOp : AttnKernelOp<"rescale_tile"> {
+  let summary = "sums[d][i] *= the query's factor, i < queries; nothing where all factors are 1";
+  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, I64Attr:$queries);
+  let assemblyFormat = "$sums `,` $statistics `queries` $queries attr-dict `:` type($sums) `,` type($statistics)";
   let hasVerifier = 1;
 }
 

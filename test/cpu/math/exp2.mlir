@@ -23,6 +23,16 @@ func.func @exp2(%x: vector<16xf32>) -> vector<16xf32> {
   return %r : vector<16xf32>
 }
 
+// Of an approximation, three.
+// V4-LABEL: func.func @rough(
+// V4-COUNT-3: math.fma
+// V4-NOT: math.fma
+// V4: return
+func.func @rough(%x: vector<16xf32>) -> vector<16xf32> {
+  %r = math.exp2 %x fastmath<afn> : vector<16xf32>
+  return %r : vector<16xf32>
+}
+
 // Half vectors have their own scale; scalars are vectors for the while.
 // V4-LABEL: func.func @half(
 // V4: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.256"

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vectors of words that hold two bf16 each: an even one in the lower half, an odd one in the upper.
+#pragma once
+
+#include "compiler/cpu/CpuTarget.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace attn {
+
+/// Builds at the insertion point. Words come as vectors of any element that are as many bits; those
+/// that are given back are of type f32, whatever they hold.
+class BfloatPairs {
+public:
+  BfloatPairs(mlir::OpBuilder &builder, mlir::Location loc, const CpuTarget &target)
+      : builder(builder), loc(loc), target(target),
+        floats(mlir::VectorType::get({target.lanes}, builder.getF32Type())) {}
+
+  /// Word i holds even[i] and odd[i], rounded to the nearest even. Denormals may become 0.
+  mlir::Value words(mlir::Value even, mlir::Value odd) const;
+  /// The words of neighbours in `first`, then of those in `second`.
+  mlir::Value neighbours(mlir::Value first, mlir::Value second) const;
+  /// What is in the words, in f32.
+  mlir::Value even(mlir::Value words) const;
+  mlir::Value odd(mlir::Value words) const;
+  /// sum + even(a) * even(b) + odd(a) * odd(b), by vdpbf16ps.
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum) const;
+
+private:
+  mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;
+  /// [first..., second...] in bf16.
+  mlir::Value rounded(mlir::Value first, mlir::Value second) const;
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  const CpuTarget &target;
+  mlir::VectorType floats;
+};
+
+} // namespace attn
