@@ -8,6 +8,8 @@
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/ModelTables.h"
+#include "compiler/gpu/Passes.h"
+#include "compiler/gpu/Ptx.h"
 #include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
@@ -45,6 +47,7 @@ void registerDialects(DialectRegistry &registry) {
       .insert<AttnDialect, arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   registerLlvmTranslation(registry);
+  registerPtx(registry);
 }
 
 //===-- the stages --------------------------------------------------------------------------===//
@@ -206,17 +209,43 @@ llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOpti
 
 //===-- code --------------------------------------------------------------------------------===//
 
-/// Adds the code of a level to `module`, its functions named by levelSymbol.
-static LogicalResult addLevel(Staged &staged, llvm::Module &module) {
-  auto code = translateToLlvmIr(*staged.module, module.getContext(), module.getName());
+/// Adds code to `module`, its functions' names followed by `suffix`.
+static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Module &module) {
+  auto code = translateToLlvmIr(lowered, module.getContext(), module.getName());
   if (!code)
     return failure();
   for (llvm::GlobalObject &object : code->global_objects())
     if (!object.isDeclaration())
-      object.setName(levelSymbol(object.getName(), *staged.level));
+      object.setName(object.getName() + suffix);
   if (llvm::Linker::linkModules(module, std::move(code)))
-    return emitError(staged.module->getLoc()) << "the code of the CPU levels does not fit together";
+    return emitError(lowered.getLoc()) << "the code of the targets does not fit together";
   return success();
+}
+
+/// From the memory stage: kernels become code for the GPU, which is taken out of the module.
+static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip) {
+  PassManager passes(memory.getContext());
+  GpuKernelsPassOptions kernels;
+  kernels.chip = chip.str();
+  passes.addPass(createGpuKernelsPass(kernels));
+  if (failed(passes.run(memory)))
+    return failure();
+  return takeGpuCode(memory);
+}
+
+/// Adds the host's side of a GPU's code to `module`.
+static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRef chip,
+                                 llvm::Module &module) {
+  OwningOpRef<ModuleOp> host = memory.clone();
+  auto code = lowerForGpu(*host, chip);
+  if (failed(code))
+    return failure();
+  PassManager passes(model.getContext());
+  buildLowerToLlvm(passes, CpuLevel::X86_64_V3, EntrySignatures::of(model));
+  passes.enableVerifier(false);
+  if (failed(passes.run(*host)) || failed(addCode(*host, chipSuffix(chip), module)))
+    return failure();
+  return code;
 }
 
 static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, ModuleOp model,
@@ -229,15 +258,30 @@ static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, Modul
   module.setTargetTriple(llvm::Triple(targetTriple()));
   module.setDataLayout(targetDataLayout());
   for (Staged &level : lowering.perLevel)
-    if (failed(addLevel(level, module)))
+    if (failed(addCode(*level.module, levelSuffix(*level.level), module)))
       return nullptr;
-  if (failed(addModelTables(model, *lowering.shared, options, module)))
+  llvm::SmallVector<GpuCode> gpus;
+  for (llvm::StringRef chip : options.chips) {
+    auto code = addGpu(model, *lowering.shared, chip, module);
+    if (failed(code))
+      return nullptr;
+    gpus.push_back(std::move(*code));
+  }
+  if (failed(addModelTables(model, *lowering.shared, options, gpus, module)))
     return nullptr;
   return generateCode(module, options.optLevel, output);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const CompileOptions &options) {
   return compileTo(CodegenOutput::Object, model, options);
+}
+
+std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &options) {
+  Lowering lowering(model, options);
+  if (failed(lowering.run(Stage::Memory)))
+    return std::nullopt;
+  auto code = lowerForGpu(*lowering.shared, options.chips.front());
+  return succeeded(code) ? std::optional(std::move(code->ptx)) : std::nullopt;
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model,

@@ -45,7 +45,8 @@ std::optional<CpuLevel> hostCpuLevel();
 CpuLevel usefulLevel(CpuLevel level, Precision precision);
 
 struct CompileOptions {
-  llvm::SmallVector<CpuLevel> levels;         ///< at least one, lowest first, no duplicates
+  llvm::SmallVector<CpuLevel> levels;         ///< lowest first, no duplicates
+  llvm::SmallVector<std::string> chips;       ///< GPUs: of gpuChips, no duplicates
   Precision precision = {};                   ///< of linears
   unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
@@ -53,6 +54,9 @@ struct CompileOptions {
   TunedChoices tuning;                        ///< measured tiles, where there are some
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
+
+/// The GPUs that PTX can be generated for.
+constexpr llvm::StringLiteral gpuChips[] = {"sm_80", "sm_90a"};
 
 /// Registers what compilation needs in a context's registry.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -75,6 +79,10 @@ std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model,
                                                     const CompileOptions &options);
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
                                                       const CompileOptions &options);
+
+/// The kernels of a model for the one GPU of `options`, as PTX. Nothing after an error has been
+/// reported.
+std::optional<std::string> compileToPtx(mlir::ModuleOp model, const CompileOptions &options);
 
 /// The typed C header of a model.
 std::string emitHeader(mlir::ModuleOp model);

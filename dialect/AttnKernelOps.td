@@ -185,4 +185,16 @@ def Attn_CombineKernelOp : AttnKernelOp<"combine_kernel"> {
   let hasVerifier = 1;
 }
 
+//===-- GPUs ----------------------------------------------------------------------------------------------------===//
+
+def Attn_LaunchOp : AttnKernelOp<"launch"> {
+  let summary = "runs a kernel on the GPU, after what was launched before it";
+  let description = [{
+    `kernel` is a gpu.func, number `number` of its module; pointers are those of the device. Blocks of `threads` threads divide its `workers`, warps or blocks, by their own number and
+    count, so that any number of blocks computes the same bits.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$operands, I64Attr:$number, I64Attr:$threads);
+  let assemblyFormat = "$kernel `(` $operands `)` `number` $number `threads` $threads attr-dict `:` `(` type($operands) `)`";
+}
+
 #endif // ATTN_KERNEL_OPS_TD

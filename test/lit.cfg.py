@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import os
+import shutil
 
 import lit.formats
 
@@ -28,3 +29,9 @@ with open("/proc/cpuinfo") as info:
     flags = set(next((line for line in info if line.startswith("flags")), "").split())
 if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
     config.available_features.add("x86-64-v4")
+
+# NVIDIA's assembler, where there is one.
+ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+if os.path.exists(ptxas):
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))

@@ -88,6 +88,24 @@ static void expand(Operation *op, Expansion expansion, const CpuTarget &target) 
   op->erase();
 }
 
+void attn::expandMath(Operation *root, const CpuTarget &target) {
+  SmallVector<std::pair<Operation *, Expansion>> ops;
+  root->walk([&](Operation *op) {
+    if (Expansion expansion = expansionOf(op))
+      ops.push_back({op, expansion});
+  });
+  for (auto [op, expansion] : ops)
+    expand(op, expansion, target);
+  root->walk([](Operation *op) {
+    if (auto wider = dyn_cast<arith::ExtFOp>(op);
+        wider && getElementTypeOrSelf(wider.getIn().getType()).isBF16())
+      expandFromBfloat(wider);
+    else if (auto narrower = dyn_cast<arith::TruncFOp>(op);
+             narrower && getElementTypeOrSelf(narrower.getType()).isBF16())
+      expandToBfloat(narrower);
+  });
+}
+
 namespace {
 
 struct ExpandMathPass : attn::impl::ExpandMathPassBase<ExpandMathPass> {
@@ -99,21 +117,7 @@ struct ExpandMathPass : attn::impl::ExpandMathPassBase<ExpandMathPass> {
       getOperation().emitError() << "unknown CPU level '" << level << "'";
       return signalPassFailure();
     }
-    SmallVector<std::pair<Operation *, Expansion>> ops;
-    getOperation().walk([&](Operation *op) {
-      if (Expansion expansion = expansionOf(op))
-        ops.push_back({op, expansion});
-    });
-    for (auto [op, expansion] : ops)
-      expand(op, expansion, *target);
-    getOperation().walk([](Operation *op) {
-      if (auto wider = dyn_cast<arith::ExtFOp>(op);
-          wider && getElementTypeOrSelf(wider.getIn().getType()).isBF16())
-        expandFromBfloat(wider);
-      else if (auto narrower = dyn_cast<arith::TruncFOp>(op);
-               narrower && getElementTypeOrSelf(narrower.getType()).isBF16())
-        expandToBfloat(narrower);
-    });
+    expandMath(getOperation(), *target);
   }
 };
 

@@ -89,6 +89,9 @@ mlir::Value expandCos(const MathBuilder &m, mlir::Value x);
 mlir::Value expandMaximum(const MathBuilder &m, mlir::Value a, mlir::Value b);
 mlir::Value expandMinimum(const MathBuilder &m, mlir::Value a, mlir::Value b);
 
+/// All functions in `root`, and conversions, as these.
+void expandMath(mlir::Operation *root, const CpuTarget &target);
+
 /// Conversions from and to bf16, exact and to the nearest even; the op is replaced.
 void expandFromBfloat(mlir::arith::ExtFOp op);
 void expandToBfloat(mlir::arith::TruncFOp op);

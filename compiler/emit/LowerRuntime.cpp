@@ -5,6 +5,7 @@
 #include "attn/abi.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
@@ -88,6 +89,46 @@ static void lowerBarrier(BarrierOp op, const DenseMap<StringAttr, int64_t> &kern
   op.erase();
 }
 
+/// call->launch(call->team, kernel, arguments, how many).
+static void lowerLaunch(LaunchOp op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Type i64 = builder.getI64Type();
+  auto whole = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i64, value);
+  };
+  // A frame of its own would grow with every layer of a loop.
+  Value arguments;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    Value count = LLVM::ConstantOp::create(
+        builder, loc, i64, std::max<int64_t>(static_cast<int64_t>(op.getOperands().size()), 1));
+    arguments = LLVM::AllocaOp::create(builder, loc, pointer, i64, count);
+  }
+  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+    Value index = operand;
+    if (isa<MemRefType>(operand.getType()))
+      index = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, operand);
+    Value value = arith::IndexCastOp::create(builder, loc, i64, index);
+    Value place = LLVM::GEPOp::create(builder, loc, pointer, i64, arguments,
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(builder, loc, value, place);
+  }
+  // Every function of the memory stage has the call as its third argument.
+  Value call = function.getArgument(2);
+  Value launch = loadField(builder, loc, call, offsetof(attn_abi_call, launch)),
+        team = loadField(builder, loc, call, offsetof(attn_abi_call, team));
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                          {pointer, i64, pointer, i64});
+  LLVM::CallOp::create(builder, loc, type,
+                       ValueRange{launch, team, whole(op.getNumber()), arguments,
+                                  whole(static_cast<int64_t>(op.getOperands().size()))});
+  op.erase();
+}
+
 namespace {
 
 struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>> {
@@ -108,6 +149,8 @@ struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>>
     WalkResult result = getOperation().walk([&](Operation *op) {
       if (auto address = dyn_cast<AddressOp>(op))
         return WalkResult(lowerAddress(address, symbols));
+      if (auto launch = dyn_cast<LaunchOp>(op))
+        lowerLaunch(launch);
       if (auto barrier = dyn_cast<BarrierOp>(op))
         lowerBarrier(barrier, kernels);
       if (auto place = dyn_cast<CacheAddressOp>(op))

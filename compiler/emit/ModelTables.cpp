@@ -14,10 +14,12 @@ using namespace mlir;
 
 namespace attn {
 
-std::string levelSymbol(llvm::StringRef name, CpuLevel level) {
+llvm::StringRef levelSuffix(CpuLevel level) {
   static constexpr llvm::StringRef suffixes[] = {".v3", ".v4", ".vnni", ".bf16", ".amx"};
-  return (name + suffixes[static_cast<size_t>(level)]).str();
+  return suffixes[static_cast<size_t>(level)];
 }
+
+std::string chipSuffix(llvm::StringRef chip) { return ("." + chip).str(); }
 
 static int32_t dtypeCode(Type type) {
   return llvm::StringSwitch<int32_t>(dtypeName(type))
@@ -47,8 +49,9 @@ using Constants = llvm::SmallVector<llvm::Constant *>;
 
 class TableWriter {
 public:
-  TableWriter(ModuleOp model, ModuleOp memory, const CompileOptions &options, llvm::Module &module)
-      : model(model), memory(memory), options(options), module(module), build(module),
+  TableWriter(ModuleOp model, ModuleOp memory, const CompileOptions &options,
+              llvm::ArrayRef<GpuCode> gpus, llvm::Module &module)
+      : model(model), memory(memory), options(options), gpus(gpus), module(module), build(module),
         entries(entriesOf(model)) {}
 
   LogicalResult write();
@@ -65,13 +68,16 @@ private:
   Constants kernels();
   Constants parameters();
   LogicalResult addSlot(SlotOp slot, Constants &slots);
+  std::pair<llvm::Constant *, llvm::Constant *> functionsOf(llvm::StringRef suffix);
   Constants levels();
+  Constants gpuTable();
   Constants ignores();
   llvm::Constant *description();
   llvm::Constant *embedded();
 
   ModuleOp model, memory;
   const CompileOptions &options;
+  llvm::ArrayRef<GpuCode> gpus;
   llvm::Module &module;
   ConstantBuilder build;
   std::vector<EntryInfo> entries;
@@ -264,21 +270,46 @@ Constants TableWriter::levels() {
                                            ATTN_LEVEL_X86_AMX};
   Constants table;
   for (CpuLevel level : options.levels) {
-    Constants functions, workspaces;
-    auto function = [&](const std::string &name) {
-      llvm::Function *found = module.getFunction(levelSymbol(name, level));
-      // Only the tables refer to it.
-      found->setLinkage(llvm::GlobalValue::InternalLinkage);
-      found->setVisibility(llvm::GlobalValue::DefaultVisibility);
-      return found;
-    };
-    for (const EntryInfo &entry : entries) {
-      functions.push_back(function(entrySymbol(entry.name)));
-      workspaces.push_back(function(workspaceSymbol(entry.name)));
-    }
-    table.push_back(build.structure(
-        {build.text(cpuLevelName(level)), build.i32(levelCodes[static_cast<size_t>(level)]),
-         build.array(functions, "entries"), build.array(workspaces, "sizes")}));
+    auto [functions, sizes] = functionsOf(levelSuffix(level));
+    table.push_back(
+        build.structure({build.text(cpuLevelName(level)),
+                         build.i32(levelCodes[static_cast<size_t>(level)]), functions, sizes}));
+  }
+  return table;
+}
+
+/// Of all entries: what runs them, and their workspaces.
+std::pair<llvm::Constant *, llvm::Constant *> TableWriter::functionsOf(llvm::StringRef suffix) {
+  Constants functions, workspaces;
+  auto function = [&](const std::string &name) {
+    llvm::Function *found = module.getFunction((name + suffix).str());
+    // Only the tables refer to it.
+    found->setLinkage(llvm::GlobalValue::InternalLinkage);
+    found->setVisibility(llvm::GlobalValue::DefaultVisibility);
+    return found;
+  };
+  for (const EntryInfo &entry : entries) {
+    functions.push_back(function(entrySymbol(entry.name)));
+    workspaces.push_back(function(workspaceSymbol(entry.name)));
+  }
+  return {build.array(functions, "entries"), build.array(workspaces, "sizes")};
+}
+
+Constants TableWriter::gpuTable() {
+  Constants table;
+  for (const GpuCode &code : gpus) {
+    llvm::StringRef number = llvm::StringRef(code.chip).drop_front(3); // "sm_"
+    bool isExact = number.consume_back("a");
+    int32_t capability = 0;
+    number.getAsInteger(10, capability);
+    Constants kernels;
+    for (const GpuKernelInfo &kernel : code.kernels)
+      kernels.push_back(build.structure({build.text(kernel.name), build.i32(kernel.threads)}));
+    auto [functions, sizes] = functionsOf(chipSuffix(code.chip));
+    table.push_back(
+        build.structure({build.text(code.chip), build.i32(capability), build.i32(isExact),
+                         build.i32(int64_t(kernels.size())), build.array(kernels, "gpu.kernels"),
+                         build.text(code.ptx), functions, sizes}));
   }
   return table;
 }
@@ -317,7 +348,8 @@ LogicalResult TableWriter::write() {
     if (failed(addSlot(slot, slots)))
       return failure();
   Constants levelTable = levels(), cacheTable = caches(), table = entryTable(),
-            imageTable = images(), ignoreTable = ignores(), kernelTable = kernels();
+            imageTable = images(), ignoreTable = ignores(), kernelTable = kernels(),
+            gpuCodes = gpuTable();
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
   llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
                                             build.text(modelName(model)),
@@ -333,6 +365,7 @@ LogicalResult TableWriter::write() {
                                             count(ignoreTable),
                                             count(cacheTable),
                                             count(kernelTable),
+                                            count(gpuCodes),
                                             build.array(dimTable, "dims"),
                                             build.array(parameterTable, "parameters"),
                                             build.array(slots, "slots"),
@@ -342,6 +375,7 @@ LogicalResult TableWriter::write() {
                                             build.array(ignoreTable, "ignores"),
                                             build.array(cacheTable, "caches"),
                                             build.array(kernelTable, "kernels"),
+                                            build.array(gpuCodes, "gpus"),
                                             build.i64(packedBytes),
                                             embedded()});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
@@ -350,8 +384,8 @@ LogicalResult TableWriter::write() {
 }
 
 LogicalResult addModelTables(ModuleOp model, ModuleOp memory, const CompileOptions &options,
-                             llvm::Module &module) {
-  return TableWriter(model, memory, options, module).write();
+                             llvm::ArrayRef<GpuCode> gpus, llvm::Module &module) {
+  return TableWriter(model, memory, options, gpus, module).write();
 }
 
 } // namespace attn

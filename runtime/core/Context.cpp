@@ -8,6 +8,7 @@
 #include "core/Profile.h"
 #include "core/Team.h"
 #include "cpu/Features.h"
+#include "cuda/Gpu.h"
 #include <cstring>
 #include <new>
 
@@ -21,8 +22,16 @@ struct attn_context {
   Vector<void *> inputs, outputs;
   Vector<CacheMemory *> caches; ///< One per cache of the model.
   Profile profile{team};
+  Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
 
+  void dropGpu() {
+    if (gpu)
+      gpu->~Gpu();
+    free(gpu);
+    gpu = nullptr;
+  }
   ~attn_context() {
+    dropGpu();
     for (CacheMemory *cache : caches) {
       cache->~CacheMemory();
       free(cache);
@@ -87,6 +96,35 @@ extern "C" attn_status attn_context_create(attn_model *model, int32_t threads,
 extern "C" void attn_context_destroy(attn_context *context) {
   if (context)
     destroyContext(context);
+}
+
+static attn_status setDevice(attn_context *context, int32_t kind, int32_t index, Error &error) {
+  if (!context || (kind != ATTN_DEVICE_CPU && kind != ATTN_DEVICE_CUDA))
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_context_set_device: %s",
+                     context ? "no such kind of device" : "null pointer");
+  if (kind == ATTN_DEVICE_CPU) {
+    context->dropGpu();
+    return ATTN_OK;
+  }
+  void *memory = malloc(sizeof(Gpu));
+  if (!memory)
+    return error.outOfMemory("a GPU");
+  Gpu *gpu = new (memory) Gpu;
+  if (attn_status status = gpu->open(*context->model->tables, index, error)) {
+    gpu->~Gpu();
+    free(gpu);
+    return status;
+  }
+  context->dropGpu();
+  context->gpu = gpu;
+  return ATTN_OK;
+}
+
+extern "C" attn_status attn_context_set_device(attn_context *context, int32_t kind, int32_t index,
+                                               char **message) {
+  Error error;
+  setDevice(context, kind, index, error);
+  return error.report(message);
 }
 
 extern "C" int32_t attn_context_threads(const attn_context *context) {
@@ -220,6 +258,30 @@ struct Run {
 
 static void callBarrier(void *team, int64_t, int64_t) { static_cast<Team *>(team)->barrier(); }
 
+static attn_status runOnGpu(attn_context &context, int32_t entryIndex, const int64_t *dims,
+                            const attn_tensor *inputs, const attn_tensor *outputs, Error &error) {
+  const attn_model &model = *context.model;
+  const attn_abi_entry &entry = model.tables->entries[entryIndex];
+  CacheMemory *cache = cacheOf(context, entry.cache);
+  if (cache)
+    if (attn_status status =
+            prepareCache(*model.tables, model.tables->caches[entry.cache], *cache, dims, error))
+      return status;
+  Vector<HostBuffer> given, made;
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    if (!given.push({inputs[i].data, byteSize(inputs[i])}))
+      return error.outOfMemory("a run");
+  for (int32_t i = 0; i < entry.outputCount; ++i)
+    if (!made.push({outputs[i].data, byteSize(outputs[i])}))
+      return error.outOfMemory("a run");
+  int64_t cacheBytes = cache ? int64_t(cache->block.size()) : 0;
+  attn_status status =
+      context.gpu->run(model.weights, entryIndex, cacheBytes, dims, given, made, error);
+  if (cache && status == ATTN_OK)
+    cache->length = dims[model.tables->caches[entry.cache].dim];
+  return status;
+}
+
 static attn_status runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *inputs,
                             const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
@@ -239,6 +301,8 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
     error.help("bind weights before running it");
     return error.status;
   }
+  if (context.gpu)
+    return runOnGpu(context, entryIndex, dims, inputs, outputs, error);
   int64_t needed = workspaceBytes(context, entryIndex, dims);
   if (needed < 0 || (uint64_t(needed) > context.workspace.size() &&
                      !context.workspace.allocate(uint64_t(needed))))
@@ -260,7 +324,7 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
           {context.inputs.data(), context.outputs.data(), dims, model.weights,
            context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
            profile ? static_cast<void *>(profile) : &context.team,
-           cache ? cache->block.data() : nullptr},
+           cache ? cache->block.data() : nullptr, nullptr},
           profile,
           model.level->level == ATTN_LEVEL_X86_AMX};
   context.team.run(

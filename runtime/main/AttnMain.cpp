@@ -115,14 +115,18 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(error);
   if (attn_status status = attn_model_create(&tables, nullptr, &handles.model, &handles.message))
     return complain(handles, status);
+  if (attn_status status =
+          attn_context_create(handles.model, command.threads, &handles.context, &handles.message))
+    return complain(handles, status);
+  if (command.gpu >= 0)
+    if (attn_status status = attn_context_set_device(handles.context, ATTN_DEVICE_CUDA, command.gpu,
+                                                     &handles.message))
+      return complain(handles, status);
   // Inputs first: a mistake in them shows before seconds are spent on weights.
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);
   if (!outputs.list.resize(size_t(tables.entries[entry].outputCount)))
     return complain(nullptr, ExitEnvironment);
-  if (attn_status status =
-          attn_context_create(handles.model, command.threads, &handles.context, &handles.message))
-    return complain(handles, status);
   if (attn_status status = attn_infer_shapes(handles.context, entry, inputs.list.data(),
                                              outputs.list.data(), &handles.message))
     return complain(handles, status);

@@ -23,6 +23,7 @@ struct Command {
   const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
   int32_t threads = 0, repeat = 0, cached = 0;
+  int32_t gpu = -1; ///< The CPU.
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
 
   // For programs around the command line; no options set them.

@@ -26,6 +26,18 @@ static bool parseCount(const char *text, int32_t most, int32_t &value) {
   return true;
 }
 
+/// "cpu", "cuda" or "cuda:1".
+static bool parseDevice(const char *text, int32_t &gpu) {
+  gpu = -1;
+  if (strcmp(text, "cpu") == 0)
+    return true;
+  if (strncmp(text, "cuda", 4) != 0)
+    return false;
+  gpu = 0;
+  return text[4] == 0 || strcmp(text + 4, ":0") == 0 ||
+         (text[4] == ':' && parseCount(text + 5, 1023, gpu));
+}
+
 /// An option with a value, which may also stand after "=".
 static int applyOption(const char *name, const char *value, Command &command, Error &error) {
   bool isGood = true;
@@ -58,11 +70,7 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     isGood = parseCount(value, INT32_MAX, command.cached);
     expected = "a number of positions";
   } else if (strcmp(name, "--device") == 0) {
-    if (strncmp(value, "cuda", 4) == 0 && (value[4] == 0 || value[4] == ':')) {
-      error.set(ATTN_IO, "R0404", "no device `%s`: this program has code for the CPU only", value);
-      return ExitEnvironment;
-    }
-    isGood = strcmp(value, "cpu") == 0;
+    isGood = parseDevice(value, command.gpu);
     expected = "cpu or cuda[:N]";
   }
   if (isGood)
@@ -127,6 +135,7 @@ int attn::exitCode(attn_status status) {
   case ATTN_IO:
   case ATTN_UNSUPPORTED_CPU:
   case ATTN_OUT_OF_MEMORY:
+  case ATTN_NO_DEVICE:
     return ExitEnvironment;
   }
   return ExitInternal;
@@ -164,7 +173,7 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --entry NAME        which entry to run, where there are several\n"
       "  --set DIM=N         a dynamic size of random inputs (default 1)\n"
       "  --threads N         default: ATTN_NUM_THREADS, else the CPUs this process may use\n"
-      "  --device cpu        the only device of this program\n"
+      "  --device DEVICE     cpu (default), or cuda[:N] where it has code for GPUs\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"
       "  --cached N          of an entry with a cache, how many positions that holds before each\n"

@@ -3,6 +3,7 @@
 // attn-opt: mlir-opt with the attn dialect and passes, for tests and for looking at one pass at a
 // time.
 #include "compiler/cpu/Passes.h"
+#include "compiler/gpu/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/InitAllDialects.h"
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   attn::registerAttnPasses();
   attn::registerAttnCpuPasses();
+  attn::registerAttnGpuPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Attn's optimiser driver\n", registry));
 }

@@ -16,10 +16,7 @@ using namespace llvm;
 
 namespace attn::tool {
 
-/// Targets of later versions, so that they are not taken for typing errors.
-static bool isLaterTarget(StringRef name) { return name == "aarch64" || name.starts_with("sm_"); }
-
-static int addLevel(StringRef name, CompileOptions &options) {
+static int addTarget(StringRef name, CompileOptions &options) {
   std::optional<CpuLevel> level = name == "native" ? hostCpuLevel() : parseCpuLevel(name);
   if (level) {
     if (name == "native")
@@ -31,10 +28,16 @@ static int addLevel(StringRef name, CompileOptions &options) {
   if (name == "native")
     return fail(Environment, "this CPU is below x86-64-v3, the lowest level there is code for",
                 "name the level of the machine the code is for: `--target=x86-64-v3`");
-  if (isLaterTarget(name))
+  if (is_contained(gpuChips, name)) {
+    if (!is_contained(options.chips, name))
+      options.chips.push_back(name.str());
+    return Ok;
+  }
+  if (name == "aarch64")
     return notSupportedYet("`--target=" + name + "`");
   return fail(Usage, "`--target " + name +
-                         "`: expected native, x86-64-v3, x86-64-v4, vnni, avx512bf16 or amx");
+                         "`: expected native, x86-64-v3, x86-64-v4, vnni, avx512bf16, amx, " +
+                         join(ArrayRef(gpuChips), " or "));
 }
 
 static int readPrecision(const opt::InputArgList &args, CompileOptions &options) {
@@ -56,6 +59,17 @@ static int readLowering(const opt::InputArgList &args, CompileOptions &options) 
   return Ok;
 }
 
+/// PTX is of one GPU; all else holds code for CPUs, too.
+static int checkTargets(StringRef targets, StringRef emit, const CompileOptions &options) {
+  if (emit == "ptx" && (options.chips.size() != 1 || !options.levels.empty()))
+    return fail(Usage, "`--emit=ptx` is the code of one GPU, but the target is " + targets,
+                "name it: `--target=" + join(ArrayRef(gpuChips), "` or `--target=") + "`");
+  if (emit != "ptx" && options.levels.empty())
+    return fail(Usage, "`--target " + targets + "`: a program for a GPU runs on a CPU, too",
+                "add one: `--target=native," + targets + "`");
+  return Ok;
+}
+
 /// `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
 /// printed.
 static int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
@@ -65,9 +79,11 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
   StringRef targets = args.getLastArgValue(OPT_target, "native");
   targets.split(names, ',');
   for (StringRef name : names)
-    if (int code = addLevel(name, options))
+    if (int code = addTarget(name, options))
       return code;
   llvm::sort(options.levels);
+  if (int code = checkTargets(targets, args.getLastArgValue(OPT_emit), options))
+    return code;
   if (int code = readLowering(args, options))
     return code;
   StringRef level = args.getLastArgValue(OPT_O, "3");

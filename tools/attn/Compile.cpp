@@ -25,7 +25,7 @@ namespace {
 
 /// What `--emit` asks for.
 struct Emit {
-  enum Kind { Link, Header, Assembly, StageText } kind = Link;
+  enum Kind { Link, Header, Assembly, Ptx, StageText } kind = Link;
   ArtifactKind artifact = ArtifactKind::Executable;
   Stage stage = Stage::Attn;
 };
@@ -49,9 +49,10 @@ int readEmit(const opt::InputArgList &args, Emit &emit) {
     return emit.stage = *stage, Ok;
   }
   if (name == "ptx")
-    return notSupportedYet("`--emit=ptx`");
-  static constexpr StringRef names[] = {"exe",  "shared", "static", "object", "header",  "asm",
-                                        "attn", "fused",  "memory", "tiled",  "kernels", "llvm"};
+    return emit.kind = Emit::Ptx, Ok;
+  static constexpr StringRef names[] = {"exe",   "shared",  "static", "object", "header",
+                                        "asm",   "ptx",     "attn",   "fused",  "memory",
+                                        "tiled", "kernels", "llvm"};
   auto nearest = frontend::nearestName(name, names);
   return fail(Usage,
               "`--emit " + name + "`: expected one of " + join(ArrayRef<StringRef>(names), ", "),
@@ -166,6 +167,12 @@ int emitAssembly(Spec &spec, const CompileOptions &options, StringRef output) {
   return text ? writeOutput(output, text->getBuffer()) : printer.failure();
 }
 
+int emitPtx(Spec &spec, const CompileOptions &options, StringRef output) {
+  DiagnosticPrinter printer(spec.context());
+  auto text = compileToPtx(spec.module(), options);
+  return text ? writeOutput(output, *text) : printer.failure();
+}
+
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
   bool hasWeights = args.hasArg(OPT_weights), embeds = args.hasArg(OPT_embed_weights);
   if (embeds && !hasWeights)
@@ -210,6 +217,8 @@ int runCompile(const opt::InputArgList &args) {
   case Emit::Assembly:
     code = emitAssembly(spec, options, output);
     break;
+  case Emit::Ptx:
+    return emitPtx(spec, options, output);
   case Emit::Link:
     code = emitArtifact(spec, emit, options, output, args.getLastArgValue(OPT_weights), workspace);
     break;

@@ -44,13 +44,13 @@ defm weights : Valued<"weights", [check, compile, run, bench, verify],
 defm set : Valued<"set", setVerbs, "Another size for a dim, any number of times", "DIM=N">;
 defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
 defm target : Valued<"target", codeVerbs,
-                     "native (default), x86-64-v3, x86-64-v4, vnni, avx512bf16, amx; several joined by commas, chosen from at load", "LEVELS">;
+                     "native (default), x86-64-v3, x86-64-v4, vnni, avx512bf16, amx, sm_80, sm_90a; several joined by commas, chosen from at load", "LEVELS">;
 defm precision : Valued<"precision", codeVerbs, "Of linears: f32 (default), bf16 (weights), int8 or int4 (weights; what they are multiplied with in int8)", "TYPE">;
 def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">;
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,
         MetaVarName<"FILE">;
-defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, or a stage: attn, fused, "
+defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, ptx, or a stage: attn, fused, "
                    "memory, tiled, kernels, llvm", "KIND">;
 def embed_weights : Flag<["--"], "embed-weights", [compile]>, HelpText<"Put the packed weights into the artifact">;
 defm dump_stages : Valued<"dump-stages", [compile], "Write the module of every stage to DIR", "DIR">;

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 6
+#define ATTN_ABI_VERSION 7
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -106,6 +106,10 @@ typedef struct {
   void (*barrier)(void *team, int64_t thread, int64_t kernel);
   void *team;
   char *cache; /* of the entry's cache, 64-byte aligned; null where it takes none */
+  /* On a GPU, whose pointers all of the above but `dims` are then: launches kernel `kernel` of
+   * attn_abi_gpu.kernels, behind what was launched before, with `count` arguments of 8 bytes,
+   * pointers and sizes. */
+  void (*launch)(void *team, int64_t kernel, const int64_t *arguments, int64_t count);
 } attn_abi_call;
 
 typedef void (*attn_abi_entry_fn)(const attn_abi_call *call, int64_t thread);
@@ -126,6 +130,25 @@ typedef struct {
   const attn_abi_entry_fn *entries;
   const attn_abi_workspace_fn *workspaces;
 } attn_abi_level;
+
+/* A kernel of a GPU's code: any number of blocks of `threads` threads computes the same. */
+typedef struct {
+  const char *name;
+  int32_t threads;
+} attn_abi_gpu_kernel;
+
+/* Code for one kind of GPU: kernels as PTX, and for each entry a function of the host that launches
+ * them. */
+typedef struct {
+  const char *chip;   /* "sm_80" */
+  int32_t capability; /* 80: runs on GPUs from compute capability 8.0 on */
+  int32_t isExact;    /* and on no later ones */
+  int32_t kernelCount;
+  const attn_abi_gpu_kernel *kernels;
+  const char *ptx;
+  const attn_abi_entry_fn *entries;
+  const attn_abi_workspace_fn *workspaces;
+} attn_abi_gpu;
 
 /* How a picture becomes input `input` of entry `entry`: decode, resize to width x height, (x / 255
  * - mean) / std, planar [C, height, width]; C = 1 takes luma as Pillow's convert("L"), C = 3 RGB.
@@ -190,7 +213,7 @@ struct attn_abi_model {
   const char *precision;   /* "f32", "bf16", "int8" or "int4" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
-      cacheCount, kernelCount;
+      cacheCount, kernelCount, gpuCount;
   const attn_abi_dim *dims;
   const attn_abi_parameter *parameters;
   const attn_abi_slot *slots;
@@ -201,6 +224,7 @@ struct attn_abi_model {
       *ignores; /* patterns of checkpoint tensors that are left out on purpose ("*" wildcards) */
   const attn_abi_cache *caches;
   const attn_abi_kernel *kernels;
+  const attn_abi_gpu *gpus;
   int64_t packedBytes;
   const char *embedded; /* the packed block, where weights are embedded; else null */
 };

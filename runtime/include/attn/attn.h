@@ -65,7 +65,8 @@ typedef enum {
   ATTN_IO = 4,          /* a file could not be read or written */
   ATTN_UNSUPPORTED_CPU = 5, /* this CPU is below the lowest level the artifact has code for */
   ATTN_OUT_OF_MEMORY = 6,   /* memory or threads */
-  ATTN_NOT_FOUND = 7        /* no entry or tensor of that name */
+  ATTN_NOT_FOUND = 7,       /* no entry or tensor of that name */
+  ATTN_NO_DEVICE = 8        /* no GPU, no driver for it, no code for it, or it failed */
 } attn_status;
 
 /* The tables of a compiled model (attn/abi.h); a typed header declares the function that returns
@@ -223,6 +224,16 @@ ATTN_API int32_t attn_default_threads(void);
  * than 1024 threads), ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_context_create(attn_model *model, int32_t threads, attn_context **context,
                                          char **message);
+
+/* Kinds of devices, numbered as in DLPack. */
+enum { ATTN_DEVICE_CPU = 1, ATTN_DEVICE_CUDA = 2 };
+
+/* Where the context's entries run from now on: on the CPU, as at first, or on GPU number `index`,
+ * for which the artifact has to have code. The driver is looked for here; weights are copied with
+ * the first run. Inputs and outputs stay in memory of the host. ATTN_INVALID_ARGUMENT (a null
+ * pointer, another kind), ATTN_NO_DEVICE, ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_context_set_device(attn_context *context, int32_t kind, int32_t index,
+                                             char **message);
 
 /* Destroys a context; not while it runs. NULL is allowed. */
 ATTN_API void attn_context_destroy(attn_context *context);

@@ -119,6 +119,7 @@ static const char *const ignores[] = {"*.attn_mask"};
    1,                                                                                              \
    0,                                                                                              \
    2,                                                                                              \
+   0,                                                                                              \
    dims,                                                                                           \
    parameters,                                                                                     \
    slots,                                                                                          \
@@ -128,6 +129,7 @@ static const char *const ignores[] = {"*.attn_mask"};
    ignores,                                                                                        \
    0,                                                                                              \
    kernels,                                                                                        \
+   0,                                                                                              \
    TOTAL,                                                                                          \
    0}
 

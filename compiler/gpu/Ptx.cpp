@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/gpu/Ptx.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace attn;
+
+void attn::registerPtx(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+  // How the conversion of kernels to NVVM finds what else is in them.
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
+}
+
+static void addLowering(OpPassManager &passes) {
+  OpPassManager &inside = passes.nest<gpu::GPUModuleOp>();
+  inside.addPass(createCanonicalizerPass());
+  inside.addPass(createCSEPass());
+  inside.addPass(createSCFToControlFlowPass());
+  inside.addPass(memref::createExpandStridedMetadataPass());
+  inside.addPass(createLowerAffinePass());
+  inside.addPass(createConvertMathToLLVMPass());
+  inside.addPass(createConvertVectorToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions kernels;
+  kernels.useBarePtrCallConv = true;
+  inside.addPass(createConvertGpuOpsToNVVMOps(kernels));
+  inside.addPass(createConvertIndexToLLVMPass());
+  inside.addPass(createCanonicalizerPass());
+  inside.addPass(createCSEPass());
+  inside.addPass(createConvertNVVMToLLVMPass());
+  inside.addPass(createReconcileUnrealizedCastsPass());
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = "isa";
+  passes.addPass(createGpuModuleToBinaryPass(binary));
+}
+
+FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
+  auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  GpuCode code;
+  code.chip = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]).getChip().str();
+  for (auto function : gpuModule.getOps<gpu::GPUFuncOp>())
+    code.kernels.push_back({function.getName().str(), (*function.getKnownBlockSize())[0]});
+  // Alone: the host's functions are another's business.
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
+  gpuModule->remove();
+  alone->push_back(gpuModule);
+  PassManager passes(module.getContext());
+  addLowering(passes);
+  if (failed(passes.run(*alone)))
+    return failure();
+  auto binary = *alone->getOps<gpu::BinaryOp>().begin();
+  StringRef text = cast<gpu::ObjectAttr>(binary.getObjects()[0]).getObject().getValue();
+  code.ptx = text.rtrim('\0').str();
+  return code;
+}

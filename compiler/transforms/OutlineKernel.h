@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every kernel of the `memory` stage becomes a function of its own, for CPUs and GPUs alike.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace attn {
+
+/// Whether an op is a kernel on buffers.
+bool isKernel(mlir::Operation *op);
+
+/// A kernel, alone in a private function that is called where it was. The function's last two
+/// arguments are a worker's number and how many there are.
+struct OutlinedKernel {
+  mlir::Operation *kernel;
+  mlir::func::FuncOp function;
+  mlir::func::CallOp call;
+
+  mlir::Value worker() { return function.getArgument(function.getNumArguments() - 2); }
+  mlir::Value workers() { return function.getArgument(function.getNumArguments() - 1); }
+};
+
+/// Moves a kernel into a function named after the layer that it computes. Its buffers are rebuilt
+/// there from pointers and sizes; the workers are the threads of the calling function.
+OutlinedKernel outlineKernel(mlir::Operation *kernel, mlir::SymbolTable &symbols);
+
+} // namespace attn

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cuda/Driver.h"
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+using namespace attn;
+
+namespace {
+struct Symbol {
+  const char *name;
+  size_t offset; ///< in CudaDriver
+};
+} // namespace
+
+// The versions of symbols that later headers give the plain names to.
+static constexpr Symbol kSymbols[] = {
+    {"cuInit", offsetof(CudaDriver, Init)},
+    {"cuDeviceGetCount", offsetof(CudaDriver, DeviceGetCount)},
+    {"cuDeviceGet", offsetof(CudaDriver, DeviceGet)},
+    {"cuDeviceGetName", offsetof(CudaDriver, DeviceGetName)},
+    {"cuDeviceGetAttribute", offsetof(CudaDriver, DeviceGetAttribute)},
+    {"cuDevicePrimaryCtxRetain", offsetof(CudaDriver, DevicePrimaryCtxRetain)},
+    {"cuDevicePrimaryCtxRelease_v2", offsetof(CudaDriver, DevicePrimaryCtxRelease)},
+    {"cuCtxSetCurrent", offsetof(CudaDriver, CtxSetCurrent)},
+    {"cuModuleLoadDataEx", offsetof(CudaDriver, ModuleLoadDataEx)},
+    {"cuModuleUnload", offsetof(CudaDriver, ModuleUnload)},
+    {"cuModuleGetFunction", offsetof(CudaDriver, ModuleGetFunction)},
+    {"cuMemAlloc_v2", offsetof(CudaDriver, MemAlloc)},
+    {"cuMemFree_v2", offsetof(CudaDriver, MemFree)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(CudaDriver, MemcpyHtoDAsync)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(CudaDriver, MemcpyDtoHAsync)},
+    {"cuStreamCreate", offsetof(CudaDriver, StreamCreate)},
+    {"cuStreamDestroy_v2", offsetof(CudaDriver, StreamDestroy)},
+    {"cuStreamSynchronize", offsetof(CudaDriver, StreamSynchronize)},
+    {"cuLaunchKernel", offsetof(CudaDriver, LaunchKernel)},
+    {"cuGetErrorString", offsetof(CudaDriver, GetErrorString)},
+};
+
+/// The library's path: what ATTN_CUDA_PATH says, or the name that the loader looks for.
+static void libraryPath(char (&path)[4096]) {
+  const char *given = getenv("ATTN_CUDA_PATH");
+  struct stat found;
+  bool isFolder = given && *given && stat(given, &found) == 0 && S_ISDIR(found.st_mode);
+  snprintf(path, sizeof path, isFolder ? "%s/libcuda.so.1" : "%s",
+           given && *given ? given : "libcuda.so.1");
+}
+
+attn_status CudaDriver::load(Error &error) {
+  char path[4096];
+  libraryPath(path);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    error.set(ATTN_NO_DEVICE, "R0601", "there is no CUDA driver: %s", dlerror());
+    error.help("install NVIDIA's driver, or run on the CPU");
+    return error.status;
+  }
+  for (const Symbol &symbol : kSymbols) {
+    void *address = dlsym(library, symbol.name);
+    if (!address) {
+      error.set(ATTN_NO_DEVICE, "R0602", "the CUDA driver `%s` is too old: it has no %s", path,
+                symbol.name);
+      error.help("install a driver of CUDA 12 or later");
+      return error.status;
+    }
+    memcpy(reinterpret_cast<char *>(this) + symbol.offset, &address, sizeof address);
+  }
+  return check(Init(0), "starting the CUDA driver", error);
+}
+
+attn_status CudaDriver::check(CuResult result, const char *what, Error &error) const {
+  if (result == 0)
+    return ATTN_OK;
+  const char *text = nullptr;
+  if (GetErrorString(result, &text) != 0 || !text)
+    text = "unknown error";
+  bool isMemory = result == kCuOutOfMemory;
+  return error.set(isMemory ? ATTN_OUT_OF_MEMORY : ATTN_NO_DEVICE, isMemory ? "R0603" : "R0604",
+                   "%s failed: %s (CUDA error %d)", what, text, int(result));
+}

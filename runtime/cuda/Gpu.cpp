@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cuda/Gpu.h"
+
+using namespace attn;
+
+/// Parts of device memory begin at multiples of this.
+static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// As many blocks as keep a GPU busy: some for each multiprocessor.
+static constexpr int kBlocksOfMultiprocessor = 8;
+static constexpr int64_t kMostArguments = 64;
+
+Gpu::~Gpu() {
+  if (!context)
+    return;
+  driver.CtxSetCurrent(context);
+  for (const Memory *memory : {&weights, &work})
+    if (memory->pointer)
+      driver.MemFree(memory->pointer);
+  for (const Memory &cache : caches)
+    if (cache.pointer)
+      driver.MemFree(cache.pointer);
+  if (stream)
+    driver.StreamDestroy(stream);
+  if (module)
+    driver.ModuleUnload(module);
+  driver.DevicePrimaryCtxRelease(device);
+}
+
+/// The GPU, and the code of the artifact that suits it best.
+attn_status Gpu::choose(const attn_abi_model &tables, int32_t number, Error &error) {
+  int count = 0, major = 0, minor = 0;
+  if (attn_status status = driver.check(driver.DeviceGetCount(&count), "counting GPUs", error))
+    return status;
+  if (number < 0 || number >= count) {
+    error.set(ATTN_NO_DEVICE, "R0404", "no device `cuda:%d`: the driver knows %d GPUs", int(number),
+              count);
+    return error.status;
+  }
+  if (driver.check(driver.DeviceGet(&device, number), "taking the GPU", error) ||
+      driver.check(driver.DeviceGetAttribute(&major, kCuMajor, device), "reading its kind",
+                   error) ||
+      driver.check(driver.DeviceGetAttribute(&minor, kCuMinor, device), "reading its kind",
+                   error) ||
+      driver.check(driver.DeviceGetAttribute(&multiprocessors, kCuMultiprocessors, device),
+                   "reading its size", error))
+    return error.status;
+  int capability = 10 * major + minor;
+  for (int32_t i = 0; i < tables.gpuCount; ++i) {
+    const attn_abi_gpu &own = tables.gpus[i];
+    bool suits = own.isExact ? own.capability == capability : own.capability <= capability;
+    if (suits && (!code || own.capability > code->capability))
+      code = &own;
+  }
+  if (code)
+    return ATTN_OK;
+  char name[256] = "?";
+  driver.DeviceGetName(name, sizeof name, device);
+  error.set(ATTN_NO_DEVICE, "R0404", "model `%s` has no code for %s (sm_%d)", tables.name, name,
+            capability);
+  error.help("compile it with `--target=native,sm_80`");
+  return error.status;
+}
+
+attn_status Gpu::loadCode(Error &error) {
+  char log[1024] = "";
+  // JIT_ERROR_LOG_BUFFER and its size.
+  int options[] = {5, 6};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
+  CuResult loaded = driver.ModuleLoadDataEx(&module, code->ptx, 2, options, values);
+  if (driver.check(loaded, "compiling the GPU's code", error)) {
+    if (*log)
+      error.note("%s", log);
+    return error.status;
+  }
+  if (!functions.resize(size_t(code->kernelCount)))
+    return error.outOfMemory("the GPU's kernels");
+  for (int32_t i = 0; i < code->kernelCount; ++i)
+    if (attn_status status = driver.check(
+            driver.ModuleGetFunction(&functions[size_t(i)], module, code->kernels[i].name),
+            code->kernels[i].name, error))
+      return status;
+  return ATTN_OK;
+}
+
+attn_status Gpu::grow(Memory &memory, size_t bytes, const char *what, Error &error) {
+  if (bytes <= memory.bytes)
+    return ATTN_OK;
+  if (memory.pointer)
+    driver.MemFree(memory.pointer);
+  memory = Memory();
+  if (attn_status status = driver.check(driver.MemAlloc(&memory.pointer, bytes), what, error)) {
+    memory.pointer = 0;
+    error.note("%zu bytes of device memory were asked for", bytes);
+    return status;
+  }
+  memory.bytes = bytes;
+  return ATTN_OK;
+}
+
+attn_status Gpu::upload(const char *packed, Error &error) {
+  if (packedBytes == 0 || weights.pointer)
+    return ATTN_OK;
+  if (attn_status status = grow(weights, packedBytes, "making room for the weights", error))
+    return status;
+  return driver.check(driver.MemcpyHtoDAsync(weights.pointer, packed, packedBytes, stream),
+                      "copying the weights", error);
+}
+
+attn_status Gpu::open(const attn_abi_model &tables, int32_t number, Error &error) {
+  if (tables.gpuCount == 0) {
+    error.set(ATTN_NO_DEVICE, "R0404", "model `%s` has no code for GPUs", tables.name);
+    error.help("compile it with `--target=native,sm_80`");
+    return error.status;
+  }
+  if (driver.load(error) || choose(tables, number, error))
+    return error.status;
+  CuContext retained = nullptr;
+  if (driver.check(driver.DevicePrimaryCtxRetain(&retained, device), "opening the GPU", error))
+    return error.status;
+  context = retained;
+  packedBytes = size_t(tables.packedBytes);
+  entries = tables.entries;
+  if (!caches.resize(size_t(tables.cacheCount)))
+    return error.outOfMemory("the GPU's caches");
+  if (driver.check(driver.CtxSetCurrent(context), "opening the GPU", error) ||
+      driver.check(driver.StreamCreate(&stream, 0), "making a stream", error))
+    return error.status;
+  return loadCode(error);
+}
+
+void Gpu::launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count) {
+  Gpu &own = *static_cast<Gpu *>(gpu);
+  void *pointers[kMostArguments];
+  if (own.launched || count > kMostArguments)
+    return;
+  for (int64_t i = 0; i < count; ++i)
+    pointers[i] = const_cast<int64_t *>(arguments + i);
+  unsigned blocks = unsigned(own.multiprocessors * kBlocksOfMultiprocessor),
+           threads = unsigned(own.code->kernels[kernel].threads);
+  own.launched = own.driver.LaunchKernel(own.functions[size_t(kernel)], blocks, 1, 1, threads, 1, 1,
+                                         0, own.stream, pointers, nullptr);
+}
+
+attn_status Gpu::run(const char *packed, int32_t entry, int64_t cacheBytes, const int64_t *dims,
+                     const Vector<HostBuffer> &inputs, const Vector<HostBuffer> &outputs,
+                     Error &error) {
+  if (driver.check(driver.CtxSetCurrent(context), "taking the GPU", error) || upload(packed, error))
+    return error.status;
+  int64_t wanted = workspaceBytes(entry, dims);
+  if (wanted < 0)
+    return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
+                     static_cast<long long>(wanted));
+  size_t total = aligned(size_t(wanted));
+  for (const Vector<HostBuffer> *buffers : {&inputs, &outputs})
+    for (const HostBuffer &buffer : *buffers)
+      total += aligned(buffer.bytes);
+  if (grow(work, total, "making room for a run", error))
+    return error.status;
+  CuPointer next = work.pointer + aligned(size_t(wanted));
+  Vector<void *> given, made;
+  auto place = [&](const Vector<HostBuffer> &buffers, Vector<void *> &places) {
+    for (const HostBuffer &buffer : buffers) {
+      if (!places.push(reinterpret_cast<void *>(next)))
+        return error.outOfMemory("a run");
+      next += aligned(buffer.bytes);
+    }
+    return ATTN_OK;
+  };
+  if (place(inputs, given) || place(outputs, made))
+    return error.status;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (driver.check(driver.MemcpyHtoDAsync(reinterpret_cast<CuPointer>(given[i]), inputs[i].data,
+                                            inputs[i].bytes, stream),
+                     "copying an input", error))
+      return error.status;
+  attn_abi_call call = {};
+  call.inputs = given.data(), call.outputs = made.data(), call.dims = dims;
+  call.packed = reinterpret_cast<const char *>(weights.pointer);
+  call.workspace = reinterpret_cast<char *>(work.pointer);
+  call.threads = 1;
+  call.team = this, call.launch = launch;
+  if (entries[entry].cache >= 0) {
+    Memory &cache = caches[size_t(entries[entry].cache)];
+    if (grow(cache, size_t(cacheBytes), "making room for a cache", error))
+      return error.status;
+    call.cache = reinterpret_cast<char *>(cache.pointer);
+  }
+  launched = 0;
+  code->entries[entry](&call, 0);
+  if (driver.check(launched, "launching a kernel", error))
+    return error.status;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (driver.check(driver.MemcpyDtoHAsync(outputs[i].data, reinterpret_cast<CuPointer>(made[i]),
+                                            outputs[i].bytes, stream),
+                     "copying an output", error))
+      return error.status;
+  return driver.check(driver.StreamSynchronize(stream), "running the model", error);
+}
