@@ -88,7 +88,7 @@ static LogicalResult emit(Operation *kernel, const TilingContext &context) {
           [&](Operation *op) { return emitRowKernel(op, context); })
       .Default([](Operation *op) {
         return emitErrorOf(ErrorKind::Input, op->getLoc())
-               << "linears of reduced precision have no code for GPUs yet";
+               << "linears of int8 and int4 have no code for GPUs yet";
       });
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs an entry of a compiled model on the CPU and, by the interpreter of PTX, on the GPU, and compares all outputs.
 
-    compare.py LIBCUDA PROGRAM OUTPUT,OUTPUT [OPTION ...]
+    compare.py LIBCUDA BOUND PROGRAM OUTPUT,OUTPUT [OPTION ...]
 
-Prints the largest relative L2 error. Exit code 1 where it is past 1e-5, where two interleavings give other bits, or a run fails.
+Prints the largest relative L2 error. Exit code 1 where it is past the bound, where two interleavings give other bits, or a run fails.
 """
 import os
 import subprocess
@@ -23,7 +23,7 @@ def run(program, names, options, folder, environment=None):
 
 
 def main():
-    driver, program, names, *options = sys.argv[1:]
+    driver, bound, program, names, *options = sys.argv[1:]
     names = names.split(",")
     with tempfile.TemporaryDirectory() as folder:
         expected = run(program, names, options, folder)
@@ -32,7 +32,7 @@ def main():
         sys.exit("two interleavings gave other bits")
     errors = [np.linalg.norm(a.astype(float) - b) / np.linalg.norm(b.astype(float)) for a, b in zip(found[0], expected)]
     print(f"relative L2 {max(errors):.1e}")
-    sys.exit(not max(errors) < 1e-5)
+    sys.exit(not max(errors) < float(bound))
 
 
 main()
