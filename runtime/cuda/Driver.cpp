@@ -16,26 +16,26 @@ struct Symbol {
 
 // The versions of symbols that later headers give the plain names to.
 static constexpr Symbol kSymbols[] = {
-    {"cuInit", offsetof(CudaDriver, Init)},
-    {"cuDeviceGetCount", offsetof(CudaDriver, DeviceGetCount)},
-    {"cuDeviceGet", offsetof(CudaDriver, DeviceGet)},
-    {"cuDeviceGetName", offsetof(CudaDriver, DeviceGetName)},
-    {"cuDeviceGetAttribute", offsetof(CudaDriver, DeviceGetAttribute)},
-    {"cuDevicePrimaryCtxRetain", offsetof(CudaDriver, DevicePrimaryCtxRetain)},
-    {"cuDevicePrimaryCtxRelease_v2", offsetof(CudaDriver, DevicePrimaryCtxRelease)},
-    {"cuCtxSetCurrent", offsetof(CudaDriver, CtxSetCurrent)},
-    {"cuModuleLoadDataEx", offsetof(CudaDriver, ModuleLoadDataEx)},
-    {"cuModuleUnload", offsetof(CudaDriver, ModuleUnload)},
-    {"cuModuleGetFunction", offsetof(CudaDriver, ModuleGetFunction)},
-    {"cuMemAlloc_v2", offsetof(CudaDriver, MemAlloc)},
-    {"cuMemFree_v2", offsetof(CudaDriver, MemFree)},
-    {"cuMemcpyHtoDAsync_v2", offsetof(CudaDriver, MemcpyHtoDAsync)},
-    {"cuMemcpyDtoHAsync_v2", offsetof(CudaDriver, MemcpyDtoHAsync)},
-    {"cuStreamCreate", offsetof(CudaDriver, StreamCreate)},
-    {"cuStreamDestroy_v2", offsetof(CudaDriver, StreamDestroy)},
-    {"cuStreamSynchronize", offsetof(CudaDriver, StreamSynchronize)},
-    {"cuLaunchKernel", offsetof(CudaDriver, LaunchKernel)},
-    {"cuGetErrorString", offsetof(CudaDriver, GetErrorString)},
+    {"cuInit", offsetof(CudaDriver, init)},
+    {"cuDeviceGetCount", offsetof(CudaDriver, deviceGetCount)},
+    {"cuDeviceGet", offsetof(CudaDriver, deviceGet)},
+    {"cuDeviceGetName", offsetof(CudaDriver, deviceGetName)},
+    {"cuDeviceGetAttribute", offsetof(CudaDriver, deviceGetAttribute)},
+    {"cuDevicePrimaryCtxRetain", offsetof(CudaDriver, devicePrimaryCtxRetain)},
+    {"cuDevicePrimaryCtxRelease_v2", offsetof(CudaDriver, devicePrimaryCtxRelease)},
+    {"cuCtxSetCurrent", offsetof(CudaDriver, ctxSetCurrent)},
+    {"cuModuleLoadDataEx", offsetof(CudaDriver, moduleLoadDataEx)},
+    {"cuModuleUnload", offsetof(CudaDriver, moduleUnload)},
+    {"cuModuleGetFunction", offsetof(CudaDriver, moduleGetFunction)},
+    {"cuMemAlloc_v2", offsetof(CudaDriver, memAlloc)},
+    {"cuMemFree_v2", offsetof(CudaDriver, memFree)},
+    {"cuMemcpyHtoDAsync_v2", offsetof(CudaDriver, memcpyHtoDAsync)},
+    {"cuMemcpyDtoHAsync_v2", offsetof(CudaDriver, memcpyDtoHAsync)},
+    {"cuStreamCreate", offsetof(CudaDriver, streamCreate)},
+    {"cuStreamDestroy_v2", offsetof(CudaDriver, streamDestroy)},
+    {"cuStreamSynchronize", offsetof(CudaDriver, streamSynchronize)},
+    {"cuLaunchKernel", offsetof(CudaDriver, launchKernel)},
+    {"cuGetErrorString", offsetof(CudaDriver, getErrorString)},
 };
 
 /// The library's path: what ATTN_CUDA_PATH says, or the name that the loader looks for.
@@ -66,14 +66,14 @@ attn_status CudaDriver::load(Error &error) {
     }
     memcpy(reinterpret_cast<char *>(this) + symbol.offset, &address, sizeof address);
   }
-  return check(Init(0), "starting the CUDA driver", error);
+  return check(init(0), "starting the CUDA driver", error);
 }
 
 attn_status CudaDriver::check(CuResult result, const char *what, Error &error) const {
   if (result == 0)
     return ATTN_OK;
   const char *text = nullptr;
-  if (GetErrorString(result, &text) != 0 || !text)
+  if (getErrorString(result, &text) != 0 || !text)
     text = "unknown error";
   bool isMemory = result == kCuOutOfMemory;
   return error.set(isMemory ? ATTN_OUT_OF_MEMORY : ATTN_NO_DEVICE, isMemory ? "R0603" : "R0604",

@@ -21,31 +21,31 @@ constexpr int kCuOutOfMemory = 2;
 /// Device attributes.
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
 
-/// Functions are named as in the reference, without "cu".
+/// Functions are named as in the reference, but for "cu" in front.
 struct CudaDriver {
-  CuResult (*Init)(unsigned flags);
-  CuResult (*DeviceGetCount)(int *count);
-  CuResult (*DeviceGet)(CuDevice *device, int ordinal);
-  CuResult (*DeviceGetName)(char *name, int length, CuDevice device);
-  CuResult (*DeviceGetAttribute)(int *value, int attribute, CuDevice device);
-  CuResult (*DevicePrimaryCtxRetain)(CuContext *context, CuDevice device);
-  CuResult (*DevicePrimaryCtxRelease)(CuDevice device);
-  CuResult (*CtxSetCurrent)(CuContext context);
-  CuResult (*ModuleLoadDataEx)(CuModule *module, const void *image, unsigned optionCount,
+  CuResult (*init)(unsigned flags);
+  CuResult (*deviceGetCount)(int *count);
+  CuResult (*deviceGet)(CuDevice *device, int ordinal);
+  CuResult (*deviceGetName)(char *name, int length, CuDevice device);
+  CuResult (*deviceGetAttribute)(int *value, int attribute, CuDevice device);
+  CuResult (*devicePrimaryCtxRetain)(CuContext *context, CuDevice device);
+  CuResult (*devicePrimaryCtxRelease)(CuDevice device);
+  CuResult (*ctxSetCurrent)(CuContext context);
+  CuResult (*moduleLoadDataEx)(CuModule *module, const void *image, unsigned optionCount,
                                int *options, void **values);
-  CuResult (*ModuleUnload)(CuModule module);
-  CuResult (*ModuleGetFunction)(CuFunction *function, CuModule module, const char *name);
-  CuResult (*MemAlloc)(CuPointer *pointer, size_t bytes);
-  CuResult (*MemFree)(CuPointer pointer);
-  CuResult (*MemcpyHtoDAsync)(CuPointer to, const void *from, size_t bytes, CuStream stream);
-  CuResult (*MemcpyDtoHAsync)(void *to, CuPointer from, size_t bytes, CuStream stream);
-  CuResult (*StreamCreate)(CuStream *stream, unsigned flags);
-  CuResult (*StreamDestroy)(CuStream stream);
-  CuResult (*StreamSynchronize)(CuStream stream);
-  CuResult (*LaunchKernel)(CuFunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
+  CuResult (*moduleUnload)(CuModule module);
+  CuResult (*moduleGetFunction)(CuFunction *function, CuModule module, const char *name);
+  CuResult (*memAlloc)(CuPointer *pointer, size_t bytes);
+  CuResult (*memFree)(CuPointer pointer);
+  CuResult (*memcpyHtoDAsync)(CuPointer to, const void *from, size_t bytes, CuStream stream);
+  CuResult (*memcpyDtoHAsync)(void *to, CuPointer from, size_t bytes, CuStream stream);
+  CuResult (*streamCreate)(CuStream *stream, unsigned flags);
+  CuResult (*streamDestroy)(CuStream stream);
+  CuResult (*streamSynchronize)(CuStream stream);
+  CuResult (*launchKernel)(CuFunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
                            unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                            CuStream stream, void **arguments, void **extra);
-  CuResult (*GetErrorString)(CuResult result, const char **text);
+  CuResult (*getErrorString)(CuResult result, const char **text);
 
   /// Fills the functions in: of ATTN_CUDA_PATH, a library or a folder of one, else of the system's.
   /// The error says what is missing. The library stays loaded.

@@ -6,6 +6,11 @@ using namespace attn;
 /// Parts of device memory begin at multiples of this.
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+/// An address of the device, or a number, where the driver or generated code takes a pointer.
+static void *asPointer(CuPointer address) {
+  return reinterpret_cast<void *>(address); // NOLINT(performance-no-int-to-ptr)
+}
+
 /// As many blocks as keep a GPU busy: some for each multiprocessor.
 static constexpr int kBlocksOfMultiprocessor = 8;
 static constexpr int64_t kMostArguments = 64;
@@ -13,36 +18,36 @@ static constexpr int64_t kMostArguments = 64;
 Gpu::~Gpu() {
   if (!context)
     return;
-  driver.CtxSetCurrent(context);
+  driver.ctxSetCurrent(context);
   for (const Memory *memory : {&weights, &work})
     if (memory->pointer)
-      driver.MemFree(memory->pointer);
+      driver.memFree(memory->pointer);
   for (const Memory &cache : caches)
     if (cache.pointer)
-      driver.MemFree(cache.pointer);
+      driver.memFree(cache.pointer);
   if (stream)
-    driver.StreamDestroy(stream);
+    driver.streamDestroy(stream);
   if (module)
-    driver.ModuleUnload(module);
-  driver.DevicePrimaryCtxRelease(device);
+    driver.moduleUnload(module);
+  driver.devicePrimaryCtxRelease(device);
 }
 
 /// The GPU, and the code of the artifact that suits it best.
 attn_status Gpu::choose(const attn_abi_model &tables, int32_t number, Error &error) {
   int count = 0, major = 0, minor = 0;
-  if (attn_status status = driver.check(driver.DeviceGetCount(&count), "counting GPUs", error))
+  if (attn_status status = driver.check(driver.deviceGetCount(&count), "counting GPUs", error))
     return status;
   if (number < 0 || number >= count) {
     error.set(ATTN_NO_DEVICE, "R0404", "no device `cuda:%d`: the driver knows %d GPUs", int(number),
               count);
     return error.status;
   }
-  if (driver.check(driver.DeviceGet(&device, number), "taking the GPU", error) ||
-      driver.check(driver.DeviceGetAttribute(&major, kCuMajor, device), "reading its kind",
+  if (driver.check(driver.deviceGet(&device, number), "taking the GPU", error) ||
+      driver.check(driver.deviceGetAttribute(&major, kCuMajor, device), "reading its kind",
                    error) ||
-      driver.check(driver.DeviceGetAttribute(&minor, kCuMinor, device), "reading its kind",
+      driver.check(driver.deviceGetAttribute(&minor, kCuMinor, device), "reading its kind",
                    error) ||
-      driver.check(driver.DeviceGetAttribute(&multiprocessors, kCuMultiprocessors, device),
+      driver.check(driver.deviceGetAttribute(&multiprocessors, kCuMultiprocessors, device),
                    "reading its size", error))
     return error.status;
   int capability = 10 * major + minor;
@@ -55,7 +60,7 @@ attn_status Gpu::choose(const attn_abi_model &tables, int32_t number, Error &err
   if (code)
     return ATTN_OK;
   char name[256] = "?";
-  driver.DeviceGetName(name, sizeof name, device);
+  driver.deviceGetName(name, sizeof name, device);
   error.set(ATTN_NO_DEVICE, "R0404", "model `%s` has no code for %s (sm_%d)", tables.name, name,
             capability);
   error.help("compile it with `--target=native,sm_80`");
@@ -66,8 +71,8 @@ attn_status Gpu::loadCode(Error &error) {
   char log[1024] = "";
   // JIT_ERROR_LOG_BUFFER and its size.
   int options[] = {5, 6};
-  void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
-  CuResult loaded = driver.ModuleLoadDataEx(&module, code->ptx, 2, options, values);
+  void *values[] = {log, asPointer(sizeof log)};
+  CuResult loaded = driver.moduleLoadDataEx(&module, code->ptx, 2, options, values);
   if (driver.check(loaded, "compiling the GPU's code", error)) {
     if (*log)
       error.note("%s", log);
@@ -77,7 +82,7 @@ attn_status Gpu::loadCode(Error &error) {
     return error.outOfMemory("the GPU's kernels");
   for (int32_t i = 0; i < code->kernelCount; ++i)
     if (attn_status status = driver.check(
-            driver.ModuleGetFunction(&functions[size_t(i)], module, code->kernels[i].name),
+            driver.moduleGetFunction(&functions[size_t(i)], module, code->kernels[i].name),
             code->kernels[i].name, error))
       return status;
   return ATTN_OK;
@@ -87,9 +92,9 @@ attn_status Gpu::grow(Memory &memory, size_t bytes, const char *what, Error &err
   if (bytes <= memory.bytes)
     return ATTN_OK;
   if (memory.pointer)
-    driver.MemFree(memory.pointer);
+    driver.memFree(memory.pointer);
   memory = Memory();
-  if (attn_status status = driver.check(driver.MemAlloc(&memory.pointer, bytes), what, error)) {
+  if (attn_status status = driver.check(driver.memAlloc(&memory.pointer, bytes), what, error)) {
     memory.pointer = 0;
     error.note("%zu bytes of device memory were asked for", bytes);
     return status;
@@ -103,7 +108,7 @@ attn_status Gpu::upload(const char *packed, Error &error) {
     return ATTN_OK;
   if (attn_status status = grow(weights, packedBytes, "making room for the weights", error))
     return status;
-  return driver.check(driver.MemcpyHtoDAsync(weights.pointer, packed, packedBytes, stream),
+  return driver.check(driver.memcpyHtoDAsync(weights.pointer, packed, packedBytes, stream),
                       "copying the weights", error);
 }
 
@@ -116,15 +121,15 @@ attn_status Gpu::open(const attn_abi_model &tables, int32_t number, Error &error
   if (driver.load(error) || choose(tables, number, error))
     return error.status;
   CuContext retained = nullptr;
-  if (driver.check(driver.DevicePrimaryCtxRetain(&retained, device), "opening the GPU", error))
+  if (driver.check(driver.devicePrimaryCtxRetain(&retained, device), "opening the GPU", error))
     return error.status;
   context = retained;
   packedBytes = size_t(tables.packedBytes);
   entries = tables.entries;
   if (!caches.resize(size_t(tables.cacheCount)))
     return error.outOfMemory("the GPU's caches");
-  if (driver.check(driver.CtxSetCurrent(context), "opening the GPU", error) ||
-      driver.check(driver.StreamCreate(&stream, 0), "making a stream", error))
+  if (driver.check(driver.ctxSetCurrent(context), "opening the GPU", error) ||
+      driver.check(driver.streamCreate(&stream, 0), "making a stream", error))
     return error.status;
   return loadCode(error);
 }
@@ -138,14 +143,14 @@ void Gpu::launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t co
     pointers[i] = const_cast<int64_t *>(arguments + i);
   unsigned blocks = unsigned(own.multiprocessors * kBlocksOfMultiprocessor),
            threads = unsigned(own.code->kernels[kernel].threads);
-  own.launched = own.driver.LaunchKernel(own.functions[size_t(kernel)], blocks, 1, 1, threads, 1, 1,
+  own.launched = own.driver.launchKernel(own.functions[size_t(kernel)], blocks, 1, 1, threads, 1, 1,
                                          0, own.stream, pointers, nullptr);
 }
 
 attn_status Gpu::run(const char *packed, int32_t entry, int64_t cacheBytes, const int64_t *dims,
                      const Vector<HostBuffer> &inputs, const Vector<HostBuffer> &outputs,
                      Error &error) {
-  if (driver.check(driver.CtxSetCurrent(context), "taking the GPU", error) || upload(packed, error))
+  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error) || upload(packed, error))
     return error.status;
   int64_t wanted = workspaceBytes(entry, dims);
   if (wanted < 0)
@@ -161,7 +166,7 @@ attn_status Gpu::run(const char *packed, int32_t entry, int64_t cacheBytes, cons
   Vector<void *> given, made;
   auto place = [&](const Vector<HostBuffer> &buffers, Vector<void *> &places) {
     for (const HostBuffer &buffer : buffers) {
-      if (!places.push(reinterpret_cast<void *>(next)))
+      if (!places.push(asPointer(next)))
         return error.outOfMemory("a run");
       next += aligned(buffer.bytes);
     }
@@ -170,30 +175,30 @@ attn_status Gpu::run(const char *packed, int32_t entry, int64_t cacheBytes, cons
   if (place(inputs, given) || place(outputs, made))
     return error.status;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (driver.check(driver.MemcpyHtoDAsync(reinterpret_cast<CuPointer>(given[i]), inputs[i].data,
+    if (driver.check(driver.memcpyHtoDAsync(reinterpret_cast<CuPointer>(given[i]), inputs[i].data,
                                             inputs[i].bytes, stream),
                      "copying an input", error))
       return error.status;
   attn_abi_call call = {};
   call.inputs = given.data(), call.outputs = made.data(), call.dims = dims;
-  call.packed = reinterpret_cast<const char *>(weights.pointer);
-  call.workspace = reinterpret_cast<char *>(work.pointer);
+  call.packed = static_cast<const char *>(asPointer(weights.pointer));
+  call.workspace = static_cast<char *>(asPointer(work.pointer));
   call.threads = 1;
   call.team = this, call.launch = launch;
   if (entries[entry].cache >= 0) {
     Memory &cache = caches[size_t(entries[entry].cache)];
     if (grow(cache, size_t(cacheBytes), "making room for a cache", error))
       return error.status;
-    call.cache = reinterpret_cast<char *>(cache.pointer);
+    call.cache = static_cast<char *>(asPointer(cache.pointer));
   }
   launched = 0;
   code->entries[entry](&call, 0);
   if (driver.check(launched, "launching a kernel", error))
     return error.status;
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (driver.check(driver.MemcpyDtoHAsync(outputs[i].data, reinterpret_cast<CuPointer>(made[i]),
+    if (driver.check(driver.memcpyDtoHAsync(outputs[i].data, reinterpret_cast<CuPointer>(made[i]),
                                             outputs[i].bytes, stream),
                      "copying an output", error))
       return error.status;
-  return driver.check(driver.StreamSynchronize(stream), "running the model", error);
+  return driver.check(driver.streamSynchronize(stream), "running the model", error);
 }

@@ -28,6 +28,9 @@ public:
                BufferAccess::ReadOnly);
   }
 
+  /// From now on addresses of the host are the device's, too, whose bounds nobody knows.
+  void shareHost() { sharesHost = true; }
+
   /// The host's memory for device addresses [address, address + bytes); null and an error where
   /// they are not all in one buffer, or written although it is read-only.
   uint8_t *resolve(uint64_t address, uint64_t bytes, bool write, std::string &error) const;
@@ -41,6 +44,7 @@ private:
     BufferAccess access;
   };
   std::vector<Buffer> buffers;
+  bool sharesHost = false;
 };
 
 } // namespace attn::ptx

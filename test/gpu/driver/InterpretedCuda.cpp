@@ -50,6 +50,8 @@ uint8_t *hostOf(CuPointer pointer, size_t bytes, bool write) {
 
 } // namespace
 
+// Names are the driver's.
+// NOLINTBEGIN(readability-identifier-naming)
 #define DRIVER extern "C" __attribute__((visibility("default"))) CuResult
 
 DRIVER cuInit(unsigned) { return success; }
@@ -72,7 +74,7 @@ DRIVER cuDeviceGetName(char *name, int length, CuDevice) {
 /// ATTN_PTX_CAPABILITY, 80 where it is not set.
 DRIVER cuDeviceGetAttribute(int *value, int attribute, CuDevice) {
   const char *given = getenv("ATTN_PTX_CAPABILITY");
-  int capability = given ? atoi(given) : 80;
+  int capability = given ? static_cast<int>(strtol(given, nullptr, 10)) : 80;
   switch (attribute) {
   case kCuMajor:
     *value = capability / 10;
@@ -198,3 +200,4 @@ DRIVER cuGetErrorString(CuResult result, const char **text) {
                                                            : "an error of the interpreter";
   return success;
 }
+// NOLINTEND(readability-identifier-naming)

@@ -5,6 +5,8 @@
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/Codegen.h"
 #include "compiler/emit/LowerToLlvm.h"
+#include "compiler/gpu/Passes.h"
+#include "compiler/gpu/Ptx.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,6 +17,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
+#include "test/gpu/Launch.h"
 #include "test/unit/cpu/TileEmulator.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -30,6 +33,8 @@ static std::optional<CpuLevel> instructionsOf(llvm::StringRef level) {
 }
 
 bool KernelRunner::supports(llvm::StringRef level) {
+  if (isGpu(level))
+    return true; // the interpreter
   auto wanted = instructionsOf(level), host = hostCpuLevel();
   return wanted && host && *wanted <= *host;
 }
@@ -55,6 +60,23 @@ static bool runPasses(ModuleOp module, llvm::function_ref<void(PassManager &)> a
   return false;
 }
 
+/// The host's side to LLVM's dialect, kernels to PTX.
+static bool lowerForGpu(ModuleOp module, llvm::StringRef chip, GpuCode &code) {
+  GpuKernelsPassOptions options;
+  options.chip = chip.str();
+  if (!runPasses(module,
+                 [&](PassManager &passes) { passes.addPass(createGpuKernelsPass(options)); }))
+    return false;
+  auto taken = takeGpuCode(module);
+  if (failed(taken)) {
+    ADD_FAILURE() << "no PTX";
+    return false;
+  }
+  code = std::move(*taken);
+  return runPasses(module,
+                   [](PassManager &passes) { buildLowerToLlvm(passes, CpuLevel::X86_64_V3); });
+}
+
 /// Everything to LLVM's dialect.
 static bool lower(ModuleOp module, llvm::StringRef level, KernelRunner &runner) {
   if (!runPasses(module, [&](PassManager &passes) {
@@ -76,9 +98,29 @@ static bool lower(ModuleOp module, llvm::StringRef level, KernelRunner &runner) 
                    [&](PassManager &passes) { buildLowerToLlvm(passes, *instructionsOf(level)); });
 }
 
+/// Kernels as PTX, and the memory that they share with this process.
+struct KernelRunner::Gpu {
+  GpuCode code;
+  ptx::Module module;
+  ptx::Device device;
+  int64_t blocks = 1;
+
+  void launch(int64_t kernel, const int64_t *arguments, int64_t count) {
+    const GpuKernelInfo &info = code.kernels[kernel];
+    std::vector<ptx::Argument> values;
+    for (int64_t i = 0; i < count; ++i)
+      values.emplace_back(arguments[i]);
+    ptx::Result result = ptx::launch(device, module, info.name, {uint32_t(blocks)},
+                                     {uint32_t(info.threads)}, 0, values);
+    EXPECT_EQ("", result.error) << info.name;
+  }
+};
+
 std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
                                                    llvm::StringRef level, unsigned optLevel) {
-  MLIRContext context(MLIRContext::Threading::DISABLED);
+  DialectRegistry registry;
+  registerPtx(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadDialect<AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect,
                       memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   auto module = parseSourceString<ModuleOp>(memoryStage, ParserConfig(&context));
@@ -87,8 +129,16 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     return nullptr;
   }
   auto runner = std::make_unique<KernelRunner>();
-  if (!lower(*module, level, *runner))
+  if (isGpu(level)) {
+    runner->gpu = std::make_unique<Gpu>();
+    if (!lowerForGpu(*module, level, runner->gpu->code))
+      return nullptr;
+    runner->gpu->module = ptx::Module::parse(runner->gpu->code.ptx);
+    runner->gpu->device.shareHost();
+    EXPECT_TRUE(runner->gpu->module.errors.empty()) << runner->gpu->module.errors.front();
+  } else if (!lower(*module, level, *runner)) {
     return nullptr;
+  }
   llvm::LLVMContext llvmContext;
   auto ir = translateToLlvmIr(*module, llvmContext, "kernel");
   if (!ir) {
@@ -125,13 +175,19 @@ void *KernelRunner::address(llvm::StringRef name) {
   return nullptr;
 }
 
-const void *KernelRunner::noTeam() {
-  static const attn_abi_call call = [] {
-    attn_abi_call call = {};
-    call.barrier = [](void *, int64_t, int64_t) {};
-    return call;
-  }();
-  return &call;
+KernelRunner::KernelRunner() = default;
+KernelRunner::~KernelRunner() = default;
+
+attn_abi_call KernelRunner::teamOf(int64_t threads) {
+  attn_abi_call call = {};
+  call.barrier = [](void *, int64_t, int64_t) {};
+  if (gpu)
+    gpu->blocks = threads;
+  call.team = gpu.get();
+  call.launch = [](void *team, int64_t kernel, const int64_t *arguments, int64_t count) {
+    static_cast<Gpu *>(team)->launch(kernel, arguments, count);
+  };
+  return call;
 }
 
 } // namespace attn::test

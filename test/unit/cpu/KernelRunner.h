@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles a memory-stage module for a CPU level and loads it into this process: the road of
-// compiled models from `memory` on, for one kernel at a time.
+// Compiles a memory-stage module for a CPU level, or a GPU, and loads it into this process: the
+// road of compiled models from `memory` on, for one kernel at a time. Code for GPUs is interpreted.
 #pragma once
 
+#include "attn/abi.h"
 #include "compiler/Pipeline.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>
@@ -13,8 +14,13 @@ namespace attn::test {
 
 class KernelRunner {
 public:
+  KernelRunner();
+  ~KernelRunner();
+
   /// Tests skip a level that this machine cannot run.
   static bool supports(llvm::StringRef level);
+  /// Whether a level is the name of a GPU.
+  static bool isGpu(llvm::StringRef level) { return llvm::is_contained(gpuChips, level); }
 
   /// Tiles, vectorises, lowers and loads `memoryStage`, MLIR text with functions such as
   ///
@@ -32,14 +38,16 @@ public:
   }
 
   /// Calls `name` once per thread, one after the other (barriers are not waited for), with the
-  /// arguments that follow %threads. `workspace` and `packed` may be null.
+  /// arguments that follow %threads. `workspace` and `packed` may be null. On a GPU, as many blocks
+  /// as threads run it.
   template <typename... Arguments>
   void run(llvm::StringRef name, int64_t threads, void *packed, void *workspace,
            Arguments... arguments) {
     using Signature = void(void *, void *, const void *, int64_t, int64_t, Arguments...);
     Signature *call = function<Signature>(name);
-    for (int64_t thread = 0; call && thread < threads; ++thread)
-      call(packed, workspace, noTeam(), thread, threads, arguments...);
+    attn_abi_call team = teamOf(threads);
+    for (int64_t thread = 0; call && thread < (gpu ? 1 : threads); ++thread)
+      call(packed, workspace, &team, thread, threads, arguments...);
   }
 
   /// The stages as text, to look at when a test fails.
@@ -47,7 +55,10 @@ public:
 
 private:
   void *address(llvm::StringRef name);
-  static const void *noTeam();
+  attn_abi_call teamOf(int64_t threads);
+
+  struct Gpu;
+  std::unique_ptr<Gpu> gpu;
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
