@@ -49,9 +49,10 @@ MatrixForm takeMatrix(Decoding &decoding) {
   return {1 << std::max(count, 0), transposed};
 }
 
-/// The 16 bytes of a row whose address `lane` gives; null after a failure.
-uint8_t *row(Step &step, int lane, const Operand &address, bool write) {
-  return step.locate(lane, Space::Shared, step.address(address, lane), 16, write);
+/// The 16 bytes of a row whose address `lane` gives; null after a failure. The access is
+/// `author`'s.
+uint8_t *row(Step &step, int lane, int author, const Operand &address, bool write) {
+  return step.locate(author, Space::Shared, step.address(address, lane), 16, write);
 }
 
 /// Where element i of a lane's register lies in its matrix.
@@ -77,7 +78,10 @@ Action decodeLdmatrix(Decoding &decoding) {
     for (int m = 0; m < form.count; ++m) {
       uint16_t matrix[8][8];
       for (int r = 0; r < 8; ++r) {
-        const uint8_t *bytes = row(step, m * 8 + r, step.operand(1), false);
+        // One of the lanes that receive the row reads it, not the one that has its address: what
+        // the latter alone knows of does not order the others.
+        int receiver = form.transposed ? r / 2 + 4 * m : r * 4 + m;
+        const uint8_t *bytes = row(step, m * 8 + r, receiver, step.operand(1), false);
         if (!bytes)
           return;
         std::memcpy(matrix[r], bytes, 16);
@@ -107,7 +111,7 @@ Action decodeStmatrix(Decoding &decoding) {
         }
       });
       for (int r = 0; r < 8; ++r) {
-        uint8_t *bytes = row(step, m * 8 + r, step.operand(0), true);
+        uint8_t *bytes = row(step, m * 8 + r, m * 8 + r, step.operand(0), true);
         if (!bytes)
           return;
         std::memcpy(bytes, matrix[r], 16);
