@@ -74,16 +74,6 @@ Space Decoding::takeSpace() {
   return Space::Generic;
 }
 
-int Decoding::takeNumber(const char *prefix) {
-  for (auto at = modifiers.begin(); at != modifiers.end(); ++at)
-    if (at->rfind(prefix, 0) == 0 && std::isdigit(at->back())) {
-      int number = std::atoi(at->c_str() + std::strlen(prefix));
-      modifiers.erase(at);
-      return number;
-    }
-  return -1;
-}
-
 void Decoding::expectOperands(size_t least, size_t most) {
   if (operands() < least || operands() > most) {
     fail("expected " + std::to_string(least) + " operands, but got " + std::to_string(operands()));

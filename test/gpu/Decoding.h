@@ -32,8 +32,6 @@ public:
   Type lastType() const;
   /// Takes `.ss` of loads, stores and atomics; generic where there is none.
   Space takeSpace();
-  /// Takes the modifier that begins with `prefix`, and returns the number behind it, or -1.
-  int takeNumber(const char *prefix);
 
   size_t operands() const { return instruction.operands.size(); }
   /// An error unless there are `least` to `most` operands.

@@ -173,7 +173,7 @@ Action decodeBfind(Decoding &decoding) {
     if (isNegatable && a >> (bits - 1) & 1)
       a = ~a & (~0ull >> (64 - bits));
     if (!a)
-      return uint64_t(~0u);
+      return uint64_t(0xffffffff);
     uint64_t place = 63 - __builtin_clzll(a);
     return shift ? bits - 1 - place : place;
   });

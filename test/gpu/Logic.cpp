@@ -9,10 +9,10 @@ namespace attn::ptx {
 namespace {
 
 /// Bit sets of the ways two numbers can compare.
-enum : uint8_t { less = 1, equal = 2, greater = 4, unordered = 8 };
+enum : uint8_t { Less = 1, Equal = 2, Greater = 4, Unordered = 8 };
 
 template <typename T> uint8_t compareNumbers(T a, T b) {
-  return a < b ? less : a == b ? equal : a > b ? greater : unordered;
+  return a < b ? Less : a == b ? Equal : a > b ? Greater : Unordered;
 }
 
 uint8_t compareAs(Type type, bool flush, uint64_t a, uint64_t b) {
@@ -38,24 +38,24 @@ uint8_t compareAs(Type type, bool flush, uint64_t a, uint64_t b) {
 }
 
 /// For which outcomes each comparison holds.
-constexpr std::pair<const char *, int> comparisons[] = {{"eq", equal},
-                                                        {"ne", less | greater},
-                                                        {"lt", less},
-                                                        {"le", less | equal},
-                                                        {"gt", greater},
-                                                        {"ge", greater | equal},
-                                                        {"lo", less},
-                                                        {"ls", less | equal},
-                                                        {"hi", greater},
-                                                        {"hs", greater | equal},
-                                                        {"equ", equal | unordered},
-                                                        {"neu", less | greater | unordered},
-                                                        {"ltu", less | unordered},
-                                                        {"leu", less | equal | unordered},
-                                                        {"gtu", greater | unordered},
-                                                        {"geu", greater | equal | unordered},
-                                                        {"num", less | equal | greater},
-                                                        {"nan", unordered}};
+constexpr std::pair<const char *, int> comparisons[] = {{"eq", Equal},
+                                                        {"ne", Less | Greater},
+                                                        {"lt", Less},
+                                                        {"le", Less | Equal},
+                                                        {"gt", Greater},
+                                                        {"ge", Greater | Equal},
+                                                        {"lo", Less},
+                                                        {"ls", Less | Equal},
+                                                        {"hi", Greater},
+                                                        {"hs", Greater | Equal},
+                                                        {"equ", Equal | Unordered},
+                                                        {"neu", Less | Greater | Unordered},
+                                                        {"ltu", Less | Unordered},
+                                                        {"leu", Less | Equal | Unordered},
+                                                        {"gtu", Greater | Unordered},
+                                                        {"geu", Greater | Equal | Unordered},
+                                                        {"num", Less | Equal | Greater},
+                                                        {"nan", Unordered}};
 
 template <typename Op> Action logic2(Decoding &decoding, Op op) {
   decoding.expectOperands(3);

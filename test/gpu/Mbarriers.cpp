@@ -144,13 +144,15 @@ Action decodeMbarrierExpect(Decoding &decoding) {
 }
 
 /// try_wait suspends the thread, and now and then gives up although the phase is not complete, as
-/// its time limit allows; test_wait answers at once.
+/// its time limit allows; test_wait answers at once. Lanes that wait together give up together:
+/// MLIR lets a `bra.uni` follow.
 Action decodeMbarrierWait(Decoding &decoding) {
   bool parity = decoding.take("parity");
   bool suspends = decoding.instruction.name.rfind("mbarrier.try_wait", 0) == 0;
   ignoreScopes(decoding);
   decoding.expectOperands(3, suspends ? 4 : 3);
   return [=](Step &step) {
+    bool patient = suspends && step.machine.choose(2);
     step.each([&](int lane) {
       Mbarrier *mbarrier = findMbarrier(step, lane, step.address(step.operand(1), lane));
       if (!mbarrier)
@@ -161,7 +163,7 @@ Action decodeMbarrierWait(Decoding &decoding) {
       auto complete = [mbarrier, parity, token] {
         return parity ? (mbarrier->phase & 1) != token : mbarrier->phase != token;
       };
-      if (!complete() && suspends && step.machine.choose(4)) {
+      if (!complete() && patient) {
         return step.retryWhen(lane, complete, [mbarrier] {
           return "phase " + std::to_string(mbarrier->phase) + " of the mbarrier of line " +
                  std::to_string(mbarrier->line) + ", which lacks " +

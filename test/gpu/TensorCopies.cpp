@@ -42,7 +42,7 @@ bool noteCopy(Step &step, int lane, const Copy &copy, uint32_t actor, uint32_t c
   return true;
 }
 
-void issueLoad(Step &step, int lane, Copy copy, uint64_t mbarrierAddress) {
+void issueLoad(Step &step, int lane, const Copy &copy, uint64_t mbarrierAddress) {
   Block &block = step.block;
   Mbarrier *mbarrier = findMbarrier(step, lane, mbarrierAddress);
   if (!mbarrier)
@@ -197,7 +197,7 @@ Action decodeTensorCopy(Decoding &decoding) {
                    copy))
         return;
       if (load)
-        issueLoad(step, lane, std::move(copy), step.address(step.operand(2), lane));
+        issueLoad(step, lane, copy, step.address(step.operand(2), lane));
       else
         issueStore(step, lane, copy);
     });
@@ -228,7 +228,7 @@ Action decodeBulkCopy(Decoding &decoding) {
         return;
       Copy copy{{{shared, bytes, global}}, bytes};
       if (load)
-        issueLoad(step, lane, std::move(copy), step.address(step.operand(3), lane));
+        issueLoad(step, lane, copy, step.address(step.operand(3), lane));
       else
         issueStore(step, lane, copy);
     });

@@ -277,7 +277,8 @@ TEST(Wgmma, mistakes_are_found) {
   // B is overwritten while a product reads it.
   expect(wait, "bar.sync 0;\n@!%p1 st.shared.u32 [%r2], 0;\n" + wait, {"which a wgmma of warp"});
   // The data of the copies have not been waited for.
-  expectFailsSometimes(trial.trial(replaced(text, "@!%p2 bra L;", "")), "which a bulk copy writes");
+  expectFailsSometimes(trial.trial(replaced(text, "@!%p2 bra L;", "")),
+                       {"which a bulk copy writes"});
   // Not all four warps, not all lanes.
   Trial fewer = trial.trial(text);
   fewer.block = {96};
