@@ -19,7 +19,7 @@ struct Supported {
   const char *name;
   /// Which types and modifiers, where not all of the manual's.
   const char *forms;
-  /// Of the PTX ISA 9.0 manual.
+  /// Of the manual, PTX ISA 8.7.
   const char *section;
   Evidence evidence;
   Decoder decoder;

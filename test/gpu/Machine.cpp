@@ -100,6 +100,8 @@ void Machine::startBlock() {
     warp.products.writers.resize(kernel.registers);
     warp.products.readers.resize(kernel.registers);
     warp.products.touched.resize(kernel.registers);
+    warp.products.widths.resize(kernel.registers);
+    warp.products.widthFences.resize(kernel.registers);
     warp.registerCount = perThread;
   }
   resident.push_back(std::move(started));

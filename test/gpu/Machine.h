@@ -78,6 +78,9 @@ struct Products {
   std::vector<uint8_t> readers;
   /// Per register: the number of the fence after which it was last touched by other instructions.
   std::vector<uint32_t> touched;
+  /// Per register: the width of the product that last had it as accumulator, and its fence.
+  std::vector<uint32_t> widths;
+  std::vector<uint32_t> widthFences;
   uint32_t fences = 0;
   std::deque<ProductGroup> groups = std::deque<ProductGroup>(1);
   uint32_t actor = noActor;

@@ -137,6 +137,10 @@ bool checkRegisters(Step &step, const ProductForm &form) {
       step.fail(std::string("no wgmma.fence comes between ") +
                 (accumulator ? "an accumulator" : "a register of A") +
                 " and the instruction that touched it");
+    if (accumulator && products.widths[operand.reg] &&
+        products.widths[operand.reg] != uint32_t(form.n) &&
+        products.widthFences[operand.reg] == products.fences)
+      step.fail("no wgmma.fence comes between products of different shapes with one accumulator");
     bool writes = products.writers[operand.reg];
     if (accumulator ? bool(products.readers[operand.reg]) : writes)
       step.fail(accumulator ? "the accumulator is A of a product in flight"
@@ -175,6 +179,8 @@ void hold(Step &step, const ProductForm &form) {
   group.lastClock = products.clock;
   for (const Operand &operand : step.operand(0).parts) {
     ++products.writers[operand.reg];
+    products.widths[operand.reg] = uint32_t(form.n);
+    products.widthFences[operand.reg] = products.fences;
     group.accumulators.push_back(operand.reg);
   }
   if (!form.registersA)

@@ -266,6 +266,12 @@ TEST(Wgmma, mistakes_are_found) {
          {"no wgmma.fence comes between a register of A"});
   expect("wgmma.fence.sync.aligned;\n", "wgmma.fence.sync.aligned;\nadd.f32 %f2, %f2, %f2;\n",
          {"no wgmma.fence comes between an accumulator"});
+  size_t second = text.rfind("wgmma.mma_async");
+  std::string narrow =
+      replaced(text.substr(second, text.find(';', second) - second), "m64n16k16", "m64n8k16");
+  expect("wgmma.commit_group.sync.aligned;\n",
+         replaced(narrow, ", %f4, %f5, %f6, %f7}", "}") + ";\nwgmma.commit_group.sync.aligned;\n",
+         {"products of different shapes with one accumulator"});
   // A tile written through the generic proxy: the copy's word is written again.
   expect("wgmma.fence.sync.aligned;\n",
          "@!%p1 st.shared.u32 [%r2], 0;\nbar.sync 0;\nwgmma.fence.sync.aligned;\n",
