@@ -16,6 +16,20 @@ Action decodeBra(Decoding &decoding) {
   };
 }
 
+Action decodeBrx(Decoding &decoding) {
+  decoding.ignore({"uni"});
+  size_t targets = decoding.operands() - 1;
+  return [targets](Step &step) {
+    step.each([&](int lane) {
+      auto index = uint32_t(step.read(step.operand(0), lane));
+      if (index >= targets)
+        return step.fail(
+            "index " + std::to_string(index) + " of " + std::to_string(targets) + " labels", lane);
+      step.jump(lane, uint32_t(step.operand(1 + index).value));
+    });
+  };
+}
+
 Action decodeRet(Decoding &decoding) {
   decoding.ignore({"uni"});
   decoding.expectOperands(0);

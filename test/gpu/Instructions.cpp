@@ -62,6 +62,7 @@ const std::vector<Supported> &supportedInstructions() {
       {"cp.async.bulk.tensor", ".tile, no multicast", "9.7.9.25.5.2", unpinned, decodeTensorCopy},
       {"cp.async.bulk.prefetch", "does nothing", "9.7.9.25.4.3", unpinned, decodePrefetch},
       {"bra", "", "9.7.12.3", unpinned, decodeBra},
+      {"brx.idx", "", "9.7.12.4", unpinned, decodeBrx},
       {"ret", "of kernels", "9.7.12.6", unpinned, decodeRet},
       {"exit", "", "9.7.12.7", unpinned, decodeRet},
       {"bar.sync", "", "9.7.13.1", unpinned, decodeBarSync},

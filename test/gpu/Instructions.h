@@ -92,6 +92,7 @@ Action decodeRed(Decoding &decoding);
 
 // ControlFlow.cpp: ISA 9.7.12, 9.7.19.
 Action decodeBra(Decoding &decoding);
+Action decodeBrx(Decoding &decoding);
 Action decodeRet(Decoding &decoding);
 Action decodeTrap(Decoding &decoding);
 Action decodeNothing(Decoding &decoding);

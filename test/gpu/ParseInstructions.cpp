@@ -77,8 +77,11 @@ void Parser::parseInstruction() {
   }
   instruction.name = next().text;
   if (instruction.name == "bra" || instruction.name == "bra.uni") {
-    scopes.back().branches.push_back({kernel.instructions.size(), next().text});
+    scopes.back().branches.push_back({kernel.instructions.size(), 0, next().text});
     instruction.operands.push_back(immediate(0));
+  } else if (instruction.name.rfind("brx.idx", 0) == 0) {
+    if (!parseTargets(instruction))
+      return skipStatement();
   } else if (!peek().is(";") && !parseList(instruction.operands, ";")) {
     return skipStatement();
   }
@@ -88,6 +91,24 @@ void Parser::parseInstruction() {
   if (!error.empty())
     failAt(instruction.line, error);
   kernel.instructions.push_back(std::move(instruction));
+}
+
+/// `brx.idx %r1, $L_brx_0`: the index, and the labels that the list of that name has.
+bool Parser::parseTargets(Instruction &instruction) {
+  if (!parseOperand(instruction.operands.emplace_back()) || !expect(","))
+    return false;
+  std::string list = next().text;
+  for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
+    if (auto found = scope->targets.find(list); found != scope->targets.end()) {
+      for (const std::string &label : found->second) {
+        scopes.back().branches.push_back(
+            {kernel.instructions.size(), instruction.operands.size(), label});
+        instruction.operands.push_back(immediate(0));
+      }
+      return true;
+    }
+  fail("unknown list of labels '" + list + "'");
+  return false;
 }
 
 bool Parser::parseList(std::vector<Operand> &elements, const char *end) {

@@ -290,9 +290,15 @@ void Parser::parseStatement() {
     return;
   }
   if (peek().kind == Token::Kind::Word && tokens[at + 1].is(":")) {
-    scopes.back().labels[peek().text] = kernel.instructions.size();
+    std::string label = next().text;
     next();
-    next();
+    scopes.back().labels[label] = kernel.instructions.size();
+    if (accept(".branchtargets")) {
+      do
+        scopes.back().targets[label].push_back(next().text);
+      while (accept(","));
+      expect(";");
+    }
     return;
   }
   parseInstruction();
@@ -325,7 +331,7 @@ void Parser::resolveLabels() {
       continue;
     auto found = scope.labels.find(branch.label);
     if (found != scope.labels.end())
-      kernel.instructions[branch.instruction].operands[0].value = found->second;
+      kernel.instructions[branch.instruction].operands[branch.operand].value = found->second;
     else if (scopes.size() > 3)
       scopes[scopes.size() - 2].branches.push_back(branch);
     else

@@ -31,11 +31,14 @@ private:
   /// A branch whose label may yet follow.
   struct Branch {
     size_t instruction;
+    size_t operand;
     std::string label;
   };
   struct Scope {
     std::unordered_map<std::string, Name> names;
     std::unordered_map<std::string, size_t> labels;
+    /// The labels that `.branchtargets` lists.
+    std::unordered_map<std::string, std::vector<std::string>> targets;
     std::vector<Branch> branches;
   };
 
@@ -63,6 +66,7 @@ private:
   const Name *lookUp(const std::string &name) const;
 
   void parseInstruction();
+  bool parseTargets(Instruction &instruction);
   bool parseOperand(Operand &operand);
   bool parseList(std::vector<Operand> &elements, const char *end);
   bool parseAddress(Operand &operand);

@@ -71,6 +71,35 @@ DONE:
                 });
 }
 
+TEST(Threads, branch_by_index) {
+  std::string body = R"(
+    and.b32 %r5, %r4, 3;
+T: .branchtargets A, B, A, C;
+    brx.idx %r5, T;
+A:
+    mov.u32 %r8, 1;
+    bra END;
+B:
+    mov.u32 %r8, 2;
+    bra END;
+C:
+    mov.u32 %r8, 3;
+END:
+)";
+  expectThreads(body, [](uint32_t thread, uint32_t) {
+    return thread % 4 == 0 || thread % 4 == 2 ? 1 : thread % 4 == 1 ? 2 : 3;
+  });
+  Device device;
+  std::vector<uint32_t> out(8);
+  expectFails({storing(replaced(body, "A, B, A, C", "A, B, C")),
+               device,
+               {1},
+               {8},
+               0,
+               {device.map(out, "out")}},
+              "index 3 of 3 labels");
+}
+
 TEST(Threads, shuffle) {
   expectThreads("shfl.sync.bfly.b32 %r8, %r4, 5, 31, -1;",
                 [](uint32_t thread, uint32_t) { return thread ^ 5; }, {2}, {64});
