@@ -9,14 +9,15 @@ double widen(uint16_t bits, NarrowFormat format) {
   int fraction = bits & ((1 << format.fraction) - 1);
   int exponent = (bits >> format.fraction) & ((1 << format.exponent) - 1);
   int bias = (1 << (format.exponent - 1)) - 1;
+  if (exponent != 0 && exponent != (1 << format.exponent) - 1)
+    return doubleOf(uint64_t(bits >> 15) << 63 | uint64_t(exponent - bias + 1023) << 52 |
+                    uint64_t(fraction) << (52 - format.fraction));
   double magnitude = 0;
-  if (exponent == (1 << format.exponent) - 1)
+  if (exponent)
     magnitude = fraction ? std::numeric_limits<double>::quiet_NaN()
                          : std::numeric_limits<double>::infinity();
-  else if (exponent == 0)
-    magnitude = std::ldexp(fraction, 1 - bias - format.fraction);
   else
-    magnitude = std::ldexp(fraction + (1 << format.fraction), exponent - bias - format.fraction);
+    magnitude = std::ldexp(fraction, 1 - bias - format.fraction);
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 

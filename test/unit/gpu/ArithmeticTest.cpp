@@ -176,6 +176,8 @@ TEST(Integers, bits) {
            [](uint32_t x, uint32_t y, uint32_t z) { return (x & y) | (x & z) | (y & z); });
   expect32("popc.b32 %r8, %r4;",
            [](uint32_t x, uint32_t, uint32_t) { return __builtin_popcount(x); });
+  expect32("bfind.u32 %r8, %r4;",
+           [](uint32_t x, uint32_t, uint32_t) { return x ? 31 - __builtin_clz(x) : ~0u; });
   expect32("clz.b32 %r8, %r4;",
            [](uint32_t x, uint32_t, uint32_t) { return x ? __builtin_clz(x) : 32; });
   expect32("bfe.u32 %r8, %r4, 5, 9;",
@@ -232,6 +234,37 @@ TEST(Floats, are_the_hosts) {
   expectFloat("ex2.approx.ftz.f32 %f8, %f4;", [](float x, float, float) {
     return flushDenormal(float(std::exp2(double(flushDenormal(x)))));
   });
+}
+
+TEST(Floats, approximations_are_rounded_correctly) {
+  using Function = double (*)(double);
+  for (const auto &[name, function] : std::vector<std::pair<std::string, Function>>{
+           {"rsqrt.approx.f32", [](double x) { return 1 / std::sqrt(x); }},
+           {"lg2.approx.f32", [](double x) { return std::log2(x); }},
+           {"sin.approx.f32", [](double x) { return std::sin(x); }},
+           {"cos.approx.f32", [](double x) { return std::cos(x); }},
+           {"tanh.approx.f32", [](double x) { return std::tanh(x); }},
+           {"sqrt.approx.f32", [](double x) { return std::sqrt(x); }}})
+    expectFloat(name + " %f8, %f4;",
+                [&, call = function](float x, float, float) { return float(call(x)); });
+  expectFloat("copysign.f32 %f8, %f4, %f5;\nadd.f32 %f8, %f8, 0f00000000;",
+              [](float x, float y, float) { return std::copysign(y, x) + 0.0f; });
+}
+
+TEST(Floats, doubles_are_the_hosts) {
+  auto x = randomFloats(6);
+  auto y = randomFloats(7);
+  auto out = compute("cvt.f64.f32 %rd9, %f4;\ncvt.f64.f32 %rd10, %f5;\n"
+                     "fma.rn.f64 %rd11, %rd9, %rd10, %rd9;\ndiv.rn.f64 %rd11, %rd11, %rd10;\n"
+                     "setp.num.f64 %p1, %rd11, %rd11;\nselp.f64 %rd8, %rd11, 0d0000000000000000, "
+                     "%p1;",
+                     x, y, x);
+  for (size_t i = 0; i < count; ++i) {
+    double p = floatOf(x[i]);
+    double q = floatOf(y[i]);
+    double want = std::fma(p, q, p) / q;
+    ASSERT_EQ(out[i], std::isnan(want) ? 0 : bitsOf(want)) << p << ", " << q;
+  }
 }
 
 TEST(Floats, least_and_greatest) {

@@ -207,6 +207,57 @@ TEST(TensorCopy, boxes_arrive_swizzled_with_zeros_outside) {
   }
 }
 
+TEST(TensorCopy, has_one_to_five_dimensions) {
+  // A tensor of 24 x 3 x 4 x 2 x 3 halves and boxes of 16 x 2 x 2 x 2 x 2 that reach over its edge.
+  const uint64_t dims[] = {24, 3, 4, 2, 3};
+  const uint32_t box[] = {16, 2, 2, 2, 2};
+  const int at[] = {16, 2, 1, 1, 2};
+  std::vector<uint16_t> in(24 * 3 * 4 * 2 * 3);
+  std::iota(in.begin(), in.end(), 1);
+  uint64_t strides[5] = {2};
+  for (int d = 1; d < 5; ++d)
+    strides[d] = strides[d - 1] * dims[d - 1];
+  for (int rank = 1; rank <= 5; ++rank) {
+    Device device;
+    std::vector<uint16_t> out(256);
+    TensorMap map;
+    ASSERT_EQ(
+        encodeTiled(map, 2, rank, device.map(in, "in"), dims, strides + 1, box, Swizzle::None), "");
+    uint32_t count = 1;
+    std::string place;
+    for (int d = 0; d < rank; ++d) {
+      count *= box[d];
+      place += (d ? ", " : "") + std::to_string(at[d]);
+    }
+    std::string body = replaced(loadBody, "{X, Y}", "{" + place + "}");
+    body = replaced(body, ".2d.", "." + std::to_string(rank) + "d.");
+    body = replaced(body, "BYTES", std::to_string(count * 2));
+    body = replaced(body, "WORDS", std::to_string(count / 2));
+    body = replaced(body, "NEXT:",
+                    "NEXT:\nsetp.ge.u32 %p3, %r1, " + std::to_string(count / 2) + ";\n@%p3 ret;");
+    Trial trial{kernelText(".param .align 64 .b8 map[128], .param .u64 out", body,
+                           std::string(memory) + "\n.shared .align 8 .b8 bar[8];"),
+                device,
+                {1},
+                {64},
+                1024,
+                {map, device.map(out, "out")}};
+    expectRuns(trial, [&] {
+      for (uint32_t i = 0; i < count; ++i) {
+        uint64_t offset = 0;
+        bool inside = true;
+        uint32_t rest = i;
+        for (int d = 0; d < rank; rest /= box[d++]) {
+          uint64_t x = at[d] + rest % box[d];
+          inside &= x < dims[d];
+          offset += x * strides[d];
+        }
+        ASSERT_EQ(out[i], inside ? in[offset / 2] : 0) << "rank " << rank << ", " << i;
+      }
+    });
+  }
+}
+
 TEST(TensorCopy, swizzles_exchange_chunks_within_rows) {
   // Row 3 of 128 bytes: chunk 5 goes to 5 ^ 3; of 64 bytes, rows 6 and 7 share a line.
   EXPECT_EQ(swizzled(3 * 128 + 5 * 16 + 2, Swizzle::B128), 3 * 128 + 6 * 16 + 2u);

@@ -39,6 +39,26 @@ TEST(GlobalMemory, has_bounds) {
               "is not a multiple of 16");
 }
 
+TEST(GlobalMemory, narrow_loads_extend) {
+  std::vector<uint8_t> in = {0x80, 0xff, 0x01, 0x80, 0, 0, 0, 0};
+  std::vector<uint32_t> out(4);
+  Device device;
+  std::string text = kernelText(".param .u64 in, .param .u64 out", R"(
+    ld.param.u64 %rd1, [in];
+    ld.param.u64 %rd2, [out];
+    ld.global.s8 %r1, [%rd1];
+    ld.global.u8 %r2, [%rd1+1];
+    ld.global.s16 %r3, [%rd1+2];
+    ld.global.v2.b16 {%h1, %h2}, [%rd1];
+    mov.b32 %r4, {%h2, %h1};
+    st.global.v4.b32 [%rd2], {%r1, %r2, %r3, %r4};
+    st.global.b8 [%rd2+1], 7;
+    ret;)");
+  expectRuns({text, device, {1}, {1}, 0, {device.map(in, "in"), device.map(out, "out")}}, [&] {
+    EXPECT_EQ(out, (std::vector<uint32_t>{0xffff0780, 0xff, 0xffff8001, 0xff808001}));
+  });
+}
+
 /// Thread i stores to shared[i] and reads its neighbour's.
 static const char *const neighbours = R"(
     mov.u32 %r1, %tid.x;

@@ -121,6 +121,12 @@ TEST(Threads, vote_and_reduce) {
   expectThreads("setp.lt.u32 %p1, %r4, 32;\nvote.sync.all.pred %p2, %p1, -1;\n"
                 "selp.u32 %r8, 1, 0, %p2;",
                 [](uint32_t, uint32_t) { return 1; }, {1}, {32});
+  expectThreads("setp.eq.u32 %p1, %r4, 5;\nvote.sync.any.pred %p2, %p1, -1;\n"
+                "vote.sync.uni.pred %p3, %p1, -1;\nselp.u32 %r8, 1, 0, %p2;\n"
+                "selp.u32 %r9, 2, 0, %p3;\nor.b32 %r8, %r8, %r9;",
+                [](uint32_t thread, uint32_t) { return thread < 32 ? 1 : 2; }, {1}, {64});
+  expectThreads("and.b32 %r5, %r4, 3;\nmatch.any.sync.b32 %r8, %r5, -1;",
+                [](uint32_t thread, uint32_t) { return 0x11111111u << thread % 4; }, {1}, {32});
   // Half of the warp is elsewhere.
   expectThreads("mov.u32 %r8, 0;\nsetp.lt.u32 %p1, %r4, 16;\n@!%p1 bra SKIP;\n"
                 "activemask.b32 %r8;\nSKIP:\nand.b32 %r8, %r8, 0xffff0000;",
