@@ -73,6 +73,8 @@ std::string describeModel(ModuleOp model, const CompileOptions &options) {
   llvm::json::Array targets;
   for (CpuLevel level : options.levels)
     targets.push_back(cpuLevelName(level));
+  for (const std::string &chip : options.chips)
+    targets.push_back(chip);
   ParameterCount count = countParameters(model);
   llvm::json::Object description{{"name", modelName(model)},
                                  {"symbol", modelSymbol(model)},

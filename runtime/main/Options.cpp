@@ -214,5 +214,7 @@ void attn::printDescription(const attn_model &model, bool isJson) {
          static_cast<long long>(tables.packedBytes), tables.embedded ? ", embedded" : "");
   for (int32_t i = 0; i < tables.levelCount; ++i)
     printf(" %s%s", tables.levels[i].name, &tables.levels[i] == model.level ? " (used here)" : "");
+  for (int32_t i = 0; i < tables.gpuCount; ++i)
+    printf(" %s", tables.gpus[i].chip);
   printf("\n");
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/gpu/Decoding.h"
-#include "test/gpu/Parser.h"
 #include <algorithm>
 
 namespace attn::ptx {

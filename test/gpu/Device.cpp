@@ -28,7 +28,7 @@ uint8_t *Device::resolve(uint64_t address, uint64_t bytes, bool write, std::stri
   }
   // Above what Device::map and the windows give out.
   if (sharesHost && address >= uint64_t(1) << 44)
-    return reinterpret_cast<uint8_t *>(address);
+    return reinterpret_cast<uint8_t *>(address); // NOLINT(performance-no-int-to-ptr)
   error = "out of bounds: " + std::to_string(bytes) + " bytes ";
   if (nearest)
     error += "at offset " + std::to_string(int64_t(address - nearest->address)) + " of buffer '" +

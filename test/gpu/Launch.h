@@ -41,7 +41,7 @@ struct Options {
   /// How many blocks run at a time; the next starts when one ends.
   uint32_t residentBlocks = 4;
   /// Instructions of warps after which the kernel is held to hang.
-  uint64_t stepLimit = 1ull << 28;
+  uint64_t stepLimit = 1ull << 26;
 };
 
 struct Result {

@@ -42,6 +42,8 @@ enum class Type : uint8_t {
   F64
 };
 
+/// `f32` to Type::F32; None for what is no type.
+Type typeNamed(const std::string &name);
 int bitsOf(Type type);
 bool isFloat(Type type);
 bool isSigned(Type type);

@@ -12,9 +12,6 @@
 
 namespace attn::ptx {
 
-/// `f32` to Type::F32; None for what is no type.
-Type typeNamed(const std::string &name);
-
 class Parser {
 public:
   Parser(const std::vector<Token> &tokens, Module &module) : tokens(tokens), module(module) {}

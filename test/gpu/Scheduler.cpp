@@ -110,9 +110,7 @@ bool Machine::landCopies(Block &home, uint32_t odds) {
       continue;
     }
     moved = true;
-    // Kept alive: the copy's end may not add to the list, but its start may have.
-    auto advance = home.copies[i].advance;
-    if (advance())
+    if (home.copies[i].advance())
       ++i;
     else
       home.copies.erase(home.copies.begin() + i);

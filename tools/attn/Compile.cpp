@@ -125,6 +125,8 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
   std::string levels, entries;
   for (CpuLevel level : options.levels)
     levels += (levels.empty() ? "" : ",") + cpuLevelName(level).str();
+  for (const std::string &chip : options.chips)
+    levels += "," + chip;
   for (const EntryInfo &entry : entriesOf(spec.module()))
     entries += (entries.empty() ? "" : ",") + entry.name;
   std::string line = fmt::format("{}: {} for {}, {}, entries {}, {} parameters", output.str(),

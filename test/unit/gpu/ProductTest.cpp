@@ -300,6 +300,36 @@ TEST(Wgmma, mistakes_are_found) {
       {"ended with a wgmma that no wgmma.wait_group has waited for"});
 }
 
+TEST(Wgmma, groups_are_waited_for_in_order) {
+  ProductCase one{8, 32, Swizzle::B64, false, false, true};
+  ProductTrial trial(one);
+  // The second product has accumulators and a group of its own, still in flight when the first
+  // one's are stored.
+  std::string text = productText(one);
+  size_t second = text.rfind("wgmma.mma_async");
+  text.replace(text.find(accumulators(8), second), accumulators(8).size(),
+               "{%f100, %f101, %f102, %f103}");
+  text.insert(second, "wgmma.commit_group.sync.aligned;\n");
+  text = replaced(text, "wait_group.sync.aligned 0;", "wait_group.sync.aligned 1;");
+  text = replaced(text, "ret;", "wgmma.wait_group.sync.aligned 0;\nadd.f32 %f3, %f100, %f3;\nret;");
+  expectRuns(trial.trial(text));
+  expectFails(trial.trial(replaced(text, "ld.param.u64 %rd3, [out];",
+                                   "ld.param.u64 %rd3, [out];\nadd.f32 %f3, %f100, %f3;")),
+              "reads a register of a wgmma");
+}
+
+TEST(Wgmma, warps_of_a_group_issue_the_same_products) {
+  ProductCase one{8, 16, Swizzle::B32};
+  ProductTrial trial(one);
+  std::string text = productText(one);
+  size_t begin = text.find("wgmma.mma_async");
+  std::string instruction = text.substr(begin, text.find(';', begin) + 1 - begin);
+  expectFails(trial.trial(replaced(text, instruction,
+                                   "setp.ge.u32 %p6, %r1, 64;\n@%p6 bra ALSO;\n" + instruction +
+                                       "\nbra JOIN;\nALSO:\n" + instruction + "\nJOIN:")),
+              "another warp of the warp group executes");
+}
+
 TEST(Wgmma, a_fence_through_the_proxy_lets_written_tiles_in) {
   ProductCase one{16, 32, Swizzle::B64, false, false, true};
   ProductTrial trial(one);
