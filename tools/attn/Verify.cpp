@@ -24,8 +24,8 @@ constexpr double referenceBound = 1e-5;
 /// What rounding weights to bf16 explains, and weights and activations to int8: half a step of 2^-8
 /// of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
 constexpr double bf16Bound = 2e-2, int8Bound = 5e-2;
-/// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear, 30 for a dozen.
-constexpr double int4Bound = 5e-1;
+/// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear.
+constexpr double int4Bound = 3e-1;
 /// Against another f32 computation, whose roundings come on top.
 constexpr double againstBound = 1e-4;
 
