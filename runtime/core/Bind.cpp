@@ -36,6 +36,7 @@ struct Packing {
   void finish(attn_model &model) {
     model.block.swap(block);
     model.weights = model.block.data();
+    ++model.bindings;
   }
 };
 } // namespace

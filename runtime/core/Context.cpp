@@ -24,14 +24,17 @@ struct attn_context {
   Profile profile{team};
   Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
 
-  void dropGpu() {
+  /// Back to the CPU, with empty caches: what they held was on the device.
+  void leaveDevice() {
     if (gpu)
       gpu->~Gpu();
     free(gpu);
     gpu = nullptr;
+    for (CacheMemory *cache : caches)
+      cache->length = 0;
   }
   ~attn_context() {
-    dropGpu();
+    leaveDevice();
     for (CacheMemory *cache : caches) {
       cache->~CacheMemory();
       free(cache);
@@ -103,7 +106,7 @@ static attn_status setDevice(attn_context *context, int32_t kind, int32_t index,
     return error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_context_set_device: %s",
                      context ? "no such kind of device" : "null pointer");
   if (kind == ATTN_DEVICE_CPU) {
-    context->dropGpu();
+    context->leaveDevice();
     return ATTN_OK;
   }
   void *memory = malloc(sizeof(Gpu));
@@ -115,7 +118,7 @@ static attn_status setDevice(attn_context *context, int32_t kind, int32_t index,
     free(gpu);
     return status;
   }
-  context->dropGpu();
+  context->leaveDevice();
   context->gpu = gpu;
   return ATTN_OK;
 }
@@ -275,8 +278,8 @@ static attn_status runOnGpu(attn_context &context, int32_t entryIndex, const int
     if (!made.push({outputs[i].data, byteSize(outputs[i])}))
       return error.outOfMemory("a run");
   int64_t cacheBytes = cache ? int64_t(cache->block.size()) : 0;
-  attn_status status =
-      context.gpu->run(model.weights, entryIndex, cacheBytes, dims, given, made, error);
+  attn_status status = context.gpu->run(model.weights, model.bindings, entryIndex, cacheBytes, dims,
+                                        given, made, error);
   if (cache && status == ATTN_OK)
     cache->length = dims[model.tables->caches[entry.cache].dim];
   return status;

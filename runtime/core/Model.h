@@ -17,6 +17,7 @@ struct attn_model {
   attn::PackedBlock block;
   /// The block, or weights embedded in the artifact; null before any are bound.
   const char *weights = nullptr;
+  uint32_t bindings = 0; ///< How often weights were bound: copies of earlier ones are stale.
 };
 
 namespace attn {

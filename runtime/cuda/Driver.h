@@ -17,7 +17,7 @@ using CuModule = struct CuModuleHandle *;
 using CuFunction = struct CuFunctionHandle *;
 using CuStream = struct CuStreamHandle *;
 
-constexpr int kCuOutOfMemory = 2;
+constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
 /// Device attributes.
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
 

@@ -103,13 +103,18 @@ attn_status Gpu::grow(Memory &memory, size_t bytes, const char *what, Error &err
   return ATTN_OK;
 }
 
-attn_status Gpu::upload(const char *packed, Error &error) {
-  if (packedBytes == 0 || weights.pointer)
+attn_status Gpu::upload(const char *packed, uint32_t binding, Error &error) {
+  if (packedBytes == 0 || (hasWeights && uploaded == binding))
     return ATTN_OK;
+  hasWeights = false;
   if (attn_status status = grow(weights, packedBytes, "making room for the weights", error))
     return status;
-  return driver.check(driver.memcpyHtoDAsync(weights.pointer, packed, packedBytes, stream),
-                      "copying the weights", error);
+  if (attn_status status =
+          driver.check(driver.memcpyHtoDAsync(weights.pointer, packed, packedBytes, stream),
+                       "copying the weights", error))
+    return status;
+  hasWeights = true, uploaded = binding;
+  return ATTN_OK;
 }
 
 attn_status Gpu::open(const attn_abi_model &tables, int32_t number, Error &error) {
@@ -137,8 +142,12 @@ attn_status Gpu::open(const attn_abi_model &tables, int32_t number, Error &error
 void Gpu::launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count) {
   Gpu &own = *static_cast<Gpu *>(gpu);
   void *pointers[kMostArguments];
-  if (own.launched || count > kMostArguments)
+  if (own.launched)
     return;
+  if (count > kMostArguments) {
+    own.launched = kCuInvalidValue;
+    return;
+  }
   for (int64_t i = 0; i < count; ++i)
     pointers[i] = const_cast<int64_t *>(arguments + i);
   unsigned blocks = unsigned(own.multiprocessors * kBlocksOfMultiprocessor),
@@ -147,10 +156,11 @@ void Gpu::launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t co
                                          0, own.stream, pointers, nullptr);
 }
 
-attn_status Gpu::run(const char *packed, int32_t entry, int64_t cacheBytes, const int64_t *dims,
-                     const Vector<HostBuffer> &inputs, const Vector<HostBuffer> &outputs,
-                     Error &error) {
-  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error) || upload(packed, error))
+attn_status Gpu::run(const char *packed, uint32_t binding, int32_t entry, int64_t cacheBytes,
+                     const int64_t *dims, const Vector<HostBuffer> &inputs,
+                     const Vector<HostBuffer> &outputs, Error &error) {
+  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error) ||
+      upload(packed, binding, error))
     return error.status;
   int64_t wanted = workspaceBytes(entry, dims);
   if (wanted < 0)

@@ -28,11 +28,11 @@ public:
     return code->workspaces[entry](dims, 1);
   }
   /// Runs an entry: copies inputs there and outputs back, and waits for these. The packed weights
-  /// are copied at the first run. The entry's cache takes `cacheBytes`, which are kept from run to
-  /// run.
-  attn_status run(const char *packed, int32_t entry, int64_t cacheBytes, const int64_t *dims,
-                  const Vector<HostBuffer> &inputs, const Vector<HostBuffer> &outputs,
-                  Error &error);
+  /// are copied where `binding` is another than that of the copy. The entry's cache takes
+  /// `cacheBytes`, which are kept from run to run.
+  attn_status run(const char *packed, uint32_t binding, int32_t entry, int64_t cacheBytes,
+                  const int64_t *dims, const Vector<HostBuffer> &inputs,
+                  const Vector<HostBuffer> &outputs, Error &error);
 
 private:
   /// Device memory that grows; what was in it is lost then.
@@ -42,7 +42,7 @@ private:
   };
   attn_status choose(const attn_abi_model &tables, int32_t device, Error &error);
   attn_status loadCode(Error &error);
-  attn_status upload(const char *packed, Error &error);
+  attn_status upload(const char *packed, uint32_t binding, Error &error);
   attn_status grow(Memory &memory, size_t bytes, const char *what, Error &error);
   static void launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count);
 
@@ -53,6 +53,8 @@ private:
   CuStream stream = nullptr;
   const attn_abi_gpu *code = nullptr;
   size_t packedBytes = 0;
+  bool hasWeights = false;
+  uint32_t uploaded = 0; ///< The binding whose weights are there.
   const attn_abi_entry *entries = nullptr;
   Vector<Memory> caches;
   Vector<CuFunction> functions;
