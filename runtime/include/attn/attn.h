@@ -230,8 +230,9 @@ enum { ATTN_DEVICE_CPU = 1, ATTN_DEVICE_CUDA = 2 };
 
 /* Where the context's entries run from now on: on the CPU, as at first, or on GPU number `index`,
  * for which the artifact has to have code. The driver is looked for here; weights are copied with
- * the first run after they were bound. Caches are empty afterwards. Inputs and outputs stay in memory of the host. ATTN_INVALID_ARGUMENT (a null
- * pointer, another kind), ATTN_NO_DEVICE, ATTN_OUT_OF_MEMORY. */
+ * the first run after they were bound. Caches are empty afterwards. Inputs and outputs stay in
+ * memory of the host. ATTN_INVALID_ARGUMENT (a null pointer, another kind), ATTN_NO_DEVICE,
+ * ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_context_set_device(attn_context *context, int32_t kind, int32_t index,
                                              char **message);
 
