@@ -11,10 +11,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
 
-def Attn_Buffer : MemRefOf<[F32]>;
+/// bf16 where GPUs keep what is only multiplied (compiler/gpu/NarrowTensors.cpp); CPUs' kernels have f32.
+def Attn_Buffer : MemRefOf<[F32, BF16]>;
 
-/// A truth value is a byte in memory, anything but 0 is true; a bf16 its 16 bits.
-def Attn_AnyBuffer : MemRefOf<[F32, F16, I8, I16, I32, I64]>;
+/// A truth value is a byte in memory, anything but 0 is true; a parameter of bf16 its 16 bits.
+def Attn_AnyBuffer : MemRefOf<[F32, BF16, F16, I8, I16, I32, I64]>;
 def Attn_IndexBuffer : MemRefOf<[I32, I64]>;
 
 /// Weights in f32, in the bits of bf16, or in int8 (compiler/transforms/ParameterLayout.h).
@@ -78,7 +79,7 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last.
   }];
-  let arguments = (ins MemRefOf<[F32, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
+  let arguments = (ins MemRefOf<[F32, BF16, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);
@@ -103,7 +104,7 @@ def Attn_QuantizeKernelOp : AttnKernelOp<"quantize_kernel"> {
 
 def Attn_RoundKernelOp : AttnKernelOp<"round_kernel"> {
   let summary = "rows in bf16, zeros behind each; nothing at all for machines that multiply f32 only";
-  let arguments = (ins Attn_Buffer:$input, MemRefOf<[I16]>:$out);
+  let arguments = (ins Attn_Buffer:$input, MemRefOf<[I16, BF16]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;
 }
@@ -190,11 +191,12 @@ def Attn_CombineKernelOp : AttnKernelOp<"combine_kernel"> {
 def Attn_LaunchOp : AttnKernelOp<"launch"> {
   let summary = "runs a kernel on the GPU, after what was launched before it";
   let description = [{
-    `kernel` is a gpu.func, number `number` of its module; pointers are those of the device. Blocks of `threads` threads divide its `workers`, warps or blocks, by their own number and
-    count, so that any number of blocks computes the same bits.
+    `kernel` is a gpu.func, number `number` of its module; pointers are those of the device. Its blocks divide the work by their own number and
+    count, so that any number of blocks computes the same bits. Operands past the function's own arguments describe the tensors that it copies
+    boxes of, each by its pointer, its sizes in elements and its strides in bytes, but for the first (attn_abi_tensor_map).
   }];
-  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$operands, I64Attr:$number, I64Attr:$threads);
-  let assemblyFormat = "$kernel `(` $operands `)` `number` $number `threads` $threads attr-dict `:` `(` type($operands) `)`";
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, Index]>>:$operands, I64Attr:$number);
+  let assemblyFormat = "$kernel `(` $operands `)` `number` $number attr-dict `:` `(` type($operands) `)`";
 }
 
 #endif // ATTN_KERNEL_OPS_TD

@@ -303,13 +303,25 @@ Constants TableWriter::gpuTable() {
     int32_t capability = 0;
     number.getAsInteger(10, capability);
     Constants kernels;
-    for (const GpuKernelInfo &kernel : code.kernels)
-      kernels.push_back(build.structure({build.text(kernel.name), build.i32(kernel.threads)}));
+    for (const GpuKernelInfo &kernel : code.kernels) {
+      Constants maps;
+      for (const GpuKernelInfo::TensorMap &map : kernel.maps) {
+        Constants box;
+        for (size_t d = 0; d < ATTN_MAX_MAP_RANK; ++d)
+          box.push_back(build.i32(d < map.box.size() ? map.box[d] : 0));
+        maps.push_back(build.structure(
+            {build.i32(int64_t(map.box.size())), build.i32(map.swizzle), build.sequence(box)}));
+      }
+      kernels.push_back(build.structure(
+          {build.text(kernel.name), build.i32(kernel.threads), build.i32(kernel.blocks),
+           build.i32(kernel.sharedBytes), build.i32(kernel.words),
+           build.i32(int64_t(kernel.maps.size())), build.array(maps, "gpu.maps")}));
+    }
     auto [functions, sizes] = functionsOf(chipSuffix(code.chip));
-    table.push_back(
-        build.structure({build.text(code.chip), build.i32(capability), build.i32(isExact),
-                         build.i32(int64_t(kernels.size())), build.array(kernels, "gpu.kernels"),
-                         build.text(code.ptx), functions, sizes}));
+    table.push_back(build.structure(
+        {build.text(code.chip), build.i32(capability), build.i32(isExact),
+         build.i32(code.turnsPanels), build.i32(int64_t(kernels.size())),
+         build.array(kernels, "gpu.kernels"), build.text(code.ptx), functions, sizes}));
   }
   return table;
 }

@@ -184,7 +184,7 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GP
     builder.setInsertionPoint(outlined.call);
     auto symbol =
         SymbolRefAttr::get(module.getSymNameAttr(), FlatSymbolRefAttr::get(function.getNameAttr()));
-    LaunchOp::create(builder, loc, symbol, given, launches++, blockThreads);
+    LaunchOp::create(builder, loc, symbol, given, launches++);
   }
   outlined.call.erase();
   host.erase(outlined.function);

@@ -11,6 +11,9 @@ namespace attn {
 /// Threads of a block.
 constexpr int64_t blockThreads = 128;
 
+/// Whether a GPU's kernels find panels of bf16 turned (attn_abi_gpu).
+inline bool turnsPanels(llvm::StringRef) { return false; }
+
 /// Who divides a kernel's work.
 enum class WorkerKind { Warp, Block };
 

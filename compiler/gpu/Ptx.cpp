@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Ptx.h"
+#include "compiler/gpu/Kernels.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -66,12 +67,28 @@ static void addLowering(OpPassManager &passes) {
   passes.addPass(createGpuModuleToBinaryPass(binary));
 }
 
+GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
+  GpuKernelInfo info;
+  info.name = function.getName().str();
+  info.threads = (*function.getKnownBlockSize())[0];
+  if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksAttribute))
+    info.blocks = blocks.getInt();
+  if (auto shared = function->getAttrOfType<IntegerAttr>(sharedAttribute))
+    info.sharedBytes = shared.getInt();
+  if (auto maps = function->getAttrOfType<ArrayAttr>(mapsAttribute))
+    for (auto map : maps.getAsRange<DenseI64ArrayAttr>())
+      info.maps.push_back({map[0], llvm::to_vector<5>(map.asArrayRef().drop_front())});
+  info.words = static_cast<int64_t>(function.getNumArguments() - info.maps.size());
+  return info;
+}
+
 FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   GpuCode code;
   code.chip = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]).getChip().str();
   for (auto function : gpuModule.getOps<gpu::GPUFuncOp>())
-    code.kernels.push_back({function.getName().str(), (*function.getKnownBlockSize())[0]});
+    code.kernels.push_back(GpuKernelInfo::of(function));
+  code.turnsPanels = turnsPanels(code.chip);
   // Alone: the host's functions are another's business.
   OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
   gpuModule->remove();

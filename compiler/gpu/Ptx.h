@@ -10,6 +10,9 @@
 
 namespace mlir {
 class DialectRegistry;
+namespace gpu {
+class GPUFuncOp;
+} // namespace gpu
 } // namespace mlir
 
 namespace attn {
@@ -17,14 +20,30 @@ namespace attn {
 /// What emitPtx needs in a context.
 void registerPtx(mlir::DialectRegistry &registry);
 
+/// What the launch of a kernel needs to know (attn_abi_gpu_kernel), and the attributes of gpu.func
+/// that say it.
 struct GpuKernelInfo {
+  static constexpr llvm::StringLiteral blocksAttribute = "attn.blocks",
+                                       sharedAttribute = "attn.shared",
+                                       mapsAttribute = "attn.maps"; ///< arrays: swizzle, box
+  struct TensorMap {
+    int64_t swizzle;
+    llvm::SmallVector<int64_t, 5> box;
+  };
   std::string name;
-  int32_t threads; ///< of a block
+  int64_t threads;         ///< of a block
+  int64_t blocks = 8;      ///< for each multiprocessor
+  int64_t sharedBytes = 0; ///< of dynamic shared memory
+  int64_t words;           ///< arguments but tensor maps
+  std::vector<TensorMap> maps;
+
+  static GpuKernelInfo of(mlir::gpu::GPUFuncOp function);
 };
 
 /// Code for one kind of GPU.
 struct GpuCode {
   std::string chip;                   ///< "sm_80"
+  bool turnsPanels;                   ///< as attn_abi_gpu says
   std::vector<GpuKernelInfo> kernels; ///< by their numbers
   std::string ptx;
 };

@@ -11,8 +11,6 @@ static void *asPointer(CuPointer address) {
   return reinterpret_cast<void *>(address); // NOLINT(performance-no-int-to-ptr)
 }
 
-/// As many blocks as keep a GPU busy: some for each multiprocessor.
-static constexpr int kBlocksOfMultiprocessor = 8;
 static constexpr int64_t kMostArguments = 64;
 
 Gpu::~Gpu() {
@@ -150,8 +148,8 @@ void Gpu::launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t co
   }
   for (int64_t i = 0; i < count; ++i)
     pointers[i] = const_cast<int64_t *>(arguments + i);
-  unsigned blocks = unsigned(own.multiprocessors * kBlocksOfMultiprocessor),
-           threads = unsigned(own.code->kernels[kernel].threads);
+  const attn_abi_gpu_kernel &info = own.code->kernels[kernel];
+  unsigned blocks = unsigned(own.multiprocessors * info.blocks), threads = unsigned(info.threads);
   own.launched = own.driver.launchKernel(own.functions[size_t(kernel)], blocks, 1, 1, threads, 1, 1,
                                          0, own.stream, pointers, nullptr);
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 7
+#define ATTN_ABI_VERSION 8
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -107,8 +107,9 @@ typedef struct {
   void *team;
   char *cache; /* of the entry's cache, 64-byte aligned; null where it takes none */
   /* On a GPU, whose pointers all of the above but `dims` are then: launches kernel `kernel` of
-   * attn_abi_gpu.kernels, behind what was launched before, with `count` arguments of 8 bytes,
-   * pointers and sizes. */
+   * attn_abi_gpu.kernels, behind what was launched before. Of `count` words, the kernel's own are
+   * its arguments, pointers and sizes; then come for each of its tensor maps the pointer, `rank`
+   * sizes in elements and `rank` - 1 strides in bytes, innermost first. */
   void (*launch)(void *team, int64_t kernel, const int64_t *arguments, int64_t count);
 } attn_abi_call;
 
@@ -131,10 +132,24 @@ typedef struct {
   const attn_abi_workspace_fn *workspaces;
 } attn_abi_level;
 
+/* A tensor of bf16 that a kernel copies boxes of (cuTensorMapEncodeTiled; PTX ISA 5.5.8), zeros
+ * outside of it. Its map is an argument of 128 bytes, behind the words. */
+#define ATTN_MAX_MAP_RANK 5
+typedef struct {
+  int32_t rank;
+  int32_t swizzle;                /* bytes: 0, 32, 64 or 128 */
+  int32_t box[ATTN_MAX_MAP_RANK]; /* elements, innermost first */
+} attn_abi_tensor_map;
+
 /* A kernel of a GPU's code: any number of blocks of `threads` threads computes the same. */
 typedef struct {
   const char *name;
   int32_t threads;
+  int32_t blocks;      /* that a multiprocessor should be given */
+  int32_t sharedBytes; /* of dynamic shared memory */
+  int32_t wordCount;   /* arguments of 8 bytes */
+  int32_t mapCount;
+  const attn_abi_tensor_map *maps;
 } attn_abi_gpu_kernel;
 
 /* Code for one kind of GPU: kernels as PTX, and for each entry a function of the host that launches
@@ -143,6 +158,9 @@ typedef struct {
   const char *chip;   /* "sm_80" */
   int32_t capability; /* 80: runs on GPUs from compute capability 8.0 on */
   int32_t isExact;    /* and on no later ones */
+  /* Whether slots of ATTN_PACK_PANELS_BF16 have each of their panels turned in the GPU's memory:
+   * [ceil(columns / width)][width][g][2]. */
+  int32_t turnsPanels;
   int32_t kernelCount;
   const attn_abi_gpu_kernel *kernels;
   const char *ptx;

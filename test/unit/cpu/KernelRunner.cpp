@@ -107,11 +107,24 @@ struct KernelRunner::Gpu {
 
   void launch(int64_t kernel, const int64_t *arguments, int64_t count) {
     const GpuKernelInfo &info = code.kernels[kernel];
-    std::vector<ptx::Argument> values;
-    for (int64_t i = 0; i < count; ++i)
-      values.emplace_back(arguments[i]);
+    std::vector<ptx::Argument> values(arguments, arguments + info.words);
+    const int64_t *next = arguments + info.words;
+    for (const GpuKernelInfo::TensorMap &map : info.maps) {
+      size_t rank = map.box.size();
+      std::vector<uint64_t> numbers(next, next + 2 * rank); // pointer, sizes, strides
+      std::vector<uint32_t> box(map.box.begin(), map.box.end());
+      auto swizzle = map.swizzle == 0 ? ptx::Swizzle::None
+                                      : static_cast<ptx::Swizzle>(llvm::Log2_64(map.swizzle) - 4);
+      ptx::TensorMap encoded;
+      EXPECT_EQ("", ptx::encodeTiled(encoded, 2, int(rank), numbers[0], &numbers[1],
+                                     &numbers[1 + rank], box.data(), swizzle))
+          << info.name;
+      values.emplace_back(encoded);
+      next += 2 * rank;
+    }
+    EXPECT_EQ(arguments + count, next) << info.name;
     ptx::Result result = ptx::launch(device, module, info.name, {uint32_t(blocks)},
-                                     {uint32_t(info.threads)}, 0, values);
+                                     {uint32_t(info.threads)}, uint32_t(info.sharedBytes), values);
     EXPECT_EQ("", result.error) << info.name;
   }
 };
