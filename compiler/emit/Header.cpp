@@ -85,7 +85,7 @@ public:
   void write() {
     collectNames();
     os << "/* " << entry.name << '(' << signatureText(entry.inputs) << ") -> "
-       << signatureText(entry.outputs) << ". Errors as attn_run. */\n"
+       << signatureText(entry.outputs) << ". Of the host. Errors as attn_run. */\n"
        << "static inline attn_status " << prefix << '_' << Names().add(entry.name)
        << "(attn_context *context";
     for (auto &[dim, name] : dims)
@@ -145,7 +145,7 @@ private:
       llvm::ListSeparator axisSeparator;
       for (const AxisInfo &axis : tensor.axes)
         os << axisSeparator << sizeText(axis);
-      os << (tensor.axes.empty() ? "0}}" : "}}");
+      os << (tensor.axes.empty() ? "0}" : "}") << ", NULL, ATTN_DEVICE_CPU, 0}";
     }
     os << "};\n";
   }

@@ -82,6 +82,7 @@ private:
   ConstantBuilder build;
   std::vector<EntryInfo> entries;
   llvm::StringMap<int32_t> dimIndex, cacheIndex;
+  llvm::StringMap<int32_t> costIndex;
   llvm::StringMap<int32_t> parameterIndex; ///< by the pattern of the checkpoint's tensors
   int64_t packedBytes = 0;
 };
@@ -202,6 +203,7 @@ llvm::Constant *TableWriter::terms(ArrayAttr polynomial) {
 Constants TableWriter::kernels() {
   Constants table;
   for (CostOp cost : memory.getOps<CostOp>()) {
+    costIndex[cost.getSymName()] = int32_t(table.size());
     llvm::StringRef function = cost.getSymName().rsplit('.').first; // cost.Block.3
     function.consume_front("cost.");
     table.push_back(build.structure(
@@ -312,10 +314,12 @@ Constants TableWriter::gpuTable() {
         maps.push_back(build.structure(
             {build.i32(int64_t(map.box.size())), build.i32(map.swizzle), build.sequence(box)}));
       }
-      kernels.push_back(build.structure(
-          {build.text(kernel.name), build.i32(kernel.threads), build.i32(kernel.blocks),
-           build.i32(kernel.sharedBytes), build.i32(kernel.words),
-           build.i32(int64_t(kernel.maps.size())), build.array(maps, "gpu.maps")}));
+      kernels.push_back(
+          build.structure({build.text(kernel.name), build.i32(kernel.threads),
+                           build.i32(kernel.blocks), build.i32(kernel.sharedBytes),
+                           build.i32(kernel.cost.empty() ? -1 : costIndex.lookup(kernel.cost)),
+                           build.i32(kernel.words), build.i32(int64_t(kernel.maps.size())),
+                           build.array(maps, "gpu.maps")}));
     }
     auto [functions, sizes] = functionsOf(chipSuffix(code.chip));
     table.push_back(build.structure(

@@ -7,6 +7,7 @@
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/Passes.h"
+#include "compiler/gpu/Ptx.h"
 #include "compiler/gpu/Warp.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -143,9 +144,18 @@ static void nameInstructions(Operation *root) {
   }
 }
 
+/// The cost that the barrier behind a kernel names; null where there is none.
+static StringAttr costOf(Operation *kernel) {
+  for (Operation *next = kernel->getNextNode(); next; next = next->getNextNode())
+    if (auto barrier = dyn_cast<BarrierOp>(next))
+      return barrier.getCostAttr() ? barrier.getCostAttr().getAttr() : StringAttr();
+  return {};
+}
+
 LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GPUModuleOp module,
                                    SymbolTable &device) {
   std::optional<WorkerKind> kind = workerKindOf(kernel);
+  StringAttr cost = costOf(kernel);
   OutlinedKernel outlined = outlineKernel(kernel, host);
   SmallVector<Value> given; // all arguments but tables and workers
   for (Value operand : outlined.call.getOperands().drop_back(2))
@@ -159,6 +169,8 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GP
         gpu::GPUFuncOp::create(builder, loc, ptxName(outlined.function.getSymName(), device),
                                builder.getFunctionType(ValueRange(given).getTypes(), {}));
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+    if (cost)
+      function->setAttr(GpuKernelInfo::costAttribute, cost);
     function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(blockThreads), 1, 1});
     device.insert(function);
     Block &from = outlined.function.getBody().front(), &to = function.getBody().front();

@@ -75,6 +75,8 @@ GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
     info.blocks = blocks.getInt();
   if (auto shared = function->getAttrOfType<IntegerAttr>(sharedAttribute))
     info.sharedBytes = shared.getInt();
+  if (auto cost = function->getAttrOfType<StringAttr>(costAttribute))
+    info.cost = cost.str();
   if (auto maps = function->getAttrOfType<ArrayAttr>(mapsAttribute))
     for (auto map : maps.getAsRange<DenseI64ArrayAttr>())
       info.maps.push_back({map[0], llvm::to_vector<5>(map.asArrayRef().drop_front())});

@@ -25,7 +25,8 @@ void registerPtx(mlir::DialectRegistry &registry);
 struct GpuKernelInfo {
   static constexpr llvm::StringLiteral blocksAttribute = "attn.blocks",
                                        sharedAttribute = "attn.shared",
-                                       mapsAttribute = "attn.maps"; ///< arrays: swizzle, box
+                                       costAttribute = "attn.cost", ///< a string
+      mapsAttribute = "attn.maps";                                  ///< arrays: swizzle, box
   struct TensorMap {
     int64_t swizzle;
     llvm::SmallVector<int64_t, 5> box;
@@ -34,6 +35,7 @@ struct GpuKernelInfo {
   int64_t threads;         ///< of a block
   int64_t blocks = 8;      ///< for each multiprocessor
   int64_t sharedBytes = 0; ///< of dynamic shared memory
+  std::string cost;        ///< the attn.cost that it is one of or a part of; empty: none
   int64_t words;           ///< arguments but tensor maps
   std::vector<TensorMap> maps;
 

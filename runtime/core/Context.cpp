@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contexts and running: a team, a workspace that only grows, and the checks of the caller's
-// buffers.
+// Contexts and running: a team, a workspace that only grows, or a GPU.
+#include "core/Buffers.h"
 #include "core/Cache.h"
 #include "core/Dtype.h"
 #include "core/Model.h"
@@ -130,6 +130,21 @@ extern "C" attn_status attn_context_set_device(attn_context *context, int32_t ki
   return error.report(message);
 }
 
+extern "C" attn_status attn_context_set_stream(attn_context *context, void *stream,
+                                               char **message) {
+  Error error;
+  if (!context)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_context_set_stream: null pointer");
+  else if (!context->gpu)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "attn_context_set_stream: the context runs on the CPU");
+  else
+    context->gpu->setStream(static_cast<CuStream>(stream), error);
+  return error.report(message);
+}
+
+Gpu *attn::gpuOf(attn_context &context) { return context.gpu; }
+
 extern "C" int32_t attn_context_threads(const attn_context *context) {
   return context->team.size();
 }
@@ -163,7 +178,10 @@ extern "C" attn_status attn_cache_truncate(attn_context *context, int32_t cache,
 void attn::pretendCached(attn_context &context, int32_t cache, int64_t length) {
   CacheMemory &memory = *context.caches[size_t(cache)];
   // Pages that nobody has written would all be one page of zeros.
-  memset(memory.block.data(), 0x3c, memory.block.size());
+  if (context.gpu)
+    context.gpu->fillCache(cache, 0x3c);
+  else
+    memset(memory.block.data(), 0x3c, memory.block.size());
   memory.length = length;
 }
 
@@ -197,7 +215,8 @@ extern "C" attn_status attn_infer_shapes(const attn_context *context, int32_t en
 }
 
 static int64_t workspaceBytes(const attn_context &context, int32_t entry, const int64_t *dims) {
-  return context.model->level->workspaces[entry](dims, context.team.size());
+  return context.gpu ? context.gpu->workspaceBytes(entry, dims)
+                     : context.model->level->workspaces[entry](dims, context.team.size());
 }
 
 extern "C" attn_status attn_workspace_bytes(const attn_context *context, int32_t entry,
@@ -212,44 +231,6 @@ extern "C" attn_status attn_workspace_bytes(const attn_context *context, int32_t
   return error.report(message);
 }
 
-static uint64_t byteSize(const attn_tensor &tensor) {
-  uint64_t elements = 1;
-  for (int32_t a = 0; a < tensor.rank; ++a)
-    elements *= uint64_t(tensor.shape[a]);
-  return elements * attn_dtype_size(tensor.dtype);
-}
-
-static bool overlaps(const attn_tensor &a, const attn_tensor &b) {
-  uintptr_t aBegin = uintptr_t(a.data), bBegin = uintptr_t(b.data);
-  return aBegin < bBegin + byteSize(b) && bBegin < aBegin + byteSize(a);
-}
-
-/// Null, misaligned or overlapping buffers. Shapes have been checked.
-static attn_status checkBuffers(const attn_abi_entry &entry, const attn_tensor *inputs,
-                                const attn_tensor *outputs, Error &error) {
-  int32_t total = entry.inputCount + entry.outputCount;
-  for (int32_t i = 0; i < total; ++i) {
-    bool isInput = i < entry.inputCount;
-    const attn_tensor &tensor = isInput ? inputs[i] : outputs[i - entry.inputCount];
-    const char *kind = isInput ? "input" : "output";
-    const char *name = isInput ? entry.inputs[i].name : entry.outputs[i - entry.inputCount].name;
-    if (!tensor.data || uintptr_t(tensor.data) % attn_dtype_size(tensor.dtype))
-      return error.set(ATTN_INVALID_ARGUMENT, "R0101",
-                       "%s `%s` of entry `%s`: its data is %s, expected a multiple of %zu bytes",
-                       kind, name, entry.name, tensor.data ? "misaligned" : "a null pointer",
-                       attn_dtype_size(tensor.dtype));
-    for (int32_t j = 0; !isInput && j < i; ++j) {
-      bool isOther = j < entry.inputCount;
-      const attn_tensor &other = isOther ? inputs[j] : outputs[j - entry.inputCount];
-      if (overlaps(tensor, other))
-        return error.set(ATTN_INVALID_ARGUMENT, "R0101", "output `%s` of entry `%s` overlaps `%s`",
-                         name, entry.name,
-                         isOther ? entry.inputs[j].name : entry.outputs[j - entry.inputCount].name);
-    }
-  }
-  return ATTN_OK;
-}
-
 namespace {
 struct Run {
   attn_abi_entry_fn function;
@@ -261,25 +242,51 @@ struct Run {
 
 static void callBarrier(void *team, int64_t, int64_t) { static_cast<Team *>(team)->barrier(); }
 
+/// Indices in the GPU's memory are looked at where a run waits in any case.
+static attn_status checkIndicesOnGpu(const attn_context &context, const attn_abi_entry &entry,
+                                     const attn_tensor *inputs, Error &error) {
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    if (entry.inputs[i].below <= 0 || !isOnDevice(inputs[i]) || context.gpu->hasCallersStream())
+      continue;
+    Vector<int64_t> values; // aligned for either kind of index
+    attn_tensor copy = inputs[i];
+    size_t bytes = size_t(byteSize(copy));
+    if (!values.resize((bytes + 7) / 8))
+      return error.outOfMemory("indices");
+    copy.data = values.data(), copy.deviceKind = ATTN_DEVICE_CPU;
+    if (context.gpu->read(copy.data, inputs[i].data, bytes, error) ||
+        checkIndices(entry, i, copy, error))
+      return error.status;
+  }
+  return ATTN_OK;
+}
+
+static bool addBuffers(const attn_tensor *tensors, int32_t count, Vector<RunBuffer> &buffers) {
+  for (int32_t i = 0; i < count; ++i)
+    if (!buffers.push({tensors[i].data, size_t(byteSize(tensors[i])), isOnDevice(tensors[i])}))
+      return false;
+  return true;
+}
+
 static attn_status runOnGpu(attn_context &context, int32_t entryIndex, const int64_t *dims,
                             const attn_tensor *inputs, const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
+  if (attn_status status = checkIndicesOnGpu(context, entry, inputs, error))
+    return status;
   CacheMemory *cache = cacheOf(context, entry.cache);
   if (cache)
     if (attn_status status =
             prepareCache(*model.tables, model.tables->caches[entry.cache], *cache, dims, error))
       return status;
-  Vector<HostBuffer> given, made;
-  for (int32_t i = 0; i < entry.inputCount; ++i)
-    if (!given.push({inputs[i].data, byteSize(inputs[i])}))
-      return error.outOfMemory("a run");
-  for (int32_t i = 0; i < entry.outputCount; ++i)
-    if (!made.push({outputs[i].data, byteSize(outputs[i])}))
-      return error.outOfMemory("a run");
-  int64_t cacheBytes = cache ? int64_t(cache->block.size()) : 0;
-  attn_status status = context.gpu->run(model.weights, model.bindings, entryIndex, cacheBytes, dims,
-                                        given, made, error);
+  GpuRun run{entryIndex, dims, model.weights, model.bindings, 0, {}, {}, nullptr};
+  run.cacheBytes = cache ? int64_t(cache->block.size()) : 0;
+  run.profile = context.profile.isEnabled() ? &context.profile : nullptr;
+  if (!addBuffers(inputs, entry.inputCount, run.inputs) ||
+      !addBuffers(outputs, entry.outputCount, run.outputs) ||
+      (run.profile && !run.profile->beginRun(dims, model.tables->dimCount)))
+    return error.outOfMemory("a run");
+  attn_status status = context.gpu->run(run, error);
   if (cache && status == ATTN_OK)
     cache->length = dims[model.tables->caches[entry.cache].dim];
   return status;
@@ -295,10 +302,13 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
   if (!outputs && entry.outputCount > 0)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: the outputs are a null pointer",
                      entry.name);
-  if (attn_status status = checkBuffers(entry, inputs, outputs, error))
+  int32_t gpu = context.gpu ? context.gpu->index() : -1;
+  if (attn_status status = checkBuffers(entry, inputs, outputs, gpu, error))
     return status;
-  if (attn_status status = checkIndices(entry, inputs, error))
-    return status;
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    if (!isOnDevice(inputs[i]))
+      if (attn_status status = checkIndices(entry, i, inputs[i], error))
+        return status;
   if (!model.weights && model.tables->packedBytes > 0) {
     error.set(ATTN_BAD_WEIGHTS, "R0105", "model `%s` has no weights", model.tables->name);
     error.help("bind weights before running it");

@@ -117,6 +117,8 @@ extern "C" const char *attn_status_name(attn_status status) {
     return "out of memory";
   case ATTN_NOT_FOUND:
     return "not found";
+  case ATTN_NO_DEVICE:
+    return "no device";
   }
   return "unknown status";
 }

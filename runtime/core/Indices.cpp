@@ -30,18 +30,13 @@ static attn_status reportBeyond(const attn_abi_entry &entry, const attn_abi_tens
                    entry.name, value, where.c_str(), static_cast<long long>(tensor.below - 1));
 }
 
-attn_status attn::checkIndices(const attn_abi_entry &entry, const attn_tensor *inputs,
+attn_status attn::checkIndices(const attn_abi_entry &entry, int32_t input, const attn_tensor &given,
                                Error &error) {
-  for (int32_t i = 0; i < entry.inputCount; ++i) {
-    const attn_abi_tensor &tensor = entry.inputs[i];
-    int64_t count = 0;
-    if (tensor.below <= 0 || !countElements(inputs[i].shape, inputs[i].rank, count))
-      continue;
-    int64_t beyond = inputs[i].dtype == ATTN_I32
-                         ? findBeyond<int32_t>(inputs[i].data, count, tensor.below)
-                         : findBeyond<int64_t>(inputs[i].data, count, tensor.below);
-    if (beyond >= 0)
-      return reportBeyond(entry, tensor, inputs[i], beyond, error);
-  }
-  return ATTN_OK;
+  const attn_abi_tensor &tensor = entry.inputs[input];
+  int64_t count = 0;
+  if (tensor.below <= 0 || !countElements(given.shape, given.rank, count))
+    return ATTN_OK;
+  int64_t beyond = given.dtype == ATTN_I32 ? findBeyond<int32_t>(given.data, count, tensor.below)
+                                           : findBeyond<int64_t>(given.data, count, tensor.below);
+  return beyond < 0 ? ATTN_OK : reportBeyond(entry, tensor, given, beyond, error);
 }

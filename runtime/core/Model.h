@@ -29,8 +29,10 @@ namespace attn {
 attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
                         const attn_tensor *outputs, int64_t cached, int64_t *dims, Error &error);
 
-/// Looks for indices outside of their tables. The inputs' buffers have been checked.
-attn_status checkIndices(const attn_abi_entry &entry, const attn_tensor *inputs, Error &error);
+/// Looks for indices outside of their table in input `input`, a buffer of the host that has been
+/// checked.
+attn_status checkIndices(const attn_abi_entry &entry, int32_t input, const attn_tensor &given,
+                         Error &error);
 
 /// The size of an axis for these dims.
 inline int64_t axisSize(const attn_abi_axis &axis, const int64_t *dims) {

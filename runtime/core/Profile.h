@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // When each kernel of a run began and ended, on every thread: generated code tells the barrier
-// behind a kernel which one it was.
+// behind a kernel which one it was. On a GPU, events around each launch say so.
 #ifndef ATTN_CORE_PROFILE_H
 #define ATTN_CORE_PROFILE_H
 #include "attn/attn.h"
@@ -23,6 +23,9 @@ public:
   bool beginRun(const int64_t *dims, int32_t dimCount);
   /// On each thread, at the beginning of the run.
   void beginThread(int64_t thread) { records[thread].last = since(); }
+  /// On a GPU, where there is only thread 0: a kernel that ran from `begin` to `end`, in
+  /// nanoseconds since the run began.
+  void add(int32_t kernel, int64_t begin, int64_t end);
   /// attn_abi_call.barrier of a Profile.
   static void barrier(void *profile, int64_t thread, int64_t kernel);
 

@@ -35,6 +35,19 @@ static constexpr Symbol kSymbols[] = {
     {"cuStreamDestroy_v2", offsetof(CudaDriver, streamDestroy)},
     {"cuStreamSynchronize", offsetof(CudaDriver, streamSynchronize)},
     {"cuLaunchKernel", offsetof(CudaDriver, launchKernel)},
+    {"cuCtxSynchronize", offsetof(CudaDriver, ctxSynchronize)},
+    {"cuFuncSetAttribute", offsetof(CudaDriver, funcSetAttribute)},
+    {"cuMemsetD8Async", offsetof(CudaDriver, memsetD8Async)},
+    {"cuEventCreate", offsetof(CudaDriver, eventCreate)},
+    {"cuEventDestroy_v2", offsetof(CudaDriver, eventDestroy)},
+    {"cuEventRecordWithFlags", offsetof(CudaDriver, eventRecord)},
+    {"cuEventElapsedTime", offsetof(CudaDriver, eventElapsedTime)},
+    {"cuStreamBeginCapture_v2", offsetof(CudaDriver, streamBeginCapture)},
+    {"cuStreamEndCapture", offsetof(CudaDriver, streamEndCapture)},
+    {"cuGraphInstantiateWithFlags", offsetof(CudaDriver, graphInstantiate)},
+    {"cuGraphLaunch", offsetof(CudaDriver, graphLaunch)},
+    {"cuGraphDestroy", offsetof(CudaDriver, graphDestroy)},
+    {"cuGraphExecDestroy", offsetof(CudaDriver, graphExecDestroy)},
     {"cuGetErrorString", offsetof(CudaDriver, getErrorString)},
 };
 
@@ -47,26 +60,37 @@ static void libraryPath(char (&path)[4096]) {
            given && *given ? given : "libcuda.so.1");
 }
 
+/// Fills in the function at `offset` of the driver.
+static attn_status find(CudaDriver &driver, const char *name, size_t offset, Error &error) {
+  void *address = dlsym(driver.library, name);
+  if (!address) {
+    char path[4096];
+    libraryPath(path);
+    error.set(ATTN_NO_DEVICE, "R0602", "the CUDA driver `%s` is too old: it has no %s", path, name);
+    error.help("install a driver of CUDA 12 or later");
+    return error.status;
+  }
+  memcpy(reinterpret_cast<char *>(&driver) + offset, &address, sizeof address);
+  return ATTN_OK;
+}
+
 attn_status CudaDriver::load(Error &error) {
   char path[4096];
   libraryPath(path);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     error.set(ATTN_NO_DEVICE, "R0601", "there is no CUDA driver: %s", dlerror());
     error.help("install NVIDIA's driver, or run on the CPU");
     return error.status;
   }
-  for (const Symbol &symbol : kSymbols) {
-    void *address = dlsym(library, symbol.name);
-    if (!address) {
-      error.set(ATTN_NO_DEVICE, "R0602", "the CUDA driver `%s` is too old: it has no %s", path,
-                symbol.name);
-      error.help("install a driver of CUDA 12 or later");
-      return error.status;
-    }
-    memcpy(reinterpret_cast<char *>(this) + symbol.offset, &address, sizeof address);
-  }
+  for (const Symbol &symbol : kSymbols)
+    if (attn_status status = find(*this, symbol.name, symbol.offset, error))
+      return status;
   return check(init(0), "starting the CUDA driver", error);
+}
+
+attn_status CudaDriver::loadTensorMaps(Error &error) {
+  return find(*this, "cuTensorMapEncodeTiled", offsetof(CudaDriver, tensorMapEncodeTiled), error);
 }
 
 attn_status CudaDriver::check(CuResult result, const char *what, Error &error) const {

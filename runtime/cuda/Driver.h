@@ -16,13 +16,30 @@ using CuContext = struct CuContextHandle *;
 using CuModule = struct CuModuleHandle *;
 using CuFunction = struct CuFunctionHandle *;
 using CuStream = struct CuStreamHandle *;
+using CuEvent = struct CuEventHandle *;
+using CuGraph = struct CuGraphHandle *;
+using CuGraphExec = struct CuGraphExecHandle *;
+
+/// CUtensorMap: what a kernel takes by value and copies boxes of a tensor by.
+struct alignas(64) CuTensorMap {
+  char bytes[128];
+};
 
 constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
 /// Device attributes.
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
+/// Attributes of functions.
+constexpr int kCuMaxDynamicSharedBytes = 8;
+/// Calls of other threads that would break a capture fail, those of this one do.
+constexpr int kCuCaptureThreadLocal = 1;
+/// A record of its own in a graph that is captured.
+constexpr unsigned kCuRecordExternal = 1;
+/// CUtensorMapDataType, CUtensorMapL2promotion.
+constexpr int kCuMapBfloat16 = 9, kCuMapPromote256 = 3;
 
 /// Functions are named as in the reference, but for "cu" in front.
 struct CudaDriver {
+  void *library = nullptr; ///< As dlopen gave it.
   CuResult (*init)(unsigned flags);
   CuResult (*deviceGetCount)(int *count);
   CuResult (*deviceGet)(CuDevice *device, int ordinal);
@@ -45,11 +62,31 @@ struct CudaDriver {
   CuResult (*launchKernel)(CuFunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
                            unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                            CuStream stream, void **arguments, void **extra);
+  CuResult (*ctxSynchronize)();
+  CuResult (*funcSetAttribute)(CuFunction function, int attribute, int value);
+  CuResult (*memsetD8Async)(CuPointer pointer, unsigned char value, size_t bytes, CuStream stream);
+  CuResult (*eventCreate)(CuEvent *event, unsigned flags);
+  CuResult (*eventDestroy)(CuEvent event);
+  CuResult (*eventRecord)(CuEvent event, CuStream stream, unsigned flags);
+  CuResult (*eventElapsedTime)(float *milliseconds, CuEvent begin, CuEvent end);
+  CuResult (*streamBeginCapture)(CuStream stream, int mode);
+  CuResult (*streamEndCapture)(CuStream stream, CuGraph *graph);
+  CuResult (*graphInstantiate)(CuGraphExec *exec, CuGraph graph, unsigned long long flags);
+  CuResult (*graphLaunch)(CuGraphExec exec, CuStream stream);
+  CuResult (*graphDestroy)(CuGraph graph);
+  CuResult (*graphExecDestroy)(CuGraphExec exec);
+  /// Null in drivers before CUDA 12; looked for where a kernel needs it.
+  CuResult (*tensorMapEncodeTiled)(CuTensorMap *map, int type, unsigned rank, void *pointer,
+                                   const uint64_t *sizes, const uint64_t *strides,
+                                   const uint32_t *box, const uint32_t *elementStrides,
+                                   int interleave, int swizzle, int promotion, int fill) = nullptr;
   CuResult (*getErrorString)(CuResult result, const char **text);
 
   /// Fills the functions in: of ATTN_CUDA_PATH, a library or a folder of one, else of the system's.
   /// The error says what is missing. The library stays loaded.
   attn_status load(Error &error);
+  /// Looks for tensorMapEncodeTiled; an error where there is none.
+  attn_status loadTensorMaps(Error &error);
   /// ATTN_OK, or an error "`what` failed: ..." in the driver's own words.
   attn_status check(CuResult result, const char *what, Error &error) const;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "io/Checkpoint.h"
+#include "core/Buffers.h"
 #include "core/Dtype.h"
 #include "io/Json.h"
 #include <cerrno>
@@ -64,6 +65,10 @@ attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t coun
         elements > INT64_MAX / 8 || (!given.data && elements))
       return error.set(ATTN_INVALID_ARGUMENT, "R0101",
                        "tensor %zu has no name, no data, or a dtype or shape that cannot be", i);
+    if (isOnDevice(given) || !isDense(given))
+      return error.set(ATTN_INVALID_ARGUMENT, "R0101",
+                       "tensor `%s`: expected it dense, row-major and in memory of the host",
+                       tensors[i].name);
     StoredTensor tensor = {};
     tensor.nameLength = strlen(tensors[i].name);
     tensor.name = arena.copy(tensors[i].name, tensor.nameLength);

@@ -202,7 +202,8 @@ attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *p
   const StoredTensor *stored = file.find(wanted.name);
   if (!stored)
     return error.set(ATTN_BAD_INPUT, "R0205", "`%s` holds no tensor `%s`", path, wanted.name);
-  attn_tensor given = {const_cast<char *>(stored->data), stored->dtype, stored->rank, {}};
+  attn_tensor given = {
+      const_cast<char *>(stored->data), stored->dtype, stored->rank, {}, nullptr, 0, 0};
   memcpy(given.shape, stored->shape, sizeof given.shape);
   if (stored->dtype < 0)
     return error.set(ATTN_BAD_INPUT, "R0201", "tensor `%s` of `%s` is %s, expected %s", wanted.name,
@@ -223,7 +224,7 @@ attn_status InputReader::readTensor(int32_t index, const char *path) {
     return error.status;
   }
   Vector<char> bytes;
-  attn_tensor given;
+  attn_tensor given = {};
   if (readFile(path, kMaxFile, bytes, error) || readNpy(bytes, path, given, error))
     return error.status;
   return convert(wanted, given, tensor);
@@ -307,9 +308,10 @@ attn_status InputReader::readImages(int32_t index) {
   for (const Setting &setting : command.inputs)
     count += isGiven(setting, index);
   attn_tensor &tensor = inputs.list[size_t(index)];
-  tensor = {nullptr, ATTN_F32, 4, {count, image->channels, image->height, image->width}};
+  tensor = {nullptr, ATTN_F32, 4, {count, image->channels, image->height, image->width},
+            nullptr, 0,        0};
   if (wanted.rank == 3 && count == 1)
-    tensor = {nullptr, ATTN_F32, 3, {image->channels, image->height, image->width}};
+    tensor = {nullptr, ATTN_F32, 3, {image->channels, image->height, image->width}, nullptr, 0, 0};
   if (!inputs.allocate(tensor))
     return error.outOfMemory("an input");
   float *at = static_cast<float *>(tensor.data);

@@ -8,7 +8,8 @@ DTYPES = {np.dtype("f4"): 0, np.dtype("f2"): 1, np.dtype("i4"): 3, np.dtype("i8"
 
 
 class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32), ("shape", ctypes.c_int64 * 8)]
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32), ("shape", ctypes.c_int64 * 8),
+                ("strides", ctypes.c_void_p), ("deviceKind", ctypes.c_int32), ("deviceIndex", ctypes.c_int32)]
 
 
 class ModelError(Exception):

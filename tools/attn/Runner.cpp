@@ -173,7 +173,7 @@ bool Runner::readWeights(const std::string &name, const std::vector<int64_t> &sh
 int readNumbers(const std::string &path, Numbers &numbers) {
   attn::Vector<char> bytes;
   attn::Error error;
-  attn_tensor tensor;
+  attn_tensor tensor = {};
   if (attn::readFile(path.c_str(), size_t(1) << 40, bytes, error) ||
       attn::readNpy(bytes, path.c_str(), tensor, error))
     return failWithError(error);

@@ -147,6 +147,7 @@ typedef struct {
   int32_t threads;
   int32_t blocks;      /* that a multiprocessor should be given */
   int32_t sharedBytes; /* of dynamic shared memory */
+  int32_t cost;        /* of attn_abi_model.kernels, of which it is one or a part; -1: of none */
   int32_t wordCount;   /* arguments of 8 bytes */
   int32_t mapCount;
   const attn_abi_tensor_map *maps;

@@ -14,7 +14,8 @@
  *
  * Ownership. Handles are freed by their destroy function, messages by attn_message_free. Strings
  * and infos that getters return belong to the model and live as long as it does. Buffers of inputs
- * and outputs stay the caller's and are not looked at after a call has returned.
+ * and outputs stay the caller's and are not looked at after a call has returned, but for runs on a
+ * stream of the caller's (attn_context_set_stream).
  *
  * Threads. A model may be shared by threads once its weights are bound: getters,
  * attn_context_create and attn_run need no lock. attn_model_bind_* must not run beside any other
@@ -75,13 +76,26 @@ typedef struct attn_abi_model attn_abi_model;
 typedef struct attn_model attn_model;
 typedef struct attn_context attn_context;
 
-/* A dense, row-major tensor in memory of the caller. `data` is aligned to the element size; inputs
- * are only read. Outputs may overlap neither inputs nor each other. */
+/* Kinds of devices, numbered as in DLPack. ATTN_DEVICE_CUDA_HOST is pinned memory of the host. */
+enum { ATTN_DEVICE_CPU = 1, ATTN_DEVICE_CUDA = 2, ATTN_DEVICE_CUDA_HOST = 3 };
+
+/* A dense, row-major tensor in memory of the caller. Inputs are only read. Outputs may overlap
+ * neither inputs nor each other.
+ *
+ * What follows `shape` may be left 0: a tensor of the host. The fields are those of DLTensor: a
+ * context on the CPU takes tensors of the host, one on a GPU takes these, which are copied, and
+ * tensors in that GPU's memory, which are used in place. `data` (DLTensor's data plus byte_offset)
+ * is aligned to the element size, on a GPU to 16 bytes. */
 typedef struct {
   void *data;
   int32_t dtype;
   int32_t rank;
   int64_t shape[ATTN_MAX_RANK];
+  /* NULL, or the distances of neighbours in elements, `rank` of them: those of a dense, row-major
+   * tensor, any where an axis has one element. Others are an error. */
+  const int64_t *strides;
+  int32_t deviceKind;  /* 0: as ATTN_DEVICE_CPU */
+  int32_t deviceIndex; /* of ATTN_DEVICE_CUDA */
 } attn_tensor;
 
 /* A tensor of a checkpoint held in memory. */
@@ -225,16 +239,23 @@ ATTN_API int32_t attn_default_threads(void);
 ATTN_API attn_status attn_context_create(attn_model *model, int32_t threads, attn_context **context,
                                          char **message);
 
-/* Kinds of devices, numbered as in DLPack. */
-enum { ATTN_DEVICE_CPU = 1, ATTN_DEVICE_CUDA = 2 };
-
 /* Where the context's entries run from now on: on the CPU, as at first, or on GPU number `index`,
  * for which the artifact has to have code. The driver is looked for here; weights are copied with
- * the first run after they were bound. Caches are empty afterwards. Inputs and outputs stay in
- * memory of the host. ATTN_INVALID_ARGUMENT (a null pointer, another kind), ATTN_NO_DEVICE,
+ * the first run after they were bound. Caches are empty afterwards, and runs are on a stream of the
+ * context's. ATTN_INVALID_ARGUMENT (a null pointer, another kind), ATTN_NO_DEVICE,
  * ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_context_set_device(attn_context *context, int32_t kind, int32_t index,
                                              char **message);
+
+/* Runs go to `stream`, a CUstream (cudaStream_t) of the device's primary context that is not being
+ * captured, behind what is on it; NULL: to the context's own stream again. The legacy default
+ * stream, whose handle is 0 in CUDA, is CU_STREAM_LEGACY here: (void *)1. On the caller's stream
+ * attn_run does not wait where all inputs and outputs are in the GPU's memory: outputs are there
+ * for what comes behind on the stream, a kernel's failure shows in a later call, and indices are
+ * not looked at, which the caller must know to be inside of their tables. On the context's own
+ * stream, buffers on the GPU must have been written before the call. Waits for runs that are under
+ * way. ATTN_INVALID_ARGUMENT (a null pointer, a context on the CPU), ATTN_NO_DEVICE. */
+ATTN_API attn_status attn_context_set_stream(attn_context *context, void *stream, char **message);
 
 /* Destroys a context; not while it runs. NULL is allowed. */
 ATTN_API void attn_context_destroy(attn_context *context);
@@ -271,9 +292,11 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
  * are as they were after an error. The same inputs give the same bits with any number of threads.
  * ATTN_BAD_INPUT: a wrong dtype, rank or size, an index outside of its table, a size of 0 or above
  * its bound, sizes that contradict each other, a cache that would hold more than its capacity;
- * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, an output that
- * overlaps another buffer, an entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound;
- * ATTN_OUT_OF_MEMORY. */
+ * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, strides that are not dense, memory of
+ * another device, an output that overlaps another buffer, an entry that does not exist;
+ * ATTN_BAD_WEIGHTS: no weights are bound; ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a
+ * GPU an entry's second run with the same dims and addresses makes a CUDA graph, which the
+ * following ones launch. */
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 
@@ -288,7 +311,8 @@ typedef struct {
 } attn_kernel_info;
 
 /* A call of a kernel on one thread, in nanoseconds since the run began: it began, had done its
- * share, and all threads had done theirs. The next one begins at `end`. */
+ * share, and all threads had done theirs. The next one begins at `end`. On a GPU, which counts as
+ * thread 0, since its first kernel began, and `done` is `end`. */
 typedef struct {
   int32_t kernel;
   int64_t begin, done, end;

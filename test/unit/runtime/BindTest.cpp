@@ -36,8 +36,8 @@ protected:
   }
   std::vector<float> run() {
     std::vector<float> x(TINY_D * 2, 0.5f), y(TINY_K * 2);
-    attn_tensor input = {x.data(), ATTN_F32, 2, {2, TINY_D}};
-    attn_tensor output = {y.data(), ATTN_F32, 2, {2, TINY_K}};
+    attn_tensor input = {x.data(), ATTN_F32, 2, {2, TINY_D}, nullptr, 0, 0};
+    attn_tensor output = {y.data(), ATTN_F32, 2, {2, TINY_K}, nullptr, 0, 0};
     EXPECT_EQ(ATTN_OK, attn_run(handles.context, 0, &input, &output, nullptr));
     return y;
   }
@@ -134,7 +134,7 @@ TEST_F(BindTest, HalfConversionsRoundTripForAllBits) {
 TEST_F(BindTest, TensorsOneByOne) {
   std::vector<attn_named_tensor> list;
   for (auto &[name, tensor] : weights) {
-    attn_named_tensor item = {name.c_str(), {tensor.bytes.data(), ATTN_F32, 0, {}}};
+    attn_named_tensor item = {name.c_str(), {tensor.bytes.data(), ATTN_F32, 0, {}, nullptr, 0, 0}};
     for (int64_t size : tensor.shape)
       item.tensor.shape[item.tensor.rank++] = size;
     list.push_back(item);

@@ -43,7 +43,7 @@ TEST(NpyTest, RoundTripsAllTypesAndRanks) {
       std::string data(24 * attn_dtype_size(dtype), 0);
       for (size_t i = 0; i < data.size(); ++i)
         data[i] = char(i * 37);
-      attn_tensor tensor = {data.data(), dtype, rank, {2, 3, 4, 1}};
+      attn_tensor tensor = {data.data(), dtype, rank, {2, 3, 4, 1}, nullptr, 0, 0};
       size_t elements = rank == 0 ? 1 : rank == 1 ? 2 : rank == 2 ? 6 : 24;
       std::string path = scratchPath("round.npy");
       attn::Error error;
@@ -122,7 +122,7 @@ TEST(NpyTest, EmptyArray) {
 
 TEST(NpyTest, FailedWritesLeaveNothing) {
   float value = 1;
-  attn_tensor tensor = {&value, ATTN_F32, 1, {1}};
+  attn_tensor tensor = {&value, ATTN_F32, 1, {1}, nullptr, 0, 0};
   attn::Error error;
   EXPECT_EQ(ATTN_IO, attn::writeNpy("/dev/full", tensor, error));
   EXPECT_NE(nullptr, strstr(error.text.c_str(), "No space left")) << error.text.c_str();
@@ -161,7 +161,7 @@ TEST(NpyTest, FullDiskLeavesNothing) {
 
 TEST(NpyTest, WidensBrainFloats) {
   uint16_t values[3] = {0x3f80, 0xc000, 0x3e80};
-  attn_tensor tensor = {values, ATTN_BF16, 1, {3}};
+  attn_tensor tensor = {values, ATTN_BF16, 1, {3}, nullptr, 0, 0};
   std::string path = scratchPath("brain.npy");
   attn::Error error;
   ASSERT_EQ(ATTN_OK, attn::writeNpy(path.c_str(), tensor, error));

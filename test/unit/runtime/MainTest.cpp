@@ -24,7 +24,7 @@ protected:
     std::vector<float> x(size_t(batch * TINY_D));
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = float(i) * 0.125f;
-    attn_tensor tensor = {x.data(), ATTN_F32, 2, {batch, TINY_D}};
+    attn_tensor tensor = {x.data(), ATTN_F32, 2, {batch, TINY_D}, nullptr, 0, 0};
     attn::Error error;
     EXPECT_EQ(ATTN_OK, attn::writeNpy(inputPath.c_str(), tensor, error));
     return x;

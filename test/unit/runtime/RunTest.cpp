@@ -36,8 +36,8 @@ protected:
     y.assign(size_t(batch * TINY_K), -1);
     for (size_t i = 0; i < x.size(); ++i)
       x[i] = float(i % 11) * 0.25f - 1;
-    input = {x.data(), ATTN_F32, 2, {batch, TINY_D}};
-    output = {y.data(), ATTN_F32, 2, {batch, TINY_K}};
+    input = {x.data(), ATTN_F32, 2, {batch, TINY_D}, nullptr, 0, 0};
+    output = {y.data(), ATTN_F32, 2, {batch, TINY_K}, nullptr, 0, 0};
   }
   attn_status run() {
     handles.text();

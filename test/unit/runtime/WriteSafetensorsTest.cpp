@@ -13,7 +13,7 @@ using namespace attn::test;
 namespace {
 
 attn_named_tensor named(const char *name, int32_t dtype, std::vector<int64_t> shape, void *data) {
-  attn_named_tensor tensor = {name, {data, dtype, int32_t(shape.size()), {}}};
+  attn_named_tensor tensor = {name, {data, dtype, int32_t(shape.size()), {}, nullptr, 0, 0}};
   std::copy(shape.begin(), shape.end(), tensor.tensor.shape);
   return tensor;
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/Buffers.h"
+
+using namespace attn;
+
+/// What kernels on a GPU read at once.
+static constexpr uintptr_t kDeviceAlignment = 16;
+
+uint64_t attn::byteSize(const attn_tensor &tensor) {
+  uint64_t elements = 1;
+  for (int32_t a = 0; a < tensor.rank; ++a)
+    elements *= uint64_t(tensor.shape[a]);
+  return elements * attn_dtype_size(tensor.dtype);
+}
+
+static bool overlaps(const attn_tensor &a, const attn_tensor &b) {
+  uintptr_t aBegin = uintptr_t(a.data), bBegin = uintptr_t(b.data);
+  return aBegin < bBegin + byteSize(b) && bBegin < aBegin + byteSize(a);
+}
+
+bool attn::isDense(const attn_tensor &tensor) {
+  int64_t stride = 1;
+  for (int32_t a = tensor.rank; tensor.strides && a-- > 0; stride *= tensor.shape[a])
+    if (tensor.shape[a] != 1 && tensor.strides[a] != stride)
+      return false;
+  return true;
+}
+
+namespace {
+/// A tensor as errors name it.
+struct Named {
+  const char *kind, *name, *entry;
+  const attn_tensor &tensor;
+};
+} // namespace
+
+static Named nameOf(const attn_abi_entry &entry, const attn_tensor *inputs,
+                    const attn_tensor *outputs, int32_t i) {
+  if (i < entry.inputCount)
+    return {"input", entry.inputs[i].name, entry.name, inputs[i]};
+  i -= entry.inputCount;
+  return {"output", entry.outputs[i].name, entry.name, outputs[i]};
+}
+
+static attn_status checkDevice(const Named &named, int32_t gpu, Error &error) {
+  const attn_tensor &tensor = named.tensor;
+  bool isHost = tensor.deviceKind == 0 || tensor.deviceKind == ATTN_DEVICE_CPU ||
+                tensor.deviceKind == ATTN_DEVICE_CUDA_HOST;
+  if (isHost || (isOnDevice(tensor) && gpu >= 0 && tensor.deviceIndex == gpu))
+    return ATTN_OK;
+  if (!isOnDevice(tensor))
+    return error.set(
+        ATTN_INVALID_ARGUMENT, "R0101",
+        "%s `%s` of entry `%s`: its kind of device is %d, expected %d (CPU), %d (CUDA) "
+        "or %d (pinned memory of the host)",
+        named.kind, named.name, named.entry, int(tensor.deviceKind), ATTN_DEVICE_CPU,
+        ATTN_DEVICE_CUDA, ATTN_DEVICE_CUDA_HOST);
+  Text context;
+  context.append(gpu < 0 ? "cpu" : "cuda:%d", int(gpu));
+  error.set(ATTN_INVALID_ARGUMENT, "R0101",
+            "%s `%s` of entry `%s` is in memory of `cuda:%d`, but the context runs on `%s`",
+            named.kind, named.name, named.entry, int(tensor.deviceIndex), context.c_str());
+  error.help("attn_context_set_device says where a context runs");
+  return error.status;
+}
+
+static attn_status checkPlace(const Named &named, int32_t gpu, Error &error) {
+  const attn_tensor &tensor = named.tensor;
+  if (attn_status status = checkDevice(named, gpu, error))
+    return status;
+  uintptr_t alignment =
+      isOnDevice(tensor) ? kDeviceAlignment : uintptr_t(attn_dtype_size(tensor.dtype));
+  if (!tensor.data || uintptr_t(tensor.data) % alignment)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101",
+                     "%s `%s` of entry `%s`: its data is %s, expected a multiple of %zu bytes",
+                     named.kind, named.name, named.entry,
+                     tensor.data ? "misaligned" : "a null pointer", size_t(alignment));
+  if (isDense(tensor))
+    return ATTN_OK;
+  Text strides, shape;
+  strides.appendShape(tensor.strides, tensor.rank);
+  shape.appendShape(tensor.shape, tensor.rank);
+  error.set(ATTN_INVALID_ARGUMENT, "R0101",
+            "%s `%s` of entry `%s`: its strides are %s, expected those of a dense, row-major "
+            "tensor of shape %s",
+            named.kind, named.name, named.entry, strides.c_str(), shape.c_str());
+  error.help("make it contiguous first");
+  return error.status;
+}
+
+attn_status attn::checkBuffers(const attn_abi_entry &entry, const attn_tensor *inputs,
+                               const attn_tensor *outputs, int32_t gpu, Error &error) {
+  int32_t total = entry.inputCount + entry.outputCount;
+  for (int32_t i = 0; i < total; ++i) {
+    Named named = nameOf(entry, inputs, outputs, i);
+    if (attn_status status = checkPlace(named, gpu, error))
+      return status;
+    for (int32_t j = 0; i >= entry.inputCount && j < i; ++j) {
+      Named other = nameOf(entry, inputs, outputs, j);
+      if (overlaps(named.tensor, other.tensor))
+        return error.set(ATTN_INVALID_ARGUMENT, "R0101", "output `%s` of entry `%s` overlaps `%s`",
+                         named.name, named.entry, other.name);
+    }
+  }
+  return ATTN_OK;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The caller's buffers: where they are, and whether they can be what a run takes.
+#ifndef ATTN_CORE_BUFFERS_H
+#define ATTN_CORE_BUFFERS_H
+#include "attn/abi.h"
+#include "core/Error.h"
+
+namespace attn {
+
+inline bool isOnDevice(const attn_tensor &tensor) { return tensor.deviceKind == ATTN_DEVICE_CUDA; }
+
+/// Whether its strides, where it has some, are those of its shape, row-major.
+bool isDense(const attn_tensor &tensor);
+
+/// Bytes of a tensor whose dtype and shape are good.
+uint64_t byteSize(const attn_tensor &tensor);
+
+/// Null, misaligned or overlapping buffers, strides that are not dense, memory of a device other
+/// than GPU number `gpu` (-1: of any). Shapes have been checked.
+attn_status checkBuffers(const attn_abi_entry &entry, const attn_tensor *inputs,
+                         const attn_tensor *outputs, int32_t gpu, Error &error);
+
+} // namespace attn
+#endif

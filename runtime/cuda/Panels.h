@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Panels of packed weights in bf16, as a GPU's kernels want them.
+#ifndef ATTN_CUDA_PANELS_H
+#define ATTN_CUDA_PANELS_H
+#include "attn/abi.h"
+
+namespace attn {
+
+/// A slot of ATTN_PACK_PANELS_BF16 in words of two neighbours along k: [panels][depth][width].
+struct PanelShape {
+  int64_t panels, depth, width;
+
+  static PanelShape of(const attn_abi_slot &slot) {
+    return {(slot.columns + slot.width - 1) / slot.width, ((slot.k + 1) / 2 + 15) / 16 * 16,
+            slot.width};
+  }
+  int64_t words() const { return depth * width; } ///< of a panel
+};
+
+/// Turns panels: [count][depth][width] words become [count][width][depth].
+void turnPanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count);
+
+} // namespace attn
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The packed weights on their way to the GPU, with panels turned where its code wants them so.
+#include "cuda/Gpu.h"
+#include "cuda/Panels.h"
+
+using namespace attn;
+
+/// Words of a line of the cache.
+static constexpr int64_t kTile = 16;
+/// Panels are turned so many bytes at a time, or one at a time where they are larger.
+static constexpr int64_t kStagingBytes = int64_t(4) << 20;
+
+/// [depth][width] to [width][depth], by tiles whose lines are read and written whole.
+static void turnPanel(const uint32_t *from, uint32_t *to, int64_t depth, int64_t width) {
+  for (int64_t column = 0; column < width; column += kTile)
+    for (int64_t row = 0; row < depth; row += kTile) { // depth is a multiple of 16
+      int64_t end = column + kTile < width ? column + kTile : width;
+      for (int64_t c = column; c < end; ++c)
+        for (int64_t r = row; r < row + kTile; ++r)
+          to[c * depth + r] = from[r * width + c];
+    }
+}
+
+void attn::turnPanels(const uint32_t *from, uint32_t *to, const PanelShape &shape, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    turnPanel(from + i * shape.words(), to + i * shape.words(), shape.depth, shape.width);
+}
+
+static bool isTurned(const attn_abi_slot &slot) { return slot.layout == ATTN_PACK_PANELS_BF16; }
+
+static int64_t panelBytes(const PanelShape &shape) { return 4 * shape.words(); }
+
+attn_status Gpu::uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
+                              Vector<uint32_t> &staging, Error &error) {
+  int64_t atOnce = kStagingBytes / panelBytes(shape);
+  atOnce = atOnce < 1 ? 1 : atOnce;
+  for (int64_t panel = 0; panel < shape.panels; panel += atOnce) {
+    int64_t count = shape.panels - panel < atOnce ? shape.panels - panel : atOnce;
+    size_t shift = size_t(panel * panelBytes(shape));
+    turnPanels(reinterpret_cast<const uint32_t *>(from + shift), staging.data(), shape, count);
+    // The next ones go to the same place.
+    if (driver.check(driver.memcpyHtoDAsync(to + shift, staging.data(),
+                                            size_t(count * panelBytes(shape)), currentStream()),
+                     "copying the weights", error) ||
+        driver.check(driver.streamSynchronize(currentStream()), "copying the weights", error))
+      return error.status;
+  }
+  return ATTN_OK;
+}
+
+/// Slot by slot; what lies between them nobody reads.
+attn_status Gpu::uploadTurned(const char *packed, Error &error) {
+  int64_t most = kStagingBytes;
+  for (int32_t s = 0; s < tables->slotCount; ++s)
+    if (isTurned(tables->slots[s])) {
+      int64_t bytes = panelBytes(PanelShape::of(tables->slots[s]));
+      most = bytes > most ? bytes : most;
+    }
+  Vector<uint32_t> staging;
+  if (!staging.resize(size_t(most) / sizeof(uint32_t)))
+    return error.outOfMemory("copying the weights");
+  for (int32_t s = 0; s < tables->slotCount; ++s) {
+    const attn_abi_slot &slot = tables->slots[s];
+    for (int32_t layer = 0; layer < slot.layers; ++layer) {
+      size_t shift = size_t(slot.offset + layer * slot.layerStride);
+      const char *from = packed + shift;
+      CuPointer to = weights.pointer + shift;
+      if (isTurned(slot)
+              ? uploadPanels(from, to, PanelShape::of(slot), staging, error)
+              : driver.check(driver.memcpyHtoDAsync(to, from, size_t(slot.bytes), currentStream()),
+                             "copying the weights", error))
+        return error.status;
+    }
+  }
+  return ATTN_OK;
+}
+
+attn_status Gpu::upload(const GpuRun &run, Error &error) {
+  size_t bytes = size_t(tables->packedBytes);
+  if (bytes == 0 || (hasWeights && uploaded == run.binding))
+    return ATTN_OK;
+  hasWeights = false;
+  if (attn_status status = grow(weights, bytes, "making room for the weights", error))
+    return status;
+  attn_status status = code->turnsPanels
+                           ? uploadTurned(run.packed, error)
+                           : driver.check(driver.memcpyHtoDAsync(weights.pointer, run.packed, bytes,
+                                                                 currentStream()),
+                                          "copying the weights", error);
+  // The block may be bound anew as soon as the run has returned.
+  if (!status)
+    status = driver.check(driver.streamSynchronize(currentStream()), "copying the weights", error);
+  hasWeights = status == ATTN_OK, uploaded = run.binding;
+  return status;
+}
