@@ -74,11 +74,12 @@ static void addFused(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createCheckFusedPass());
 }
 
-static void addMemory(OpPassManager &passes, const CompileOptions &options) {
+static void addMemory(OpPassManager &passes, const CompileOptions &options, bool gpu) {
   PlanMemoryPassOptions plan;
   plan.precision = stringifyPrecision(options.precision).str();
-  plan.pairs = llvm::is_contained(options.levels, CpuLevel::Avx512Bf16) ||
+  plan.pairs = gpu || llvm::is_contained(options.levels, CpuLevel::Avx512Bf16) ||
                llvm::is_contained(options.levels, CpuLevel::Amx);
+  plan.gpu = gpu;
   if (options.attention)
     plan.attention = stringifyAttentionLowering(*options.attention).str();
   passes.addPass(createPlanMemoryPass(plan));
@@ -116,12 +117,14 @@ public:
 
   /// Runs the stages to `until`; not past Llvm.
   LogicalResult run(Stage until);
+  /// The same to Memory, planned for GPUs. Null after an error.
+  OwningOpRef<ModuleOp> planForGpus();
 
   OwningOpRef<ModuleOp> shared;       ///< attn, fused or memory
   llvm::SmallVector<Staged> perLevel; ///< from tiled on
 
 private:
-  LogicalResult step(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
+  LogicalResult step(ModuleOp module, Stage stage, std::optional<CpuLevel> level, bool gpu = false);
   LogicalResult dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
 
   ModuleOp model;
@@ -152,7 +155,8 @@ LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLeve
   return success();
 }
 
-LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
+LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLevel> level,
+                             bool gpu) {
   PassManager passes(module.getContext());
   switch (stage) {
   case Stage::Attn:
@@ -162,7 +166,7 @@ LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLeve
     break;
   case Stage::Memory:
     attachChoices(module, options.tuning); // scratch is planned for the tiles that there will be
-    addMemory(passes, options);
+    addMemory(passes, options, gpu);
     break;
   case Stage::Tiled:
     addTiled(passes, *level);
@@ -178,7 +182,7 @@ LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLeve
   }
   if (failed(passes.run(module)))
     return failure();
-  return dump(module, stage, level);
+  return gpu ? success() : dump(module, stage, level);
 }
 
 LogicalResult Lowering::run(Stage until) {
@@ -196,6 +200,14 @@ LogicalResult Lowering::run(Stage until) {
         return failure();
   }
   return success();
+}
+
+OwningOpRef<ModuleOp> Lowering::planForGpus() {
+  OwningOpRef<ModuleOp> module = model.clone();
+  for (Stage stage : {Stage::Fused, Stage::Memory})
+    if (failed(step(*module, stage, std::nullopt, /*gpu=*/true)))
+      return nullptr;
+  return module;
 }
 
 llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOptions &options) {
@@ -261,8 +273,11 @@ static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, Modul
     if (failed(addCode(*level.module, levelSuffix(*level.level), module)))
       return nullptr;
   llvm::SmallVector<GpuCode> gpus;
+  OwningOpRef<ModuleOp> planned;
+  if (!options.chips.empty() && !(planned = lowering.planForGpus()))
+    return nullptr;
   for (llvm::StringRef chip : options.chips) {
-    auto code = addGpu(model, *lowering.shared, chip, module);
+    auto code = addGpu(model, *planned, chip, module);
     if (failed(code))
       return nullptr;
     gpus.push_back(std::move(*code));
@@ -277,10 +292,10 @@ std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const Compil
 }
 
 std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &options) {
-  Lowering lowering(model, options);
-  if (failed(lowering.run(Stage::Memory)))
+  OwningOpRef<ModuleOp> planned = Lowering(model, options).planForGpus();
+  if (!planned)
     return std::nullopt;
-  auto code = lowerForGpu(*lowering.shared, options.chips.front());
+  auto code = lowerForGpu(*planned, options.chips.front());
   return succeeded(code) ? std::optional(std::move(code->ptx)) : std::nullopt;
 }
 

@@ -4,7 +4,7 @@
 // their rows and weights go to shared memory, and products to sums in registers,
 //   f32: of 8 rows and 3 columns in each thread, by FMA units;
 //   bf16: of 16 rows and the panel in each warp, by mma.sync, whose words of weights are those of
-//   the packed panels; rows are rounded on their way to shared memory
+//   the packed panels
 // then bias and epilogue, element by element.
 #include "compiler/Errors.h"
 #include "compiler/cpu/LinearShape.h"
@@ -116,8 +116,8 @@ private:
 
   void tile(Value panel, Value firstRow) override;
   void fetch(Value panel, Value firstRow, Value firstWord);
-  /// Two f32, rounded, as a word.
-  Value word(Value even, Value odd);
+  /// Two bf16 that lie side by side, as a word.
+  Value word(Value buffer, ValueRange place);
 
   Value rows, weights, g, t, warpRow;
 };
@@ -169,7 +169,7 @@ void LinearBlock::finish(Value flat, Value column, Value sum) {
         arguments.push_back(load(capture, placeIn(capture)));
       sum = inlineHook(builder, op.getEpilogue(), arguments, {}, {});
     }
-    store(sum, op.getOut(), placeIn(op.getOut()));
+    storeFloat(builder, loc, sum, op.getOut(), placeIn(op.getOut()));
   });
 }
 
@@ -240,12 +240,10 @@ void FmaLinear::tile(Value panel, Value firstRow) {
 
 //===-- bf16 --------------------------------------------------------------------------------===//
 
-Value TensorCoreLinear::word(Value even, Value odd) {
-  auto floats = VectorType::get({2}, builder.getF32Type()),
-       halves = VectorType::get({2}, builder.getBF16Type());
-  Value pair = vector::FromElementsOp::create(builder, loc, floats, ValueRange{even, odd});
-  Value rounded = LLVM::FPTruncOp::create(builder, loc, halves, pair); // one instruction
-  return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), rounded);
+Value TensorCoreLinear::word(Value buffer, ValueRange place) {
+  auto pair = VectorType::get({2}, cast<MemRefType>(buffer.getType()).getElementType());
+  Value halves = vector::LoadOp::create(builder, loc, pair, buffer, place);
+  return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), halves);
 }
 
 void TensorCoreLinear::fetch(Value panel, Value firstRow, Value firstWord) {
@@ -258,22 +256,16 @@ void TensorCoreLinear::fetch(Value panel, Value firstRow, Value firstWord) {
     Value from = index.add(firstWord, column), flat = index.min(index.add(firstRow, row), lastRow);
     // An even number of elements lie side by side.
     SmallVector<Value> place = placeOf(flat, index.mul(index.min(from, lastWord), two));
-    Value even = load(op.getInput(), place);
-    place.back() = index.add(place.back(), index.constant(1));
-    Value pair = word(even, load(op.getInput(), place));
-    store(select(isBelow(from, words), pair, zero), rows, {row, column});
+    store(select(isBelow(from, words), word(op.getInput(), place), zero), rows, {row, column});
   }
   // Panels have zeros behind the last word, to a multiple of 16.
   Value start = index.add(index.mul(panel, index.constant(shape.panelSteps() * panelWidth)),
                           index.mul(firstWord, index.constant(panelWidth)));
-  auto pair = VectorType::get({2}, builder.getI16Type());
   for (int64_t i = 0; i < tileWords * panelWidth / blockThreads; ++i) {
     Value row = index.div(ofThread(i), index.constant(panelWidth)),
           column = index.rem(ofThread(i), index.constant(panelWidth));
     Value place = index.mul(index.add(start, ofThread(i)), two);
-    Value halves = vector::LoadOp::create(builder, loc, pair, op.getPanels(), place);
-    store(LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), halves), weights,
-          {row, column});
+    store(word(op.getPanels(), place), weights, {row, column});
   }
 }
 

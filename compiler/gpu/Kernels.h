@@ -20,6 +20,12 @@ enum class WorkerKind { Warp, Block };
 /// Of an op that is a kernel; nothing where it has no code on a GPU.
 std::optional<WorkerKind> workerKindOf(mlir::Operation *kernel);
 
+/// An element as f32, and f32 as an element: those of bf16 are widened and rounded.
+mlir::Value loadFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
+                      mlir::ValueRange place);
+void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value buffer,
+                mlir::ValueRange place);
+
 // Each writes the code of a kernel before `op`, in a gpu.func, and leaves it to be erased. A
 // context's threads are the workers. Errors are reported at the op.
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);

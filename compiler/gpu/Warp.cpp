@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Warp.h"
+#include "compiler/gpu/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -39,6 +41,21 @@ Value Warp::combine(Value value, llvm::function_ref<Value(Value, Value)> operati
 Value Warp::sum(Value value) const {
   return combine(
       value, [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); });
+}
+
+Value attn::loadFloat(OpBuilder &builder, Location loc, Value buffer, ValueRange place) {
+  Value value = memref::LoadOp::create(builder, loc, buffer, place);
+  if (value.getType().isBF16())
+    value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+  return value;
+}
+
+void attn::storeFloat(OpBuilder &builder, Location loc, Value value, Value buffer,
+                      ValueRange place) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (element.isBF16())
+    value = arith::TruncFOp::create(builder, loc, element, value);
+  memref::StoreOp::create(builder, loc, value, buffer, place);
 }
 
 Value Warp::broadcast(Value value, Value of) const {

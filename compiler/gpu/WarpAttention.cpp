@@ -63,9 +63,7 @@ private:
   Value number(double value) {
     return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
   }
-  Value load(Value buffer, ValueRange place) {
-    return memref::LoadOp::create(builder, loc, buffer, place);
-  }
+  Value load(Value buffer, ValueRange place) { return loadFloat(builder, loc, buffer, place); }
   Value equals(Value a, double b) {
     return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, number(b));
   }
@@ -214,7 +212,7 @@ void AttentionWarp::query(Value unit) {
     Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, feature,
                                           index.constant(valueFeatures));
     choose(index, isThere, [&] {
-      memref::StoreOp::create(builder, loc, mul(output, scale), op.getOut(), placeOf(row, feature));
+      storeFloat(builder, loc, mul(output, scale), op.getOut(), placeOf(row, feature));
     });
   }
 }

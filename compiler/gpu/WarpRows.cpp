@@ -39,12 +39,8 @@ private:
     Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
     return arith::SIToFPOp::create(builder, loc, builder.getF32Type(), wide);
   }
-  Value load(Value row, ValueRange place) {
-    return memref::LoadOp::create(builder, loc, row, place);
-  }
-  void store(Value value, Value row, Value column) {
-    memref::StoreOp::create(builder, loc, value, row, column);
-  }
+  Value load(Value row, ValueRange place) { return loadFloat(builder, loc, row, place); }
+  void store(Value value, Value row, Value column) { storeFloat(builder, loc, value, row, column); }
 };
 
 } // namespace
@@ -78,8 +74,9 @@ void RowWarp::emit(MapRowOp op) {
   forEach(index.dim(op.getOut(), 0), [&](Value column) {
     SmallVector<Value> elements;
     for (Value input : op.getInputs())
-      elements.push_back(load(input, column));
-    store(inlineHook(builder, op.getBody(), elements, {}, {}), op.getOut(), column);
+      elements.push_back(memref::LoadOp::create(builder, loc, input, column));
+    Value result = inlineHook(builder, op.getBody(), elements, {}, {});
+    memref::StoreOp::create(builder, loc, result, op.getOut(), column);
   });
 }
 

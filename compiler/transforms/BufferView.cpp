@@ -18,6 +18,8 @@ Type attn::storedElement(Type element) {
   return bits ? IntegerType::get(element.getContext(), bits) : element;
 }
 
+Type BufferView::element() const { return cast<MemRefType>(base.getType()).getElementType(); }
+
 SizePolynomial attn::elementsOf(RankedTensorType type) {
   SizePolynomial count(1);
   for (int64_t d = 0; d < type.getRank(); ++d)

@@ -15,9 +15,11 @@ struct Atom {
 };
 
 struct BufferView {
-  mlir::Value base; ///< memref<f32>, a bare pointer; other elements than f32 are those of inputs
+  mlir::Value base; ///< memref<f32>, a bare pointer; or of other elements
   SizePolynomial offset;
   llvm::SmallVector<llvm::SmallVector<Atom, 2>> axes; ///< outermost first
+
+  mlir::Type element() const;
 
   /// A dense row-major view of `type`'s shape on `base`; rows are `pitch` elements apart where it
   /// is not 0.

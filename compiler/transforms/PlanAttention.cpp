@@ -72,7 +72,7 @@ FailureOr<BufferView> FunctionPlan::readDense(Operation *op, Value tensor) {
   bool isDense = last.empty() || (last.size() == 1 && last[0].stride == SizePolynomial(1));
   if (isDense && llvm::all_of(view.axes, isOneRun))
     return view;
-  BufferView whole = allocate(typeOf(tensor), op);
+  BufferView whole = allocate(typeOf(tensor), op, view.element());
   if (failed(copy(op, view, whole)))
     return failure();
   return whole;

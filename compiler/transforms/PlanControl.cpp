@@ -108,7 +108,7 @@ LogicalResult FunctionPlan::emitView(Operation *op) {
       scattered |= count > 1 && isScattered(view.axes[d]);
   }
   if (scattered) {
-    BufferView whole = allocate(typeOf(input), lastUse(result, op->getBlock()));
+    BufferView whole = allocate(typeOf(input), lastUse(result, op->getBlock()), view.element());
     if (failed(copy(op, view, whole)))
       return failure();
     view = whole;

@@ -41,7 +41,7 @@ FailureOr<Value> FunctionPlan::readRows(Operation *op, const BufferView &view,
                                         RankedTensorType type, int64_t rowAxes) {
   if (view.collapsed(rowAxes, view.axes.size()).size() <= 1)
     return rowsAndColumns(op, view, rowAxes);
-  BufferView whole = allocate(type, op);
+  BufferView whole = allocate(type, op, view.element());
   if (failed(copy(op, view, whole)))
     return failure();
   return rowsAndColumns(op, whole, rowAxes);
@@ -58,6 +58,46 @@ BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
       result.axes.push_back({Atom{sizeOf(type, d), 0}});
   }
   return result;
+}
+
+/// Elements of bf16 in 16 bytes, at whose multiples GPUs' copies of boxes ask rows to begin.
+constexpr int64_t bfloatRowGranule = 8;
+
+/// Whether a view is such rows, with one stride from each to the next.
+static bool hasBfloatRows(const BufferView &view, int64_t rowAxes) {
+  SmallVector<Atom> rows = view.collapsed(0, rowAxes),
+                    columns = view.collapsed(rowAxes, view.axes.size());
+  auto isAligned = [](const SizePolynomial &elements) {
+    return elements.isConstant() && elements.constant() % bfloatRowGranule == 0;
+  };
+  return view.element().isBF16() && rows.size() <= 1 && columns.size() == 1 &&
+         columns[0].stride == SizePolynomial(1) && isAligned(view.offset) &&
+         (rows.empty() || isAligned(rows[0].stride));
+}
+
+FailureOr<Value> FunctionPlan::bfloatRows(LinearOp op, const BufferView &input) {
+  RankedTensorType type = typeOf(op.getInput());
+  int64_t lifted = type.getRank() - op.getContract(), k = 1;
+  SizePolynomial count(1);
+  for (int64_t d = 0; d < lifted; ++d)
+    count = count * sizeOf(type, d);
+  for (int64_t size : type.getShape().drop_front(lifted))
+    k *= size;
+  int64_t pitch = llvm::alignTo(k, bfloatRowGranule);
+  size_t slot = allocateSlot(count * SizePolynomial(2 * pitch));
+  releases.push_back({op, slot});
+  BufferView rows{slotPointer(slot, builder.getBF16Type()), 0, {}};
+  rows.axes.resize(type.getRank());
+  SizePolynomial stride(1);
+  for (int64_t d = type.getRank() - 1; d >= 0; --d) {
+    if (d == lifted - 1)
+      stride = SizePolynomial(pitch);
+    rows.axes[d] = {Atom{sizeOf(type, d), stride}};
+    stride = stride * sizeOf(type, d);
+  }
+  if (failed(copy(op, input, rows)))
+    return failure();
+  return memrefOf(rows, {Atom{count, pitch}, Atom{k, 1}});
 }
 
 FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const BufferView &input,
@@ -121,7 +161,9 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   };
   BufferView in = viewOf(op.getInput());
   if (!op.getNorm().empty()) { // normed rows, read by all threads
-    BufferView normed = allocate(input, op);
+    // An odd number of columns is multiplied in f32.
+    bool isNarrow = plan.keepsBfloat() && input.getShape().back() % 2 == 0;
+    BufferView normed = allocate(input, op, isNarrow ? Type(builder.getBF16Type()) : Type());
     if (failed(
             emitNorm(op, op.getInput(), op.getNorm()[0], op.getNorm()[1], op.getEpsAttr(), normed)))
       return failure();
@@ -153,13 +195,18 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     else
       quantization = {rows->range, elements(slot, i16, inPanels / 2, scales),
                       elements(slot, f32, inPanels / 4 + scales / 2, padded)};
+  } else if (precision == Precision::BF16 && plan.isGpu && !hasBfloatRows(in, lifted)) {
+    auto rows = bfloatRows(op, in);
+    if (failed(rows))
+      return failure();
+    inputBuffer = *rows;
   } else {
     SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, lifted)),
                       columns = atLeastOne(in.collapsed(lifted, input.getRank()));
     contracted = static_cast<int64_t>(columns.size());
     atoms.append(columns);
     inputBuffer = memrefOf(in, atoms);
-    if (precision == Precision::BF16 && plan.multipliesPairs()) {
+    if (precision == Precision::BF16 && plan.multipliesPairs() && !plan.isGpu) {
       auto rows = narrow(op, in, precision);
       if (failed(rows))
         return failure();
@@ -219,10 +266,11 @@ static Value fromStored(OpBuilder &builder, Location loc, Value value, Type type
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, none);
 }
 
-static Value toStored(OpBuilder &builder, Location loc, Value value) {
-  Type stored = storedElement(value.getType());
+static Value toStored(OpBuilder &builder, Location loc, Value value, Type stored) {
   if (value.getType() == stored)
     return value;
+  if (stored.isBF16()) // kept narrow on GPUs
+    return arith::TruncFOp::create(builder, loc, stored, value);
   if (!value.getType().isInteger(1))
     return arith::BitcastOp::create(builder, loc, stored, value);
   return arith::ExtUIOp::create(builder, loc, stored, value);
@@ -241,7 +289,8 @@ static void cloneBody(OpBuilder &builder, MapOp op, MapKernelOp kernel, IRMappin
     builder.clone(inner, mapping);
   Value result =
       mapping.lookupOrDefault(cast<YieldOp>(op.getBody().front().getTerminator()).getValue());
-  YieldOp::create(builder, loc, toStored(builder, loc, result));
+  Type stored = cast<MemRefType>(kernel.getOut().getType()).getElementType();
+  YieldOp::create(builder, loc, toStored(builder, loc, result, stored));
 }
 
 LogicalResult FunctionPlan::emitMap(MapOp op) {
@@ -303,9 +352,10 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
     return failure();
   auto kernel = MapKernelOp::create(builder, op->getLoc(), ValueRange(*in), *out);
   OpBuilder::InsertionGuard guard(builder);
-  Type element = cast<MemRefType>(in->getType()).getElementType();
+  Type element = from.element();
   Block *block = builder.createBlock(&kernel.getBody(), {}, {element}, {op->getLoc()});
-  YieldOp::create(builder, op->getLoc(), block->getArgument(0));
+  YieldOp::create(builder, op->getLoc(),
+                  toStored(builder, op->getLoc(), block->getArgument(0), to.element()));
   builder.setInsertionPointAfter(kernel);
   barrier(op, KernelCost::ofCopy(elements, element));
   return success();

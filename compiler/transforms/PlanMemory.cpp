@@ -136,7 +136,7 @@ Value FunctionPlan::slotPointer(size_t slot, Type element) {
 }
 
 /// A new buffer for a tensor, free again after `last`.
-BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last) {
+BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last, Type element) {
   int64_t pitch = pitchOf(type);
   SizePolynomial elements = elementsOf(type);
   if (pitch) {
@@ -144,7 +144,8 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last) {
     for (int64_t d = 0; d + 1 < type.getRank(); ++d)
       elements = elements * sizeOf(type, d);
   }
-  Type element = storedElement(type.getElementType());
+  if (!element)
+    element = storedElement(type.getElementType());
   size_t slot = allocateSlot(elements * SizePolynomial(element.getIntOrFloatBitWidth() / 8));
   releases.push_back({last, slot});
   return BufferView::dense(type, slotPointer(slot, element), pitch);
@@ -163,6 +164,28 @@ BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const Bu
   return whole.window(concat.getAxis(), start, own);
 }
 
+/// Whether all that reads a tensor, or a view of it, multiplies it as bf16.
+static bool isOnlyMultiplied(Value tensor) {
+  return llvm::all_of(tensor.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isView(user))
+      return isOnlyMultiplied(user->getResult(0));
+    if (auto linear = dyn_cast<LinearOp>(user))
+      return use.getOperandNumber() == 0 && linear.getNorm().empty() &&
+             typeOf(linear.getInput()).getShape().back() % 2 == 0;
+    return isa<AttentionOp>(user) && use.getOperandNumber() < 3;
+  });
+}
+
+/// What a tensor's elements are stored as in a buffer of its own.
+Type FunctionPlan::elementFor(Value tensor) {
+  bool isNarrow =
+      plan.keepsBfloat() && typeOf(tensor).getElementType().isF32() &&
+      isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(tensor.getDefiningOp()) &&
+      cast<OpResult>(tensor).getResultNumber() == 0 && isOnlyMultiplied(tensor);
+  return isNarrow ? builder.getBF16Type() : Type();
+}
+
 /// Where a tensor that a kernel is about to compute shall lie.
 BufferView FunctionPlan::outputOf(Value tensor) {
   if (auto known = destinations.find(tensor); known != destinations.end())
@@ -173,7 +196,8 @@ BufferView FunctionPlan::outputOf(Value tensor) {
       outputOf(concat.getResult()); // with its first part
     return views[tensor] = partOfConcat(concat, position, views[concat.getResult()]);
   }
-  return views[tensor] = allocate(typeOf(tensor), lastUse(tensor, tensor.getParentBlock()));
+  return views[tensor] =
+             allocate(typeOf(tensor), lastUse(tensor, tensor.getParentBlock()), elementFor(tensor));
 }
 
 /// The last op of `block` that reads what `value` lies in: through views, concats and loops.
@@ -336,6 +360,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
     }
     modulePlan.precision = *known;
     modulePlan.levelHasPairs = pairs;
+    modulePlan.isGpu = gpu;
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

@@ -50,8 +50,11 @@ struct ModulePlan {
   std::optional<AttentionLowering> attention; // asked for
   Precision precision = Precision::F32;       // of linears
   bool levelHasPairs = false;                 // one of the CPU levels multiplies pairs of bf16
+  bool isGpu = false;
   /// Whether attention, and rows of linears in bf16, are rounded for such a level.
   bool multipliesPairs() const { return levelHasPairs && precision != Precision::F32; }
+  /// Whether tensors that are only multiplied are kept in bf16.
+  bool keepsBfloat() const { return isGpu && precision == Precision::BF16; }
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
   explicit ModulePlan(ModuleOp module) : module(module), layout(module) {
@@ -91,7 +94,9 @@ private:
   size_t allocateSlot(SizePolynomial bytes);
   Value workspaceAt(Value offset, Type element);
   Value slotPointer(size_t slot, Type element);
-  BufferView allocate(mlir::RankedTensorType type, Operation *last);
+  /// `element`: another than the type's, where it is stored narrower.
+  BufferView allocate(mlir::RankedTensorType type, Operation *last, Type element = {});
+  Type elementFor(Value tensor);
   /// Of a concat's result, what its part at `position` is.
   static BufferView partOfConcat(ConcatOp concat, size_t position, const BufferView &whole);
   BufferView outputOf(Value tensor);
@@ -118,6 +123,8 @@ private:
     Value elements, range;
   };
   FailureOr<NarrowRows> narrow(LinearOp op, const BufferView &input, Precision precision);
+  /// The rows of a linear's input in bf16, for GPUs.
+  FailureOr<Value> bfloatRows(LinearOp op, const BufferView &input);
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
   LogicalResult emitMap(MapOp op);

@@ -124,7 +124,8 @@ std::string LinearCase::text(const std::string &name) const {
        << inElement << ">, %a1: memref<" << panelElement
        << ">, %a2: memref<f32>, %a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>, "
           "%a6: memref<f32>, %a7: memref<"
-       << scale << ">, %a8: memref<" << sum << ">, %a9: memref<i16>) {\n";
+       << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? "bf16" : "i16")
+       << ">) {\n";
   auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
                   bool dynamic, const char *element = "f32") {
     text << "  " << result << " = memref.reinterpret_cast " << pointer
@@ -134,12 +135,15 @@ std::string LinearCase::text(const std::string &name) const {
   };
   int64_t stored = (n + 47) / 48 * panelRows() * 48;
   Layout packed{{isInt4 ? stored / 2 : stored}, {1}}, row{{n}, {1}};
-  view("%in", "%a0", in, dynamic, inElement);
+  Layout narrow{{rows(), depth()}, {panelRows(), 1}};
+  if (isNarrow)
+    view("%in", "%a9", narrow, dynamic, "bf16");
+  else
+    view("%in", "%a0", in, dynamic, inElement);
   view("%panels", "%a1", packed, false, panelElement);
   Layout ranges = Layout::dense({rows(), 2}), columns{{(n + 47) / 48 * 48}, {1}};
-  Layout narrow{{rows(), depth()}, {panelRows(), 1}};
   std::string quantized, quantizedTypes;
-  if (isRounded) {
+  if (isRounded && !isNarrow) {
     view("%rounded", "%a9", narrow, dynamic, "i16");
     quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
   }
@@ -160,9 +164,11 @@ std::string LinearCase::text(const std::string &name) const {
     types += (i ? ", " : "") + typeOf(captures[i], dynamic);
   }
   text << "  attn.linear_kernel %in, %panels" << quantized << (hasBias ? " bias %bias" : "")
-       << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract " << ks.size()
-       << " : " << typeOf(in, dynamic, inElement) << ", " << typeOf(packed, false, panelElement)
-       << quantizedTypes << (hasBias ? " bias " + typeOf(row, false) : "")
+       << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract "
+       << (isNarrow ? 1 : ks.size()) << " : "
+       << (isNarrow ? typeOf(narrow, dynamic, "bf16") : typeOf(in, dynamic, inElement)) << ", "
+       << typeOf(packed, false, panelElement) << quantizedTypes
+       << (hasBias ? " bias " + typeOf(row, false) : "")
        << (types.empty() ? "" : " captures(" + types + ")") << " into " << typeOf(out, dynamic)
        << bodyOf(epilogue) << "\n  return\n}\n";
   return text.str();
@@ -209,14 +215,15 @@ void LinearData::storePairs() {
   storedPanels = asFloats(pairs);
 }
 
-/// The rows that the panels are padded for, and 15 behind the last that nobody looks at.
+/// The rows that the panels are padded for, and 15 behind the last that nobody looks at. GPUs look
+/// at no padding.
 void LinearData::roundRows() {
   int64_t k = test.depth(), pitch = test.panelRows();
   std::vector<uint16_t> rows((test.rows() + 15) * pitch, 0x7fc0); // NaN
   for (int64_t row = 0; row < test.rows(); ++row)
     for (int64_t i = 0; i < pitch; ++i) {
       int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
-      uint16_t bits = i < k ? floatToBfloat(in[place]) : 0;
+      uint16_t bits = i < k ? floatToBfloat(in[place]) : test.isNarrow ? 0x7fc0 : 0;
       rows[row * pitch + i] = bits;
       if (i < k)
         in[place] = bfloatToFloat(bits);

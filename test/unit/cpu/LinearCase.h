@@ -37,6 +37,7 @@ struct LinearCase {
   bool dynamic = false; ///< the leading dim of rows is known at run time
   Panels panels = Panels::F32;
   bool isRounded = false; ///< panels are bf16, and there are rows in bf16, too
+  bool isNarrow = false;  ///< those rows alone, as GPUs read them
 
   /// A case of dense rows.
   LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue = Epilogue::None);
@@ -51,7 +52,7 @@ struct LinearCase {
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
-  ///         memref<i16>)
+  ///         memref<i16>, of bf16 where it is the input)
   /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of int4,
   /// scales are i16 and sums f32.
   std::string text(const std::string &name) const;
