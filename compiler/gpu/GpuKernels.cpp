@@ -113,6 +113,32 @@ static Value tableIn(SymbolTable &device, memref::GetGlobalOp table, const Symbo
   return memref::GetGlobalOp::create(builder, table.getLoc(), table.getType(), table.getName());
 }
 
+/// Arguments of a kernel for its tensor maps.
+static SmallVector<Value> addTensorMaps(gpu::GPUFuncOp function, const HopperLaunch &launch) {
+  OpBuilder builder(function.getContext());
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  SmallVector<Value> maps;
+  SmallVector<Attribute> boxes;
+  for (const TensorMap &map : launch.maps) {
+    unsigned position = function.getNumArguments();
+    (void)function.insertArgument(position, pointer, DictionaryAttr(), function.getLoc());
+    maps.push_back(function.getArgument(position));
+    SmallVector<int64_t> numbers{swizzleBytes};
+    llvm::append_range(numbers, map.box);
+    boxes.push_back(builder.getDenseI64ArrayAttr(numbers));
+  }
+  if (!maps.empty())
+    function->setAttr(GpuKernelInfo::mapsAttribute, builder.getArrayAttr(boxes));
+  return maps;
+}
+
+/// One block for each multiprocessor, with all of its shared memory and registers.
+static void stayResident(gpu::GPUFuncOp function, const HopperLaunch &launch) {
+  OpBuilder builder(function.getContext());
+  function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(1));
+  function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
+}
+
 /// What is left of math are instructions. As ops of math, or of LLVM, the conversion to NVVM would
 /// make them calls of NVIDIA's library.
 static void nameInstructions(Operation *root) {
@@ -156,6 +182,11 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GP
                                    SymbolTable &device) {
   std::optional<WorkerKind> kind = workerKindOf(kernel);
   StringAttr cost = costOf(kernel);
+  FailureOr<HopperLaunch> launch = HopperLaunch{blockThreads, 0, {}};
+  auto linear = dyn_cast<LinearKernelOp>(kernel);
+  bool isHoppers = chip == "sm_90a" && linear && isHopperLinear(linear);
+  if (isHoppers && failed(launch = launchHopperLinear(linear)))
+    return failure();
   OutlinedKernel outlined = outlineKernel(kernel, host);
   SmallVector<Value> given; // all arguments but tables and workers
   for (Value operand : outlined.call.getOperands().drop_back(2))
@@ -171,7 +202,7 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GP
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
     if (cost)
       function->setAttr(GpuKernelInfo::costAttribute, cost);
-    function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(blockThreads), 1, 1});
+    function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch->threads), 1, 1});
     device.insert(function);
     Block &from = outlined.function.getBody().front(), &to = function.getBody().front();
     builder.setInsertionPointToStart(&to);
@@ -189,13 +220,20 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GP
     to.getOperations().splice(to.end(), from.getOperations());
     builder.setInsertionPointToEnd(&to);
     gpu::ReturnOp::create(builder, loc);
-    if (failed(emit(outlined.kernel, TilingContext{lane, worker, workers})))
+    SmallVector<Value> maps = addTensorMaps(function, *launch);
+    TilingContext context{lane, worker, workers};
+    if (failed(isHoppers ? emitHopperLinear(cast<LinearKernelOp>(outlined.kernel), context, maps)
+                         : emit(outlined.kernel, context)))
       return failure();
+    if (isHoppers)
+      stayResident(function, *launch);
     outlined.kernel->erase();
     lowerElements(function);
     builder.setInsertionPoint(outlined.call);
     auto symbol =
         SymbolRefAttr::get(module.getSymNameAttr(), FlatSymbolRefAttr::get(function.getNameAttr()));
+    for (const TensorMap &map : launch->maps)
+      llvm::append_range(given, map.words);
     LaunchOp::create(builder, loc, symbol, given, launches++);
   }
   outlined.call.erase();

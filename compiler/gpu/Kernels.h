@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/cpu/Kernels.h"
+#include "compiler/gpu/Hopper.h"
 
 namespace attn {
 
@@ -12,7 +13,7 @@ namespace attn {
 constexpr int64_t blockThreads = 128;
 
 /// Whether a GPU's kernels find panels of bf16 turned (attn_abi_gpu).
-inline bool turnsPanels(llvm::StringRef) { return false; }
+inline bool turnsPanels(llvm::StringRef chip) { return chip == "sm_90a"; }
 
 /// Who divides a kernel's work.
 enum class WorkerKind { Warp, Block };
@@ -31,5 +32,12 @@ void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);
 mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context);
 mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context);
+
+// Kernels of Hopper's own: whether there is one for an op; its launch, with the ops that compute
+// tensor maps in the host's function, before the op; and its code, where `maps` are its arguments.
+bool isHopperLinear(LinearKernelOp op);
+mlir::FailureOr<HopperLaunch> launchHopperLinear(LinearKernelOp op);
+mlir::LogicalResult emitHopperLinear(LinearKernelOp op, const TilingContext &context,
+                                     mlir::ValueRange maps);
 
 } // namespace attn

@@ -45,6 +45,22 @@ void attn::registerPtx(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
 }
 
+/// What only functions of LLVM's dialect can say of a kernel.
+static void describeKernel(LLVM::LLVMFuncOp function, const GpuKernelInfo &info) {
+  OpBuilder builder(function.getContext());
+  if (info.maps.empty())
+    return;
+  // Tensor maps are passed by value; copies of them are no tensor maps.
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  for (unsigned i = info.words; i < function.getNumArguments(); ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+  }
+  // Without it, the assembler takes no notice of setmaxnreg.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+}
+
 static void addLowering(OpPassManager &passes) {
   OpPassManager &inside = passes.nest<gpu::GPUModuleOp>();
   inside.addPass(createCanonicalizerPass());
@@ -62,9 +78,6 @@ static void addLowering(OpPassManager &passes) {
   inside.addPass(createCSEPass());
   inside.addPass(createConvertNVVMToLLVMPass());
   inside.addPass(createReconcileUnrealizedCastsPass());
-  GpuModuleToBinaryPassOptions binary;
-  binary.compilationTarget = "isa";
-  passes.addPass(createGpuModuleToBinaryPass(binary));
 }
 
 GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
@@ -95,9 +108,16 @@ FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
   gpuModule->remove();
   alone->push_back(gpuModule);
-  PassManager passes(module.getContext());
-  addLowering(passes);
-  if (failed(passes.run(*alone)))
+  PassManager lowering(module.getContext()), translation(module.getContext());
+  addLowering(lowering);
+  GpuModuleToBinaryPassOptions options;
+  options.compilationTarget = "isa";
+  translation.addPass(createGpuModuleToBinaryPass(options));
+  if (failed(lowering.run(*alone)))
+    return failure();
+  for (const GpuKernelInfo &info : code.kernels)
+    describeKernel(gpuModule.lookupSymbol<LLVM::LLVMFuncOp>(info.name), info);
+  if (failed(translation.run(*alone)))
     return failure();
   auto binary = *alone->getOps<gpu::BinaryOp>().begin();
   StringRef text = cast<gpu::ObjectAttr>(binary.getObjects()[0]).getObject().getValue();

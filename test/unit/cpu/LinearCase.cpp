@@ -215,6 +215,14 @@ void LinearData::storePairs() {
   storedPanels = asFloats(pairs);
 }
 
+std::vector<float> LinearData::turnedPanels() const {
+  std::vector<float> result(storedPanels.size());
+  int64_t words = test.panelRows() / 2, panel = 48 * words;
+  for (int64_t i = 0; i < int64_t(result.size()); ++i)
+    result[i / panel * panel + i % 48 * words + i % panel / 48] = storedPanels[i];
+  return result;
+}
+
 /// The rows that the panels are padded for, and 15 behind the last that nobody looks at. GPUs look
 /// at no padding.
 void LinearData::roundRows() {

@@ -74,6 +74,8 @@ public:
   std::vector<float> storedIn, storedPanels; ///< as the kernel gets them, bit by bit
   std::vector<float> range, scales;          ///< of int8 and int4, bit by bit
   std::vector<float> rounded;                ///< dense rows of bf16, padded, bit by bit
+  /// The stored panels of bf16, each turned, as kernels of Hopper's read them: [48][k / 2] words.
+  std::vector<float> turnedPanels() const;
   std::vector<int32_t> sums;
 
 private:

@@ -59,8 +59,10 @@ protected:
   static std::vector<float> outputs(KernelRunner &runner, const std::string &name,
                                     const LinearCase &test, const LinearData &data,
                                     int64_t threads) {
-    Guarded in(data.storedIn), panels(data.storedPanels), bias(data.bias), c0(data.captures[0]),
-        c1(data.captures[1]), range(data.range), scales(data.scales), rounded(data.rounded),
+    bool isTurned = test.panels == Panels::BF16 && GetParam() == std::string("sm_90a");
+    Guarded in(data.storedIn), panels(isTurned ? data.turnedPanels() : data.storedPanels),
+        bias(data.bias), c0(data.captures[0]), c1(data.captures[1]), range(data.range),
+        scales(data.scales), rounded(data.rounded),
         out(std::vector<float>(test.out.elements(), untouched));
     runner.run(name, threads, nullptr, nullptr, test.in.sizes[0], in.begin(), panels.begin(),
                bias.begin(), out.begin(), c0.begin(), c1.begin(), range.begin(), scales.begin(),
@@ -297,6 +299,21 @@ TEST_P(LinearKernelTest, PanelsOfBf16) {
     test.panels = Panels::BF16;
     cases.push_back(test);
   }
+  check(cases);
+}
+
+/// Kernels with tensor copies and wgmma.
+class HopperKernelTest : public LinearKernelTest {};
+INSTANTIATE_TEST_SUITE_P(Levels, HopperKernelTest, testing::Values("sm_90a"));
+
+TEST_P(HopperKernelTest, PanelsOfBf16) {
+  std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
+  // Both widths of tiles, one and two warp groups, rings that go round.
+  for (auto [rows, k, n] : {std::tuple(1, 64, 8), {64, 130, 144}, {65, 72, 1030}, {131, 640, 200}})
+    cases.emplace_back(rows, k, n, Epilogue::Residual);
+  cases.back().dynamic = true;
+  for (LinearCase &test : cases)
+    test.panels = Panels::BF16, test.isRounded = test.isNarrow = true;
   check(cases);
 }
 

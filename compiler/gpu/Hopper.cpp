@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/gpu/Hopper.h"
+#include "compiler/cpu/Loops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attn;
+
+//===-- the host's side ---------------------------------------------------------------------===//
+
+TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef<int64_t> box) {
+  IndexBuilder index(builder, loc);
+  TensorMap map;
+  map.box.assign(box.begin(), box.end());
+  auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, buffer);
+  int64_t element = 2;
+  auto bytes = [&](Value elements) { return index.mul(elements, index.constant(element)); };
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)type.getStridesAndOffset(strides, offset);
+  auto known = [&](int64_t value, Value otherwise) {
+    return ShapedType::isDynamic(value) ? otherwise : index.constant(value);
+  };
+  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+  map.words.push_back(index.add(pointer, bytes(known(offset, parts.getOffset()))));
+  int64_t rank = type.getRank();
+  for (int64_t d = rank - 1; d >= 0; --d)
+    map.words.push_back(index.dim(buffer, d));
+  for (int64_t d = rank - 2; d >= 0; --d)
+    map.words.push_back(bytes(known(strides[d], parts.getStrides()[d])));
+  return map;
+}
+
+//===-- integers ----------------------------------------------------------------------------===//
+
+/// The block's dynamic shared memory: one symbol for all kernels of a module.
+static LLVM::GlobalOp sharedMemory(OpBuilder &builder, gpu::GPUModuleOp module) {
+  constexpr llvm::StringLiteral name = "attn_shared";
+  if (auto known = module.lookupSymbol<LLVM::GlobalOp>(name))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  return LLVM::GlobalOp::create(builder, module.getLoc(), bytes, /*isConstant=*/false,
+                                LLVM::Linkage::External, name, Attribute(), boxAlignment,
+                                /*addrSpace=*/3);
+}
+
+Hopper::Hopper(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {
+  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
+  thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+  Value base = LLVM::AddressOfOp::create(builder, loc, sharedMemory(builder, module));
+  sharedBase = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
+}
+
+Value Hopper::constant(int64_t value) const {
+  return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
+}
+Value Hopper::add(Value a, Value b) const { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
+Value Hopper::mul(Value a, int64_t b) const {
+  return builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
+}
+Value Hopper::div(Value a, int64_t b) const {
+  return builder.createOrFold<arith::DivUIOp>(loc, a, constant(b));
+}
+Value Hopper::rem(Value a, int64_t b) const {
+  return builder.createOrFold<arith::RemUIOp>(loc, a, constant(b));
+}
+Value Hopper::equals(Value a, int64_t b) const {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, constant(b));
+}
+Value Hopper::below(Value a, Value b) const {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
+}
+Value Hopper::select(Value condition, Value a, Value b) const {
+  return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
+}
+Value Hopper::fromIndex(Value index) const {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), index);
+}
+Value Hopper::toIndex(Value value) const {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), value);
+}
+
+Value Hopper::uniform(Value value) const {
+  return NVVM::ShflOp::create(builder, loc, value.getType(), constant(-1), value, constant(0),
+                              constant(31), NVVM::ShflKind::idx, UnitAttr());
+}
+
+SmallVector<Value>
+Hopper::loop(Value from, Value to, Value step, ValueRange inits,
+             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) const {
+  auto loop = scf::ForOp::create(builder, loc, from, to, step, inits,
+                                 [](OpBuilder &, Location, Value, ValueRange) {});
+  OpBuilder::InsertionGuard guard(builder);
+  if (inits.empty())
+    builder.setInsertionPointToStart(loop.getBody());
+  else
+    builder.setInsertionPointToEnd(loop.getBody());
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, results);
+  return loop.getResults();
+}
+
+void Hopper::when(Value condition, llvm::function_ref<void()> yes,
+                  llvm::function_ref<void()> no) const {
+  choose(IndexBuilder(builder, loc), condition, yes, no);
+}
+
+//===-- mbarriers and copies ----------------------------------------------------------------===//
+
+Value Hopper::pointer(Value address) const {
+  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), 3),
+                                  address);
+}
+
+void Hopper::initBarrier(Value address, int64_t arrivals) const {
+  NVVM::MBarrierInitOp::create(builder, loc, pointer(address), constant(arrivals), Value());
+}
+
+void Hopper::publishBarriers() const { NVVM::FenceMbarrierInitOp::create(builder, loc); }
+
+void Hopper::wait(Value address, Value parity) const {
+  constexpr int64_t ticks = 1'000'000; // until it looks again by itself
+  NVVM::MBarrierTryWaitParityOp::create(builder, loc, pointer(address), parity, constant(ticks));
+}
+
+void Hopper::arrive(Value address) const {
+  NVVM::MBarrierArriveOp::create(builder, loc, builder.getI64Type(), pointer(address), Value());
+}
+
+void Hopper::expect(Value address, int64_t bytes) const {
+  NVVM::MBarrierArriveExpectTxOp::create(builder, loc, Type(), pointer(address), constant(bytes),
+                                         NVVM::MemScopeKind::CTA, /*relaxed=*/false, Value());
+}
+
+void Hopper::copyBox(Value address, Value map, ValueRange place, Value barrier) const {
+  // Shared memory of the cluster, in which this block is the only one.
+  auto cluster = LLVM::LLVMPointerType::get(builder.getContext(), 7);
+  Value to = LLVM::AddrSpaceCastOp::create(builder, loc, cluster, pointer(address));
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      builder, loc, to, map, place, pointer(barrier), ValueRange(), Value(), Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+}
+
+Value Hopper::elect() const {
+  return NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), Value());
+}
+
+void Hopper::setRegisters(int64_t count, bool increase) const {
+  NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(count),
+                                 increase ? NVVM::SetMaxRegisterAction::increase
+                                          : NVVM::SetMaxRegisterAction::decrease);
+}
+
+//===-- products ----------------------------------------------------------------------------===//
+
+SmallVector<Value> Hopper::assembly(StringRef text, StringRef constraints, ValueRange operands,
+                                    TypeRange results) const {
+  Type type = results.empty() ? Type()
+                              : LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                                                 llvm::to_vector(results));
+  if (results.size() == 1)
+    type = results[0];
+  auto op = LLVM::InlineAsmOp::create(
+      builder, loc, type, operands, text, constraints, /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  if (results.size() <= 1)
+    return SmallVector<Value>(op->getResults());
+  SmallVector<Value> parts;
+  for (size_t i = 0; i < results.size(); ++i)
+    parts.push_back(LLVM::ExtractValueOp::create(builder, loc, op.getResult(0), i));
+  return parts;
+}
+
+// Bits 0 to 13: the address / 16; 32 to 45: bytes from eight rows to the next eight / 16; 62 and
+// 63: 1, swizzled by 128 bytes (9.7.15.5.1.2). The leading dimension is unused with this swizzle.
+Value Hopper::descriptor(Value address) const {
+  Type i64 = builder.getI64Type();
+  Value low = arith::ShRUIOp::create(builder, loc, address, constant(4));
+  Value wide = arith::ExtUIOp::create(builder, loc, i64, low);
+  int64_t rest = (int64_t(1) << 62) | (int64_t(8 * swizzleBytes / 16) << 32) | (1 << 16);
+  Value bits = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(rest));
+  return arith::OrIOp::create(builder, loc, wide, bits);
+}
+
+void Hopper::multiply(MutableArrayRef<Value> sums, Value a, Value b) const {
+  std::string registers, constraints;
+  size_t count = sums.size();
+  for (size_t i = 0; i < count; ++i)
+    registers += (i ? ",$" : "$") + std::to_string(i), constraints += "=f,";
+  for (size_t i = 0; i < count; ++i)
+    constraints += std::to_string(i) + ",";
+  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * count) +
+                     "k16.f32.bf16.bf16 {" + registers + "}, $" + std::to_string(2 * count) +
+                     ", $" + std::to_string(2 * count + 1) + ", 1, 1, 1, 0, 0;";
+  SmallVector<Value> operands(sums);
+  operands.append({a, b});
+  SmallVector<Type> types(count, builder.getF32Type());
+  llvm::copy(assembly(text, constraints + "l,l", operands, types), sums.begin());
+}
+
+void Hopper::fenceProducts() const { NVVM::WgmmaFenceAlignedOp::create(builder, loc); }
+void Hopper::commitProducts() const { NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc); }
+void Hopper::waitForProducts(int64_t pending) const {
+  NVVM::WgmmaWaitGroupSyncOp::create(builder, loc, uint64_t(pending));
+}
+
+void Hopper::pin(MutableArrayRef<Value> values) const {
+  std::string outputs, inputs;
+  SmallVector<Type> types;
+  for (size_t i = 0; i < values.size(); ++i) {
+    types.push_back(values[i].getType());
+    outputs += types.back().isF32() ? "=f," : "=r,";
+    inputs += std::to_string(i) + (i + 1 < values.size() ? "," : "");
+  }
+  llvm::copy(assembly("", outputs + inputs, values, types), values.begin());
+}
+
+//===-- stages ------------------------------------------------------------------------------===//
+
+Value StageRing::filled(const Hopper &hopper, Value stage) const {
+  return hopper.add(hopper.add(hopper.sharedBase, firstBarrier), hopper.mul(stage, 8));
+}
+Value StageRing::emptied(const Hopper &hopper, Value stage) const {
+  return hopper.add(filled(hopper, stage), 8 * stages);
+}
+Value StageRing::memory(const Hopper &hopper, Value stage) const {
+  return hopper.add(hopper.add(hopper.sharedBase, firstStage), hopper.mul(stage, bytes));
+}
+
+std::pair<Value, Value> StageRing::next(const Hopper &hopper, Value stage, Value parity) const {
+  Value following = hopper.add(stage, 1), isLast = hopper.equals(following, stages);
+  Value other = arith::XOrIOp::create(hopper.builder, hopper.loc, parity, hopper.constant(1));
+  return {hopper.select(isLast, hopper.constant(0), following),
+          hopper.select(isLast, other, parity)};
+}
+
+void StageRing::init(const Hopper &hopper, int64_t consumers) const {
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    hopper.initBarrier(filled(hopper, hopper.constant(stage)), 1);
+    hopper.initBarrier(emptied(hopper, hopper.constant(stage)), consumers);
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels for Hopper (sm_90a) are made of: boxes of tensors that the copy engine brings to
+// shared memory (TMA), mbarriers that tell of them, and products of warp groups (wgmma). Sections
+// are of the PTX ISA 8.7.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace attn {
+
+/// Threads of a warp group.
+constexpr int64_t warpGroupThreads = 128;
+/// Bytes of a row of a box, which the copy engine swizzles: 64 elements of bf16.
+constexpr int64_t swizzleBytes = 128;
+constexpr int64_t swizzleElements = swizzleBytes / 2;
+/// Of boxes in shared memory; the pattern of a swizzle repeats every eight rows.
+constexpr int64_t boxAlignment = 1024;
+/// Dynamic shared memory of a block.
+constexpr int64_t mostSharedBytes = 227 * 1024;
+
+/// A tensor of bf16 that a kernel copies boxes of, as its launch says it: pointer, sizes and
+/// strides as index values of the host's (attn_abi_tensor_map).
+struct TensorMap {
+  llvm::SmallVector<mlir::Value> words;
+  llvm::SmallVector<int64_t, 5> box; ///< innermost first
+
+  /// Of a buffer, whose last dim is the innermost. Ops are created in the host's function.
+  static TensorMap of(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
+                      llvm::ArrayRef<int64_t> box);
+};
+
+/// How a kernel is launched.
+struct HopperLaunch {
+  int64_t threads, sharedBytes;
+  llvm::SmallVector<TensorMap, 3> maps;
+};
+
+/// Emits instructions at the builder's insertion point. Integers are of 32 bits, addresses in
+/// shared memory, too.
+class Hopper {
+public:
+  /// In a gpu.func, at its beginning.
+  Hopper(mlir::OpBuilder &builder, mlir::Location loc);
+
+  // Integers.
+  mlir::Value constant(int64_t value) const;
+  mlir::Value add(mlir::Value a, mlir::Value b) const;
+  mlir::Value add(mlir::Value a, int64_t b) const { return add(a, constant(b)); }
+  mlir::Value mul(mlir::Value a, int64_t b) const;
+  mlir::Value div(mlir::Value a, int64_t b) const;
+  mlir::Value rem(mlir::Value a, int64_t b) const;
+  mlir::Value equals(mlir::Value a, int64_t b) const;
+  mlir::Value below(mlir::Value a, mlir::Value b) const;
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) const;
+  mlir::Value fromIndex(mlir::Value index) const;
+  mlir::Value toIndex(mlir::Value value) const;
+  /// The same value for all threads of a warp, which the assembler can tell then.
+  mlir::Value uniform(mlir::Value value) const;
+  /// for (i = from; i < to; i += step), carrying values; i is of 32 bits.
+  llvm::SmallVector<mlir::Value> loop(
+      mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange inits,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body) const;
+  void when(mlir::Value condition, llvm::function_ref<void()> yes,
+            llvm::function_ref<void()> no = {}) const;
+
+  // mbarriers (9.7.13.15), at addresses in shared memory.
+  void initBarrier(mlir::Value address, int64_t arrivals) const;
+  /// Makes them known to the copy engine, and to all threads of the block.
+  void publishBarriers() const;
+  /// Until the phase of this parity has ended.
+  void wait(mlir::Value address, mlir::Value parity) const;
+  void arrive(mlir::Value address) const;
+  /// An arrival, after which the phase waits for `bytes` of copies, too.
+  void expect(mlir::Value address, int64_t bytes) const;
+  /// Copies the box at `place` (elements, innermost first) of a tensor map to shared memory, and
+  /// tells the mbarrier (9.7.9.27).
+  void copyBox(mlir::Value address, mlir::Value map, mlir::ValueRange place,
+               mlir::Value barrier) const;
+
+  /// Whether this is the one thread of a whole warp that was chosen.
+  mlir::Value elect() const;
+  /// Registers of each thread of this warp group from here on (9.7.19.5).
+  void setRegisters(int64_t count, bool increase) const;
+
+  // Products of a warp group (9.7.15).
+  /// Describes a matrix in shared memory whose rows are those of swizzled boxes, 64 elements each:
+  /// rows of `k` where products are along them, columns of k else.
+  mlir::Value descriptor(mlir::Value address) const;
+  /// sums[64 x N] += a[64 x 16] b[16 x N], from descriptors; N is twice the number of sums of a
+  /// thread: columns 8 j + 2 t and the next of rows g, then g + 8 (Fragments of mma.sync, with 16
+  /// rows for each warp).
+  void multiply(llvm::MutableArrayRef<mlir::Value> sums, mlir::Value a, mlir::Value b) const;
+  void fenceProducts() const;
+  void commitProducts() const;
+  /// Until at most `pending` groups of products are on their way.
+  void waitForProducts(int64_t pending) const;
+  /// Values that nothing before or after this may be moved across.
+  void pin(llvm::MutableArrayRef<mlir::Value> values) const;
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::Value thread;     ///< of the block
+  mlir::Value sharedBase; ///< address of dynamic shared memory
+
+private:
+  llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text, llvm::StringRef constraints,
+                                          mlir::ValueRange operands, mlir::TypeRange results) const;
+  /// A pointer to shared memory.
+  mlir::Value pointer(mlir::Value address) const;
+};
+
+/// A ring of stages in shared memory that copies fill and products empty.
+struct StageRing {
+  int64_t stages;
+  int64_t bytes;        ///< of a stage
+  int64_t firstBarrier; ///< offsets in shared memory: those of filled stages, then of emptied ones
+  int64_t firstStage;
+
+  mlir::Value filled(const Hopper &hopper, mlir::Value stage) const;
+  mlir::Value emptied(const Hopper &hopper, mlir::Value stage) const;
+  mlir::Value memory(const Hopper &hopper, mlir::Value stage) const;
+  /// The next stage and the parity of its use: {stage, parity}.
+  std::pair<mlir::Value, mlir::Value> next(const Hopper &hopper, mlir::Value stage,
+                                           mlir::Value parity) const;
+  /// One thread's part of the setup. `consumers`: arrivals that empty a stage.
+  void init(const Hopper &hopper, int64_t consumers) const;
+};
+
+} // namespace attn

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Linears in bf16 for Hopper. A block stays on its multiprocessor and takes tile after tile of the
+// output. One warp group, the producer, lets the copy engine bring 64 of k at a time, rows and
+// weights, to a ring of stages in shared memory; the others multiply them by wgmma, each 64 rows,
+// with a step's products on their way while the next are issued, and finish their sums while the
+// producer fetches for the next tile. Weights are panels that were turned (attn_abi_gpu): rows of k
+// for each column.
+#include "compiler/cpu/LinearShape.h"
+#include "compiler/gpu/Hopper.h"
+#include "compiler/gpu/Kernels.h"
+#include "compiler/gpu/LinearOutput.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// The tile of a block and what it takes.
+struct LinearTile {
+  static constexpr int64_t groupRows = 64;          ///< of a warp group that multiplies
+  static constexpr int64_t depth = swizzleElements; ///< of k in a stage
+  static constexpr int64_t barrierBytes = boxAlignment;
+
+  int64_t consumers; ///< warp groups that multiply
+  int64_t columns;
+  StageRing ring;
+
+  int64_t rows() const { return consumers * groupRows; }
+  int64_t threads() const { return (1 + consumers) * warpGroupThreads; }
+  int64_t sharedBytes() const { return barrierBytes + ring.stages * ring.bytes; }
+
+  static LinearTile of(LinearKernelOp op, const LinearShape &shape);
+};
+
+} // namespace
+
+/// Wide tiles read each row least often; fewer rows than two warp groups have are one's.
+LinearTile LinearTile::of(LinearKernelOp op, const LinearShape &shape) {
+  LinearTile tile;
+  auto rowSizes = cast<MemRefType>(op.getInput().getType()).getShape().drop_back(shape.ks.size());
+  int64_t rows = 1;
+  for (int64_t size : rowSizes)
+    rows = ShapedType::isDynamic(size) || rows < 0 ? -1 : rows * size;
+  tile.consumers = rows >= 0 && rows <= groupRows ? 1 : 2;
+  tile.columns = std::min<int64_t>(llvm::alignTo(shape.n, 32), shape.n >= 1024 ? 256 : 128);
+  tile.ring.bytes = (tile.rows() + tile.columns) * swizzleBytes;
+  tile.ring.stages = std::min<int64_t>({(mostSharedBytes - barrierBytes) / tile.ring.bytes, 6,
+                                        std::max<int64_t>(2, llvm::divideCeil(shape.k, depth))});
+  tile.ring.firstBarrier = 0, tile.ring.firstStage = barrierBytes;
+  return tile;
+}
+
+namespace {
+
+class HopperLinear {
+public:
+  HopperLinear(LinearKernelOp op, const LinearShape &shape, ValueRange maps)
+      : op(op), shape(shape), tile(LinearTile::of(op, shape)), rowMap(maps[0]), weightMap(maps[1]),
+        builder(op), loc(op.getLoc()), index(builder, loc), hopper(builder, loc) {}
+
+  void run(const TilingContext &context);
+
+private:
+  int64_t steps() const { return llvm::divideCeil(shape.k, LinearTile::depth); }
+  /// body(row tile, column tile, state) for each tile of this block.
+  void forEachTile(llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body);
+  void produce();
+  void consume();
+  void finish(Value firstRow, Value firstColumn, ArrayRef<Value> sums);
+
+  LinearKernelOp op;
+  LinearShape shape;
+  LinearTile tile;
+  Value rowMap, weightMap;
+  OpBuilder builder;
+  Location loc;
+  IndexBuilder index;
+  Hopper hopper;
+  Value rowCount, block, blocks;
+  Value group; ///< number of the warp group
+};
+
+} // namespace
+
+// Neighbouring blocks take neighbouring tiles at the same time, all columns of some rows first.
+void HopperLinear::forEachTile(
+    llvm::function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
+  int64_t across = llvm::divideCeil(shape.n, tile.columns);
+  Value down = hopper.div(hopper.add(hopper.fromIndex(rowCount), tile.rows() - 1), tile.rows());
+  Value zero = hopper.constant(0);
+  hopper.loop(block, hopper.mul(down, across), blocks, {zero, zero}, // stage, parity of its use
+              [&](Value unit, ValueRange state) {
+                return body(hopper.div(unit, across), hopper.rem(unit, across), state);
+              });
+}
+
+void HopperLinear::produce() {
+  forEachTile([&](Value down, Value across, ValueRange state) {
+    Value row = hopper.mul(down, tile.rows()), column = hopper.mul(across, tile.columns);
+    return hopper.loop(hopper.constant(0), hopper.constant(steps()), hopper.constant(1), state,
+                       [&](Value step, ValueRange state) -> SmallVector<Value> {
+                         Value stage = state[0], parity = state[1];
+                         // At first, the phase before the first counts as ended.
+                         Value before =
+                             arith::XOrIOp::create(builder, loc, parity, hopper.constant(1));
+                         hopper.wait(tile.ring.emptied(hopper, stage), before);
+                         Value filled = tile.ring.filled(hopper, stage),
+                               memory = tile.ring.memory(hopper, stage);
+                         hopper.expect(filled, tile.ring.bytes);
+                         Value k = hopper.mul(step, LinearTile::depth);
+                         hopper.copyBox(memory, rowMap, {k, row}, filled);
+                         hopper.copyBox(hopper.add(memory, tile.rows() * swizzleBytes), weightMap,
+                                        {k, column}, filled);
+                         auto [next, nextParity] = tile.ring.next(hopper, stage, parity);
+                         return {next, nextParity};
+                       });
+  });
+}
+
+void HopperLinear::consume() {
+  Value consumer = hopper.add(group, -1), lane = hopper.rem(hopper.thread, 32);
+  auto release = [&](Value stage, Value condition) {
+    hopper.when(condition, [&] { hopper.arrive(tile.ring.emptied(hopper, stage)); });
+  };
+  Value isFirstLane = hopper.equals(lane, 0);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  size_t count = tile.columns / 2;
+  forEachTile([&](Value down, Value across, ValueRange state) -> SmallVector<Value> {
+    SmallVector<Value> inits{state[0], state[1], state[0]}; // and the stage before
+    inits.append(count, zero);
+    auto results = hopper.loop(
+        hopper.constant(0), hopper.constant(steps()), hopper.constant(1), inits,
+        [&](Value step, ValueRange state) -> SmallVector<Value> {
+          Value stage = state[0], parity = state[1], before = state[2];
+          SmallVector<Value> sums(state.drop_front(3));
+          hopper.wait(tile.ring.filled(hopper, stage), parity);
+          Value memory = tile.ring.memory(hopper, stage);
+          Value rows = hopper.descriptor(
+                    hopper.add(memory, hopper.mul(consumer, LinearTile::groupRows * swizzleBytes))),
+                weights = hopper.descriptor(hopper.add(memory, tile.rows() * swizzleBytes));
+          hopper.fenceProducts();
+          for (int64_t k = 0; k < LinearTile::depth; k += 16) {
+            Value along =
+                arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(2 * k / 16));
+            hopper.multiply(sums, arith::AddIOp::create(builder, loc, rows, along),
+                            arith::AddIOp::create(builder, loc, weights, along));
+          }
+          hopper.commitProducts();
+          hopper.waitForProducts(1);
+          Value isLater = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, step,
+                                                hopper.constant(0));
+          release(before, arith::AndIOp::create(builder, loc, isFirstLane, isLater));
+          auto [next, nextParity] = tile.ring.next(hopper, stage, parity);
+          SmallVector<Value> values{next, nextParity, stage};
+          llvm::append_range(values, sums);
+          return values;
+        });
+    hopper.waitForProducts(0);
+    SmallVector<Value> sums(ArrayRef(results).drop_front(3));
+    hopper.pin(sums);
+    release(results[2], isFirstLane);
+    Value row =
+        hopper.add(hopper.mul(down, tile.rows()), hopper.mul(consumer, LinearTile::groupRows));
+    finish(row, hopper.mul(across, tile.columns), sums);
+    return {results[0], results[1]};
+  });
+}
+
+void HopperLinear::finish(Value firstRow, Value firstColumn, ArrayRef<Value> sums) {
+  // As fragments of mma.sync, 16 rows for each warp (PTX ISA 9.7.15.5.2).
+  Value own = hopper.rem(hopper.thread, warpGroupThreads), lane = hopper.rem(own, 32),
+        warp = hopper.div(own, 32);
+  Value row = hopper.add(hopper.add(firstRow, hopper.mul(warp, 16)), hopper.div(lane, 4)),
+        column = hopper.add(firstColumn, hopper.mul(hopper.rem(lane, 4), 2));
+  bool isInside = shape.n % tile.columns == 0;
+  for (int64_t r = 0; r < 2; ++r) {
+    Value flat = hopper.toIndex(hopper.add(row, 8 * r));
+    Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, flat, rowCount);
+    choose(index, isThere, [&] {
+      LinearOutputRow output(op, index, flat);
+      Value first = hopper.toIndex(column);
+      for (int64_t j = 0; j < tile.columns / 8; ++j)
+        output.finish(index.add(first, index.constant(8 * j)), sums[4 * j + 2 * r],
+                      sums[4 * j + 2 * r + 1], isInside);
+    });
+  }
+}
+
+void HopperLinear::run(const TilingContext &context) {
+  rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  block = hopper.fromIndex(context.thread), blocks = hopper.fromIndex(context.threads);
+  group = hopper.uniform(hopper.div(hopper.thread, warpGroupThreads));
+  hopper.when(hopper.equals(hopper.thread, 0), [&] {
+    tile.ring.init(hopper, tile.consumers * warpGroupThreads / 32);
+    hopper.publishBarriers();
+  });
+  gpu::BarrierOp::create(builder, loc);
+  // Of the 168 registers that each of 384 threads has, the producer gives most away; 256 threads
+  // have as many as they can name.
+  auto setRegisters = [&](int64_t count, bool increase) {
+    if (tile.consumers > 1)
+      hopper.setRegisters(count, increase);
+  };
+  hopper.when(
+      hopper.equals(group, 0),
+      [&] {
+        setRegisters(40, /*increase=*/false);
+        Value isFirstWarp = hopper.below(hopper.thread, hopper.constant(32));
+        hopper.when(isFirstWarp, [&] { hopper.when(hopper.elect(), [&] { produce(); }); });
+      },
+      [&] {
+        setRegisters(232, /*increase=*/true);
+        consume();
+      });
+}
+
+static FailureOr<LinearShape> shapeOf(LinearKernelOp op) {
+  return LinearShape::of(op, CpuTarget{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false});
+}
+
+bool attn::isHopperLinear(LinearKernelOp op) {
+  return op.getInput().getType().getElementType().isBF16() &&
+         cast<MemRefType>(op.getInput().getType()).getRank() == 2;
+}
+
+FailureOr<HopperLaunch> attn::launchHopperLinear(LinearKernelOp op) {
+  auto shape = shapeOf(op);
+  if (failed(shape))
+    return failure();
+  LinearTile tile = LinearTile::of(op, *shape);
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  HopperLaunch launch{tile.threads(), tile.sharedBytes(), {}};
+  launch.maps.push_back(
+      TensorMap::of(builder, loc, op.getInput(), {LinearTile::depth, tile.rows()}));
+  // Turned panels: [columns][k], both with their padding.
+  int64_t k = 2 * shape->panelSteps(), columns = shape->panels * panelWidth;
+  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getPanels());
+  IndexBuilder index(builder, loc);
+  launch.maps.push_back(
+      {{pointer, index.constant(k), index.constant(columns), index.constant(2 * k)},
+       {LinearTile::depth, tile.columns}});
+  return launch;
+}
+
+LogicalResult attn::emitHopperLinear(LinearKernelOp op, const TilingContext &context,
+                                     ValueRange maps) {
+  auto shape = shapeOf(op);
+  if (failed(shape))
+    return failure();
+  HopperLinear(op, *shape, maps).run(context);
+  return success();
+}
