@@ -10,6 +10,7 @@ Gpu::~Gpu() {
   settle();
   for (CuGraphExec &graph : graphs)
     dropGraph(graph);
+  dropGraph(profiled);
   for (CuEvent event : events)
     driver.eventDestroy(event);
   for (const Memory *memory : {&weights, &work})
@@ -144,7 +145,7 @@ attn_status Gpu::open(const attn_abi_model &model, int32_t wanted, Error &error)
     int32_t own = model.entries[i].inputCount + model.entries[i].outputCount;
     tensors = own > tensors ? own : tensors;
   }
-  keySize = size_t(model.dimCount + tensors) + 5;
+  keySize = size_t(model.dimCount + tensors) + 4;
   size_t entries = size_t(model.entryCount);
   if (!caches.resize(size_t(model.cacheCount)) || !graphs.resize(entries) ||
       !keys.resize(entries * keySize))

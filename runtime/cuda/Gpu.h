@@ -132,7 +132,8 @@ private:
   /// For each entry the launches of its last run, and all that they depend on: dims and addresses.
   /// Where these are the same in the next run, a graph is made, which later ones launch.
   Vector<CuGraphExec> graphs;
-  Vector<int64_t> keys; ///< [entries][keySize]
+  CuGraphExec profiled = nullptr; ///< Of the last profiled run.
+  Vector<int64_t> keys;           ///< [entries][keySize]
   size_t keySize = 0;
   Vector<CuFunction> functions;
   int capability = 0, multiprocessors = 1;

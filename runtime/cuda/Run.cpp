@@ -103,7 +103,7 @@ bool Gpu::isRepeated(const GpuRun &run, const attn_abi_call &call) {
     for (size_t i = 0; i < count; ++i)
       compare(int64_t(values[i]));
   };
-  compare(1 + 2 * isTimed + 4 * isProfiled); // 0 before the first run
+  compare(isTimed ? 2 : 1); // 0 before the first run
   compare(int64_t(call.packed));
   compare(int64_t(call.workspace));
   compare(int64_t(call.cache));
@@ -114,12 +114,12 @@ bool Gpu::isRepeated(const GpuRun &run, const attn_abi_call &call) {
 }
 
 attn_status Gpu::launchAll(const GpuRun &run, const attn_abi_call &call, Error &error) {
-  CuGraphExec &graph = graphs[size_t(run.entry)];
-  bool isSame = isRepeated(run, call);
-  // Which kernels a profile's events are of is known of the last capture only.
-  if (!isSame || isProfiled)
+  CuGraphExec &graph = isProfiled ? profiled : graphs[size_t(run.entry)];
+  // A profile's graph is of this run alone: the numbers of its kernels are.
+  bool isWanted = isProfiled || isRepeated(run, call);
+  if (isProfiled || !isWanted)
     dropGraph(graph);
-  if (!graph && usesGraphs && (isSame || isProfiled))
+  if (!graph && usesGraphs && isWanted)
     usesGraphs = capture(run.entry, call, graph);
   if (graph)
     return driver.check(driver.graphLaunch(graph, currentStream()), "launching a graph", error);

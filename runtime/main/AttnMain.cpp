@@ -118,10 +118,6 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   if (attn_status status =
           attn_context_create(handles.model, command.threads, &handles.context, &handles.message))
     return complain(handles, status);
-  if (command.gpu >= 0 && command.isBench) {
-    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--bench` measures the CPU only so far");
-    return complain(error);
-  }
   if (command.gpu >= 0)
     if (attn_status status = attn_context_set_device(handles.context, ATTN_DEVICE_CUDA, command.gpu,
                                                      &handles.message))

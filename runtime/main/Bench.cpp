@@ -13,16 +13,14 @@ static double seconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-static int compareTimes(const void *left, const void *right) {
-  double a = *static_cast<const double *>(left), b = *static_cast<const double *>(right);
-  return a < b ? -1 : a > b;
-}
-
 /// As many runs as take about three seconds, at least 5 and at most 1000.
 static int32_t chooseRepeat(double once) {
   double wanted = 3 / (once > 1e-6 ? once : 1e-6);
   return wanted < 5 ? 5 : wanted > 1000 ? 1000 : int32_t(wanted);
 }
+
+/// Profiled runs of a GPU, of which the fastest is shown.
+static constexpr int32_t kGpuProfiles = 5;
 
 namespace {
 /// Runs an entry; each time its cache, where it takes one, holds as many positions before.
@@ -67,7 +65,11 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
   if (attn_status status = runs.fill(command.cached))
     return status;
   double once = 0;
-  for (int warmUp = 0; warmUp < 2; ++warmUp) { // the first run allocates and faults pages in
+  Gpu *gpu = gpuOf(*context);
+  if (gpu)
+    gpu->enableTiming();
+  // The first run allocates and faults pages in; a GPU's second one makes a graph.
+  for (int warmUp = gpu ? 0 : 1; warmUp < 3; ++warmUp) {
     double begin = seconds();
     if (attn_status status = runs.run())
       return status;
@@ -77,39 +79,43 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
   }
   Error error;
   int32_t repeat = command.repeat ? command.repeat : chooseRepeat(once);
-  Vector<double> times;
-  if (!times.resize(size_t(repeat)))
+  Vector<double> times, endToEnd;
+  if (!times.resize(size_t(repeat)) || !endToEnd.resize(size_t(repeat)))
     return error.outOfMemory("the times"), error.report(message);
-  // The fastest run is profiled; what the kernels compute is recorded in any case.
+  // The fastest profiled run is shown; what the kernels compute is recorded in any case. Events
+  // between a GPU's kernels slow it down, so its profiled runs come before those that are timed.
   bool hasKernels = command.isProfile || command.trace;
+  int32_t before = !hasKernels ? 1 : gpu ? kGpuProfiles : 0;
   RunProfile profile;
-  for (int32_t i = hasKernels ? 0 : -1; i < repeat; ++i) {
-    bool isProfiled = hasKernels || i < 0;
+  for (int32_t i = -before; i < repeat; ++i) {
+    bool isProfiled = i < 0 || (hasKernels && !gpu);
     if (attn_status status = attn_profile_enable(context, isProfiled, message))
       return status;
     double begin = seconds();
     if (attn_status status = runs.run())
       return status;
-    double time = 1e3 * (seconds() - begin);
+    double passed = 1e3 * (seconds() - begin), time = gpu ? gpu->milliseconds() : passed;
     if (attn_status status = runs.rewind())
       return status;
     if (i >= 0)
-      times[size_t(i)] = time;
-    if (isProfiled && (i <= 0 || time < profile.milliseconds()) && !profile.take(context, time))
+      times[size_t(i)] = time, endToEnd[size_t(i)] = passed;
+    bool isFirst = i == -before;
+    if (isProfiled && (isFirst || time < profile.milliseconds()) && !profile.take(context, time))
       return error.outOfMemory("the profile"), error.report(message);
   }
-  qsort(times.data(), times.size(), sizeof(double), compareTimes);
-  size_t count = times.size();
-  double minimum = times[0], median = 0.5 * (times[(count - 1) / 2] + times[count / 2]);
-  double p95 = times[(count * 95 + 99) / 100 - 1];
   if (command.trace && profile.writeTrace(command.trace, error))
     return error.report(message);
   int32_t threads = attn_context_threads(context);
-  BenchResult result{&model,   model.tables->entries[entry].name,
-                     threads,  repeat,
-                     minimum,  median,
-                     p95,      measurePeaks(threads),
-                     &profile, command.isProfile};
+  BenchResult result{&model,
+                     gpu,
+                     model.tables->entries[entry].name,
+                     threads,
+                     repeat,
+                     Times::of(times),
+                     Times::of(endToEnd),
+                     gpu ? Peaks() : measurePeaks(threads),
+                     &profile,
+                     command.isProfile};
   (command.isJson ? printBenchJson : printBenchText)(result);
   return ATTN_OK;
 }

@@ -13,6 +13,18 @@ static int compareKernels(const void *left, const void *right) {
   return a > b ? -1 : a < b;
 }
 
+static int compareTimes(const void *left, const void *right) {
+  double a = *static_cast<const double *>(left), b = *static_cast<const double *>(right);
+  return a < b ? -1 : a > b;
+}
+
+Times Times::of(Vector<double> &list) {
+  qsort(list.data(), list.size(), sizeof(double), compareTimes);
+  size_t count = list.size();
+  return {list[0], 0.5 * (list[(count - 1) / 2] + list[count / 2]),
+          list[(count * 95 + 99) / 100 - 1]};
+}
+
 bool RunProfile::take(const attn_context *context, double milliseconds) {
   time = milliseconds;
   list.clear();
@@ -137,12 +149,19 @@ static void printKernels(const BenchResult &result) {
 
 void attn::printBenchText(const BenchResult &result) {
   const attn_abi_model &tables = *result.model->tables;
-  printf("%s.%s on %s, threads: %d, runs: %d\n"
-         "  minimum %.3f ms, median %.3f ms, p95 %.3f ms, weights %lld bytes\n",
-         tables.name, result.entry, result.model->level->name, int(result.threads),
-         int(result.repeat), result.minimum, result.median, result.p95,
-         static_cast<long long>(tables.packedBytes));
-  double seconds = 1e-3 * result.minimum, flop = result.profile->flop(),
+  const Times &times = result.times;
+  if (result.gpu)
+    printf("%s.%s on %s (%s), runs: %d\n", tables.name, result.entry, result.gpu->name(),
+           result.gpu->chip(), int(result.repeat));
+  else
+    printf("%s.%s on %s, threads: %d, runs: %d\n", tables.name, result.entry,
+           result.model->level->name, int(result.threads), int(result.repeat));
+  printf("  minimum %.3f ms, median %.3f ms, p95 %.3f ms, weights %lld bytes\n", times.minimum,
+         times.median, times.p95, static_cast<long long>(tables.packedBytes));
+  if (result.gpu)
+    printf("  with copies there and back: minimum %.3f ms, median %.3f ms, p95 %.3f ms\n",
+           result.endToEnd.minimum, result.endToEnd.median, result.endToEnd.p95);
+  double seconds = 1e-3 * times.minimum, flop = result.profile->flop(),
          bytes = result.profile->bytes();
   printf("  %.2f GFLOP, %.1f MB of operands: %.1f GFLOP/s, %.1f GB/s\n", 1e-9 * flop, 1e-6 * bytes,
          1e-9 * flop / seconds, 1e-9 * bytes / seconds);
@@ -161,10 +180,18 @@ void attn::printBenchJson(const BenchResult &result) {
               "\"repeat\": %d, \"minimum_ms\": %.6f, \"median_ms\": %.6f, \"p95_ms\": %.6f, "
               "\"weight_bytes\": %lld, \"flop\": %.0f, \"bytes\": %.0f, "
               "\"peak_flop_per_s\": %.0f, \"peak_bytes_per_s\": %.0f",
-              tables.name, result.entry, result.model->level->name, int(result.threads),
-              int(result.repeat), result.minimum, result.median, result.p95,
+              tables.name, result.entry,
+              result.gpu ? result.gpu->chip() : result.model->level->name, int(result.threads),
+              int(result.repeat), result.times.minimum, result.times.median, result.times.p95,
               static_cast<long long>(tables.packedBytes), result.profile->flop(),
               result.profile->bytes(), result.peaks.flopPerSecond, result.peaks.bytesPerSecond);
+  if (result.gpu) {
+    text.append(", \"device\": ");
+    appendString(text, result.gpu->name());
+    text.append(", \"end_to_end_minimum_ms\": %.6f, \"end_to_end_median_ms\": %.6f, "
+                "\"end_to_end_p95_ms\": %.6f",
+                result.endToEnd.minimum, result.endToEnd.median, result.endToEnd.p95);
+  }
   if (result.hasKernels) {
     text.append(", \"profiled_ms\": %.6f, \"kernels\": [", result.profile->milliseconds());
     bool isFirst = true;

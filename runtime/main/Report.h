@@ -5,6 +5,7 @@
 #define ATTN_MAIN_REPORT_H
 #include "core/Model.h"
 #include "core/Vector.h"
+#include "cuda/Gpu.h"
 #include "main/Peaks.h"
 
 namespace attn {
@@ -42,12 +43,22 @@ private:
   Vector<Event> events;
 };
 
+/// Of many runs, in ms.
+struct Times {
+  double minimum, median, p95;
+
+  /// Sorts `list`, which is not empty.
+  static Times of(Vector<double> &list);
+};
+
 struct BenchResult {
   const attn_model *model;
+  const Gpu *gpu; ///< Null: the CPU.
   const char *entry;
   int32_t threads, repeat;
-  double minimum, median, p95; ///< ms
-  Peaks peaks;
+  Times times;    ///< On a GPU of its kernels alone.
+  Times endToEnd; ///< From call to return; on a GPU with copies there and back.
+  Peaks peaks;    ///< Of the CPU; 0 where they do not matter.
   const RunProfile *profile;
   bool hasKernels; ///< whether the kernels are printed one by one
 };

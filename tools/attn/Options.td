@@ -76,7 +76,7 @@ defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
 defm threads : Valued<"threads", [compile, run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
-defm device : Valued<"device", runVerbs, "cpu", "DEVICE">;
+defm device : Valued<"device", runVerbs, "cpu (default) or cuda[:N]; a spec is compiled for both", "DEVICE">;
 defm cached : Valued<"cached", [bench], "Positions in the entry's cache before each run (default 0)", "N">;
 defm repeat : Valued<"repeat", [bench], "How often to run", "N">;
 def profile : Flag<["--"], "profile", [bench]>, HelpText<"The time of each kernel of the fastest run">;

@@ -107,11 +107,14 @@ bool mapsIntermediate(const Observation &observation, mlir::ModuleOp module) {
   });
 }
 
-int runSpec(const opt::InputArgList &args, Flags &flags) {
+int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
   CompileOptions options;
   Spec spec;
   if (int code = loadForCompiling(args, options, spec))
     return code;
+  // Which of them suits is known where the driver is found.
+  if (isOnGpu && options.chips.empty())
+    options.chips.assign(std::begin(gpuChips), std::end(gpuChips));
   addDynamicSizes(spec, args, flags);
   if (args.hasArg(OPT_map)) {
     if (!mapsIntermediate(flags.observation, spec.module()))
@@ -198,15 +201,17 @@ int runVerb(const opt::InputArgList &args, bool isBench) {
   if (path.empty())
     return Usage;
   StringRef device = args.getLastArgValue(OPT_device, "cpu");
-  if (device == "cuda" || device.starts_with("cuda:"))
-    return fail(Environment, "no device `" + device + "`: code is made for the CPU only so far");
-  if (device != "cpu")
-    return fail(Usage, "`--device " + device + "`: expected cpu");
+  bool isOnGpu = device.consume_front("cuda");
+  unsigned number;
+  if (isOnGpu ? !device.empty() && (!device.consume_front(":") || device.getAsInteger(10, number))
+              : device != "cpu")
+    return fail(Usage,
+                "`--device " + args.getLastArgValue(OPT_device) + "`: expected cpu or cuda[:N]");
   Flags flags(args, isBench);
   if (int code = readObservation(args, flags.observation))
     return code;
   if (!isArtifact(path))
-    return runSpec(args, flags);
+    return runSpec(args, flags, isOnGpu);
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());
