@@ -260,6 +260,24 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRe
   return code;
 }
 
+/// Adds cubins, where there is an assembler; false where there is none or it fails, which drivers
+/// make good.
+static bool assembleAll(ModuleOp model, const CompileOptions &options,
+                        llvm::MutableArrayRef<GpuCode> gpus) {
+  for (GpuCode &code : gpus) {
+    if (!options.ptxas)
+      return false;
+    auto cubin = options.ptxas->assemble(code.ptx, code.chip);
+    if (!cubin) {
+      mlir::emitWarning(model.getLoc()) << "the GPU's code is left to its driver to assemble: "
+                                        << llvm::toString(cubin.takeError());
+      return false;
+    }
+    code.cubin = std::move(*cubin);
+  }
+  return !gpus.empty();
+}
+
 static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, ModuleOp model,
                                                      const CompileOptions &options) {
   Lowering lowering(model, options);
@@ -282,7 +300,10 @@ static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, Modul
       return nullptr;
     gpus.push_back(std::move(*code));
   }
-  if (failed(addModelTables(model, *lowering.shared, options, gpus, module)))
+  CompileOptions described = options;
+  if (!assembleAll(model, options, gpus))
+    described.ptxas.reset();
+  if (failed(addModelTables(model, *lowering.shared, described, gpus, module)))
     return nullptr;
   return generateCode(module, options.optLevel, output);
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "compiler/Tuning.h"
+#include "compiler/gpu/Ptxas.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -52,6 +53,7 @@ struct CompileOptions {
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
   std::optional<AttentionLowering> attention; ///< for those that can be lowered so
   TunedChoices tuning;                        ///< measured tiles, where there are some
+  std::optional<Ptxas> ptxas;                 ///< assembles the code of GPUs; none: drivers do
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

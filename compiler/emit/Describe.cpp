@@ -87,6 +87,8 @@ std::string describeModel(ModuleOp model, const CompileOptions &options) {
                                  {"parameters", describeParameters(model)},
                                  {"tensors", count.tensors},
                                  {"elements", count.elements}};
+  if (options.ptxas)
+    description["assembler"] = options.ptxas->version;
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(description));
   return text;

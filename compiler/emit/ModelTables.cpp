@@ -70,6 +70,7 @@ private:
   LogicalResult addSlot(SlotOp slot, Constants &slots);
   std::pair<llvm::Constant *, llvm::Constant *> functionsOf(llvm::StringRef suffix);
   Constants levels();
+  llvm::Constant *binary(llvm::StringRef bytes);
   Constants gpuTable();
   Constants ignores();
   llvm::Constant *description();
@@ -297,6 +298,16 @@ std::pair<llvm::Constant *, llvm::Constant *> TableWriter::functionsOf(llvm::Str
   return {build.array(functions, "entries"), build.array(workspaces, "sizes")};
 }
 
+/// A pointer to what a driver loads; null where there is none.
+llvm::Constant *TableWriter::binary(llvm::StringRef bytes) {
+  if (bytes.empty())
+    return build.null();
+  auto *data = llvm::ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false);
+  llvm::GlobalVariable *variable = build.place(data, "cubin");
+  variable->setAlignment(llvm::Align(16));
+  return variable;
+}
+
 Constants TableWriter::gpuTable() {
   Constants table;
   for (const GpuCode &code : gpus) {
@@ -322,10 +333,11 @@ Constants TableWriter::gpuTable() {
                            build.array(maps, "gpu.maps")}));
     }
     auto [functions, sizes] = functionsOf(chipSuffix(code.chip));
-    table.push_back(build.structure(
-        {build.text(code.chip), build.i32(capability), build.i32(isExact),
-         build.i32(code.turnsPanels), build.i32(int64_t(kernels.size())),
-         build.array(kernels, "gpu.kernels"), build.text(code.ptx), functions, sizes}));
+    table.push_back(
+        build.structure({build.text(code.chip), build.i32(capability), build.i32(isExact),
+                         build.i32(code.turnsPanels), build.i32(int64_t(kernels.size())),
+                         build.array(kernels, "gpu.kernels"), build.text(code.ptx),
+                         binary(code.cubin), functions, sizes}));
   }
   return table;
 }

@@ -48,6 +48,7 @@ struct GpuCode {
   bool turnsPanels;                   ///< as attn_abi_gpu says
   std::vector<GpuKernelInfo> kernels; ///< by their numbers
   std::string ptx;
+  std::string cubin; ///< of `ptx`; empty: none
 };
 
 /// Takes the gpu.module out of `module` (attn-gpu-kernels) and lowers it to PTX. Errors are

@@ -69,7 +69,11 @@ attn_status Gpu::choose(int32_t wanted, Error &error) {
   return error.status;
 }
 
+/// The machine code, where it is for this very GPU and the driver takes it, else the PTX.
 attn_status Gpu::loadModule(Error &error) {
+  if (code->cubin && code->capability == capability &&
+      driver.moduleLoadDataEx(&module, code->cubin, 0, nullptr, nullptr) == 0)
+    return ATTN_OK;
   char log[1024] = "";
   // JIT_ERROR_LOG_BUFFER and its size.
   int options[] = {5, 6};

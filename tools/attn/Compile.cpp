@@ -138,6 +138,17 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
   errs() << line << fmt::format(", {:.1f} s\n", seconds);
 }
 
+/// Code for GPUs is assembled here where that can be done.
+int findAssembler(CompileOptions &options) {
+  if (options.chips.empty())
+    return Ok;
+  auto found = Ptxas::find();
+  if (!found)
+    return fail(Environment, toString(found.takeError()));
+  options.ptxas = std::move(*found);
+  return Ok;
+}
+
 int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output,
                  StringRef weights, std::optional<int64_t> &workspace) {
   DiagnosticPrinter printer(spec.context());
@@ -222,6 +233,8 @@ int runCompile(const opt::InputArgList &args) {
   case Emit::Ptx:
     return emitPtx(spec, options, output);
   case Emit::Link:
+    if ((code = findAssembler(options)))
+      return code;
     code = emitArtifact(spec, emit, options, output, args.getLastArgValue(OPT_weights), workspace);
     break;
   }

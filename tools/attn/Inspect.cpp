@@ -75,6 +75,8 @@ static void printModel(const json::Object &model, ArtifactForm form) {
   if (const json::Array *targets = model.getArray("targets"))
     for (const json::Value &target : *targets)
       outs() << ' ' << target.getAsString().value_or("?");
+  if (auto assembler = model.getString("assembler"))
+    outs() << " (GPU code assembled by " << *assembler << ')';
   outs() << "\nweights: "
          << (model.getBoolean("embedded").value_or(false) ? "embedded" : "not embedded") << '\n';
   forEach(model, "entries", [](const json::Object &entry) {

@@ -165,6 +165,7 @@ typedef struct {
   int32_t kernelCount;
   const attn_abi_gpu_kernel *kernels;
   const char *ptx;
+  const void *cubin; /* the same as machine code of exactly this chip; null where there is none */
   const attn_abi_entry_fn *entries;
   const attn_abi_workspace_fn *workspaces;
 } attn_abi_gpu;

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <tuple>
 
 using namespace attn;
 using namespace attn::test;
@@ -140,7 +141,7 @@ const attn_abi_kernel costs[] = {{"look", "copy", "hand:1:1", 0, 0, nullptr, nul
 
 class GpuTest : public testing::Test {
 protected:
-  attn_abi_gpu gpu = {"sm_80", 80, 0, 1, 2, kernels, ptx, functions, workspaces};
+  attn_abi_gpu gpu = {"sm_80", 80, 0, 1, 2, kernels, ptx, nullptr, functions, workspaces};
   attn_abi_model tables = {};
   std::vector<uint32_t> packed;
   std::vector<uint16_t> given = std::vector<uint16_t>(mostRows * 64),
@@ -255,6 +256,26 @@ TEST_F(GpuTest, weights_that_no_kernel_wants_turned_stay) {
   attn_tensor output = {there.data(), ATTN_I32, 1, {packedWords}, nullptr, 0, 0};
   ASSERT_EQ(ATTN_OK, attn_run(handles.context, 1, nullptr, &output, &handles.message));
   EXPECT_TRUE(std::equal(there.begin(), there.end(), embedded));
+}
+
+TEST_F(GpuTest, machine_code_is_taken_where_it_is_for_this_gpu_and_loads) {
+  std::vector<int32_t> there(packedWords);
+  attn_tensor output = {there.data(), ATTN_I32, 1, {packedWords}, nullptr, 0, 0};
+  // The interpreter refuses ELF files, and has PTX in the place of machine code.
+  for (auto [text, cubin, capability] :
+       {std::tuple(ptx,
+                   "\x7f"
+                   "ELF",
+                   80),
+        std::tuple("no PTX", ptx, 80), std::tuple(ptx, "no PTX", 75)}) {
+    gpu.ptx = text, gpu.cubin = cubin, gpu.capability = capability;
+    create();
+    EXPECT_EQ(ATTN_OK, attn_run(handles.context, 1, nullptr, &output, &handles.message))
+        << handles.text();
+    attn_context_destroy(handles.context);
+    attn_model_destroy(handles.model);
+    handles.context = nullptr, handles.model = nullptr;
+  }
 }
 
 TEST_F(GpuTest, kernels_get_tensor_maps_and_more_than_48_kB_of_shared_memory) {
