@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/cpu/Kernels.h"
+#include "compiler/cpu/ScoreFunction.h"
 
 namespace attn {
 
@@ -25,5 +26,10 @@ std::optional<WorkerKind> workerKindOf(mlir::Operation *kernel);
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);
 mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context);
 mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context);
+
+/// Whether an attention is one for tensor cores: its worker is a block then.
+bool usesTensorCores(AttentionKernelOp op);
+void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
+                        const TilingContext &context);
 
 } // namespace attn
