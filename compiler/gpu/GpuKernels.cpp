@@ -32,7 +32,8 @@ using namespace attn;
 static const CpuTarget lane{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false};
 
 std::optional<WorkerKind> attn::workerKindOf(Operation *kernel) {
-  if (isa<LinearKernelOp>(kernel))
+  auto attention = dyn_cast<AttentionKernelOp>(kernel);
+  if (isa<LinearKernelOp>(kernel) || (attention && usesTensorCores(attention)))
     return WorkerKind::Block;
   // Rows are rounded where they are multiplied; keys of a head are not divided.
   if (isa<RoundKernelOp, CombineKernelOp>(kernel))

@@ -6,6 +6,7 @@
 
 #include "compiler/cpu/Kernels.h"
 #include "compiler/gpu/Hopper.h"
+#include "compiler/cpu/ScoreFunction.h"
 
 namespace attn {
 
@@ -39,5 +40,9 @@ bool isHopperLinear(LinearKernelOp op);
 mlir::FailureOr<HopperLaunch> launchHopperLinear(LinearKernelOp op);
 mlir::LogicalResult emitHopperLinear(LinearKernelOp op, const TilingContext &context,
                                      mlir::ValueRange maps);
+/// Whether an attention is one for tensor cores: its worker is a block then.
+bool usesTensorCores(AttentionKernelOp op);
+void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
+                        const TilingContext &context);
 
 } // namespace attn

@@ -207,12 +207,13 @@ void AttentionWarp::query(Value unit) {
   State state = State::of(loop.getResults());
   Value quotient = arith::DivFOp::create(builder, loc, number(1), state.sum);
   Value scale = select(equals(state.sum, 0), number(0), quotient);
-  for (auto [part, output] : llvm::enumerate(state.outputs)) {
+  for (int64_t part = 0; part < parts; ++part) {
     Value feature = index.add(lane, index.constant(part * lanes));
     Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, feature,
                                           index.constant(valueFeatures));
     choose(index, isThere, [&] {
-      storeFloat(builder, loc, mul(output, scale), op.getOut(), placeOf(row, feature));
+      storeFloat(builder, loc, mul(state.outputs[part], scale), op.getOut(),
+                 placeOf(row, feature));
     });
   }
 }
@@ -226,6 +227,10 @@ LogicalResult attn::emitAttention(AttentionKernelOp op, const TilingContext &con
   auto score = ScoreFunction::of(op, op.getScore());
   if (failed(score))
     return failure();
+  if (usesTensorCores(op)) {
+    emitBlockAttention(op, *score, context);
+    return success();
+  }
   if (op.getNormaliser() != Normaliser::Softmax || !op.getFurther().empty())
     return emitErrorOf(ErrorKind::Input, op.getLoc())
            << "attention has no code for GPUs yet that returns scores or weights, or normalises "

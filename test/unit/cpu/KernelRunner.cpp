@@ -146,7 +146,8 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     runner->gpu = std::make_unique<Gpu>();
     if (!lowerForGpu(*module, level, runner->gpu->code))
       return nullptr;
-    runner->gpu->module = ptx::Module::parse(runner->gpu->code.ptx);
+    runner->ptx = runner->gpu->code.ptx;
+    runner->gpu->module = ptx::Module::parse(runner->ptx);
     runner->gpu->device.shareHost();
     EXPECT_TRUE(runner->gpu->module.errors.empty()) << runner->gpu->module.errors.front();
   } else if (!lower(*module, level, *runner)) {

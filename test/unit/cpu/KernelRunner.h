@@ -51,7 +51,7 @@ public:
   }
 
   /// The stages as text, to look at when a test fails.
-  std::string tiled, kernels, assembly;
+  std::string tiled, kernels, assembly, ptx;
 
 private:
   void *address(llvm::StringRef name);

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention on tensor cores (Dao 2023, FlashAttention-2): a block of threads has 64 rows of
+// queries, 16 for each warp, and goes through their keys tile by tile. Queries, sums and statistics
+// are in registers, keys and values in shared memory, in bf16; each is copied there while the other
+// is multiplied:
+//
+//   wait for keys -> copy values -> scores = queries * keys -> weights
+//   -> wait for values -> copy the next keys -> sums = sums * factors + weights * values
+//
+// Tiles that a mask empties are not copied; hooks and masks are computed element by element.
+#include "compiler/cpu/ScoreFunction.h"
+#include "compiler/gpu/FragmentSoftmax.h"
+#include "compiler/gpu/Kernels.h"
+#include "compiler/gpu/Ptx.h"
+#include "compiler/gpu/QueryRows.h"
+#include "compiler/gpu/ScoreElements.h"
+#include "compiler/gpu/SharedTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// That any GPU gives without being asked, and when asked.
+constexpr int64_t usualSharedBytes = 48 << 10, maximalSharedBytes = 96 << 10;
+constexpr int64_t warpRows = 16, blockRows = blockThreads / 32 * warpRows;
+
+/// Queries of many features stay in shared memory; others in registers.
+bool queriesStay(int64_t features) { return features > 160; }
+
+/// Bytes of queries, which otherwise are where values come.
+int64_t sharedBytesOf(int64_t tileKeys, int64_t features, int64_t valueFeatures) {
+  int64_t queries = blockRows * SharedTile::rowBytesOf(features),
+          keys = tileKeys * SharedTile::rowBytesOf(features),
+          values = tileKeys * SharedTile::rowBytesOf(valueFeatures);
+  return keys + (queriesStay(features) ? queries + values : std::max(queries, values));
+}
+
+/// Keys of a tile, a multiple of 8.
+int64_t tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<int64_t> keyCount,
+                   ScoreElements &elements) {
+  // Of 255 registers, sums and queries have theirs. With a key's score, its weight in bf16 and
+  // words on their way it takes 5/4; the rest is for addresses: found by ptxas, which then spills
+  // none.
+  int64_t hooks = elements.isProportional() ? 0 : 16, few = 24,
+          registers = 180 - hooks - valueFeatures / 2 - features / 4;
+  int64_t most = queriesStay(features) || valueFeatures > 160 ? few : registers * 4 / 5 / 8 * 8;
+  most = std::clamp<int64_t>(most, few, 112);
+  while (sharedBytesOf(most, features, valueFeatures) > maximalSharedBytes && most > 8)
+    most -= 8;
+  constexpr int64_t usual = 64, overhead = 8;
+  if (!keyCount || elements.isMasked())
+    return std::min(most, usual);
+  // Of no more keys than there are, and of all sizes that which wastes least.
+  int64_t best = most, bestCost = std::numeric_limits<int64_t>::max();
+  for (int64_t size = std::min(most, few); size <= most; size += 8) {
+    int64_t cost = llvm::divideCeil(*keyCount, size) * (size + overhead);
+    if (cost <= bestCost)
+      best = size, bestCost = cost;
+  }
+  return std::min<int64_t>(best, llvm::alignTo(*keyCount, 8));
+}
+
+class AttentionBlock {
+public:
+  AttentionBlock(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder);
+
+  void run(const TilingContext &context);
+
+private:
+  /// What is carried from tile to tile.
+  struct State {
+    FragmentSoftmax::State softmax;
+    SmallVector<Value> sums; ///< fragments of [16 rows, value features]
+
+    SmallVector<Value> values() const {
+      SmallVector<Value> all = softmax.values();
+      llvm::append_range(all, sums);
+      return all;
+    }
+    static State of(ValueRange values) {
+      return {FragmentSoftmax::State::of(values.take_front(4)),
+              SmallVector<Value>(values.drop_front(4))};
+    }
+  };
+
+  Value shared(int64_t bytes);
+  void unit(Value head, Value firstRow);
+  void enterRows(Value firstRow);
+  void fetchQueries(Value firstRow);
+  void fetchKeys(const SharedTile &to, const GlobalRows &from, Value areAligned, Value tile);
+  State initial();
+  Value nextTile(Value from);
+  void fetchNext(Value tile);
+  State overTiles(Value first);
+  State step(Value tile, const State &before, bool isFirst, Value next);
+  SmallVector<Value> products();
+  void applyHooks(MutableArrayRef<Value> scores, Value tile);
+  void applyHooks(MutableArrayRef<Value> scores, Value firstKey, bool isTested);
+  Value needsTest(Value tile);
+  void addValues(ArrayRef<Value> weights, MutableArrayRef<Value> sums, Value isTested);
+  void multiplyValues(ArrayRef<SmallVector<Value>> weights, MutableArrayRef<Value> sums);
+  void addLiveValues(ArrayRef<SmallVector<Value>> weights, MutableArrayRef<Value> sums);
+  Value valuesAreFinite();
+  void storeRows(const State &state);
+  void wait();
+
+  Value firstWarpRow() { return index.mul(cores.warp, index.constant(warpRows)); }
+  Value firstKeyOf(Value tile) { return index.mul(tile, index.constant(tileKeys)); }
+  Value isBelow(Value a, Value b) {
+    return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  /// Values of one of two branches.
+  SmallVector<Value> branch(Value condition, llvm::function_ref<SmallVector<Value>()> yes,
+                            llvm::function_ref<SmallVector<Value>()> no);
+
+  AttentionKernelOp op;
+  OpBuilder &builder;
+  Location loc;
+  TensorCores cores;
+  const IndexBuilder &index;
+  QueryRows rows;
+  ScoreElements elements;
+  GlobalRows query, key, value, out;
+  FragmentSoftmax softmax;
+  int64_t tileKeys, valueTiles;
+  std::optional<SharedTile> queryTile, keyTile, valueTile;
+  Value tileCount, queryAligned, keyAligned, valueAligned;
+  bool hasTail; ///< the last tile may have fewer keys
+  // Of a unit.
+  SmallVector<Value> head;
+  SmallVector<SmallVector<Value>> queries; ///< A words; none of those that stay
+  SmallVector<Value> positions[2];         ///< of rows g and g + 8
+  Value blockFirst, blockLast, warpFirst, warpLast;
+};
+
+} // namespace
+
+static double unitOf(ScoreElements &elements, const ScoreFunction &score) {
+  constexpr double log2e = 1.4426950408889634;
+  return elements.isProportional() ? *score.factor * log2e : log2e;
+}
+
+AttentionBlock::AttentionBlock(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder)
+    : op(op), builder(builder), loc(op.getLoc()), cores(builder, loc), index(cores.index),
+      rows(op, index), elements(op, score, builder), query(cores, op.getQuery()),
+      key(cores, op.getKey()), value(cores, op.getValue()), out(cores, op.getOut()),
+      softmax(cores, unitOf(elements, score)) {
+  std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
+  tileKeys = tileKeysOf(key.features, value.features, keyCount, elements);
+  valueTiles = SharedTile::chunksOf(value.features);
+  hasTail = !keyCount || *keyCount % tileKeys != 0;
+  tileCount = index.ceilDiv(rows.keyCount, index.constant(tileKeys));
+  queryAligned = query.areAligned(16), keyAligned = key.areAligned(16);
+  valueAligned = value.areAligned(16);
+  int64_t keyBytes = tileKeys * SharedTile::rowBytesOf(key.features),
+          queryBytes = blockRows * SharedTile::rowBytesOf(key.features);
+  Value start = shared(sharedBytesOf(tileKeys, key.features, value.features)),
+        second = cores.at(start, keyBytes);
+  keyTile.emplace(cores, start, tileKeys, key.features);
+  queryTile.emplace(cores, second, blockRows, key.features);
+  valueTile.emplace(cores, queriesStay(key.features) ? cores.at(second, queryBytes) : second,
+                    tileKeys, value.features);
+}
+
+Value AttentionBlock::shared(int64_t bytes) {
+  auto function = op->getParentOfType<gpu::GPUFuncOp>();
+  auto space = gpu::AddressSpaceAttr::get(op.getContext(), gpu::AddressSpace::Workgroup);
+  if (bytes > usualSharedBytes) {
+    function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(bytes));
+    return cores.dynamicSharedPointer(function->getParentOfType<gpu::GPUModuleOp>());
+  }
+  // Of vectors, whose alignment ldmatrix needs.
+  auto word = VectorType::get({4}, builder.getI32Type());
+  auto type = MemRefType::get({bytes / 16}, word, AffineMap(), space);
+  return cores.sharedPointer(function.addWorkgroupAttribution(type, loc));
+}
+
+SmallVector<Value> AttentionBlock::branch(Value condition,
+                                          llvm::function_ref<SmallVector<Value>()> yes,
+                                          llvm::function_ref<SmallVector<Value>()> no) {
+  if (auto known = constantIndex(condition))
+    return *known != 0 ? yes() : no();
+  auto body = [&](llvm::function_ref<SmallVector<Value>()> values) {
+    return [&, values](OpBuilder &, Location) { scf::YieldOp::create(builder, loc, values()); };
+  };
+  return scf::IfOp::create(builder, loc, condition, body(yes), body(no)).getResults();
+}
+
+//===-- copies ------------------------------------------------------------------------------===//
+
+void AttentionBlock::fetchQueries(Value firstRow) {
+  Value last = index.sub(rows.count, index.constant(1));
+  queryTile->fetch(query, queryAligned, [&](Value row) {
+    Value at = index.min(index.add(firstRow, row), last); // rows behind the last are not stored
+    return std::pair(query.row(rows.positionsOf(head, at)), index.truth(true));
+  });
+}
+
+/// Behind the last key there are zeros, so that weights of 0 add nothing.
+void AttentionBlock::fetchKeys(const SharedTile &to, const GlobalRows &from, Value areAligned,
+                               Value tile) {
+  Value start = from.row(head), firstKey = firstKeyOf(tile), bytes = from.rowBytes(),
+        last = index.sub(rows.keyCount, index.constant(1));
+  to.fetch(from, areAligned, [&](Value row) {
+    Value at = index.add(firstKey, row);
+    if (!hasTail)
+      return std::pair(cores.at(start, index.mul(at, bytes)), index.truth(true));
+    return std::pair(cores.at(start, index.mul(index.min(at, last), bytes)),
+                     isBelow(at, rows.keyCount));
+  });
+}
+
+/// For the block's own copies.
+void AttentionBlock::wait() {
+  cores.waitForCopies();
+  gpu::BarrierOp::create(builder, loc);
+}
+
+//===-- scores ------------------------------------------------------------------------------===//
+
+SmallVector<Value> AttentionBlock::products() {
+  SmallVector<Value> scores(tileKeys / 2, cores.number(0));
+  forMatrices(keyTile->chunks(), [&](int64_t from, int64_t count) {
+    SmallVector<SmallVector<Value>> own(
+        queries.empty() ? queryTile->left(firstWarpRow(), from, count)
+                        : ArrayRef(queries).slice(from / 2, llvm::divideCeil(count, 2)));
+    for (int64_t row = 0; row < tileKeys; row += 8) {
+      SmallVector<Value> words = keyTile->rowWords(row, from, count);
+      for (int64_t c = 0; c < count; c += 2)
+        cores.multiply(MutableArrayRef(scores).slice(row / 2, 4), own[c / 2],
+                       ArrayRef(words).slice(c, std::min<int64_t>(2, count - c)));
+    }
+  });
+  return scores;
+}
+
+/// Whether a tile has pairs of the warp that count and others that do not.
+Value AttentionBlock::needsTest(Value tile) {
+  Value result = index.truth(false);
+  Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
+  if (hasTail)
+    result = isBelow(rows.keyCount, end);
+  if (!elements.isMasked())
+    return result;
+  Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
+  Interval live = rows.boundTile(head, warpFirst, warpLast, firstKey, lastKey);
+  Value isPartial = builder.createOrFold<arith::XOrIOp>(loc, live.lo, index.truth(true));
+  return builder.createOrFold<arith::OrIOp>(loc, result, isPartial);
+}
+
+void AttentionBlock::applyHooks(MutableArrayRef<Value> scores, Value firstKey, bool isTested) {
+  Value none = cores.number(-std::numeric_limits<double>::infinity());
+  Value own = index.add(firstKey, index.mul(cores.t, index.constant(2))),
+        last = index.sub(rows.keyCount, index.constant(1));
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    auto [r, column] = FragmentPlace::of(static_cast<int64_t>(i));
+    Value at = index.add(own, index.constant(column)), isThere = isBelow(at, rows.keyCount);
+    if (isTested && hasTail && elements.readsTensors())
+      at = index.min(at, last);
+    SmallVector<Value> pair(positions[r]);
+    pair.push_back(at);
+    if (!elements.isProportional())
+      score = elements.of(score, pair);
+    if (!isTested)
+      continue;
+    if (elements.isMasked())
+      score = select(elements.isLive(pair), score, none);
+    if (hasTail)
+      score = select(isThere, score, none);
+  }
+}
+
+//===-- values ------------------------------------------------------------------------------===//
+
+void AttentionBlock::multiplyValues(ArrayRef<SmallVector<Value>> weights,
+                                    MutableArrayRef<Value> sums) {
+  forMatrices(tileKeys / 8, [&](int64_t from, int64_t count) {
+    for (int64_t chunk = 0; chunk < valueTiles; ++chunk) {
+      SmallVector<Value> words = valueTile->columnWords(from * 8, chunk, count);
+      for (int64_t m = 0; m < count; m += 2)
+        cores.multiply(sums.slice(4 * chunk, 4), weights[(from + m) / 2],
+                       ArrayRef(words).slice(m, std::min<int64_t>(2, count - m)));
+    }
+  });
+}
+
+/// In the whole tile.
+Value AttentionBlock::valuesAreFinite() {
+  Value lastRow = index.constant(tileKeys - 1), zero = cores.integer(0);
+  auto loop =
+      scf::ForOp::create(builder, loc, index.constant(0), index.constant(valueTiles),
+                         index.constant(1), zero, [](OpBuilder &, Location, Value, ValueRange) {});
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(loop.getBody());
+    Value found = loop.getRegionIterArg(0);
+    for (int64_t first = 0; first < tileKeys; first += 32) {
+      Value row = index.min(index.add(cores.lane, index.constant(first)), lastRow);
+      for (Value word : valueTile->chunkWords(row, loop.getInductionVar())) {
+        // An exponent of ones alone carries to the sign.
+        Value exponents = cores.bits(word, 0x7f807f80);
+        Value carried = arith::AddIOp::create(builder, loc, exponents, cores.integer(0x00800080));
+        found = arith::OrIOp::create(builder, loc, found, carried);
+      }
+    }
+    scf::YieldOp::create(builder, loc, found);
+  }
+  Value isSpecial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                          cores.bits(loop.getResult(0), 0x80008000), zero);
+  return arith::XOrIOp::create(builder, loc, cores.any(isSpecial), index.truth(true));
+}
+
+/// Key by key on FMA units: slow, and seldom.
+void AttentionBlock::addLiveValues(ArrayRef<SmallVector<Value>> weights,
+                                   MutableArrayRef<Value> sums) {
+  auto loop = scf::ForOp::create(builder, loc, index.constant(0), index.constant(tileKeys),
+                                 index.constant(1), SmallVector<Value>(sums),
+                                 [](OpBuilder &, Location, Value, ValueRange) {});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(loop.getBody());
+  Value row = loop.getInductionVar(), eight = index.constant(8), two = index.constant(2);
+  Value tile = index.div(row, eight), isOdd = cores.isEqual(index.rem(row, two), 1);
+  Value source =
+      index.add(index.mul(cores.g, index.constant(4)), index.div(index.rem(row, eight), two));
+  std::array<Value, 2> own, isLive;
+  for (int64_t r = 0; r < 2; ++r) {
+    Value word = weights[0][r];
+    for (int64_t i = 1; i < tileKeys / 8; ++i)
+      word = select(cores.isEqual(tile, i), weights[i / 2][i % 2 * 2 + r], word);
+    word = cores.fromLane(word, source);
+    own[r] = select(isOdd, cores.odd(word), cores.even(word));
+    isLive[r] =
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, own[r], cores.number(0));
+  }
+  SmallVector<Value> next(loop.getRegionIterArgs());
+  for (int64_t chunk = 0; chunk < valueTiles; ++chunk) {
+    Value pair = valueTile->pairWord(row, chunk);
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t c = 0; c < 2; ++c) {
+        Value &sum = next[4 * chunk + 2 * r + c];
+        Value value = c == 0 ? cores.even(pair) : cores.odd(pair);
+        Value added = math::FmaOp::create(builder, loc, own[r], value, sum);
+        sum = select(isLive[r], added, sum);
+      }
+  }
+  scf::YieldOp::create(builder, loc, next);
+  llvm::copy(loop.getResults(), sums.begin());
+}
+
+/// A value behind the mask adds nothing, not even 0 * inf; where all pairs of a tile are live,
+/// there is none.
+void AttentionBlock::addValues(ArrayRef<Value> weights, MutableArrayRef<Value> sums,
+                               Value isTested) {
+  SmallVector<SmallVector<Value>> words = cores.wordsOf(weights);
+  auto product = [&](auto multiply) {
+    SmallVector<Value> result(sums);
+    (this->*multiply)(words, result);
+    return result;
+  };
+  auto plain = [&] { return product(&AttentionBlock::multiplyValues); };
+  SmallVector<Value> result;
+  if (elements.isMasked()) {
+    Value isPlain = branch(
+        isTested, [&]() -> SmallVector<Value> { return {valuesAreFinite()}; },
+        [&]() -> SmallVector<Value> { return {index.truth(true)}; })[0];
+    result = branch(isPlain, plain, [&] { return product(&AttentionBlock::addLiveValues); });
+  } else {
+    result = plain();
+  }
+  llvm::copy(result, sums.begin());
+}
+
+//===-- tiles -------------------------------------------------------------------------------===//
+
+AttentionBlock::State AttentionBlock::initial() {
+  State state;
+  std::optional<std::array<Value, 2>> sinks;
+  if (elements.hasSink())
+    sinks = {elements.sink(positions[0]), elements.sink(positions[1])};
+  state.softmax = softmax.initial(sinks);
+  state.sums.assign(4 * valueTiles, cores.number(0));
+  return state;
+}
+
+/// The first tile from `from` on that the mask leaves some of, or the number of tiles.
+Value AttentionBlock::nextTile(Value from) {
+  if (!elements.isMasked())
+    return from;
+  auto isEmpty = [&](Value tile) -> SmallVector<Value> {
+    Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
+    Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
+    Interval live = rows.boundTile(head, blockFirst, blockLast, firstKey, lastKey);
+    return {builder.createOrFold<arith::XOrIOp>(loc, live.hi, index.truth(true))};
+  };
+  auto loop = scf::WhileOp::create(
+      builder, loc, from.getType(), from,
+      [&](OpBuilder &, Location, ValueRange tile) {
+        Value goesOn = branch(
+            isBelow(tile[0], tileCount), [&] { return isEmpty(tile[0]); },
+            [&]() -> SmallVector<Value> { return {index.truth(false)}; })[0];
+        scf::ConditionOp::create(builder, loc, goesOn, tile);
+      },
+      [&](OpBuilder &, Location, ValueRange tile) {
+        scf::YieldOp::create(builder, loc, index.add(tile[0], index.constant(1)));
+      });
+  return loop.getResult(0);
+}
+
+/// One tile, whose keys are on their way.
+AttentionBlock::State AttentionBlock::step(Value tile, const State &before, bool isFirst,
+                                           Value next) {
+  wait(); // the values before have been multiplied, too
+  fetchKeys(*valueTile, value, valueAligned, tile);
+  SmallVector<Value> scores = products();
+  Value isTested = needsTest(tile), firstKey = firstKeyOf(tile);
+  auto hooked = [&](bool isTested) {
+    SmallVector<Value> result(scores);
+    applyHooks(result, firstKey, isTested);
+    return result;
+  };
+  scores = branch(isTested, [&] { return hooked(true); }, [&] { return hooked(false); });
+  State state = before;
+  std::array<Value, 2> factors = softmax.weigh(scores, state.softmax);
+  if (!isFirst)
+    for (auto [i, sum] : llvm::enumerate(state.sums))
+      sum = arith::MulFOp::create(builder, loc, sum,
+                                  factors[FragmentPlace::of(static_cast<int64_t>(i)).row]);
+  wait(); // the keys have been multiplied, too
+  if (!isFirst)
+    fetchNext(next);
+  addValues(scores, state.sums, isTested);
+  return state;
+}
+
+void AttentionBlock::fetchNext(Value tile) {
+  choose(index, isBelow(tile, tileCount), [&] { fetchKeys(*keyTile, key, keyAligned, tile); });
+}
+
+AttentionBlock::State AttentionBlock::overTiles(Value first) {
+  if (constantIndex(tileCount) == 1 && !elements.isMasked())
+    return step(first, initial(), /*isFirst=*/true, {});
+  SmallVector<Value> carried{first};
+  llvm::append_range(carried, initial().values());
+  auto loop = scf::WhileOp::create(
+      builder, loc, ValueRange(carried).getTypes(), carried,
+      [&](OpBuilder &, Location, ValueRange values) {
+        scf::ConditionOp::create(builder, loc, isBelow(values[0], tileCount), values);
+      },
+      [&](OpBuilder &, Location, ValueRange values) {
+        Value next = nextTile(index.add(values[0], index.constant(1)));
+        State state = step(values[0], State::of(values.drop_front()), /*isFirst=*/false, next);
+        SmallVector<Value> carried{next};
+        llvm::append_range(carried, state.values());
+        scf::YieldOp::create(builder, loc, carried);
+      });
+  return State::of(loop.getResults().drop_front());
+}
+
+//===-- rows --------------------------------------------------------------------------------===//
+
+void AttentionBlock::enterRows(Value firstRow) {
+  Value last = index.sub(rows.count, index.constant(1));
+  auto inside = [&](Value row) { return index.min(row, last); };
+  blockFirst = firstRow;
+  blockLast = inside(index.add(firstRow, index.constant(blockRows - 1)));
+  Value start = index.add(firstRow, firstWarpRow());
+  warpFirst = inside(start), warpLast = inside(index.add(start, index.constant(warpRows - 1)));
+  for (int64_t r = 0; r < 2; ++r)
+    positions[r] =
+        rows.positionsOf(head, inside(index.add(start, index.add(cores.g, index.constant(8 * r)))));
+}
+
+void AttentionBlock::storeRows(const State &state) {
+  std::array<Value, 2> inverses = softmax.inverses(state.softmax);
+  Value start = index.add(blockFirst, firstWarpRow()),
+        first = index.mul(cores.t, index.constant(2));
+  auto storeRow = [&](int64_t r, bool inPairs) {
+    Value row = out.row(positions[r]);
+    for (int64_t tile = 0; tile < valueTiles; ++tile) {
+      SmallVector<Value> pair;
+      for (int64_t c = 0; c < 2; ++c)
+        pair.push_back(
+            arith::MulFOp::create(builder, loc, state.sums[4 * tile + 2 * r + c], inverses[r]));
+      Value feature = index.add(first, index.constant(8 * tile));
+      if (inPairs)
+        out.storePair(pair, row, feature);
+      for (int64_t c = 0; c < 2 && !inPairs; ++c) {
+        Value own = index.add(feature, index.constant(c));
+        choose(index, isBelow(own, index.constant(out.features)),
+               [&] { out.store(pair[c], row, own); });
+      }
+    }
+  };
+  Value inPairs = out.features % 8 == 0 ? out.areAligned(2 * out.elementBytes) : index.truth(false);
+  for (int64_t r = 0; r < 2; ++r) {
+    Value row = index.add(start, index.add(cores.g, index.constant(8 * r)));
+    choose(index, isBelow(row, rows.count), [&] {
+      choose(index, inPairs, [&] { storeRow(r, true); }, [&] { storeRow(r, false); });
+    });
+  }
+}
+
+void AttentionBlock::unit(Value unitHead, Value firstRow) {
+  head = rows.headOf(unitHead);
+  enterRows(firstRow);
+  gpu::BarrierOp::create(builder, loc); // the unit before has read its values
+  Value tile = nextTile(index.constant(0));
+  fetchNext(tile);
+  fetchQueries(firstRow);
+  wait();
+  if (!queriesStay(key.features))
+    queries = queryTile->left(firstWarpRow(), 0, queryTile->chunks());
+  storeRows(overTiles(tile));
+}
+
+void AttentionBlock::run(const TilingContext &context) {
+  // Two blocks of a multiprocessor can have all registers that a thread can have. Unasked, ptxas
+  // would spill some to have a third.
+  op->getParentOfType<gpu::GPUFuncOp>()->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                                                 builder.getI32IntegerAttr(2));
+  // A head's last rows come first: under a causal mask they take longest.
+  Value blocks = index.ceilDiv(rows.count, index.constant(blockRows));
+  forEachUnit(index, index.mul(rows.heads, blocks), context.thread, context.threads,
+              [&](Value number) {
+                Value fromEnd = index.add(index.rem(number, blocks), index.constant(1));
+                unit(index.div(number, blocks),
+                     index.mul(index.sub(blocks, fromEnd), index.constant(blockRows)));
+              });
+}
+
+bool attn::usesTensorCores(AttentionKernelOp op) {
+  auto dots = op.getScore().getOps<DotOp>();
+  bool isReduced = op.getRounds() || op.getKey().getType().getElementType().isBF16();
+  constexpr int64_t mostFeatures = 256; // whose sums registers hold
+  for (Value buffer : {op.getKey(), op.getValue()})
+    isReduced &= cast<MemRefType>(buffer.getType()).getShape().back() <= mostFeatures;
+  return isReduced && llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
+         op.getNormaliser() == Normaliser::Softmax && op.getFurther().empty();
+}
+
+void attn::emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
+                              const TilingContext &context) {
+  OpBuilder builder(op);
+  AttentionBlock(op, score, builder).run(context);
+}

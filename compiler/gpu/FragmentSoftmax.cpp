@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/gpu/FragmentSoftmax.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr double none = -std::numeric_limits<double>::infinity();
+
+Value FragmentSoftmax::equals(Value a, double b) const {
+  return arith::CmpFOp::create(cores.builder, cores.loc, arith::CmpFPredicate::OEQ, a,
+                               cores.number(b));
+}
+
+FragmentSoftmax::State FragmentSoftmax::initial(std::optional<std::array<Value, 2>> sinks) const {
+  OpBuilder &builder = cores.builder;
+  Location loc = cores.loc;
+  State state;
+  for (int r = 0; r < 2; ++r) {
+    state.maxima[r] = sinks ? (*sinks)[r] : cores.number(none);
+    state.sums[r] = cores.number(0);
+    if (!sinks)
+      continue;
+    // Of the four threads of a row, one has the sink's weight.
+    Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, cores.t,
+                                          cores.index.constant(0));
+    Value isNone = equals(state.maxima[r], none);
+    Value one = arith::SelectOp::create(builder, loc, isFirst, cores.number(1), cores.number(0));
+    state.sums[r] = arith::SelectOp::create(builder, loc, isNone, cores.number(0), one);
+  }
+  return state;
+}
+
+std::array<Value, 2> FragmentSoftmax::weigh(MutableArrayRef<Value> scores, State &state) const {
+  OpBuilder &builder = cores.builder;
+  Location loc = cores.loc;
+  // The difference first: scores may be so large that unit * score has no fractional digits left.
+  auto power = [&](Value score, Value shift) {
+    Value difference = arith::SubFOp::create(builder, loc, score, shift);
+    return cores.exp2(arith::MulFOp::create(builder, loc, difference, cores.number(unit)));
+  };
+  std::array<Value, 2> factors, shifts, before = state.maxima;
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    Value &maximum = state.maxima[FragmentPlace::of(static_cast<int64_t>(i)).row];
+    maximum = cores.larger(maximum, score);
+  }
+  for (int r = 0; r < 2; ++r) {
+    Value &maximum = state.maxima[r];
+    maximum = cores.acrossRow(maximum, [&](Value a, Value b) { return cores.larger(a, b); });
+    // Something to subtract: of a row of -inf alone, weights are 2^-inf.
+    shifts[r] =
+        arith::SelectOp::create(builder, loc, equals(maximum, none), cores.number(0), maximum);
+    factors[r] = power(before[r], shifts[r]);
+    state.sums[r] = arith::MulFOp::create(builder, loc, state.sums[r], factors[r]);
+  }
+  for (auto [i, score] : llvm::enumerate(scores)) {
+    int64_t r = FragmentPlace::of(static_cast<int64_t>(i)).row;
+    score = power(score, shifts[r]);
+    state.sums[r] = arith::AddFOp::create(builder, loc, state.sums[r], score);
+  }
+  return factors;
+}
+
+std::array<Value, 2> FragmentSoftmax::inverses(const State &state) const {
+  OpBuilder &builder = cores.builder;
+  Location loc = cores.loc;
+  std::array<Value, 2> result;
+  for (int r = 0; r < 2; ++r) {
+    Value sum = cores.acrossRow(state.sums[r], [&](Value a, Value b) -> Value {
+      return arith::AddFOp::create(builder, loc, a, b);
+    });
+    Value quotient = arith::DivFOp::create(builder, loc, cores.number(1), sum);
+    result[r] = arith::SelectOp::create(builder, loc, equals(sum, 0), cores.number(0), quotient);
+  }
+  return result;
+}

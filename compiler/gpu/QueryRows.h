@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The queries that share keys, as rows of one matrix: those of a head, and of its neighbours along
+// batch dims whose keys and values are the same, which have stride 0 there. Heads that share a key
+// head (grouped-query attention), and all tokens of them, fill tiles of rows together.
+#pragma once
+
+#include "compiler/cpu/Loops.h"
+#include "compiler/transforms/MaskIntervals.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+class QueryRows {
+public:
+  /// At the insertion point of a kernel's function.
+  QueryRows(AttentionKernelOp op, IndexBuilder index);
+
+  /// The indices of matrix number `head`: of the batch dims that are not in it.
+  llvm::SmallVector<mlir::Value> headOf(mlir::Value head);
+  /// Positions (batch..., m) of a row of a head.
+  llvm::SmallVector<mlir::Value> positionsOf(mlir::ValueRange head, mlir::Value row);
+  /// What the mask says of rows and keys between two each, both included.
+  Interval boundTile(mlir::ValueRange head, mlir::Value firstRow, mlir::Value lastRow,
+                     mlir::Value firstKey, mlir::Value lastKey);
+
+  mlir::Value heads, count, keyCount;
+
+private:
+  AttentionKernelOp op;
+  IndexBuilder index;
+  int64_t dims; ///< of a head
+};
+
+} // namespace attn

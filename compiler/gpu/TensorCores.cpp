@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/gpu/TensorCores.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace attn;
+
+TensorCores::TensorCores(OpBuilder &builder, Location loc)
+    : builder(builder), loc(loc), index(builder, loc) {
+  thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+  Value lanes = index.constant(32), four = index.constant(4);
+  lane = index.rem(thread, lanes), warp = index.div(thread, lanes);
+  g = index.div(lane, four), t = index.rem(lane, four);
+}
+
+//===-- words -------------------------------------------------------------------------------===//
+
+Value TensorCores::vectorOf(ValueRange values) const {
+  auto type = VectorType::get({static_cast<int64_t>(values.size())}, values[0].getType());
+  Value vector = LLVM::PoisonOp::create(builder, loc, type);
+  for (auto [i, value] : llvm::enumerate(values))
+    vector = LLVM::InsertElementOp::create(builder, loc, vector, value,
+                                           integer(static_cast<int64_t>(i)));
+  return vector;
+}
+
+Value TensorCores::word(Value even, Value odd) const {
+  auto halves = VectorType::get({2}, builder.getBF16Type());
+  Value rounded = // one instruction
+      LLVM::FPTruncOp::create(builder, loc, halves, vectorOf({even, odd}));
+  return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), rounded);
+}
+
+Value TensorCores::bits(Value word, int64_t mask) const {
+  return arith::AndIOp::create(builder, loc, word, integer(mask));
+}
+
+Value TensorCores::even(Value word) const {
+  Value shifted = arith::ShLIOp::create(builder, loc, word, integer(16));
+  return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), shifted);
+}
+
+Value TensorCores::odd(Value word) const {
+  return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), bits(word, 0xffff0000));
+}
+
+Value TensorCores::isEqual(Value a, int64_t b) const {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, index.constant(b));
+}
+
+SmallVector<SmallVector<Value>> TensorCores::wordsOf(ArrayRef<Value> accumulators) const {
+  SmallVector<SmallVector<Value>> steps;
+  for (size_t i = 0; i < accumulators.size(); i += 4) {
+    if (i % 8 == 0)
+      steps.emplace_back();
+    steps.back().push_back(word(accumulators[i], accumulators[i + 1]));
+    steps.back().push_back(word(accumulators[i + 2], accumulators[i + 3]));
+  }
+  return steps;
+}
+
+Value TensorCores::integer(int64_t value) const {
+  auto bits = builder.getI32IntegerAttr(static_cast<int32_t>(value));
+  return arith::ConstantOp::create(builder, loc, bits);
+}
+
+Value TensorCores::number(double value) const {
+  return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
+}
+
+//===-- instructions ------------------------------------------------------------------------===//
+
+static Value call(OpBuilder &builder, Location loc, StringRef name, Type type, ValueRange values) {
+  return LLVM::CallIntrinsicOp::create(builder, loc, type, builder.getStringAttr(name), values)
+      .getResult(0);
+}
+
+void TensorCores::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> a,
+                           ArrayRef<Value> b) const {
+  Type f32 = builder.getF32Type();
+  auto fragment = LLVM::LLVMStructType::getLiteral(builder.getContext(), {f32, f32, f32, f32});
+  SmallVector<Value> operands(a);
+  llvm::append_range(operands, b);
+  llvm::append_range(operands, sums);
+  Value product = call(builder, loc,
+                       b.size() == 2 ? "llvm.nvvm.mma.m16n8k16.row.col.bf16"
+                                     : "llvm.nvvm.mma.m16n8k8.row.col.bf16",
+                       fragment, operands);
+  for (auto [i, sum] : llvm::enumerate(sums))
+    sum = LLVM::ExtractValueOp::create(builder, loc, product, i);
+}
+
+static LLVM::InlineAsmOp assembly(OpBuilder &builder, Location loc, Type result,
+                                  ValueRange operands, const llvm::Twine &text,
+                                  StringRef constraints) {
+  return LLVM::InlineAsmOp::create(
+      builder, loc, result, operands, text.str(), constraints, /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+}
+
+SmallVector<Value> TensorCores::loadMatrices(Value address, int64_t offset, int64_t count,
+                                             bool isTransposed) const {
+  SmallVector<Type> words(count, builder.getI32Type());
+  Type type = count == 1 ? words[0] : LLVM::LLVMStructType::getLiteral(builder.getContext(), words);
+  std::string registers, outputs;
+  for (int64_t i = 0; i < count; ++i) {
+    registers += (i == 0 ? "$" : ", $") + std::to_string(i);
+    outputs += "=r,";
+  }
+  Value loaded = assembly(builder, loc, type, address,
+                          "ldmatrix.sync.aligned.m8n8.x" + llvm::Twine(count) +
+                              (isTransposed ? ".trans" : "") + ".shared.b16 {" + registers +
+                              "}, [$" + llvm::Twine(count) + "+" + llvm::Twine(offset) + "];",
+                          outputs + "r")
+                     .getRes();
+  if (count == 1)
+    return {loaded};
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(LLVM::ExtractValueOp::create(builder, loc, loaded, i));
+  return values;
+}
+
+Value TensorCores::exp2(Value x) const {
+  return call(builder, loc, "llvm.nvvm.ex2.approx.ftz.f", builder.getF32Type(), x);
+}
+
+Value TensorCores::larger(Value a, Value b) const {
+  return arith::MaxNumFOp::create(builder, loc, a, b);
+}
+
+Value TensorCores::acrossRow(Value value, function_ref<Value(Value, Value)> combine) const {
+  for (int32_t distance : {2, 1}) {
+    auto other =
+        gpu::ShuffleOp::create(builder, loc, value, distance, /*width=*/32, gpu::ShuffleMode::XOR);
+    value = combine(value, other.getShuffleResult());
+  }
+  return value;
+}
+
+Value TensorCores::fromLane(Value word, Value lane) const {
+  Value source = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), lane);
+  return gpu::ShuffleOp::create(builder, loc, word, source, integer(32), gpu::ShuffleMode::IDX)
+      .getShuffleResult();
+}
+
+Value TensorCores::any(Value truth) const {
+  return NVVM::VoteSyncOp::create(builder, loc, builder.getI1Type(), integer(-1), truth,
+                                  NVVM::VoteSyncKind::any);
+}
+
+void TensorCores::copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
+                            Value isThere) const {
+  Value bytes = arith::SelectOp::create(builder, loc, isThere, integer(16), integer(0));
+  assembly(builder, loc, Type(), {address, global, bytes},
+           "cp.async.cg.shared.global [$0+" + llvm::Twine(offset) + "], [$1+" +
+               llvm::Twine(globalOffset) + "], 16, $2;",
+           "r,l,r");
+}
+
+void TensorCores::commitCopies() const { NVVM::CpAsyncCommitGroupOp::create(builder, loc); }
+
+void TensorCores::waitForCopies() const { NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0); }
+
+//===-- pointers ----------------------------------------------------------------------------===//
+
+static Value pointerTo(const TensorCores &cores, Value memref, unsigned space) {
+  OpBuilder &builder = cores.builder;
+  Value start = memref::ExtractAlignedPointerAsIndexOp::create(builder, cores.loc, memref);
+  Value number = arith::IndexCastOp::create(builder, cores.loc, builder.getI64Type(), start);
+  auto type = LLVM::LLVMPointerType::get(builder.getContext(), space);
+  return LLVM::IntToPtrOp::create(builder, cores.loc, type, number);
+}
+
+Value TensorCores::sharedPointer(Value memref) const { return pointerTo(*this, memref, 3); }
+Value TensorCores::globalPointer(Value memref) const { return pointerTo(*this, memref, 1); }
+
+Value TensorCores::dynamicSharedPointer(gpu::GPUModuleOp module) const {
+  constexpr StringLiteral name = "dynamic_shared_memory";
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    global = LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
+                                    LLVM::Linkage::External, name, Attribute(), /*alignment=*/16,
+                                    /*addrSpace=*/3);
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+Value TensorCores::addressOf(Value shared) const {
+  return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), shared);
+}
+
+Value TensorCores::at(Value pointer, Value bytes) const {
+  if (auto known = constantIndex(bytes))
+    return at(pointer, *known);
+  Value offset = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), bytes);
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer, offset);
+}
+
+Value TensorCores::at(Value pointer, int64_t bytes) const {
+  if (bytes == 0)
+    return pointer;
+  return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                             LLVM::GEPArg(static_cast<int32_t>(bytes)));
+}
+
+Value TensorCores::load(Value pointer, Type type, int64_t alignment) const {
+  return LLVM::LoadOp::create(builder, loc, type, pointer, alignment);
+}
+
+void TensorCores::store(Value value, Value pointer, int64_t alignment) const {
+  LLVM::StoreOp::create(builder, loc, value, pointer, alignment);
+}
+
+//===-- rows --------------------------------------------------------------------------------===//
+
+GlobalRows::GlobalRows(const TensorCores &cores, Value buffer) : cores(cores) {
+  auto type = cast<MemRefType>(buffer.getType());
+  sizes.assign(type.getShape().begin(), type.getShape().end());
+  features = sizes.back();
+  elementBytes = type.getElementTypeBitWidth() / 8;
+  auto metadata = memref::ExtractStridedMetadataOp::create(cores.builder, cores.loc, buffer);
+  auto [known, offset] = type.getStridesAndOffset();
+  for (auto [stride, value] : llvm::zip_equal(known, metadata.getStrides()))
+    strides.push_back(ShapedType::isDynamic(stride) ? value : cores.index.constant(stride));
+  Value start = ShapedType::isDynamic(offset) ? metadata.getOffset() : cores.index.constant(offset);
+  pointer = cores.at(cores.globalPointer(metadata.getBaseBuffer()),
+                     cores.index.mul(start, cores.index.constant(elementBytes)));
+}
+
+Value GlobalRows::row(ValueRange place) const {
+  const IndexBuilder &index = cores.index;
+  Value element = index.constant(0);
+  for (auto [position, stride] : llvm::zip(place, strides))
+    element = index.add(element, index.mul(position, stride));
+  return cores.at(pointer, index.mul(element, index.constant(elementBytes)));
+}
+
+Value GlobalRows::rowBytes() const {
+  return cores.index.mul(strides[strides.size() - 2], cores.index.constant(elementBytes));
+}
+
+Value GlobalRows::areAligned(int64_t bytes) const {
+  const IndexBuilder &index = cores.index;
+  OpBuilder &builder = cores.builder;
+  Value address = LLVM::PtrToIntOp::create(builder, cores.loc, builder.getI64Type(), pointer);
+  Value bits = arith::IndexCastOp::create(builder, cores.loc, builder.getIndexType(), address);
+  for (auto [stride, size] : llvm::zip(ArrayRef(strides).drop_back(), sizes)) {
+    if (size == 1)
+      continue; // there is no next row
+    Value step = index.mul(stride, index.constant(elementBytes));
+    if (auto known = constantIndex(step)) {
+      if (*known % bytes != 0)
+        return index.truth(false);
+      continue;
+    }
+    bits = arith::OrIOp::create(builder, cores.loc, bits, step);
+  }
+  return arith::CmpIOp::create(builder, cores.loc, arith::CmpIPredicate::eq,
+                               index.rem(bits, index.constant(bytes)), index.constant(0));
+}
+
+void GlobalRows::store(Value value, Value row, Value feature) const {
+  if (isBfloat())
+    value = LLVM::FPTruncOp::create(cores.builder, cores.loc, cores.builder.getBF16Type(), value);
+  Value place = cores.at(row, cores.index.mul(feature, cores.index.constant(elementBytes)));
+  cores.store(value, place, elementBytes);
+}
+
+void GlobalRows::storePair(ArrayRef<Value> pair, Value row, Value feature) const {
+  Value place = cores.at(row, cores.index.mul(feature, cores.index.constant(elementBytes)));
+  if (isBfloat())
+    return cores.store(cores.word(pair[0], pair[1]), place, 4);
+  cores.store(cores.vectorOf(pair), place, 8);
+}

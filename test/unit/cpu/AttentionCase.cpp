@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/unit/cpu/AttentionCase.h"
+
+#include "compiler/transforms/FewQueries.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <random>
+
+namespace attn::test {
+
+std::string AttentionCase::name() const {
+  return llvm::formatv("batch {0} heads {1} queries {2} keys {3} features {4} / {5}{6}{7}{8}",
+                       batch, heads, queries, keys, features, valueFeatures,
+                       dynamic ? " dynamic" : "", packed ? " packed" : "", isBfloat ? " bf16" : "");
+}
+
+int64_t AttentionCase::stateFloats() const {
+  return queries * FewQueriesShape{16, valueFeatures}.stateFloats();
+}
+
+static AttentionShape shapeOf(const AttentionCase &c) {
+  return AttentionShape::of({c.dynamic ? -1 : c.queries, c.dynamic ? -1 : c.keys, c.features,
+                             c.valueFeatures, c.mask == nullptr, c.mask != nullptr, c.rounds},
+                            c.lowering);
+}
+
+int64_t AttentionCase::scratchFloats() const {
+  int64_t few = queries * FewQueriesShape::weightFloats + stateFloats();
+  return std::max(shapeOf(*this).floats, queries <= FewQueriesShape::mostQueries ? few : 0);
+}
+
+/// The memref of [batch, heads, rows, width] on a pointer.
+static std::string cast(const AttentionCase &c, llvm::StringRef name, int64_t rows,
+                        llvm::StringRef rowsName, int64_t width, int64_t stride,
+                        std::string &type) {
+  std::string staticRows = std::to_string(rows), staticStride = std::to_string(rows * stride);
+  type = llvm::formatv("memref<{0}x{1}x{2}x{3}x{6}, strided<[{4}, {3}, {5}, 1]>>", c.batch, c.heads,
+                       c.dynamic ? "?" : staticRows.c_str(), width,
+                       c.dynamic ? "?" : staticStride.c_str(), stride, c.isBfloat ? "bf16" : "f32");
+  return llvm::formatv(
+      "%{0}Row = arith.constant {1} : index\n %{0}Batch = arith.muli %{2}, %{0}Row : index\n"
+      "%{0} = memref.reinterpret_cast %{0}Base to offset: [0], sizes: [{3}, {4}, {5}, {6}], "
+      "strides: [{7}, {6}, {1}, 1] : memref<{9}> to {8}\n",
+      name, stride, rowsName, c.batch, c.heads, c.dynamic ? ("%" + rowsName).str() : staticRows,
+      width, c.dynamic ? ("%" + name + "Batch").str() : staticStride, type,
+      c.isBfloat ? "bf16" : "f32");
+}
+
+static std::string attributes(const AttentionCase &c) {
+  std::string lowering;
+  if (c.lowering)
+    lowering = "lowering = #attn<lowering " + stringifyAttentionLowering(*c.lowering).str() + ">";
+  return "{" + lowering + (c.lowering && c.rounds ? ", " : "") + (c.rounds ? "rounds" : "") + "}";
+}
+
+/// A function on all buffers; its body is to follow.
+static std::string beginFunction(llvm::StringRef name, llvm::StringRef element) {
+  return llvm::formatv(R"(
+    func.func @{0}(%weights: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                   %queries: index, %keys: index, %qBase: memref<{1}>, %kBase: memref<{1}>, %vBase: memref<{1}>,
+                   %oBase: memref<{1}>, %scratchBase: memref<f32>, %partialsBase: memref<f32>) {{
+)",
+                       name, element);
+}
+
+std::string AttentionCase::text() const {
+  const AttentionCase &c = *this;
+  int64_t scratch = scratchFloats();
+  std::string partials =
+                  llvm::formatv("memref<{0}x{1}x{2}xf32, strided<[{3}, {2}, 1]>>",
+                                c.batch * c.heads, c.parts, stateFloats(), c.parts * stateFloats()),
+              castPartials = llvm::formatv(
+                  "%partials = memref.reinterpret_cast %partialsBase to offset: [0], sizes: [{0}, "
+                  "{1}, {2}], strides: [{3}, {2}, 1] : memref<f32> to {4}\n",
+                  c.batch * c.heads, c.parts, stateFloats(), c.parts * stateFloats(), partials);
+  std::string text = beginFunction("attention", c.isBfloat ? "bf16" : "f32"), q, k, v, o;
+  text += cast(c, "q", c.queries, "queries", c.features, c.rowStride(c.features), q);
+  text += cast(c, "k", c.keys, "keys", c.features, c.rowStride(c.features), k);
+  text += cast(c, "v", c.keys, "keys", c.valueFeatures, c.rowStride(c.valueFeatures), v);
+  text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
+  text += llvm::formatv(
+      R"(
+      %scratch = memref.reinterpret_cast %scratchBase to offset: [0], sizes: [%threads, {0}], strides: [{0}, 1]
+        : memref<f32> to memref<?x{0}xf32, strided<[{0}, 1]>>
+      {9}
+      attn.attention_kernel %q over %k, %v into %o scratch %scratch {10} batch 2 {8} : {1}, {2}, {3} into {4}, memref<?x{0}xf32, strided<[{0}, 1]>> {11}
+      score {{
+      ^bb0(%a: tensor<{5}xf32>, %b: tensor<{5}xf32>, %pb: index, %ph: index, %pi: index, %pj: index):
+        %d = attn.dot %a, %b : tensor<{5}xf32>, tensor<{5}xf32>
+        {6}
+        attn.yield %s : f32
+      } {7}
+      return
+    })",
+      scratch, q, k, v, o, c.features, c.score, c.hooks, attributes(c), c.parts ? castPartials : "",
+      c.parts ? "partials %partials" : "", c.parts ? "partials " + partials : "");
+  if (c.parts == 0)
+    return text;
+  text += beginFunction("combine", c.isBfloat ? "bf16" : "f32") + castPartials;
+  text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
+  return text + "attn.combine_kernel %partials into %o : " + partials + ", " + o + "\nreturn\n}\n";
+}
+
+constexpr float guardValue = 1232; // a bf16
+
+AttentionBuffers::AttentionBuffers(const AttentionCase &c, unsigned seed) : c(c) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  qkv.resize(c.packed ? c.batch * c.queries * c.rowStride(0) : 0);
+  query.resize(c.packed ? 0 : c.batch * c.queries * c.heads * c.features);
+  key.resize(c.packed ? 0 : c.batch * c.keys * c.heads * c.features);
+  value.resize(c.packed ? 0 : c.batch * c.keys * c.heads * c.valueFeatures);
+  for (auto *buffer : {&qkv, &query, &key, &value})
+    for (float &x : *buffer)
+      x = normal(random);
+  out.assign(c.batch * c.queries * c.heads * c.valueFeatures + 2 * guard, guardValue);
+}
+
+bool AttentionBuffers::areGuardsWhole() const {
+  for (int64_t i = 0; i < guard; ++i)
+    if (out[i] != guardValue || out[out.size() - 1 - i] != guardValue)
+      return false;
+  return true;
+}
+
+void AttentionBuffers::runOn(KernelRunner &runner, int64_t threads, void *q, void *k, void *v,
+                             void *out) {
+  // Nothing is read unwritten.
+  std::vector<float> scratch(threads * c.scratchFloats(), std::nanf("")),
+      partials(c.batch * c.heads * c.parts * c.stateFloats(), std::nanf(""));
+  auto call = [&](llvm::StringRef name) {
+    runner.run(name, threads, nullptr, nullptr, c.queries, c.keys, q, k, v, out, scratch.data(),
+               partials.data());
+  };
+  call("attention");
+  if (c.parts)
+    call("combine");
+}
+
+void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
+  if (!c.isBfloat)
+    return runOn(runner, threads, q(), k(), v(), out.data() + guard);
+  auto narrow = [](std::vector<float> &wide) {
+    std::vector<uint16_t> halves;
+    for (float &x : wide) {
+      x = float(toBfloat(x));
+      halves.push_back(uint16_t(llvm::bit_cast<uint32_t>(x) >> 16));
+    }
+    return halves;
+  };
+  std::vector<uint16_t> packed = narrow(qkv), queries = narrow(query), keys = narrow(key),
+                        values = narrow(value), outs = narrow(out);
+  uint16_t *rows = packed.data();
+  int64_t width = c.heads * c.features;
+  runOn(runner, threads, c.packed ? rows : queries.data(), c.packed ? rows + width : keys.data(),
+        c.packed ? rows + 2 * width : values.data(), outs.data() + guard);
+  for (size_t i = 0; i < outs.size(); ++i)
+    out[i] = llvm::bit_cast<float>(uint32_t(outs[i]) << 16);
+}
+
+double toBfloat(double x) {
+  llvm::APFloat number(static_cast<float>(x));
+  bool losesInfo;
+  number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToFloat();
+}
+
+static double dotOf(const AttentionCase &c, AttentionBuffers &in, int64_t b, int64_t h, int64_t m,
+                    int64_t n) {
+  const float *query = in.queryRow(b, h, m), *key = in.keyRow(b, h, n);
+  double dot = 0,
+         scale = c.isScaled && !c.isBfloat && !c.bias ? c.function(1) * 1.4426950408889634 : 1;
+  for (int64_t e = 0; e < c.features; ++e)
+    dot += c.rounds || c.isBfloat
+               ? toBfloat(query[e] * static_cast<float>(scale)) / scale * toBfloat(key[e])
+               : double(query[e]) * key[e];
+  return dot;
+}
+
+std::vector<double> weightsOf(const AttentionCase &c, AttentionBuffers &in, int64_t b, int64_t h,
+                              int64_t m) {
+  std::vector<double> weights(c.keys);
+  double maximum = -inf, sum = 0;
+  for (int64_t n = 0; n < c.keys; ++n) {
+    weights[n] = c.function(dotOf(c, in, b, h, m, n));
+    if (c.bias)
+      weights[n] = c.bias(weights[n], h, m, n);
+    if (c.mask && !c.mask(h, m, n))
+      weights[n] = -inf;
+    maximum = std::fmax(maximum, weights[n]);
+  }
+  bool none = maximum == -inf;
+  for (double &weight : weights)
+    sum += weight = std::exp(weight - (none ? 0 : maximum));
+  for (double &weight : weights)
+    weight = sum == 0 ? 0 : weight / sum;
+  return weights;
+}
+
+std::pair<double, double> expectedOf(const AttentionCase &c, AttentionBuffers &in,
+                                     const std::vector<double> &weights, int64_t b, int64_t h,
+                                     int64_t d) {
+  double expected = 0, magnitude = 0;
+  for (int64_t n = 0; n < c.keys; ++n) {
+    double value = in.valueRow(b, h, n)[d];
+    if (c.rounds || c.isBfloat)
+      value = toBfloat(value);
+    double term = weights[n] == 0 ? 0 : weights[n] * value;
+    expected += term, magnitude += std::fabs(term);
+  }
+  return {expected, magnitude};
+}
+
+AttentionCase shape(int64_t rows, int64_t features) {
+  return AttentionCase{1, 2, rows, rows, features, features};
+}
+
+AttentionCase cross(int64_t queries, int64_t keys, int64_t features, int64_t valueFeatures) {
+  AttentionCase c{2, 2, queries, keys, features, valueFeatures};
+  c.packed = false;
+  return c;
+}
+
+AttentionCase causal(AttentionCase c) {
+  c.hooks = R"(bias {
+      ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+        %two = arith.constant 2 : index
+        %slope = arith.subi %h, %two : index
+        %difference = arith.subi %i, %j : index
+        %distance = math.absi %difference : index
+        %product = arith.muli %slope, %distance : index
+        %whole = arith.index_cast %product : index to i32
+        %number = arith.sitofp %whole : i32 to f32
+        %eighth = arith.constant 0.125 : f32
+        %penalty = arith.mulf %number, %eighth : f32
+        %sum = arith.addf %s, %penalty : f32
+        attn.yield %sum : f32
+      } mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %last = arith.addi %i, %h : index
+        %live = arith.cmpi sle, %j, %last : index
+        attn.yield %live : i1
+      })";
+  c.bias = [](double score, int64_t h, int64_t i, int64_t j) {
+    return score + double((h - 2) * std::abs(i - j)) / 8;
+  };
+  c.mask = [](int64_t h, int64_t i, int64_t j) { return j <= i + h; };
+  return c;
+}
+
+} // namespace attn::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An attention kernel to test: its memory-stage text, its operands, and what it has to compute.
+#pragma once
+
+#include "compiler/transforms/AttentionShape.h"
+#include "test/unit/cpu/KernelRunner.h"
+#include <limits>
+
+namespace attn::test {
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+struct AttentionCase {
+  int64_t batch = 1, heads = 2, queries, keys, features, valueFeatures;
+  bool dynamic = false; ///< queries and keys are known at run time
+  bool packed = true;   ///< all in one buffer [batch, rows, (q, k, v) x heads x features]
+  const char *score = "%c = arith.constant 0.125 : f32\n %s = arith.mulf %d, %c : f32";
+  double (*function)(double) = [](double dot) { return dot * 0.125; };
+  const char *hooks = ""; ///< a bias and a mask, as text
+  double (*bias)(double, int64_t h, int64_t i, int64_t j) = nullptr;
+  bool (*mask)(int64_t h, int64_t i, int64_t j) = nullptr;
+  std::optional<AttentionLowering> lowering = std::nullopt;
+  int64_t parts = 0;     ///< that keys are divided into, combined by another kernel
+  bool rounds = false;   ///< to bf16
+  bool isBfloat = false; ///< query, key, value and output are stored so
+  bool isScaled = true;  ///< queries are multiplied with the score's factor before they are rounded
+
+  int64_t rowStride(int64_t width) const {
+    return packed ? heads * (2 * features + valueFeatures) : heads * width;
+  }
+  std::string name() const;
+  /// A function @attention, and one @combine where there are parts, of
+  ///   (%weights, %workspace, %call, %thread, %threads, %queries, %keys: index, %q, %k, %v, %out,
+  ///    %scratch, %partials: memref<f32>)
+  std::string text() const;
+  int64_t stateFloats() const;
+  int64_t scratchFloats() const;
+};
+
+/// Inputs and output with guards around the output, as f32; `run` stores them as the case has them.
+struct AttentionBuffers {
+  AttentionBuffers(const AttentionCase &c, unsigned seed);
+
+  float *q() { return c.packed ? qkv.data() : query.data(); }
+  float *k() { return c.packed ? qkv.data() + c.heads * c.features : key.data(); }
+  float *v() { return c.packed ? qkv.data() + 2 * c.heads * c.features : value.data(); }
+  float *queryRow(int64_t b, int64_t h, int64_t m) {
+    return q() + (b * c.queries + m) * c.rowStride(c.features) + h * c.features;
+  }
+  float *keyRow(int64_t b, int64_t h, int64_t n) {
+    return k() + (b * c.keys + n) * c.rowStride(c.features) + h * c.features;
+  }
+  float *valueRow(int64_t b, int64_t h, int64_t n) {
+    return v() + (b * c.keys + n) * c.rowStride(c.valueFeatures) + h * c.valueFeatures;
+  }
+  float *outRow(int64_t b, int64_t h, int64_t m) {
+    return out.data() + guard + ((b * c.queries + m) * c.heads + h) * c.valueFeatures;
+  }
+  /// Whether nothing was written around the output.
+  bool areGuardsWhole() const;
+
+  void run(KernelRunner &runner, int64_t threads);
+
+  static constexpr int64_t guard = 64;
+  const AttentionCase &c;
+  std::vector<float> qkv, query, key, value, out;
+
+private:
+  void runOn(KernelRunner &runner, int64_t threads, void *q, void *k, void *v, void *out);
+};
+
+/// Rounded.
+double toBfloat(double x);
+/// The weights of all keys for one query: exp(score - maximum) / sum; 0 where all scores are -inf.
+std::vector<double> weightsOf(const AttentionCase &c, AttentionBuffers &in, int64_t b, int64_t h,
+                              int64_t m);
+/// What feature d of a query's output should be, and the sum of the magnitudes it is made of.
+std::pair<double, double> expectedOf(const AttentionCase &c, AttentionBuffers &in,
+                                     const std::vector<double> &weights, int64_t b, int64_t h,
+                                     int64_t d);
+
+/// Two heads of as many queries as keys, packed; two batches of two heads.
+AttentionCase shape(int64_t rows, int64_t features);
+AttentionCase cross(int64_t queries, int64_t keys, int64_t features, int64_t valueFeatures);
+/// The case with the bias (h - 2) * |i - j| / 8 and the mask j <= i + h.
+AttentionCase causal(AttentionCase c);
+
+} // namespace attn::test

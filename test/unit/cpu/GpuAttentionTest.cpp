@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention on a GPU's tensor cores, interpreted, against plain loops in double precision, from
+// buffers of f32, which are rounded on their way, and of bf16. With ATTN_PTX_FOLDER the PTX of all
+// kernels is left there, for ptxas (test/gpu/ptxas.test).
+#include "test/unit/cpu/AttentionCase.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace attn::test {
+namespace {
+
+using Case = AttentionCase;
+using Buffers = AttentionBuffers;
+
+/// Weights and outputs are rounded to bf16, 2^-9 at most each, and errors of both signs add up.
+constexpr double relativeL2 = 5e-3;
+
+class GpuAttentionTest : public testing::TestWithParam<bool> {
+protected:
+  Case stored(Case c) {
+    c.rounds = !GetParam(), c.isBfloat = GetParam(), c.isScaled = false;
+    return c;
+  }
+
+  std::unique_ptr<KernelRunner> compile(const Case &c) {
+    auto runner = KernelRunner::create(c.text(), "sm_80");
+    if (const char *folder = std::getenv("ATTN_PTX_FOLDER")) {
+      static int number = 0;
+      auto test = testing::UnitTest::GetInstance()->current_test_info();
+      std::string name = std::string(test->name()) + "." + std::to_string(number++);
+      for (char &letter : name)
+        letter = letter == '/' ? '.' : letter;
+      std::ofstream(std::string(folder) + "/" + name + ".ptx") << runner->ptx;
+    }
+    return runner;
+  }
+
+  void check(const Case &c, Buffers &in) {
+    double error = 0, norm = 0;
+    for (int64_t b = 0; b < c.batch; ++b)
+      for (int64_t h = 0; h < c.heads; ++h)
+        for (int64_t m = 0; m < c.queries; ++m) {
+          std::vector<double> weights = weightsOf(c, in, b, h, m);
+          for (int64_t d = 0; d < c.valueFeatures; ++d) {
+            double expected = expectedOf(c, in, weights, b, h, d).first;
+            error += std::pow(in.outRow(b, h, m)[d] - expected, 2), norm += expected * expected;
+          }
+        }
+    ASSERT_LE(std::sqrt(error), relativeL2 * std::sqrt(norm)) << c.name();
+    ASSERT_TRUE(in.areGuardsWhole()) << c.name() << ": written outside";
+  }
+
+  void runCase(const Case &wanted) {
+    Case c = stored(wanted);
+    auto runner = compile(c);
+    ASSERT_TRUE(runner) << c.name();
+    Buffers alone(c, 7), team(c, 7);
+    alone.run(*runner, 1);
+    check(c, alone);
+    team.run(*runner, 3);
+    EXPECT_EQ(alone.out, team.out) << c.name() << ": three blocks differ from one";
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stored, GpuAttentionTest, testing::Bool(),
+                         [](const auto &info) { return info.param ? "bf16" : "f32"; });
+
+Case head(int64_t rows, int64_t features) {
+  Case c = shape(rows, features);
+  c.heads = 1;
+  return c;
+}
+
+TEST_P(GpuAttentionTest, HeadsOf64) { runCase(head(131, 64)); }
+TEST_P(GpuAttentionTest, HeadsOf72) { runCase(head(67, 72)); }
+TEST_P(GpuAttentionTest, HeadsOf80) { runCase(head(131, 80)); }
+TEST_P(GpuAttentionTest, HeadsOf96) { runCase(head(67, 96)); }
+TEST_P(GpuAttentionTest, HeadsOf128) { runCase(head(131, 128)); }
+TEST_P(GpuAttentionTest, HeadsOf192) { runCase(head(67, 192)); }
+TEST_P(GpuAttentionTest, HeadsOf256) { runCase(head(67, 256)); }
+TEST_P(GpuAttentionTest, CausalHeadsOf64) { runCase(causal(head(131, 64))); }
+TEST_P(GpuAttentionTest, CausalHeadsOf72) { runCase(causal(head(67, 72))); }
+TEST_P(GpuAttentionTest, CausalHeadsOf80) { runCase(causal(head(67, 80))); }
+TEST_P(GpuAttentionTest, CausalHeadsOf96) { runCase(causal(head(67, 96))); }
+TEST_P(GpuAttentionTest, CausalHeadsOf128) { runCase(causal(head(67, 128))); }
+TEST_P(GpuAttentionTest, CausalHeadsOf192) { runCase(causal(head(67, 192))); }
+TEST_P(GpuAttentionTest, CausalHeadsOf256) { runCase(causal(head(67, 256))); }
+
+/// A mask of positions; `live` says the same.
+Case masked(Case c, const char *hooks, bool (*live)(int64_t h, int64_t i, int64_t j)) {
+  c.hooks = hooks, c.mask = live;
+  return c;
+}
+
+/// Tiles before the window and behind the query are empty, some between are full.
+TEST_P(GpuAttentionTest, SlidingWindow) {
+  runCase(masked(head(300, 16),
+                 R"(mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %width = arith.constant 150 : index
+        %first = arith.subi %i, %width : index
+        %late = arith.cmpi sge, %j, %first : index
+        %early = arith.cmpi sle, %j, %i : index
+        %live = arith.andi %late, %early : i1
+        attn.yield %live : i1
+      })",
+                 [](int64_t, int64_t i, int64_t j) { return j >= i - 150 && j <= i; }));
+}
+
+/// Where floor(i / 90) == floor(j / 90).
+TEST_P(GpuAttentionTest, DocumentsOfOneLength) {
+  runCase(masked(head(270, 24),
+                 R"(mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %length = arith.constant 90.0 : f32
+        %wholeI = arith.index_cast %i : index to i32
+        %realI = arith.sitofp %wholeI : i32 to f32
+        %partI = arith.divf %realI, %length : f32
+        %ofI = math.floor %partI : f32
+        %wholeJ = arith.index_cast %j : index to i32
+        %realJ = arith.sitofp %wholeJ : i32 to f32
+        %partJ = arith.divf %realJ, %length : f32
+        %ofJ = math.floor %partJ : f32
+        %live = arith.cmpf oeq, %ofI, %ofJ : f32
+        attn.yield %live : i1
+      })",
+                 [](int64_t, int64_t i, int64_t j) { return i / 90 == j / 90; }));
+}
+
+/// Every tile of the last queries is empty.
+TEST_P(GpuAttentionTest, QueriesWithoutKeys) {
+  Case c = stored(masked(head(140, 16),
+                         R"(mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %end = arith.constant 60 : index
+        %live = arith.cmpi slt, %i, %end : index
+        attn.yield %live : i1
+      })",
+                         [](int64_t, int64_t i, int64_t j) { return i < 60; }));
+  auto runner = compile(c);
+  Buffers in(c, 3);
+  in.run(*runner, 2);
+  check(c, in);
+  for (int64_t m = 60; m < c.queries; ++m)
+    EXPECT_EQ(in.outRow(0, 0, m)[0], 0.0f);
+}
+
+/// Rows of bf16 that do not begin at multiples of 16 bytes.
+TEST_P(GpuAttentionTest, UnalignedRows) { runCase(shape(70, 12)); }
+
+} // namespace
+} // namespace attn::test
