@@ -18,6 +18,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace attn {
@@ -61,8 +62,15 @@ struct GpuKernelsPass : attn::impl::GpuKernelsPassBase<GpuKernelsPass> {
   void runOnOperation() override;
 
 private:
-  LogicalResult move(Operation *kernel, SymbolTable &host, gpu::GPUModuleOp module,
-                     SymbolTable &device);
+  /// The GPU's module, and the symbols of both.
+  struct Modules {
+    gpu::GPUModuleOp gpu;
+    SymbolTable &host, &device;
+  };
+  LogicalResult move(Operation *kernel, Modules modules);
+  FailureOr<SmallVector<KernelLaunch>> launchesOf(Operation *kernel);
+  FailureOr<gpu::GPUFuncOp> build(OutlinedKernel &outlined, ValueRange given,
+                                  const KernelLaunch &launch, StringAttr cost, Modules modules);
 
   int64_t launches = 0;
 };
@@ -82,10 +90,14 @@ static std::pair<Value, Value> workersOf(WorkerKind kind, OpBuilder &builder, Lo
   return {index.add(index.mul(block, warps), own), index.mul(blocks, warps)};
 }
 
-static LogicalResult emit(Operation *kernel, const TilingContext &context) {
+static LogicalResult emit(Operation *kernel, const TilingContext &context,
+                          const KernelLaunch &launch, ValueRange maps) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
-      .Case([&](LinearKernelOp op) { return emitLinear(op, context); })
-      .Case([&](AttentionKernelOp op) { return emitAttention(op, context); })
+      .Case([&](LinearKernelOp op) {
+        return maps.empty() ? emitLinear(op, context)
+                            : emitHopperLinear(op, context, maps, launch.isSmall);
+      })
+      .Case([&](AttentionKernelOp op) { return emitAttention(op, context, maps); })
       .Case<NormKernelOp, MapKernelOp, MeanKernelOp, LookupKernelOp, RotaryKernelOp>(
           [&](Operation *op) { return emitRowKernel(op, context); })
       .Default([](Operation *op) {
@@ -115,7 +127,7 @@ static Value tableIn(SymbolTable &device, memref::GetGlobalOp table, const Symbo
 }
 
 /// Arguments of a kernel for its tensor maps.
-static SmallVector<Value> addTensorMaps(gpu::GPUFuncOp function, const HopperLaunch &launch) {
+static SmallVector<Value> addTensorMaps(gpu::GPUFuncOp function, const KernelLaunch &launch) {
   OpBuilder builder(function.getContext());
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   SmallVector<Value> maps;
@@ -131,13 +143,6 @@ static SmallVector<Value> addTensorMaps(gpu::GPUFuncOp function, const HopperLau
   if (!maps.empty())
     function->setAttr(GpuKernelInfo::mapsAttribute, builder.getArrayAttr(boxes));
   return maps;
-}
-
-/// One block for each multiprocessor, with all of its shared memory and registers.
-static void stayResident(gpu::GPUFuncOp function, const HopperLaunch &launch) {
-  OpBuilder builder(function.getContext());
-  function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(1));
-  function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
 }
 
 /// What is left of math are instructions. As ops of math, or of LLVM, the conversion to NVVM would
@@ -179,67 +184,98 @@ static StringAttr costOf(Operation *kernel) {
   return {};
 }
 
-LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GPUModuleOp module,
-                                   SymbolTable &device) {
-  std::optional<WorkerKind> kind = workerKindOf(kernel);
-  StringAttr cost = costOf(kernel);
-  FailureOr<HopperLaunch> launch = HopperLaunch{blockThreads, 0, {}};
-  auto linear = dyn_cast<LinearKernelOp>(kernel);
-  bool isHoppers = chip == "sm_90a" && linear && isHopperLinear(linear);
-  if (isHoppers && failed(launch = launchHopperLinear(linear)))
+FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kernel) {
+  if (chip == "sm_90a") {
+    if (auto op = dyn_cast<LinearKernelOp>(kernel); op && isHopperLinear(op))
+      return launchHopperLinear(op, multiprocessors);
+    if (auto op = dyn_cast<AttentionKernelOp>(kernel); op && isHopperAttention(op))
+      return SmallVector<KernelLaunch>{launchHopperAttention(op)};
+  }
+  return SmallVector<KernelLaunch>{{blockThreads}};
+}
+
+/// A kernel's function on the GPU. All arguments but tables and workers are `given`.
+FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueRange given,
+                                                const KernelLaunch &launch, StringAttr cost,
+                                                Modules modules) {
+  Location loc = outlined.function.getLoc();
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointToEnd(modules.gpu.getBody());
+  auto function =
+      gpu::GPUFuncOp::create(builder, loc, ptxName(outlined.function.getSymName(), modules.device),
+                             builder.getFunctionType(given.getTypes(), {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
+  function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(launch.blocks));
+  function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
+  if (cost)
+    function->setAttr(GpuKernelInfo::costAttribute, cost);
+  function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch.threads), 1, 1});
+  modules.device.insert(function);
+  Block &from = outlined.function.getBody().front(), &to = function.getBody().front();
+  builder.setInsertionPointToStart(&to);
+  auto [worker, workers] = workersOf(*workerKindOf(outlined.kernel), builder, loc);
+  IRMapping mapping;
+  auto next = to.args_begin();
+  for (auto [argument, operand] :
+       llvm::zip(from.getArguments().drop_back(2), outlined.call.getOperands().drop_back(2))) {
+    auto table = operand.getDefiningOp<memref::GetGlobalOp>();
+    mapping.map(argument,
+                table ? tableIn(modules.device, table, modules.host, builder) : Value(*next++));
+  }
+  mapping.map(outlined.worker(), worker), mapping.map(outlined.workers(), workers);
+  Operation *kernel = nullptr;
+  for (Operation &op : from.without_terminator()) {
+    Operation *copy = builder.clone(op, mapping);
+    kernel = isKernel(copy) ? copy : kernel;
+  }
+  gpu::ReturnOp::create(builder, loc);
+  SmallVector<Value> maps = addTensorMaps(function, launch);
+  if (failed(emit(kernel, TilingContext{lane, worker, workers}, launch, maps)))
     return failure();
-  OutlinedKernel outlined = outlineKernel(kernel, host);
-  SmallVector<Value> given; // all arguments but tables and workers
+  kernel->erase();
+  lowerElements(function);
+  return function;
+}
+
+LogicalResult GpuKernelsPass::move(Operation *kernel, Modules modules) {
+  StringAttr cost = costOf(kernel);
+  bool hasCode = workerKindOf(kernel).has_value();
+  auto launches = launchesOf(kernel);
+  if (failed(launches))
+    return failure();
+  OutlinedKernel outlined = outlineKernel(kernel, modules.host);
+  SmallVector<Value> given;
   for (Value operand : outlined.call.getOperands().drop_back(2))
     if (!operand.getDefiningOp<memref::GetGlobalOp>())
       given.push_back(operand);
-  if (kind) {
-    OpBuilder builder(&getContext());
-    builder.setInsertionPointToEnd(module.getBody());
-    Location loc = outlined.function.getLoc();
-    auto function =
-        gpu::GPUFuncOp::create(builder, loc, ptxName(outlined.function.getSymName(), device),
-                               builder.getFunctionType(ValueRange(given).getTypes(), {}));
-    function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
-    if (cost)
-      function->setAttr(GpuKernelInfo::costAttribute, cost);
-    function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch->threads), 1, 1});
-    device.insert(function);
-    Block &from = outlined.function.getBody().front(), &to = function.getBody().front();
-    builder.setInsertionPointToStart(&to);
-    auto [worker, workers] = workersOf(*kind, builder, loc);
-    SmallVector<Value> arguments;
-    auto next = to.args_begin();
-    for (Value operand : outlined.call.getOperands().drop_back(2)) {
-      auto table = operand.getDefiningOp<memref::GetGlobalOp>();
-      arguments.push_back(table ? tableIn(device, table, host, builder) : Value(*next++));
-    }
-    arguments.append({worker, workers});
-    for (auto [argument, value] : llvm::zip_equal(from.getArguments(), arguments))
-      argument.replaceAllUsesWith(value);
-    from.getTerminator()->erase();
-    to.getOperations().splice(to.end(), from.getOperations());
-    builder.setInsertionPointToEnd(&to);
-    gpu::ReturnOp::create(builder, loc);
-    SmallVector<Value> maps = addTensorMaps(function, *launch);
-    TilingContext context{lane, worker, workers};
-    if (failed(isHoppers ? emitHopperLinear(cast<LinearKernelOp>(outlined.kernel), context, maps)
-                         : emit(outlined.kernel, context)))
-      return failure();
-    if (isHoppers)
-      stayResident(function, *launch);
-    outlined.kernel->erase();
-    lowerElements(function);
-    builder.setInsertionPoint(outlined.call);
-    auto symbol =
-        SymbolRefAttr::get(module.getSymNameAttr(), FlatSymbolRefAttr::get(function.getNameAttr()));
-    for (const TensorMap &map : launch->maps)
-      llvm::append_range(given, map.words);
-    LaunchOp::create(builder, loc, symbol, given, launches++);
-  }
+  OpBuilder builder(outlined.call);
+  IndexBuilder index(builder, outlined.call.getLoc());
+  bool failed = false;
+  std::function<void(ArrayRef<KernelLaunch>)> launch = [&](ArrayRef<KernelLaunch> rest) {
+    auto one = [&](const KernelLaunch &launch) {
+      auto function = build(outlined, given, launch, cost, modules);
+      if (mlir::failed(function)) {
+        failed = true;
+        return;
+      }
+      auto symbol = SymbolRefAttr::get(modules.gpu.getSymNameAttr(),
+                                       FlatSymbolRefAttr::get(function->getNameAttr()));
+      SmallVector<Value> words(given);
+      for (const TensorMap &map : launch.maps)
+        llvm::append_range(words, map.words);
+      LaunchOp::create(builder, index.loc, symbol, words, this->launches++);
+    };
+    if (!rest.front().condition)
+      return one(rest.front());
+    choose(
+        index, rest.front().condition, [&] { one(rest.front()); },
+        [&] { launch(rest.drop_front()); });
+  };
+  if (hasCode)
+    launch(*launches);
   outlined.call.erase();
-  host.erase(outlined.function);
-  return success();
+  modules.host.erase(outlined.function);
+  return mlir::failure(failed);
 }
 
 void GpuKernelsPass::runOnOperation() {
@@ -256,7 +292,7 @@ void GpuKernelsPass::runOnOperation() {
       kernels.push_back(op);
   });
   for (Operation *kernel : kernels)
-    if (failed(move(kernel, host, module, device)))
+    if (failed(move(kernel, {module, host, device})))
       return signalPassFailure();
   expandMath(module, lane);
   nameInstructions(module);

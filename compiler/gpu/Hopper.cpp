@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Hopper.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/gpu/TensorCores.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -13,7 +14,8 @@ using namespace attn;
 
 //===-- the host's side ---------------------------------------------------------------------===//
 
-TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef<int64_t> box) {
+TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef<int64_t> box,
+                        ArrayRef<unsigned> dims) {
   IndexBuilder index(builder, loc);
   TensorMap map;
   map.box.assign(box.begin(), box.end());
@@ -29,33 +31,19 @@ TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef
   };
   Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
   map.words.push_back(index.add(pointer, bytes(known(offset, parts.getOffset()))));
-  int64_t rank = type.getRank();
-  for (int64_t d = rank - 1; d >= 0; --d)
+  for (unsigned d : llvm::reverse(dims))
     map.words.push_back(index.dim(buffer, d));
-  for (int64_t d = rank - 2; d >= 0; --d)
+  for (unsigned d : llvm::reverse(dims.drop_back()))
     map.words.push_back(bytes(known(strides[d], parts.getStrides()[d])));
   return map;
 }
 
 //===-- integers ----------------------------------------------------------------------------===//
 
-/// The block's dynamic shared memory: one symbol for all kernels of a module.
-static LLVM::GlobalOp sharedMemory(OpBuilder &builder, gpu::GPUModuleOp module) {
-  constexpr llvm::StringLiteral name = "attn_shared";
-  if (auto known = module.lookupSymbol<LLVM::GlobalOp>(name))
-    return known;
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(module.getBody());
-  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
-  return LLVM::GlobalOp::create(builder, module.getLoc(), bytes, /*isConstant=*/false,
-                                LLVM::Linkage::External, name, Attribute(), boxAlignment,
-                                /*addrSpace=*/3);
-}
-
 Hopper::Hopper(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {
   auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  Value base = LLVM::AddressOfOp::create(builder, loc, sharedMemory(builder, module));
+  Value base = dynamicSharedMemory(builder, loc, module);
   sharedBase = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
 }
 
@@ -149,6 +137,15 @@ void Hopper::copyBox(Value address, Value map, ValueRange place, Value barrier) 
       NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
 }
 
+void Hopper::syncNamed(Value id, int64_t threads) const {
+  NVVM::BarrierOp::create(builder, loc, Type(), id, constant(threads), NVVM::BarrierReductionAttr(),
+                          Value());
+}
+
+void Hopper::arriveNamed(Value id, int64_t threads) const {
+  NVVM::BarrierArriveOp::create(builder, loc, id, constant(threads));
+}
+
 Value Hopper::elect() const {
   return NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), Value());
 }
@@ -181,30 +178,69 @@ SmallVector<Value> Hopper::assembly(StringRef text, StringRef constraints, Value
 }
 
 // Bits 0 to 13: the address / 16; 32 to 45: bytes from eight rows to the next eight / 16; 62 and
-// 63: 1, swizzled by 128 bytes (9.7.15.5.1.2). The leading dimension is unused with this swizzle.
-Value Hopper::descriptor(Value address) const {
+// 63: 1, swizzled by 128 bytes (9.7.15.5.1.2); 16 to 29: bytes from box to box / 16, which are
+// unused along rows.
+Value Hopper::descriptor(Value address, int64_t boxBytes) const {
   Type i64 = builder.getI64Type();
   Value low = arith::ShRUIOp::create(builder, loc, address, constant(4));
   Value wide = arith::ExtUIOp::create(builder, loc, i64, low);
-  int64_t rest = (int64_t(1) << 62) | (int64_t(8 * swizzleBytes / 16) << 32) | (1 << 16);
+  int64_t rest =
+      (int64_t(1) << 62) | (int64_t(8 * swizzleBytes / 16) << 32) | (boxBytes / 16 << 16);
   Value bits = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(rest));
   return arith::OrIOp::create(builder, loc, wide, bits);
 }
 
-void Hopper::multiply(MutableArrayRef<Value> sums, Value a, Value b) const {
-  std::string registers, constraints;
-  size_t count = sums.size();
-  for (size_t i = 0; i < count; ++i)
-    registers += (i ? ",$" : "$") + std::to_string(i), constraints += "=f,";
-  for (size_t i = 0; i < count; ++i)
-    constraints += std::to_string(i) + ",";
-  std::string text = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * count) +
-                     "k16.f32.bf16.bf16 {" + registers + "}, $" + std::to_string(2 * count) +
-                     ", $" + std::to_string(2 * count + 1) + ", 1, 1, 1, 0, 0;";
-  SmallVector<Value> operands(sums);
+Value Hopper::advance(Value descriptor, int64_t bytes) const {
+  Value steps = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(bytes / 16));
+  return arith::AddIOp::create(builder, loc, descriptor, steps);
+}
+
+namespace {
+
+/// Operands of an instruction in assembly: sums that are read and written come first.
+struct ProductText {
+  std::string sums, constraints;
+  size_t next; ///< number of the first operand behind the sums
+
+  ProductText(size_t count, bool areRead) : next(areRead ? 2 * count : count) {
+    for (size_t i = 0; i < count; ++i)
+      sums += (i ? ",$" : "$") + std::to_string(i), constraints += i ? ",=f" : "=f";
+    for (size_t i = 0; areRead && i < count; ++i)
+      constraints += "," + std::to_string(i);
+  }
+  std::string instruction(size_t count) const {
+    return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * count) + "k16.f32.bf16.bf16 {" +
+           sums + "}, ";
+  }
+  std::string operand(size_t i) const { return "$" + std::to_string(next + i); }
+};
+
+} // namespace
+
+void Hopper::multiply(MutableArrayRef<Value> sums, Value a, Value b, bool isFirst) const {
+  ProductText text(sums.size(), !isFirst);
+  std::string product =
+      text.instruction(sums.size()) + text.operand(0) + ", " + text.operand(1) + ", ";
+  product = isFirst ? "{ .reg .pred p; setp.ne.b32 p, 0, 0; " + product + "p, 1, 1, 0, 0; }"
+                    : product + "1, 1, 1, 0, 0;";
+  SmallVector<Value> operands;
+  if (!isFirst)
+    llvm::append_range(operands, sums);
   operands.append({a, b});
-  SmallVector<Type> types(count, builder.getF32Type());
-  llvm::copy(assembly(text, constraints + "l,l", operands, types), sums.begin());
+  SmallVector<Type> types(sums.size(), builder.getF32Type());
+  llvm::copy(assembly(product, text.constraints + ",l,l", operands, types), sums.begin());
+}
+
+void Hopper::multiplyWords(MutableArrayRef<Value> sums, ArrayRef<Value> a, Value b) const {
+  ProductText text(sums.size(), true);
+  std::string product = text.instruction(sums.size()) + "{" + text.operand(0) + "," +
+                        text.operand(1) + "," + text.operand(2) + "," + text.operand(3) + "}, " +
+                        text.operand(4) + ", 1, 1, 1, 1;";
+  SmallVector<Value> operands(sums);
+  llvm::append_range(operands, a);
+  operands.push_back(b);
+  SmallVector<Type> types(sums.size(), builder.getF32Type());
+  llvm::copy(assembly(product, text.constraints + ",r,r,r,r,l", operands, types), sums.begin());
 }
 
 void Hopper::fenceProducts() const { NVVM::WgmmaFenceAlignedOp::create(builder, loc); }

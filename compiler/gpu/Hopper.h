@@ -9,6 +9,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <vector>
 
 namespace attn {
 
@@ -28,15 +29,20 @@ struct TensorMap {
   llvm::SmallVector<mlir::Value> words;
   llvm::SmallVector<int64_t, 5> box; ///< innermost first
 
-  /// Of a buffer, whose last dim is the innermost. Ops are created in the host's function.
+  /// Of these dims of a buffer, the innermost last. Ops are created in the host's function.
   static TensorMap of(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
-                      llvm::ArrayRef<int64_t> box);
+                      llvm::ArrayRef<int64_t> box, llvm::ArrayRef<unsigned> dims);
 };
 
-/// How a kernel is launched.
-struct HopperLaunch {
-  int64_t threads, sharedBytes;
-  llvm::SmallVector<TensorMap, 3> maps;
+/// How a kernel is launched: one of several ways to compute an op, of which the host takes the
+/// first whose condition holds.
+struct KernelLaunch {
+  int64_t threads;
+  int64_t sharedBytes = 0; ///< of dynamic shared memory
+  int64_t blocks = 8;      ///< for each multiprocessor
+  std::vector<TensorMap> maps = {};
+  mlir::Value condition = {}; ///< an i1 of the host's; null: always
+  bool isSmall = false;       ///< for fewer rows than would keep all multiprocessors busy
 };
 
 /// Emits instructions at the builder's insertion point. Integers are of 32 bits, addresses in
@@ -81,19 +87,29 @@ public:
   void copyBox(mlir::Value address, mlir::Value map, mlir::ValueRange place,
                mlir::Value barrier) const;
 
+  /// Named barriers (9.7.13.1) for `threads` threads in all: waiting, or only arriving.
+  void syncNamed(mlir::Value id, int64_t threads) const;
+  void arriveNamed(mlir::Value id, int64_t threads) const;
   /// Whether this is the one thread of a whole warp that was chosen.
   mlir::Value elect() const;
   /// Registers of each thread of this warp group from here on (9.7.19.5).
   void setRegisters(int64_t count, bool increase) const;
 
   // Products of a warp group (9.7.15).
-  /// Describes a matrix in shared memory whose rows are those of swizzled boxes, 64 elements each:
-  /// rows of `k` where products are along them, columns of k else.
-  mlir::Value descriptor(mlir::Value address) const;
-  /// sums[64 x N] += a[64 x 16] b[16 x N], from descriptors; N is twice the number of sums of a
-  /// thread: columns 8 j + 2 t and the next of rows g, then g + 8 (Fragments of mma.sync, with 16
-  /// rows for each warp).
-  void multiply(llvm::MutableArrayRef<mlir::Value> sums, mlir::Value a, mlir::Value b) const;
+  /// Describes a matrix in shared memory that lies in swizzled boxes, 64 elements wide. Products
+  /// are along the boxes' rows; or, of the right operand, down their columns, where the next 64
+  /// elements are `boxBytes` further.
+  mlir::Value descriptor(mlir::Value address, int64_t boxBytes = 16) const;
+  /// A descriptor so many bytes further.
+  mlir::Value advance(mlir::Value descriptor, int64_t bytes) const;
+  /// sums[64 x N] += a[64 x 16] b[16 x N], from descriptors; `isFirst`: sums are 0 before, whatever
+  /// they are. N is twice the number of sums of a thread, which are those of TensorCores, of 16
+  /// rows for each warp.
+  void multiply(llvm::MutableArrayRef<mlir::Value> sums, mlir::Value a, mlir::Value b,
+                bool isFirst = false) const;
+  /// The same with words of bf16 as a, 4 of each thread, and b down the columns of its boxes.
+  void multiplyWords(llvm::MutableArrayRef<mlir::Value> sums, llvm::ArrayRef<mlir::Value> a,
+                     mlir::Value b) const;
   void fenceProducts() const;
   void commitProducts() const;
   /// Until at most `pending` groups of products are on their way.

@@ -34,23 +34,22 @@ struct LinearTile {
   int64_t threads() const { return (1 + consumers) * warpGroupThreads; }
   int64_t sharedBytes() const { return barrierBytes + ring.stages * ring.bytes; }
 
-  static LinearTile of(LinearKernelOp op, const LinearShape &shape);
+  static LinearTile of(const LinearShape &shape, bool isSmall);
 };
 
 } // namespace
 
-/// Wide tiles read each row least often; fewer rows than two warp groups have are one's.
-LinearTile LinearTile::of(LinearKernelOp op, const LinearShape &shape) {
+/// Wide tiles read each row least often; small ones keep more multiprocessors busy, and have all of
+/// k on its way at once where they can.
+LinearTile LinearTile::of(const LinearShape &shape, bool isSmall) {
   LinearTile tile;
-  auto rowSizes = cast<MemRefType>(op.getInput().getType()).getShape().drop_back(shape.ks.size());
-  int64_t rows = 1;
-  for (int64_t size : rowSizes)
-    rows = ShapedType::isDynamic(size) || rows < 0 ? -1 : rows * size;
-  tile.consumers = rows >= 0 && rows <= groupRows ? 1 : 2;
-  tile.columns = std::min<int64_t>(llvm::alignTo(shape.n, 32), shape.n >= 1024 ? 256 : 128);
+  int64_t n = llvm::alignTo(shape.n, 32);
+  tile.consumers = isSmall ? 1 : 2;
+  tile.columns = std::min<int64_t>(n, isSmall ? (n >= 2048 ? 64 : 32) : n >= 1024 ? 256 : 128);
   tile.ring.bytes = (tile.rows() + tile.columns) * swizzleBytes;
-  tile.ring.stages = std::min<int64_t>({(mostSharedBytes - barrierBytes) / tile.ring.bytes, 6,
-                                        std::max<int64_t>(2, llvm::divideCeil(shape.k, depth))});
+  int64_t steps = llvm::divideCeil(shape.k, depth);
+  tile.ring.stages = std::min<int64_t>({(mostSharedBytes - barrierBytes) / tile.ring.bytes,
+                                        isSmall ? 12 : 6, std::max<int64_t>(2, steps)});
   tile.ring.firstBarrier = 0, tile.ring.firstStage = barrierBytes;
   return tile;
 }
@@ -59,9 +58,10 @@ namespace {
 
 class HopperLinear {
 public:
-  HopperLinear(LinearKernelOp op, const LinearShape &shape, ValueRange maps)
-      : op(op), shape(shape), tile(LinearTile::of(op, shape)), rowMap(maps[0]), weightMap(maps[1]),
-        builder(op), loc(op.getLoc()), index(builder, loc), hopper(builder, loc) {}
+  HopperLinear(LinearKernelOp op, const LinearShape &shape, ValueRange maps, bool isSmall)
+      : op(op), shape(shape), tile(LinearTile::of(shape, isSmall)), rowMap(maps[0]),
+        weightMap(maps[1]), builder(op), loc(op.getLoc()), index(builder, loc),
+        hopper(builder, loc) {}
 
   void run(const TilingContext &context);
 
@@ -145,10 +145,7 @@ void HopperLinear::consume() {
                 weights = hopper.descriptor(hopper.add(memory, tile.rows() * swizzleBytes));
           hopper.fenceProducts();
           for (int64_t k = 0; k < LinearTile::depth; k += 16) {
-            Value along =
-                arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(2 * k / 16));
-            hopper.multiply(sums, arith::AddIOp::create(builder, loc, rows, along),
-                            arith::AddIOp::create(builder, loc, weights, along));
+            hopper.multiply(sums, hopper.advance(rows, 2 * k), hopper.advance(weights, 2 * k));
           }
           hopper.commitProducts();
           hopper.waitForProducts(1);
@@ -228,31 +225,44 @@ bool attn::isHopperLinear(LinearKernelOp op) {
          cast<MemRefType>(op.getInput().getType()).getRank() == 2;
 }
 
-FailureOr<HopperLaunch> attn::launchHopperLinear(LinearKernelOp op) {
+FailureOr<SmallVector<KernelLaunch>> attn::launchHopperLinear(LinearKernelOp op,
+                                                              int64_t multiprocessors) {
   auto shape = shapeOf(op);
   if (failed(shape))
     return failure();
-  LinearTile tile = LinearTile::of(op, *shape);
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  HopperLaunch launch{tile.threads(), tile.sharedBytes(), {}};
-  launch.maps.push_back(
-      TensorMap::of(builder, loc, op.getInput(), {LinearTile::depth, tile.rows()}));
-  // Turned panels: [columns][k], both with their padding.
-  int64_t k = 2 * shape->panelSteps(), columns = shape->panels * panelWidth;
-  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getPanels());
   IndexBuilder index(builder, loc);
-  launch.maps.push_back(
-      {{pointer, index.constant(k), index.constant(columns), index.constant(2 * k)},
-       {LinearTile::depth, tile.columns}});
-  return launch;
+  // Turned panels: [columns][k], both with their padding.
+  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getPanels());
+  int64_t k = 2 * shape->panelSteps(), columns = shape->panels * panelWidth;
+  auto launchOf = [&](bool isSmall) {
+    LinearTile tile = LinearTile::of(*shape, isSmall);
+    KernelLaunch launch{tile.threads(), tile.sharedBytes(), /*blocks=*/1};
+    launch.isSmall = isSmall;
+    launch.maps.push_back(
+        TensorMap::of(builder, loc, op.getInput(), {LinearTile::depth, tile.rows()}, {0, 1}));
+    SmallVector<Value> words{pointer, index.constant(k), index.constant(columns),
+                             index.constant(2 * k)};
+    launch.maps.push_back({words, {LinearTile::depth, tile.columns}});
+    return launch;
+  };
+  // The small ones, where large ones leave half of the multiprocessors idle.
+  LinearTile large = LinearTile::of(*shape, false);
+  int64_t across = llvm::divideCeil(shape->n, large.columns);
+  int64_t most = std::max<int64_t>(multiprocessors / 2 / across, 1) * large.rows();
+  KernelLaunch small = launchOf(true);
+  Value rows = index.dim(op.getInput(), 0);
+  small.condition = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, rows,
+                                                        index.constant(most));
+  return SmallVector<KernelLaunch>{small, launchOf(false)};
 }
 
 LogicalResult attn::emitHopperLinear(LinearKernelOp op, const TilingContext &context,
-                                     ValueRange maps) {
+                                     ValueRange maps, bool isSmall) {
   auto shape = shapeOf(op);
   if (failed(shape))
     return failure();
-  HopperLinear(op, *shape, maps).run(context);
+  HopperLinear(op, *shape, maps, isSmall).run(context);
   return success();
 }

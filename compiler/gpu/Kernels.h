@@ -5,13 +5,16 @@
 #pragma once
 
 #include "compiler/cpu/Kernels.h"
-#include "compiler/gpu/Hopper.h"
 #include "compiler/cpu/ScoreFunction.h"
+#include "compiler/gpu/Hopper.h"
 
 namespace attn {
 
 /// Threads of a block.
 constexpr int64_t blockThreads = 128;
+
+/// Whether an attention is one for tensor cores: its worker is a block then.
+bool usesTensorCores(AttentionKernelOp op);
 
 /// Whether a GPU's kernels find panels of bf16 turned (attn_abi_gpu).
 inline bool turnsPanels(llvm::StringRef chip) { return chip == "sm_90a"; }
@@ -32,17 +35,24 @@ void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
 // context's threads are the workers. Errors are reported at the op.
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);
 mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context);
-mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context);
+/// By the kernel that suits the op; Hopper's where there are tensor maps.
+mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context,
+                                  mlir::ValueRange maps);
 
-// Kernels of Hopper's own: whether there is one for an op; its launch, with the ops that compute
-// tensor maps in the host's function, before the op; and its code, where `maps` are its arguments.
-bool isHopperLinear(LinearKernelOp op);
-mlir::FailureOr<HopperLaunch> launchHopperLinear(LinearKernelOp op);
-mlir::LogicalResult emitHopperLinear(LinearKernelOp op, const TilingContext &context,
-                                     mlir::ValueRange maps);
-/// Whether an attention is one for tensor cores: its worker is a block then.
-bool usesTensorCores(AttentionKernelOp op);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
+
+// Kernels of Hopper's own: whether there is one for an op; its launches, with the ops that compute
+// tensor maps and conditions in the host's function, before the op; and the code of one, where
+// `maps` are its arguments.
+bool isHopperLinear(LinearKernelOp op);
+mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchHopperLinear(LinearKernelOp op,
+                                                                    int64_t multiprocessors);
+bool isHopperAttention(AttentionKernelOp op);
+KernelLaunch launchHopperAttention(AttentionKernelOp op);
+void emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,
+                         const TilingContext &context, mlir::ValueRange maps);
+mlir::LogicalResult emitHopperLinear(LinearKernelOp op, const TilingContext &context,
+                                     mlir::ValueRange maps, bool isSmall);
 
 } // namespace attn

@@ -10,10 +10,11 @@ static bool isRepeated(Value buffer, int64_t dim) {
   return strides[dim] == 0;
 }
 
-QueryRows::QueryRows(AttentionKernelOp op, IndexBuilder index)
+QueryRows::QueryRows(AttentionKernelOp op, IndexBuilder index, bool packs)
     : op(op), index(index), dims(static_cast<int64_t>(op.getBatch())) {
   int64_t rowDim = dims;
-  while (dims > 0 && isRepeated(op.getKey(), dims - 1) && isRepeated(op.getValue(), dims - 1))
+  while (packs && dims > 0 && isRepeated(op.getKey(), dims - 1) &&
+         isRepeated(op.getValue(), dims - 1))
     --dims;
   heads = index.product(op.getOut(), 0, dims);
   count = index.product(op.getOut(), dims, rowDim + 1);

@@ -14,7 +14,8 @@ namespace attn {
 class QueryRows {
 public:
   /// At the insertion point of a kernel's function.
-  QueryRows(AttentionKernelOp op, IndexBuilder index);
+  /// `packs`: rows of neighbouring heads are in one matrix where they can be.
+  QueryRows(AttentionKernelOp op, IndexBuilder index, bool packs = true);
 
   /// The indices of matrix number `head`: of the batch dims that are not in it.
   llvm::SmallVector<mlir::Value> headOf(mlir::Value head);

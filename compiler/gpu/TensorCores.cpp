@@ -180,7 +180,7 @@ static Value pointerTo(const TensorCores &cores, Value memref, unsigned space) {
 Value TensorCores::sharedPointer(Value memref) const { return pointerTo(*this, memref, 3); }
 Value TensorCores::globalPointer(Value memref) const { return pointerTo(*this, memref, 1); }
 
-Value TensorCores::dynamicSharedPointer(gpu::GPUModuleOp module) const {
+Value attn::dynamicSharedMemory(OpBuilder &builder, Location loc, gpu::GPUModuleOp module) {
   constexpr StringLiteral name = "dynamic_shared_memory";
   auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
   if (!global) {
@@ -188,10 +188,14 @@ Value TensorCores::dynamicSharedPointer(gpu::GPUModuleOp module) const {
     builder.setInsertionPointToStart(module.getBody());
     auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
     global = LLVM::GlobalOp::create(builder, loc, bytes, /*isConstant=*/false,
-                                    LLVM::Linkage::External, name, Attribute(), /*alignment=*/16,
+                                    LLVM::Linkage::External, name, Attribute(), /*alignment=*/1024,
                                     /*addrSpace=*/3);
   }
   return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+Value TensorCores::dynamicSharedPointer(gpu::GPUModuleOp module) const {
+  return dynamicSharedMemory(builder, loc, module);
 }
 
 Value TensorCores::addressOf(Value shared) const {

@@ -24,6 +24,11 @@ struct FragmentPlace {
   }
 };
 
+/// A pointer to the shared memory that a launch asks for (GpuKernelInfo::sharedAttribute), which
+/// begins at a multiple of 1024 bytes.
+mlir::Value dynamicSharedMemory(mlir::OpBuilder &builder, mlir::Location loc,
+                                mlir::gpu::GPUModuleOp module);
+
 class TensorCores {
 public:
   /// At the insertion point of a kernel's function.

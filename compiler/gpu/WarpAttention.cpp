@@ -212,8 +212,7 @@ void AttentionWarp::query(Value unit) {
     Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, feature,
                                           index.constant(valueFeatures));
     choose(index, isThere, [&] {
-      storeFloat(builder, loc, mul(state.outputs[part], scale), op.getOut(),
-                 placeOf(row, feature));
+      storeFloat(builder, loc, mul(state.outputs[part], scale), op.getOut(), placeOf(row, feature));
     });
   }
 }
@@ -223,10 +222,15 @@ void AttentionWarp::run(const TilingContext &context) {
   forEachUnit(index, units, context.thread, context.threads, [&](Value unit) { query(unit); });
 }
 
-LogicalResult attn::emitAttention(AttentionKernelOp op, const TilingContext &context) {
+LogicalResult attn::emitAttention(AttentionKernelOp op, const TilingContext &context,
+                                  ValueRange maps) {
   auto score = ScoreFunction::of(op, op.getScore());
   if (failed(score))
     return failure();
+  if (!maps.empty()) {
+    emitHopperAttention(op, *score, context, maps);
+    return success();
+  }
   if (usesTensorCores(op)) {
     emitBlockAttention(op, *score, context);
     return success();

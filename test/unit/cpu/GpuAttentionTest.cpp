@@ -19,15 +19,21 @@ using Buffers = AttentionBuffers;
 /// Weights and outputs are rounded to bf16, 2^-9 at most each, and errors of both signs add up.
 constexpr double relativeL2 = 5e-3;
 
-class GpuAttentionTest : public testing::TestWithParam<bool> {
+/// A kernel of portable instructions, on buffers of f32 or bf16, or Hopper's own.
+struct Path {
+  const char *name, *chip;
+  bool isBfloat;
+};
+
+class GpuAttentionTest : public testing::TestWithParam<Path> {
 protected:
   Case stored(Case c) {
-    c.rounds = !GetParam(), c.isBfloat = GetParam(), c.isScaled = false;
+    c.rounds = true, c.isBfloat = GetParam().isBfloat, c.isScaled = false;
     return c;
   }
 
   std::unique_ptr<KernelRunner> compile(const Case &c) {
-    auto runner = KernelRunner::create(c.text(), "sm_80");
+    auto runner = KernelRunner::create(c.text(), GetParam().chip);
     if (const char *folder = std::getenv("ATTN_PTX_FOLDER")) {
       static int number = 0;
       auto test = testing::UnitTest::GetInstance()->current_test_info();
@@ -66,8 +72,10 @@ protected:
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Stored, GpuAttentionTest, testing::Bool(),
-                         [](const auto &info) { return info.param ? "bf16" : "f32"; });
+INSTANTIATE_TEST_SUITE_P(Paths, GpuAttentionTest,
+                         testing::Values(Path{"f32", "sm_80", false}, Path{"bf16", "sm_80", true},
+                                         Path{"hopper", "sm_90a", true}),
+                         [](const auto &info) { return info.param.name; });
 
 Case head(int64_t rows, int64_t features) {
   Case c = shape(rows, features);
@@ -97,6 +105,20 @@ Case masked(Case c, const char *hooks, bool (*live)(int64_t h, int64_t i, int64_
 }
 
 /// Tiles before the window and behind the query are empty, some between are full.
+/// Tiles of keys that go round the stages, the last one short.
+Case tiles(int64_t keys, int64_t features) {
+  Case c = cross(70, keys, features, features);
+  c.batch = c.heads = 1;
+  return c;
+}
+
+TEST_P(GpuAttentionTest, TilesOf64) { runCase(tiles(500, 64)); }
+TEST_P(GpuAttentionTest, TilesOf72) { runCase(tiles(230, 72)); }
+TEST_P(GpuAttentionTest, TilesOf128) { runCase(tiles(500, 128)); }
+TEST_P(GpuAttentionTest, TilesOf192) { runCase(tiles(230, 192)); }
+TEST_P(GpuAttentionTest, TilesOf256) { runCase(tiles(230, 256)); }
+TEST_P(GpuAttentionTest, ManyKeysOfManyHeads) { runCase(causal(cross(140, 400, 64, 32))); }
+
 TEST_P(GpuAttentionTest, SlidingWindow) {
   runCase(masked(head(300, 16),
                  R"(mask {

@@ -64,6 +64,7 @@ static bool runPasses(ModuleOp module, llvm::function_ref<void(PassManager &)> a
 static bool lowerForGpu(ModuleOp module, llvm::StringRef chip, GpuCode &code) {
   GpuKernelsPassOptions options;
   options.chip = chip.str();
+  options.multiprocessors = 4; // so that small tests have large tiles
   if (!runPasses(module,
                  [&](PassManager &passes) { passes.addPass(createGpuKernelsPass(options)); }))
     return false;

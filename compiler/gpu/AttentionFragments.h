@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels of attention on tensor cores have in common: a warp's 16 rows of queries, their
+// scores for a tile of keys as fragments (TensorCores.h), the hooks on these, and the output.
+#pragma once
+
+#include "compiler/gpu/FragmentSoftmax.h"
+#include "compiler/gpu/QueryRows.h"
+#include "compiler/gpu/ScoreElements.h"
+
+namespace attn {
+
+class AttentionFragments {
+public:
+  using Value = mlir::Value;
+
+  /// At the beginning of a kernel's function. Tiles are of `tileKeys` keys.
+  AttentionFragments(AttentionKernelOp op, const ScoreFunction &score, const TensorCores &cores,
+                     int64_t tileKeys, bool packsRows);
+
+  /// Rows [first, + count) of a head are a block's, and rows [first + offset, + 16) the warp's;
+  /// those behind the last are as the last, but for the output.
+  void enter(llvm::ArrayRef<Value> head, Value first, int64_t count, Value offset);
+  FragmentSoftmax::State initial();
+
+  bool hasOneTile() const { return constantIndex(tileCount) == 1; }
+  /// Whether a mask tells by positions alone which tiles it empties.
+  bool judgesTiles() const { return doesJudge; }
+  /// Whether the mask leaves no pair of the block and a tile.
+  Value isEmpty(Value tile);
+  /// Whether a tile has pairs of the warp that count and others that do not.
+  Value needsTest(Value tile);
+  /// Replaces products by scores, -inf for pairs that do not count.
+  void applyHooks(llvm::MutableArrayRef<Value> scores, Value tile);
+  /// Sums of values of all keys, to the output.
+  void store(llvm::ArrayRef<Value> sums, const FragmentSoftmax::State &state);
+
+  Value firstKeyOf(Value tile) { return index.mul(tile, index.constant(tileKeys)); }
+
+  const TensorCores &cores;
+  const IndexBuilder &index;
+  QueryRows rows;
+  ScoreElements elements;
+  FragmentSoftmax softmax;
+  int64_t tileKeys;
+  Value tileCount;
+  bool hasTail; ///< the last tile may have fewer keys
+
+private:
+  void applyHooks(llvm::MutableArrayRef<Value> scores, Value firstKey, bool isTested);
+  Value isBelow(Value a, Value b) const;
+  /// Positions are numbers of 32 bits, which LLVM is shown by going through these.
+  Value asWord(Value position) const;
+  Value fromWord(Value word) const;
+  Value opaque(Value word) const;
+
+  GlobalRows out;
+  bool doesJudge;
+  llvm::SmallVector<Value> head;
+  llvm::SmallVector<Value> positions[2]; ///< of rows g and g + 8
+  Value blockFirst, blockLast, warpStart, warpFirst, warpLast;
+};
+
+} // namespace attn

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention in bf16 for Hopper (Shah et al. 2024, FlashAttention-3). A block stays on its
+// multiprocessor and takes 128 rows of queries after another. One warp group, the producer, lets
+// the copy engine bring queries, and keys and values tile by tile, to shared memory; two others
+// have 64 rows each. In each of these, the scores of a tile are on their way together with the
+// sums of the values before; weights are computed while the other's products run, in turns:
+//
+//   turn: scores[j] = queries keys[j] | sums += weights[j - 1] values[j - 1] | the other's turn
+//   wait for scores -> hooks, weights[j] -> wait for sums -> rescale them
+//
+// Sums, weights and statistics are in registers; weights are the left operand from there.
+#include "compiler/cpu/ScoreFunction.h"
+#include "compiler/gpu/AttentionFragments.h"
+#include "compiler/gpu/Hopper.h"
+#include "compiler/gpu/Kernels.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// The tile of a block and what it takes.
+struct AttentionTile {
+  static constexpr int64_t groupRows = 64, consumers = 2, rows = consumers * groupRows;
+  static constexpr int64_t threads = (1 + consumers) * warpGroupThreads;
+  static constexpr int64_t queryBarrier = 0, barrierBytes = boxAlignment; ///< filled, emptied
+  static constexpr int64_t queryMemory = barrierBytes;
+
+  int64_t features, valueFeatures, keys;
+  StageRing keyRing, valueRing;
+
+  static int64_t boxesOf(int64_t features) { return llvm::divideCeil(features, swizzleElements); }
+  static int64_t bytesOf(int64_t rows, int64_t features) {
+    return rows * boxesOf(features) * swizzleBytes;
+  }
+  int64_t sharedBytes() const { return valueRing.firstStage + valueRing.stages * valueRing.bytes; }
+
+  static AttentionTile of(AttentionKernelOp op);
+};
+
+} // namespace
+
+// Of 240 registers, a key takes three quarters of one: half for its score, a quarter for its
+// weight; hooks and masks need some. Where all keys fit into one tile, or fewer tiles of less keys
+// do, they are of that size.
+AttentionTile AttentionTile::of(AttentionKernelOp op) {
+  AttentionTile tile;
+  int64_t batch = static_cast<int64_t>(op.getBatch());
+  tile.features = op.getKey().getType().getShape().back();
+  tile.valueFeatures = op.getValue().getType().getShape().back();
+  int64_t keyCount = op.getKey().getType().getShape()[batch];
+  constexpr int64_t stages = 2;
+  int64_t keyBytes = boxesOf(tile.features) * swizzleBytes,
+          valueBytes = boxesOf(tile.valueFeatures) * swizzleBytes;
+  int64_t room = mostSharedBytes - queryMemory - bytesOf(rows, tile.features);
+  bool hasHooks = !op.getBias().empty() || !op.getCap().empty();
+  int64_t registers = op.getMask().empty() ? 188 : 170;
+  if (hasHooks)
+    registers = 152;
+  else if (tile.valueFeatures > 160) // large sums leave less for what is on its way
+    registers -= 12;
+  registers -= tile.valueFeatures / 2;
+  int64_t most =
+      std::min({registers * 4 / 3, room / (stages * (keyBytes + valueBytes)), int64_t(208)});
+  most = most / 16 * 16;
+  int64_t usual = std::min<int64_t>(most, 128);
+  if (ShapedType::isDynamic(keyCount) || !op.getMask().empty() || keyCount > 4 * most)
+    tile.keys = usual;
+  else
+    tile.keys = llvm::alignTo(llvm::divideCeil(keyCount, llvm::divideCeil(keyCount, most)), 16);
+  tile.keyRing = {stages, tile.keys * keyBytes, 64, queryMemory + bytesOf(rows, tile.features)};
+  tile.valueRing = {stages, tile.keys * valueBytes, 128,
+                    tile.keyRing.firstStage + stages * tile.keyRing.bytes};
+  return tile;
+}
+
+namespace {
+
+/// A stage of a ring and the parity of its use, carried from tile to tile.
+struct RingPlace {
+  Value stage, parity;
+
+  SmallVector<Value> values() const { return {stage, parity}; }
+  static RingPlace of(ValueRange values) { return {values[0], values[1]}; }
+};
+
+class HopperAttention {
+public:
+  HopperAttention(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,
+                  ValueRange maps)
+      : op(op), builder(builder), loc(op.getLoc()), tile(AttentionTile::of(op)),
+        hopper(builder, loc), cores(builder, loc), index(cores.index),
+        fragments(op, score, cores, tile.keys, /*packsRows=*/false), maps(maps) {}
+
+  void run(const TilingContext &context);
+
+private:
+  static constexpr int64_t placeValues = 5; ///< of keys, of values, parity of the queries
+
+  struct State {
+    FragmentSoftmax::State softmax;
+    SmallVector<Value> sums;    ///< fragments of [64 rows, value features]
+    SmallVector<Value> weights; ///< words of [64 rows, keys], of the tile before
+
+    SmallVector<Value> values() const {
+      SmallVector<Value> all = softmax.values();
+      llvm::append_range(all, sums);
+      llvm::append_range(all, weights);
+      return all;
+    }
+    static State of(ValueRange values, size_t sums) {
+      return {FragmentSoftmax::State::of(values.take_front(4)),
+              SmallVector<Value>(values.slice(4, sums)),
+              SmallVector<Value>(values.drop_front(4 + sums))};
+    }
+  };
+  struct Places {
+    RingPlace keys, values;
+    Value queries;
+
+    SmallVector<Value> all() const {
+      return {keys.stage, keys.parity, values.stage, values.parity, queries};
+    }
+    static Places of(ValueRange values) {
+      return {RingPlace::of(values), RingPlace::of(values.drop_front(2)), values[4]};
+    }
+  };
+
+  void forEachUnit(llvm::function_ref<void(Value, Places &)> body);
+  std::pair<Value, Value> liveTiles();
+  void produce();
+  void consume();
+  void copyRows(Value memory, Value map, ArrayRef<unsigned> dims, Value row, int64_t rows,
+                int64_t features, Value barrier);
+  void release(Value barrier);
+  void advance(const StageRing &ring, RingPlace &place) {
+    std::tie(place.stage, place.parity) = ring.next(hopper, place.stage, place.parity);
+  }
+  SmallVector<Value> scores(Value stage);
+  void addValues(State &state, Value stage);
+  void firstTile(Value number, Places &places, State &state);
+  void nextTile(Value number, Places &places, State &state);
+  void lastValues(Places &places, State &state);
+  SmallVector<Value> wordsOf(ArrayRef<Value> weights);
+  SmallVector<Value> overTiles(Value from, Value to, Places places);
+
+  AttentionKernelOp op;
+  OpBuilder &builder;
+  Location loc;
+  AttentionTile tile;
+  Hopper hopper;
+  TensorCores cores;
+  const IndexBuilder &index;
+  AttentionFragments fragments;
+  ValueRange maps; ///< of queries, keys, values
+  SmallVector<unsigned> mapDims[3];
+  Value group, consumer, block, blocks;
+  // Of a unit.
+  SmallVector<Value> head, place; ///< indices of batch dims; of 32 bits
+  Value firstRow;
+};
+
+} // namespace
+
+/// The batch dims that a buffer's tensor map has: it is not repeated along them.
+static SmallVector<unsigned> mapDimsOf(AttentionKernelOp op, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  SmallVector<unsigned> dims;
+  for (unsigned d = 0; d < op.getBatch(); ++d)
+    if (strides[d] != 0 && type.getDimSize(d) != 1)
+      dims.push_back(d);
+  return dims;
+}
+
+//===-- units -------------------------------------------------------------------------------===//
+
+// A head's last rows come first: under a causal mask they take longest. Neighbouring blocks have
+// rows of the same head, which share keys.
+void HopperAttention::forEachUnit(llvm::function_ref<void(Value, Places &)> body) {
+  Value down = index.ceilDiv(fragments.rows.count, index.constant(AttentionTile::rows)),
+        heads = index.product(op.getOut(), 0, static_cast<int64_t>(op.getBatch()));
+  Value units = hopper.fromIndex(index.mul(heads, down)), zero = hopper.constant(0);
+  hopper.loop(
+      block, units, blocks, {zero, zero, zero, zero, zero}, [&](Value number, ValueRange carried) {
+        Value unit = hopper.toIndex(number);
+        Value fromEnd = index.add(index.rem(unit, down), index.constant(1));
+        firstRow = index.mul(index.sub(down, fromEnd), index.constant(AttentionTile::rows));
+        head = index.delinearize(index.div(unit, down), op.getOut(), 0,
+                                 static_cast<int64_t>(op.getBatch()));
+        place.clear();
+        for (Value at : head)
+          place.push_back(hopper.fromIndex(at));
+        Places places = Places::of(carried);
+        body(unit, places);
+        places.queries = arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
+        return places.all();
+      });
+}
+
+/// Tiles [from, to) of keys hold all live pairs of the unit; indices. All warp groups find the
+/// same.
+std::pair<Value, Value> HopperAttention::liveTiles() {
+  Value all = fragments.tileCount, none = index.constant(0), one = index.constant(1);
+  if (!fragments.judgesTiles())
+    return {none, all};
+  // The first tile from `from` on in steps of `step` that is not empty, of `count`.
+  auto search = [&](Value count, llvm::function_ref<Value(Value)> number) -> Value {
+    auto loop = scf::WhileOp::create(
+        builder, loc, count.getType(), none,
+        [&](OpBuilder &, Location, ValueRange at) {
+          Value isInside =
+              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at[0], count);
+          auto goesOn = scf::IfOp::create(
+              builder, loc, isInside,
+              [&](OpBuilder &, Location) {
+                scf::YieldOp::create(builder, loc, fragments.isEmpty(number(at[0])));
+              },
+              [&](OpBuilder &, Location) {
+                scf::YieldOp::create(builder, loc, index.truth(false));
+              });
+          scf::ConditionOp::create(builder, loc, goesOn.getResult(0), at);
+        },
+        [&](OpBuilder &, Location, ValueRange at) {
+          scf::YieldOp::create(builder, loc, index.add(at[0], one));
+        });
+    return loop.getResult(0);
+  };
+  Value from = search(all, [&](Value at) { return at; });
+  Value behind =
+      search(index.sub(all, from), [&](Value at) { return index.sub(index.sub(all, one), at); });
+  return {from, index.sub(all, behind)};
+}
+
+//===-- the producer ------------------------------------------------------------------------===//
+
+/// Rows [row, + rows) of the unit's head in boxes of 64 features, one behind the other.
+void HopperAttention::copyRows(Value memory, Value map, ArrayRef<unsigned> dims, Value row,
+                               int64_t rows, int64_t features, Value barrier) {
+  for (int64_t i = 0; i < AttentionTile::boxesOf(features); ++i) {
+    SmallVector<Value> at{hopper.constant(i * swizzleElements), row};
+    for (unsigned d : llvm::reverse(dims))
+      at.push_back(place[d]);
+    hopper.copyBox(hopper.add(memory, i * rows * swizzleBytes), map, at, barrier);
+  }
+}
+
+void HopperAttention::produce() {
+  auto fill = [&](const StageRing &ring, RingPlace &at,
+                  llvm::function_ref<void(Value, Value)> copy) {
+    // At first, the phase before the first counts as ended.
+    Value before = arith::XOrIOp::create(builder, loc, at.parity, hopper.constant(1));
+    hopper.wait(ring.emptied(hopper, at.stage), before);
+    Value filled = ring.filled(hopper, at.stage);
+    hopper.expect(filled, ring.bytes);
+    copy(ring.memory(hopper, at.stage), filled);
+    advance(ring, at);
+  };
+  forEachUnit([&](Value, Places &places) {
+    fragments.enter(head, firstRow, AttentionTile::rows, index.constant(0));
+    auto [from, to] = liveTiles();
+    Value filled = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
+    Value before = arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
+    hopper.wait(hopper.add(filled, 8), before);
+    hopper.expect(filled, AttentionTile::bytesOf(AttentionTile::rows, tile.features));
+    copyRows(hopper.add(hopper.sharedBase, AttentionTile::queryMemory), maps[0], mapDims[0],
+             hopper.fromIndex(firstRow), AttentionTile::rows, tile.features, filled);
+    SmallVector<Value> carried = places.keys.values();
+    llvm::append_range(carried, places.values.values());
+    auto results = hopper.loop(
+        hopper.fromIndex(from), hopper.fromIndex(to), hopper.constant(1), carried,
+        [&](Value number, ValueRange carried) {
+          RingPlace keys = RingPlace::of(carried), values = RingPlace::of(carried.drop_front(2));
+          Value key = hopper.mul(number, tile.keys);
+          fill(tile.keyRing, keys, [&](Value memory, Value barrier) {
+            copyRows(memory, maps[1], mapDims[1], key, tile.keys, tile.features, barrier);
+          });
+          fill(tile.valueRing, values, [&](Value memory, Value barrier) {
+            copyRows(memory, maps[2], mapDims[2], key, tile.keys, tile.valueFeatures, barrier);
+          });
+          SmallVector<Value> next = keys.values();
+          llvm::append_range(next, values.values());
+          return next;
+        });
+    places.keys = RingPlace::of(results);
+    places.values = RingPlace::of(ArrayRef(results).drop_front(2));
+  });
+}
+
+//===-- the consumers -----------------------------------------------------------------------===//
+
+void HopperAttention::release(Value barrier) {
+  hopper.when(hopper.equals(hopper.rem(hopper.thread, 32), 0), [&] { hopper.arrive(barrier); });
+}
+
+/// Issues the products of the group's queries and a tile of keys.
+SmallVector<Value> HopperAttention::scores(Value stage) {
+  Value own = hopper.mul(consumer, AttentionTile::groupRows * swizzleBytes);
+  Value queries = hopper.descriptor(
+            hopper.add(hopper.add(hopper.sharedBase, AttentionTile::queryMemory), own)),
+        keys = hopper.descriptor(tile.keyRing.memory(hopper, stage));
+  SmallVector<Value> sums(tile.keys / 2);
+  for (int64_t e = 0; e < tile.features; e += 16) {
+    int64_t box = e / swizzleElements, along = e % swizzleElements * 2;
+    hopper.multiply(sums, hopper.advance(queries, box * AttentionTile::rows * swizzleBytes + along),
+                    hopper.advance(keys, box * tile.keys * swizzleBytes + along), e == 0);
+  }
+  hopper.commitProducts();
+  return sums;
+}
+
+/// Issues those of weights and values.
+void HopperAttention::addValues(State &state, Value stage) {
+  Value values = hopper.descriptor(tile.valueRing.memory(hopper, stage), tile.keys * swizzleBytes);
+  for (int64_t key = 0; key < tile.keys; key += 16)
+    hopper.multiplyWords(state.sums, ArrayRef(state.weights).slice(key / 4, 4),
+                         hopper.advance(values, key * swizzleBytes));
+  hopper.commitProducts();
+}
+
+SmallVector<Value> HopperAttention::wordsOf(ArrayRef<Value> weights) {
+  SmallVector<Value> words;
+  for (const SmallVector<Value> &step : cores.wordsOf(weights))
+    llvm::append_range(words, step);
+  return words;
+}
+
+void HopperAttention::firstTile(Value number, Places &places, State &state) {
+  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
+  hopper.fenceProducts();
+  SmallVector<Value> weights = scores(places.keys.stage);
+  hopper.waitForProducts(0);
+  hopper.pin(weights);
+  release(tile.keyRing.emptied(hopper, places.keys.stage));
+  advance(tile.keyRing, places.keys);
+  fragments.applyHooks(weights, number);
+  fragments.softmax.weigh(weights, state.softmax);
+  state.weights = wordsOf(weights);
+}
+
+void HopperAttention::nextTile(Value number, Places &places, State &state) {
+  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
+  // The groups' turns: barriers 1 and 2.
+  constexpr int64_t both = AttentionTile::consumers * warpGroupThreads;
+  hopper.syncNamed(hopper.add(consumer, 1), both);
+  hopper.pin(state.sums);
+  hopper.pin(state.weights);
+  hopper.fenceProducts();
+  SmallVector<Value> weights = scores(places.keys.stage);
+  hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
+  hopper.fenceProducts(); // of sums and weights, another group's registers
+  addValues(state, places.values.stage);
+  Value other = arith::SubIOp::create(builder, loc, hopper.constant(2), consumer);
+  hopper.arriveNamed(other, both);
+  hopper.waitForProducts(1);
+  hopper.pin(weights);
+  release(tile.keyRing.emptied(hopper, places.keys.stage));
+  fragments.applyHooks(weights, number);
+  std::array<Value, 2> factors = fragments.softmax.weigh(weights, state.softmax);
+  hopper.pin(weights);
+  hopper.waitForProducts(0);
+  hopper.pin(state.sums);
+  release(tile.valueRing.emptied(hopper, places.values.stage));
+  advance(tile.keyRing, places.keys);
+  advance(tile.valueRing, places.values);
+  state.weights = wordsOf(weights);
+  for (auto [i, sum] : llvm::enumerate(state.sums))
+    sum = arith::MulFOp::create(builder, loc, sum,
+                                factors[FragmentPlace::of(static_cast<int64_t>(i)).row]);
+}
+
+void HopperAttention::lastValues(Places &places, State &state) {
+  hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
+  hopper.pin(state.sums);
+  hopper.pin(state.weights);
+  hopper.fenceProducts();
+  addValues(state, places.values.stage);
+  hopper.waitForProducts(0);
+  hopper.pin(state.sums);
+  release(tile.valueRing.emptied(hopper, places.values.stage));
+  advance(tile.valueRing, places.values);
+}
+
+/// Places and state, but for weights, after tiles [from, to), of which there is one at least.
+SmallVector<Value> HopperAttention::overTiles(Value from, Value to, Places places) {
+  State state;
+  state.softmax = fragments.initial();
+  state.sums.assign(tile.valueFeatures / 2, cores.number(0));
+  firstTile(from, places, state);
+  if (!fragments.hasOneTile()) {
+    auto carry = [](const Places &places, const State &state) {
+      SmallVector<Value> carried = places.all();
+      llvm::append_range(carried, state.values());
+      return carried;
+    };
+    size_t sums = state.sums.size();
+    // A loop that runs once would be none, and take more registers than there are.
+    SmallVector<Value> end{hopper.fromIndex(to)};
+    hopper.pin(end);
+    auto results = hopper.loop(hopper.add(hopper.fromIndex(from), 1), end[0], hopper.constant(1),
+                               carry(places, state), [&](Value number, ValueRange carried) {
+                                 Places at = Places::of(carried);
+                                 State next = State::of(carried.drop_front(placeValues), sums);
+                                 nextTile(hopper.toIndex(number), at, next);
+                                 return carry(at, next);
+                               });
+    places = Places::of(results);
+    state = State::of(ArrayRef(results).drop_front(placeValues), sums);
+  }
+  lastValues(places, state);
+  SmallVector<Value> results = places.all();
+  state.weights.clear();
+  llvm::append_range(results, state.values());
+  return results;
+}
+
+void HopperAttention::consume() {
+  constexpr int64_t both = AttentionTile::consumers * warpGroupThreads;
+  Value isSecond = hopper.equals(consumer, 1);
+  if (!fragments.hasOneTile()) // the first group's first turn
+    hopper.when(isSecond, [&] { hopper.arriveNamed(hopper.constant(1), both); });
+  Value own = hopper.rem(hopper.thread, warpGroupThreads), warp = hopper.div(own, 32);
+  Value offset = hopper.toIndex(
+      hopper.add(hopper.mul(consumer, AttentionTile::groupRows), hopper.mul(warp, 16)));
+  forEachUnit([&](Value, Places &places) {
+    fragments.enter(head, firstRow, AttentionTile::rows, offset);
+    auto [from, to] = liveTiles();
+    Value filled = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
+    hopper.wait(filled, places.queries);
+    SmallVector<Value> results;
+    if (!fragments.judgesTiles()) {
+      results = overTiles(from, to, places);
+    } else {
+      Value isSome = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, from, to);
+      auto some = scf::IfOp::create(
+          builder, loc, isSome,
+          [&](OpBuilder &, Location) {
+            scf::YieldOp::create(builder, loc, overTiles(from, to, places));
+          },
+          [&](OpBuilder &, Location) {
+            SmallVector<Value> none = places.all();
+            llvm::append_range(none, fragments.initial().values());
+            none.append(tile.valueFeatures / 2, cores.number(0));
+            scf::YieldOp::create(builder, loc, none);
+          });
+      results = SmallVector<Value>(some.getResults());
+    }
+    places = Places::of(results);
+    release(hopper.add(filled, 8));
+    State state = State::of(ArrayRef(results).drop_front(placeValues), tile.valueFeatures / 2);
+    fragments.store(state.sums, state.softmax);
+  });
+  if (!fragments.hasOneTile()) // the turn that the second group has passed on last
+    hopper.when(hopper.equals(consumer, 0), [&] { hopper.syncNamed(hopper.constant(1), both); });
+}
+
+void HopperAttention::run(const TilingContext &context) {
+  block = hopper.fromIndex(context.thread), blocks = hopper.fromIndex(context.threads);
+  mapDims[0] = mapDimsOf(op, op.getQuery()), mapDims[1] = mapDimsOf(op, op.getKey());
+  mapDims[2] = mapDimsOf(op, op.getValue());
+  group = hopper.uniform(hopper.div(hopper.thread, warpGroupThreads));
+  consumer = hopper.add(group, -1);
+  hopper.when(hopper.equals(hopper.thread, 0), [&] {
+    constexpr int64_t warps = AttentionTile::consumers * warpGroupThreads / 32;
+    Value queries = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
+    hopper.initBarrier(queries, 1);
+    hopper.initBarrier(hopper.add(queries, 8), warps);
+    tile.keyRing.init(hopper, warps);
+    tile.valueRing.init(hopper, warps);
+    hopper.publishBarriers();
+  });
+  gpu::BarrierOp::create(builder, loc);
+  // Of the 168 registers that each of 384 threads has, the producer gives most away.
+  hopper.when(
+      hopper.equals(group, 0),
+      [&] {
+        hopper.setRegisters(24, /*increase=*/false);
+        Value isFirstWarp = hopper.below(hopper.thread, hopper.constant(32));
+        hopper.when(isFirstWarp, [&] { hopper.when(hopper.elect(), [&] { produce(); }); });
+      },
+      [&] {
+        hopper.setRegisters(240, /*increase=*/true);
+        consume();
+      });
+}
+
+//===-- the kernel --------------------------------------------------------------------------===//
+
+/// Whether a number of elements is one of 16 bytes of bf16 for sure.
+static bool isAligned(OpFoldResult elements) {
+  if (auto known = getConstantIntValue(elements))
+    return *known % 8 == 0;
+  Operation *op = cast<Value>(elements).getDefiningOp();
+  if (auto product = dyn_cast_if_present<arith::MulIOp>(op))
+    return isAligned(product.getLhs()) || isAligned(product.getRhs());
+  if (auto sum = dyn_cast_if_present<arith::AddIOp>(op))
+    return isAligned(sum.getLhs()) && isAligned(sum.getRhs());
+  return false;
+}
+
+/// Whether boxes of a buffer can be copied: bf16, rows of features side by side that begin at
+/// multiples of 16 bytes, up to five dims.
+static bool hasBoxes(AttentionKernelOp op, Value buffer) {
+  auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
+  if (!view || !view.getType().getElementType().isBF16())
+    return false;
+  SmallVector<OpFoldResult> strides = view.getMixedStrides();
+  return getConstantIntValue(strides.pop_back_val()) == 1 &&
+         isAligned(view.getMixedOffsets().front()) && llvm::all_of(strides, isAligned) &&
+         mapDimsOf(op, buffer).size() <= 3;
+}
+
+bool attn::isHopperAttention(AttentionKernelOp op) {
+  int64_t features = op.getKey().getType().getShape().back(),
+          valueFeatures = op.getValue().getType().getShape().back(),
+          rows = op.getQuery().getType().getShape()[op.getBatch()];
+  return usesTensorCores(op) && features % 8 == 0 && valueFeatures % 8 == 0 && features <= 256 &&
+         valueFeatures <= 256 && (ShapedType::isDynamic(rows) || rows >= 16) &&
+         hasBoxes(op, op.getQuery()) && hasBoxes(op, op.getKey()) && hasBoxes(op, op.getValue());
+}
+
+KernelLaunch attn::launchHopperAttention(AttentionKernelOp op) {
+  AttentionTile tile = AttentionTile::of(op);
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  KernelLaunch launch{AttentionTile::threads, tile.sharedBytes(), /*blocks=*/1};
+  for (auto [buffer, rows] : {std::pair<Value, int64_t>(op.getQuery(), AttentionTile::rows),
+                              {op.getKey(), tile.keys},
+                              {op.getValue(), tile.keys}}) {
+    // The batch dims that it is not repeated along, rows, features.
+    SmallVector<unsigned> dims = mapDimsOf(op, buffer);
+    dims.append({static_cast<unsigned>(op.getBatch()), static_cast<unsigned>(op.getBatch()) + 1});
+    SmallVector<int64_t> box{swizzleElements, rows};
+    box.append(dims.size() - 2, 1);
+    launch.maps.push_back(TensorMap::of(builder, loc, buffer, box, dims));
+  }
+  return launch;
+}
+
+void attn::emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,
+                               const TilingContext &context, ValueRange maps) {
+  OpBuilder builder(op);
+  HopperAttention(op, score, builder, maps).run(context);
+}
