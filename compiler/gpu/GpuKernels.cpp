@@ -182,6 +182,7 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, SymbolTable &host, gpu::GP
       return failure();
     outlined.kernel->erase();
     lowerElements(function);
+    lowerRanges(function);
     builder.setInsertionPoint(outlined.call);
     auto symbol =
         SymbolRefAttr::get(module.getSymNameAttr(), FlatSymbolRefAttr::get(function.getNameAttr()));

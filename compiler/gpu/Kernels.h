@@ -32,4 +32,7 @@ bool usesTensorCores(AttentionKernelOp op);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
 
+/// Writes the code of what bounds boxes of tensors; every thread of a warp meets it.
+void lowerRanges(mlir::Operation *root);
+
 } // namespace attn
