@@ -49,7 +49,7 @@ int64_t tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<int64_
   // Of 255 registers, sums and queries have theirs. With a key's score, its weight in bf16 and
   // words on their way it takes 5/4; the rest is for addresses: found by ptxas, which then spills
   // none.
-  int64_t hooks = elements.isProportional() ? 0 : 16, few = 24,
+  int64_t hooks = elements.isProportional() ? 0 : 32, few = 24,
           registers = 180 - hooks - valueFeatures / 2 - features / 4;
   int64_t most = queriesStay(features) || valueFeatures > 160 ? few : registers * 4 / 5 / 8 * 8;
   most = std::clamp<int64_t>(most, few, 112);

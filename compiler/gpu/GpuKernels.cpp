@@ -234,6 +234,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
     return failure();
   kernel->erase();
   lowerElements(function);
+  lowerRanges(function);
   return function;
 }
 

@@ -55,4 +55,7 @@ void emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,
 mlir::LogicalResult emitHopperLinear(LinearKernelOp op, const TilingContext &context,
                                      mlir::ValueRange maps, bool isSmall);
 
+/// Writes the code of what bounds boxes of tensors; every thread of a warp meets it.
+void lowerRanges(mlir::Operation *root);
+
 } // namespace attn
