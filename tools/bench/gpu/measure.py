@@ -683,6 +683,8 @@ def report(state):
             lines.append(f"| {name} | **failed** | | | | |")
             problems.append(f"{name}: {line['problem']}")
     lines += ["", "## What did not run", ""] + [f"- {problem}" for problem in problems] if problems else []
+    if "instructions" in state:
+        lines += ["", "## Instructions recorded", ""] + [f"- {line}" for line in state["instructions"]]
     return "\n".join(lines) + "\n"
 
 
@@ -728,9 +730,21 @@ def supervise(args, parts):
             break
     for part in parts:
         state["lines"].append({"part": part, "problem": "there was no time left for it, or no GPU"})
+    if not args.only:
+        state["instructions"] = record_instructions(args.out)
     save(args.out, state)
     print(report(state))
     return all("problem" not in line and all(result["good"] and result["same_bits"] for result in line["results"]) for line in state["lines"])
+
+
+def record_instructions(folder):
+    """What single PTX instructions compute here, for instructions.py compare; what it says."""
+    command = [sys.executable, str(HERE / "instructions.py"), "record", str(folder / "instructions.npz")]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return (done.stdout + done.stderr).strip().splitlines() or [f"ended with {done.returncode}"]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [str(error)]
 
 
 class Alarm:
