@@ -30,7 +30,10 @@ constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
 /// Attributes of functions.
 constexpr int kCuMaxDynamicSharedBytes = 8;
-/// Calls of other threads that would break a capture fail, those of this one do.
+/// What others do on the legacy default stream neither waits for such a stream nor breaks a
+/// capture.
+constexpr unsigned kCuStreamNonBlocking = 1;
+/// What a capture forbids, allocation for one, fails in the thread that captures alone.
 constexpr int kCuCaptureThreadLocal = 1;
 /// A record of its own in a graph that is captured.
 constexpr unsigned kCuRecordExternal = 1;

@@ -155,7 +155,7 @@ attn_status Gpu::open(const attn_abi_model &model, int32_t wanted, Error &error)
       !keys.resize(entries * keySize))
     return error.outOfMemory("the GPU's state");
   if (driver.check(driver.ctxSetCurrent(context), "opening the GPU", error) ||
-      driver.check(driver.streamCreate(&stream, 0), "making a stream", error))
+      driver.check(driver.streamCreate(&stream, kCuStreamNonBlocking), "making a stream", error))
     return error.status;
   return loadCode(error);
 }

@@ -5,7 +5,7 @@
     tools/bench/gpu/build.py FOLDER [--tiny] [--attn PROGRAM]
 
 Compiles single attentions and linears, ViT-B/16, BERT-base and GPT-2 in bf16 to shared libraries with code for sm_80, sm_90a and any CPU of
-x86-64-v3, and puts measure.py and a list of them, artifacts.json, beside. --tiny takes sizes that the interpreter of PTX runs in seconds.
+x86-64-v3, and puts a list of them, artifacts.json, and the programs that are run there beside. --tiny takes sizes that the interpreter of PTX runs in seconds.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ MODELS = {
 }
 
 TINY_ATTENTIONS = [(1, 2, 33, 16)]
-TINY_LINEARS = [(17, 48, 40)]
+TINY_LINEARS = [(17, 48, 40), (130, 256, 200)]
 TINY_MODELS = {
     "vit": ("vit/vit_b16.attn", dict(D=48, H=3, L=2, F=96, K=10, P=4, Q=4, Y=2, X=2), [{"B": 2}]),
     "bert": ("language/bert_base.attn", dict(D=48, H=3, L=2, F=96, V=100, P=32), [{"B": 2, "T": 9}]),
@@ -62,7 +62,8 @@ def main():
     for shape in TINY_LINEARS if args.tiny else LINEARS:
         compile_spec("linear-" + "x".join(map(str, shape)), "linear", HERE / "linear.attn", dict(zip("MKN", shape)), [{}])
     (args.folder / "artifacts.json").write_text(json.dumps(artifacts, indent=1) + "\n")
-    shutil.copy(HERE / "measure.py", args.folder)
+    for program in ("measure.py", "instructions.py"):
+        shutil.copy(HERE / program, args.folder)
     print(f"on the machine with the GPU: python3 {args.folder.name}/measure.py")
 
 

@@ -630,7 +630,11 @@ MEASURE = {"attention": measure_attention, "linear": measure_linear, "vit": meas
 
 def work(parts, is_dry):
     """Does parts one after the other and prints a line of JSON for each; ends at the first failure, which may have spoilt the GPU."""
-    device = Interpreter() if is_dry else Torch()
+    try:
+        device = Interpreter() if is_dry else Torch()
+    except Exception as error:
+        print(json.dumps({"nothing": f"{type(error).__name__}: {error}"}), flush=True)
+        sys.exit(1)
     print(json.dumps({"about": device.describe()}), flush=True)
     artifacts = {artifact["name"]: artifact for artifact in json.loads((HERE / "artifacts.json").read_text())}
     for name, index in parts:
@@ -683,6 +687,8 @@ def report(state):
             lines.append(f"| {name} | **failed** | | | | |")
             problems.append(f"{name}: {line['problem']}")
     lines += ["", "## What did not run", ""] + [f"- {problem}" for problem in problems] if problems else []
+    if "instructions" in state:
+        lines += ["", "## Instructions recorded", ""] + [f"- {line}" for line in state["instructions"]]
     return "\n".join(lines) + "\n"
 
 
@@ -694,9 +700,9 @@ def save(folder, state):
 def supervise(args, parts):
     """Starts workers until all parts are done or the time is over. A part that hangs or kills its worker is a failure of that part."""
     state = {"about": {}, "before": {} if args.dry_run else clocks(), "lines": []}
-    deadline, attempts = time.monotonic() + args.seconds, 0
+    deadline, nothing = time.monotonic() + args.seconds, None
     compile_until = time.time() + COMPILE_SHARE * args.seconds
-    while parts and time.monotonic() < deadline:
+    while parts and not nothing and time.monotonic() < deadline:
         command = [sys.executable, str(Path(__file__).resolve()), "--work", json.dumps(parts)] + ["--dry-run"] * args.dry_run
         environment = {**os.environ, "ATTN_BENCH_COMPILE_UNTIL": str(compile_until)}
         worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -708,8 +714,8 @@ def supervise(args, parts):
                 line = json.loads(text)
             except ValueError:
                 continue  # a library's own words
-            if "about" in line:
-                state["about"] = line["about"]
+            if "about" in line or "nothing" in line:
+                state["about"], nothing = line.get("about", {}), line.get("nothing")
                 continue
             done += 1
             state["lines"].append(line)
@@ -719,18 +725,27 @@ def supervise(args, parts):
             save(args.out, state)
         code = worker.wait()
         timer.stop()
-        if code and (done == 0 or "problem" not in state["lines"][-1]):
+        if code and not nothing and (done == 0 or "problem" not in state["lines"][-1]):
             state["lines"].append({"part": parts[done], "problem": f"its process ended with {code}" + (" (too slow)" if timer.fired else "")})
             done += 1
         parts = parts[done:]
-        attempts += 1
-        if not state["about"] and attempts == 3:
-            break
     for part in parts:
-        state["lines"].append({"part": part, "problem": "there was no time left for it, or no GPU"})
+        state["lines"].append({"part": part, "problem": nothing or "there was no time left for it"})
+    if not args.only:
+        state["instructions"] = record_instructions(args.out)
     save(args.out, state)
     print(report(state))
     return all("problem" not in line and all(result["good"] and result["same_bits"] for result in line["results"]) for line in state["lines"])
+
+
+def record_instructions(folder):
+    """What single PTX instructions compute here, for instructions.py compare; what it says."""
+    command = [sys.executable, str(HERE / "instructions.py"), "record", str(folder / "instructions.npz")]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return (done.stdout + done.stderr).strip().splitlines() or [f"ended with {done.returncode}"]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [str(error)]
 
 
 class Alarm:

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records what single PTX instructions compute, to pin the interpreter of PTX (test/gpu) to a real GPU.
+
+    python3 instructions.py record FILE.npz    on the GPU: inputs and outputs, bit by bit
+    python3 instructions.py compare FILE.npz   with ATTN_CUDA_PATH=build/test/gpu: the same inputs on the interpreter
+
+Needs NumPy and a CUDA driver. An instruction that fails is a line, and costs itself alone. compare prints for each in how many words the two differ
+and by how many f32 units in the last place at most; exit code 1 where one differs that the manual says to be exact.
+"""
+import ctypes
+import os
+import sys
+
+import numpy as np
+
+BLOCKS = 8
+
+
+class Case:
+    """`body` computes %d0.. of %a0.., words of 32 bits, in each of `threads` threads of a block. `draw` makes the inputs."""
+
+    def __init__(self, name, inputs, outputs, body, draw, exact=True, threads=32, capability=80, floats=True, globals=""):
+        self.name, self.inputs, self.outputs, self.body, self.draw, self.exact = name, inputs, outputs, body, draw, exact
+        self.threads, self.capability, self.floats, self.globals = threads, capability, floats, globals
+
+    def text(self, target):
+        loads = "\n".join(f"  ld.global.b32 %a{i}, [%rd4+{4 * i}];" for i in range(self.inputs))
+        stores = "\n".join(f"  st.global.b32 [%rd5+{4 * i}], %d{i};" for i in range(self.outputs))
+        return f"""
+.version 8.0
+.target {target}
+.address_size 64
+{self.globals}
+.visible .entry k(.param .u64 in, .param .u64 out)
+{{
+  .reg .b32 %a<{self.inputs + 1}>; .reg .b32 %d<{self.outputs + 1}>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<4>; .reg .b16 %h<8>;
+  ld.param.u64 %rd1, [in];
+  ld.param.u64 %rd2, [out];
+  cvta.to.global.u64 %rd1, %rd1;
+  cvta.to.global.u64 %rd2, %rd2;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, %ctaid.x;
+  mad.lo.s32 %r2, %r1, {self.threads}, %r0;
+  mul.wide.u32 %rd3, %r2, {4 * self.inputs};
+  add.s64 %rd4, %rd1, %rd3;
+  mul.wide.u32 %rd3, %r2, {4 * self.outputs};
+  add.s64 %rd5, %rd2, %rd3;
+{loads}
+{self.body}
+{stores}
+  ret;
+}}
+"""
+
+
+# ---- Inputs: [words] of uint32 ------------------------------------------------------------------------------------------------------------
+
+SPECIALS = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0**-126, 2.0**-130, -(2.0**-149), 3.4e38, 0.5, 127.0, 128.0, -126.5, -150.0],
+                    np.float32)
+
+
+def floats(numbers, count):
+    """Of all sizes, and the special ones."""
+    values = (numbers.standard_normal(count) * 2.0 ** numbers.integers(-20, 20, count)).astype(np.float32)
+    places = numbers.integers(0, count, count // 8)
+    values[places] = numbers.choice(SPECIALS, len(places))
+    return values.view(np.uint32)
+
+
+def small_floats(numbers, count):
+    return (numbers.standard_normal(count) * 8).astype(np.float32).view(np.uint32)
+
+
+def words(numbers, count):
+    return numbers.integers(0, 2**32, count, np.uint32)
+
+
+def bf16_pairs(numbers, count):
+    values = numbers.standard_normal(2 * count).astype(np.float32).view(np.uint32) >> 16
+    return values.astype(np.uint16).view(np.uint32)
+
+
+def f16_pairs(numbers, count):
+    return numbers.standard_normal(2 * count).astype(np.float16).view(np.uint32)
+
+
+# ---- Instructions -------------------------------------------------------------------------------------------------------------------------
+
+
+def plain(name, inputs, draw, **more):
+    """One output, all operands registers."""
+    operands = ", ".join(["%d0"] + [f"%a{i}" for i in range(inputs)])
+    return Case(name, inputs, 1, f"  {name} {operands};", draw, **more)
+
+
+def with_tail(name, inputs, tail, draw, **more):
+    operands = ", ".join(["%d0"] + [f"%a{i}" for i in range(inputs)] + [tail])
+    return Case(f"{name} {tail}", inputs, 1, f"  {name} {operands};", draw, **more)
+
+
+def mma(kind, types, a, b, c, draw, **more):
+    """D = A B + C, fragments as they are."""
+    names = lambda first, count: "{" + ", ".join(f"%a{first + i}" for i in range(count)) + "}"
+    results = "{" + ", ".join(f"%d{i}" for i in range(c)) + "}"
+    name = f"mma.sync.aligned.{kind}.row.col.{types}"
+    body = f"  {name} {results}, {names(0, a)}, {names(a, b)}, {names(a + b, c)};"
+
+    def both(numbers, count):
+        rows = count // (a + b + c)
+        sums = (numbers.standard_normal(rows * c).astype(np.float32).view(np.uint32) if "f32" in types
+                else numbers.integers(-1000, 1000, rows * c, np.int32).view(np.uint32))
+        return np.concatenate([draw(numbers, rows * (a + b)).reshape(rows, -1), sums.reshape(rows, c)], axis=1).ravel()
+
+    return Case(name, a + b + c, c, body, both, **more)
+
+
+SHARED = ".shared .align 1024 .b8 smem[8192];"
+
+
+def through_shared(inputs):
+    """Each thread's words lie one after the other, thread by thread."""
+    stores = "\n".join(f"  st.shared.b32 [%r4+{4 * i}], %a{i};" for i in range(inputs))
+    return f"  mov.u32 %r3, smem;\n  mad.lo.s32 %r4, %r0, {4 * inputs}, %r3;\n{stores}\n  bar.sync 0;"
+
+
+def ldmatrix(suffix):
+    name = f"ldmatrix.sync.aligned.m8n8.x4{suffix}.shared.b16"
+    body = through_shared(4) + f"\n  shl.b32 %r5, %r0, 4;\n  add.s32 %r5, %r3, %r5;\n  {name} {{%d0, %d1, %d2, %d3}}, [%r5];"
+    return Case(name, 4, 4, body, words, floats=False, globals=SHARED)
+
+
+def wgmma(swizzle, stride, leading):
+    """Random bf16 for 64 x 16 of A and 8 x 16 of B in shared memory, wherever the swizzle finds them: places are compared, too. 16 words a
+    thread fill the 8 kB that the swizzle of 128 bytes reaches."""
+    inputs = 16
+    # Address and byte offsets are in 16 bytes; bits 62 and 63 are the swizzle (PTX ISA, matrix descriptor).
+    high = f"{(swizzle << 62) | (stride >> 4) << 32 | (leading >> 4) << 16}"
+    body = through_shared(inputs) + f"""
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  and.b32 %r5, %r3, 262143;
+  shr.u32 %r5, %r5, 4;
+  cvt.u64.u32 %rd6, %r5;
+  or.b64 %rd6, %rd6, {high};
+  mov.b32 %d0, %a0;
+  mov.b32 %d1, 0;
+  mov.b32 %d2, 0;
+  mov.b32 %d3, 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%d0, %d1, %d2, %d3}}, %rd6, %rd6, 0, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;"""
+    name = f"wgmma.mma_async.m64n8k16.bf16 swizzle {swizzle}"
+    return Case(name, inputs, 4, body, bf16_pairs, exact=False, threads=128, capability=90, globals=SHARED)
+
+
+CASES = [
+    *[plain(name, 2, floats) for name in ("add.rn.f32", "sub.rn.f32", "mul.rn.f32", "min.f32", "max.f32", "max.NaN.f32", "div.rn.f32", "add.rn.ftz.f32")],
+    plain("fma.rn.f32", 3, floats),
+    *[plain(name, 1, floats) for name in ("sqrt.rn.f32", "rcp.rn.f32", "abs.f32", "neg.f32")],
+    *[plain(name, 1, floats, exact=False) for name in ("ex2.approx.f32", "ex2.approx.ftz.f32", "lg2.approx.f32", "rcp.approx.f32", "rcp.approx.ftz.f32",
+                                                       "rsqrt.approx.f32", "sqrt.approx.f32", "tanh.approx.f32")],
+    *[plain(name, 1, small_floats, exact=False) for name in ("sin.approx.f32", "cos.approx.f32")],
+    *[plain(name, 2, floats, floats=False) for name in ("cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32")],
+    *[plain(name, 1, floats, floats=False) for name in ("cvt.rni.s32.f32", "cvt.rzi.s32.f32")],
+    plain("cvt.rn.f32.s32", 1, words),
+    *[plain(name, 3, bf16_pairs, floats=False) for name in ("fma.rn.bf16x2",)],
+    plain("fma.rn.f16x2", 3, f16_pairs, floats=False),
+    *[plain(name, 2, words, floats=False) for name in ("mul.hi.u32", "mul.lo.s32", "div.s32", "rem.u32")],
+    *[plain(name, 3, words, floats=False) for name in ("prmt.b32", "bfe.u32", "mad.lo.s32", "shf.l.wrap.b32", "shf.r.clamp.b32")],
+    *[plain(name, 1, words, floats=False) for name in ("popc.b32", "clz.b32", "brev.b32", "bfind.u32")],
+    plain("bfi.b32", 4, words, floats=False),
+    with_tail("lop3.b32", 3, "0x6a", words, floats=False),
+    with_tail("shfl.sync.bfly.b32", 1, "5, 31, -1", words, floats=False),
+    with_tail("shfl.sync.up.b32", 1, "3, 0, -1", words, floats=False),
+    with_tail("shfl.sync.down.b32", 1, "3, 7191, -1", words, floats=False),
+    with_tail("shfl.sync.idx.b32", 2, "31, -1", words, floats=False),
+    with_tail("redux.sync.add.s32", 1, "-1", words, floats=False),
+    with_tail("redux.sync.max.u32", 1, "-1", words, floats=False),
+    mma("m16n8k16", "f32.bf16.bf16.f32", 4, 2, 4, bf16_pairs, exact=False),
+    mma("m16n8k8", "f32.bf16.bf16.f32", 2, 1, 4, bf16_pairs, exact=False),
+    mma("m16n8k16", "f32.f16.f16.f32", 4, 2, 4, f16_pairs, exact=False),
+    mma("m16n8k8", "f32.tf32.tf32.f32", 4, 2, 4, small_floats, exact=False),
+    mma("m16n8k32", "s32.s8.s8.s32", 4, 2, 4, words, floats=False),
+    ldmatrix(""),
+    ldmatrix(".trans"),
+    wgmma(0, 256, 128),
+    wgmma(1, 1024, 16),
+    wgmma(2, 512, 16),
+    wgmma(3, 256, 16),
+]
+
+
+# ---- Running ------------------------------------------------------------------------------------------------------------------------------
+
+
+class Driver:
+    def __init__(self):
+        path = os.environ.get("ATTN_CUDA_PATH", "libcuda.so.1")
+        self.library = ctypes.CDLL(os.path.join(path, "libcuda.so.1") if os.path.isdir(path) else path)
+        device, context, self.stream = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        name = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", name, 256, device)
+        self.name = name.value.decode()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuStreamCreate", ctypes.byref(self.stream), 0)
+        self.capability = 10 * self.attribute(75, device) + self.attribute(76, device)
+
+    def call(self, name, *arguments):
+        code = getattr(self.library, name)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            self.library.cuGetErrorString(code, ctypes.byref(text))
+            raise RuntimeError(f"{name}: {(text.value or b'?').decode()} ({code})")
+
+    def attribute(self, number, device):
+        value = ctypes.c_int()
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
+        return value.value
+
+    def run(self, case, given):
+        target = "sm_90a" if self.capability == 90 else "sm_80"
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        log = ctypes.create_string_buffer(4096)
+        options, values = (ctypes.c_int * 2)(5, 6), (ctypes.c_void_p * 2)(ctypes.addressof(log), 4096)  # the error log and its size
+        try:
+            self.call("cuModuleLoadDataEx", ctypes.byref(module), case.text(target).encode(), 2, options, values)
+        except RuntimeError as error:
+            raise RuntimeError(f"{error} {log.value.decode().strip()}") from None
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, b"k")
+        made = np.zeros(BLOCKS * case.threads * case.outputs, np.uint32)
+        pointers = [ctypes.c_uint64(), ctypes.c_uint64()]
+        for pointer, array in zip(pointers, (given, made)):
+            self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(array.nbytes))
+        size = ctypes.c_size_t
+        self.call("cuMemcpyHtoDAsync_v2", pointers[0], given.ctypes.data_as(ctypes.c_void_p), size(given.nbytes), self.stream)
+        arguments = (ctypes.c_void_p * 2)(*[ctypes.addressof(pointer) for pointer in pointers])
+        self.call("cuLaunchKernel", function, BLOCKS, 1, 1, case.threads, 1, 1, 0, self.stream, arguments, None)
+        self.call("cuMemcpyDtoHAsync_v2", made.ctypes.data_as(ctypes.c_void_p), pointers[1], size(made.nbytes), self.stream)
+        self.call("cuStreamSynchronize", self.stream)
+        for pointer in pointers:
+            self.call("cuMemFree_v2", pointer)
+        self.call("cuModuleUnload", module)
+        return made
+
+
+def record(driver, path):
+    numbers, found = np.random.default_rng(1), {"gpu": np.array(driver.name)}
+    for case in CASES:
+        given = np.ascontiguousarray(case.draw(numbers, BLOCKS * case.threads * case.inputs))
+        if driver.capability < case.capability:
+            print(f"{case.name}: needs sm_{case.capability}a")
+            continue
+        try:
+            found[f"{case.name}/out"], found[f"{case.name}/in"] = driver.run(case, given), given
+        except RuntimeError as error:
+            print(f"{case.name}: {error}")
+        np.savez_compressed(path, **found)  # each time: the next one may end this process
+    print(f"{len(found) // 2} instructions of {driver.name}: {path}")
+
+
+def ordered(bits):
+    """f32 as whole numbers in the order of the values."""
+    signed = bits.astype(np.int64)
+    return np.where(signed < 2**31, signed, 2**31 - signed)
+
+
+def differences(case, a, b):
+    """How many words differ, and by how many units at most; any NaN is like another, and as few as there are."""
+    differ = a != b
+    if not case.floats:
+        return int(differ.sum()), 0
+    differ &= ~(np.isnan(a.view(np.float32)) & np.isnan(b.view(np.float32)))
+    return int(differ.sum()), int(np.abs(ordered(a) - ordered(b))[differ].max(initial=0))
+
+
+def compare(driver, path):
+    stored, is_good = np.load(path), True
+    print(f"{stored['gpu']} against {driver.name}\n| instruction | words | differ | by units at most |\n| --- | ---: | ---: | ---: |")
+    for case in CASES:
+        if f"{case.name}/in" not in stored or driver.capability < case.capability:
+            continue
+        try:
+            made = driver.run(case, stored[f"{case.name}/in"])
+        except RuntimeError as error:
+            print(f"| {case.name} | - | {error} | |")
+            is_good = False
+            continue
+        count, units = differences(case, stored[f"{case.name}/out"], made)
+        is_good &= count == 0 or not case.exact
+        print(f"| {case.name} | {made.size} | {count}{' **exact by the manual**' if count and case.exact else ''} | {units if case.floats else '-'} |")
+    return is_good
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("record", "compare"):
+        sys.exit(__doc__)
+    driver = Driver()
+    sys.exit(0 if {"record": record, "compare": compare}[sys.argv[1]](driver, sys.argv[2]) in (None, True) else 1)
+
+
+main()
