@@ -199,11 +199,11 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
                                                 const KernelLaunch &launch, StringAttr cost,
                                                 Modules modules) {
   Location loc = outlined.function.getLoc();
+  std::string name = outlined.function.getSymName().str() + (launch.isSmall ? ".small" : "");
   OpBuilder builder(&getContext());
   builder.setInsertionPointToEnd(modules.gpu.getBody());
-  auto function =
-      gpu::GPUFuncOp::create(builder, loc, ptxName(outlined.function.getSymName(), modules.device),
-                             builder.getFunctionType(given.getTypes(), {}));
+  auto function = gpu::GPUFuncOp::create(builder, loc, ptxName(name, modules.device),
+                                         builder.getFunctionType(given.getTypes(), {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(launch.blocks));
   function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
