@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[2] / "examples"
 
 # B, H, T, E: a vision transformer's, two of a decoder's, heads of 80 features, long ones.
-ATTENTIONS = [(32, 12, 197, 64), (8, 16, 2048, 64), (4, 16, 2048, 80), (4, 16, 2048, 128), (2, 16, 8192, 64), (1, 16, 8192, 128)]
+ATTENTIONS = [(32, 12, 197, 64), (8, 16, 2048, 64), (4, 16, 2048, 80), (4, 16, 2048, 128), (2, 16, 8192, 64), (2, 8, 8192, 128)]
 # M, K, N: those of ViT-B/16 with 64 pictures, of one token, a square.
 LINEARS = [(12608, 768, 2304), (12608, 768, 3072), (12608, 3072, 768), (1, 768, 3072), (8192, 8192, 8192)]
 MODELS = {
@@ -27,7 +27,7 @@ MODELS = {
     "gpt2": ("language/gpt2.attn", {}, [{"B": 1, "T": 512}, {"B": 8, "T": 512}]),
 }
 
-TINY_ATTENTIONS = [(1, 2, 33, 16)]
+TINY_ATTENTIONS = [(2, 2, 33, 16), (2, 2, 150, 64)]
 TINY_LINEARS = [(17, 48, 40), (130, 256, 200)]
 TINY_MODELS = {
     "vit": ("vit/vit_b16.attn", dict(D=48, H=3, L=2, F=96, K=10, P=4, Q=4, Y=2, X=2), [{"B": 2}]),
