@@ -73,8 +73,8 @@ int main(int argc, char **argv) {
              succeeded(attn_context_create(model, 0, &context, &message), &message);
   if (done) {
     const int32_t entry = attn_model_find_entry(model, "classify");
-    attn_tensor input = {images, ATTN_F32, 4, {count, 1, 28, 28}};
-    attn_tensor output = {logits, ATTN_F32, 2, {count, CLASSES}};
+    attn_tensor input = {.data = images, .dtype = ATTN_F32, .rank = 4, .shape = {count, 1, 28, 28}};
+    attn_tensor output = {.data = logits, .dtype = ATTN_F32, .rank = 2, .shape = {count, CLASSES}};
     done = loadPictures(model, entry, argv + 2, count, images) &&
            succeeded(attn_run(context, entry, &input, &output, &message), &message);
   }

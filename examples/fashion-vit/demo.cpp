@@ -198,8 +198,8 @@ struct Classifier {
 
   /// images: f32 [count, 1, 28, 28] -> logits: f32 [count, 10]
   void run(float *images, float *logits, int64_t count) {
-    attn_tensor input{images, ATTN_F32, 4, {count, 1, 28, 28}};
-    attn_tensor output{logits, ATTN_F32, 2, {count, classes}};
+    attn_tensor input{images, ATTN_F32, 4, {count, 1, 28, 28}, nullptr, ATTN_DEVICE_CPU, 0};
+    attn_tensor output{logits, ATTN_F32, 2, {count, classes}, nullptr, ATTN_DEVICE_CPU, 0};
     char *message = nullptr;
     check(attn_run(context, entry, &input, &output, &message), &message);
   }

@@ -51,7 +51,7 @@ static void runModel(void *state) {
 
 static attn_tensor toAttn(const Tensor *from) {
   static const int32_t types[] = {ATTN_F32, ATTN_I32, ATTN_I64};
-  attn_tensor tensor = {from->data, types[from->type], from->rank, {0}};
+  attn_tensor tensor = {.data = from->data, .dtype = types[from->type], .rank = from->rank};
   memcpy(tensor.shape, from->sizes, sizeof from->sizes);
   return tensor;
 }
