@@ -78,6 +78,15 @@ Value AttentionFragments::isEmpty(Value tile) {
   return cores.builder.createOrFold<arith::XOrIOp>(cores.loc, live.hi, index.truth(true));
 }
 
+Value AttentionFragments::isPartial(Value tile) {
+  if (!doesJudge)
+    return index.truth(elements.isMasked());
+  Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
+  Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
+  Interval live = rows.boundTile(head, blockFirst, blockLast, firstKey, lastKey);
+  return cores.builder.createOrFold<arith::XOrIOp>(cores.loc, live.lo, index.truth(true));
+}
+
 Value AttentionFragments::needsTest(Value tile) {
   OpBuilder &builder = cores.builder;
   Value result = index.truth(false);

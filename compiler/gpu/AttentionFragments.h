@@ -30,6 +30,8 @@ public:
   Value isEmpty(Value tile);
   /// Whether a tile has pairs of the warp that count and others that do not.
   Value needsTest(Value tile);
+  /// Whether the mask takes some pairs of the block and a tile out, or may do so.
+  Value isPartial(Value tile);
   /// Replaces products by scores, -inf for pairs that do not count.
   void applyHooks(llvm::MutableArrayRef<Value> scores, Value tile);
   /// Sums of values of all keys, to the output.
@@ -42,6 +44,8 @@ public:
   QueryRows rows;
   ScoreElements elements;
   FragmentSoftmax softmax;
+  llvm::SmallVector<Value> head; ///< that was entered
+  Value warpStart;               ///< the first row of the warp's
   int64_t tileKeys;
   Value tileCount;
   bool hasTail; ///< the last tile may have fewer keys
@@ -56,9 +60,8 @@ private:
 
   GlobalRows out;
   bool doesJudge;
-  llvm::SmallVector<Value> head;
   llvm::SmallVector<Value> positions[2]; ///< of rows g and g + 8
-  Value blockFirst, blockLast, warpStart, warpFirst, warpLast;
+  Value blockFirst, blockLast, warpFirst, warpLast;
 };
 
 } // namespace attn

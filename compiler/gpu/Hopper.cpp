@@ -119,8 +119,14 @@ void Hopper::wait(Value address, Value parity) const {
   NVVM::MBarrierTryWaitParityOp::create(builder, loc, pointer(address), parity, constant(ticks));
 }
 
-void Hopper::arrive(Value address) const {
-  NVVM::MBarrierArriveOp::create(builder, loc, builder.getI64Type(), pointer(address), Value());
+void Hopper::syncWarp() const { NVVM::SyncWarpOp::create(builder, loc, constant(-1)); }
+
+void Hopper::arriveByWarp(Value address) const {
+  syncWarp();
+  when(equals(rem(thread, 32), 0), [&] {
+    NVVM::MBarrierArriveOp::create(builder, loc, builder.getI64Type(), pointer(address), Value());
+  });
+  syncWarp();
 }
 
 void Hopper::expect(Value address, int64_t bytes) const {

@@ -73,13 +73,17 @@ public:
   void when(mlir::Value condition, llvm::function_ref<void()> yes,
             llvm::function_ref<void()> no = {}) const;
 
+  /// An address in shared memory as a pointer.
+  mlir::Value pointer(mlir::Value address) const;
+
   // mbarriers (9.7.13.15), at addresses in shared memory.
   void initBarrier(mlir::Value address, int64_t arrivals) const;
   /// Makes them known to the copy engine, and to all threads of the block.
   void publishBarriers() const;
   /// Until the phase of this parity has ended.
   void wait(mlir::Value address, mlir::Value parity) const;
-  void arrive(mlir::Value address) const;
+  /// One arrival for all of a warp, after what its threads have done before.
+  void arriveByWarp(mlir::Value address) const;
   /// An arrival, after which the phase waits for `bytes` of copies, too.
   void expect(mlir::Value address, int64_t bytes) const;
   /// Copies the box at `place` (elements, innermost first) of a tensor map to shared memory, and
@@ -90,6 +94,8 @@ public:
   /// Named barriers (9.7.13.1) for `threads` threads in all: waiting, or only arriving.
   void syncNamed(mlir::Value id, int64_t threads) const;
   void arriveNamed(mlir::Value id, int64_t threads) const;
+  /// Lets the threads of a warp meet.
+  void syncWarp() const;
   /// Whether this is the one thread of a whole warp that was chosen.
   mlir::Value elect() const;
   /// Registers of each thread of this warp group from here on (9.7.19.5).
@@ -125,8 +131,6 @@ public:
 private:
   llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text, llvm::StringRef constraints,
                                           mlir::ValueRange operands, mlir::TypeRange results) const;
-  /// A pointer to shared memory.
-  mlir::Value pointer(mlir::Value address) const;
 };
 
 /// A ring of stages in shared memory that copies fill and products empty.

@@ -10,12 +10,17 @@
 //   wait for scores -> hooks, weights[j] -> wait for sums -> rescale them
 //
 // Sums, weights and statistics are in registers; weights are the left operand from there.
+//
+// A product with a weight of 0 is not 0 where the value is infinite, which a value behind the mask
+// must not show: of tiles that a mask takes pairs out of, values are looked through, and where one
+// is not finite, rows are computed again, query by query.
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/gpu/AttentionFragments.h"
 #include "compiler/gpu/Hopper.h"
 #include "compiler/gpu/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -30,6 +35,7 @@ struct AttentionTile {
   static constexpr int64_t groupRows = 64, consumers = 2, rows = consumers * groupRows;
   static constexpr int64_t threads = (1 + consumers) * warpGroupThreads;
   static constexpr int64_t queryBarrier = 0, barrierBytes = boxAlignment; ///< filled, emptied
+  static constexpr int64_t specialFlags = 256; ///< a word of each warp of consumers
   static constexpr int64_t queryMemory = barrierBytes;
 
   int64_t features, valueFeatures, keys;
@@ -95,7 +101,7 @@ public:
   HopperAttention(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,
                   ValueRange maps)
       : op(op), builder(builder), loc(op.getLoc()), tile(AttentionTile::of(op)),
-        hopper(builder, loc), cores(builder, loc), index(cores.index),
+        hopper(builder, loc), cores(builder, loc), index(cores.index), score(score),
         fragments(op, score, cores, tile.keys, /*packsRows=*/false), maps(maps) {}
 
   void run(const TilingContext &context);
@@ -105,19 +111,21 @@ private:
 
   struct State {
     FragmentSoftmax::State softmax;
+    Value special;              ///< bits 15 and 31: the thread has seen an infinite value, or NaN
     SmallVector<Value> sums;    ///< fragments of [64 rows, value features]
     SmallVector<Value> weights; ///< words of [64 rows, keys], of the tile before
 
     SmallVector<Value> values() const {
       SmallVector<Value> all = softmax.values();
+      all.push_back(special);
       llvm::append_range(all, sums);
       llvm::append_range(all, weights);
       return all;
     }
     static State of(ValueRange values, size_t sums) {
-      return {FragmentSoftmax::State::of(values.take_front(4)),
-              SmallVector<Value>(values.slice(4, sums)),
-              SmallVector<Value>(values.drop_front(4 + sums))};
+      return {FragmentSoftmax::State::of(values.take_front(4)), values[4],
+              SmallVector<Value>(values.slice(5, sums)),
+              SmallVector<Value>(values.drop_front(5 + sums))};
     }
   };
   struct Places {
@@ -138,7 +146,6 @@ private:
   void consume();
   void copyRows(Value memory, Value map, ArrayRef<unsigned> dims, Value row, int64_t rows,
                 int64_t features, Value barrier);
-  void release(Value barrier);
   void advance(const StageRing &ring, RingPlace &place) {
     std::tie(place.stage, place.parity) = ring.next(hopper, place.stage, place.parity);
   }
@@ -146,7 +153,10 @@ private:
   void addValues(State &state, Value stage);
   void firstTile(Value number, Places &places, State &state);
   void nextTile(Value number, Places &places, State &state);
-  void lastValues(Places &places, State &state);
+  void lastValues(Value number, Places &places, State &state);
+  void lookThrough(Value number, Value stage, State &state);
+  void finish(Value firstQuery, const State &state);
+  State noKeys();
   SmallVector<Value> wordsOf(ArrayRef<Value> weights);
   SmallVector<Value> overTiles(Value from, Value to, Places places);
 
@@ -157,6 +167,7 @@ private:
   Hopper hopper;
   TensorCores cores;
   const IndexBuilder &index;
+  ScoreFunction score;
   AttentionFragments fragments;
   ValueRange maps; ///< of queries, keys, values
   SmallVector<unsigned> mapDims[3];
@@ -198,7 +209,7 @@ void HopperAttention::forEachUnit(llvm::function_ref<void(Value, Places &)> body
         for (Value at : head)
           place.push_back(hopper.fromIndex(at));
         Places places = Places::of(carried);
-        body(unit, places);
+        body(index.mul(index.div(unit, down), fragments.rows.count), places);
         places.queries = arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
         return places.all();
       });
@@ -295,10 +306,6 @@ void HopperAttention::produce() {
 
 //===-- the consumers -----------------------------------------------------------------------===//
 
-void HopperAttention::release(Value barrier) {
-  hopper.when(hopper.equals(hopper.rem(hopper.thread, 32), 0), [&] { hopper.arrive(barrier); });
-}
-
 /// Issues the products of the group's queries and a tile of keys.
 SmallVector<Value> HopperAttention::scores(Value stage) {
   Value own = hopper.mul(consumer, AttentionTile::groupRows * swizzleBytes);
@@ -337,7 +344,7 @@ void HopperAttention::firstTile(Value number, Places &places, State &state) {
   SmallVector<Value> weights = scores(places.keys.stage);
   hopper.waitForProducts(0);
   hopper.pin(weights);
-  release(tile.keyRing.emptied(hopper, places.keys.stage));
+  hopper.arriveByWarp(tile.keyRing.emptied(hopper, places.keys.stage));
   advance(tile.keyRing, places.keys);
   fragments.applyHooks(weights, number);
   fragments.softmax.weigh(weights, state.softmax);
@@ -360,13 +367,14 @@ void HopperAttention::nextTile(Value number, Places &places, State &state) {
   hopper.arriveNamed(other, both);
   hopper.waitForProducts(1);
   hopper.pin(weights);
-  release(tile.keyRing.emptied(hopper, places.keys.stage));
+  hopper.arriveByWarp(tile.keyRing.emptied(hopper, places.keys.stage));
   fragments.applyHooks(weights, number);
   std::array<Value, 2> factors = fragments.softmax.weigh(weights, state.softmax);
   hopper.pin(weights);
+  lookThrough(index.sub(number, index.constant(1)), places.values.stage, state);
   hopper.waitForProducts(0);
   hopper.pin(state.sums);
-  release(tile.valueRing.emptied(hopper, places.values.stage));
+  hopper.arriveByWarp(tile.valueRing.emptied(hopper, places.values.stage));
   advance(tile.keyRing, places.keys);
   advance(tile.valueRing, places.values);
   state.weights = wordsOf(weights);
@@ -375,23 +383,61 @@ void HopperAttention::nextTile(Value number, Places &places, State &state) {
                                 factors[FragmentPlace::of(static_cast<int64_t>(i)).row]);
 }
 
-void HopperAttention::lastValues(Places &places, State &state) {
+/// Marks values of a tile that are not finite, where the mask takes pairs out of it.
+void HopperAttention::lookThrough(Value number, Value stage, State &state) {
+  if (!fragments.elements.isMasked())
+    return;
+  auto look = [&] {
+    Value found = state.special, own = hopper.rem(hopper.thread, warpGroupThreads);
+    Value first = hopper.add(tile.valueRing.memory(hopper, stage), hopper.mul(own, 16));
+    auto words = VectorType::get({4}, builder.getI32Type());
+    for (int64_t at = 0; at < tile.valueRing.bytes; at += 16 * warpGroupThreads) {
+      Value chunk = cores.load(hopper.pointer(hopper.add(first, at)), words, 16);
+      for (int64_t i = 0; i < 4; ++i) {
+        Value word = LLVM::ExtractElementOp::create(builder, loc, chunk, cores.integer(i));
+        // An exponent of ones alone carries to the sign.
+        Value carried = hopper.add(cores.bits(word, 0x7f807f80), 0x00800080);
+        found = arith::OrIOp::create(builder, loc, found, carried);
+      }
+    }
+    return found;
+  };
+  Value isPartial = fragments.isPartial(number);
+  if (auto known = constantIndex(isPartial)) {
+    state.special = *known != 0 ? look() : state.special;
+    return;
+  }
+  auto looked = scf::IfOp::create(
+      builder, loc, isPartial,
+      [&](OpBuilder &, Location) { scf::YieldOp::create(builder, loc, look()); },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(builder, loc, state.special); });
+  state.special = looked.getResult(0);
+}
+
+void HopperAttention::lastValues(Value number, Places &places, State &state) {
   hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
   hopper.pin(state.sums);
   hopper.pin(state.weights);
   hopper.fenceProducts();
   addValues(state, places.values.stage);
+  lookThrough(number, places.values.stage, state);
   hopper.waitForProducts(0);
   hopper.pin(state.sums);
-  release(tile.valueRing.emptied(hopper, places.values.stage));
+  hopper.arriveByWarp(tile.valueRing.emptied(hopper, places.values.stage));
   advance(tile.valueRing, places.values);
+}
+
+HopperAttention::State HopperAttention::noKeys() {
+  State state;
+  state.softmax = fragments.initial();
+  state.special = cores.integer(0);
+  state.sums.assign(tile.valueFeatures / 2, cores.number(0));
+  return state;
 }
 
 /// Places and state, but for weights, after tiles [from, to), of which there is one at least.
 SmallVector<Value> HopperAttention::overTiles(Value from, Value to, Places places) {
-  State state;
-  state.softmax = fragments.initial();
-  state.sums.assign(tile.valueFeatures / 2, cores.number(0));
+  State state = noKeys();
   firstTile(from, places, state);
   if (!fragments.hasOneTile()) {
     auto carry = [](const Places &places, const State &state) {
@@ -413,11 +459,43 @@ SmallVector<Value> HopperAttention::overTiles(Value from, Value to, Places place
     places = Places::of(results);
     state = State::of(ArrayRef(results).drop_front(placeValues), sums);
   }
-  lastValues(places, state);
+  lastValues(index.sub(to, index.constant(1)), places, state);
   SmallVector<Value> results = places.all();
   state.weights.clear();
   llvm::append_range(results, state.values());
   return results;
+}
+
+/// Stores the warp's rows, whose head begins with query `firstQuery`.
+void HopperAttention::finish(Value firstQuery, const State &state) {
+  if (!fragments.elements.isMasked())
+    return fragments.store(state.sums, state.softmax);
+  // One warp's finding is all warps'.
+  Value own = hopper.rem(hopper.thread, warpGroupThreads), zero = hopper.constant(0),
+        id = hopper.add(consumer, 3);
+  Value flags = hopper.add(hopper.add(hopper.sharedBase, AttentionTile::specialFlags),
+                           hopper.mul(consumer, 16));
+  auto isNot = [&](Value word) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word, zero);
+  };
+  Value isSpecial = cores.any(isNot(cores.bits(state.special, 0x80008000)));
+  hopper.when(hopper.equals(hopper.rem(own, 32), 0), [&] {
+    Value flag = hopper.add(flags, hopper.mul(hopper.div(own, 32), 4));
+    cores.store(hopper.select(isSpecial, hopper.constant(1), zero), hopper.pointer(flag), 4);
+  });
+  hopper.syncNamed(id, warpGroupThreads);
+  Value found = zero;
+  for (int64_t warp = 0; warp < 4; ++warp) {
+    Value flag = hopper.pointer(hopper.add(flags, 4 * warp));
+    found = arith::OrIOp::create(builder, loc, found, cores.load(flag, zero.getType(), 4));
+  }
+  hopper.syncNamed(id, warpGroupThreads);
+  auto again = [&] {
+    Value end = index.min(index.add(fragments.warpStart, index.constant(16)), fragments.rows.count);
+    forLoop(index, fragments.warpStart, end, 1,
+            [&](Value row) { emitQueryOfWarp(op, score, builder, index.add(firstQuery, row)); });
+  };
+  hopper.when(isNot(found), again, [&] { fragments.store(state.sums, state.softmax); });
 }
 
 void HopperAttention::consume() {
@@ -428,7 +506,7 @@ void HopperAttention::consume() {
   Value own = hopper.rem(hopper.thread, warpGroupThreads), warp = hopper.div(own, 32);
   Value offset = hopper.toIndex(
       hopper.add(hopper.mul(consumer, AttentionTile::groupRows), hopper.mul(warp, 16)));
-  forEachUnit([&](Value, Places &places) {
+  forEachUnit([&](Value firstQuery, Places &places) {
     fragments.enter(head, firstRow, AttentionTile::rows, offset);
     auto [from, to] = liveTiles();
     Value filled = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
@@ -445,16 +523,16 @@ void HopperAttention::consume() {
           },
           [&](OpBuilder &, Location) {
             SmallVector<Value> none = places.all();
-            llvm::append_range(none, fragments.initial().values());
-            none.append(tile.valueFeatures / 2, cores.number(0));
+            llvm::append_range(none, noKeys().values());
             scf::YieldOp::create(builder, loc, none);
           });
       results = SmallVector<Value>(some.getResults());
     }
     places = Places::of(results);
-    release(hopper.add(filled, 8));
+    hopper.arriveByWarp(hopper.add(filled, 8));
     State state = State::of(ArrayRef(results).drop_front(placeValues), tile.valueFeatures / 2);
-    fragments.store(state.sums, state.softmax);
+    finish(firstQuery, state);
+    hopper.syncWarp(); // some lanes have had no row
   });
   if (!fragments.hasOneTile()) // the turn that the second group has passed on last
     hopper.when(hopper.equals(consumer, 0), [&] { hopper.syncNamed(hopper.constant(1), both); });

@@ -123,11 +123,8 @@ void HopperLinear::produce() {
 }
 
 void HopperLinear::consume() {
-  Value consumer = hopper.add(group, -1), lane = hopper.rem(hopper.thread, 32);
-  auto release = [&](Value stage, Value condition) {
-    hopper.when(condition, [&] { hopper.arrive(tile.ring.emptied(hopper, stage)); });
-  };
-  Value isFirstLane = hopper.equals(lane, 0);
+  Value consumer = hopper.add(group, -1);
+  auto release = [&](Value stage) { hopper.arriveByWarp(tile.ring.emptied(hopper, stage)); };
   Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   size_t count = tile.columns / 2;
   forEachTile([&](Value down, Value across, ValueRange state) -> SmallVector<Value> {
@@ -144,14 +141,13 @@ void HopperLinear::consume() {
                     hopper.add(memory, hopper.mul(consumer, LinearTile::groupRows * swizzleBytes))),
                 weights = hopper.descriptor(hopper.add(memory, tile.rows() * swizzleBytes));
           hopper.fenceProducts();
-          for (int64_t k = 0; k < LinearTile::depth; k += 16) {
+          for (int64_t k = 0; k < LinearTile::depth; k += 16)
             hopper.multiply(sums, hopper.advance(rows, 2 * k), hopper.advance(weights, 2 * k));
-          }
           hopper.commitProducts();
           hopper.waitForProducts(1);
           Value isLater = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, step,
                                                 hopper.constant(0));
-          release(before, arith::AndIOp::create(builder, loc, isFirstLane, isLater));
+          hopper.when(isLater, [&] { release(before); });
           auto [next, nextParity] = tile.ring.next(hopper, stage, parity);
           SmallVector<Value> values{next, nextParity, stage};
           llvm::append_range(values, sums);
@@ -160,10 +156,11 @@ void HopperLinear::consume() {
     hopper.waitForProducts(0);
     SmallVector<Value> sums(ArrayRef(results).drop_front(3));
     hopper.pin(sums);
-    release(results[2], isFirstLane);
+    release(results[2]);
     Value row =
         hopper.add(hopper.mul(down, tile.rows()), hopper.mul(consumer, LinearTile::groupRows));
     finish(row, hopper.mul(across, tile.columns), sums);
+    hopper.syncWarp(); // some lanes have had no row
     return {results[0], results[1]};
   });
 }

@@ -39,6 +39,9 @@ mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context);
 mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context,
                                   mlir::ValueRange maps);
 
+/// The output of query number `query`, of all heads, by a warp on FMA units.
+void emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, mlir::OpBuilder &builder,
+                     mlir::Value query);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
 

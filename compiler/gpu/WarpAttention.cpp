@@ -32,6 +32,7 @@ public:
   }
 
   void run(const TilingContext &context);
+  void query(Value unit);
 
 private:
   /// What is carried from keys to keys: the largest score, the sum of weights, sums of values.
@@ -49,7 +50,6 @@ private:
     }
   };
 
-  void query(Value unit);
   State initial();
   State tile(Value firstKey, const State &before);
   /// Score of the query and a key, as weights are computed of it; -inf behind the mask.
@@ -220,6 +220,11 @@ void AttentionWarp::query(Value unit) {
 void AttentionWarp::run(const TilingContext &context) {
   Value units = index.product(op.getOut(), 0, batchDims + 1);
   forEachUnit(index, units, context.thread, context.threads, [&](Value unit) { query(unit); });
+}
+
+void attn::emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,
+                           Value query) {
+  AttentionWarp(op, score, builder).query(query);
 }
 
 LogicalResult attn::emitAttention(AttentionKernelOp op, const TilingContext &context,

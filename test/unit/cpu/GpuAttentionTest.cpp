@@ -120,6 +120,37 @@ TEST_P(GpuAttentionTest, TilesOf192) { runCase(tiles(230, 192)); }
 TEST_P(GpuAttentionTest, TilesOf256) { runCase(tiles(230, 256)); }
 TEST_P(GpuAttentionTest, ManyKeysOfManyHeads) { runCase(causal(cross(140, 400, 64, 32))); }
 
+/// A value that is not finite reaches the queries that see it, and no others; scores of NaN behind
+/// the mask reach none.
+TEST_P(GpuAttentionTest, AnythingBehindTheMask) {
+  Case c = stored(causal(tiles(150, 64)));
+  auto runner = compile(c);
+  if (!runner)
+    return;
+  Buffers in(c, 7);
+  for (int64_t n = 40; n < 100; ++n)
+    in.valueRow(0, 0, n)[1] = inf;
+  in.keyRow(0, 0, 60)[0] = std::nanf("");
+  in.run(*runner, 2);
+  Buffers clean(c, 7);
+  for (int64_t n = 40; n < 100; ++n)
+    clean.valueRow(0, 0, n)[1] = 0;
+  clean.keyRow(0, 0, 60)[0] = 0;
+  for (int64_t m = 0; m < 60; ++m) {
+    std::vector<double> weights = weightsOf(c, clean, 0, 0, m);
+    for (int64_t d = 0; d < c.valueFeatures; ++d) {
+      if (m >= 40 && d == 1) {
+        ASSERT_EQ(in.outRow(0, 0, m)[d], inf) << m;
+        continue;
+      }
+      auto [expected, magnitude] = expectedOf(c, clean, weights, 0, 0, d);
+      ASSERT_NEAR(in.outRow(0, 0, m)[d], expected, 0x1p-7 * magnitude) << m << " " << d;
+    }
+  }
+  for (int64_t m = 60; m < c.queries; ++m)
+    ASSERT_TRUE(std::isnan(in.outRow(0, 0, m)[0])) << m;
+}
+
 TEST_P(GpuAttentionTest, SlidingWindow) {
   runCase(masked(head(300, 16),
                  R"(mask {
