@@ -589,9 +589,13 @@ static bool hasBoxes(AttentionKernelOp op, Value buffer) {
   if (!view || !view.getType().getElementType().isBF16())
     return false;
   SmallVector<OpFoldResult> strides = view.getMixedStrides();
-  return getConstantIntValue(strides.pop_back_val()) == 1 &&
-         isAligned(view.getMixedOffsets().front()) && llvm::all_of(strides, isAligned) &&
-         mapDimsOf(op, buffer).size() <= 3;
+  if (getConstantIntValue(strides.pop_back_val()) != 1 ||
+      !isAligned(view.getMixedOffsets().front()) || mapDimsOf(op, buffer).size() > 3)
+    return false;
+  auto isStep = [&](size_t dim) { // where there is a next one
+    return view.getType().getDimSize(dim) == 1 || isAligned(strides[dim]);
+  };
+  return llvm::all_of(llvm::seq<size_t>(0, strides.size()), isStep);
 }
 
 bool attn::isHopperAttention(AttentionKernelOp op) {
