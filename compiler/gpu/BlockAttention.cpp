@@ -539,14 +539,49 @@ void AttentionBlock::run(const TilingContext &context) {
               });
 }
 
+/// Rows of a head, by what the types say; nothing where that is not all.
+static std::optional<int64_t> rowsOf(AttentionKernelOp op) {
+  auto isRepeated = [](Value buffer, int64_t dim) {
+    auto [strides, offset] = cast<MemRefType>(buffer.getType()).getStridesAndOffset();
+    return strides[dim] == 0;
+  };
+  ArrayRef<int64_t> sizes = cast<MemRefType>(op.getOut().getType()).getShape();
+  auto dim = static_cast<int64_t>(op.getBatch());
+  int64_t rows = 1;
+  do {
+    if (ShapedType::isDynamic(sizes[dim]))
+      return std::nullopt;
+    rows *= sizes[dim--];
+  } while (dim >= 0 && isRepeated(op.getKey(), dim) && isRepeated(op.getValue(), dim));
+  return rows;
+}
+
+void attn::dropParts(Operation *root) {
+  constexpr int64_t few = 16;
+  SmallVector<CombineKernelOp> combined;
+  root->walk([&](AttentionKernelOp op) {
+    std::optional<int64_t> rows = rowsOf(op);
+    if (!op.getPartials() || (rows && *rows <= few))
+      return;
+    for (Operation *user : op.getPartials().getUsers())
+      if (auto combine = dyn_cast<CombineKernelOp>(user))
+        combined.push_back(combine);
+    op.getPartialsMutable().clear();
+  });
+  for (CombineKernelOp op : combined)
+    op.erase();
+}
+
 bool attn::usesTensorCores(AttentionKernelOp op) {
   auto dots = op.getScore().getOps<DotOp>();
   bool isReduced = op.getRounds() || op.getKey().getType().getElementType().isBF16();
   constexpr int64_t mostFeatures = 256; // whose sums registers hold
   for (Value buffer : {op.getKey(), op.getValue()})
     isReduced &= cast<MemRefType>(buffer.getType()).getShape().back() <= mostFeatures;
-  return isReduced && llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
-         op.getNormaliser() == Normaliser::Softmax && op.getFurther().empty();
+  // Keys that are divided have too few queries.
+  return isReduced && !op.getPartials() && llvm::hasSingleElement(dots) &&
+         (*dots.begin()).isOfQueryAndKey() && op.getNormaliser() == Normaliser::Softmax &&
+         op.getFurther().empty();
 }
 
 void attn::emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,

@@ -27,6 +27,10 @@ mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &cont
 mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context);
 mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context);
 
+void emitCombine(CombineKernelOp op, const TilingContext &context);
+
+/// Drops the parts of attentions that have queries enough to fill a GPU, and what combines them.
+void dropParts(mlir::Operation *root);
 /// Whether an attention is one for tensor cores: its worker is a block then.
 bool usesTensorCores(AttentionKernelOp op);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,

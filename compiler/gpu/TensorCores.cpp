@@ -268,6 +268,27 @@ Value GlobalRows::areAligned(int64_t bytes) const {
                                index.rem(bits, index.constant(bytes)), index.constant(0));
 }
 
+SmallVector<Value> GlobalRows::loadEight(Value from) const {
+  OpBuilder &builder = cores.builder;
+  auto elementsAt = [&](int64_t offset, Type type) {
+    Value four = cores.load(cores.at(from, offset), VectorType::get({4}, type), /*alignment=*/16);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < 4; ++i)
+      elements.push_back(
+          LLVM::ExtractElementOp::create(builder, cores.loc, four, cores.integer(i)));
+    return elements;
+  };
+  if (!isBfloat()) {
+    SmallVector<Value> eight = elementsAt(0, builder.getF32Type());
+    llvm::append_range(eight, elementsAt(16, builder.getF32Type()));
+    return eight;
+  }
+  SmallVector<Value> eight;
+  for (Value word : elementsAt(0, builder.getI32Type()))
+    eight.append({cores.even(word), cores.odd(word)});
+  return eight;
+}
+
 void GlobalRows::store(Value value, Value row, Value feature) const {
   if (isBfloat())
     value = LLVM::FPTruncOp::create(cores.builder, cores.loc, cores.builder.getBF16Type(), value);

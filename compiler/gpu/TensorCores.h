@@ -104,6 +104,8 @@ public:
 
   /// The pointer to the first feature of a row; `place` may lack its last indices, which are 0.
   mlir::Value row(mlir::ValueRange place) const;
+  /// Eight features, as f32, from a pointer at a multiple of 16 bytes on.
+  llvm::SmallVector<mlir::Value> loadEight(mlir::Value from) const;
   /// From a row to the next.
   mlir::Value rowBytes() const;
   /// Whether rows begin at multiples of `bytes`: known, or found out when running.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Warp.h"
+#include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -47,4 +49,15 @@ Value Warp::broadcast(Value value, Value of) const {
   Value source = arith::IndexCastOp::create(builder, loc, i32, of);
   return gpu::ShuffleOp::create(builder, loc, value, source, width, gpu::ShuffleMode::IDX)
       .getShuffleResult();
+}
+
+Value Warp::load(Value buffer, ValueRange place) const {
+  return loadElement(builder, loc, buffer, place, 1);
+}
+
+void Warp::store(Value value, Value buffer, ValueRange place) const {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (element != value.getType())
+    value = arith::TruncFOp::create(builder, loc, element, value);
+  memref::StoreOp::create(builder, loc, value, buffer, place);
 }
