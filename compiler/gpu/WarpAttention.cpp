@@ -285,23 +285,37 @@ Value AttentionWarp::weigh(Value own, Value key, State &state, Value &factor) {
   return weight;
 }
 
-/// The values of `count` keys.
+/// The values of `count` keys, eight at a time, so that as many are on their way.
 void AttentionWarp::addValues(Value weight, Value firstKey, Value count, State &state) {
-  auto loop = loopOver(index.constant(0), count, index.constant(1), state.outputs);
+  constexpr int64_t group = 8;
+  Value last = index.sub(count, index.constant(1));
+  auto loop = loopOver(index.constant(0), count, index.constant(group), state.outputs);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
-  Value of = loop.getInductionVar(), given = broadcast(weight, of), at = index.add(firstKey, of);
-  // A value behind the mask adds nothing, not even 0 * inf.
-  Value isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, given, number(0));
-  SmallVector<Value> next;
-  for (auto [part, sum] : llvm::enumerate(loop.getRegionIterArgs())) {
-    Value feature = index.min(index.add(lane, index.constant(static_cast<int64_t>(part) * lanes)),
-                              index.constant(valueFeatures - 1));
-    Value value = load(op.getValue(), placeOf(at, feature));
-    Value added = math::FmaOp::create(builder, loc, given, value, sum);
-    next.push_back(elements.isMasked() ? select(isLive, added, sum) : added);
+  SmallVector<Value> sums(loop.getRegionIterArgs());
+  SmallVector<SmallVector<Value>> values;
+  for (int64_t i = 0; i < group; ++i) {
+    Value at =
+        index.add(firstKey, index.min(index.add(loop.getInductionVar(), index.constant(i)), last));
+    values.emplace_back();
+    for (size_t part = 0; part < sums.size(); ++part) {
+      Value feature = index.min(index.add(lane, index.constant(static_cast<int64_t>(part) * lanes)),
+                                index.constant(valueFeatures - 1));
+      values.back().push_back(load(op.getValue(), placeOf(at, feature)));
+    }
   }
-  scf::YieldOp::create(builder, loc, next);
+  for (int64_t i = 0; i < group; ++i) {
+    Value of = index.add(loop.getInductionVar(), index.constant(i)), given = broadcast(weight, of);
+    // A value behind the mask, or the last key, adds nothing, not even 0 * inf.
+    Value counts =
+        elements.isMasked()
+            ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, given, number(0))
+                  .getResult()
+            : isBelow(of, count);
+    for (auto [value, sum] : llvm::zip_equal(values[i], sums))
+      sum = select(counts, math::FmaOp::create(builder, loc, given, value, sum), sum);
+  }
+  scf::YieldOp::create(builder, loc, sums);
   state.outputs.assign(loop.getResults().begin(), loop.getResults().end());
 }
 
@@ -406,12 +420,13 @@ void AttentionWarp::storePart(const State &state) {
   });
 }
 
+/// Neighbouring warps have the queries of a head and read the same part of its keys.
 void AttentionWarp::query(Value unit) {
-  Value partCount = index.constant(parts), number = index.div(unit, partCount);
-  keyPart = index.rem(unit, partCount);
-  head = index.div(number, index.dim(op.getOut(), batchDims));
-  batch = index.delinearize(number, op.getOut(), 0, batchDims + 1);
-  row = batch.pop_back_val();
+  Value partCount = index.constant(parts), queries = index.dim(op.getOut(), batchDims),
+        shared = index.div(unit, queries);
+  row = index.rem(unit, queries);
+  head = index.div(shared, partCount), keyPart = index.rem(shared, partCount);
+  batch = index.delinearize(head, op.getOut(), 0, batchDims);
   if (!op.getPartials())
     return storeOutput(overKeys(index.constant(0), keyCount));
   Value tile = index.constant(lanes),
