@@ -94,6 +94,17 @@ void TensorCores::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> a,
     sum = LLVM::ExtractValueOp::create(builder, loc, product, i);
 }
 
+Value TensorCores::ballot(Value truth) const {
+  return NVVM::VoteSyncOp::create(builder, loc, builder.getI32Type(), integer(-1), truth,
+                                  NVVM::VoteSyncKind::ballot);
+}
+
+Value TensorCores::firstBit(Value bits) const {
+  Value isZeroFine = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false));
+  Value number = call(builder, loc, "llvm.cttz", builder.getI32Type(), {bits, isZeroFine});
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number);
+}
+
 static LLVM::InlineAsmOp assembly(OpBuilder &builder, Location loc, Type result,
                                   ValueRange operands, const llvm::Twine &text,
                                   StringRef constraints) {

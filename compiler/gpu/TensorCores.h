@@ -66,6 +66,10 @@ public:
   Value fromLane(Value word, Value lane) const;
   /// Whether a truth holds in a lane of the warp.
   Value any(Value truth) const;
+  /// A truth of each lane, as bits.
+  Value ballot(Value truth) const;
+  /// The number of the lowest bit, an index; 32 where there is none.
+  Value firstBit(Value bits) const;
   /// 16 bytes to an address in shared memory, zeros where `isThere` does not hold; offsets are
   /// bytes. See commitCopies.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
