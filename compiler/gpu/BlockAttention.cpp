@@ -10,6 +10,7 @@
 //
 // Tiles that a mask empties are not copied; hooks and masks are computed element by element.
 #include "compiler/cpu/ScoreFunction.h"
+#include "compiler/gpu/BlockAttentionShape.h"
 #include "compiler/gpu/FragmentSoftmax.h"
 #include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/Ptx.h"
@@ -27,46 +28,6 @@ using namespace mlir;
 using namespace attn;
 
 namespace {
-
-/// That any GPU gives without being asked, and when asked.
-constexpr int64_t usualSharedBytes = 48 << 10, maximalSharedBytes = 96 << 10;
-constexpr int64_t warpRows = 16, blockRows = blockThreads / 32 * warpRows;
-
-/// Queries of many features stay in shared memory; others in registers.
-bool queriesStay(int64_t features) { return features > 160; }
-
-/// Bytes of queries, which otherwise are where values come.
-int64_t sharedBytesOf(int64_t tileKeys, int64_t features, int64_t valueFeatures) {
-  int64_t queries = blockRows * SharedTile::rowBytesOf(features),
-          keys = tileKeys * SharedTile::rowBytesOf(features),
-          values = tileKeys * SharedTile::rowBytesOf(valueFeatures);
-  return keys + (queriesStay(features) ? queries + values : std::max(queries, values));
-}
-
-/// Keys of a tile, a multiple of 8.
-int64_t tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<int64_t> keyCount,
-                   ScoreElements &elements) {
-  // Of 255 registers, sums and queries have theirs. With a key's score, its weight in bf16 and
-  // words on their way it takes 5/4; the rest is for addresses: found by ptxas, which then spills
-  // none.
-  int64_t hooks = elements.isProportional() ? 0 : 32, few = 24,
-          registers = 180 - hooks - valueFeatures / 2 - features / 4;
-  int64_t most = queriesStay(features) || valueFeatures > 160 ? few : registers * 4 / 5 / 8 * 8;
-  most = std::clamp<int64_t>(most, few, 112);
-  while (sharedBytesOf(most, features, valueFeatures) > maximalSharedBytes && most > 8)
-    most -= 8;
-  constexpr int64_t usual = 64, overhead = 8;
-  if (!keyCount || elements.isMasked())
-    return std::min(most, usual);
-  // Of no more keys than there are, and of all sizes that which wastes least.
-  int64_t best = most, bestCost = std::numeric_limits<int64_t>::max();
-  for (int64_t size = std::min(most, few); size <= most; size += 8) {
-    int64_t cost = llvm::divideCeil(*keyCount, size) * (size + overhead);
-    if (cost <= bestCost)
-      best = size, bestCost = cost;
-  }
-  return std::min<int64_t>(best, llvm::alignTo(*keyCount, 8));
-}
 
 class AttentionBlock {
 public:
@@ -97,7 +58,6 @@ private:
   void fetchQueries(Value firstRow);
   void fetchKeys(const SharedTile &to, const GlobalRows &from, Value areAligned, Value tile);
   State initial();
-  Value nextTile(Value from);
   void fetchNext(Value tile);
   State overTiles(Value first);
   State step(Value tile, const State &before, bool isFirst, Value next);
@@ -119,6 +79,10 @@ private:
   }
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, loc, condition, a, b);
+  }
+  Value nextTile(Value from) {
+    return elements.isMasked() ? rows.nextTile(cores, head, blockFirst, blockLast, tileKeys, from)
+                               : from;
   }
   /// Values of one of two branches.
   SmallVector<Value> branch(Value condition, llvm::function_ref<SmallVector<Value>()> yes,
@@ -157,7 +121,8 @@ AttentionBlock::AttentionBlock(AttentionKernelOp op, const ScoreFunction &score,
       key(cores, op.getKey()), value(cores, op.getValue()), out(cores, op.getOut()),
       softmax(cores, unitOf(elements, score)) {
   std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
-  tileKeys = tileKeysOf(key.features, value.features, keyCount, elements);
+  tileKeys = tileKeysOf(key.features, value.features, keyCount, elements.isProportional(),
+                        elements.isMasked());
   valueTiles = SharedTile::chunksOf(value.features);
   hasTail = !keyCount || *keyCount % tileKeys != 0;
   tileCount = index.ceilDiv(rows.keyCount, index.constant(tileKeys));
@@ -393,30 +358,6 @@ AttentionBlock::State AttentionBlock::initial() {
   return state;
 }
 
-/// The first tile from `from` on that the mask leaves some of, or the number of tiles.
-Value AttentionBlock::nextTile(Value from) {
-  if (!elements.isMasked())
-    return from;
-  auto isEmpty = [&](Value tile) -> SmallVector<Value> {
-    Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
-    Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
-    Interval live = rows.boundTile(head, blockFirst, blockLast, firstKey, lastKey);
-    return {builder.createOrFold<arith::XOrIOp>(loc, live.hi, index.truth(true))};
-  };
-  auto loop = scf::WhileOp::create(
-      builder, loc, from.getType(), from,
-      [&](OpBuilder &, Location, ValueRange tile) {
-        Value goesOn = branch(
-            isBelow(tile[0], tileCount), [&] { return isEmpty(tile[0]); },
-            [&]() -> SmallVector<Value> { return {index.truth(false)}; })[0];
-        scf::ConditionOp::create(builder, loc, goesOn, tile);
-      },
-      [&](OpBuilder &, Location, ValueRange tile) {
-        scf::YieldOp::create(builder, loc, index.add(tile[0], index.constant(1)));
-      });
-  return loop.getResult(0);
-}
-
 /// One tile, whose keys are on their way.
 AttentionBlock::State AttentionBlock::step(Value tile, const State &before, bool isFirst,
                                            Value next) {
@@ -537,16 +478,6 @@ void AttentionBlock::run(const TilingContext &context) {
                 unit(index.div(number, blocks),
                      index.mul(index.sub(blocks, fromEnd), index.constant(blockRows)));
               });
-}
-
-bool attn::usesTensorCores(AttentionKernelOp op) {
-  auto dots = op.getScore().getOps<DotOp>();
-  bool isReduced = op.getRounds() || op.getKey().getType().getElementType().isBF16();
-  constexpr int64_t mostFeatures = 256; // whose sums registers hold
-  for (Value buffer : {op.getKey(), op.getValue()})
-    isReduced &= cast<MemRefType>(buffer.getType()).getShape().back() <= mostFeatures;
-  return isReduced && llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
-         op.getNormaliser() == Normaliser::Softmax && op.getFurther().empty();
 }
 
 void attn::emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,

@@ -10,6 +10,7 @@
 #include "compiler/cpu/LinearShape.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"
+#include "compiler/gpu/LinearOutput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -42,8 +43,6 @@ protected:
   Value shared(int64_t height, int64_t width, Type element);
   /// The place of element k of row `flat` of the input.
   SmallVector<Value> placeOf(Value flat, Value k);
-  /// Bias, epilogue and store of one sum, if it is inside of the output.
-  void finish(Value flat, Value column, Value sum);
   /// body(k, sums) over k in steps of `step`, with sums that begin at 0.
   SmallVector<Value> sumLoop(int64_t step, int64_t count,
                              llvm::function_ref<void(Value, MutableArrayRef<Value>)> body);
@@ -153,26 +152,6 @@ LinearBlock::sumLoop(int64_t step, int64_t count,
   return loop.getResults();
 }
 
-void LinearBlock::finish(Value flat, Value column, Value sum) {
-  int64_t lifted = op.getOut().getType().getRank() - 1;
-  auto placeIn = [&](Value buffer) {
-    SmallVector<Value> place = index.delinearize(flat, buffer, 0, lifted);
-    place.push_back(column);
-    return place;
-  };
-  choose(index, isBelow(column, index.constant(shape.n)), [&] {
-    if (op.getBias())
-      sum = arith::AddFOp::create(builder, loc, sum, load(op.getBias(), column));
-    if (!op.getEpilogue().empty()) {
-      SmallVector<Value> arguments{sum};
-      for (Value capture : op.getCaptures())
-        arguments.push_back(load(capture, placeIn(capture)));
-      sum = inlineHook(builder, op.getEpilogue(), arguments, {}, {});
-    }
-    storeFloat(builder, loc, sum, op.getOut(), placeIn(op.getOut()));
-  });
-}
-
 void LinearBlock::run(const TilingContext &context) {
   // Panel by panel, so that neighbouring blocks share weights.
   Value blocks = index.ceilDiv(rowCount, index.constant(tileRows)),
@@ -232,8 +211,9 @@ void FmaLinear::tile(Value panel, Value firstRow) {
   for (int64_t r = 0; r < threadRows; ++r) {
     Value flat = index.add(firstRow, index.add(y, index.constant(r)));
     choose(index, isBelow(flat, rowCount), [&] {
+      LinearOutputRow output(op, index, flat);
       for (int64_t c = 0; c < threadColumns; ++c)
-        finish(flat, index.add(firstColumn, columnOf(c)), sums[r * threadColumns + c]);
+        output.finish(index.add(firstColumn, columnOf(c)), sums[r * threadColumns + c]);
     });
   }
 }
@@ -301,9 +281,10 @@ void TensorCoreLinear::tile(Value panel, Value firstRow) {
   for (int64_t r = 0; r < 2; ++r) {
     Value flat = index.add(index.add(firstRow, warpRow), index.add(g, index.constant(8 * r)));
     choose(index, isBelow(flat, rowCount), [&] {
+      LinearOutputRow output(op, index, flat);
       for (int64_t n = 0; n < tiles; ++n)
-        for (int64_t c = 0; c < 2; ++c)
-          finish(flat, index.add(firstColumn, index.constant(8 * n + c)), sums[4 * n + 2 * r + c]);
+        output.finish(index.add(firstColumn, index.constant(8 * n)), sums[4 * n + 2 * r],
+                      sums[4 * n + 2 * r + 1], shape.n % panelWidth == 0);
     });
   }
 }

@@ -36,8 +36,7 @@ std::optional<WorkerKind> attn::workerKindOf(Operation *kernel) {
   auto attention = dyn_cast<AttentionKernelOp>(kernel);
   if (isa<LinearKernelOp>(kernel) || (attention && usesTensorCores(attention)))
     return WorkerKind::Block;
-  // Rows are rounded where they are multiplied; keys of a head are not divided.
-  if (isa<RoundKernelOp, CombineKernelOp>(kernel))
+  if (isa<RoundKernelOp>(kernel)) // rows are rounded where they are multiplied
     return std::nullopt;
   return WorkerKind::Warp;
 }
@@ -98,6 +97,10 @@ static LogicalResult emit(Operation *kernel, const TilingContext &context,
                             : emitHopperLinear(op, context, maps, launch.isSmall);
       })
       .Case([&](AttentionKernelOp op) { return emitAttention(op, context, maps); })
+      .Case([&](CombineKernelOp op) {
+        emitCombine(op, context);
+        return success();
+      })
       .Case<NormKernelOp, MapKernelOp, MeanKernelOp, LookupKernelOp, RotaryKernelOp>(
           [&](Operation *op) { return emitRowKernel(op, context); })
       .Default([](Operation *op) {
@@ -287,6 +290,7 @@ void GpuKernelsPass::runOnOperation() {
   auto module = gpu::GPUModuleOp::create(builder, root.getLoc(), "attn_kernels",
                                          builder.getArrayAttr(target));
   SymbolTable host(root), device(module);
+  dropParts(root);
   SmallVector<Operation *> kernels;
   root.walk([&](Operation *op) {
     if (isKernel(op))

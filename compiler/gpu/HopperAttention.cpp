@@ -602,8 +602,8 @@ bool attn::isHopperAttention(AttentionKernelOp op) {
   int64_t features = op.getKey().getType().getShape().back(),
           valueFeatures = op.getValue().getType().getShape().back(),
           rows = op.getQuery().getType().getShape()[op.getBatch()];
-  return usesTensorCores(op) && features % 8 == 0 && valueFeatures % 8 == 0 && features <= 256 &&
-         valueFeatures <= 256 && (ShapedType::isDynamic(rows) || rows >= 16) &&
+  return usesTensorCores(op) && !op.getPartials() && features % 8 == 0 && valueFeatures % 8 == 0 &&
+         features <= 256 && valueFeatures <= 256 && (ShapedType::isDynamic(rows) || rows >= 16) &&
          hasBoxes(op, op.getQuery()) && hasBoxes(op, op.getKey()) && hasBoxes(op, op.getValue());
 }
 

@@ -25,9 +25,7 @@ enum class WorkerKind { Warp, Block };
 /// Of an op that is a kernel; nothing where it has no code on a GPU.
 std::optional<WorkerKind> workerKindOf(mlir::Operation *kernel);
 
-/// An element as f32, and f32 as an element: those of bf16 are widened and rounded.
-mlir::Value loadFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
-                      mlir::ValueRange place);
+/// An f32 as an element of a buffer, which may be of bf16.
 void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value buffer,
                 mlir::ValueRange place);
 
@@ -42,6 +40,10 @@ mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &con
 /// The output of query number `query`, of all heads, by a warp on FMA units.
 void emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, mlir::OpBuilder &builder,
                      mlir::Value query);
+void emitCombine(CombineKernelOp op, const TilingContext &context);
+
+/// Drops the parts of attentions that have queries enough to fill a GPU, and what combines them.
+void dropParts(mlir::Operation *root);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
 

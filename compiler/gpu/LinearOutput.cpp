@@ -48,10 +48,10 @@ void LinearOutputRow::finish(Value column, Value sum) {
   choose(index, isThere, [&] {
     if (op.getBias())
       sum = arith::AddFOp::create(builder, index.loc, sum,
-                                  loadFloat(builder, index.loc, op.getBias(), column));
+                                  loadElement(builder, index.loc, op.getBias(), column, 1));
     SmallVector<Value> elements{sum};
     for (Value capture : op.getCaptures())
-      elements.push_back(loadFloat(builder, index.loc, capture, placeIn(capture, column)));
+      elements.push_back(loadElement(builder, index.loc, capture, placeIn(capture, column), 1));
     storeFloat(builder, index.loc, epilogue(elements), op.getOut(), placeIn(op.getOut(), column));
   });
 }

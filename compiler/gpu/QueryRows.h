@@ -5,11 +5,14 @@
 // head (grouped-query attention), and all tokens of them, fill tiles of rows together.
 #pragma once
 
-#include "compiler/cpu/Loops.h"
+#include "compiler/gpu/TensorCores.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "dialect/AttnDialect.h"
 
 namespace attn {
+
+/// Whether neighbours along a dim of a buffer are the same.
+bool isRepeated(mlir::Value buffer, int64_t dim);
 
 class QueryRows {
 public:
@@ -24,10 +27,17 @@ public:
   /// What the mask says of rows and keys between two each, both included.
   Interval boundTile(mlir::ValueRange head, mlir::Value firstRow, mlir::Value lastRow,
                      mlir::Value firstKey, mlir::Value lastKey);
+  /// The first of tiles of `tileKeys` keys, from number `from` on, that the mask leaves something
+  /// of for rows between two, or their count: the lanes of a warp look at 32 at a time. All of the
+  /// warp get it.
+  mlir::Value nextTile(const TensorCores &cores, mlir::ValueRange head, mlir::Value firstRow,
+                       mlir::Value lastRow, int64_t tileKeys, mlir::Value from);
 
   mlir::Value heads, count, keyCount;
 
 private:
+  bool readsRanges();
+
   AttentionKernelOp op;
   IndexBuilder index;
   int64_t dims; ///< of a head

@@ -5,19 +5,25 @@
 using namespace mlir;
 using namespace attn;
 
-Value ScoreElements::of(Value sum, ValueRange positions) {
+Value ScoreElements::raw(Value sum, ValueRange positions) {
   IRMapping mapping;
   SmallVector<Value> known(positions);
   llvm::append_range(known, op.getCaptures());
   for (auto [argument, value] :
        llvm::zip_equal(op.getScore().front().getArguments().drop_front(2), known))
     mapping.map(argument, value);
-  Value result = score.emit(sum, mapping, builder);
-  if (!op.getBias().empty())
-    result = inlineHook(builder, op.getBias(), result, positions, op.getCaptures());
-  if (!op.getCap().empty())
-    result = inlineHook(builder, op.getCap(), result, {}, op.getCaptures());
-  return result;
+  return score.emit(sum, mapping, builder);
+}
+
+Value ScoreElements::biased(Value score, ValueRange positions) {
+  return op.getBias().empty()
+             ? score
+             : inlineHook(builder, op.getBias(), score, positions, op.getCaptures());
+}
+
+Value ScoreElements::capped(Value score) {
+  return op.getCap().empty() ? score
+                             : inlineHook(builder, op.getCap(), score, {}, op.getCaptures());
 }
 
 Value ScoreElements::isLive(ValueRange positions) {

@@ -14,8 +14,14 @@ public:
 
   using Value = mlir::Value;
 
-  /// The score of a sum over the features, with bias and cap; `positions` are (batch..., m, s).
-  Value of(Value sum, mlir::ValueRange positions);
+  /// The score of a sum over the features; `positions` are (batch..., m, s).
+  Value raw(Value sum, mlir::ValueRange positions);
+  Value biased(Value score, mlir::ValueRange positions);
+  Value capped(Value score);
+  /// All three.
+  Value of(Value sum, mlir::ValueRange positions) {
+    return capped(biased(raw(sum, positions), positions));
+  }
   /// Whether a mask leaves the pair.
   Value isLive(mlir::ValueRange positions);
   /// The score of no key; `positions` are (batch..., m).

@@ -94,6 +94,17 @@ void TensorCores::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> a,
     sum = LLVM::ExtractValueOp::create(builder, loc, product, i);
 }
 
+Value TensorCores::ballot(Value truth) const {
+  return NVVM::VoteSyncOp::create(builder, loc, builder.getI32Type(), integer(-1), truth,
+                                  NVVM::VoteSyncKind::ballot);
+}
+
+Value TensorCores::firstBit(Value bits) const {
+  Value isZeroFine = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false));
+  Value number = call(builder, loc, "llvm.cttz", builder.getI32Type(), {bits, isZeroFine});
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), number);
+}
+
 static LLVM::InlineAsmOp assembly(OpBuilder &builder, Location loc, Type result,
                                   ValueRange operands, const llvm::Twine &text,
                                   StringRef constraints) {
@@ -270,6 +281,27 @@ Value GlobalRows::areAligned(int64_t bytes) const {
   }
   return arith::CmpIOp::create(builder, cores.loc, arith::CmpIPredicate::eq,
                                index.rem(bits, index.constant(bytes)), index.constant(0));
+}
+
+SmallVector<Value> GlobalRows::loadEight(Value from) const {
+  OpBuilder &builder = cores.builder;
+  auto elementsAt = [&](int64_t offset, Type type) {
+    Value four = cores.load(cores.at(from, offset), VectorType::get({4}, type), /*alignment=*/16);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < 4; ++i)
+      elements.push_back(
+          LLVM::ExtractElementOp::create(builder, cores.loc, four, cores.integer(i)));
+    return elements;
+  };
+  if (!isBfloat()) {
+    SmallVector<Value> eight = elementsAt(0, builder.getF32Type());
+    llvm::append_range(eight, elementsAt(16, builder.getF32Type()));
+    return eight;
+  }
+  SmallVector<Value> eight;
+  for (Value word : elementsAt(0, builder.getI32Type()))
+    eight.append({cores.even(word), cores.odd(word)});
+  return eight;
 }
 
 void GlobalRows::store(Value value, Value row, Value feature) const {

@@ -71,6 +71,10 @@ public:
   Value fromLane(Value word, Value lane) const;
   /// Whether a truth holds in a lane of the warp.
   Value any(Value truth) const;
+  /// A truth of each lane, as bits.
+  Value ballot(Value truth) const;
+  /// The number of the lowest bit, an index; 32 where there is none.
+  Value firstBit(Value bits) const;
   /// 16 bytes to an address in shared memory, zeros where `isThere` does not hold; offsets are
   /// bytes. See commitCopies.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
@@ -109,6 +113,8 @@ public:
 
   /// The pointer to the first feature of a row; `place` may lack its last indices, which are 0.
   mlir::Value row(mlir::ValueRange place) const;
+  /// Eight features, as f32, from a pointer at a multiple of 16 bytes on.
+  llvm::SmallVector<mlir::Value> loadEight(mlir::Value from) const;
   /// From a row to the next.
   mlir::Value rowBytes() const;
   /// Whether rows begin at multiples of `bytes`: known, or found out when running.

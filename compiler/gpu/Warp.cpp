@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Warp.h"
+#include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -43,25 +44,26 @@ Value Warp::sum(Value value) const {
       value, [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); });
 }
 
-Value attn::loadFloat(OpBuilder &builder, Location loc, Value buffer, ValueRange place) {
-  Value value = memref::LoadOp::create(builder, loc, buffer, place);
-  if (value.getType().isBF16())
-    value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
-  return value;
-}
-
-void attn::storeFloat(OpBuilder &builder, Location loc, Value value, Value buffer,
-                      ValueRange place) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  if (element.isBF16())
-    value = arith::TruncFOp::create(builder, loc, element, value);
-  memref::StoreOp::create(builder, loc, value, buffer, place);
-}
-
 Value Warp::broadcast(Value value, Value of) const {
   Type i32 = builder.getI32Type();
   Value width = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(lanes));
   Value source = arith::IndexCastOp::create(builder, loc, i32, of);
   return gpu::ShuffleOp::create(builder, loc, value, source, width, gpu::ShuffleMode::IDX)
       .getShuffleResult();
+}
+
+Value Warp::load(Value buffer, ValueRange place) const {
+  return loadElement(builder, loc, buffer, place, 1);
+}
+
+void attn::storeFloat(OpBuilder &builder, Location loc, Value value, Value buffer,
+                      ValueRange place) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (element != value.getType())
+    value = arith::TruncFOp::create(builder, loc, element, value);
+  memref::StoreOp::create(builder, loc, value, buffer, place);
+}
+
+void Warp::store(Value value, Value buffer, ValueRange place) const {
+  storeFloat(builder, loc, value, buffer, place);
 }

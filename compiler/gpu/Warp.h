@@ -29,6 +29,10 @@ public:
   /// The value of lane `of`, for all.
   mlir::Value broadcast(mlir::Value value, mlir::Value of) const;
 
+  /// An element of a buffer as an f32, and one that is stored as the buffer has them.
+  mlir::Value load(mlir::Value buffer, mlir::ValueRange place) const;
+  void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange place) const;
+
   mlir::OpBuilder &builder;
   mlir::Location loc;
   IndexBuilder index;

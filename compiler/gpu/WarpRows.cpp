@@ -39,8 +39,6 @@ private:
     Value wide = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), count);
     return arith::SIToFPOp::create(builder, loc, builder.getF32Type(), wide);
   }
-  Value load(Value row, ValueRange place) { return loadFloat(builder, loc, row, place); }
-  void store(Value value, Value row, Value column) { storeFloat(builder, loc, value, row, column); }
 };
 
 } // namespace
