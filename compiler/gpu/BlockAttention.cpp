@@ -16,11 +16,12 @@
 #include "compiler/gpu/Ptx.h"
 #include "compiler/gpu/QueryRows.h"
 #include "compiler/gpu/ScoreElements.h"
-#include "compiler/gpu/SharedTile.h"
+#include "compiler/gpu/ValueProducts.h"
+#include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <limits>
 
@@ -53,7 +54,7 @@ private:
   };
 
   Value shared(int64_t bytes);
-  void unit(Value head, Value firstRow);
+  void unit(Value head, Value firstRow, Value part);
   void enterRows(Value firstRow);
   void fetchQueries(Value firstRow);
   void fetchKeys(const SharedTile &to, const GlobalRows &from, Value areAligned, Value tile);
@@ -66,10 +67,8 @@ private:
   void applyHooks(MutableArrayRef<Value> scores, Value firstKey, bool isTested);
   Value needsTest(Value tile);
   void addValues(ArrayRef<Value> weights, MutableArrayRef<Value> sums, Value isTested);
-  void multiplyValues(ArrayRef<SmallVector<Value>> weights, MutableArrayRef<Value> sums);
-  void addLiveValues(ArrayRef<SmallVector<Value>> weights, MutableArrayRef<Value> sums);
-  Value valuesAreFinite();
   void storeRows(const State &state);
+  void storePart(const State &state);
   void wait();
 
   Value firstWarpRow() { return index.mul(cores.warp, index.constant(warpRows)); }
@@ -105,6 +104,7 @@ private:
   SmallVector<Value> head;
   SmallVector<SmallVector<Value>> queries; ///< A words; none of those that stay
   SmallVector<Value> positions[2];         ///< of rows g and g + 8
+  Value headNumber, part, tileEnd;         ///< behind the last tile of the part
   Value blockFirst, blockLast, warpFirst, warpLast;
 };
 
@@ -248,102 +248,28 @@ void AttentionBlock::applyHooks(MutableArrayRef<Value> scores, Value firstKey, b
 
 //===-- values ------------------------------------------------------------------------------===//
 
-void AttentionBlock::multiplyValues(ArrayRef<SmallVector<Value>> weights,
-                                    MutableArrayRef<Value> sums) {
-  forMatrices(tileKeys / 8, [&](int64_t from, int64_t count) {
-    for (int64_t chunk = 0; chunk < valueTiles; ++chunk) {
-      SmallVector<Value> words = valueTile->columnWords(from * 8, chunk, count);
-      for (int64_t m = 0; m < count; m += 2)
-        cores.multiply(sums.slice(4 * chunk, 4), weights[(from + m) / 2],
-                       ArrayRef(words).slice(m, std::min<int64_t>(2, count - m)));
-    }
-  });
-}
-
-/// In the whole tile.
-Value AttentionBlock::valuesAreFinite() {
-  Value lastRow = index.constant(tileKeys - 1), zero = cores.integer(0);
-  auto loop =
-      scf::ForOp::create(builder, loc, index.constant(0), index.constant(valueTiles),
-                         index.constant(1), zero, [](OpBuilder &, Location, Value, ValueRange) {});
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
-    Value found = loop.getRegionIterArg(0);
-    for (int64_t first = 0; first < tileKeys; first += 32) {
-      Value row = index.min(index.add(cores.lane, index.constant(first)), lastRow);
-      for (Value word : valueTile->chunkWords(row, loop.getInductionVar())) {
-        // An exponent of ones alone carries to the sign.
-        Value exponents = cores.bits(word, 0x7f807f80);
-        Value carried = arith::AddIOp::create(builder, loc, exponents, cores.integer(0x00800080));
-        found = arith::OrIOp::create(builder, loc, found, carried);
-      }
-    }
-    scf::YieldOp::create(builder, loc, found);
-  }
-  Value isSpecial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                          cores.bits(loop.getResult(0), 0x80008000), zero);
-  return arith::XOrIOp::create(builder, loc, cores.any(isSpecial), index.truth(true));
-}
-
-/// Key by key on FMA units: slow, and seldom.
-void AttentionBlock::addLiveValues(ArrayRef<SmallVector<Value>> weights,
-                                   MutableArrayRef<Value> sums) {
-  auto loop = scf::ForOp::create(builder, loc, index.constant(0), index.constant(tileKeys),
-                                 index.constant(1), SmallVector<Value>(sums),
-                                 [](OpBuilder &, Location, Value, ValueRange) {});
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(loop.getBody());
-  Value row = loop.getInductionVar(), eight = index.constant(8), two = index.constant(2);
-  Value tile = index.div(row, eight), isOdd = cores.isEqual(index.rem(row, two), 1);
-  Value source =
-      index.add(index.mul(cores.g, index.constant(4)), index.div(index.rem(row, eight), two));
-  std::array<Value, 2> own, isLive;
-  for (int64_t r = 0; r < 2; ++r) {
-    Value word = weights[0][r];
-    for (int64_t i = 1; i < tileKeys / 8; ++i)
-      word = select(cores.isEqual(tile, i), weights[i / 2][i % 2 * 2 + r], word);
-    word = cores.fromLane(word, source);
-    own[r] = select(isOdd, cores.odd(word), cores.even(word));
-    isLive[r] =
-        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, own[r], cores.number(0));
-  }
-  SmallVector<Value> next(loop.getRegionIterArgs());
-  for (int64_t chunk = 0; chunk < valueTiles; ++chunk) {
-    Value pair = valueTile->pairWord(row, chunk);
-    for (int64_t r = 0; r < 2; ++r)
-      for (int64_t c = 0; c < 2; ++c) {
-        Value &sum = next[4 * chunk + 2 * r + c];
-        Value value = c == 0 ? cores.even(pair) : cores.odd(pair);
-        Value added = math::FmaOp::create(builder, loc, own[r], value, sum);
-        sum = select(isLive[r], added, sum);
-      }
-  }
-  scf::YieldOp::create(builder, loc, next);
-  llvm::copy(loop.getResults(), sums.begin());
-}
-
 /// A value behind the mask adds nothing, not even 0 * inf; where all pairs of a tile are live,
 /// there is none.
 void AttentionBlock::addValues(ArrayRef<Value> weights, MutableArrayRef<Value> sums,
                                Value isTested) {
   SmallVector<SmallVector<Value>> words = cores.wordsOf(weights);
+  ValueProducts products(cores, *valueTile);
+  if (!elements.isMasked())
+    return products.multiply(words, sums);
+  Value isPlain = branch(
+      isTested, [&]() -> SmallVector<Value> { return {products.areFinite()}; },
+      [&]() -> SmallVector<Value> { return {index.truth(true)}; })[0];
+  SmallVector<Value> before(sums);
   auto product = [&](auto multiply) {
-    SmallVector<Value> result(sums);
-    (this->*multiply)(words, result);
-    return result;
+    return [&, multiply] {
+      SmallVector<Value> result(before);
+      (products.*multiply)(words, result);
+      return result;
+    };
   };
-  auto plain = [&] { return product(&AttentionBlock::multiplyValues); };
-  SmallVector<Value> result;
-  if (elements.isMasked()) {
-    Value isPlain = branch(
-        isTested, [&]() -> SmallVector<Value> { return {valuesAreFinite()}; },
-        [&]() -> SmallVector<Value> { return {index.truth(true)}; })[0];
-    result = branch(isPlain, plain, [&] { return product(&AttentionBlock::addLiveValues); });
-  } else {
-    result = plain();
-  }
-  llvm::copy(result, sums.begin());
+  llvm::copy(
+      branch(isPlain, product(&ValueProducts::multiply), product(&ValueProducts::multiplyLive)),
+      sums.begin());
 }
 
 //===-- tiles -------------------------------------------------------------------------------===//
@@ -385,18 +311,18 @@ AttentionBlock::State AttentionBlock::step(Value tile, const State &before, bool
 }
 
 void AttentionBlock::fetchNext(Value tile) {
-  choose(index, isBelow(tile, tileCount), [&] { fetchKeys(*keyTile, key, keyAligned, tile); });
+  choose(index, isBelow(tile, tileEnd), [&] { fetchKeys(*keyTile, key, keyAligned, tile); });
 }
 
 AttentionBlock::State AttentionBlock::overTiles(Value first) {
-  if (constantIndex(tileCount) == 1 && !elements.isMasked())
+  if (constantIndex(tileCount) == 1 && !elements.isMasked() && !op.getPartials())
     return step(first, initial(), /*isFirst=*/true, {});
   SmallVector<Value> carried{first};
   llvm::append_range(carried, initial().values());
   auto loop = scf::WhileOp::create(
       builder, loc, ValueRange(carried).getTypes(), carried,
       [&](OpBuilder &, Location, ValueRange values) {
-        scf::ConditionOp::create(builder, loc, isBelow(values[0], tileCount), values);
+        scf::ConditionOp::create(builder, loc, isBelow(values[0], tileEnd), values);
       },
       [&](OpBuilder &, Location, ValueRange values) {
         Value next = nextTile(index.add(values[0], index.constant(1)));
@@ -452,17 +378,64 @@ void AttentionBlock::storeRows(const State &state) {
   }
 }
 
-void AttentionBlock::unit(Value unitHead, Value firstRow) {
-  head = rows.headOf(unitHead);
+/// What a part of the keys adds, in the layout of compiler/transforms/FewQueries.h with vectors of
+/// one lane; scores are in natural units there.
+void AttentionBlock::storePart(const State &state) {
+  constexpr double ln2 = 0.6931471805599453;
+  FewQueriesShape shape{/*lanes=*/1, value.features};
+  Value queryCount = index.dim(op.getOut(), static_cast<int64_t>(op.getBatch()));
+  Value first = index.mul(cores.t, index.constant(2));
+  for (int64_t r = 0; r < 2; ++r) {
+    Value row =
+        index.add(index.add(blockFirst, firstWarpRow()), index.add(cores.g, index.constant(8 * r)));
+    Value flat = index.add(index.mul(headNumber, rows.count), row);
+    Value start = index.mul(index.rem(flat, queryCount), index.constant(shape.stateFloats()));
+    auto store = [&](Value number, Value at) {
+      memref::StoreOp::create(builder, loc, number, op.getPartials(),
+                              ValueRange{index.div(flat, queryCount), part, index.add(start, at)});
+    };
+    Value sum = cores.acrossRow(state.softmax.sums[r], [&](Value a, Value b) -> Value {
+      return arith::AddFOp::create(builder, loc, a, b);
+    });
+    choose(index, isBelow(row, rows.count), [&] {
+      for (int64_t i = 0; i < 2 * valueTiles; ++i) {
+        int64_t tile = i / 2, c = i % 2;
+        Value feature = index.add(first, index.constant(8 * tile + c));
+        choose(index, isBelow(feature, index.constant(value.features)),
+               [&] { store(state.sums[4 * tile + 2 * r + c], feature); });
+      }
+      choose(index, cores.isEqual(cores.t, 0), [&] {
+        store(sum, index.constant(shape.sumFloats()));
+        Value largest = arith::MulFOp::create(builder, loc, state.softmax.maxima[r],
+                                              cores.number(softmax.exponentUnit() * ln2));
+        store(largest, index.constant(shape.sumFloats() + 1));
+      });
+    });
+  }
+}
+
+void AttentionBlock::unit(Value unitHead, Value firstRow, Value unitPart) {
+  headNumber = unitHead, part = unitPart, head = rows.headOf(unitHead);
   enterRows(firstRow);
+  Value firstTile = index.constant(0);
+  tileEnd = tileCount;
+  if (op.getPartials()) {
+    Value size = index.ceilDiv(tileCount, index.dim(op.getPartials(), 1));
+    firstTile = index.mul(part, size);
+    tileEnd = index.min(tileCount, index.add(firstTile, size));
+  }
   gpu::BarrierOp::create(builder, loc); // the unit before has read its values
-  Value tile = nextTile(index.constant(0));
+  Value tile = nextTile(firstTile);
   fetchNext(tile);
   fetchQueries(firstRow);
   wait();
   if (!queriesStay(key.features))
     queries = queryTile->left(firstWarpRow(), 0, queryTile->chunks());
-  storeRows(overTiles(tile));
+  State state = overTiles(tile);
+  if (op.getPartials())
+    storePart(state);
+  else
+    storeRows(state);
 }
 
 void AttentionBlock::run(const TilingContext &context) {
@@ -471,12 +444,15 @@ void AttentionBlock::run(const TilingContext &context) {
   op->getParentOfType<gpu::GPUFuncOp>()->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                                                  builder.getI32IntegerAttr(2));
   // A head's last rows come first: under a causal mask they take longest.
-  Value blocks = index.ceilDiv(rows.count, index.constant(blockRows));
-  forEachUnit(index, index.mul(rows.heads, blocks), context.thread, context.threads,
+  Value blocks = index.ceilDiv(rows.count, index.constant(blockRows)),
+        parts = op.getPartials() ? index.dim(op.getPartials(), 1) : index.constant(1),
+        ofHead = index.mul(blocks, parts);
+  forEachUnit(index, index.mul(rows.heads, ofHead), context.thread, context.threads,
               [&](Value number) {
-                Value fromEnd = index.add(index.rem(number, blocks), index.constant(1));
-                unit(index.div(number, blocks),
-                     index.mul(index.sub(blocks, fromEnd), index.constant(blockRows)));
+                Value inHead = index.rem(number, ofHead),
+                      fromEnd = index.add(index.div(inHead, parts), index.constant(1)),
+                      firstRow = index.mul(index.sub(blocks, fromEnd), index.constant(blockRows));
+                unit(index.div(number, ofHead), firstRow, index.rem(inHead, parts));
               });
 }
 

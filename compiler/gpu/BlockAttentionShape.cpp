@@ -80,8 +80,6 @@ bool attn::usesTensorCores(AttentionKernelOp op) {
   constexpr int64_t mostFeatures = 256; // whose sums registers hold
   for (Value buffer : {op.getKey(), op.getValue()})
     isReduced &= cast<MemRefType>(buffer.getType()).getShape().back() <= mostFeatures;
-  // Keys that are divided have too few queries.
-  return isReduced && !op.getPartials() && llvm::hasSingleElement(dots) &&
-         (*dots.begin()).isOfQueryAndKey() && op.getNormaliser() == Normaliser::Softmax &&
-         op.getFurther().empty();
+  return isReduced && llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
+         op.getNormaliser() == Normaliser::Softmax && op.getFurther().empty();
 }

@@ -28,6 +28,8 @@ public:
     }
   };
 
+  double exponentUnit() const { return unit; }
+
   /// No keys; `sinks`, if given, are scores of none.
   State initial(std::optional<std::array<Value, 2>> sinks) const;
   /// Replaces scores by weights in f32; the factors of what was summed with weights before. Without

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace attn;
 
 SharedTile::SharedTile(const TensorCores &cores, Value pointer, int64_t rows, int64_t features)
-    : cores(cores), pointer(pointer), rows(rows), features(features),
+    : rows(rows), cores(cores), pointer(pointer), features(features),
       rowBytes(rowBytesOf(features)) {
   const IndexBuilder &index = cores.index;
   Value eight = index.constant(8), bytes = index.constant(rowBytes);

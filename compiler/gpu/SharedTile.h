@@ -20,6 +20,8 @@ public:
   static int64_t rowBytesOf(int64_t features) { return (chunksOf(features) | 1) * 16; }
   int64_t chunks() const { return chunksOf(features); }
 
+  const int64_t rows;
+
   /// Copies rows to the tile, eight threads of a block a row: asynchronously where they are of bf16
   /// and `areAligned` at 16 bytes holds. `rowOf` gives a pointer that may be read, and whether the
   /// row is there: else it is zeros.
@@ -54,7 +56,7 @@ private:
   Value pointer;
   Value down, part, start;   ///< of a thread: its row, its chunk there, and their place
   Value rowLane, columnLane; ///< of a lane: the addresses of its rows of matrices
-  int64_t rows, features, rowBytes;
+  int64_t features, rowBytes;
 };
 
 /// body(from, count) for matrices [0, count), as many at a time as one ldmatrix takes.

@@ -47,7 +47,7 @@ protected:
   /// Levels that multiply pairs of bf16 are tested with these.
   Case atLevel(Case c) {
     if (KernelRunner::isGpu(level())) {
-      c.rounds = level() != GetParam() && c.parts == 0, c.isScaled = false; // parts are exact
+      c.rounds = level() != GetParam(), c.isScaled = false;
       return c;
     }
     auto target = CpuTarget::of(level());

@@ -205,6 +205,29 @@ TEST_P(GpuAttentionTest, QueriesWithoutKeys) {
     EXPECT_EQ(in.outRow(0, 0, m)[0], 0.0f);
 }
 
+/// More parts than tiles, parts without a live key, a state of several queries.
+TEST_P(GpuAttentionTest, KeysInParts) {
+  for (auto [queries, keys, parts] : {std::tuple{1, 70, 3}, {4, 700, 5}, {8, 129, 2}}) {
+    Case c = cross(queries, keys, 24, 20);
+    c.parts = parts;
+    runCase(c);
+    runCase(causal(c));
+  }
+}
+
+/// More than 32 tiles before the first that is live.
+TEST_P(GpuAttentionTest, FarKeys) {
+  runCase(masked(cross(20, 2700, 8, 8),
+                 R"(mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %start = arith.constant 2600 : index
+        %first = arith.addi %i, %start : index
+        %live = arith.cmpi sge, %j, %first : index
+        attn.yield %live : i1
+      })",
+                 [](int64_t, int64_t i, int64_t j) { return j >= i + 2600; }));
+}
+
 /// Rows of bf16 that do not begin at multiples of 16 bytes.
 TEST_P(GpuAttentionTest, UnalignedRows) { runCase(shape(70, 12)); }
 
