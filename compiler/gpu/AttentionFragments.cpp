@@ -78,9 +78,14 @@ Value AttentionFragments::isEmpty(Value tile) {
   return cores.builder.createOrFold<arith::XOrIOp>(cores.loc, live.hi, index.truth(true));
 }
 
+Value AttentionFragments::nextTile(Value from) {
+  return elements.isMasked() ? rows.nextTile(cores, head, blockFirst, blockLast, tileKeys, from)
+                             : from;
+}
+
 Value AttentionFragments::isPartial(Value tile) {
-  if (!doesJudge)
-    return index.truth(elements.isMasked());
+  if (!elements.isMasked())
+    return index.truth(false);
   Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
   Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
   Interval live = rows.boundTile(head, blockFirst, blockLast, firstKey, lastKey);
@@ -95,8 +100,6 @@ Value AttentionFragments::needsTest(Value tile) {
     result = isBelow(rows.keyCount, end);
   if (!elements.isMasked())
     return result;
-  if (!doesJudge)
-    return index.truth(true);
   Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
   Interval live = rows.boundTile(head, warpFirst, warpLast, firstKey, lastKey);
   Value isPartial = builder.createOrFold<arith::XOrIOp>(cores.loc, live.lo, index.truth(true));
@@ -138,7 +141,7 @@ void AttentionFragments::applyHooks(MutableArrayRef<Value> scores, Value firstKe
   }
 }
 
-void AttentionFragments::applyHooks(MutableArrayRef<Value> scores, Value tile) {
+Value AttentionFragments::applyHooks(MutableArrayRef<Value> scores, Value tile) {
   OpBuilder &builder = cores.builder;
   Value isTested = needsTest(tile), firstKey = firstKeyOf(tile);
   auto hooked = [&](bool isTested) {
@@ -158,6 +161,7 @@ void AttentionFragments::applyHooks(MutableArrayRef<Value> scores, Value tile) {
     results = scf::IfOp::create(builder, cores.loc, isTested, body(true), body(false)).getResults();
   }
   llvm::copy(results, scores.begin());
+  return isTested;
 }
 
 void AttentionFragments::store(ArrayRef<Value> sums, const FragmentSoftmax::State &state) {

@@ -24,16 +24,20 @@ public:
   FragmentSoftmax::State initial();
 
   bool hasOneTile() const { return constantIndex(tileCount) == 1; }
-  /// Whether a mask tells by positions alone which tiles it empties.
+  /// Whether a mask tells by positions alone which tiles it empties; isEmpty can be asked by one
+  /// lane then.
   bool judgesTiles() const { return doesJudge; }
+  /// The first tile from number `from` on that the mask leaves something of for the block's rows,
+  /// or their count. All lanes of a warp ask.
+  Value nextTile(Value from);
   /// Whether the mask leaves no pair of the block and a tile.
   Value isEmpty(Value tile);
   /// Whether a tile has pairs of the warp that count and others that do not.
   Value needsTest(Value tile);
   /// Whether the mask takes some pairs of the block and a tile out, or may do so.
   Value isPartial(Value tile);
-  /// Replaces products by scores, -inf for pairs that do not count.
-  void applyHooks(llvm::MutableArrayRef<Value> scores, Value tile);
+  /// Replaces products by scores, -inf for pairs that do not count; whether it had to look at each.
+  Value applyHooks(llvm::MutableArrayRef<Value> scores, Value tile);
   /// Sums of values of all keys, to the output.
   void store(llvm::ArrayRef<Value> sums, const FragmentSoftmax::State &state);
 

@@ -10,12 +10,10 @@
 //
 // Tiles that a mask empties are not copied; hooks and masks are computed element by element.
 #include "compiler/cpu/ScoreFunction.h"
+#include "compiler/gpu/AttentionFragments.h"
 #include "compiler/gpu/BlockAttentionShape.h"
-#include "compiler/gpu/FragmentSoftmax.h"
 #include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/Ptx.h"
-#include "compiler/gpu/QueryRows.h"
-#include "compiler/gpu/ScoreElements.h"
 #include "compiler/gpu/ValueProducts.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,7 +53,6 @@ private:
 
   Value shared(int64_t bytes);
   void unit(Value head, Value firstRow, Value part);
-  void enterRows(Value firstRow);
   void fetchQueries(Value firstRow);
   void fetchKeys(const SharedTile &to, const GlobalRows &from, Value areAligned, Value tile);
   State initial();
@@ -63,25 +60,13 @@ private:
   State overTiles(Value first);
   State step(Value tile, const State &before, bool isFirst, Value next);
   SmallVector<Value> products();
-  void applyHooks(MutableArrayRef<Value> scores, Value tile);
-  void applyHooks(MutableArrayRef<Value> scores, Value firstKey, bool isTested);
-  Value needsTest(Value tile);
   void addValues(ArrayRef<Value> weights, MutableArrayRef<Value> sums, Value isTested);
-  void storeRows(const State &state);
   void storePart(const State &state);
   void wait();
 
   Value firstWarpRow() { return index.mul(cores.warp, index.constant(warpRows)); }
-  Value firstKeyOf(Value tile) { return index.mul(tile, index.constant(tileKeys)); }
   Value isBelow(Value a, Value b) {
     return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(builder, loc, condition, a, b);
-  }
-  Value nextTile(Value from) {
-    return elements.isMasked() ? rows.nextTile(cores, head, blockFirst, blockLast, tileKeys, from)
-                               : from;
   }
   /// Values of one of two branches.
   SmallVector<Value> branch(Value condition, llvm::function_ref<SmallVector<Value>()> yes,
@@ -92,40 +77,35 @@ private:
   Location loc;
   TensorCores cores;
   const IndexBuilder &index;
-  QueryRows rows;
-  ScoreElements elements;
-  GlobalRows query, key, value, out;
-  FragmentSoftmax softmax;
-  int64_t tileKeys, valueTiles;
+  GlobalRows query, key, value;
+  int64_t valueTiles;
+  AttentionFragments fragments;
+  QueryRows &rows;
+  int64_t tileKeys;
   std::optional<SharedTile> queryTile, keyTile, valueTile;
-  Value tileCount, queryAligned, keyAligned, valueAligned;
-  bool hasTail; ///< the last tile may have fewer keys
+  Value queryAligned, keyAligned, valueAligned;
   // Of a unit.
-  SmallVector<Value> head;
   SmallVector<SmallVector<Value>> queries; ///< A words; none of those that stay
-  SmallVector<Value> positions[2];         ///< of rows g and g + 8
   Value headNumber, part, tileEnd;         ///< behind the last tile of the part
-  Value blockFirst, blockLast, warpFirst, warpLast;
 };
 
 } // namespace
 
-static double unitOf(ScoreElements &elements, const ScoreFunction &score) {
-  constexpr double log2e = 1.4426950408889634;
-  return elements.isProportional() ? *score.factor * log2e : log2e;
+static int64_t tileKeysOf(AttentionKernelOp op, ScoreElements elements, const GlobalRows &key,
+                          const GlobalRows &value) {
+  int64_t count = op.getKey().getType().getShape()[op.getBatch()];
+  return tileKeysOf(key.features, value.features,
+                    ShapedType::isDynamic(count) ? std::nullopt : std::optional(count),
+                    elements.isProportional(), elements.isMasked());
 }
 
 AttentionBlock::AttentionBlock(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder)
     : op(op), builder(builder), loc(op.getLoc()), cores(builder, loc), index(cores.index),
-      rows(op, index), elements(op, score, builder), query(cores, op.getQuery()),
-      key(cores, op.getKey()), value(cores, op.getValue()), out(cores, op.getOut()),
-      softmax(cores, unitOf(elements, score)) {
-  std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
-  tileKeys = tileKeysOf(key.features, value.features, keyCount, elements.isProportional(),
-                        elements.isMasked());
-  valueTiles = SharedTile::chunksOf(value.features);
-  hasTail = !keyCount || *keyCount % tileKeys != 0;
-  tileCount = index.ceilDiv(rows.keyCount, index.constant(tileKeys));
+      query(cores, op.getQuery()), key(cores, op.getKey()), value(cores, op.getValue()),
+      valueTiles(SharedTile::chunksOf(value.features)),
+      fragments(op, score, cores, tileKeysOf(op, ScoreElements(op, score, builder), key, value),
+                /*packsRows=*/true),
+      rows(fragments.rows), tileKeys(fragments.tileKeys) {
   queryAligned = query.areAligned(16), keyAligned = key.areAligned(16);
   valueAligned = value.areAligned(16);
   int64_t keyBytes = tileKeys * SharedTile::rowBytesOf(key.features),
@@ -168,18 +148,18 @@ void AttentionBlock::fetchQueries(Value firstRow) {
   Value last = index.sub(rows.count, index.constant(1));
   queryTile->fetch(query, queryAligned, [&](Value row) {
     Value at = index.min(index.add(firstRow, row), last); // rows behind the last are not stored
-    return std::pair(query.row(rows.positionsOf(head, at)), index.truth(true));
+    return std::pair(query.row(rows.positionsOf(fragments.head, at)), index.truth(true));
   });
 }
 
 /// Behind the last key there are zeros, so that weights of 0 add nothing.
 void AttentionBlock::fetchKeys(const SharedTile &to, const GlobalRows &from, Value areAligned,
                                Value tile) {
-  Value start = from.row(head), firstKey = firstKeyOf(tile), bytes = from.rowBytes(),
-        last = index.sub(rows.keyCount, index.constant(1));
+  Value start = from.row(fragments.head), firstKey = fragments.firstKeyOf(tile),
+        bytes = from.rowBytes(), last = index.sub(rows.keyCount, index.constant(1));
   to.fetch(from, areAligned, [&](Value row) {
     Value at = index.add(firstKey, row);
-    if (!hasTail)
+    if (!fragments.hasTail)
       return std::pair(cores.at(start, index.mul(at, bytes)), index.truth(true));
     return std::pair(cores.at(start, index.mul(index.min(at, last), bytes)),
                      isBelow(at, rows.keyCount));
@@ -210,42 +190,6 @@ SmallVector<Value> AttentionBlock::products() {
   return scores;
 }
 
-/// Whether a tile has pairs of the warp that count and others that do not.
-Value AttentionBlock::needsTest(Value tile) {
-  Value result = index.truth(false);
-  Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
-  if (hasTail)
-    result = isBelow(rows.keyCount, end);
-  if (!elements.isMasked())
-    return result;
-  Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
-  Interval live = rows.boundTile(head, warpFirst, warpLast, firstKey, lastKey);
-  Value isPartial = builder.createOrFold<arith::XOrIOp>(loc, live.lo, index.truth(true));
-  return builder.createOrFold<arith::OrIOp>(loc, result, isPartial);
-}
-
-void AttentionBlock::applyHooks(MutableArrayRef<Value> scores, Value firstKey, bool isTested) {
-  Value none = cores.number(-std::numeric_limits<double>::infinity());
-  Value own = index.add(firstKey, index.mul(cores.t, index.constant(2))),
-        last = index.sub(rows.keyCount, index.constant(1));
-  for (auto [i, score] : llvm::enumerate(scores)) {
-    auto [r, column] = FragmentPlace::of(static_cast<int64_t>(i));
-    Value at = index.add(own, index.constant(column)), isThere = isBelow(at, rows.keyCount);
-    if (isTested && hasTail && elements.readsTensors())
-      at = index.min(at, last);
-    SmallVector<Value> pair(positions[r]);
-    pair.push_back(at);
-    if (!elements.isProportional())
-      score = elements.of(score, pair);
-    if (!isTested)
-      continue;
-    if (elements.isMasked())
-      score = select(elements.isLive(pair), score, none);
-    if (hasTail)
-      score = select(isThere, score, none);
-  }
-}
-
 //===-- values ------------------------------------------------------------------------------===//
 
 /// A value behind the mask adds nothing, not even 0 * inf; where all pairs of a tile are live,
@@ -254,7 +198,7 @@ void AttentionBlock::addValues(ArrayRef<Value> weights, MutableArrayRef<Value> s
                                Value isTested) {
   SmallVector<SmallVector<Value>> words = cores.wordsOf(weights);
   ValueProducts products(cores, *valueTile);
-  if (!elements.isMasked())
+  if (!fragments.elements.isMasked())
     return products.multiply(words, sums);
   Value isPlain = branch(
       isTested, [&]() -> SmallVector<Value> { return {products.areFinite()}; },
@@ -275,13 +219,7 @@ void AttentionBlock::addValues(ArrayRef<Value> weights, MutableArrayRef<Value> s
 //===-- tiles -------------------------------------------------------------------------------===//
 
 AttentionBlock::State AttentionBlock::initial() {
-  State state;
-  std::optional<std::array<Value, 2>> sinks;
-  if (elements.hasSink())
-    sinks = {elements.sink(positions[0]), elements.sink(positions[1])};
-  state.softmax = softmax.initial(sinks);
-  state.sums.assign(4 * valueTiles, cores.number(0));
-  return state;
+  return {fragments.initial(), SmallVector<Value>(4 * valueTiles, cores.number(0))};
 }
 
 /// One tile, whose keys are on their way.
@@ -290,15 +228,9 @@ AttentionBlock::State AttentionBlock::step(Value tile, const State &before, bool
   wait(); // the values before have been multiplied, too
   fetchKeys(*valueTile, value, valueAligned, tile);
   SmallVector<Value> scores = products();
-  Value isTested = needsTest(tile), firstKey = firstKeyOf(tile);
-  auto hooked = [&](bool isTested) {
-    SmallVector<Value> result(scores);
-    applyHooks(result, firstKey, isTested);
-    return result;
-  };
-  scores = branch(isTested, [&] { return hooked(true); }, [&] { return hooked(false); });
+  Value isTested = fragments.applyHooks(scores, tile);
   State state = before;
-  std::array<Value, 2> factors = softmax.weigh(scores, state.softmax);
+  std::array<Value, 2> factors = fragments.softmax.weigh(scores, state.softmax);
   if (!isFirst)
     for (auto [i, sum] : llvm::enumerate(state.sums))
       sum = arith::MulFOp::create(builder, loc, sum,
@@ -315,7 +247,7 @@ void AttentionBlock::fetchNext(Value tile) {
 }
 
 AttentionBlock::State AttentionBlock::overTiles(Value first) {
-  if (constantIndex(tileCount) == 1 && !elements.isMasked() && !op.getPartials())
+  if (fragments.hasOneTile() && !fragments.elements.isMasked() && !op.getPartials())
     return step(first, initial(), /*isFirst=*/true, {});
   SmallVector<Value> carried{first};
   llvm::append_range(carried, initial().values());
@@ -325,7 +257,7 @@ AttentionBlock::State AttentionBlock::overTiles(Value first) {
         scf::ConditionOp::create(builder, loc, isBelow(values[0], tileEnd), values);
       },
       [&](OpBuilder &, Location, ValueRange values) {
-        Value next = nextTile(index.add(values[0], index.constant(1)));
+        Value next = fragments.nextTile(index.add(values[0], index.constant(1)));
         State state = step(values[0], State::of(values.drop_front()), /*isFirst=*/false, next);
         SmallVector<Value> carried{next};
         llvm::append_range(carried, state.values());
@@ -336,48 +268,6 @@ AttentionBlock::State AttentionBlock::overTiles(Value first) {
 
 //===-- rows --------------------------------------------------------------------------------===//
 
-void AttentionBlock::enterRows(Value firstRow) {
-  Value last = index.sub(rows.count, index.constant(1));
-  auto inside = [&](Value row) { return index.min(row, last); };
-  blockFirst = firstRow;
-  blockLast = inside(index.add(firstRow, index.constant(blockRows - 1)));
-  Value start = index.add(firstRow, firstWarpRow());
-  warpFirst = inside(start), warpLast = inside(index.add(start, index.constant(warpRows - 1)));
-  for (int64_t r = 0; r < 2; ++r)
-    positions[r] =
-        rows.positionsOf(head, inside(index.add(start, index.add(cores.g, index.constant(8 * r)))));
-}
-
-void AttentionBlock::storeRows(const State &state) {
-  std::array<Value, 2> inverses = softmax.inverses(state.softmax);
-  Value start = index.add(blockFirst, firstWarpRow()),
-        first = index.mul(cores.t, index.constant(2));
-  auto storeRow = [&](int64_t r, bool inPairs) {
-    Value row = out.row(positions[r]);
-    for (int64_t tile = 0; tile < valueTiles; ++tile) {
-      SmallVector<Value> pair;
-      for (int64_t c = 0; c < 2; ++c)
-        pair.push_back(
-            arith::MulFOp::create(builder, loc, state.sums[4 * tile + 2 * r + c], inverses[r]));
-      Value feature = index.add(first, index.constant(8 * tile));
-      if (inPairs)
-        out.storePair(pair, row, feature);
-      for (int64_t c = 0; c < 2 && !inPairs; ++c) {
-        Value own = index.add(feature, index.constant(c));
-        choose(index, isBelow(own, index.constant(out.features)),
-               [&] { out.store(pair[c], row, own); });
-      }
-    }
-  };
-  Value inPairs = out.features % 8 == 0 ? out.areAligned(2 * out.elementBytes) : index.truth(false);
-  for (int64_t r = 0; r < 2; ++r) {
-    Value row = index.add(start, index.add(cores.g, index.constant(8 * r)));
-    choose(index, isBelow(row, rows.count), [&] {
-      choose(index, inPairs, [&] { storeRow(r, true); }, [&] { storeRow(r, false); });
-    });
-  }
-}
-
 /// What a part of the keys adds, in the layout of compiler/transforms/FewQueries.h with vectors of
 /// one lane; scores are in natural units there.
 void AttentionBlock::storePart(const State &state) {
@@ -386,8 +276,7 @@ void AttentionBlock::storePart(const State &state) {
   Value queryCount = index.dim(op.getOut(), static_cast<int64_t>(op.getBatch()));
   Value first = index.mul(cores.t, index.constant(2));
   for (int64_t r = 0; r < 2; ++r) {
-    Value row =
-        index.add(index.add(blockFirst, firstWarpRow()), index.add(cores.g, index.constant(8 * r)));
+    Value row = index.add(fragments.warpStart, index.add(cores.g, index.constant(8 * r)));
     Value flat = index.add(index.mul(headNumber, rows.count), row);
     Value start = index.mul(index.rem(flat, queryCount), index.constant(shape.stateFloats()));
     auto store = [&](Value number, Value at) {
@@ -407,7 +296,7 @@ void AttentionBlock::storePart(const State &state) {
       choose(index, cores.isEqual(cores.t, 0), [&] {
         store(sum, index.constant(shape.sumFloats()));
         Value largest = arith::MulFOp::create(builder, loc, state.softmax.maxima[r],
-                                              cores.number(softmax.exponentUnit() * ln2));
+                                              cores.number(fragments.softmax.exponentUnit() * ln2));
         store(largest, index.constant(shape.sumFloats() + 1));
       });
     });
@@ -415,17 +304,17 @@ void AttentionBlock::storePart(const State &state) {
 }
 
 void AttentionBlock::unit(Value unitHead, Value firstRow, Value unitPart) {
-  headNumber = unitHead, part = unitPart, head = rows.headOf(unitHead);
-  enterRows(firstRow);
+  headNumber = unitHead, part = unitPart;
+  fragments.enter(rows.headOf(unitHead), firstRow, blockRows, firstWarpRow());
   Value firstTile = index.constant(0);
-  tileEnd = tileCount;
+  tileEnd = fragments.tileCount;
   if (op.getPartials()) {
-    Value size = index.ceilDiv(tileCount, index.dim(op.getPartials(), 1));
+    Value size = index.ceilDiv(fragments.tileCount, index.dim(op.getPartials(), 1));
     firstTile = index.mul(part, size);
-    tileEnd = index.min(tileCount, index.add(firstTile, size));
+    tileEnd = index.min(fragments.tileCount, index.add(firstTile, size));
   }
   gpu::BarrierOp::create(builder, loc); // the unit before has read its values
-  Value tile = nextTile(firstTile);
+  Value tile = fragments.nextTile(firstTile);
   fetchNext(tile);
   fetchQueries(firstRow);
   wait();
@@ -435,7 +324,7 @@ void AttentionBlock::unit(Value unitHead, Value firstRow, Value unitPart) {
   if (op.getPartials())
     storePart(state);
   else
-    storeRows(state);
+    fragments.store(state.sums, state.softmax);
 }
 
 void AttentionBlock::run(const TilingContext &context) {
