@@ -16,7 +16,7 @@
 // is not finite, rows are computed again, query by query.
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/gpu/AttentionFragments.h"
-#include "compiler/gpu/Hopper.h"
+#include "compiler/gpu/HopperAttentionTile.h"
 #include "compiler/gpu/Kernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -27,64 +27,6 @@
 
 using namespace mlir;
 using namespace attn;
-
-namespace {
-
-/// The tile of a block and what it takes.
-struct AttentionTile {
-  static constexpr int64_t groupRows = 64, consumers = 2, rows = consumers * groupRows;
-  static constexpr int64_t threads = (1 + consumers) * warpGroupThreads;
-  static constexpr int64_t queryBarrier = 0, barrierBytes = boxAlignment; ///< filled, emptied
-  static constexpr int64_t specialFlags = 256; ///< a word of each warp of consumers
-  static constexpr int64_t queryMemory = barrierBytes;
-
-  int64_t features, valueFeatures, keys;
-  StageRing keyRing, valueRing;
-
-  static int64_t boxesOf(int64_t features) { return llvm::divideCeil(features, swizzleElements); }
-  static int64_t bytesOf(int64_t rows, int64_t features) {
-    return rows * boxesOf(features) * swizzleBytes;
-  }
-  int64_t sharedBytes() const { return valueRing.firstStage + valueRing.stages * valueRing.bytes; }
-
-  static AttentionTile of(AttentionKernelOp op);
-};
-
-} // namespace
-
-// Of 240 registers, a key takes three quarters of one: half for its score, a quarter for its
-// weight; hooks and masks need some. Where all keys fit into one tile, or fewer tiles of less keys
-// do, they are of that size.
-AttentionTile AttentionTile::of(AttentionKernelOp op) {
-  AttentionTile tile;
-  int64_t batch = static_cast<int64_t>(op.getBatch());
-  tile.features = op.getKey().getType().getShape().back();
-  tile.valueFeatures = op.getValue().getType().getShape().back();
-  int64_t keyCount = op.getKey().getType().getShape()[batch];
-  constexpr int64_t stages = 2;
-  int64_t keyBytes = boxesOf(tile.features) * swizzleBytes,
-          valueBytes = boxesOf(tile.valueFeatures) * swizzleBytes;
-  int64_t room = mostSharedBytes - queryMemory - bytesOf(rows, tile.features);
-  bool hasHooks = !op.getBias().empty() || !op.getCap().empty();
-  int64_t registers = op.getMask().empty() ? 188 : 170;
-  if (hasHooks)
-    registers = 152;
-  else if (tile.valueFeatures > 160) // large sums leave less for what is on its way
-    registers -= 12;
-  registers -= tile.valueFeatures / 2;
-  int64_t most =
-      std::min({registers * 4 / 3, room / (stages * (keyBytes + valueBytes)), int64_t(208)});
-  most = most / 16 * 16;
-  int64_t usual = std::min<int64_t>(most, 128);
-  if (ShapedType::isDynamic(keyCount) || !op.getMask().empty() || keyCount > 4 * most)
-    tile.keys = usual;
-  else
-    tile.keys = llvm::alignTo(llvm::divideCeil(keyCount, llvm::divideCeil(keyCount, most)), 16);
-  tile.keyRing = {stages, tile.keys * keyBytes, 64, queryMemory + bytesOf(rows, tile.features)};
-  tile.valueRing = {stages, tile.keys * valueBytes, 128,
-                    tile.keyRing.firstStage + stages * tile.keyRing.bytes};
-  return tile;
-}
 
 namespace {
 
@@ -100,7 +42,7 @@ class HopperAttention {
 public:
   HopperAttention(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,
                   ValueRange maps)
-      : op(op), builder(builder), loc(op.getLoc()), tile(AttentionTile::of(op)),
+      : op(op), builder(builder), loc(op.getLoc()), tile(HopperAttentionTile::of(op)),
         hopper(builder, loc), cores(builder, loc), index(cores.index), score(score),
         fragments(op, score, cores, tile.keys, /*packsRows=*/false), maps(maps) {}
 
@@ -163,7 +105,7 @@ private:
   AttentionKernelOp op;
   OpBuilder &builder;
   Location loc;
-  AttentionTile tile;
+  HopperAttentionTile tile;
   Hopper hopper;
   TensorCores cores;
   const IndexBuilder &index;
@@ -179,30 +121,19 @@ private:
 
 } // namespace
 
-/// The batch dims that a buffer's tensor map has: it is not repeated along them.
-static SmallVector<unsigned> mapDimsOf(AttentionKernelOp op, Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  auto [strides, offset] = type.getStridesAndOffset();
-  SmallVector<unsigned> dims;
-  for (unsigned d = 0; d < op.getBatch(); ++d)
-    if (strides[d] != 0 && type.getDimSize(d) != 1)
-      dims.push_back(d);
-  return dims;
-}
-
 //===-- units -------------------------------------------------------------------------------===//
 
 // A head's last rows come first: under a causal mask they take longest. Neighbouring blocks have
 // rows of the same head, which share keys.
 void HopperAttention::forEachUnit(llvm::function_ref<void(Value, Places &)> body) {
-  Value down = index.ceilDiv(fragments.rows.count, index.constant(AttentionTile::rows)),
+  Value down = index.ceilDiv(fragments.rows.count, index.constant(HopperAttentionTile::rows)),
         heads = index.product(op.getOut(), 0, static_cast<int64_t>(op.getBatch()));
   Value units = hopper.fromIndex(index.mul(heads, down)), zero = hopper.constant(0);
   hopper.loop(
       block, units, blocks, {zero, zero, zero, zero, zero}, [&](Value number, ValueRange carried) {
         Value unit = hopper.toIndex(number);
         Value fromEnd = index.add(index.rem(unit, down), index.constant(1));
-        firstRow = index.mul(index.sub(down, fromEnd), index.constant(AttentionTile::rows));
+        firstRow = index.mul(index.sub(down, fromEnd), index.constant(HopperAttentionTile::rows));
         head = index.delinearize(index.div(unit, down), op.getOut(), 0,
                                  static_cast<int64_t>(op.getBatch()));
         place.clear();
@@ -254,7 +185,7 @@ std::pair<Value, Value> HopperAttention::liveTiles() {
 /// Rows [row, + rows) of the unit's head in boxes of 64 features, one behind the other.
 void HopperAttention::copyRows(Value memory, Value map, ArrayRef<unsigned> dims, Value row,
                                int64_t rows, int64_t features, Value barrier) {
-  for (int64_t i = 0; i < AttentionTile::boxesOf(features); ++i) {
+  for (int64_t i = 0; i < HopperAttentionTile::boxesOf(features); ++i) {
     SmallVector<Value> at{hopper.constant(i * swizzleElements), row};
     for (unsigned d : llvm::reverse(dims))
       at.push_back(place[d]);
@@ -274,14 +205,14 @@ void HopperAttention::produce() {
     advance(ring, at);
   };
   forEachUnit([&](Value, Places &places) {
-    fragments.enter(head, firstRow, AttentionTile::rows, index.constant(0));
+    fragments.enter(head, firstRow, HopperAttentionTile::rows, index.constant(0));
     auto [from, to] = liveTiles();
-    Value filled = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
+    Value filled = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
     Value before = arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
     hopper.wait(hopper.add(filled, 8), before);
-    hopper.expect(filled, AttentionTile::bytesOf(AttentionTile::rows, tile.features));
-    copyRows(hopper.add(hopper.sharedBase, AttentionTile::queryMemory), maps[0], mapDims[0],
-             hopper.fromIndex(firstRow), AttentionTile::rows, tile.features, filled);
+    hopper.expect(filled, HopperAttentionTile::bytesOf(HopperAttentionTile::rows, tile.features));
+    copyRows(hopper.add(hopper.sharedBase, HopperAttentionTile::queryMemory), maps[0], mapDims[0],
+             hopper.fromIndex(firstRow), HopperAttentionTile::rows, tile.features, filled);
     SmallVector<Value> carried = places.keys.values();
     llvm::append_range(carried, places.values.values());
     auto results = hopper.loop(
@@ -308,14 +239,15 @@ void HopperAttention::produce() {
 
 /// Issues the products of the group's queries and a tile of keys.
 SmallVector<Value> HopperAttention::scores(Value stage) {
-  Value own = hopper.mul(consumer, AttentionTile::groupRows * swizzleBytes);
+  Value own = hopper.mul(consumer, HopperAttentionTile::groupRows * swizzleBytes);
   Value queries = hopper.descriptor(
-            hopper.add(hopper.add(hopper.sharedBase, AttentionTile::queryMemory), own)),
+            hopper.add(hopper.add(hopper.sharedBase, HopperAttentionTile::queryMemory), own)),
         keys = hopper.descriptor(tile.keyRing.memory(hopper, stage));
   SmallVector<Value> sums(tile.keys / 2);
   for (int64_t e = 0; e < tile.features; e += 16) {
     int64_t box = e / swizzleElements, along = e % swizzleElements * 2;
-    hopper.multiply(sums, hopper.advance(queries, box * AttentionTile::rows * swizzleBytes + along),
+    hopper.multiply(sums,
+                    hopper.advance(queries, box * HopperAttentionTile::rows * swizzleBytes + along),
                     hopper.advance(keys, box * tile.keys * swizzleBytes + along), e == 0);
   }
   hopper.commitProducts();
@@ -354,7 +286,7 @@ void HopperAttention::firstTile(Value number, Places &places, State &state) {
 void HopperAttention::nextTile(Value number, Places &places, State &state) {
   hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
   // The groups' turns: barriers 1 and 2.
-  constexpr int64_t both = AttentionTile::consumers * warpGroupThreads;
+  constexpr int64_t both = HopperAttentionTile::consumers * warpGroupThreads;
   hopper.syncNamed(hopper.add(consumer, 1), both);
   hopper.pin(state.sums);
   hopper.pin(state.weights);
@@ -473,7 +405,7 @@ void HopperAttention::finish(Value firstQuery, const State &state) {
   // One warp's finding is all warps'.
   Value own = hopper.rem(hopper.thread, warpGroupThreads), zero = hopper.constant(0),
         id = hopper.add(consumer, 3);
-  Value flags = hopper.add(hopper.add(hopper.sharedBase, AttentionTile::specialFlags),
+  Value flags = hopper.add(hopper.add(hopper.sharedBase, HopperAttentionTile::specialFlags),
                            hopper.mul(consumer, 16));
   auto isNot = [&](Value word) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word, zero);
@@ -499,17 +431,18 @@ void HopperAttention::finish(Value firstQuery, const State &state) {
 }
 
 void HopperAttention::consume() {
-  constexpr int64_t both = AttentionTile::consumers * warpGroupThreads;
+  constexpr int64_t both = HopperAttentionTile::consumers * warpGroupThreads;
   Value isSecond = hopper.equals(consumer, 1);
   if (!fragments.hasOneTile()) // the first group's first turn
     hopper.when(isSecond, [&] { hopper.arriveNamed(hopper.constant(1), both); });
   Value own = hopper.rem(hopper.thread, warpGroupThreads), warp = hopper.div(own, 32);
   Value offset = hopper.toIndex(
-      hopper.add(hopper.mul(consumer, AttentionTile::groupRows), hopper.mul(warp, 16)));
+      hopper.add(hopper.mul(consumer, HopperAttentionTile::groupRows), hopper.mul(warp, 16)));
   forEachUnit([&](Value firstQuery, Places &places) {
-    fragments.enter(head, firstRow, AttentionTile::rows, offset);
-    auto [from, to] = liveTiles();
-    Value filled = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
+    fragments.enter(head, firstRow, HopperAttentionTile::rows, offset);
+    auto live = liveTiles();
+    Value from = live.first, to = live.second;
+    Value filled = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
     hopper.wait(filled, places.queries);
     SmallVector<Value> results;
     if (!fragments.judgesTiles()) {
@@ -545,8 +478,8 @@ void HopperAttention::run(const TilingContext &context) {
   group = hopper.uniform(hopper.div(hopper.thread, warpGroupThreads));
   consumer = hopper.add(group, -1);
   hopper.when(hopper.equals(hopper.thread, 0), [&] {
-    constexpr int64_t warps = AttentionTile::consumers * warpGroupThreads / 32;
-    Value queries = hopper.add(hopper.sharedBase, AttentionTile::queryBarrier);
+    constexpr int64_t warps = HopperAttentionTile::consumers * warpGroupThreads / 32;
+    Value queries = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
     hopper.initBarrier(queries, 1);
     hopper.initBarrier(hopper.add(queries, 8), warps);
     tile.keyRing.init(hopper, warps);
@@ -566,63 +499,6 @@ void HopperAttention::run(const TilingContext &context) {
         hopper.setRegisters(240, /*increase=*/true);
         consume();
       });
-}
-
-//===-- the kernel --------------------------------------------------------------------------===//
-
-/// Whether a number of elements is one of 16 bytes of bf16 for sure.
-static bool isAligned(OpFoldResult elements) {
-  if (auto known = getConstantIntValue(elements))
-    return *known % 8 == 0;
-  Operation *op = cast<Value>(elements).getDefiningOp();
-  if (auto product = dyn_cast_if_present<arith::MulIOp>(op))
-    return isAligned(product.getLhs()) || isAligned(product.getRhs());
-  if (auto sum = dyn_cast_if_present<arith::AddIOp>(op))
-    return isAligned(sum.getLhs()) && isAligned(sum.getRhs());
-  return false;
-}
-
-/// Whether boxes of a buffer can be copied: bf16, rows of features side by side that begin at
-/// multiples of 16 bytes, up to five dims.
-static bool hasBoxes(AttentionKernelOp op, Value buffer) {
-  auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
-  if (!view || !view.getType().getElementType().isBF16())
-    return false;
-  SmallVector<OpFoldResult> strides = view.getMixedStrides();
-  if (getConstantIntValue(strides.pop_back_val()) != 1 ||
-      !isAligned(view.getMixedOffsets().front()) || mapDimsOf(op, buffer).size() > 3)
-    return false;
-  auto isStep = [&](size_t dim) { // where there is a next one
-    return view.getType().getDimSize(dim) == 1 || isAligned(strides[dim]);
-  };
-  return llvm::all_of(llvm::seq<size_t>(0, strides.size()), isStep);
-}
-
-bool attn::isHopperAttention(AttentionKernelOp op) {
-  int64_t features = op.getKey().getType().getShape().back(),
-          valueFeatures = op.getValue().getType().getShape().back(),
-          rows = op.getQuery().getType().getShape()[op.getBatch()];
-  return usesTensorCores(op) && !op.getPartials() && features % 8 == 0 && valueFeatures % 8 == 0 &&
-         features <= 256 && valueFeatures <= 256 && (ShapedType::isDynamic(rows) || rows >= 16) &&
-         hasBoxes(op, op.getQuery()) && hasBoxes(op, op.getKey()) && hasBoxes(op, op.getValue());
-}
-
-KernelLaunch attn::launchHopperAttention(AttentionKernelOp op) {
-  AttentionTile tile = AttentionTile::of(op);
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  KernelLaunch launch{AttentionTile::threads, tile.sharedBytes(), /*blocks=*/1};
-  for (auto [buffer, rows] : {std::pair<Value, int64_t>(op.getQuery(), AttentionTile::rows),
-                              {op.getKey(), tile.keys},
-                              {op.getValue(), tile.keys}}) {
-    // The batch dims that it is not repeated along, rows, features.
-    SmallVector<unsigned> dims = mapDimsOf(op, buffer);
-    dims.append({static_cast<unsigned>(op.getBatch()), static_cast<unsigned>(op.getBatch()) + 1});
-    SmallVector<int64_t> box{swizzleElements, rows};
-    box.append(dims.size() - 2, 1);
-    launch.maps.push_back(TensorMap::of(builder, loc, buffer, box, dims));
-  }
-  return launch;
 }
 
 void attn::emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,
