@@ -67,6 +67,14 @@ void FunctionPlan::chooseDestination(Value tensor, const BufferView &place) {
                 sameLayout(place, BufferView::dense(type, place.base, pitchOf(type)));
   if ((isKernel(op) || isCall) && root.getParentBlock() == tensor.getParentBlock())
     destinations.try_emplace(root, place);
+  // What is rounded to bf16 there can be computed there.
+  auto map = dyn_cast_if_present<MapOp>(op);
+  if (!plan.keepsBfloat() || !map || !convertsBfloat(map) || !type.getElementType().isBF16())
+    return;
+  Value exact = map.getInputs()[0];
+  if (exact.hasOneUse() &&
+      isa_and_nonnull<LinearOp, AttentionOp, LayerNormOp>(exact.getDefiningOp()))
+    destinations.try_emplace(exact, place);
 }
 
 LogicalResult FunctionPlan::deliver(Operation *op, Value tensor, const BufferView &place) {

@@ -276,13 +276,24 @@ static Value toStored(OpBuilder &builder, Location loc, Value value, Type stored
   return arith::ExtUIOp::create(builder, loc, stored, value);
 }
 
+bool attn::convertsBfloat(MapOp op) {
+  Block &body = op.getBody().front();
+  if (op.getInputs().size() != 1 || !llvm::hasSingleElement(body.without_terminator()) ||
+      !isa<arith::ExtFOp, arith::TruncFOp>(body.front()) ||
+      axesOf(op.getInputs()[0].getType()) != axesOf(op.getResult().getType()))
+    return false;
+  Type from = typeOf(op.getInputs()[0]).getElementType(),
+       to = typeOf(op.getResult()).getElementType();
+  return (from.isBF16() && to.isF32()) || (from.isF32() && to.isBF16());
+}
+
 /// Clones a map's function, on what its elements are in memory.
 static void cloneBody(OpBuilder &builder, MapOp op, MapKernelOp kernel, IRMapping mapping) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = op.getLoc();
   Block *block = builder.createBlock(&kernel.getBody());
-  for (BlockArgument argument : op.getBody().getArguments()) {
-    Value value = block->addArgument(storedElement(argument.getType()), loc);
+  for (auto [argument, input] : llvm::zip_equal(op.getBody().getArguments(), kernel.getInputs())) {
+    Value value = block->addArgument(cast<MemRefType>(input.getType()).getElementType(), loc);
     mapping.map(argument, fromStored(builder, loc, value, argument.getType()));
   }
   for (Operation &inner : op.getBody().front().without_terminator())
@@ -293,7 +304,24 @@ static void cloneBody(OpBuilder &builder, MapOp op, MapKernelOp kernel, IRMappin
   YieldOp::create(builder, loc, toStored(builder, loc, result, stored));
 }
 
+/// Whether a map is nothing on a GPU: of an argument in bf16 that is multiplied as it is, or of
+/// what has been computed to the place of its rounded result.
+bool FunctionPlan::isInPlace(MapOp op) {
+  if (!plan.keepsBfloat() || !convertsBfloat(op))
+    return false;
+  Value input = op.getInputs()[0], result = op.getResult();
+  auto known = destinations.find(result);
+  if (typeOf(result).getElementType().isBF16())
+    return known != destinations.end() && viewOf(input).base == known->second.base;
+  return isa<BlockArgument>(input) && known == destinations.end() && !partOf.count(result) &&
+         isOnlyMultiplied(result);
+}
+
 LogicalResult FunctionPlan::emitMap(MapOp op) {
+  if (isInPlace(op)) {
+    views[op.getResult()] = viewOf(op.getInputs()[0]);
+    return success();
+  }
   RankedTensorType result = typeOf(op.getResult());
   SmallVector<Value> inputs;
   int64_t rows = std::max<int64_t>(result.getRank() - 1, 0);

@@ -40,8 +40,8 @@ static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(
 
 void FunctionPlan::createFunction() {
   Type byte = MemRefType::get({}, builder.getI8Type());
-  auto pointer = [](Type tensor) {
-    return MemRefType::get({}, storedElement(cast<RankedTensorType>(tensor).getElementType()));
+  auto pointer = [&](Type tensor) {
+    return MemRefType::get({}, plan.stored(cast<RankedTensorType>(tensor).getElementType()));
   };
   Type index = builder.getIndexType();
   SmallVector<Type> types{byte, byte, byte, index, index};
@@ -145,7 +145,7 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last, Type e
       elements = elements * sizeOf(type, d);
   }
   if (!element)
-    element = storedElement(type.getElementType());
+    element = plan.stored(type.getElementType());
   size_t slot = allocateSlot(elements * SizePolynomial(element.getIntOrFloatBitWidth() / 8));
   releases.push_back({last, slot});
   return BufferView::dense(type, slotPointer(slot, element), pitch);
@@ -164,8 +164,7 @@ BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const Bu
   return whole.window(concat.getAxis(), start, own);
 }
 
-/// Whether all that reads a tensor, or a view of it, multiplies it as bf16.
-static bool isOnlyMultiplied(Value tensor) {
+bool attn::isOnlyMultiplied(Value tensor) {
   return llvm::all_of(tensor.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
     if (isView(user))

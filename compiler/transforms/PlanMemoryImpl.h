@@ -32,6 +32,12 @@ Value rootOf(Value tensor);
 /// fall into the same cache sets.
 int64_t pitchOf(mlir::RankedTensorType type);
 
+/// Whether all that reads a tensor, or a view of it, multiplies it as bf16.
+bool isOnlyMultiplied(Value tensor);
+
+/// Whether a map's function is nothing but a conversion from bf16 or to it.
+bool convertsBfloat(MapOp op);
+
 /// Whether the lookup's rows are the table's first ones in order, which is no copy but a view.
 bool isBeginning(LookupOp op);
 
@@ -55,6 +61,10 @@ struct ModulePlan {
   bool multipliesPairs() const { return levelHasPairs && precision != Precision::F32; }
   /// Whether tensors that are only multiplied are kept in bf16.
   bool keepsBfloat() const { return isGpu && precision == Precision::BF16; }
+  /// What an element is in memory.
+  Type stored(Type element) const {
+    return isGpu && element.isBF16() ? element : storedElement(element);
+  }
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
   explicit ModulePlan(ModuleOp module) : module(module), layout(module) {
@@ -127,6 +137,7 @@ private:
   FailureOr<Value> bfloatRows(LinearOp op, const BufferView &input);
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
+  bool isInPlace(MapOp op);
   LogicalResult emitMap(MapOp op);
   LogicalResult emitMean(ReduceMeanOp op);
   LogicalResult emitLookup(LookupOp op);
