@@ -32,7 +32,19 @@ template <typename AttentionOrKernel> bool areFewQueries(AttentionOrKernel op, i
          op.getReturnedAttr() == nullptr;
 }
 
+/// How far keys are divided: until there are so many units of work, or parts of a head, or parts
+/// have no more keys than the least that are worth it.
+struct KeyDivision {
+  int64_t wantedUnits, mostParts, leastKeys;
+
+  /// As many threads as decoding has use for; reading fewer keys takes no longer than meeting at a
+  /// barrier.
+  static KeyDivision ofCpus() { return {64, 16, 256}; }
+  /// Two blocks for each of 132 multiprocessors; a tile of keys.
+  static KeyDivision ofGpus() { return {264, 64, 64}; }
+};
+
 /// The parts that the keys of each of `heads` are divided into.
-int64_t keyPartsOf(llvm::ArrayRef<int64_t> heads, int64_t keyCount);
+int64_t keyPartsOf(llvm::ArrayRef<int64_t> heads, int64_t keyCount, KeyDivision division);
 
 } // namespace attn

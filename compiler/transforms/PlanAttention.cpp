@@ -161,7 +161,8 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, 
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
   int64_t parts = keyPartsOf(type.getShape().take_front(batch),
-                             cast<MemRefType>(key.getType()).getDimSize(batch));
+                             cast<MemRefType>(key.getType()).getDimSize(batch),
+                             plan.isGpu ? KeyDivision::ofGpus() : KeyDivision::ofCpus());
   int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
   if (parts == 1)
     return {allocateRows(threads, 1, weights + state), {}, {}};
