@@ -18,7 +18,6 @@ AttentionFragments::AttentionFragments(AttentionKernelOp op, const ScoreFunction
     : cores(cores), index(cores.index), rows(op, index, packsRows),
       elements(op, score, cores.builder), softmax(cores, unitOf(elements, score)),
       tileKeys(tileKeys), out(cores, op.getOut()) {
-  doesJudge = !op.getMask().empty() && op.getMask().front().getOps<ElementOp>().empty();
   std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
   hasTail = !keyCount || *keyCount % tileKeys != 0;
   tileCount = index.ceilDiv(rows.keyCount, index.constant(tileKeys));
@@ -69,13 +68,6 @@ FragmentSoftmax::State AttentionFragments::initial() {
   if (elements.hasSink())
     sinks = {elements.sink(positions[0]), elements.sink(positions[1])};
   return softmax.initial(sinks);
-}
-
-Value AttentionFragments::isEmpty(Value tile) {
-  Value firstKey = firstKeyOf(tile), end = index.add(firstKey, index.constant(tileKeys));
-  Value lastKey = index.sub(index.min(end, rows.keyCount), index.constant(1));
-  Interval live = rows.boundTile(head, blockFirst, blockLast, firstKey, lastKey);
-  return cores.builder.createOrFold<arith::XOrIOp>(cores.loc, live.hi, index.truth(true));
 }
 
 Value AttentionFragments::nextTile(Value from) {

@@ -24,14 +24,9 @@ public:
   FragmentSoftmax::State initial();
 
   bool hasOneTile() const { return constantIndex(tileCount) == 1; }
-  /// Whether a mask tells by positions alone which tiles it empties; isEmpty can be asked by one
-  /// lane then.
-  bool judgesTiles() const { return doesJudge; }
   /// The first tile from number `from` on that the mask leaves something of for the block's rows,
   /// or their count. All lanes of a warp ask.
   Value nextTile(Value from);
-  /// Whether the mask leaves no pair of the block and a tile.
-  Value isEmpty(Value tile);
   /// Whether a tile has pairs of the warp that count and others that do not.
   Value needsTest(Value tile);
   /// Whether the mask takes some pairs of the block and a tile out, or may do so.
@@ -63,7 +58,6 @@ private:
   Value opaque(Value word) const;
 
   GlobalRows out;
-  bool doesJudge;
   llvm::SmallVector<Value> positions[2]; ///< of rows g and g + 8
   Value blockFirst, blockLast, warpFirst, warpLast;
 };

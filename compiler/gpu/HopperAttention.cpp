@@ -9,7 +9,9 @@
 //   turn: scores[j] = queries keys[j] | sums += weights[j - 1] values[j - 1] | the other's turn
 //   wait for scores -> hooks, weights[j] -> wait for sums -> rescale them
 //
-// Sums, weights and statistics are in registers; weights are the left operand from there.
+// Sums, weights and statistics are in registers; weights are the left operand from there. Under a
+// mask, the producer looks for tiles that it leaves something of, and writes their numbers beside
+// the stages of keys; behind the last, a stage has no keys but the number of tiles there are.
 //
 // A product with a weight of 0 is not 0 where the value is infinite, which a value behind the mask
 // must not show: of tiles that a mask takes pairs out of, values are looked through, and where one
@@ -83,8 +85,10 @@ private:
   };
 
   void forEachUnit(llvm::function_ref<void(Value, Places &)> body);
-  std::pair<Value, Value> liveTiles();
-  void produce();
+  void produce(Value isLeader);
+  Value numberOf(Value stage);
+  Value nextNumber(const Places &places);
+  void leave(Places &places);
   void consume();
   void copyRows(Value memory, Value map, ArrayRef<unsigned> dims, Value row, int64_t rows,
                 int64_t features, Value barrier);
@@ -94,13 +98,15 @@ private:
   SmallVector<Value> scores(Value stage);
   void addValues(State &state, Value stage);
   void firstTile(Value number, Places &places, State &state);
-  void nextTile(Value number, Places &places, State &state);
+  void nextTile(Value number, Value before, Places &places, State &state);
   void lastValues(Value number, Places &places, State &state);
   void lookThrough(Value number, Value stage, State &state);
   void finish(Value firstQuery, const State &state);
   State noKeys();
   SmallVector<Value> wordsOf(ArrayRef<Value> weights);
-  SmallVector<Value> overTiles(Value from, Value to, Places places);
+  SmallVector<Value> overAll(Places places);
+  SmallVector<Value> overLive(Value first, Places places);
+  SmallVector<Value> carry(const Places &places, const State &state);
 
   AttentionKernelOp op;
   OpBuilder &builder;
@@ -146,40 +152,6 @@ void HopperAttention::forEachUnit(llvm::function_ref<void(Value, Places &)> body
       });
 }
 
-/// Tiles [from, to) of keys hold all live pairs of the unit; indices. All warp groups find the
-/// same.
-std::pair<Value, Value> HopperAttention::liveTiles() {
-  Value all = fragments.tileCount, none = index.constant(0), one = index.constant(1);
-  if (!fragments.judgesTiles())
-    return {none, all};
-  // The first tile from `from` on in steps of `step` that is not empty, of `count`.
-  auto search = [&](Value count, llvm::function_ref<Value(Value)> number) -> Value {
-    auto loop = scf::WhileOp::create(
-        builder, loc, count.getType(), none,
-        [&](OpBuilder &, Location, ValueRange at) {
-          Value isInside =
-              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at[0], count);
-          auto goesOn = scf::IfOp::create(
-              builder, loc, isInside,
-              [&](OpBuilder &, Location) {
-                scf::YieldOp::create(builder, loc, fragments.isEmpty(number(at[0])));
-              },
-              [&](OpBuilder &, Location) {
-                scf::YieldOp::create(builder, loc, index.truth(false));
-              });
-          scf::ConditionOp::create(builder, loc, goesOn.getResult(0), at);
-        },
-        [&](OpBuilder &, Location, ValueRange at) {
-          scf::YieldOp::create(builder, loc, index.add(at[0], one));
-        });
-    return loop.getResult(0);
-  };
-  Value from = search(all, [&](Value at) { return at; });
-  Value behind =
-      search(index.sub(all, from), [&](Value at) { return index.sub(index.sub(all, one), at); });
-  return {from, index.sub(all, behind)};
-}
-
 //===-- the producer ------------------------------------------------------------------------===//
 
 /// Rows [row, + rows) of the unit's head in boxes of 64 features, one behind the other.
@@ -193,45 +165,80 @@ void HopperAttention::copyRows(Value memory, Value map, ArrayRef<unsigned> dims,
   }
 }
 
-void HopperAttention::produce() {
+/// Where the number of the tile in a stage of keys is.
+Value HopperAttention::numberOf(Value stage) {
+  return hopper.pointer(hopper.add(hopper.add(hopper.sharedBase, HopperAttentionTile::tileNumbers),
+                                   hopper.mul(stage, 4)));
+}
+
+/// By a warp, whose leader does all but to look for tiles.
+void HopperAttention::produce(Value isLeader) {
+  auto other = [&](Value parity) -> Value { // at first, the phase before the first has ended
+    return arith::XOrIOp::create(builder, loc, parity, hopper.constant(1));
+  };
   auto fill = [&](const StageRing &ring, RingPlace &at,
                   llvm::function_ref<void(Value, Value)> copy) {
-    // At first, the phase before the first counts as ended.
-    Value before = arith::XOrIOp::create(builder, loc, at.parity, hopper.constant(1));
-    hopper.wait(ring.emptied(hopper, at.stage), before);
-    Value filled = ring.filled(hopper, at.stage);
-    hopper.expect(filled, ring.bytes);
-    copy(ring.memory(hopper, at.stage), filled);
+    hopper.when(isLeader, [&] {
+      hopper.wait(ring.emptied(hopper, at.stage), other(at.parity));
+      Value filled = ring.filled(hopper, at.stage);
+      copy(ring.memory(hopper, at.stage), filled);
+    });
     advance(ring, at);
+  };
+  auto fillTile = [&](Value number, Places &places) {
+    Value key = hopper.mul(number, tile.keys);
+    fill(tile.keyRing, places.keys, [&](Value memory, Value filled) {
+      if (fragments.elements.isMasked())
+        cores.store(number, numberOf(places.keys.stage), 4);
+      hopper.expect(filled, tile.keyRing.bytes);
+      copyRows(memory, maps[1], mapDims[1], key, tile.keys, tile.features, filled);
+    });
+    fill(tile.valueRing, places.values, [&](Value memory, Value filled) {
+      hopper.expect(filled, tile.valueRing.bytes);
+      copyRows(memory, maps[2], mapDims[2], key, tile.keys, tile.valueFeatures, filled);
+    });
   };
   forEachUnit([&](Value, Places &places) {
     fragments.enter(head, firstRow, HopperAttentionTile::rows, index.constant(0));
-    auto [from, to] = liveTiles();
-    Value filled = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
-    Value before = arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
-    hopper.wait(hopper.add(filled, 8), before);
-    hopper.expect(filled, HopperAttentionTile::bytesOf(HopperAttentionTile::rows, tile.features));
-    copyRows(hopper.add(hopper.sharedBase, HopperAttentionTile::queryMemory), maps[0], mapDims[0],
-             hopper.fromIndex(firstRow), HopperAttentionTile::rows, tile.features, filled);
-    SmallVector<Value> carried = places.keys.values();
-    llvm::append_range(carried, places.values.values());
-    auto results = hopper.loop(
-        hopper.fromIndex(from), hopper.fromIndex(to), hopper.constant(1), carried,
-        [&](Value number, ValueRange carried) {
-          RingPlace keys = RingPlace::of(carried), values = RingPlace::of(carried.drop_front(2));
-          Value key = hopper.mul(number, tile.keys);
-          fill(tile.keyRing, keys, [&](Value memory, Value barrier) {
-            copyRows(memory, maps[1], mapDims[1], key, tile.keys, tile.features, barrier);
-          });
-          fill(tile.valueRing, values, [&](Value memory, Value barrier) {
-            copyRows(memory, maps[2], mapDims[2], key, tile.keys, tile.valueFeatures, barrier);
-          });
-          SmallVector<Value> next = keys.values();
-          llvm::append_range(next, values.values());
-          return next;
+    hopper.when(isLeader, [&] {
+      Value filled = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
+      hopper.wait(hopper.add(filled, 8), other(places.queries));
+      hopper.expect(filled, HopperAttentionTile::bytesOf(HopperAttentionTile::rows, tile.features));
+      copyRows(hopper.add(hopper.sharedBase, HopperAttentionTile::queryMemory), maps[0], mapDims[0],
+               hopper.fromIndex(firstRow), HopperAttentionTile::rows, tile.features, filled);
+    });
+    Value count = fragments.tileCount;
+    if (!fragments.elements.isMasked()) {
+      places =
+          Places::of(hopper.loop(hopper.constant(0), hopper.fromIndex(count), hopper.constant(1),
+                                 places.all(), [&](Value number, ValueRange carried) {
+                                   Places at = Places::of(carried);
+                                   fillTile(number, at);
+                                   return at.all();
+                                 }));
+      return;
+    }
+    SmallVector<Value> carried = places.all();
+    carried.push_back(fragments.nextTile(index.constant(0)));
+    auto walk = scf::WhileOp::create(
+        builder, loc, TypeRange(ValueRange(carried)), carried,
+        [&](OpBuilder &, Location, ValueRange values) {
+          Value isSome =
+              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, values.back(), count);
+          scf::ConditionOp::create(builder, loc, isSome, values);
+        },
+        [&](OpBuilder &, Location, ValueRange values) {
+          Places at = Places::of(values);
+          fillTile(hopper.fromIndex(values.back()), at);
+          SmallVector<Value> next = at.all();
+          next.push_back(fragments.nextTile(index.add(values.back(), index.constant(1))));
+          scf::YieldOp::create(builder, loc, next);
         });
-    places.keys = RingPlace::of(results);
-    places.values = RingPlace::of(ArrayRef(results).drop_front(2));
+    places = Places::of(walk.getResults());
+    fill(tile.keyRing, places.keys, [&](Value, Value filled) {
+      cores.store(hopper.fromIndex(count), numberOf(places.keys.stage), 4);
+      hopper.expect(filled, 0);
+    });
   });
 }
 
@@ -283,7 +290,7 @@ void HopperAttention::firstTile(Value number, Places &places, State &state) {
   state.weights = wordsOf(weights);
 }
 
-void HopperAttention::nextTile(Value number, Places &places, State &state) {
+void HopperAttention::nextTile(Value number, Value before, Places &places, State &state) {
   hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
   // The groups' turns: barriers 1 and 2.
   constexpr int64_t both = HopperAttentionTile::consumers * warpGroupThreads;
@@ -303,7 +310,7 @@ void HopperAttention::nextTile(Value number, Places &places, State &state) {
   fragments.applyHooks(weights, number);
   std::array<Value, 2> factors = fragments.softmax.weigh(weights, state.softmax);
   hopper.pin(weights);
-  lookThrough(index.sub(number, index.constant(1)), places.values.stage, state);
+  lookThrough(before, places.values.stage, state);
   hopper.waitForProducts(0);
   hopper.pin(state.sums);
   hopper.arriveByWarp(tile.valueRing.emptied(hopper, places.values.stage));
@@ -367,35 +374,87 @@ HopperAttention::State HopperAttention::noKeys() {
   return state;
 }
 
-/// Places and state, but for weights, after tiles [from, to), of which there is one at least.
-SmallVector<Value> HopperAttention::overTiles(Value from, Value to, Places places) {
+SmallVector<Value> HopperAttention::carry(const Places &places, const State &state) {
+  SmallVector<Value> carried = places.all();
+  llvm::append_range(carried, state.values());
+  return carried;
+}
+
+/// Places and state, but for weights, after all tiles of keys.
+SmallVector<Value> HopperAttention::overAll(Places places) {
   State state = noKeys();
-  firstTile(from, places, state);
+  firstTile(index.constant(0), places, state);
+  size_t sums = state.sums.size();
   if (!fragments.hasOneTile()) {
-    auto carry = [](const Places &places, const State &state) {
-      SmallVector<Value> carried = places.all();
-      llvm::append_range(carried, state.values());
-      return carried;
-    };
-    size_t sums = state.sums.size();
     // A loop that runs once would be none, and take more registers than there are.
-    SmallVector<Value> end{hopper.fromIndex(to)};
+    SmallVector<Value> end{hopper.fromIndex(fragments.tileCount)};
     hopper.pin(end);
-    auto results = hopper.loop(hopper.add(hopper.fromIndex(from), 1), end[0], hopper.constant(1),
-                               carry(places, state), [&](Value number, ValueRange carried) {
+    auto results = hopper.loop(hopper.constant(1), end[0], hopper.constant(1), carry(places, state),
+                               [&](Value number, ValueRange carried) {
                                  Places at = Places::of(carried);
                                  State next = State::of(carried.drop_front(placeValues), sums);
-                                 nextTile(hopper.toIndex(number), at, next);
+                                 nextTile(hopper.toIndex(number), {}, at, next);
                                  return carry(at, next);
                                });
     places = Places::of(results);
     state = State::of(ArrayRef(results).drop_front(placeValues), sums);
   }
-  lastValues(index.sub(to, index.constant(1)), places, state);
-  SmallVector<Value> results = places.all();
+  lastValues({}, places, state);
   state.weights.clear();
-  llvm::append_range(results, state.values());
-  return results;
+  return carry(places, state);
+}
+
+/// The number of the next tile, when its keys are there, as an index.
+Value HopperAttention::nextNumber(const Places &places) {
+  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
+  return hopper.toIndex(cores.load(numberOf(places.keys.stage), builder.getI32Type(), 4));
+}
+
+/// Gives the stage back that says that there are no more tiles.
+void HopperAttention::leave(Places &places) {
+  hopper.arriveByWarp(tile.keyRing.emptied(hopper, places.keys.stage));
+  advance(tile.keyRing, places.keys);
+}
+
+/// The same after the tiles that the producer gives numbers of, of which `first` is one.
+SmallVector<Value> HopperAttention::overLive(Value first, Places places) {
+  State state = noKeys();
+  firstTile(first, places, state);
+  size_t sums = state.sums.size();
+  if (fragments.hasOneTile()) {
+    nextNumber(places);
+  } else {
+    SmallVector<Value> carried{first};
+    llvm::append_range(carried, carry(places, state));
+    SmallVector<Type> types(TypeRange{ValueRange(carried)});
+    types.push_back(builder.getIndexType());
+    auto loop = scf::WhileOp::create(
+        builder, loc, types, carried,
+        [&](OpBuilder &, Location, ValueRange values) {
+          Value number = nextNumber(Places::of(values.drop_front()));
+          Value isSome = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, number,
+                                               fragments.tileCount);
+          SmallVector<Value> all(values);
+          all.push_back(number);
+          scf::ConditionOp::create(builder, loc, isSome, all);
+        },
+        [&](OpBuilder &, Location, ValueRange values) {
+          Places at = Places::of(values.drop_front());
+          State next = State::of(values.drop_front(1 + placeValues).drop_back(), sums);
+          nextTile(values.back(), values.front(), at, next);
+          SmallVector<Value> all{values.back()};
+          llvm::append_range(all, carry(at, next));
+          scf::YieldOp::create(builder, loc, all);
+        });
+    ValueRange results = ValueRange(loop.getResults()).drop_back();
+    first = results.front();
+    places = Places::of(results.drop_front());
+    state = State::of(results.drop_front(1 + placeValues), sums);
+  }
+  leave(places);
+  lastValues(first, places, state);
+  state.weights.clear();
+  return carry(places, state);
 }
 
 /// Stores the warp's rows, whose head begins with query `firstQuery`.
@@ -440,24 +499,23 @@ void HopperAttention::consume() {
       hopper.add(hopper.mul(consumer, HopperAttentionTile::groupRows), hopper.mul(warp, 16)));
   forEachUnit([&](Value firstQuery, Places &places) {
     fragments.enter(head, firstRow, HopperAttentionTile::rows, offset);
-    auto live = liveTiles();
-    Value from = live.first, to = live.second;
     Value filled = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
     hopper.wait(filled, places.queries);
     SmallVector<Value> results;
-    if (!fragments.judgesTiles()) {
-      results = overTiles(from, to, places);
+    if (!fragments.elements.isMasked()) {
+      results = overAll(places);
     } else {
-      Value isSome = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, from, to);
+      Value first = nextNumber(places);
+      Value isSome = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, first,
+                                           fragments.tileCount);
       auto some = scf::IfOp::create(
           builder, loc, isSome,
           [&](OpBuilder &, Location) {
-            scf::YieldOp::create(builder, loc, overTiles(from, to, places));
+            scf::YieldOp::create(builder, loc, overLive(first, places));
           },
           [&](OpBuilder &, Location) {
-            SmallVector<Value> none = places.all();
-            llvm::append_range(none, noKeys().values());
-            scf::YieldOp::create(builder, loc, none);
+            leave(places);
+            scf::YieldOp::create(builder, loc, carry(places, noKeys()));
           });
       results = SmallVector<Value>(some.getResults());
     }
@@ -487,16 +545,18 @@ void HopperAttention::run(const TilingContext &context) {
     hopper.publishBarriers();
   });
   gpu::BarrierOp::create(builder, loc);
-  // Of the 168 registers that each of 384 threads has, the producer gives most away.
+  // Of the 168 registers that each of 384 threads has, the producer gives most away; to judge
+  // tiles, it keeps some.
+  int64_t kept = fragments.elements.isMasked() ? 40 : 24;
   hopper.when(
       hopper.equals(group, 0),
       [&] {
-        hopper.setRegisters(24, /*increase=*/false);
+        hopper.setRegisters(kept, /*increase=*/false);
         Value isFirstWarp = hopper.below(hopper.thread, hopper.constant(32));
-        hopper.when(isFirstWarp, [&] { hopper.when(hopper.elect(), [&] { produce(); }); });
+        hopper.when(isFirstWarp, [&] { produce(hopper.elect()); });
       },
       [&] {
-        hopper.setRegisters(240, /*increase=*/true);
+        hopper.setRegisters(252 - kept / 2, /*increase=*/true);
         consume();
       });
 }

@@ -16,6 +16,7 @@ struct HopperAttentionTile {
   static constexpr int64_t threads = (1 + consumers) * warpGroupThreads;
   static constexpr int64_t queryBarrier = 0, barrierBytes = boxAlignment; ///< filled, emptied
   static constexpr int64_t specialFlags = 256; ///< a word of each warp of consumers
+  static constexpr int64_t tileNumbers = 512;  ///< a word of each stage of keys
   static constexpr int64_t queryMemory = barrierBytes;
 
   int64_t features, valueFeatures, keys;
