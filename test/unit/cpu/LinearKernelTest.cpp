@@ -308,8 +308,14 @@ INSTANTIATE_TEST_SUITE_P(Levels, HopperKernelTest, testing::Values("sm_90a"));
 
 TEST_P(HopperKernelTest, PanelsOfBf16) {
   std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
-  // Both widths of tiles, one and two warp groups, rings that go round.
-  for (auto [rows, k, n] : {std::tuple(1, 64, 8), {64, 130, 144}, {65, 72, 1030}, {131, 640, 200}})
+  // Small tiles of 32 columns and of 64, large ones of 256 and of 128, which more than 128 rows
+  // have here; rings that go round.
+  for (auto [rows, k, n] : {std::tuple(1, 64, 8),
+                            {64, 130, 144},
+                            {65, 72, 1030},
+                            {70, 130, 2050},
+                            {131, 72, 1030},
+                            {131, 640, 200}})
     cases.emplace_back(rows, k, n, Epilogue::Residual);
   cases.back().dynamic = true;
   for (LinearCase &test : cases)
