@@ -249,4 +249,22 @@ AttentionCase causal(AttentionCase c) {
   return c;
 }
 
+std::string documentsOf(int64_t length) {
+  return llvm::formatv(R"(mask {{
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %length = arith.constant {0}.0 : f32
+        %wholeI = arith.index_cast %i : index to i32
+        %realI = arith.sitofp %wholeI : i32 to f32
+        %partI = arith.divf %realI, %length : f32
+        %ofI = math.floor %partI : f32
+        %wholeJ = arith.index_cast %j : index to i32
+        %realJ = arith.sitofp %wholeJ : i32 to f32
+        %partJ = arith.divf %realJ, %length : f32
+        %ofJ = math.floor %partJ : f32
+        %live = arith.cmpf oeq, %ofI, %ofJ : f32
+        attn.yield %live : i1
+      })",
+                       length);
+}
+
 } // namespace attn::test

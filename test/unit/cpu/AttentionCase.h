@@ -86,4 +86,7 @@ AttentionCase cross(int64_t queries, int64_t keys, int64_t features, int64_t val
 /// The case with the bias (h - 2) * |i - j| / 8 and the mask j <= i + h.
 AttentionCase causal(AttentionCase c);
 
+/// A mask as text: floor(i / length) == floor(j / length).
+std::string documentsOf(int64_t length);
+
 } // namespace attn::test

@@ -6,7 +6,6 @@
 
 #include "compiler/cpu/CpuTarget.h"
 #include "compiler/transforms/FewQueries.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -178,21 +177,7 @@ TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
                          {450, shape(900, 8)},
                          {90, shape(200, 8)}}) {
     length = size;
-    std::string hooks = llvm::formatv(R"(mask {{
-      ^bb0(%b: index, %h: index, %i: index, %j: index):
-        %length = arith.constant {0}.0 : f32
-        %wholeI = arith.index_cast %i : index to i32
-        %realI = arith.sitofp %wholeI : i32 to f32
-        %partI = arith.divf %realI, %length : f32
-        %ofI = math.floor %partI : f32
-        %wholeJ = arith.index_cast %j : index to i32
-        %realJ = arith.sitofp %wholeJ : i32 to f32
-        %partJ = arith.divf %realJ, %length : f32
-        %ofJ = math.floor %partJ : f32
-        %live = arith.cmpf oeq, %ofI, %ofJ : f32
-        attn.yield %live : i1
-      })",
-                                      length);
+    std::string hooks = documentsOf(length);
     c.hooks = hooks.c_str();
     c.mask = [](int64_t, int64_t i, int64_t j) { return i / length == j / length; };
     runCase(c);

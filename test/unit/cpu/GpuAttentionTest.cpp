@@ -165,23 +165,9 @@ TEST_P(GpuAttentionTest, SlidingWindow) {
                  [](int64_t, int64_t i, int64_t j) { return j >= i - 150 && j <= i; }));
 }
 
-/// Where floor(i / 90) == floor(j / 90).
 TEST_P(GpuAttentionTest, DocumentsOfOneLength) {
-  runCase(masked(head(270, 24),
-                 R"(mask {
-      ^bb0(%b: index, %h: index, %i: index, %j: index):
-        %length = arith.constant 90.0 : f32
-        %wholeI = arith.index_cast %i : index to i32
-        %realI = arith.sitofp %wholeI : i32 to f32
-        %partI = arith.divf %realI, %length : f32
-        %ofI = math.floor %partI : f32
-        %wholeJ = arith.index_cast %j : index to i32
-        %realJ = arith.sitofp %wholeJ : i32 to f32
-        %partJ = arith.divf %realJ, %length : f32
-        %ofJ = math.floor %partJ : f32
-        %live = arith.cmpf oeq, %ofI, %ofJ : f32
-        attn.yield %live : i1
-      })",
+  std::string hooks = documentsOf(90);
+  runCase(masked(head(270, 24), hooks.c_str(),
                  [](int64_t, int64_t i, int64_t j) { return i / 90 == j / 90; }));
 }
 
