@@ -88,8 +88,9 @@ def Attn_AttentionLoweringAttr : EnumAttr<AttnDialect, Attn_AttentionLowering, "
 def Attn_Precision : AttnEnum<"Precision", "the precision of linears", [
     I32EnumAttrCase<"F32", 0, "f32">,
     I32EnumAttrCase<"BF16", 1, "bf16">, // weights rounded to bf16, products in f32
-    I32EnumAttrCase<"Int8", 2, "int8">, // weights per output, activations per row; products are exact
-    I32EnumAttrCase<"Int4", 3, "int4">  // weights per 32 inputs of an output, activations as in int8
+    I32EnumAttrCase<"F16", 2, "f16">,   // the same with f16
+    I32EnumAttrCase<"Int8", 3, "int8">, // weights per output, activations per row; products are exact
+    I32EnumAttrCase<"Int4", 4, "int4">  // weights per 32 inputs of an output, activations as in int8
 ]>;
 def Attn_PrecisionAttr : EnumAttr<AttnDialect, Attn_Precision, "precision"> { let assemblyFormat = "$value"; }
 

@@ -11,15 +11,18 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
 
-/// bf16 where GPUs keep what is only multiplied (compiler/gpu/NarrowTensors.cpp); CPUs' kernels have f32.
-def Attn_Buffer : MemRefOf<[F32, BF16]>;
+/// 16 bits where GPUs keep what is only multiplied so (FunctionPlan::elementFor); CPUs' kernels have f32.
+def Attn_Buffer : MemRefOf<[F32, BF16, F16]>;
+
+/// Keys and values: of caches of bf16, on CPUs its bits.
+def Attn_KeyBuffer : MemRefOf<[F32, BF16, F16, I16]>;
 
 /// A truth value is a byte in memory, anything but 0 is true; a parameter of bf16 its 16 bits.
 def Attn_AnyBuffer : MemRefOf<[F32, BF16, F16, I8, I16, I32, I64]>;
 def Attn_IndexBuffer : MemRefOf<[I32, I64]>;
 
-/// Weights in f32, in the bits of bf16, or in int8 (compiler/transforms/ParameterLayout.h).
-def Attn_PanelBuffer : MemRefOf<[F32, I16, I8]>;
+/// Weights in f32, in the bits of bf16, in f16, or in int8 (compiler/transforms/ParameterLayout.h).
+def Attn_PanelBuffer : MemRefOf<[F32, I16, F16, I8]>;
 
 def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let summary = "where parameters lie in the packed block, and in which layout";
@@ -46,7 +49,7 @@ def Attn_AddressOp : AttnKernelOp<"address", [Pure, DeclareOpInterfaceMethods<Sy
 def Attn_CacheAddressOp : AttnKernelOp<"cache_address", [Pure]> {
   let summary = "the place of element `at` of the cache that the running entry takes";
   let arguments = (ins Index:$at, AnyMemRef:$call);
-  let results = (outs Attn_Buffer:$result);
+  let results = (outs Attn_KeyBuffer:$result);
   let assemblyFormat = "$at `in` $call attr-dict `:` type($call) `->` type($result)";
 }
 
@@ -79,7 +82,7 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last.
   }];
-  let arguments = (ins MemRefOf<[F32, BF16, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
+  let arguments = (ins MemRefOf<[F32, BF16, F16, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);
@@ -155,13 +158,13 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
     `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. With `partials` [heads, parts, floats], `out` is left alone: the
     keys of a head are divided into parts, each of which has its sums there, for attn.combine_kernel. Regions are those of attn.attention, with
     positions (batch..., m, s) and captures as buffers. `further` are lse [batch..., M], weights and scores [batch..., M, S]. `lowering` is one that
-    was asked for (compiler/transforms/AttentionShape.h). `rounds`: where the CPU multiplies pairs of bf16 fast, queries, keys, values and weights may be
-    rounded to them.
+    was asked for (compiler/transforms/AttentionShape.h). `rounds`: the type of 16 bits that queries, keys, values and weights may be rounded to,
+    where pairs of it are multiplied fast.
   }];
-  let arguments = (ins Attn_Buffer:$query, Attn_Buffer:$key, Attn_Buffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
+  let arguments = (ins Attn_Buffer:$query, Attn_KeyBuffer:$key, Attn_KeyBuffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
                        Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, Optional<Attn_Buffer>:$partials, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
-                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering, UnitAttr:$rounds);
+                       OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering, OptionalAttr<TypeAttr>:$rounds);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
                         MaxSizedRegion<1>:$sink);
   let assemblyFormat = [{

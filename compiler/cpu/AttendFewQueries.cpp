@@ -28,7 +28,7 @@ using namespace attn;
 
 namespace {
 
-constexpr int64_t lineFloats = 16; // of a cache line
+constexpr int64_t lineBytes = 64;
 constexpr int64_t tileKeys = FewQueriesShape::tileKeys;
 
 class FewQueries : FewQueriesEmitter {
@@ -108,6 +108,11 @@ Value FewQueries::liveAt(Value queryRow, Value inTile) {
 }
 
 /// Has a cache line brought into the L2 cache; there need be no row at its place.
+/// Elements of a buffer in a cache line.
+static int64_t lineElements(Value buffer) {
+  return 8 * lineBytes / cast<MemRefType>(buffer.getType()).getElementTypeBitWidth();
+}
+
 void FewQueries::prefetch(Value matrix, Value at, int64_t column) {
   memref::PrefetchOp::create(builder, loc, matrix, ValueRange{at, index.constant(column)},
                              /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
@@ -137,8 +142,8 @@ Value FewQueries::products(Value queryRow, Value firstKey) {
   for (int64_t i = 0; i < count; ++i)
     own.push_back(loadFeatures(query, queryRow, i, features));
   // The values of these keys are on their way meanwhile, each query asking for its share of them.
-  int64_t valueRows = llvm::divideCeil(lanes, queries),
-          lines = llvm::divideCeil(valueFeatures, lineFloats), ahead = valueRows * lines;
+  int64_t valueRows = llvm::divideCeil(lanes, queries), line = lineElements(value),
+          lines = llvm::divideCeil(valueFeatures, line), ahead = valueRows * lines;
   Value firstValue = index.add(firstKey, index.mul(queryRow, index.constant(valueRows)));
   Value last = index.sub(keyCount, index.constant(1));
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -150,7 +155,7 @@ Value FewQueries::products(Value queryRow, Value firstKey) {
     }
     sums.push_back(products);
     for (int64_t i = lane * ahead / lanes; i < (lane + 1) * ahead / lanes; ++i)
-      prefetch(value, index.add(firstValue, index.constant(i / lines)), i % lines * lineFloats);
+      prefetch(value, index.add(firstValue, index.constant(i / lines)), i % lines * line);
   }
   return addUp(sums);
 }
@@ -262,7 +267,7 @@ void FewQueries::valuesOf(Value firstQuery, int64_t count, Value firstKey, Value
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value inTile = loop.getInductionVar(), at = index.add(firstKey, inTile);
-    for (int64_t column = 0; column < features; column += lineFloats)
+    for (int64_t column = 0; column < features; column += lineElements(key))
       prefetch(key, index.add(at, index.constant(tileKeys)), column);
     SmallVector<Value> parts, next;
     for (int64_t v = 0; v < vectors; ++v)

@@ -102,12 +102,22 @@ Value FewQueriesEmitter::lanesOf(int64_t number, int64_t columns) {
   return vector::ConstantMaskOp::create(builder, loc, bits, ArrayRef<int64_t>{left});
 }
 
-/// Vector `number` of a row of `columns` features; zeros behind the last.
+/// Vector `number` of a row of `columns` features, as f32; zeros behind the last.
 Value FewQueriesEmitter::loadFeatures(Value matrix, Value at, int64_t number, int64_t columns) {
   SmallVector<Value> indices{at, index.constant(number * lanes)};
-  if (Value mask = lanesOf(number, columns))
-    return vector::MaskedLoadOp::create(builder, loc, row, matrix, indices, mask, constant(0));
-  return vector::LoadOp::create(builder, loc, row, matrix, indices);
+  Type element = cast<MemRefType>(matrix.getType()).getElementType();
+  auto type = VectorType::get({lanes}, element);
+  Value vector;
+  if (Value mask = lanesOf(number, columns)) {
+    Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    vector = vector::MaskedLoadOp::create(builder, loc, type, matrix, indices, mask, zeros);
+  } else {
+    vector = vector::LoadOp::create(builder, loc, type, matrix, indices);
+  }
+  if (element.isInteger(16)) // the bits of bf16
+    vector = arith::BitcastOp::create(builder, loc, VectorType::get({lanes}, builder.getBF16Type()),
+                                      vector);
+  return element.isF32() ? vector : arith::ExtFOp::create(builder, loc, row, vector);
 }
 
 void FewQueriesEmitter::storeFeatures(Value vector, Value matrix, Value at, int64_t number,

@@ -53,6 +53,20 @@ Value LinearProducts::repeatedBytes(Value row, Value k) const {
   return vector::BroadcastOp::create(builder, index.loc, integers(), whole);
 }
 
+Value LinearProducts::widened(Value words, bool isOdd) const {
+  OpBuilder &builder = index.builder;
+  BfloatPairs pairs(builder, index.loc, target);
+  if (precision == Precision::BF16)
+    return isOdd ? pairs.odd(words) : pairs.even(words);
+  Value bits = bitcast(words, target.lanes, builder.getI32Type());
+  if (isOdd)
+    bits = MathBuilder(builder, index.loc, integers(), target).shiftRight(bits, 16);
+  auto narrow = VectorType::get({target.lanes}, builder.getI16Type());
+  bits = arith::TruncIOp::create(builder, index.loc, narrow, bits);
+  Value halves = bitcast(bits, target.lanes, builder.getF16Type());
+  return arith::ExtFOp::create(builder, index.loc, sumType(), halves);
+}
+
 Value LinearProducts::call(VectorType type, StringRef name, ValueRange operands) const {
   OpBuilder &builder = index.builder;
   return LLVM::CallIntrinsicOp::create(builder, index.loc, type, builder.getStringAttr(name),
@@ -186,9 +200,8 @@ void LinearProducts::step(ArrayRef<Value> rows, ArrayRef<Value> ks, Value panels
     return multiplyFloats(rows, ks, {loaded}, sums);
   if (cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16))
     return multiplyPairs(rows, ks.back(), loaded, sums);
-  BfloatPairs pairs(index.builder, index.loc, target);
   Values even, odd;
   for (Value words : loaded)
-    even.push_back(pairs.even(words)), odd.push_back(pairs.odd(words));
+    even.push_back(widened(words, false)), odd.push_back(widened(words, true));
   multiplyFloats(rows, ks, {even, odd}, sums);
 }

@@ -3,8 +3,9 @@
 // What a linear's tile does in one step of k, for each precision of its panels. `a` are the rows'
 // elements, `w` the panel's, of as many neighbours along k as make up four bytes:
 //   f32    sum += a * w
-//   bf16   sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32; of rows in bf16 what
-//          vdpbf16ps makes of the same, denormals being zero
+//   f16    sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
+//   bf16   the same; of rows in bf16 what
+//          vdpbf16ps makes of it, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
 //   int4   the same of 32 elements by themselves; sum += scale * theirs in f32
 #pragma once
@@ -54,6 +55,8 @@ private:
                      llvm::MutableArrayRef<mlir::Value> sums) const;
   /// A vector of scales of int4, as f32.
   mlir::Value loadScales(mlir::Value scales, mlir::Value place) const;
+  /// The even or odd ones of words of two halves, in f32.
+  mlir::Value widened(mlir::Value words, bool isOdd) const;
   mlir::Value call(mlir::VectorType type, llvm::StringRef name, mlir::ValueRange operands) const;
   mlir::VectorType integers() const; ///< i32
   mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;

@@ -32,11 +32,12 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
   Type element = packed.getElementType();
   shape.precision = element.isInteger(8)    ? Precision::Int8
                     : element.isInteger(16) ? Precision::BF16
+                    : element.isF16()       ? Precision::F16
                                             : Precision::F32;
   if (shape.precision == Precision::Int8 && quantization.size() == 3 &&
       cast<MemRefType>(quantization[1].getType()).getElementType().isInteger(16))
     shape.precision = Precision::Int4;
-  shape.isWidened = shape.precision == Precision::BF16 && in.getElementType().isF32();
+  shape.isWidened = isHalf(shape.precision) && in.getElementType().isF32();
   if (shape.ks.back() % rowGranule(shape.precision) != 0)
     return op->emitOpError("expected a multiple of ")
            << rowGranule(shape.precision) << " contracted elements for panels of " << element

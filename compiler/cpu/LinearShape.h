@@ -16,7 +16,7 @@ struct LinearShape {
   int64_t k = 1;                    ///< their product
   int64_t panels;                   ///< ceil(n / panelWidth)
   Precision precision;              ///< of the panels
-  bool isWidened;                   ///< panels of bf16, rows of f32
+  bool isWidened;                   ///< panels of 16 bits, rows of f32
 
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
   int64_t group() const { return panelGroup(precision); }

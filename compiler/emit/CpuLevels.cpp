@@ -21,7 +21,9 @@ std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name) {
 }
 
 CpuLevel usefulLevel(CpuLevel level, Precision precision) {
-  if (precision == Precision::F32 || (precision == Precision::BF16 && level < CpuLevel::Avx512Bf16))
+  // No level multiplies f16; tile registers and vdpbf16ps are of bf16.
+  if (precision == Precision::F32 || precision == Precision::F16 ||
+      (precision == Precision::BF16 && level < CpuLevel::Avx512Bf16))
     return std::min(level, CpuLevel::X86_64_V4);
   return level;
 }

@@ -236,7 +236,8 @@ Constants TableWriter::parameters() {
 
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
   static constexpr int32_t panels[] = {ATTN_PACK_PANELS, ATTN_PACK_PANELS_BF16,
-                                       ATTN_PACK_PANELS_INT8, ATTN_PACK_PANELS_INT4};
+                                       ATTN_PACK_PANELS_F16, ATTN_PACK_PANELS_INT8,
+                                       ATTN_PACK_PANELS_INT4};
   int32_t layout =
       slot.getWidth() ? panels[static_cast<size_t>(slot.getPrecision())] : ATTN_PACK_ROWS;
   int64_t k = slot.getK(), column = 0;

@@ -15,9 +15,14 @@ using namespace ast;
 void Sema::declareCache(Decl &cache) {
   auto &item = *llvm::cast<CacheDecl>(cache.item);
   cache.size = Size::wrong();
-  if (item.dtype && item.dtype->text != "f32") {
-    unsupported(item.dtype->range, "a cache of " + item.dtype->text);
-    return;
+  cache.element = builder.getF32Type();
+  if (item.dtype) {
+    cache.element = elementType(item.dtype->text, &mlirContext);
+    if (!llvm::isa_and_present<mlir::FloatType>(cache.element)) {
+      error(cache.element ? DiagCode::DtypePlace : DiagCode::UnknownDtype, item.dtype->range,
+            "a cache holds f32, f16 or bf16, but this is `" + item.dtype->text + "`");
+      return;
+    }
   }
   Size size = evalSize(*item.capacity);
   if (size.error)
@@ -134,14 +139,14 @@ mlir::Value Sema::pushRows(mlir::Value rows, llvm::StringRef part, const CallExp
       order.push_back(d);
   order.append({at, static_cast<int64_t>(axes.size()) - 1});
   mlir::Location loc = locate(call.range, entryCache->name);
-  rows = permute(rows, order, loc);
+  rows = convert(permute(rows, order, loc), entryCache->element, loc);
   Axes kept = axesOfValue(rows), named;
   kept[kept.size() - 2] = cacheAxis();
   named = kept;
   if (along.alias->text != entryCache->name)
     named[named.size() - 2].name = along.alias->text + ":" + entryCache->name;
-  mlir::RankedTensorType type = tensorType(kept, call.range),
-                         result = tensorType(named, call.range);
+  mlir::RankedTensorType type = tensorType(kept, call.range, entryCache->element),
+                         result = tensorType(named, call.range, entryCache->element);
   if (!type || !result)
     return nullptr;
 
@@ -164,7 +169,7 @@ mlir::Value Sema::pushRows(mlir::Value rows, llvm::StringRef part, const CallExp
   }
   auto push = PushOp::create(builder, loc, result, rows, symbol, layer);
   pushes[push] = call.range;
-  return push;
+  return convert(push, builder.getF32Type(), loc);
 }
 
 std::vector<SemaValue> Sema::evalPush(const CallExpr &call, const AlongAxis &along) {

@@ -42,6 +42,9 @@
 
 namespace attn::frontend {
 
+/// The element type that a dtype names; null where it names none.
+mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context);
+
 /// A size: `offset`, or `scale * dim + offset` in one dim that is known only when running.
 struct Size {
   std::string dim;
@@ -180,6 +183,8 @@ struct Decl {
   ParamRef weight, bias;
   double eps = 0;
   bool wrong = false; ///< Reported already: uses of it stay silent.
+
+  mlir::Type element; ///< Of a cache.
 
   // Table: its axes are `to`.
   std::shared_ptr<TableFormula> formula;

@@ -2,8 +2,8 @@
 //
 // Attention on tensor cores (Dao 2023, FlashAttention-2): a block of threads has 64 rows of
 // queries, 16 for each warp, and goes through their keys tile by tile. Queries, sums and statistics
-// are in registers, keys and values in shared memory, in bf16; each is copied there while the other
-// is multiplied:
+// are in registers, keys and values in shared memory, in bf16 or f16; each is copied there while
+// the other is multiplied:
 //
 //   wait for keys -> copy values -> scores = queries * keys -> weights
 //   -> wait for values -> copy the next keys -> sums = sums * factors + weights * values
@@ -100,9 +100,9 @@ static int64_t tileKeysOf(AttentionKernelOp op, ScoreElements elements, const Gl
 }
 
 AttentionBlock::AttentionBlock(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder)
-    : op(op), builder(builder), loc(op.getLoc()), cores(builder, loc), index(cores.index),
-      query(cores, op.getQuery()), key(cores, op.getKey()), value(cores, op.getValue()),
-      valueTiles(SharedTile::chunksOf(value.features)),
+    : op(op), builder(builder), loc(op.getLoc()), cores(builder, loc, halfOf(op)),
+      index(cores.index), query(cores, op.getQuery()), key(cores, op.getKey()),
+      value(cores, op.getValue()), valueTiles(SharedTile::chunksOf(value.features)),
       fragments(op, score, cores, tileKeysOf(op, ScoreElements(op, score, builder), key, value),
                 /*packsRows=*/true),
       rows(fragments.rows), tileKeys(fragments.tileKeys) {

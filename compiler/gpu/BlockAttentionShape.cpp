@@ -74,9 +74,11 @@ void attn::dropParts(Operation *root) {
     op.erase();
 }
 
+Type attn::halfOf(AttentionKernelOp op) { return op.getRounds().value_or(Type()); }
+
 bool attn::usesTensorCores(AttentionKernelOp op) {
   auto dots = op.getScore().getOps<DotOp>();
-  bool isReduced = op.getRounds() || op.getKey().getType().getElementType().isBF16();
+  bool isReduced = bool(halfOf(op));
   constexpr int64_t mostFeatures = 256; // whose sums registers hold
   for (Value buffer : {op.getKey(), op.getValue()})
     isReduced &= cast<MemRefType>(buffer.getType()).getShape().back() <= mostFeatures;

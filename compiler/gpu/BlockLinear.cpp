@@ -268,9 +268,15 @@ void TensorCoreLinear::tile(Value panel, Value firstRow) {
         operands.append({load(weights, {near, column}), load(weights, {far, column})});
         auto own = sums.slice(4 * n, 4);
         llvm::append_range(operands, own);
+        bool isF16 = shape.precision == Precision::F16;
+        for (Value &word : MutableArrayRef(operands).take_front(isF16 ? 6 : 0))
+          word = LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, builder.getF16Type()),
+                                         word);
         Value product = LLVM::CallIntrinsicOp::create(
                             builder, loc, fragment,
-                            builder.getStringAttr("llvm.nvvm.mma.m16n8k16.row.col.bf16"), operands)
+                            builder.getStringAttr(isF16 ? "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
+                                                        : "llvm.nvvm.mma.m16n8k16.row.col.bf16"),
+                            operands)
                             .getResult(0);
         for (auto [i, sum] : llvm::enumerate(own))
           sum = LLVM::ExtractValueOp::create(builder, loc, product, i);
@@ -295,7 +301,7 @@ LogicalResult attn::emitLinear(LinearKernelOp op, const TilingContext &context) 
     return failure();
   if (shape->precision == Precision::F32)
     FmaLinear(op, *shape).run(context);
-  else if (shape->precision == Precision::BF16)
+  else if (isHalf(shape->precision))
     TensorCoreLinear(op, *shape).run(context);
   else
     return emitErrorOf(ErrorKind::Input, op.getLoc())

@@ -40,7 +40,8 @@ TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef
 
 //===-- integers ----------------------------------------------------------------------------===//
 
-Hopper::Hopper(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {
+Hopper::Hopper(OpBuilder &builder, Location loc, Type half)
+    : builder(builder), loc(loc), half(half) {
   auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value base = dynamicSharedMemory(builder, loc, module);
@@ -205,18 +206,19 @@ namespace {
 
 /// Operands of an instruction in assembly: sums that are read and written come first.
 struct ProductText {
-  std::string sums, constraints;
+  std::string sums, constraints, type;
   size_t next; ///< number of the first operand behind the sums
 
-  ProductText(size_t count, bool areRead) : next(areRead ? 2 * count : count) {
+  ProductText(size_t count, bool areRead, Type half)
+      : type(half.isF16() ? "f16" : "bf16"), next(areRead ? 2 * count : count) {
     for (size_t i = 0; i < count; ++i)
       sums += (i ? ",$" : "$") + std::to_string(i), constraints += i ? ",=f" : "=f";
     for (size_t i = 0; areRead && i < count; ++i)
       constraints += "," + std::to_string(i);
   }
   std::string instruction(size_t count) const {
-    return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * count) + "k16.f32.bf16.bf16 {" +
-           sums + "}, ";
+    return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(2 * count) + "k16.f32." + type +
+           "." + type + " {" + sums + "}, ";
   }
   std::string operand(size_t i) const { return "$" + std::to_string(next + i); }
 };
@@ -224,7 +226,7 @@ struct ProductText {
 } // namespace
 
 void Hopper::multiply(MutableArrayRef<Value> sums, Value a, Value b, bool isFirst) const {
-  ProductText text(sums.size(), !isFirst);
+  ProductText text(sums.size(), !isFirst, half);
   std::string product =
       text.instruction(sums.size()) + text.operand(0) + ", " + text.operand(1) + ", ";
   product = isFirst ? "{ .reg .pred p; setp.ne.b32 p, 0, 0; " + product + "p, 1, 1, 0, 0; }"
@@ -238,7 +240,7 @@ void Hopper::multiply(MutableArrayRef<Value> sums, Value a, Value b, bool isFirs
 }
 
 void Hopper::multiplyWords(MutableArrayRef<Value> sums, ArrayRef<Value> a, Value b) const {
-  ProductText text(sums.size(), true);
+  ProductText text(sums.size(), true, half);
   std::string product = text.instruction(sums.size()) + "{" + text.operand(0) + "," +
                         text.operand(1) + "," + text.operand(2) + "," + text.operand(3) + "}, " +
                         text.operand(4) + ", 1, 1, 1, 1;";

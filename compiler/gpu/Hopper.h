@@ -15,7 +15,7 @@ namespace attn {
 
 /// Threads of a warp group.
 constexpr int64_t warpGroupThreads = 128;
-/// Bytes of a row of a box, which the copy engine swizzles: 64 elements of bf16.
+/// Bytes of a row of a box, which the copy engine swizzles: 64 halves.
 constexpr int64_t swizzleBytes = 128;
 constexpr int64_t swizzleElements = swizzleBytes / 2;
 /// Of boxes in shared memory; the pattern of a swizzle repeats every eight rows.
@@ -23,7 +23,7 @@ constexpr int64_t boxAlignment = 1024;
 /// Dynamic shared memory of a block.
 constexpr int64_t mostSharedBytes = 227 * 1024;
 
-/// A tensor of bf16 that a kernel copies boxes of, as its launch says it: pointer, sizes and
+/// A tensor of bf16 or f16 that a kernel copies boxes of, as its launch says it: pointer, sizes and
 /// strides as index values of the host's (attn_abi_tensor_map).
 struct TensorMap {
   llvm::SmallVector<mlir::Value> words;
@@ -49,8 +49,8 @@ struct KernelLaunch {
 /// shared memory, too.
 class Hopper {
 public:
-  /// In a gpu.func, at its beginning.
-  Hopper(mlir::OpBuilder &builder, mlir::Location loc);
+  /// In a gpu.func, at its beginning. `half`, bf16 or f16, is what is multiplied.
+  Hopper(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type half);
 
   // Integers.
   mlir::Value constant(int64_t value) const;
@@ -113,7 +113,7 @@ public:
   /// rows for each warp.
   void multiply(llvm::MutableArrayRef<mlir::Value> sums, mlir::Value a, mlir::Value b,
                 bool isFirst = false) const;
-  /// The same with words of bf16 as a, 4 of each thread, and b down the columns of its boxes.
+  /// The same with words of halves as a, 4 of each thread, and b down the columns of its boxes.
   void multiplyWords(llvm::MutableArrayRef<mlir::Value> sums, llvm::ArrayRef<mlir::Value> a,
                      mlir::Value b) const;
   void fenceProducts() const;
@@ -125,6 +125,7 @@ public:
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
+  mlir::Type half;
   mlir::Value thread;     ///< of the block
   mlir::Value sharedBase; ///< address of dynamic shared memory
 

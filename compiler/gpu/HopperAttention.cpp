@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention in bf16 for Hopper (Shah et al. 2024, FlashAttention-3). A block stays on its
+// Attention in bf16 or f16 for Hopper (Shah et al. 2024, FlashAttention-3). A block stays on its
 // multiprocessor and takes 128 rows of queries after another. One warp group, the producer, lets
 // the copy engine bring queries, and keys and values tile by tile, to shared memory; two others
 // have 64 rows each. In each of these, the scores of a tile are on their way together with the
@@ -45,8 +45,8 @@ public:
   HopperAttention(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,
                   ValueRange maps)
       : op(op), builder(builder), loc(op.getLoc()), tile(HopperAttentionTile::of(op)),
-        hopper(builder, loc), cores(builder, loc), index(cores.index), score(score),
-        fragments(op, score, cores, tile.keys, /*packsRows=*/false), maps(maps) {}
+        hopper(builder, loc, halfOf(op)), cores(builder, loc, halfOf(op)), index(cores.index),
+        score(score), fragments(op, score, cores, tile.keys, /*packsRows=*/false), maps(maps) {}
 
   void run(const TilingContext &context);
 
@@ -334,9 +334,7 @@ void HopperAttention::lookThrough(Value number, Value stage, State &state) {
       Value chunk = cores.load(hopper.pointer(hopper.add(first, at)), words, 16);
       for (int64_t i = 0; i < 4; ++i) {
         Value word = LLVM::ExtractElementOp::create(builder, loc, chunk, cores.integer(i));
-        // An exponent of ones alone carries to the sign.
-        Value carried = hopper.add(cores.bits(word, 0x7f807f80), 0x00800080);
-        found = arith::OrIOp::create(builder, loc, found, carried);
+        found = arith::OrIOp::create(builder, loc, found, cores.specials(word));
       }
     }
     return found;
@@ -469,7 +467,7 @@ void HopperAttention::finish(Value firstQuery, const State &state) {
   auto isNot = [&](Value word) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word, zero);
   };
-  Value isSpecial = cores.any(isNot(cores.bits(state.special, 0x80008000)));
+  Value isSpecial = cores.any(isNot(cores.bits(state.special, cores.specialBits)));
   hopper.when(hopper.equals(hopper.rem(own, 32), 0), [&] {
     Value flag = hopper.add(flags, hopper.mul(hopper.div(own, 32), 4));
     cores.store(hopper.select(isSpecial, hopper.constant(1), zero), hopper.pointer(flag), 4);

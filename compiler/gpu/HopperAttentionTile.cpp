@@ -51,7 +51,7 @@ SmallVector<unsigned> attn::mapDimsOf(AttentionKernelOp op, Value buffer) {
   return dims;
 }
 
-/// Whether a number of elements is one of 16 bytes of bf16 for sure.
+/// Whether a number of elements is one of 16 bytes of halves for sure.
 static bool isAligned(OpFoldResult elements) {
   if (auto known = getConstantIntValue(elements))
     return *known % 8 == 0;
@@ -63,11 +63,11 @@ static bool isAligned(OpFoldResult elements) {
   return false;
 }
 
-/// Whether boxes of a buffer can be copied: bf16, rows of features side by side that begin at
+/// Whether boxes of a buffer can be copied: halves, rows of features side by side that begin at
 /// multiples of 16 bytes, up to five dims.
 static bool hasBoxes(AttentionKernelOp op, Value buffer) {
   auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
-  if (!view || !view.getType().getElementType().isBF16())
+  if (!view || view.getType().getElementType() != halfOf(op))
     return false;
   SmallVector<OpFoldResult> strides = view.getMixedStrides();
   if (getConstantIntValue(strides.pop_back_val()) != 1 ||

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Linears in bf16 for Hopper. A block stays on its multiprocessor and takes tile after tile of the
-// output. One warp group, the producer, lets the copy engine bring 64 of k at a time, rows and
-// weights, to a ring of stages in shared memory; the others multiply them by wgmma, each 64 rows,
-// with a step's products on their way while the next are issued, and finish their sums while the
-// producer fetches for the next tile. Weights are panels that were turned (attn_abi_gpu): rows of k
-// for each column.
+// Linears in bf16 or f16 for Hopper. A block stays on its multiprocessor and takes tile after tile
+// of the output. One warp group, the producer, lets the copy engine bring 64 of k at a time, rows
+// and weights, to a ring of stages in shared memory; the others multiply them by wgmma, each 64
+// rows, with a step's products on their way while the next are issued, and finish their sums while
+// the producer fetches for the next tile. Weights are panels that were turned (attn_abi_gpu): rows
+// of k for each column.
 #include "compiler/cpu/LinearShape.h"
 #include "compiler/gpu/Hopper.h"
 #include "compiler/gpu/Kernels.h"
@@ -61,7 +61,7 @@ public:
   HopperLinear(LinearKernelOp op, const LinearShape &shape, ValueRange maps, bool isSmall)
       : op(op), shape(shape), tile(LinearTile::of(shape, isSmall)), rowMap(maps[0]),
         weightMap(maps[1]), builder(op), loc(op.getLoc()), index(builder, loc),
-        hopper(builder, loc) {}
+        hopper(builder, loc, op.getInput().getType().getElementType()) {}
 
   void run(const TilingContext &context);
 
@@ -218,7 +218,8 @@ static FailureOr<LinearShape> shapeOf(LinearKernelOp op) {
 }
 
 bool attn::isHopperLinear(LinearKernelOp op) {
-  return op.getInput().getType().getElementType().isBF16() &&
+  Type element = op.getInput().getType().getElementType();
+  return (element.isBF16() || element.isF16()) &&
          cast<MemRefType>(op.getInput().getType()).getRank() == 2;
 }
 

@@ -15,8 +15,10 @@ constexpr int64_t blockThreads = 128;
 
 /// Whether an attention is one for tensor cores: its worker is a block then.
 bool usesTensorCores(AttentionKernelOp op);
+/// The 16 bits that its products are of, or null.
+mlir::Type halfOf(AttentionKernelOp op);
 
-/// Whether a GPU's kernels find panels of bf16 turned (attn_abi_gpu).
+/// Whether a GPU's kernels find panels of 16 bits turned (attn_abi_gpu).
 inline bool turnsPanels(llvm::StringRef chip) { return chip == "sm_90a"; }
 
 /// Who divides a kernel's work.
@@ -25,7 +27,7 @@ enum class WorkerKind { Warp, Block };
 /// Of an op that is a kernel; nothing where it has no code on a GPU.
 std::optional<WorkerKind> workerKindOf(mlir::Operation *kernel);
 
-/// An f32 as an element of a buffer, which may be of bf16.
+/// An f32 as an element of a buffer, which may be of 16 bits.
 void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value buffer,
                 mlir::ValueRange place);
 

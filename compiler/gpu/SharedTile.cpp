@@ -58,19 +58,13 @@ void SharedTile::copyRows(const GlobalRows &from, Rows rowOf) const {
   cores.commitCopies();
 }
 
-/// Eight f32, aligned.
-void SharedTile::convertChunk(Value shared, Value global, Value isThere) const {
-  auto type = VectorType::get({4}, cores.builder.getF32Type());
-  SmallVector<Value> words;
-  for (int64_t half = 0; half < 2; ++half) {
-    Value four = cores.load(cores.at(global, 16 * half), type, 16);
-    auto element = [&](int64_t i) -> Value {
-      return LLVM::ExtractElementOp::create(cores.builder, cores.loc, four, cores.integer(i));
-    };
-    for (int64_t i = 0; i < 4; i += 2)
-      words.push_back(
-          select(cores, isThere, cores.word(element(i), element(i + 1)), cores.integer(0)));
-  }
+/// Eight features, aligned.
+void SharedTile::convertChunk(const GlobalRows &from, Value shared, Value global,
+                              Value isThere) const {
+  SmallVector<Value> elements = from.loadEight(global), words;
+  for (int64_t i = 0; i < chunk; i += 2)
+    words.push_back(
+        select(cores, isThere, cores.word(elements[i], elements[i + 1]), cores.integer(0)));
   cores.store(cores.vectorOf(words), shared, chunkBytes);
 }
 
@@ -79,14 +73,13 @@ void SharedTile::convertElements(const GlobalRows &from, Value shared, Value row
                                  Value isThere) const {
   const IndexBuilder &index = cores.index;
   OpBuilder &builder = cores.builder;
-  Type type = from.isBfloat() ? Type(builder.getBF16Type()) : Type(builder.getF32Type());
   Value count = index.constant(features), last = index.constant(features - 1);
   SmallVector<Value> words, pair;
   for (int64_t i = 0; i < chunk; ++i) {
     Value feature = index.add(first, index.constant(i)), at = index.min(feature, last);
     Value element = cores.load(cores.at(row, index.mul(at, index.constant(from.elementBytes))),
-                               type, from.elementBytes);
-    if (from.isBfloat())
+                               from.element, from.elementBytes);
+    if (!from.element.isF32())
       element = LLVM::FPExtOp::create(builder, cores.loc, builder.getF32Type(), element);
     Value isFeature =
         arith::AndIOp::create(builder, cores.loc, isThere, isBelow(index, feature, count));
@@ -112,7 +105,7 @@ void SharedTile::convertRows(const GlobalRows &from, Value areAligned, Rows rowO
           index, areAligned,
           [&] {
             Value bytes = index.mul(first, index.constant(from.elementBytes));
-            convertChunk(shared, cores.at(source.first, bytes), source.second);
+            convertChunk(from, shared, cores.at(source.first, bytes), source.second);
           },
           [&] { convertElements(from, shared, source.first, first, source.second); });
     });
@@ -122,7 +115,7 @@ void SharedTile::convertRows(const GlobalRows &from, Value areAligned, Rows rowO
 void SharedTile::fetch(const GlobalRows &from, Value areAligned, Rows rowOf) const {
   const IndexBuilder &index = cores.index;
   Value inChunks = features % chunk == 0 ? areAligned : index.truth(false);
-  if (!from.isBfloat())
+  if (from.element != cores.half)
     return convertRows(from, inChunks, rowOf);
   choose(
       index, inChunks, [&] { copyRows(from, rowOf); },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tile of rows in bf16 in shared memory, as warps read it by ldmatrix: rows are an odd number of
-// times 16 bytes, so that eight of them lie in different banks. The features are filled up with
+// A tile of rows of halves in shared memory, as warps read it by ldmatrix: rows are an odd number
+// of times 16 bytes, so that eight of them lie in different banks. The features are filled up with
 // zeros to a multiple of 8, a chunk of 16 bytes.
 #pragma once
 
@@ -22,9 +22,9 @@ public:
 
   const int64_t rows;
 
-  /// Copies rows to the tile, eight threads of a block a row: asynchronously where they are of bf16
-  /// and `areAligned` at 16 bytes holds. `rowOf` gives a pointer that may be read, and whether the
-  /// row is there: else it is zeros.
+  /// Copies rows to the tile, eight threads of a block a row: asynchronously where they are of
+  /// halves and `areAligned` at 16 bytes holds. `rowOf` gives a pointer that may be read, and
+  /// whether the row is there: else it is zeros.
   void fetch(const GlobalRows &from, Value areAligned,
              llvm::function_ref<std::pair<Value, Value>(Value row)> rowOf) const;
 
@@ -48,7 +48,7 @@ private:
 
   void copyRows(const GlobalRows &from, Rows rowOf) const;
   void convertRows(const GlobalRows &from, Value areAligned, Rows rowOf) const;
-  void convertChunk(Value shared, Value global, Value isThere) const;
+  void convertChunk(const GlobalRows &from, Value shared, Value global, Value isThere) const;
   void convertElements(const GlobalRows &from, Value shared, Value row, Value first,
                        Value isThere) const;
 

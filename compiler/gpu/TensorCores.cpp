@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace attn;
 
-TensorCores::TensorCores(OpBuilder &builder, Location loc)
-    : builder(builder), loc(loc), index(builder, loc) {
+TensorCores::TensorCores(OpBuilder &builder, Location loc, Type half)
+    : builder(builder), loc(loc), index(builder, loc), half(half) {
   thread = gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
   Value lanes = index.constant(32), four = index.constant(4);
   lane = index.rem(thread, lanes), warp = index.div(thread, lanes);
@@ -29,9 +29,8 @@ Value TensorCores::vectorOf(ValueRange values) const {
 }
 
 Value TensorCores::word(Value even, Value odd) const {
-  auto halves = VectorType::get({2}, builder.getBF16Type());
   Value rounded = // one instruction
-      LLVM::FPTruncOp::create(builder, loc, halves, vectorOf({even, odd}));
+      LLVM::FPTruncOp::create(builder, loc, VectorType::get({2}, half), vectorOf({even, odd}));
   return LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), rounded);
 }
 
@@ -39,13 +38,23 @@ Value TensorCores::bits(Value word, int64_t mask) const {
   return arith::AndIOp::create(builder, loc, word, integer(mask));
 }
 
-Value TensorCores::even(Value word) const {
-  Value shifted = arith::ShLIOp::create(builder, loc, word, integer(16));
-  return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), shifted);
+Value TensorCores::unpack(Value word, Type half, bool isOdd) const {
+  Type f32 = builder.getF32Type();
+  if (half.isF16()) {
+    Value halves = LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, half), word);
+    Value own = LLVM::ExtractElementOp::create(builder, loc, halves, integer(isOdd));
+    return LLVM::FPExtOp::create(builder, loc, f32, own);
+  }
+  Value upper = isOdd ? bits(word, 0xffff0000)
+                      : Value(arith::ShLIOp::create(builder, loc, word, integer(16)));
+  return LLVM::BitcastOp::create(builder, loc, f32, upper);
 }
 
-Value TensorCores::odd(Value word) const {
-  return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), bits(word, 0xffff0000));
+Value TensorCores::specials(Value word) const {
+  // An exponent of ones alone carries to the sign.
+  int64_t exponents = half.isF16() ? 0x7c007c00 : 0x7f807f80,
+          one = half.isF16() ? 0x04000400 : 0x00800080;
+  return arith::AddIOp::create(builder, loc, bits(word, exponents), integer(one));
 }
 
 Value TensorCores::isEqual(Value a, int64_t b) const {
@@ -85,11 +94,14 @@ void TensorCores::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> a,
   auto fragment = LLVM::LLVMStructType::getLiteral(builder.getContext(), {f32, f32, f32, f32});
   SmallVector<Value> operands(a);
   llvm::append_range(operands, b);
+  if (half.isF16()) // whose intrinsics have other types
+    for (Value &word : operands)
+      word = LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, half), word);
   llvm::append_range(operands, sums);
-  Value product = call(builder, loc,
-                       b.size() == 2 ? "llvm.nvvm.mma.m16n8k16.row.col.bf16"
-                                     : "llvm.nvvm.mma.m16n8k8.row.col.bf16",
-                       fragment, operands);
+  std::string name =
+      b.size() == 2 ? "llvm.nvvm.mma.m16n8k16.row.col." : "llvm.nvvm.mma.m16n8k8.row.col.";
+  Value product =
+      call(builder, loc, name + (half.isF16() ? "f32.f32" : "bf16"), fragment, operands);
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(builder, loc, product, i);
 }
@@ -241,6 +253,7 @@ GlobalRows::GlobalRows(const TensorCores &cores, Value buffer) : cores(cores) {
   auto type = cast<MemRefType>(buffer.getType());
   sizes.assign(type.getShape().begin(), type.getShape().end());
   features = sizes.back();
+  element = type.getElementType();
   elementBytes = type.getElementTypeBitWidth() / 8;
   auto metadata = memref::ExtractStridedMetadataOp::create(cores.builder, cores.loc, buffer);
   auto [known, offset] = type.getStridesAndOffset();
@@ -293,27 +306,29 @@ SmallVector<Value> GlobalRows::loadEight(Value from) const {
           LLVM::ExtractElementOp::create(builder, cores.loc, four, cores.integer(i)));
     return elements;
   };
-  if (!isBfloat()) {
+  if (element.isF32()) {
     SmallVector<Value> eight = elementsAt(0, builder.getF32Type());
     llvm::append_range(eight, elementsAt(16, builder.getF32Type()));
     return eight;
   }
   SmallVector<Value> eight;
   for (Value word : elementsAt(0, builder.getI32Type()))
-    eight.append({cores.even(word), cores.odd(word)});
+    eight.append({cores.unpack(word, element, false), cores.unpack(word, element, true)});
   return eight;
 }
 
 void GlobalRows::store(Value value, Value row, Value feature) const {
-  if (isBfloat())
-    value = LLVM::FPTruncOp::create(cores.builder, cores.loc, cores.builder.getBF16Type(), value);
+  if (!element.isF32())
+    value = LLVM::FPTruncOp::create(cores.builder, cores.loc, element, value);
   Value place = cores.at(row, cores.index.mul(feature, cores.index.constant(elementBytes)));
   cores.store(value, place, elementBytes);
 }
 
 void GlobalRows::storePair(ArrayRef<Value> pair, Value row, Value feature) const {
   Value place = cores.at(row, cores.index.mul(feature, cores.index.constant(elementBytes)));
-  if (isBfloat())
-    return cores.store(cores.word(pair[0], pair[1]), place, 4);
-  cores.store(cores.vectorOf(pair), place, 8);
+  Value values = cores.vectorOf(pair);
+  if (!element.isF32())
+    values =
+        LLVM::FPTruncOp::create(cores.builder, cores.loc, VectorType::get({2}, element), values);
+  cores.store(values, place, 2 * elementBytes);
 }

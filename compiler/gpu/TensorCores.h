@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels on tensor cores are written with: instructions of a warp, pointers, words of bf16.
+// What kernels on tensor cores are written with: instructions of a warp, pointers, words of two
+// halves, which are bf16 or f16.
 // In all fragments g = lane / 4 and t = lane % 4. Accumulators of 16 rows (PTX ISA 9.7.14.5.8; of
 // wgmma, 9.7.15.5.1.1, too) are lists of f32 with element
 //
@@ -31,19 +32,23 @@ mlir::Value dynamicSharedMemory(mlir::OpBuilder &builder, mlir::Location loc,
 
 class TensorCores {
 public:
-  /// At the insertion point of a kernel's function.
-  TensorCores(mlir::OpBuilder &builder, mlir::Location loc);
+  /// At the insertion point of a kernel's function. `half`: bf16 or f16.
+  TensorCores(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type half);
 
   using Value = mlir::Value;
 
   //===-- words ----------------------------------------------------------------------------===//
 
   Value vectorOf(mlir::ValueRange values) const;
-  /// Two f32, rounded to bf16, as an i32.
+  /// Two f32, rounded to halves, as an i32.
   Value word(Value even, Value odd) const;
   /// The halves of a word, as f32.
-  Value even(Value word) const;
-  Value odd(Value word) const;
+  Value even(Value word) const { return unpack(word, half, /*isOdd=*/false); }
+  Value odd(Value word) const { return unpack(word, half, /*isOdd=*/true); }
+  Value unpack(Value word, mlir::Type half, bool isOdd) const;
+  /// A word of which `specialBits` tell halves that are infinite or NaN.
+  Value specials(Value word) const;
+  static constexpr int64_t specialBits = 0x80008000;
   Value bits(Value word, int64_t mask) const;
   Value isEqual(Value a, int64_t b) const; ///< of an index
   /// Accumulators as A of a product whose k are their columns: a step for each 16 of them, and one
@@ -57,8 +62,8 @@ public:
   /// sums += a * b, by mma.m16n8k16, or m16n8k8 for half as many words: a has 4, b 2.
   void multiply(llvm::MutableArrayRef<Value> sums, llvm::ArrayRef<Value> a,
                 llvm::ArrayRef<Value> b) const;
-  /// ldmatrix: 1, 2 or 4 matrices of 8 x 8 bf16, of whose row i of matrix m lane 8 * m + i has the
-  /// address, but for `offset` bytes.
+  /// ldmatrix: 1, 2 or 4 matrices of 8 x 8 halves, of whose row i of matrix m lane 8 * m + i has
+  /// the address, but for `offset` bytes.
   llvm::SmallVector<Value> loadMatrices(Value address, int64_t offset, int64_t count,
                                         bool isTransposed) const;
   /// 2^x, by the unit that is right to 2^-22; 0 for less than 2^-126.
@@ -101,11 +106,12 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   IndexBuilder index;
+  mlir::Type half;
   Value thread, lane, warp, g, t; ///< index
 };
 
-/// Rows of a buffer of f32 or bf16 [batch..., rows, features] in global memory, whose features lie
-/// side by side.
+/// Rows of a buffer of f32 or halves [batch..., rows, features] in global memory, whose features
+/// lie side by side.
 class GlobalRows {
 public:
   /// At the insertion point of a kernel's function.
@@ -120,11 +126,11 @@ public:
   /// Whether rows begin at multiples of `bytes`: known, or found out when running.
   mlir::Value areAligned(int64_t bytes) const;
   /// An f32 to a feature of a row, or two to neighbours, whose place is even (areAligned); rounded
-  /// where the buffer is of bf16.
+  /// where the buffer is of halves.
   void store(mlir::Value value, mlir::Value row, mlir::Value feature) const;
   void storePair(llvm::ArrayRef<mlir::Value> pair, mlir::Value row, mlir::Value feature) const;
-  bool isBfloat() const { return elementBytes == 2; }
 
+  mlir::Type element;
   int64_t features, elementBytes;
 
 private:

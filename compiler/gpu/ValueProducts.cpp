@@ -34,17 +34,13 @@ Value ValueProducts::areFinite() const {
     Value found = loop.getRegionIterArg(0);
     for (int64_t first = 0; first < tile.rows; first += 32) {
       Value row = index.min(index.add(cores.lane, index.constant(first)), lastRow);
-      for (Value word : tile.chunkWords(row, loop.getInductionVar())) {
-        // An exponent of ones alone carries to the sign.
-        Value exponents = cores.bits(word, 0x7f807f80);
-        Value carried = arith::AddIOp::create(builder, loc, exponents, cores.integer(0x00800080));
-        found = arith::OrIOp::create(builder, loc, found, carried);
-      }
+      for (Value word : tile.chunkWords(row, loop.getInductionVar()))
+        found = arith::OrIOp::create(builder, loc, found, cores.specials(word));
     }
     scf::YieldOp::create(builder, loc, found);
   }
   Value isSpecial = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                          cores.bits(loop.getResult(0), 0x80008000), zero);
+                                          cores.bits(loop.getResult(0), cores.specialBits), zero);
   return arith::XOrIOp::create(builder, loc, cores.any(isSpecial), index.truth(true));
 }
 

@@ -123,8 +123,9 @@ private:
 
 AttentionWarp::AttentionWarp(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder)
     : Warp(builder, op.getLoc()), op(op), score(score), elements(op, score, builder),
-      cores(builder, op.getLoc()), queryRows(cores, op.getQuery()), keyRows(cores, op.getKey()),
-      batchDims(static_cast<int64_t>(op.getBatch())), features(keyRows.features) {
+      cores(builder, op.getLoc(), halfOf(op)), queryRows(cores, op.getQuery()),
+      keyRows(cores, op.getKey()), batchDims(static_cast<int64_t>(op.getBatch())),
+      features(keyRows.features) {
   areAligned = both(queryRows.areAligned(16), keyRows.areAligned(16));
   valueFeatures = op.getValue().getType().getShape().back();
   parts = op.getPartials() ? cast<MemRefType>(op.getPartials().getType()).getDimSize(1) : 1;

@@ -2,13 +2,14 @@
 //
 // Where every parameter lies in the packed block: matrices of linears in panels, all else row by
 // row. Panels are [columns / 48][k / g][48][g]: g neighbours along k make up four bytes, 1 of f32,
-// 2 of bf16, 4 of int8, 8 of int4. Of bf16 and int8, k / g is padded with zeros to whole tile
-// registers (AMX) of 16 groups. Behind those of int8 stand the scale of every column (f32) and the
-// sum of its weights (i32), with the last panel's padding. Of int4, byte i of a group holds weight
-// i plus 8 in its lower half and weight 4 + i plus 8 in its upper one; 32 weights along k share a
-// scale (bf16), [columns / 48][k / 32][48] behind the panels, and behind those stands the sum of
-// every column's scaled weights (f32). Slots stand in the order in which they are first used, those
-// of a stack's layer together, so that a forward pass reads the block from front to back.
+// 2 of bf16 and f16, 4 of int8, 8 of int4. Of bf16, f16 and int8, k / g is padded with zeros to
+// whole tile registers (AMX) of 16 groups. Behind those of int8 stand the scale of every column
+// (f32) and the sum of its weights (i32), with the last panel's padding. Of int4, byte i of a group
+// holds weight i plus 8 in its lower half and weight 4 + i plus 8 in its upper one; 32 weights
+// along k share a scale (bf16), [columns / 48][k / 32][48] behind the panels, and behind those
+// stands the sum of every column's scaled weights (f32). Slots stand in the order in which they are
+// first used, those of a stack's layer together, so that a forward pass reads the block from front
+// to back.
 #pragma once
 
 #include "dialect/AttnDialect.h"
@@ -23,7 +24,13 @@ constexpr int64_t panelWidth = 48;
 
 /// Neighbours along k that stand side by side in a panel.
 constexpr int64_t panelGroup(Precision precision) {
-  return int64_t(1) << static_cast<int>(precision);
+  constexpr int64_t groups[] = {1, 2, 2, 4, 8};
+  return groups[static_cast<size_t>(precision)];
+}
+
+/// Whether weights are pairs of 16 bits.
+constexpr bool isHalf(Precision precision) {
+  return precision == Precision::BF16 || precision == Precision::F16;
 }
 
 /// Weights of int4 along k that share a scale.

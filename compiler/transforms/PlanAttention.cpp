@@ -181,6 +181,20 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   for (Value result : op.getResults())
     outputs.push_back(outputOf(result));
   QueryAxes axes = divideAxes(op, *q, outputs);
+  int64_t queries = 1;
+  for (int64_t d : axes.rows)
+    queries =
+        queries < 0 || query.isDynamicDim(d) ? ShapedType::kDynamic : queries * query.getDimSize(d);
+  // A CPU's kernels of many queries read f32.
+  if (!plan.isGpu && !areFewQueries(op, queries))
+    for (FailureOr<BufferView> *view : {&k, &v}) {
+      if ((*view)->element().isF32())
+        continue;
+      BufferView wide = allocate(view == &k ? key : value, op);
+      if (failed(copy(op, **view, wide)))
+        return failure();
+      *view = wide;
+    }
 
   // [batch..., rows, last axis]; key and value are repeated along batch dims that they lack.
   auto operand = [&](const BufferView &view, RankedTensorType type, int64_t rowAxis) {
@@ -229,7 +243,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
       builder, op.getLoc(), queryBuffer, keyBuffer, valueBuffer, captures, buffers.front(),
       ArrayRef(buffers).drop_front(), work.scratch, work.partials,
       static_cast<uint64_t>(axes.batch.size()), op.getNormaliser(), op.getReturnedAttr(), lowering,
-      plan.multipliesPairs());
+      plan.multipliesPairs() ? TypeAttr::get(plan.roundedTo()) : TypeAttr());
   auto hook = [&](Region &from, Region &to, size_t own, bool hasKey) {
     cloneHook(builder, from, to, own, axes, hasKey, captures, scalars,
               [&](StringRef name) { return dim(name); });
@@ -239,7 +253,11 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   op.getCap().cloneInto(&kernel.getCap(), scalars);
   hook(op.getMask(), kernel.getMask(), 0, true);
   hook(op.getSink(), kernel.getSink(), 0, false);
-  barrier(op);
+  KernelCost cost = KernelCost::of(op);
+  for (const BufferView *view : {&*k, &*v}) // of which 16 bits are read
+    if (!view->element().isF32())
+      cost.bytes = cost.bytes - SizePolynomial(2) * elementsOf(view == &*k ? key : value);
+  barrier(op, cost);
   if (work.partials) {
     CombineKernelOp::create(builder, op.getLoc(), work.partials, buffers.front());
     barrier(op, KernelCost::ofCombination(work.partialBytes));

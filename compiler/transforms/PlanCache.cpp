@@ -41,8 +41,8 @@ LogicalResult FunctionPlan::emitPush(PushOp op) {
                                                       emitSize(plan.layerOf(state)));
     place = builder.createOrFold<arith::AddIOp>(op.getLoc(), place, layer);
   }
-  Value base = CacheAddressOp::create(builder, op.getLoc(),
-                                      MemRefType::get({}, type.getElementType()), place, call);
+  Value base = CacheAddressOp::create(
+      builder, op.getLoc(), MemRefType::get({}, plan.stored(type.getElementType())), place, call);
   BufferView kept{base, 0, {}};
   SizePolynomial stride(1);
   kept.axes.resize(type.getRank());

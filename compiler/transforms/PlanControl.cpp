@@ -67,9 +67,10 @@ void FunctionPlan::chooseDestination(Value tensor, const BufferView &place) {
                 sameLayout(place, BufferView::dense(type, place.base, pitchOf(type)));
   if ((isKernel(op) || isCall) && root.getParentBlock() == tensor.getParentBlock())
     destinations.try_emplace(root, place);
-  // What is rounded to bf16 there can be computed there.
+  // What is rounded there can be computed there.
   auto map = dyn_cast_if_present<MapOp>(op);
-  if (!plan.keepsBfloat() || !map || !convertsBfloat(map) || !type.getElementType().isBF16())
+  Type half = plan.keptHalf();
+  if (!half || !map || !converts(map, half) || type.getElementType() != half)
     return;
   Value exact = map.getInputs()[0];
   if (exact.hasOneUse() &&

@@ -60,22 +60,22 @@ BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
   return result;
 }
 
-/// Elements of bf16 in 16 bytes, at whose multiples GPUs' copies of boxes ask rows to begin.
-constexpr int64_t bfloatRowGranule = 8;
+/// Halves in 16 bytes, at whose multiples GPUs' copies of boxes ask rows to begin.
+constexpr int64_t halfRowGranule = 8;
 
-/// Whether a view is such rows, with one stride from each to the next.
-static bool hasBfloatRows(const BufferView &view, int64_t rowAxes) {
+/// Whether a view is such rows of `half`, with one stride from each to the next.
+static bool hasHalfRows(const BufferView &view, int64_t rowAxes, Type half) {
   SmallVector<Atom> rows = view.collapsed(0, rowAxes),
                     columns = view.collapsed(rowAxes, view.axes.size());
   auto isAligned = [](const SizePolynomial &elements) {
-    return elements.isConstant() && elements.constant() % bfloatRowGranule == 0;
+    return elements.isConstant() && elements.constant() % halfRowGranule == 0;
   };
-  return view.element().isBF16() && rows.size() <= 1 && columns.size() == 1 &&
+  return view.element() == half && rows.size() <= 1 && columns.size() == 1 &&
          columns[0].stride == SizePolynomial(1) && isAligned(view.offset) &&
          (rows.empty() || isAligned(rows[0].stride));
 }
 
-FailureOr<Value> FunctionPlan::bfloatRows(LinearOp op, const BufferView &input) {
+FailureOr<Value> FunctionPlan::halfRows(LinearOp op, const BufferView &input) {
   RankedTensorType type = typeOf(op.getInput());
   int64_t lifted = type.getRank() - op.getContract(), k = 1;
   SizePolynomial count(1);
@@ -83,10 +83,10 @@ FailureOr<Value> FunctionPlan::bfloatRows(LinearOp op, const BufferView &input) 
     count = count * sizeOf(type, d);
   for (int64_t size : type.getShape().drop_front(lifted))
     k *= size;
-  int64_t pitch = llvm::alignTo(k, bfloatRowGranule);
+  int64_t pitch = llvm::alignTo(k, halfRowGranule);
   size_t slot = allocateSlot(count * SizePolynomial(2 * pitch));
   releases.push_back({op, slot});
-  BufferView rows{slotPointer(slot, builder.getBF16Type()), 0, {}};
+  BufferView rows{slotPointer(slot, plan.keptHalf()), 0, {}};
   rows.axes.resize(type.getRank());
   SizePolynomial stride(1);
   for (int64_t d = type.getRank() - 1; d >= 0; --d) {
@@ -146,9 +146,9 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     for (Value value : values)
       if (!value.getDefiningOp<GetOp>())
         return op.emitError("memory stage: expected weights and biases that are parameters");
-  // Weights of bf16 are multiplied by pairs.
+  // Weights of 16 bits are multiplied by pairs.
   Precision precision = plan.precision;
-  if (precision == Precision::BF16 && input.getShape().back() % 2 != 0)
+  if (isHalf(precision) && input.getShape().back() % 2 != 0)
     precision = Precision::F32;
   auto slotOf = [&](OperandRange values, int64_t rows, Precision precision, Value &layer) {
     SmallVector<ParamOp> params;
@@ -162,8 +162,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   BufferView in = viewOf(op.getInput());
   if (!op.getNorm().empty()) { // normed rows, read by all threads
     // An odd number of columns is multiplied in f32.
-    bool isNarrow = plan.keepsBfloat() && input.getShape().back() % 2 == 0;
-    BufferView normed = allocate(input, op, isNarrow ? Type(builder.getBF16Type()) : Type());
+    bool isNarrow = input.getShape().back() % 2 == 0;
+    BufferView normed = allocate(input, op, isNarrow ? plan.keptHalf() : Type());
     if (failed(
             emitNorm(op, op.getInput(), op.getNorm()[0], op.getNorm()[1], op.getEpsAttr(), normed)))
       return failure();
@@ -178,6 +178,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   Type f32 = builder.getF32Type(), i32 = builder.getI32Type(), i16 = builder.getI16Type();
   Type stored = takesBytes(precision)          ? Type(builder.getI8Type())
                 : precision == Precision::BF16 ? i16
+                : precision == Precision::F16  ? Type(builder.getF16Type())
                                                : f32;
   int64_t inPanels = panelElements(slot);
   Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded;
@@ -195,8 +196,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     else
       quantization = {rows->range, elements(slot, i16, inPanels / 2, scales),
                       elements(slot, f32, inPanels / 4 + scales / 2, padded)};
-  } else if (precision == Precision::BF16 && plan.isGpu && !hasBfloatRows(in, lifted)) {
-    auto rows = bfloatRows(op, in);
+  } else if (isHalf(precision) && plan.isGpu && !hasHalfRows(in, lifted, plan.keptHalf())) {
+    auto rows = halfRows(op, in);
     if (failed(rows))
       return failure();
     inputBuffer = *rows;
@@ -269,14 +270,16 @@ static Value fromStored(OpBuilder &builder, Location loc, Value value, Type type
 static Value toStored(OpBuilder &builder, Location loc, Value value, Type stored) {
   if (value.getType() == stored)
     return value;
-  if (stored.isBF16()) // kept narrow on GPUs
+  if (stored.isInteger(16) && value.getType().isF32()) // the bits of bf16
+    value = arith::TruncFOp::create(builder, loc, builder.getBF16Type(), value);
+  if (stored.isBF16() || stored.isF16()) // kept narrow on GPUs
     return arith::TruncFOp::create(builder, loc, stored, value);
   if (!value.getType().isInteger(1))
     return arith::BitcastOp::create(builder, loc, stored, value);
   return arith::ExtUIOp::create(builder, loc, stored, value);
 }
 
-bool attn::convertsBfloat(MapOp op) {
+bool attn::converts(MapOp op, Type half) {
   Block &body = op.getBody().front();
   if (op.getInputs().size() != 1 || !llvm::hasSingleElement(body.without_terminator()) ||
       !isa<arith::ExtFOp, arith::TruncFOp>(body.front()) ||
@@ -284,7 +287,7 @@ bool attn::convertsBfloat(MapOp op) {
     return false;
   Type from = typeOf(op.getInputs()[0]).getElementType(),
        to = typeOf(op.getResult()).getElementType();
-  return (from.isBF16() && to.isF32()) || (from.isF32() && to.isBF16());
+  return (from == half && to.isF32()) || (from.isF32() && to == half);
 }
 
 /// Clones a map's function, on what its elements are in memory.
@@ -304,14 +307,25 @@ static void cloneBody(OpBuilder &builder, MapOp op, MapKernelOp kernel, IRMappin
   YieldOp::create(builder, loc, toStored(builder, loc, result, stored));
 }
 
-/// Whether a map is nothing on a GPU: of an argument in bf16 that is multiplied as it is, or of
-/// what has been computed to the place of its rounded result.
+/// Whether a map is nothing, since what reads its result converts it: of what is pushed to a cache,
+/// and of keys and values there. On a GPU, of an argument of 16 bits, too, that is multiplied as it
+/// is, and of what has been computed to the place of its rounded result.
 bool FunctionPlan::isInPlace(MapOp op) {
-  if (!plan.keepsBfloat() || !convertsBfloat(op))
+  for (Type half : {Type(builder.getBF16Type()), Type(builder.getF16Type())}) {
+    if (!converts(op, half))
+      continue;
+    bool isPushed = op.getResult().hasOneUse() && isa<PushOp>(*op.getResult().user_begin());
+    bool isKept = isa_and_present<PushOp>(rootOf(op.getInputs()[0]).getDefiningOp()) &&
+                  isOnlyAttendedTo(op.getResult());
+    if (isPushed || isKept)
+      return true;
+  }
+  Type half = plan.keptHalf();
+  if (!half || !converts(op, half))
     return false;
   Value input = op.getInputs()[0], result = op.getResult();
   auto known = destinations.find(result);
-  if (typeOf(result).getElementType().isBF16())
+  if (typeOf(result).getElementType() == half)
     return known != destinations.end() && viewOf(input).base == known->second.base;
   return isa<BlockArgument>(input) && known == destinations.end() && !partOf.count(result) &&
          isOnlyMultiplied(result);
@@ -382,8 +396,12 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
   OpBuilder::InsertionGuard guard(builder);
   Type element = from.element();
   Block *block = builder.createBlock(&kernel.getBody(), {}, {element}, {op->getLoc()});
-  YieldOp::create(builder, op->getLoc(),
-                  toStored(builder, op->getLoc(), block->getArgument(0), to.element()));
+  Value value = block->getArgument(0);
+  if (to.element().isF32() && element.isInteger(16)) // the bits of bf16
+    value = arith::BitcastOp::create(builder, op->getLoc(), builder.getBF16Type(), value);
+  if (to.element().isF32() && !element.isF32())
+    value = arith::ExtFOp::create(builder, op->getLoc(), to.element(), value);
+  YieldOp::create(builder, op->getLoc(), toStored(builder, op->getLoc(), value, to.element()));
   builder.setInsertionPointAfter(kernel);
   barrier(op, KernelCost::ofCopy(elements, element));
   return success();

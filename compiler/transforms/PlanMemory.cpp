@@ -34,6 +34,13 @@ int64_t attn::pitchOf(RankedTensorType type) {
   return last >= 1024 && last % 1024 == 0 && type.getRank() > 1 ? last + 16 : 0;
 }
 
+Type ModulePlan::roundedTo() const {
+  MLIRContext *context = module->getContext();
+  if (precision == Precision::F16) // which no CPU level multiplies
+    return isGpu ? Type(Float16Type::get(context)) : Type();
+  return levelHasPairs && precision != Precision::F32 ? Type(BFloat16Type::get(context)) : Type();
+}
+
 static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
 
 //===-- the new function --------------------------------------------------------------------===//
@@ -176,13 +183,22 @@ bool attn::isOnlyMultiplied(Value tensor) {
   });
 }
 
+bool attn::isOnlyAttendedTo(Value tensor) {
+  return llvm::all_of(tensor.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return isView(user) ? isOnlyAttendedTo(user->getResult(0))
+                        : isa<AttentionOp>(user) &&
+                              (use.getOperandNumber() == 1 || use.getOperandNumber() == 2);
+  });
+}
+
 /// What a tensor's elements are stored as in a buffer of its own.
 Type FunctionPlan::elementFor(Value tensor) {
   bool isNarrow =
-      plan.keepsBfloat() && typeOf(tensor).getElementType().isF32() &&
+      plan.keptHalf() && typeOf(tensor).getElementType().isF32() &&
       isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(tensor.getDefiningOp()) &&
       cast<OpResult>(tensor).getResultNumber() == 0 && isOnlyMultiplied(tensor);
-  return isNarrow ? builder.getBF16Type() : Type();
+  return isNarrow ? plan.keptHalf() : Type();
 }
 
 /// Where a tensor that a kernel is about to compute shall lie.

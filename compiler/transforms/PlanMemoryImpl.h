@@ -32,11 +32,14 @@ Value rootOf(Value tensor);
 /// fall into the same cache sets.
 int64_t pitchOf(mlir::RankedTensorType type);
 
-/// Whether all that reads a tensor, or a view of it, multiplies it as bf16.
+/// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim.
 bool isOnlyMultiplied(Value tensor);
 
-/// Whether a map's function is nothing but a conversion from bf16 or to it.
-bool convertsBfloat(MapOp op);
+/// Whether all that reads a tensor, or a view of it, are attentions, as keys or values.
+bool isOnlyAttendedTo(Value tensor);
+
+/// Whether a map's function is nothing but a conversion from `half`, or to it.
+bool converts(MapOp op, mlir::Type half);
 
 /// Whether the lookup's rows are the table's first ones in order, which is no copy but a view.
 bool isBeginning(LookupOp op);
@@ -57,10 +60,11 @@ struct ModulePlan {
   Precision precision = Precision::F32;       // of linears
   bool levelHasPairs = false;                 // one of the CPU levels multiplies pairs of bf16
   bool isGpu = false;
-  /// Whether attention, and rows of linears in bf16, are rounded for such a level.
-  bool multipliesPairs() const { return levelHasPairs && precision != Precision::F32; }
-  /// Whether tensors that are only multiplied are kept in bf16.
-  bool keepsBfloat() const { return isGpu && precision == Precision::BF16; }
+  /// What attention is rounded to, and rows of linears in bf16 for such a level, or null.
+  Type roundedTo() const;
+  bool multipliesPairs() const { return bool(roundedTo()); }
+  /// The 16 bits that tensors which are only multiplied are kept in, or null.
+  Type keptHalf() const { return isGpu && isHalf(precision) ? roundedTo() : Type(); }
   /// What an element is in memory.
   Type stored(Type element) const {
     return isGpu && element.isBF16() ? element : storedElement(element);
@@ -134,7 +138,7 @@ private:
   };
   FailureOr<NarrowRows> narrow(LinearOp op, const BufferView &input, Precision precision);
   /// The rows of a linear's input in bf16, for GPUs.
-  FailureOr<Value> bfloatRows(LinearOp op, const BufferView &input);
+  FailureOr<Value> halfRows(LinearOp op, const BufferView &input);
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
   bool isInPlace(MapOp op);

@@ -6,7 +6,7 @@
 
 include "dialect/AttnKernelOps.td"
 
-def Attn_Row : MemRefRankOf<[F32, BF16], [1]>;
+def Attn_Row : MemRefRankOf<[F32, BF16, F16], [1]>;
 def Attn_AnyRow : MemRefRankOf<[F32, BF16, F16, I8, I16, I32, I64], [1]>;
 
 def Attn_NormRowOp : AttnKernelOp<"norm_row"> {

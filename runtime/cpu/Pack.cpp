@@ -118,12 +118,13 @@ static void packRectangle(const StoredTensor &source, int64_t index, int64_t kSt
   }
 }
 
-/// Values [k][columns] as pairs of bf16 along k.
+/// Values [k][columns] as pairs along k, each rounded by `round`.
+template <typename Round>
 static void storePairs(const float *values, int64_t rows, int64_t columns, int64_t width,
-                       uint16_t *to) {
+                       uint16_t *to, Round round) {
   for (int64_t k = 0; k < rows; ++k)
     for (int64_t j = 0; j < columns; ++j)
-      to[k / 2 * 2 * width + 2 * j + k % 2] = floatToBfloat(values[k * columns + j]);
+      to[k / 2 * 2 * width + 2 * j + k % 2] = round(values[k * columns + j]);
 }
 
 /// Values [k][columns] as signed bytes, by fours along k, and each column's scale and sum.
@@ -219,7 +220,7 @@ static int64_t groupsOf(const attn_abi_slot &slot) {
     return ceilDiv(slot.k, 32) * 4;
   if (slot.layout == ATTN_PACK_PANELS_INT8)
     return ceilDiv(slot.k, 64) * 16;
-  return slot.layout == ATTN_PACK_PANELS_BF16 ? ceilDiv(slot.k, 32) * 16 : slot.k;
+  return slot.layout > ATTN_PACK_PANELS ? ceilDiv(slot.k, 32) * 16 : slot.k; // pairs
 }
 
 /// Bytes that follow the panels for each column: scales and sums.
@@ -235,8 +236,13 @@ static void storePanel(const attn_abi_slot &slot, const float *values, int64_t c
   int64_t width = slot.width, within = column % width;
   int64_t panelBytes = 4 * groupsOf(slot) * width;
   char *panel = base + column / width * panelBytes + 4 * within;
+  uint16_t *pairs = reinterpret_cast<uint16_t *>(panel);
   if (slot.layout == ATTN_PACK_PANELS_BF16)
-    return storePairs(values, slot.k, columns, width, reinterpret_cast<uint16_t *>(panel));
+    return storePairs(values, slot.k, columns, width, pairs,
+                      [](float value) { return floatToBfloat(value); });
+  if (slot.layout == ATTN_PACK_PANELS_F16)
+    return storePairs(values, slot.k, columns, width, pairs,
+                      [](float value) { return floatToHalf(value); });
   int64_t panels = (slot.columns + width - 1) / width;
   if (slot.layout == ATTN_PACK_PANELS_INT4) {
     int64_t panelScales = groupsOf(slot) / 4 * width;
@@ -342,7 +348,7 @@ bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) 
   bool isPanels = slot.layout != ATTN_PACK_ROWS;
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
       slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
-      slot.layout > ATTN_PACK_PANELS_INT4 ||
+      slot.layout > ATTN_PACK_PANELS_F16 ||
       (isPanels && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
       (slot.layout == ATTN_PACK_PANELS_INT4 && slot.width % 2 != 0))
     return false;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels of packed weights in bf16, as a GPU's kernels want them.
+// Panels of packed weights of 16 bits, as a GPU's kernels want them.
 #ifndef ATTN_CUDA_PANELS_H
 #define ATTN_CUDA_PANELS_H
 #include "attn/abi.h"
 
 namespace attn {
 
-/// A slot of ATTN_PACK_PANELS_BF16 in words of two neighbours along k: [panels][depth][width].
+/// A slot of ATTN_PACK_PANELS_BF16 or _F16 in words of two neighbours along k:
+/// [panels][depth][width].
 struct PanelShape {
   int64_t panels, depth, width;
 

@@ -27,7 +27,9 @@ void attn::turnPanels(const uint32_t *from, uint32_t *to, const PanelShape &shap
     turnPanel(from + i * shape.words(), to + i * shape.words(), shape.depth, shape.width);
 }
 
-static bool isTurned(const attn_abi_slot &slot) { return slot.layout == ATTN_PACK_PANELS_BF16; }
+static bool isTurned(const attn_abi_slot &slot) {
+  return slot.layout == ATTN_PACK_PANELS_BF16 || slot.layout == ATTN_PACK_PANELS_F16;
+}
 
 static int64_t panelBytes(const PanelShape &shape) { return 4 * shape.words(); }
 

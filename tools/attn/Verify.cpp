@@ -21,9 +21,9 @@ namespace {
 /// Relative L2 error that f32 arithmetic explains: a few roundings of 6e-8 for each of some hundred
 /// layers' operations, which add up as a random walk.
 constexpr double referenceBound = 1e-5;
-/// What rounding weights to bf16 explains, and weights and activations to int8: half a step of 2^-8
-/// of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
-constexpr double bf16Bound = 2e-2, int8Bound = 5e-2;
+/// What rounding weights to bf16 or f16 explains, and weights and activations to int8: half a step
+/// of 2^-8 or 2^-11 of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
+constexpr double bf16Bound = 2e-2, f16Bound = 4e-3, int8Bound = 5e-2;
 /// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear.
 constexpr double int4Bound = 3e-1;
 /// Against another f32 computation, whose roundings come on top.
@@ -32,6 +32,7 @@ constexpr double againstBound = 1e-4;
 double boundOf(Precision precision) {
   return precision == Precision::F32    ? referenceBound
          : precision == Precision::BF16 ? bf16Bound
+         : precision == Precision::F16  ? f16Bound
          : precision == Precision::Int8 ? int8Bound
                                         : int4Bound;
 }
@@ -72,9 +73,9 @@ public:
   int run(const CompileOptions &options) {
     if (int code = readOptions())
       return code;
-    bound = boundOf(options.precision);
     if (int code = model.compile(spec, options))
       return code;
+    bound = std::max(boundOf(options.precision), boundOfCaches());
     runner = std::make_unique<Runner>(model.tables());
     if (int code = runner->bind(weights, seed, threads))
       return code;
@@ -92,6 +93,8 @@ private:
   int chooseEntries(SmallVectorImpl<int32_t> &entries) const;
   int verifyEntries();
   int verifyEntry(int32_t entry, int64_t size);
+  /// What rounding what caches keep explains.
+  double boundOfCaches() const;
   int verifyAgainst(StringRef path);
   Expected<std::vector<reference::Tensor>> interpretEntry(StringRef entry,
                                                           ArrayRef<Numbers> inputs);
@@ -186,6 +189,16 @@ Expected<std::vector<reference::Tensor>> Verifier::interpretEntry(StringRef entr
     return createStringError("tensor `" + name + "` cannot be read");
   };
   return reference::interpret(spec.module(), entry, tensors, load, kept);
+}
+
+double Verifier::boundOfCaches() const {
+  double most = 0;
+  for (const attn_abi_cache &cache :
+       ArrayRef(model.tables()->caches, size_t(model.tables()->cacheCount))) {
+    int32_t dtype = cache.stateCount ? cache.states[0].tensor.dtype : ATTN_F32;
+    most = std::max(most, dtype == ATTN_BF16 ? bf16Bound : dtype == ATTN_F16 ? f16Bound : 0);
+  }
+  return most;
 }
 
 int Verifier::verifyEntry(int32_t entry, int64_t size) {

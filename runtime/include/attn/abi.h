@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 8
+#define ATTN_ABI_VERSION 9
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -76,7 +76,8 @@ enum {
    * scales in bf16, [ceil(columns / width)][g / 4][width]: of each 32 along k, -1/8 of the element
    * of largest magnitude. Then the sums of the columns' scaled numbers, in f32. Numbers are w /
    * scale rounded to nearest even, from -8 to 7; where the scale is 0, bytes are. */
-  ATTN_PACK_PANELS_INT4 = 4
+  ATTN_PACK_PANELS_INT4 = 4,
+  ATTN_PACK_PANELS_F16 = 5 /* as of bf16; beyond 65504, infinite */
 };
 
 #define ATTN_MAX_PANEL 64 /* columns */
@@ -159,8 +160,8 @@ typedef struct {
   const char *chip;   /* "sm_80" */
   int32_t capability; /* 80: runs on GPUs from compute capability 8.0 on */
   int32_t isExact;    /* and on no later ones */
-  /* Whether slots of ATTN_PACK_PANELS_BF16 have each of their panels turned in the GPU's memory:
-   * [ceil(columns / width)][width][g][2]. */
+  /* Whether slots of ATTN_PACK_PANELS_BF16 and _F16 have each of their panels turned in the GPU's
+   * memory: [ceil(columns / width)][width][g][2]. */
   int32_t turnsPanels;
   int32_t kernelCount;
   const attn_abi_gpu_kernel *kernels;
@@ -230,7 +231,7 @@ struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */
   const char *version;     /* of the compiler */
-  const char *precision;   /* "f32", "bf16", "int8" or "int4" */
+  const char *precision;   /* "f32", "bf16", "f16", "int8" or "int4" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
       cacheCount, kernelCount, gpuCount;

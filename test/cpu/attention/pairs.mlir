@@ -32,7 +32,7 @@ func.func @plain(%qkv: memref<f32>, %out: memref<f32>, %call: memref<f32>, %thre
   %v = memref.reinterpret_cast %qkv to offset: [160], sizes: [2, 69, 40], strides: [40, 240, 1] : memref<f32> to memref<2x69x40xf32, strided<[40, 240, 1], offset: 160>>
   %o = memref.reinterpret_cast %out to offset: [0], sizes: [2, 20, 40], strides: [40, 80, 1] : memref<f32> to memref<2x20x40xf32, strided<[40, 80, 1]>>
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 16384], strides: [16384, 1] : memref<f32> to memref<?x16384xf32, strided<[16384, 1]>>
-  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 1 {rounds} : memref<2x20x40xf32, strided<[40, 240, 1]>>,
+  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 1 {rounds = bf16} : memref<2x20x40xf32, strided<[40, 240, 1]>>,
     memref<2x69x40xf32, strided<[40, 240, 1], offset: 80>>, memref<2x69x40xf32, strided<[40, 240, 1], offset: 160>> into memref<2x20x40xf32, strided<[40, 80, 1]>>,
     memref<?x16384xf32, strided<[16384, 1]>>
   score {
@@ -62,7 +62,7 @@ func.func @masked(%qkv: memref<f32>, %out: memref<f32>, %call: memref<f32>, %thr
   %v = memref.reinterpret_cast %qkv to offset: [160], sizes: [2, 69, 40], strides: [40, 240, 1] : memref<f32> to memref<2x69x40xf32, strided<[40, 240, 1], offset: 160>>
   %o = memref.reinterpret_cast %out to offset: [0], sizes: [2, 20, 40], strides: [40, 80, 1] : memref<f32> to memref<2x20x40xf32, strided<[40, 80, 1]>>
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 16384], strides: [16384, 1] : memref<f32> to memref<?x16384xf32, strided<[16384, 1]>>
-  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 1 {rounds} : memref<2x20x40xf32, strided<[40, 240, 1]>>,
+  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 1 {rounds = bf16} : memref<2x20x40xf32, strided<[40, 240, 1]>>,
     memref<2x69x40xf32, strided<[40, 240, 1], offset: 80>>, memref<2x69x40xf32, strided<[40, 240, 1], offset: 160>> into memref<2x20x40xf32, strided<[40, 80, 1]>>,
     memref<?x16384xf32, strided<[16384, 1]>>
   score {

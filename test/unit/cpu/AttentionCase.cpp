@@ -2,6 +2,7 @@
 #include "test/unit/cpu/AttentionCase.h"
 
 #include "compiler/transforms/FewQueries.h"
+#include "runtime/core/Dtype.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -12,7 +13,8 @@ namespace attn::test {
 std::string AttentionCase::name() const {
   return llvm::formatv("batch {0} heads {1} queries {2} keys {3} features {4} / {5}{6}{7}{8}",
                        batch, heads, queries, keys, features, valueFeatures,
-                       dynamic ? " dynamic" : "", packed ? " packed" : "", isBfloat ? " bf16" : "");
+                       dynamic ? " dynamic" : "", packed ? " packed" : "",
+                       isHalf ? std::string(" of ") + half : "");
 }
 
 int64_t AttentionCase::stateFloats() const {
@@ -37,21 +39,21 @@ static std::string cast(const AttentionCase &c, llvm::StringRef name, int64_t ro
   std::string staticRows = std::to_string(rows), staticStride = std::to_string(rows * stride);
   type = llvm::formatv("memref<{0}x{1}x{2}x{3}x{6}, strided<[{4}, {3}, {5}, 1]>>", c.batch, c.heads,
                        c.dynamic ? "?" : staticRows.c_str(), width,
-                       c.dynamic ? "?" : staticStride.c_str(), stride, c.isBfloat ? "bf16" : "f32");
+                       c.dynamic ? "?" : staticStride.c_str(), stride, c.element());
   return llvm::formatv(
       "%{0}Row = arith.constant {1} : index\n %{0}Batch = arith.muli %{2}, %{0}Row : index\n"
       "%{0} = memref.reinterpret_cast %{0}Base to offset: [0], sizes: [{3}, {4}, {5}, {6}], "
       "strides: [{7}, {6}, {1}, 1] : memref<{9}> to {8}\n",
       name, stride, rowsName, c.batch, c.heads, c.dynamic ? ("%" + rowsName).str() : staticRows,
-      width, c.dynamic ? ("%" + name + "Batch").str() : staticStride, type,
-      c.isBfloat ? "bf16" : "f32");
+      width, c.dynamic ? ("%" + name + "Batch").str() : staticStride, type, c.element());
 }
 
 static std::string attributes(const AttentionCase &c) {
   std::string lowering;
   if (c.lowering)
     lowering = "lowering = #attn<lowering " + stringifyAttentionLowering(*c.lowering).str() + ">";
-  return "{" + lowering + (c.lowering && c.rounds ? ", " : "") + (c.rounds ? "rounds" : "") + "}";
+  return "{" + lowering + (c.lowering && c.rounds ? ", " : "") +
+         (c.rounds ? std::string("rounds = ") + c.half : "") + "}";
 }
 
 /// A function on all buffers; its body is to follow.
@@ -74,7 +76,7 @@ std::string AttentionCase::text() const {
                   "%partials = memref.reinterpret_cast %partialsBase to offset: [0], sizes: [{0}, "
                   "{1}, {2}], strides: [{3}, {2}, 1] : memref<f32> to {4}\n",
                   c.batch * c.heads, c.parts, stateFloats(), c.parts * stateFloats(), partials);
-  std::string text = beginFunction("attention", c.isBfloat ? "bf16" : "f32"), q, k, v, o;
+  std::string text = beginFunction("attention", c.element()), q, k, v, o;
   text += cast(c, "q", c.queries, "queries", c.features, c.rowStride(c.features), q);
   text += cast(c, "k", c.keys, "keys", c.features, c.rowStride(c.features), k);
   text += cast(c, "v", c.keys, "keys", c.valueFeatures, c.rowStride(c.valueFeatures), v);
@@ -97,12 +99,12 @@ std::string AttentionCase::text() const {
       c.parts ? "partials %partials" : "", c.parts ? "partials " + partials : "");
   if (c.parts == 0)
     return text;
-  text += beginFunction("combine", c.isBfloat ? "bf16" : "f32") + castPartials;
+  text += beginFunction("combine", c.element()) + castPartials;
   text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
   return text + "attn.combine_kernel %partials into %o : " + partials + ", " + o + "\nreturn\n}\n";
 }
 
-constexpr float guardValue = 1232; // a bf16
+constexpr float guardValue = 1232; // a bf16 and an f16
 
 AttentionBuffers::AttentionBuffers(const AttentionCase &c, unsigned seed) : c(c) {
   std::mt19937 random(seed);
@@ -139,13 +141,13 @@ void AttentionBuffers::runOn(KernelRunner &runner, int64_t threads, void *q, voi
 }
 
 void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
-  if (!c.isBfloat)
+  if (!c.isHalf)
     return runOn(runner, threads, q(), k(), v(), out.data() + guard);
-  auto narrow = [](std::vector<float> &wide) {
+  auto narrow = [&](std::vector<float> &wide) {
     std::vector<uint16_t> halves;
     for (float &x : wide) {
-      x = float(toBfloat(x));
-      halves.push_back(uint16_t(llvm::bit_cast<uint32_t>(x) >> 16));
+      x = float(c.rounded(x));
+      halves.push_back(c.isF16() ? floatToHalf(x) : floatToBfloat(x));
     }
     return halves;
   };
@@ -156,13 +158,14 @@ void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
   runOn(runner, threads, c.packed ? rows : queries.data(), c.packed ? rows + width : keys.data(),
         c.packed ? rows + 2 * width : values.data(), outs.data() + guard);
   for (size_t i = 0; i < outs.size(); ++i)
-    out[i] = llvm::bit_cast<float>(uint32_t(outs[i]) << 16);
+    out[i] = c.isF16() ? halfToFloat(outs[i]) : bfloatToFloat(outs[i]);
 }
 
-double toBfloat(double x) {
+double AttentionCase::rounded(double x) const {
   llvm::APFloat number(static_cast<float>(x));
   bool losesInfo;
-  number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  number.convert(isF16() ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
   return number.convertToFloat();
 }
 
@@ -170,10 +173,10 @@ static double dotOf(const AttentionCase &c, AttentionBuffers &in, int64_t b, int
                     int64_t n) {
   const float *query = in.queryRow(b, h, m), *key = in.keyRow(b, h, n);
   double dot = 0,
-         scale = c.isScaled && !c.isBfloat && !c.bias ? c.function(1) * 1.4426950408889634 : 1;
+         scale = c.isScaled && !c.isHalf && !c.bias ? c.function(1) * 1.4426950408889634 : 1;
   for (int64_t e = 0; e < c.features; ++e)
-    dot += c.rounds || c.isBfloat
-               ? toBfloat(query[e] * static_cast<float>(scale)) / scale * toBfloat(key[e])
+    dot += c.rounds || c.isHalf
+               ? c.rounded(query[e] * static_cast<float>(scale)) / scale * c.rounded(key[e])
                : double(query[e]) * key[e];
   return dot;
 }
@@ -204,8 +207,8 @@ std::pair<double, double> expectedOf(const AttentionCase &c, AttentionBuffers &i
   double expected = 0, magnitude = 0;
   for (int64_t n = 0; n < c.keys; ++n) {
     double value = in.valueRow(b, h, n)[d];
-    if (c.rounds || c.isBfloat)
-      value = toBfloat(value);
+    if (c.rounds || c.isHalf)
+      value = c.rounded(value);
     double term = weights[n] == 0 ? 0 : weights[n] * value;
     expected += term, magnitude += std::fabs(term);
   }

@@ -21,14 +21,19 @@ struct AttentionCase {
   double (*bias)(double, int64_t h, int64_t i, int64_t j) = nullptr;
   bool (*mask)(int64_t h, int64_t i, int64_t j) = nullptr;
   std::optional<AttentionLowering> lowering = std::nullopt;
-  int64_t parts = 0;     ///< that keys are divided into, combined by another kernel
-  bool rounds = false;   ///< to bf16
-  bool isBfloat = false; ///< query, key, value and output are stored so
-  bool isScaled = true;  ///< queries are multiplied with the score's factor before they are rounded
+  int64_t parts = 0;         ///< that keys are divided into, combined by another kernel
+  const char *half = "bf16"; ///< or f16
+  bool rounds = false;       ///< to halves
+  bool isHalf = false;       ///< query, key, value and output are stored so
+  bool isScaled = true; ///< queries are multiplied with the score's factor before they are rounded
 
   int64_t rowStride(int64_t width) const {
     return packed ? heads * (2 * features + valueFeatures) : heads * width;
   }
+  const char *element() const { return isHalf ? half : "f32"; }
+  bool isF16() const { return half[0] == 'f'; }
+  /// To a half.
+  double rounded(double x) const;
   std::string name() const;
   /// A function @attention, and one @combine where there are parts, of
   ///   (%weights, %workspace, %call, %thread, %threads, %queries, %keys: index, %q, %k, %v, %out,
@@ -70,8 +75,6 @@ private:
   void runOn(KernelRunner &runner, int64_t threads, void *q, void *k, void *v, void *out);
 };
 
-/// Rounded.
-double toBfloat(double x);
 /// The weights of all keys for one query: exp(score - maximum) / sum; 0 where all scores are -inf.
 std::vector<double> weightsOf(const AttentionCase &c, AttentionBuffers &in, int64_t b, int64_t h,
                               int64_t m);

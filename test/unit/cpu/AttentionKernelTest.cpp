@@ -246,7 +246,7 @@ TEST_P(AttentionKernelTest, LargeScores) {
 TEST_P(AttentionKernelTest, InfinitiesAndNans) {
   for (Case c : {shape(21, 4), shape(150, 4)}) { // one tile of keys, and several
     c = atLevel(c);
-    auto valueOf = [&](float value) { return c.rounds ? float(toBfloat(value)) : value; };
+    auto valueOf = [&](float value) { return c.rounds ? float(c.rounded(value)) : value; };
     auto runner = KernelRunner::create(c.text(), level());
     ASSERT_TRUE(runner);
     Buffers in(c, 5);

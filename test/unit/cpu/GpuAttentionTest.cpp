@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attention on a GPU's tensor cores, interpreted, against plain loops in double precision, from
-// buffers of f32, which are rounded on their way, and of bf16. With ATTN_PTX_FOLDER the PTX of each
-// kernel is left there instead of being run, for ptxas (test/gpu/ptxas.test).
+// buffers of f32, which are rounded on their way, and of bf16 and f16. With ATTN_PTX_FOLDER the PTX
+// of each kernel is left there instead of being run, for ptxas (test/gpu/ptxas.test).
 #include "test/unit/cpu/AttentionCase.h"
 
 #include <algorithm>
@@ -20,16 +20,17 @@ using Buffers = AttentionBuffers;
 /// Weights and outputs are rounded to bf16, 2^-9 at most each, and errors of both signs add up.
 constexpr double relativeL2 = 5e-3;
 
-/// A kernel of portable instructions, on buffers of f32 or bf16, or Hopper's own.
+/// A kernel of portable instructions, on buffers of f32 or halves, or Hopper's own.
 struct Path {
   const char *name, *chip;
-  bool isBfloat;
+  bool isHalf;
+  const char *half = "bf16";
 };
 
 class GpuAttentionTest : public testing::TestWithParam<Path> {
 protected:
   Case stored(Case c) {
-    c.rounds = true, c.isBfloat = GetParam().isBfloat, c.isScaled = false;
+    c.rounds = true, c.isHalf = GetParam().isHalf, c.half = GetParam().half, c.isScaled = false;
     return c;
   }
 
@@ -60,6 +61,10 @@ protected:
     ASSERT_TRUE(in.areGuardsWhole()) << c.name() << ": written outside";
   }
 
+  /// A value that is not finite reaches the queries that see it, and no others; scores of NaN
+  /// behind the mask reach none.
+  void checkBehindTheMask();
+
   void runCase(const Case &wanted) {
     Case c = stored(wanted);
     auto runner = compile(c);
@@ -76,6 +81,14 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Paths, GpuAttentionTest,
                          testing::Values(Path{"f32", "sm_80", false}, Path{"bf16", "sm_80", true},
                                          Path{"hopper", "sm_90a", true}),
+                         [](const auto &info) { return info.param.name; });
+
+/// f16 differs in few instructions.
+class GpuHalfAttentionTest : public GpuAttentionTest {};
+INSTANTIATE_TEST_SUITE_P(Paths, GpuHalfAttentionTest,
+                         testing::Values(Path{"f32", "sm_80", false, "f16"},
+                                         Path{"f16", "sm_80", true, "f16"},
+                                         Path{"hopper", "sm_90a", true, "f16"}),
                          [](const auto &info) { return info.param.name; });
 
 Case head(int64_t rows, int64_t features) {
@@ -99,6 +112,9 @@ TEST_P(GpuAttentionTest, CausalHeadsOf128) { runCase(causal(head(67, 128))); }
 TEST_P(GpuAttentionTest, CausalHeadsOf192) { runCase(causal(head(67, 192))); }
 TEST_P(GpuAttentionTest, CausalHeadsOf256) { runCase(causal(head(67, 256))); }
 
+TEST_P(GpuHalfAttentionTest, HeadsOf72) { runCase(head(67, 72)); }
+TEST_P(GpuHalfAttentionTest, CausalHeadsOf64) { runCase(causal(head(131, 64))); }
+
 /// A mask of positions; `live` says the same.
 Case masked(Case c, const char *hooks, bool (*live)(int64_t h, int64_t i, int64_t j)) {
   c.hooks = hooks, c.mask = live;
@@ -120,9 +136,7 @@ TEST_P(GpuAttentionTest, TilesOf192) { runCase(tiles(230, 192)); }
 TEST_P(GpuAttentionTest, TilesOf256) { runCase(tiles(230, 256)); }
 TEST_P(GpuAttentionTest, ManyKeysOfManyHeads) { runCase(causal(cross(140, 400, 64, 32))); }
 
-/// A value that is not finite reaches the queries that see it, and no others; scores of NaN behind
-/// the mask reach none.
-TEST_P(GpuAttentionTest, AnythingBehindTheMask) {
+void GpuAttentionTest::checkBehindTheMask() {
   Case c = stored(causal(tiles(150, 64)));
   auto runner = compile(c);
   if (!runner)
@@ -150,6 +164,9 @@ TEST_P(GpuAttentionTest, AnythingBehindTheMask) {
   for (int64_t m = 60; m < c.queries; ++m)
     ASSERT_TRUE(std::isnan(in.outRow(0, 0, m)[0])) << m;
 }
+
+TEST_P(GpuAttentionTest, AnythingBehindTheMask) { checkBehindTheMask(); }
+TEST_P(GpuHalfAttentionTest, AnythingBehindTheMask) { checkBehindTheMask(); }
 
 TEST_P(GpuAttentionTest, SlidingWindow) {
   runCase(masked(head(300, 16),

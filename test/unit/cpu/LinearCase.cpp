@@ -110,11 +110,20 @@ static std::string bodyOf(Epilogue epilogue) {
   return "";
 }
 
+uint16_t LinearCase::halfOf(float value) const {
+  return panels == Panels::F16 ? floatToHalf(value) : floatToBfloat(value);
+}
+float LinearCase::floatOf(uint16_t half) const {
+  return panels == Panels::F16 ? halfToFloat(half) : bfloatToFloat(half);
+}
+
 std::string LinearCase::text(const std::string &name) const {
+  const char *half = panels == Panels::F16 ? "f16" : "bf16";
   bool isInt4 = panels == Panels::Int4;
   const char *inElement = hasByteRows() ? "i8" : "f32",
              *panelElement = hasByteRows()            ? "i8"
                              : panels == Panels::BF16 ? "i16"
+                             : panels == Panels::F16  ? "f16"
                                                       : "f32",
              *scale = isInt4 ? "i16" : "f32", *sum = isInt4 ? "f32" : "i32";
   std::ostringstream text;
@@ -124,7 +133,7 @@ std::string LinearCase::text(const std::string &name) const {
        << inElement << ">, %a1: memref<" << panelElement
        << ">, %a2: memref<f32>, %a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>, "
           "%a6: memref<f32>, %a7: memref<"
-       << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? "bf16" : "i16")
+       << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? half : "i16")
        << ">) {\n";
   auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
                   bool dynamic, const char *element = "f32") {
@@ -137,7 +146,7 @@ std::string LinearCase::text(const std::string &name) const {
   Layout packed{{isInt4 ? stored / 2 : stored}, {1}}, row{{n}, {1}};
   Layout narrow{{rows(), depth()}, {panelRows(), 1}};
   if (isNarrow)
-    view("%in", "%a9", narrow, dynamic, "bf16");
+    view("%in", "%a9", narrow, dynamic, half);
   else
     view("%in", "%a0", in, dynamic, inElement);
   view("%panels", "%a1", packed, false, panelElement);
@@ -166,7 +175,7 @@ std::string LinearCase::text(const std::string &name) const {
   text << "  attn.linear_kernel %in, %panels" << quantized << (hasBias ? " bias %bias" : "")
        << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract "
        << (isNarrow ? 1 : ks.size()) << " : "
-       << (isNarrow ? typeOf(narrow, dynamic, "bf16") : typeOf(in, dynamic, inElement)) << ", "
+       << (isNarrow ? typeOf(narrow, dynamic, half) : typeOf(in, dynamic, inElement)) << ", "
        << typeOf(packed, false, panelElement) << quantizedTypes
        << (hasBias ? " bias " + typeOf(row, false) : "")
        << (types.empty() ? "" : " captures(" + types + ")") << " into " << typeOf(out, dynamic)
@@ -208,9 +217,9 @@ void LinearData::storePairs() {
   std::vector<uint16_t> pairs((test.n + 47) / 48 * stored);
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
     int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48;
-    uint16_t bits = floatToBfloat(panels[p]);
+    uint16_t bits = test.halfOf(panels[p]);
     pairs[panel * stored + row / 2 * 96 + 2 * column + row % 2] = bits;
-    panels[p] = bfloatToFloat(bits);
+    panels[p] = test.floatOf(bits);
   }
   storedPanels = asFloats(pairs);
 }
@@ -227,14 +236,14 @@ std::vector<float> LinearData::turnedPanels() const {
 /// at no padding.
 void LinearData::roundRows() {
   int64_t k = test.depth(), pitch = test.panelRows();
-  std::vector<uint16_t> rows((test.rows() + 15) * pitch, 0x7fc0); // NaN
+  std::vector<uint16_t> rows((test.rows() + 15) * pitch, 0x7fc0); // NaN, of f16, too
   for (int64_t row = 0; row < test.rows(); ++row)
     for (int64_t i = 0; i < pitch; ++i) {
       int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
-      uint16_t bits = i < k ? floatToBfloat(in[place]) : test.isNarrow ? 0x7fc0 : 0;
+      uint16_t bits = i < k ? test.halfOf(in[place]) : test.isNarrow ? 0x7fc0 : 0;
       rows[row * pitch + i] = bits;
       if (i < k)
-        in[place] = bfloatToFloat(bits);
+        in[place] = test.floatOf(bits);
     }
   rounded = asFloats(rows);
 }
@@ -298,7 +307,7 @@ void LinearData::storeByteRows() {
 
 void LinearData::store() {
   storedIn = in, storedPanels = panels;
-  if (test.panels == Panels::BF16)
+  if (test.panels == Panels::BF16 || test.panels == Panels::F16)
     storePairs();
   if (test.panels == Panels::Int8)
     storeBytes();

@@ -24,7 +24,7 @@ struct Layout {
   int64_t at(int64_t flat, size_t begin, size_t end) const;
 };
 
-enum class Panels { F32, BF16, Int8, Int4 };
+enum class Panels { F32, BF16, F16, Int8, Int4 };
 enum class Epilogue { None, Relu, Gelu, Residual, ScaleAndShift };
 
 struct LinearCase {
@@ -36,7 +36,7 @@ struct LinearCase {
   bool hasBias = true;
   bool dynamic = false; ///< the leading dim of rows is known at run time
   Panels panels = Panels::F32;
-  bool isRounded = false; ///< panels are bf16, and there are rows in bf16, too
+  bool isRounded = false; ///< panels are halves, and there are rows of them, too
   bool isNarrow = false;  ///< those rows alone, as GPUs read them
 
   /// A case of dense rows.
@@ -48,11 +48,14 @@ struct LinearCase {
   int64_t depth() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;
+  /// What an element is rounded to, and back.
+  uint16_t halfOf(float value) const;
+  float floatOf(uint16_t half) const;
   bool hasByteRows() const { return panels >= Panels::Int8; }
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
-  ///         memref<i16>, of bf16 where it is the input)
+  ///         memref<i16>, of halves where it is the input)
   /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of int4,
   /// scales are i16 and sums f32.
   std::string text(const std::string &name) const;
@@ -73,8 +76,8 @@ public:
   std::vector<float> in, panels, bias, out, captures[2];
   std::vector<float> storedIn, storedPanels; ///< as the kernel gets them, bit by bit
   std::vector<float> range, scales;          ///< of int8 and int4, bit by bit
-  std::vector<float> rounded;                ///< dense rows of bf16, padded, bit by bit
-  /// The stored panels of bf16, each turned, as kernels of Hopper's read them: [48][k / 2] words.
+  std::vector<float> rounded;                ///< dense rows of halves, padded, bit by bit
+  /// The stored panels of halves, each turned, as kernels of Hopper's read them: [48][k / 2] words.
   std::vector<float> turnedPanels() const;
   std::vector<int32_t> sums;
 

@@ -59,7 +59,7 @@ protected:
   static std::vector<float> outputs(KernelRunner &runner, const std::string &name,
                                     const LinearCase &test, const LinearData &data,
                                     int64_t threads) {
-    bool isTurned = test.panels == Panels::BF16 && GetParam() == std::string("sm_90a");
+    bool isTurned = test.isNarrow && GetParam() == std::string("sm_90a");
     Guarded in(data.storedIn), panels(isTurned ? data.turnedPanels() : data.storedPanels),
         bias(data.bias), c0(data.captures[0]), c1(data.captures[1]), range(data.range),
         scales(data.scales), rounded(data.rounded),
@@ -288,26 +288,37 @@ std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &rand
   return cases;
 }
 
-TEST_P(LinearKernelTest, PanelsOfBf16) {
-  std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
-  if (KernelRunner::isGpu(GetParam())) {
-    for (LinearCase &test : cases)
-      test.isRounded = test.isNarrow = true;
-    return check(cases);
+class HalfKernelTest : public LinearKernelTest {
+protected:
+  void checkPanels(Panels panels) {
+    std::vector<LinearCase> cases = casesOf(panels, 2, random);
+    if (KernelRunner::isGpu(GetParam())) {
+      for (LinearCase &test : cases)
+        test.isRounded = test.isNarrow = true;
+      return check(cases);
+    }
+    for (LinearCase test : {patches(2, 3, 4, 5, 4), patches(1, 3, 7, 7, 16)}) {
+      test.panels = panels;
+      cases.push_back(test);
+    }
+    check(cases);
   }
-  for (LinearCase test : {patches(2, 3, 4, 5, 4), patches(1, 3, 7, 7, 16)}) {
-    test.panels = Panels::BF16;
-    cases.push_back(test);
-  }
-  check(cases);
-}
+};
+INSTANTIATE_TEST_SUITE_P(Levels, HalfKernelTest,
+                         testing::Values("x86-64-v3", "x86-64-v4", "sm_80"));
+
+TEST_P(HalfKernelTest, PanelsOfBf16) { checkPanels(Panels::BF16); }
+TEST_P(HalfKernelTest, PanelsOfF16) { checkPanels(Panels::F16); }
 
 /// Kernels with tensor copies and wgmma.
-class HopperKernelTest : public LinearKernelTest {};
+class HopperKernelTest : public LinearKernelTest {
+protected:
+  void checkPanels(Panels panels);
+};
 INSTANTIATE_TEST_SUITE_P(Levels, HopperKernelTest, testing::Values("sm_90a"));
 
-TEST_P(HopperKernelTest, PanelsOfBf16) {
-  std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
+void HopperKernelTest::checkPanels(Panels panels) {
+  std::vector<LinearCase> cases = casesOf(panels, 2, random);
   // Small tiles of 32 columns and of 64, large ones of 256 and of 128, which more than 128 rows
   // have here; rings that go round.
   for (auto [rows, k, n] : {std::tuple(1, 64, 8),
@@ -319,9 +330,12 @@ TEST_P(HopperKernelTest, PanelsOfBf16) {
     cases.emplace_back(rows, k, n, Epilogue::Residual);
   cases.back().dynamic = true;
   for (LinearCase &test : cases)
-    test.panels = Panels::BF16, test.isRounded = test.isNarrow = true;
+    test.panels = panels, test.isRounded = test.isNarrow = true;
   check(cases);
 }
+
+TEST_P(HopperKernelTest, PanelsOfBf16) { checkPanels(Panels::BF16); }
+TEST_P(HopperKernelTest, PanelsOfF16) { checkPanels(Panels::F16); }
 
 TEST_P(ByteKernelTest, PanelsOfInt8) { check(casesOf(Panels::Int8, 4, random)); }
 

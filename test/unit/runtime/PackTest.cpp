@@ -57,9 +57,9 @@ static void placeHalves(const attn_abi_slot &slot, const std::vector<float> &mat
 static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
                   std::vector<char> &block) {
   int64_t width = slot.width, k = slot.k, columns = slot.columns;
-  int64_t group = slot.layout == ATTN_PACK_PANELS_INT8   ? 4
-                  : slot.layout == ATTN_PACK_PANELS_BF16 ? 2
-                                                         : 1;
+  int64_t group = slot.layout == ATTN_PACK_PANELS_INT8                                          ? 4
+                  : slot.layout == ATTN_PACK_PANELS_BF16 || slot.layout == ATTN_PACK_PANELS_F16 ? 2
+                                                                                                : 1;
   int64_t steps = (k + group - 1) / group;
   if (group > 1)
     steps = (steps + 15) / 16 * 16;
@@ -84,7 +84,8 @@ static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
       if (group == 1)
         put(block, at, value);
       else if (group == 2)
-        put(block, at, floatToBfloat(value));
+        put(block, at,
+            slot.layout == ATTN_PACK_PANELS_F16 ? floatToHalf(value) : floatToBfloat(value));
       else {
         auto byte = int8_t(largest > 0 ? std::nearbyint(value * (127 / largest)) : 0);
         put(block, at, byte);
@@ -104,7 +105,7 @@ static void checkOne(unsigned seed, Team &team) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
   int32_t partCount = 1 + int32_t(random() % 3);
-  auto layout = int32_t(random() % 5);
+  auto layout = int32_t(random() % 6);
   int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
   if (layout == ATTN_PACK_PANELS_INT4)
     width += width % 2;
@@ -157,9 +158,10 @@ static void checkOne(unsigned seed, Team &team) {
   }
   int64_t columns = column + int64_t(random() % 7);
   int64_t padded = layout != ATTN_PACK_ROWS ? (columns + width - 1) / width * width : columns;
-  int64_t steps = layout == ATTN_PACK_PANELS_INT8   ? (k + 63) / 64 * 16 + 2
-                  : layout == ATTN_PACK_PANELS_BF16 ? (k + 31) / 32 * 16
-                                                    : k;
+  int64_t steps = layout == ATTN_PACK_PANELS_INT8 ? (k + 63) / 64 * 16 + 2
+                  : layout == ATTN_PACK_PANELS_BF16 || layout == ATTN_PACK_PANELS_F16
+                      ? (k + 31) / 32 * 16
+                      : k;
   int64_t size =
       layout == ATTN_PACK_PANELS_INT4 ? padded * ((k + 31) / 32 * 18 + 4) : 4 * padded * steps;
   attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, width, partCount, parts.data()};
