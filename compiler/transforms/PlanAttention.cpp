@@ -52,11 +52,13 @@ static QueryAxes divideAxes(AttentionOp op, const BufferView &query, ArrayRef<Bu
   if (axes.rows.size() <= 1 ||
       (!readsPositions(op) && isOneRun(query) && llvm::all_of(outputs, isOneRun)))
     return axes;
-  // The last one that holds more than one query.
+  // The one with most queries, of equals the last; a number known when running is a large one.
   SmallVector<int64_t> own = axes.rows;
-  auto isMany = [&](int64_t d) { return type.getDimSize(d) != 1; };
-  auto last = std::find_if(own.rbegin(), own.rend(), isMany);
-  axes.rows = {last == own.rend() ? own.back() : *last};
+  auto sizeOf = [&](int64_t d) {
+    return type.isDynamicDim(d) ? std::numeric_limits<int64_t>::max() : type.getDimSize(d);
+  };
+  axes.rows = {*std::max_element(own.rbegin(), own.rend(),
+                                 [&](int64_t a, int64_t b) { return sizeOf(a) < sizeOf(b); })};
   for (int64_t d : own)
     if (d != axes.rows.front())
       axes.batch.push_back(d);
