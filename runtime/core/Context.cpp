@@ -26,19 +26,15 @@ struct attn_context {
 
   /// Back to the CPU, with empty caches: what they held was on the device.
   void leaveDevice() {
-    if (gpu)
-      gpu->~Gpu();
-    free(gpu);
+    dispose(gpu);
     gpu = nullptr;
     for (CacheMemory *cache : caches)
       cache->length = 0;
   }
   ~attn_context() {
     leaveDevice();
-    for (CacheMemory *cache : caches) {
-      cache->~CacheMemory();
-      free(cache);
-    }
+    for (CacheMemory *cache : caches)
+      dispose(cache);
   }
 };
 
@@ -69,9 +65,9 @@ static attn_status createContext(attn_model *model, int32_t threads, attn_contex
     outputs = entry.outputCount > outputs ? entry.outputCount : outputs;
   }
   for (int32_t i = 0; i < model->tables->cacheCount; ++i) {
-    auto *cache = static_cast<CacheMemory *>(malloc(sizeof(CacheMemory)));
-    if (!cache || !context->caches.push(new (cache) CacheMemory)) {
-      free(cache);
+    auto *cache = create<CacheMemory>();
+    if (!cache || !context->caches.push(cache)) {
+      dispose(cache);
       error.outOfMemory("a context");
       break;
     }
@@ -109,13 +105,11 @@ static attn_status setDevice(attn_context *context, int32_t kind, int32_t index,
     context->leaveDevice();
     return ATTN_OK;
   }
-  void *memory = malloc(sizeof(Gpu));
-  if (!memory)
+  Gpu *gpu = create<Gpu>();
+  if (!gpu)
     return error.outOfMemory("a GPU");
-  Gpu *gpu = new (memory) Gpu;
   if (attn_status status = gpu->open(*context->model->tables, index, error)) {
-    gpu->~Gpu();
-    free(gpu);
+    dispose(gpu);
     return status;
   }
   context->leaveDevice();

@@ -8,9 +8,24 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
 namespace attn {
+
+/// A new T on malloc; null where memory is lacking.
+template <typename T> T *create() {
+  static_assert(alignof(T) <= alignof(max_align_t), "malloc aligns no more");
+  void *memory = malloc(sizeof(T));
+  return memory ? new (memory) T : nullptr;
+}
+
+/// Ends what `create` made; null is allowed.
+template <typename T> void dispose(T *object) {
+  if (object)
+    object->~T();
+  free(object);
+}
 
 /// Owns `size` values of a trivially copyable type. Moves, but does not copy.
 template <typename T> class Vector {

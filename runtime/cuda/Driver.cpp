@@ -14,7 +14,8 @@ struct Symbol {
 };
 } // namespace
 
-// The versions of symbols that later headers give the plain names to.
+// The versions of symbols that later headers give the plain names to; of a kernel's nodes the first
+// version, which drivers of CUDA 11 have, too.
 static constexpr Symbol kSymbols[] = {
     {"cuInit", offsetof(CudaDriver, init)},
     {"cuDeviceGetCount", offsetof(CudaDriver, deviceGetCount)},
@@ -40,11 +41,15 @@ static constexpr Symbol kSymbols[] = {
     {"cuMemsetD8Async", offsetof(CudaDriver, memsetD8Async)},
     {"cuEventCreate", offsetof(CudaDriver, eventCreate)},
     {"cuEventDestroy_v2", offsetof(CudaDriver, eventDestroy)},
-    {"cuEventRecordWithFlags", offsetof(CudaDriver, eventRecord)},
+    {"cuEventRecord", offsetof(CudaDriver, eventRecord)},
     {"cuEventElapsedTime", offsetof(CudaDriver, eventElapsedTime)},
-    {"cuStreamBeginCapture_v2", offsetof(CudaDriver, streamBeginCapture)},
-    {"cuStreamEndCapture", offsetof(CudaDriver, streamEndCapture)},
+    {"cuGraphCreate", offsetof(CudaDriver, graphCreate)},
+    {"cuGraphAddKernelNode", offsetof(CudaDriver, graphAddKernelNode)},
+    {"cuGraphAddMemcpyNode", offsetof(CudaDriver, graphAddMemcpyNode)},
+    {"cuGraphAddEventRecordNode", offsetof(CudaDriver, graphAddEventRecordNode)},
     {"cuGraphInstantiateWithFlags", offsetof(CudaDriver, graphInstantiate)},
+    {"cuGraphExecKernelNodeSetParams", offsetof(CudaDriver, graphExecKernelNodeSetParams)},
+    {"cuGraphExecMemcpyNodeSetParams", offsetof(CudaDriver, graphExecMemcpyNodeSetParams)},
     {"cuGraphLaunch", offsetof(CudaDriver, graphLaunch)},
     {"cuGraphDestroy", offsetof(CudaDriver, graphDestroy)},
     {"cuGraphExecDestroy", offsetof(CudaDriver, graphExecDestroy)},

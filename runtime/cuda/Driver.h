@@ -18,6 +18,7 @@ using CuFunction = struct CuFunctionHandle *;
 using CuStream = struct CuStreamHandle *;
 using CuEvent = struct CuEventHandle *;
 using CuGraph = struct CuGraphHandle *;
+using CuGraphNode = struct CuGraphNodeHandle *;
 using CuGraphExec = struct CuGraphExecHandle *;
 
 /// CUtensorMap: what a kernel takes by value and copies boxes of a tensor by.
@@ -25,18 +26,35 @@ struct alignas(64) CuTensorMap {
   char bytes[128];
 };
 
+/// CUDA_KERNEL_NODE_PARAMS, of version 1.
+struct CuKernelNode {
+  CuFunction function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **arguments, **extra;
+};
+
+/// CUDA_MEMCPY3D, of version 2: where a copy is from or goes to, and the whole of it.
+struct CuCopyEnd {
+  size_t x, y, z, level;
+  int memory; ///< kCuHost or kCuDevice
+  const void *host;
+  CuPointer device;
+  void *array, *reserved;
+  size_t pitch, height;
+};
+struct CuCopyNode {
+  CuCopyEnd from, to;
+  size_t bytes, rows, slices;
+};
+constexpr int kCuHost = 1, kCuDevice = 2;
+
 constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
 /// Device attributes.
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
 /// Attributes of functions.
 constexpr int kCuMaxDynamicSharedBytes = 8;
-/// What others do on the legacy default stream neither waits for such a stream nor breaks a
-/// capture.
+/// What others do on the legacy default stream does not wait for such a stream.
 constexpr unsigned kCuStreamNonBlocking = 1;
-/// What a capture forbids, allocation for one, fails in the thread that captures alone.
-constexpr int kCuCaptureThreadLocal = 1;
-/// A record of its own in a graph that is captured.
-constexpr unsigned kCuRecordExternal = 1;
 /// CUtensorMapDataType, CUtensorMapL2promotion.
 constexpr int kCuMapBfloat16 = 9, kCuMapPromote256 = 3;
 
@@ -70,11 +88,23 @@ struct CudaDriver {
   CuResult (*memsetD8Async)(CuPointer pointer, unsigned char value, size_t bytes, CuStream stream);
   CuResult (*eventCreate)(CuEvent *event, unsigned flags);
   CuResult (*eventDestroy)(CuEvent event);
-  CuResult (*eventRecord)(CuEvent event, CuStream stream, unsigned flags);
+  CuResult (*eventRecord)(CuEvent event, CuStream stream);
   CuResult (*eventElapsedTime)(float *milliseconds, CuEvent begin, CuEvent end);
-  CuResult (*streamBeginCapture)(CuStream stream, int mode);
-  CuResult (*streamEndCapture)(CuStream stream, CuGraph *graph);
+  CuResult (*graphCreate)(CuGraph *graph, unsigned flags);
+  /// Nodes run behind those of `behind`, `count` of them.
+  CuResult (*graphAddKernelNode)(CuGraphNode *node, CuGraph graph, const CuGraphNode *behind,
+                                 size_t count, const CuKernelNode *kernel);
+  CuResult (*graphAddMemcpyNode)(CuGraphNode *node, CuGraph graph, const CuGraphNode *behind,
+                                 size_t count, const CuCopyNode *copy, CuContext context);
+  CuResult (*graphAddEventRecordNode)(CuGraphNode *node, CuGraph graph, const CuGraphNode *behind,
+                                      size_t count, CuEvent event);
   CuResult (*graphInstantiate)(CuGraphExec *exec, CuGraph graph, unsigned long long flags);
+  /// Launches that are under way keep what a node had before. `node` is of the graph that `exec`
+  /// was made of, which must still be there.
+  CuResult (*graphExecKernelNodeSetParams)(CuGraphExec exec, CuGraphNode node,
+                                           const CuKernelNode *kernel);
+  CuResult (*graphExecMemcpyNodeSetParams)(CuGraphExec exec, CuGraphNode node,
+                                           const CuCopyNode *copy, CuContext context);
   CuResult (*graphLaunch)(CuGraphExec exec, CuStream stream);
   CuResult (*graphDestroy)(CuGraph graph);
   CuResult (*graphExecDestroy)(CuGraphExec exec);

@@ -8,8 +8,11 @@ Gpu::~Gpu() {
     return;
   driver.ctxSetCurrent(context);
   settle();
-  for (CuGraphExec &graph : graphs)
-    dropGraph(graph);
+  for (EntryGraph *graph : graphs) {
+    if (graph)
+      dropGraph(*graph);
+    dispose(graph);
+  }
   dropGraph(profiled);
   for (CuEvent event : events)
     driver.eventDestroy(event);
@@ -144,16 +147,11 @@ attn_status Gpu::open(const attn_abi_model &model, int32_t wanted, Error &error)
   if (driver.check(driver.devicePrimaryCtxRetain(&retained, device), "opening the GPU", error))
     return error.status;
   context = retained;
-  int32_t tensors = 0;
-  for (int32_t i = 0; i < model.entryCount; ++i) {
-    int32_t own = model.entries[i].inputCount + model.entries[i].outputCount;
-    tensors = own > tensors ? own : tensors;
-  }
-  keySize = size_t(model.dimCount + tensors) + 4;
-  size_t entries = size_t(model.entryCount);
-  if (!caches.resize(size_t(model.cacheCount)) || !graphs.resize(entries) ||
-      !keys.resize(entries * keySize))
+  if (!caches.resize(size_t(model.cacheCount)) || !graphs.resize(size_t(model.entryCount)))
     return error.outOfMemory("the GPU's state");
+  for (EntryGraph *&graph : graphs)
+    if (!(graph = create<EntryGraph>()))
+      return error.outOfMemory("the GPU's state");
   if (driver.check(driver.ctxSetCurrent(context), "opening the GPU", error) ||
       driver.check(driver.streamCreate(&stream, kCuStreamNonBlocking), "making a stream", error))
     return error.status;

@@ -8,6 +8,7 @@
 #include "core/Profile.h"
 #include "cuda/Driver.h"
 #include "cuda/Panels.h"
+#include "cuda/Recording.h"
 #include <initializer_list>
 
 namespace attn {
@@ -30,10 +31,15 @@ struct GpuRun {
   Profile *profile; ///< Gets the launches' times; null where nobody wants them.
 };
 
-/// An address of the device, or a number, where the driver or generated code takes a pointer.
-inline void *asPointer(CuPointer address) {
-  return reinterpret_cast<void *>(address); // NOLINT(performance-no-int-to-ptr)
-}
+/// An entry's last run, and the CUDA graph that does the same, where there is one: it holds steps
+/// [first, first + nodes.size()) of the run, a node for each, one behind the other.
+struct EntryGraph {
+  Recording done;
+  CuGraph graph = nullptr; ///< What `nodes` are of; `exec` was made of it.
+  CuGraphExec exec = nullptr;
+  Vector<CuGraphNode> nodes;
+  size_t first = 0;
+};
 
 /// The GPU that a context runs on; null where it runs on the CPU.
 class Gpu *gpuOf(attn_context &context);
@@ -74,6 +80,12 @@ private:
   /// The most arguments of a kernel.
   static constexpr int32_t kMostWords = 64, kMostMaps = 8;
 
+  /// What the driver is told to launch a kernel. Stays where it is: it points to itself.
+  struct PreparedLaunch {
+    CuKernelNode node;
+    void *pointers[kMostWords + kMostMaps];
+    CuTensorMap maps[kMostMaps];
+  };
   /// Device memory that grows; what was in it is lost then.
   struct Memory {
     CuPointer pointer = 0;
@@ -102,17 +114,24 @@ private:
   attn_status enqueue(const GpuRun &run, Error &error);
   attn_status makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                        Error &error);
-  bool isRepeated(const GpuRun &run, const attn_abi_call &call);
-  attn_status launchAll(const GpuRun &run, const attn_abi_call &call, Error &error);
-  void launchOn(CuStream where, int32_t entry, const attn_abi_call &call);
-  bool capture(int32_t entry, const attn_abi_call &call, CuGraphExec &graph);
-  void dropGraph(CuGraphExec &graph);
-  void record(size_t event);
+  attn_status recordRun(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
+                        Error &error);
+  void recordEvent(size_t event);
+  static void recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count);
   attn_status takeTimes(const GpuRun &run, Error &error);
 
-  static void launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count);
-  CuResult launchKernel(int64_t kernel, const int64_t *arguments, int64_t count);
-  CuResult encode(const attn_abi_tensor_map &map, const int64_t *numbers, CuTensorMap &encoded);
+  attn_status perform(EntryGraph &own, Error &error);
+  bool makeGraph(EntryGraph &own);
+  bool makeGraphOf(EntryGraph &own, size_t first, size_t end);
+  bool updateGraph(EntryGraph &own);
+  CuResult addNode(EntryGraph &own, size_t step);
+  CuResult updateNode(EntryGraph &own, size_t step);
+  void dropGraph(EntryGraph &own);
+
+  attn_status issue(const Recording &run, size_t first, size_t end, Error &error);
+  static void prepare(const Recording &run, size_t step, PreparedLaunch &launch);
+  CuResult encodeMaps(Recording &run, const Recording *before);
+  CuResult encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded);
   attn_status reportFailure(Error &error) const;
   CuStream currentStream() const { return callersStream ? callersStream : stream; }
 
@@ -123,29 +142,25 @@ private:
   CuContext context = nullptr; ///< Null until retained; nothing else is there before.
   CuModule module = nullptr;
   CuStream stream = nullptr, callersStream = nullptr;
-  CuStream target = nullptr; ///< Where launches go.
   const attn_abi_model *tables = nullptr;
   const attn_abi_gpu *code = nullptr;
   bool hasWeights = false;
   uint32_t uploaded = 0; ///< The binding whose weights are there.
   Vector<Memory> caches;
-  /// For each entry the launches of its last run, and all that they depend on: dims and addresses.
-  /// Where these are the same in the next run, a graph is made, which later ones launch.
-  Vector<CuGraphExec> graphs;
-  CuGraphExec profiled = nullptr; ///< Of the last profiled run.
-  Vector<int64_t> keys;           ///< [entries][keySize]
-  size_t keySize = 0;
+  Vector<EntryGraph *> graphs; ///< One per entry.
+  EntryGraph profiled;         ///< Of profiled runs, of any entry.
+  Recording recording;         ///< Of the run that begins.
   Vector<CuFunction> functions;
   int capability = 0, multiprocessors = 1;
   Memory weights, work;
   Failure failure;
   bool usesGraphs = true;   ///< Until one could not be made.
-  bool isCapturing = false; ///< Whether `target` is.
+  bool graphsCopies = true; ///< Until one could not be made with copies to and from the host.
   bool isPending = false;   ///< Whether a run may be under way that nobody waited for.
   bool isTimed = false, isProfiled = false;
   double time = 0;
-  Vector<CuEvent> events;   ///< Before the first launch, and behind each, or behind the last.
-  Vector<int64_t> launched; ///< Kernels of a profiled run, in their order.
+  size_t launched = 0;    ///< Kernels of the run that begins.
+  Vector<CuEvent> events; ///< Before the first launch, and behind each, or behind the last.
 };
 
 } // namespace attn

@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn_abi_call.launch: words as they are, tensor maps made of what the words behind them say.
+// attn_abi_call.launch: launches are written down, words as they are, tensor maps made of what the
+// words behind them say.
 #include "cuda/Gpu.h"
 
 using namespace attn;
 
-/// Numbers that say what a map is of: pointer, sizes, strides.
-static int32_t numbersOf(const attn_abi_tensor_map &map) { return 2 * map.rank; }
+void Gpu::recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count) {
+  Gpu &own = *static_cast<Gpu *>(gpu);
+  if (own.failure.result)
+    return;
+  const attn_abi_gpu_kernel &info = own.code->kernels[kernel];
+  Step step = {};
+  step.kind = Step::Launch;
+  step.kernel = own.failure.kernel = kernel;
+  step.function = own.functions[size_t(kernel)];
+  step.blocks = unsigned(own.multiprocessors * info.blocks);
+  step.threads = unsigned(info.threads), step.sharedBytes = unsigned(info.sharedBytes);
+  step.argumentCount = info.wordCount, step.mapCount = info.mapCount, step.maps = info.maps;
+  int64_t expected = info.wordCount;
+  for (int32_t i = 0; i < info.mapCount; ++i)
+    expected += numbersOf(info.maps[i]);
+  if (count != expected)
+    own.failure.result = kCuInvalidValue;
+  else if (!own.recording.add(step, arguments, size_t(count)))
+    own.failure.result = kCuOutOfMemory;
+  else if (own.isProfiled)
+    own.recordEvent(++own.launched);
+}
 
-CuResult Gpu::encode(const attn_abi_tensor_map &map, const int64_t *numbers, CuTensorMap &encoded) {
+CuResult Gpu::encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded) {
   uint64_t sizes[ATTN_MAX_MAP_RANK], strides[ATTN_MAX_MAP_RANK];
   uint32_t box[ATTN_MAX_MAP_RANK], elementStrides[ATTN_MAX_MAP_RANK];
   for (int32_t d = 0; d < map.rank; ++d) {
@@ -18,47 +39,84 @@ CuResult Gpu::encode(const attn_abi_tensor_map &map, const int64_t *numbers, CuT
     elementStrides[d] = 1;
   }
   int swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
-  return driver.tensorMapEncodeTiled(&encoded, kCuMapBfloat16, unsigned(map.rank),
-                                     asPointer(CuPointer(numbers[0])), sizes, strides, box,
-                                     elementStrides, /*interleave=*/0, swizzle, kCuMapPromote256,
-                                     /*fill=*/0);
+  CuTensorMap made;
+  CuResult result = driver.tensorMapEncodeTiled(
+      &made, kCuMapBfloat16, unsigned(map.rank), asPointer(CuPointer(numbers[0])), sizes, strides,
+      box, elementStrides, /*interleave=*/0, swizzle, kCuMapPromote256, /*fill=*/0);
+  if (!result)
+    memcpy(encoded, made.bytes, sizeof made);
+  return result;
 }
 
-CuResult Gpu::launchKernel(int64_t kernel, const int64_t *arguments, int64_t count) {
-  const attn_abi_gpu_kernel &info = code->kernels[kernel];
-  void *pointers[kMostWords + kMostMaps];
-  CuTensorMap maps[kMostMaps];
-  const int64_t *next = arguments + info.wordCount, *end = arguments + count;
-  for (int32_t i = 0; i < info.wordCount; ++i)
-    pointers[i] = const_cast<int64_t *>(arguments + i);
-  for (int32_t i = 0; i < info.mapCount; next += numbersOf(info.maps[i++])) {
-    if (end - next < numbersOf(info.maps[i]))
-      return kCuInvalidValue;
-    if (CuResult result = encode(info.maps[i], next, maps[i])) {
-      failure.map = i;
-      memcpy(failure.numbers, next, sizeof(int64_t) * size_t(numbersOf(info.maps[i])));
-      return result;
+/// Encodes the maps of a run, but those that `before`, which is like it, has already.
+CuResult Gpu::encodeMaps(Recording &run, const Recording *before) {
+  for (size_t i = 0; i < run.size(); ++i) {
+    const Step &step = run[i];
+    int32_t at = step.argumentCount;
+    for (int32_t m = 0; m < step.mapCount; at += numbersOf(step.maps[m++])) {
+      const int64_t *numbers = run.wordsOf(i) + at;
+      size_t bytes = sizeof(int64_t) * size_t(numbersOf(step.maps[m]));
+      if (before && memcmp(numbers, before->wordsOf(i) + at, bytes) == 0) {
+        memcpy(run.mapOf(i, m), before->mapOf(i, m), sizeof(CuTensorMap));
+      } else if (CuResult result = encode(step.maps[m], numbers, run.mapOf(i, m))) {
+        failure.kernel = step.kernel, failure.map = m;
+        memcpy(failure.numbers, numbers, bytes);
+        return result;
+      }
     }
-    pointers[info.wordCount + i] = &maps[i];
   }
-  if (next != end)
-    return kCuInvalidValue;
-  return driver.launchKernel(functions[size_t(kernel)], unsigned(multiprocessors * info.blocks), 1,
-                             1, unsigned(info.threads), 1, 1, unsigned(info.sharedBytes), target,
-                             pointers, nullptr);
+  return 0;
 }
 
-void Gpu::launch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count) {
-  Gpu &own = *static_cast<Gpu *>(gpu);
-  if (own.failure.result)
-    return;
-  own.failure.result = own.launchKernel(kernel, arguments, count);
-  own.failure.kernel = kernel;
-  if (!own.isProfiled)
-    return;
-  if (!own.launched.push(kernel))
-    own.failure.result = kCuOutOfMemory;
-  own.record(own.launched.size());
+/// What the driver takes to launch a step whose maps are encoded.
+void Gpu::prepare(const Recording &run, size_t i, PreparedLaunch &launch) {
+  const Step &step = run[i];
+  launch.node = {step.function,    step.blocks,     1,      1, step.threads, 1, 1,
+                 step.sharedBytes, launch.pointers, nullptr};
+  for (int32_t a = 0; a < step.argumentCount; ++a)
+    launch.pointers[a] = const_cast<int64_t *>(run.wordsOf(i) + a);
+  for (int32_t m = 0; m < step.mapCount; ++m) {
+    memcpy(launch.maps[m].bytes, run.mapOf(i, m), sizeof(CuTensorMap));
+    launch.pointers[step.argumentCount + m] = &launch.maps[m];
+  }
+}
+
+/// Steps of a run one by one, on the current stream.
+attn_status Gpu::issue(const Recording &run, size_t first, size_t end, Error &error) {
+  for (size_t i = first; i < end; ++i) {
+    const int64_t *words = run.wordsOf(i);
+    switch (run[i].kind) {
+    case Step::CopyIn:
+      driver.check(driver.memcpyHtoDAsync(CuPointer(words[0]), asPointer(CuPointer(words[1])),
+                                          size_t(words[2]), currentStream()),
+                   "copying an input", error);
+      break;
+    case Step::CopyOut:
+      driver.check(driver.memcpyDtoHAsync(asPointer(CuPointer(words[1])), CuPointer(words[0]),
+                                          size_t(words[2]), currentStream()),
+                   "copying an output", error);
+      break;
+    case Step::Record:
+      driver.check(
+          driver.eventRecord(static_cast<CuEvent>(asPointer(CuPointer(words[0]))), currentStream()),
+          "taking the time", error);
+      break;
+    case Step::Launch: {
+      PreparedLaunch launch;
+      prepare(run, i, launch);
+      const CuKernelNode &node = launch.node;
+      failure.kernel = run[i].kernel;
+      failure.result = driver.launchKernel(node.function, node.gridX, node.gridY, node.gridZ,
+                                           node.blockX, node.blockY, node.blockZ, node.sharedBytes,
+                                           currentStream(), node.arguments, node.extra);
+      if (failure.result)
+        reportFailure(error);
+    }
+    }
+    if (error.status)
+      return error.status;
+  }
+  return ATTN_OK;
 }
 
 static void appendNumbers(Text &text, const char *what, const int64_t *numbers, int32_t count) {

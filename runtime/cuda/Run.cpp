@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A run of an entry on the GPU: room, copies, launches or the graph of them, times.
+// A run of an entry on the GPU: room, what is to be done there, times.
 #include "cuda/Gpu.h"
 
 using namespace attn;
@@ -60,86 +60,44 @@ attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void 
 
 attn_status Gpu::enqueue(const GpuRun &run, Error &error) {
   Vector<void *> given, made;
-  if (upload(run, error) || makeRoom(run, given, made, error))
+  if (upload(run, error) || makeRoom(run, given, made, error) || recordRun(run, given, made, error))
     return error.status;
-  for (size_t i = 0; i < run.inputs.size(); ++i)
-    if (!run.inputs[i].isOnDevice &&
-        driver.check(driver.memcpyHtoDAsync(reinterpret_cast<CuPointer>(given[i]),
-                                            run.inputs[i].data, run.inputs[i].bytes,
-                                            currentStream()),
-                     "copying an input", error))
-      return error.status;
+  return perform(isProfiled ? profiled : *graphs[size_t(run.entry)], error);
+}
+
+/// Writes down copies and launches, with events around the launches where times are wanted.
+attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
+                           Error &error) {
+  failure = Failure();
+  launched = 0;
+  recording.clear();
+  auto copyAll = [&](Step::Kind kind, const Vector<RunBuffer> &buffers, void *const *places) {
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (!buffers[i].isOnDevice && !recording.addCopy(kind, reinterpret_cast<CuPointer>(places[i]),
+                                                       buffers[i].data, buffers[i].bytes))
+        failure.result = kCuOutOfMemory;
+  };
   attn_abi_call call = {};
   call.inputs = given.data(), call.outputs = made.data(), call.dims = run.dims;
   call.packed = static_cast<const char *>(asPointer(weights.pointer));
   call.workspace = static_cast<char *>(asPointer(work.pointer));
   call.threads = 1;
-  call.team = this, call.launch = launch;
+  call.team = this, call.launch = recordLaunch;
   if (int32_t cache = tables->entries[run.entry].cache; cache >= 0)
     call.cache = static_cast<char *>(asPointer(caches[size_t(cache)].pointer));
-  if (launchAll(run, call, error))
-    return error.status;
-  for (size_t i = 0; i < run.outputs.size(); ++i)
-    if (!run.outputs[i].isOnDevice &&
-        driver.check(driver.memcpyDtoHAsync(run.outputs[i].data,
-                                            reinterpret_cast<CuPointer>(made[i]),
-                                            run.outputs[i].bytes, currentStream()),
-                     "copying an output", error))
-      return error.status;
-  return ATTN_OK;
-}
-
-/// Whether a run's launches are those of the entry's run before, to the last argument: these follow
-/// from dims, the cache's positions among them, and addresses.
-bool Gpu::isRepeated(const GpuRun &run, const attn_abi_call &call) {
-  int64_t *key = keys.data() + size_t(run.entry) * keySize;
-  size_t used = 0;
-  bool isSame = true;
-  auto compare = [&](int64_t value) {
-    isSame &= key[used] == value;
-    key[used++] = value;
-  };
-  auto compareAll = [&](const auto *values, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-      compare(int64_t(values[i]));
-  };
-  compare(isTimed ? 2 : 1); // 0 before the first run
-  compare(int64_t(call.packed));
-  compare(int64_t(call.workspace));
-  compare(int64_t(call.cache));
-  compareAll(run.dims, size_t(tables->dimCount));
-  compareAll(call.inputs, run.inputs.size());
-  compareAll(call.outputs, run.outputs.size());
-  return isSame;
-}
-
-attn_status Gpu::launchAll(const GpuRun &run, const attn_abi_call &call, Error &error) {
-  CuGraphExec &graph = isProfiled ? profiled : graphs[size_t(run.entry)];
-  // A profile's graph is of this run alone: the numbers of its kernels are.
-  bool isWanted = isProfiled || isRepeated(run, call);
-  if (isProfiled || !isWanted)
-    dropGraph(graph);
-  if (!graph && usesGraphs && isWanted)
-    usesGraphs = capture(run.entry, call, graph);
-  if (graph)
-    return driver.check(driver.graphLaunch(graph, currentStream()), "launching a graph", error);
-  launchOn(currentStream(), run.entry, call);
+  copyAll(Step::CopyIn, run.inputs, given.data());
+  if (isTimed || isProfiled)
+    recordEvent(0);
+  code->entries[run.entry](&call, 0);
+  if (isTimed && !isProfiled)
+    recordEvent(1);
+  copyAll(Step::CopyOut, run.outputs, made.data());
+  if (failure.result == kCuOutOfMemory)
+    return error.outOfMemory("a run");
   return failure.result ? reportFailure(error) : ATTN_OK;
 }
 
-/// Launches the entry's kernels, with events around them where times are wanted.
-void Gpu::launchOn(CuStream where, int32_t entry, const attn_abi_call &call) {
-  failure = Failure();
-  target = where;
-  launched.clear();
-  if (isTimed || isProfiled)
-    record(0);
-  code->entries[entry](&call, 0);
-  if (isTimed && !isProfiled)
-    record(1);
-}
-
-void Gpu::record(size_t event) {
+void Gpu::recordEvent(size_t event) {
   while (!failure.result && events.size() <= event) {
     CuEvent made = nullptr;
     failure.result = driver.eventCreate(&made, 0);
@@ -148,33 +106,13 @@ void Gpu::record(size_t event) {
       failure.result = kCuOutOfMemory;
     }
   }
-  if (!failure.result)
-    failure.result = driver.eventRecord(events[event], target, isCapturing ? kCuRecordExternal : 0);
-}
-
-/// Makes a graph of the launches; false where the driver does not.
-bool Gpu::capture(int32_t entry, const attn_abi_call &call, CuGraphExec &graph) {
-  if (driver.streamBeginCapture(stream, kCuCaptureThreadLocal))
-    return false;
-  isCapturing = true;
-  launchOn(stream, entry, call);
-  isCapturing = false;
-  CuGraph captured = nullptr;
-  bool isMade = !driver.streamEndCapture(stream, &captured) && !failure.result &&
-                !driver.graphInstantiate(&graph, captured, 0);
-  if (captured)
-    driver.graphDestroy(captured);
-  if (!isMade)
-    graph = nullptr;
-  return isMade;
-}
-
-void Gpu::dropGraph(CuGraphExec &graph) {
-  if (!graph)
+  if (failure.result)
     return;
-  settle();
-  driver.graphExecDestroy(graph);
-  graph = nullptr;
+  Step step = {};
+  step.kind = Step::Record;
+  auto own = int64_t(reinterpret_cast<uintptr_t>(events[event]));
+  if (!recording.add(step, &own, 1))
+    failure.result = kCuOutOfMemory;
 }
 
 /// Of a run that has ended: its time, and where it is profiled, its kernels'.
@@ -189,10 +127,14 @@ attn_status Gpu::takeTimes(const GpuRun &run, Error &error) {
   if (!isProfiled)
     return isTimed ? since(1, time) : ATTN_OK;
   double begin = 0;
-  for (size_t i = 0; i < launched.size(); ++i) {
-    if (since(i + 1, time))
+  size_t event = 0;
+  for (size_t i = 0; i < profiled.done.size(); ++i) {
+    if (profiled.done[i].kind != Step::Launch)
+      continue;
+    if (since(++event, time))
       return error.status;
-    run.profile->add(code->kernels[launched[i]].cost, int64_t(1e6 * begin), int64_t(1e6 * time));
+    int32_t cost = code->kernels[profiled.done[i].kernel].cost;
+    run.profile->add(cost, int64_t(1e6 * begin), int64_t(1e6 * time));
     begin = time;
   }
   return ATTN_OK;

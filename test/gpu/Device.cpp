@@ -8,8 +8,14 @@ uint64_t Device::map(void *data, size_t bytes, std::string name, BufferAccess ac
   constexpr uint64_t gap = 1 << 20;
   uint64_t end = buffers.empty() ? bufferWindow : buffers.back().address + buffers.back().bytes;
   uint64_t address = (end + gap) / 256 * 256;
-  buffers.push_back({address, bytes, static_cast<uint8_t *>(data), std::move(name), access});
+  buffers.push_back({address, bytes, static_cast<uint8_t *>(data), std::move(name), access, true});
   return address;
+}
+
+void Device::unmap(uint64_t address) {
+  for (Buffer &buffer : buffers)
+    if (buffer.address == address)
+      buffer.isMapped = false;
 }
 
 uint8_t *Device::resolve(uint64_t address, uint64_t bytes, bool write, std::string &error) const {
@@ -17,6 +23,10 @@ uint8_t *Device::resolve(uint64_t address, uint64_t bytes, bool write, std::stri
   for (const Buffer &buffer : buffers) {
     if (address >= buffer.address && address - buffer.address < buffer.bytes &&
         bytes <= buffer.bytes - (address - buffer.address)) {
+      if (!buffer.isMapped) {
+        error = "buffer '" + buffer.name + "' is freed";
+        return nullptr;
+      }
       if (!write || buffer.access == BufferAccess::ReadWrite)
         return buffer.data + (address - buffer.address);
       error = "buffer '" + buffer.name + "' is read-only";

@@ -28,6 +28,9 @@ public:
                BufferAccess::ReadOnly);
   }
 
+  /// What is mapped at this address no longer is. Its addresses are not given out again.
+  void unmap(uint64_t address);
+
   /// From now on addresses of the host are the device's, too, whose bounds nobody knows.
   void shareHost() { sharesHost = true; }
 
@@ -42,6 +45,7 @@ private:
     uint8_t *data;
     std::string name;
     BufferAccess access;
+    bool isMapped;
   };
   std::vector<Buffer> buffers;
   bool sharesHost = false;

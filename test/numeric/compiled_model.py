@@ -19,7 +19,7 @@ class ModelError(Exception):
 class Model:
     """One model with one context, and the caches of that."""
 
-    def __init__(self, library, symbol, weights, threads=0):
+    def __init__(self, library, symbol, weights, threads=0, gpu=None):
         self.api = ctypes.CDLL(library)
         self.api.attn_model_entry_name.restype = ctypes.c_char_p
         self.api.attn_cache_length.restype = ctypes.c_int64
@@ -28,6 +28,8 @@ class Model:
         self.call("attn_model_create", ctypes.c_void_p(tables), None, ctypes.byref(self.model))
         self.call("attn_model_bind_file", self.model, str(weights).encode())
         self.call("attn_context_create", self.model, threads, ctypes.byref(self.context))
+        if gpu is not None:
+            self.call("attn_context_set_device", self.context, 2, gpu)
 
     def call(self, name, *arguments):
         message = ctypes.c_char_p()

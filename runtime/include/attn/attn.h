@@ -295,8 +295,8 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
  * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, strides that are not dense, memory of
  * another device, an output that overlaps another buffer, an entry that does not exist;
  * ATTN_BAD_WEIGHTS: no weights are bound; ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a
- * GPU an entry's second run with the same dims and addresses makes a CUDA graph, which the
- * following ones launch. */
+ * GPU an entry's second run with the same kernels makes a CUDA graph, which the following ones
+ * update, where dims or addresses are others, and launch. */
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 

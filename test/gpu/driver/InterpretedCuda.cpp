@@ -2,88 +2,44 @@
 //
 // libcuda.so.1 without a GPU: the functions of the CUDA driver that the runtime uses (runtime/cuda/
 // Driver.h), with the interpreter of PTX in the place of the device. ATTN_CUDA_PATH names it in
-// tests. Kernels run at once, in the caller's thread; ATTN_PTX_SEED chooses their interleavings.
-// What a capturing stream gets is kept instead, and runs when its graph is launched.
-#include "cuda/Driver.h"
-#include "test/gpu/Launch.h"
-#include <chrono>
+// tests. Copies and kernels wait until their stream is waited for, and run then in the caller's
+// thread; ATTN_PTX_SEED chooses the kernels' interleavings.
+#include "test/gpu/driver/State.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <memory>
 
 using namespace attn;
-
-namespace {
-
-constexpr CuResult success = 0, invalidValue = 1, outOfMemory = 2, invalidImage = 200,
-                   invalidPtx = 218, notFound = 500, launchFailed = 719, captureUnsupported = 900;
-
-/// Dynamic shared memory that a kernel may have without asking.
-constexpr unsigned plainSharedBytes = 48 << 10;
-
-struct LoadedModule {
-  ptx::Module module;
-};
-
-struct Kernel {
-  LoadedModule *owner;
-  std::string name;
-  unsigned sharedBytes = plainSharedBytes;
-};
-
-struct Event {
-  std::chrono::steady_clock::time_point time;
-};
-
-/// Its nodes, in their order.
-struct Graph {
-  std::vector<std::function<CuResult()>> nodes;
-};
-
-/// The one device, and what is on it.
-struct State {
-  ptx::Device device;
-  std::map<CuPointer, std::unique_ptr<std::vector<uint8_t>>> memory;
-  std::vector<std::unique_ptr<Kernel>> kernels;
-  Graph *captured = nullptr; ///< Of the stream that is capturing; the others share it.
-  int graphLaunches = 0;
-  std::string lastError = "an error of the interpreter";
-};
-
-State &state() {
-  static State state;
-  return state;
-}
-
-uint8_t *hostOf(CuPointer pointer, size_t bytes, bool write) {
-  std::string error;
-  uint8_t *found = state().device.resolve(pointer, bytes, write, error);
-  if (!found)
-    state().lastError = error;
-  return found;
-}
-
-/// Does it now, or when the graph is launched that is being captured.
-CuResult doOrCapture(std::function<CuResult()> action) {
-  if (!state().captured)
-    return action();
-  state().captured->nodes.push_back(std::move(action));
-  return success;
-}
-
-} // namespace
-
-/// For tests.
-extern "C" __attribute__((visibility("default"))) int interpretedGraphLaunches() {
-  return state().graphLaunches;
-}
+using namespace attn::interpreted;
 
 // Names are the driver's.
 // NOLINTBEGIN(readability-identifier-naming)
-#define DRIVER extern "C" __attribute__((visibility("default"))) CuResult
+
+#define FOR_TESTS extern "C" __attribute__((visibility("default")))
+
+FOR_TESTS void interpretedCounts(InterpretedCounts *counts) {
+  std::lock_guard lock(state().mutex);
+  state().counts.pendingActions = 0;
+  for (const auto &stream : state().streams)
+    state().counts.pendingActions += stream->waiting.size();
+  *counts = state().counts;
+}
+
+FOR_TESTS const char *interpretedUpdates() {
+  std::lock_guard lock(state().mutex);
+  static std::string taken;
+  taken = std::move(state().updates);
+  state().updates.clear();
+  return taken.c_str();
+}
+
+FOR_TESTS void interpretedFail(const char *function, int skipped, int times) {
+  std::lock_guard lock(state().mutex);
+  state().failing = function;
+  state().skipped = skipped;
+  state().failures = times;
+}
 
 DRIVER cuInit(unsigned) { return success; }
 
@@ -131,6 +87,7 @@ DRIVER cuCtxSetCurrent(CuContext) { return success; }
 /// Errors go to the log, options 5 and 6 as the reference has them.
 DRIVER cuModuleLoadDataEx(CuModule *module, const void *image, unsigned optionCount, int *options,
                           void **values) {
+  BEGIN_CALL();
   if (strncmp(static_cast<const char *>(image),
               "\x7f"
               "ELF",
@@ -156,11 +113,13 @@ DRIVER cuModuleLoadDataEx(CuModule *module, const void *image, unsigned optionCo
 }
 
 DRIVER cuModuleUnload(CuModule module) {
+  BEGIN_CALL();
   delete reinterpret_cast<LoadedModule *>(module);
   return success;
 }
 
 DRIVER cuModuleGetFunction(CuFunction *function, CuModule module, const char *name) {
+  BEGIN_CALL();
   auto *owner = reinterpret_cast<LoadedModule *>(module);
   if (!owner->module.find(name))
     return notFound;
@@ -171,58 +130,97 @@ DRIVER cuModuleGetFunction(CuFunction *function, CuModule module, const char *na
 
 /// What is read unwritten is NaN.
 DRIVER cuMemAlloc_v2(CuPointer *pointer, size_t bytes) {
+  BEGIN_CALL();
   if (bytes > size_t(8) << 30)
     return outOfMemory;
   auto memory = std::make_unique<std::vector<uint8_t>>(bytes, 0xff);
   *pointer = state().device.map(*memory, "device memory");
   state().memory[*pointer] = std::move(memory);
+  InterpretedCounts &counts = state().counts;
+  ++counts.allocations;
+  counts.allocatedBytes += bytes;
+  counts.mostBytes = std::max(counts.mostBytes, counts.allocatedBytes);
   return success;
 }
 
-/// Its addresses are not given out again, and not to be used again either.
+/// Its addresses are not given out again; what is still to be done there fails.
 DRIVER cuMemFree_v2(CuPointer pointer) {
-  return state().memory.count(pointer) ? success : invalidValue;
-}
-
-DRIVER cuMemcpyHtoDAsync_v2(CuPointer to, const void *from, size_t bytes, CuStream) {
-  if (state().captured)
-    return captureUnsupported;
-  uint8_t *host = hostOf(to, bytes, true);
-  if (!host)
+  BEGIN_CALL();
+  auto found = state().memory.find(pointer);
+  if (found == state().memory.end())
     return invalidValue;
-  memcpy(host, from, bytes);
+  state().counts.allocatedBytes -= found->second->size();
+  state().device.unmap(pointer);
+  state().memory.erase(found);
   return success;
 }
 
-DRIVER cuMemcpyDtoHAsync_v2(void *to, CuPointer from, size_t bytes, CuStream) {
-  if (state().captured)
-    return captureUnsupported;
-  const uint8_t *host = hostOf(from, bytes, false);
-  if (!host)
+static CuResult enqueueCopy(CuStream stream, void *host, CuPointer device, size_t bytes,
+                            bool isToDevice) {
+  if (!hostOf(device, bytes, isToDevice))
     return invalidValue;
-  memcpy(to, host, bytes);
+  state().stream(stream).waiting.push_back(copyAction(host, device, bytes, isToDevice));
   return success;
+}
+
+DRIVER cuMemcpyHtoDAsync_v2(CuPointer to, const void *from, size_t bytes, CuStream stream) {
+  BEGIN_CALL();
+  return enqueueCopy(stream, const_cast<void *>(from), to, bytes, true);
+}
+
+DRIVER cuMemcpyDtoHAsync_v2(void *to, CuPointer from, size_t bytes, CuStream stream) {
+  BEGIN_CALL();
+  return enqueueCopy(stream, to, from, bytes, false);
 }
 
 DRIVER cuStreamCreate(CuStream *stream, unsigned) {
-  *stream = reinterpret_cast<CuStream>(&state());
+  BEGIN_CALL();
+  state().stream(nullptr); // The first is the legacy default stream.
+  state().streams.push_back(std::make_unique<Stream>());
+  *stream = reinterpret_cast<CuStream>(state().streams.back().get());
   return success;
 }
 
-DRIVER cuStreamDestroy_v2(CuStream) { return success; }
-DRIVER cuStreamSynchronize(CuStream) { return success; }
+/// What it has to do is done in any case.
+DRIVER cuStreamDestroy_v2(CuStream stream) {
+  BEGIN_CALL();
+  Stream *own = &state().stream(stream);
+  CuResult result = state().wait(*own);
+  auto &streams = state().streams;
+  for (size_t i = 1; i < streams.size(); ++i)
+    if (streams[i].get() == own) {
+      streams.erase(streams.begin() + ptrdiff_t(i));
+      break;
+    }
+  return result;
+}
 
-DRIVER cuCtxSynchronize() { return success; }
+DRIVER cuStreamSynchronize(CuStream stream) {
+  BEGIN_CALL();
+  return state().wait(state().stream(stream));
+}
 
-DRIVER cuMemsetD8Async(CuPointer pointer, unsigned char value, size_t bytes, CuStream) {
-  uint8_t *host = hostOf(pointer, bytes, true);
-  if (!host)
+DRIVER cuCtxSynchronize() {
+  BEGIN_CALL();
+  return state().waitForAll();
+}
+
+DRIVER cuMemsetD8Async(CuPointer pointer, unsigned char value, size_t bytes, CuStream stream) {
+  BEGIN_CALL();
+  if (!hostOf(pointer, bytes, true))
     return invalidValue;
-  memset(host, value, bytes);
+  state().stream(stream).waiting.push_back([=] {
+    uint8_t *host = hostOf(pointer, bytes, true);
+    if (!host)
+      return invalidValue;
+    memset(host, value, bytes);
+    return success;
+  });
   return success;
 }
 
 DRIVER cuFuncSetAttribute(CuFunction function, int attribute, int value) {
+  BEGIN_CALL();
   if (attribute != kCuMaxDynamicSharedBytes || value < 0)
     return invalidValue;
   reinterpret_cast<Kernel *>(function)->sharedBytes = unsigned(value);
@@ -233,12 +231,14 @@ DRIVER cuTensorMapEncodeTiled(CuTensorMap *map, int type, unsigned rank, void *p
                               const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
                               const uint32_t *elementStrides, int interleave, int swizzle, int,
                               int fill) {
+  BEGIN_CALL();
   bool isPlain = type == kCuMapBfloat16 && interleave == 0 && fill == 0 && swizzle >= 0 &&
                  swizzle <= 3 && reinterpret_cast<uintptr_t>(map) % 64 == 0;
   for (unsigned d = 0; d < rank; ++d)
     isPlain &= elementStrides[d] == 1;
   if (!isPlain)
     return invalidValue;
+  ++state().counts.encodings;
   ptx::TensorMap encoded;
   std::string error =
       ptx::encodeTiled(encoded, /*elementBytes=*/2, int(rank), reinterpret_cast<uint64_t>(pointer),
@@ -253,23 +253,24 @@ DRIVER cuTensorMapEncodeTiled(CuTensorMap *map, int type, unsigned rank, void *p
 }
 
 DRIVER cuEventCreate(CuEvent *event, unsigned) {
+  BEGIN_CALL();
   *event = reinterpret_cast<CuEvent>(new Event);
   return success;
 }
 
 DRIVER cuEventDestroy_v2(CuEvent event) {
+  BEGIN_CALL();
   delete reinterpret_cast<Event *>(event);
   return success;
 }
 
-DRIVER cuEventRecordWithFlags(CuEvent event, CuStream, unsigned flags) {
-  // Others mark a place in the capture and have no time.
-  if (state().captured && flags != kCuRecordExternal)
-    return captureUnsupported;
-  return doOrCapture([event] {
+DRIVER cuEventRecord(CuEvent event, CuStream stream) {
+  BEGIN_CALL();
+  state().stream(stream).waiting.push_back([event] {
     reinterpret_cast<Event *>(event)->time = std::chrono::steady_clock::now();
     return success;
   });
+  return success;
 }
 
 DRIVER cuEventElapsedTime(float *milliseconds, CuEvent begin, CuEvent end) {
@@ -279,77 +280,22 @@ DRIVER cuEventElapsedTime(float *milliseconds, CuEvent begin, CuEvent end) {
   return success;
 }
 
-DRIVER cuStreamBeginCapture_v2(CuStream, int mode) {
-  if (state().captured || mode < 0 || mode > 2)
-    return invalidValue;
-  state().captured = new Graph;
-  return success;
-}
-
-DRIVER cuStreamEndCapture(CuStream, CuGraph *graph) {
-  if (!state().captured)
-    return invalidValue;
-  *graph = reinterpret_cast<CuGraph>(state().captured);
-  state().captured = nullptr;
-  return success;
-}
-
-DRIVER cuGraphInstantiateWithFlags(CuGraphExec *exec, CuGraph graph, unsigned long long) {
-  *exec = reinterpret_cast<CuGraphExec>(new Graph(*reinterpret_cast<Graph *>(graph)));
-  return success;
-}
-
-DRIVER cuGraphLaunch(CuGraphExec exec, CuStream) {
-  if (state().captured)
-    return captureUnsupported;
-  ++state().graphLaunches;
-  for (const auto &node : reinterpret_cast<Graph *>(exec)->nodes)
-    if (CuResult result = node())
-      return result;
-  return success;
-}
-
-DRIVER cuGraphDestroy(CuGraph graph) {
-  delete reinterpret_cast<Graph *>(graph);
-  return success;
-}
-
-DRIVER cuGraphExecDestroy(CuGraphExec exec) {
-  delete reinterpret_cast<Graph *>(exec);
-  return success;
-}
-
 DRIVER cuLaunchKernel(CuFunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
                       unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
-                      CuStream, void **arguments, void **) {
-  auto *kernel = reinterpret_cast<Kernel *>(function);
-  if (sharedBytes > kernel->sharedBytes) {
-    state().lastError = kernel->name + " may have " + std::to_string(kernel->sharedBytes) +
-                        " bytes of dynamic shared memory, but got " + std::to_string(sharedBytes);
-    return invalidValue;
-  }
-  std::vector<ptx::Argument> values;
-  const auto &parameters = kernel->owner->module.find(kernel->name)->parameters;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const auto *bytes = static_cast<const uint8_t *>(arguments[i]);
-    values.emplace_back(uint8_t(0));
-    values.back().bytes.assign(bytes, bytes + parameters[i].size);
-  }
-  return doOrCapture([=] {
-    ptx::Options options;
-    if (const char *seed = getenv("ATTN_PTX_SEED"))
-      options.seed = strtoull(seed, nullptr, 10);
-    ptx::Result result =
-        ptx::launch(state().device, kernel->owner->module, kernel->name, {gridX, gridY, gridZ},
-                    {blockX, blockY, blockZ}, sharedBytes, values, options);
-    if (result)
-      return success;
-    state().lastError = kernel->name + ": " + result.error;
-    return launchFailed;
-  });
+                      CuStream stream, void **arguments, void **extra) {
+  BEGIN_CALL();
+  ++state().counts.launches;
+  Action action;
+  CuKernelNode launch = {function, gridX,  gridY,       gridZ,     blockX,
+                         blockY,   blockZ, sharedBytes, arguments, extra};
+  if (CuResult result = prepareLaunch(launch, action))
+    return result;
+  state().stream(stream).waiting.push_back(std::move(action));
+  return success;
 }
 
 DRIVER cuGetErrorString(CuResult result, const char **text) {
+  BEGIN_CALL();
   *text = result == launchFailed || result == invalidValue ? state().lastError.c_str()
           : result == outOfMemory                          ? "out of memory"
           : result == invalidPtx                           ? "a PTX JIT compilation failed"

@@ -250,6 +250,7 @@ class Interpreter:
         buffer = self.empty(values.shape, dtype)
         if self.driver.cuMemcpyHtoDAsync_v2(buffer.pointer, values.ctypes.data, values.nbytes, None):
             raise RuntimeError("a copy to the device failed")
+        self.wait()
         return buffer
 
     def empty(self, shape, dtype):
@@ -259,12 +260,14 @@ class Interpreter:
         return Buffer(pointer.value, shape, dtype, None)
 
     def wait(self):
-        pass
+        if self.driver.cuStreamSynchronize(None):
+            raise RuntimeError("a kernel or a copy failed")
 
     def bits(self, buffer):
         values = np.empty(buffer.shape, np.uint16 if buffer.dtype == BF16 else np.uint32)
         if self.driver.cuMemcpyDtoHAsync_v2(values.ctypes.data, buffer.pointer, values.nbytes, None):
             raise RuntimeError("a copy from the device failed")
+        self.wait()
         return values
 
     def exact(self, buffer):
@@ -284,6 +287,7 @@ class Interpreter:
         begin = time.perf_counter()
         for _ in range(count):
             call()
+        self.wait()
         return 1e3 * (time.perf_counter() - begin) / count
 
     def describe(self):

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A prompt and then tokens one by one on the GPU of ATTN_CUDA_PATH, the interpreting driver: logits against NumPy in double precision, and
+how often the driver was asked for what: one graph, which each token updates where kernels know the position."""
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../numeric"))
+import caches
+from compiled_model import Model
+from vit_twin import write_safetensors
+
+
+class Counts(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in ("launches", "graphLaunches", "instantiations", "kernelUpdates", "copyUpdates", "encodings")]
+    _fields_ += [(name, ctypes.c_size_t) for name in ("allocations", "allocatedBytes", "mostBytes", "bytesToDevice", "pendingActions")]
+
+
+class Driver:
+    def __init__(self, folder):
+        self.library = ctypes.CDLL(os.path.join(folder, "libcuda.so.1"))
+        self.library.interpretedUpdates.restype = ctypes.c_char_p
+
+    def counts(self):
+        counts = Counts()
+        self.library.interpretedCounts(ctypes.byref(counts))
+        return counts
+
+    def updates(self):
+        return self.library.interpretedUpdates().decode().split()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--target", required=True)
+    parser.add_argument("--precision", default="f32")
+    parser.add_argument("--bound", type=float, required=True)
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+    os.makedirs(options.folder, exist_ok=True)
+    rng = np.random.default_rng(options.seed)
+    weights = caches.random_weights(rng)
+    write_safetensors(f"{options.folder}/decoder.safetensors", weights)
+    spec = os.path.join(os.path.dirname(os.path.abspath(caches.__file__)), "decoder.attn")
+    library = os.path.abspath(f"{options.folder}/decoder.{options.target}.{options.precision}.so")
+    subprocess.run(["attn", "compile", spec, "--emit=shared", f"--target=x86-64-v3,{options.target}", f"--precision={options.precision}",
+                    "-o", library], check=True)
+    driver = Driver(os.environ["ATTN_CUDA_PATH"])
+    model = Model(library, "attn_model_decoder", f"{options.folder}/decoder.safetensors", 1, gpu=0)
+
+    ids = rng.integers(0, caches.V, (2, 23), dtype=np.int32)
+    expected = caches.logits(ids, weights)
+    (prompt,) = model.run("prefill", [ids[:, :15]])
+    parts, updates, before = [prompt], [], driver.counts()
+    for at in range(15, ids.shape[1]):
+        driver.updates()
+        (part,) = model.run("decode", [ids[:, at:at + 1]])
+        parts.append(part[:, None])
+        updates.append(driver.updates())
+    error = caches.worst(np.concatenate(parts, 1), expected)
+    after = driver.counts()
+    did = {name: getattr(after, name) - getattr(before, name) for name, _ in Counts._fields_}
+    print(f"relative L2 {error:.1e}; {did}; updated: {' '.join(updates[-1])}")
+    assert error <= options.bound
+    steps = len(updates)
+    assert did["graphLaunches"] == steps - 1 and did["instantiations"] == 1
+    assert updates[0] == updates[1] == [] and len(updates[2]) > 0
+    assert all(own == updates[2] for own in updates[2:])
+    # Per layer: rows into the cache, rotated and as they are, queries that are rotated, attention and the sum of its parts. Besides, the
+    # lookup of positions.
+    assert len(updates[2]) < did["launches"] / 2, "most kernels know no position"
+    assert not [name for name in updates[2] if "fc" in name or "norm" in name or "o_proj" in name], updates[2]
+    assert did["encodings"] == 0 or options.target == "sm_90a"
+
+
+main()
