@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/Buffers.h"
+#include "core/Overlap.h"
 
 using namespace attn;
 
@@ -13,17 +14,16 @@ uint64_t attn::byteSize(const attn_tensor &tensor) {
   return elements * attn_dtype_size(tensor.dtype);
 }
 
-static bool overlaps(const attn_tensor &a, const attn_tensor &b) {
-  uintptr_t aBegin = uintptr_t(a.data), bBegin = uintptr_t(b.data);
-  return aBegin < bBegin + byteSize(b) && bBegin < aBegin + byteSize(a);
-}
-
 bool attn::isDense(const attn_tensor &tensor) {
   int64_t stride = 1;
   for (int32_t a = tensor.rank; tensor.strides && a-- > 0; stride *= tensor.shape[a])
     if (tensor.shape[a] != 1 && tensor.strides[a] != stride)
       return false;
   return true;
+}
+
+bool attn::isUsedInPlace(const attn_tensor &tensor) {
+  return isDense(tensor) && uintptr_t(tensor.data) % kDeviceAlignment == 0;
 }
 
 namespace {
@@ -64,28 +64,45 @@ static attn_status checkDevice(const Named &named, int32_t gpu, Error &error) {
   return error.status;
 }
 
-static attn_status checkPlace(const Named &named, int32_t gpu, Error &error) {
+static attn_status badStrides(const Named &named, const char *what, const char *help,
+                              Error &error) {
+  Text strides, shape;
+  strides.appendShape(named.tensor.strides, named.tensor.rank);
+  shape.appendShape(named.tensor.shape, named.tensor.rank);
+  error.set(ATTN_INVALID_ARGUMENT, "R0101", "%s `%s` of entry `%s`: its strides are %s, %s %s",
+            named.kind, named.name, named.entry, strides.c_str(), what, shape.c_str());
+  error.help("%s", help);
+  return error.status;
+}
+
+static attn_status checkStrides(const Named &named, bool isOutput, Error &error) {
+  const attn_tensor &tensor = named.tensor;
+  if (isDense(tensor))
+    return ATTN_OK;
+  if (!isOnDevice(tensor))
+    return badStrides(named, "expected those of a dense, row-major tensor of shape",
+                      "make it contiguous first", error);
+  int64_t lowest = 0, end = 0;
+  if (!reachOf(tensor, lowest, end))
+    return badStrides(named, "which lead out of memory in a tensor of shape",
+                      "strides count elements, not bytes", error);
+  if (isOutput && mayOverlapItself(tensor))
+    return badStrides(named, "which put elements in one place in a tensor of shape",
+                      "an output needs a place for each element", error);
+  return ATTN_OK;
+}
+
+static attn_status checkPlace(const Named &named, int32_t gpu, bool isOutput, Error &error) {
   const attn_tensor &tensor = named.tensor;
   if (attn_status status = checkDevice(named, gpu, error))
     return status;
-  uintptr_t alignment =
-      isOnDevice(tensor) ? kDeviceAlignment : uintptr_t(attn_dtype_size(tensor.dtype));
+  size_t alignment = attn_dtype_size(tensor.dtype);
   if (!tensor.data || uintptr_t(tensor.data) % alignment)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101",
                      "%s `%s` of entry `%s`: its data is %s, expected a multiple of %zu bytes",
                      named.kind, named.name, named.entry,
-                     tensor.data ? "misaligned" : "a null pointer", size_t(alignment));
-  if (isDense(tensor))
-    return ATTN_OK;
-  Text strides, shape;
-  strides.appendShape(tensor.strides, tensor.rank);
-  shape.appendShape(tensor.shape, tensor.rank);
-  error.set(ATTN_INVALID_ARGUMENT, "R0101",
-            "%s `%s` of entry `%s`: its strides are %s, expected those of a dense, row-major "
-            "tensor of shape %s",
-            named.kind, named.name, named.entry, strides.c_str(), shape.c_str());
-  error.help("make it contiguous first");
-  return error.status;
+                     tensor.data ? "misaligned" : "a null pointer", alignment);
+  return checkStrides(named, isOutput, error);
 }
 
 attn_status attn::checkBuffers(const attn_abi_entry &entry, const attn_tensor *inputs,
@@ -93,11 +110,12 @@ attn_status attn::checkBuffers(const attn_abi_entry &entry, const attn_tensor *i
   int32_t total = entry.inputCount + entry.outputCount;
   for (int32_t i = 0; i < total; ++i) {
     Named named = nameOf(entry, inputs, outputs, i);
-    if (attn_status status = checkPlace(named, gpu, error))
+    bool isOutput = i >= entry.inputCount;
+    if (attn_status status = checkPlace(named, gpu, isOutput, error))
       return status;
-    for (int32_t j = 0; i >= entry.inputCount && j < i; ++j) {
+    for (int32_t j = 0; isOutput && j < i; ++j) {
       Named other = nameOf(entry, inputs, outputs, j);
-      if (overlaps(named.tensor, other.tensor))
+      if (mayOverlap(named.tensor, other.tensor))
         return error.set(ATTN_INVALID_ARGUMENT, "R0101", "output `%s` of entry `%s` overlaps `%s`",
                          named.name, named.entry, other.name);
     }

@@ -16,8 +16,11 @@ bool isDense(const attn_tensor &tensor);
 /// Bytes of a tensor whose dtype and shape are good.
 uint64_t byteSize(const attn_tensor &tensor);
 
-/// Null, misaligned or overlapping buffers, strides that are not dense, memory of a device other
-/// than GPU number `gpu` (-1: of any). Shapes have been checked.
+/// Whether a GPU's kernels can use a tensor in its memory as it is; others are copied there.
+bool isUsedInPlace(const attn_tensor &tensor);
+
+/// Null, misaligned or overlapping buffers, strides of the host that are not dense, memory of a
+/// device other than GPU number `gpu` (-1: of any). Shapes have been checked.
 attn_status checkBuffers(const attn_abi_entry &entry, const attn_tensor *inputs,
                          const attn_tensor *outputs, int32_t gpu, Error &error);
 

@@ -247,18 +247,21 @@ static attn_status checkIndicesOnGpu(const attn_context &context, const attn_abi
     size_t bytes = size_t(byteSize(copy));
     if (!values.resize((bytes + 7) / 8))
       return error.outOfMemory("indices");
-    copy.data = values.data(), copy.deviceKind = ATTN_DEVICE_CPU;
-    if (context.gpu->read(copy.data, inputs[i].data, bytes, error) ||
-        checkIndices(entry, i, copy, error))
+    copy.data = values.data(), copy.deviceKind = ATTN_DEVICE_CPU, copy.strides = nullptr;
+    if (context.gpu->read(copy.data, inputs[i], error) || checkIndices(entry, i, copy, error))
       return error.status;
   }
   return ATTN_OK;
 }
 
 static bool addBuffers(const attn_tensor *tensors, int32_t count, Vector<RunBuffer> &buffers) {
-  for (int32_t i = 0; i < count; ++i)
-    if (!buffers.push({tensors[i].data, size_t(byteSize(tensors[i])), isOnDevice(tensors[i])}))
+  for (int32_t i = 0; i < count; ++i) {
+    RunBuffer::Place place = !isOnDevice(tensors[i])     ? RunBuffer::Host
+                             : isUsedInPlace(tensors[i]) ? RunBuffer::Device
+                                                         : RunBuffer::Strided;
+    if (!buffers.push({tensors[i], size_t(byteSize(tensors[i])), place}))
       return false;
+  }
   return true;
 }
 

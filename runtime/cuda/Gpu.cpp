@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cuda/Gpu.h"
+#include "core/Buffers.h"
 
 using namespace attn;
 
@@ -24,8 +25,9 @@ Gpu::~Gpu() {
       driver.memFree(cache.pointer);
   if (stream)
     driver.streamDestroy(stream);
-  if (module)
-    driver.moduleUnload(module);
+  for (CuModule loaded : {module, stridedModule})
+    if (loaded)
+      driver.moduleUnload(loaded);
   driver.devicePrimaryCtxRelease(device);
 }
 
@@ -72,21 +74,27 @@ attn_status Gpu::choose(int32_t wanted, Error &error) {
   return error.status;
 }
 
+/// Has the driver compile PTX.
+attn_status Gpu::loadPtx(const char *ptx, CuModule &loaded, Error &error) {
+  char log[1024] = "";
+  // JIT_ERROR_LOG_BUFFER and its size.
+  int options[] = {5, 6};
+  void *values[] = {log, asPointer(sizeof log)};
+  CuResult result = driver.moduleLoadDataEx(&loaded, ptx, 2, options, values);
+  if (driver.check(result, "compiling the GPU's code", error) == ATTN_OK)
+    return ATTN_OK;
+  loaded = nullptr;
+  if (*log)
+    error.note("%s", log);
+  return error.status;
+}
+
 /// The machine code, where it is for this very GPU and the driver takes it, else the PTX.
 attn_status Gpu::loadModule(Error &error) {
   if (code->cubin && code->capability == capability &&
       driver.moduleLoadDataEx(&module, code->cubin, 0, nullptr, nullptr) == 0)
     return ATTN_OK;
-  char log[1024] = "";
-  // JIT_ERROR_LOG_BUFFER and its size.
-  int options[] = {5, 6};
-  void *values[] = {log, asPointer(sizeof log)};
-  CuResult loaded = driver.moduleLoadDataEx(&module, code->ptx, 2, options, values);
-  if (driver.check(loaded, "compiling the GPU's code", error) == ATTN_OK)
-    return ATTN_OK;
-  if (*log)
-    error.note("%s", log);
-  return error.status;
+  return loadPtx(code->ptx, module, error);
 }
 
 attn_status Gpu::loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &function, Error &error) {
@@ -167,13 +175,39 @@ attn_status Gpu::setStream(CuStream wanted, Error &error) {
   return ATTN_OK;
 }
 
-attn_status Gpu::read(void *to, const void *from, size_t bytes, Error &error) {
-  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error) ||
-      driver.check(
-          driver.memcpyDtoHAsync(to, reinterpret_cast<CuPointer>(from), bytes, currentStream()),
-          "copying from the GPU", error))
-    return error.status;
-  return driver.check(driver.streamSynchronize(currentStream()), "copying from the GPU", error);
+attn_status Gpu::loadStrided(Error &error) {
+  if (stridedModule)
+    return ATTN_OK;
+  CuModule loaded = nullptr;
+  if (attn_status status = loadPtx(kStridedPtx, loaded, error))
+    return status;
+  for (int k = 0; k < StridedCopy::kWidths; ++k)
+    if (driver.check(driver.moduleGetFunction(&stridedCopies[k], loaded, kStridedKernels[k]),
+                     kStridedKernels[k], error)) {
+      driver.moduleUnload(loaded);
+      return error.status;
+    }
+  stridedModule = loaded;
+  return ATTN_OK;
+}
+
+attn_status Gpu::read(void *to, const attn_tensor &from, Error &error) {
+  if (attn_status status = driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
+    return status;
+  recording.clear();
+  auto dense = reinterpret_cast<CuPointer>(from.data);
+  if (!isDense(from)) {
+    if (loadStrided(error) || grow(work, size_t(byteSize(from)), "copying from the GPU", error))
+      return error.status;
+    dense = work.pointer;
+  }
+  if ((!isDense(from) && !recordStrided(StridedCopy::gather(from, dense))) ||
+      !recording.addCopy(Step::CopyOut, dense, to, size_t(byteSize(from))))
+    return error.outOfMemory("copying from the GPU");
+  attn_status status = issue(recording, 0, recording.size(), error);
+  // After an error, too: the copy's end may not be there any more.
+  CuResult ended = driver.streamSynchronize(currentStream());
+  return status ? status : driver.check(ended, "copying from the GPU", error);
 }
 
 void Gpu::fillCache(int32_t cache, unsigned char value) {

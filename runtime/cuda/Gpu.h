@@ -9,15 +9,18 @@
 #include "cuda/Driver.h"
 #include "cuda/Panels.h"
 #include "cuda/Recording.h"
+#include "cuda/Strided.h"
 #include <initializer_list>
 
 namespace attn {
 
-/// A buffer of the caller's: of the host, or in the GPU's own memory.
+/// A buffer of the caller's: of the host, in the GPU's own memory, or there with strides or at an
+/// address that kernels do not take.
 struct RunBuffer {
-  void *data;
-  size_t bytes;
-  bool isOnDevice;
+  enum Place : int32_t { Host, Device, Strided };
+  attn_tensor tensor;
+  size_t bytes; ///< Of the dense tensor.
+  Place place;
 };
 
 /// A run of an entry.
@@ -56,14 +59,16 @@ public:
   int64_t workspaceBytes(int32_t entry, const int64_t *dims) const {
     return code->workspaces[entry](dims, 1);
   }
-  /// Runs an entry: copies inputs of the host there and outputs back. Waits for the end, unless the
+  /// Runs an entry: copies inputs of the host there and outputs back, strided ones to dense memory
+  /// and back. Waits for the end, unless the
   /// stream is the caller's and so are all buffers on the GPU; after an error in any case.
   attn_status run(const GpuRun &run, Error &error);
   /// Where runs go from now on: to a stream of the caller's, or, null, to the GPU's own.
   attn_status setStream(CuStream wanted, Error &error);
   bool hasCallersStream() const { return callersStream != nullptr; }
-  /// Copies device memory to the host, and waits.
-  attn_status read(void *to, const void *from, size_t bytes, Error &error);
+  /// Copies a tensor of the device, which may be strided, to dense memory of the host, and waits.
+  /// No run is under way.
+  attn_status read(void *to, const attn_tensor &from, Error &error);
   /// Fills a cache that has been used with a byte, for timing.
   void fillCache(int32_t cache, unsigned char value);
 
@@ -100,6 +105,7 @@ private:
   };
 
   attn_status choose(int32_t wanted, Error &error);
+  attn_status loadPtx(const char *ptx, CuModule &loaded, Error &error);
   attn_status loadModule(Error &error);
   attn_status loadCode(Error &error);
   attn_status loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &function, Error &error);
@@ -117,6 +123,8 @@ private:
   attn_status recordRun(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                         Error &error);
   void recordEvent(size_t event);
+  bool recordStrided(StridedCopy copy);
+  attn_status loadStrided(Error &error);
   static void recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count);
   attn_status takeTimes(const GpuRun &run, Error &error);
 
@@ -141,6 +149,8 @@ private:
   char label[256] = "?";
   CuContext context = nullptr; ///< Null until retained; nothing else is there before.
   CuModule module = nullptr;
+  CuModule stridedModule = nullptr; ///< Loaded when first needed.
+  CuFunction stridedCopies[StridedCopy::kWidths] = {};
   CuStream stream = nullptr, callersStream = nullptr;
   const attn_abi_model *tables = nullptr;
   const attn_abi_gpu *code = nullptr;

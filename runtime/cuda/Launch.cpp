@@ -125,12 +125,13 @@ static void appendNumbers(Text &text, const char *what, const int64_t *numbers, 
 }
 
 attn_status Gpu::reportFailure(Error &error) const {
-  const attn_abi_gpu_kernel &kernel = code->kernels[failure.kernel];
   if (failure.map < 0) {
     Text what;
-    what.append("launching kernel `%s`", kernel.name);
+    what.append("launching kernel `%s`", failure.kernel < 0 ? kStridedKernels[-1 - failure.kernel]
+                                                            : code->kernels[failure.kernel].name);
     return driver.check(failure.result, what.c_str(), error);
   }
+  const attn_abi_gpu_kernel &kernel = code->kernels[failure.kernel];
   const attn_abi_tensor_map &map = kernel.maps[failure.map];
   int64_t box[ATTN_MAX_MAP_RANK];
   for (int32_t d = 0; d < map.rank; ++d)

@@ -19,11 +19,12 @@ inline void *asPointer(CuPointer address) {
 struct Step {
   enum Kind : int32_t { Launch, CopyIn, CopyOut, Record };
   Kind kind;
-  /// Words of the recording. A launch's are its arguments, then what its maps are of; a copy's the
-  /// device's address, the host's, the bytes; a record's its event.
+  /// Words of the recording. A launch's are its arguments (the last of kStridedKernels' has
+  /// several), or its arguments, then what its maps are of; a copy's the device's address, the
+  /// host's, the bytes; a record's its event.
   size_t first, count;
   // Of a launch alone:
-  int64_t kernel; ///< Of attn_abi_gpu.kernels.
+  int64_t kernel; ///< Of attn_abi_gpu.kernels; -1 - k: of kStridedKernels, k.
   CuFunction function;
   unsigned blocks, threads, sharedBytes;
   int32_t argumentCount, mapCount;

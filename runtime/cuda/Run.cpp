@@ -5,6 +5,9 @@
 
 using namespace attn;
 
+/// Blocks of strided copies for each multiprocessor, which has room for as many.
+static constexpr int kStridedBlocks = 8;
+
 /// Parts of device memory begin at multiples of this.
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -13,7 +16,7 @@ attn_status Gpu::run(const GpuRun &run, Error &error) {
   bool waits = !callersStream || isTimed || isProfiled;
   for (const Vector<RunBuffer> *buffers : {&run.inputs, &run.outputs})
     for (const RunBuffer &buffer : *buffers)
-      waits |= !buffer.isOnDevice;
+      waits |= buffer.place == RunBuffer::Host;
   if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
     return error.status;
   attn_status status = enqueue(run, error);
@@ -28,7 +31,8 @@ attn_status Gpu::run(const GpuRun &run, Error &error) {
   return takeTimes(run, error);
 }
 
-/// Grows the workspace, behind which the host's buffers have copies, and says where all are.
+/// Grows the workspace, behind which buffers that are not used in place have copies, and says where
+/// all are.
 attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                           Error &error) {
   int64_t wanted = workspaceBytes(run.entry, run.dims);
@@ -36,17 +40,21 @@ attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void 
     return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
                      static_cast<long long>(wanted));
   size_t total = aligned(size_t(wanted));
+  bool isStrided = false;
   for (const Vector<RunBuffer> *buffers : {&run.inputs, &run.outputs})
-    for (const RunBuffer &buffer : *buffers)
-      total += buffer.isOnDevice ? 0 : aligned(buffer.bytes);
-  if (grow(work, total, "making room for a run", error))
+    for (const RunBuffer &buffer : *buffers) {
+      total += buffer.place == RunBuffer::Device ? 0 : aligned(buffer.bytes);
+      isStrided |= buffer.place == RunBuffer::Strided;
+    }
+  if ((isStrided && loadStrided(error)) || grow(work, total, "making room for a run", error))
     return error.status;
   CuPointer next = work.pointer + aligned(size_t(wanted));
   auto place = [&](const Vector<RunBuffer> &buffers, Vector<void *> &places) {
     for (const RunBuffer &buffer : buffers) {
-      if (!places.push(buffer.isOnDevice ? buffer.data : asPointer(next)))
+      bool isInPlace = buffer.place == RunBuffer::Device;
+      if (!places.push(isInPlace ? buffer.tensor.data : asPointer(next)))
         return error.outOfMemory("a run");
-      next += buffer.isOnDevice ? 0 : aligned(buffer.bytes);
+      next += isInPlace ? 0 : aligned(buffer.bytes);
     }
     return ATTN_OK;
   };
@@ -71,11 +79,21 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
   failure = Failure();
   launched = 0;
   recording.clear();
-  auto copyAll = [&](Step::Kind kind, const Vector<RunBuffer> &buffers, void *const *places) {
-    for (size_t i = 0; i < buffers.size(); ++i)
-      if (!buffers[i].isOnDevice && !recording.addCopy(kind, reinterpret_cast<CuPointer>(places[i]),
-                                                       buffers[i].data, buffers[i].bytes))
+  auto copyAll = [&](bool isIn, RunBuffer::Place kind, const Vector<RunBuffer> &buffers,
+                     void *const *places) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].place != kind)
+        continue;
+      const attn_tensor &own = buffers[i].tensor;
+      auto dense = reinterpret_cast<CuPointer>(places[i]);
+      bool isThere = kind == RunBuffer::Host
+                         ? recording.addCopy(isIn ? Step::CopyIn : Step::CopyOut, dense, own.data,
+                                             buffers[i].bytes)
+                         : recordStrided(isIn ? StridedCopy::gather(own, dense)
+                                              : StridedCopy::scatter(dense, own));
+      if (!isThere)
         failure.result = kCuOutOfMemory;
+    }
   };
   attn_abi_call call = {};
   call.inputs = given.data(), call.outputs = made.data(), call.dims = run.dims;
@@ -85,16 +103,37 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
   call.team = this, call.launch = recordLaunch;
   if (int32_t cache = tables->entries[run.entry].cache; cache >= 0)
     call.cache = static_cast<char *>(asPointer(caches[size_t(cache)].pointer));
-  copyAll(Step::CopyIn, run.inputs, given.data());
+  // The host's first and last, as graphs without them want it.
+  copyAll(true, RunBuffer::Host, run.inputs, given.data());
+  copyAll(true, RunBuffer::Strided, run.inputs, given.data());
   if (isTimed || isProfiled)
     recordEvent(0);
   code->entries[run.entry](&call, 0);
   if (isTimed && !isProfiled)
     recordEvent(1);
-  copyAll(Step::CopyOut, run.outputs, made.data());
+  copyAll(false, RunBuffer::Strided, run.outputs, made.data());
+  copyAll(false, RunBuffer::Host, run.outputs, made.data());
   if (failure.result == kCuOutOfMemory)
     return error.outOfMemory("a run");
   return failure.result ? reportFailure(error) : ATTN_OK;
+}
+
+/// Appends the launches that a copy takes; false where memory is lacking.
+bool Gpu::recordStrided(StridedCopy copy) {
+  while (copy.elements() >= StridedCopy::kMostElements)
+    if (!recordStrided(copy.takeHalf()))
+      return false;
+  int64_t words[StridedCopy::kWords];
+  copy.toWords(words);
+  Step step = {};
+  step.kind = Step::Launch;
+  step.kernel = -1 - copy.kernel();
+  step.function = stridedCopies[copy.kernel()];
+  int64_t wanted = (copy.elements() + StridedCopy::kThreads - 1) / StridedCopy::kThreads;
+  int64_t most = int64_t(kStridedBlocks) * multiprocessors;
+  step.blocks = unsigned(wanted < most ? wanted : most), step.threads = StridedCopy::kThreads;
+  step.argumentCount = StridedCopy::kArguments;
+  return recording.add(step, words, StridedCopy::kWords);
 }
 
 void Gpu::recordEvent(size_t event) {
@@ -129,7 +168,7 @@ attn_status Gpu::takeTimes(const GpuRun &run, Error &error) {
   double begin = 0;
   size_t event = 0;
   for (size_t i = 0; i < profiled.done.size(); ++i) {
-    if (profiled.done[i].kind != Step::Launch)
+    if (profiled.done[i].kind != Step::Launch || profiled.done[i].kernel < 0)
       continue;
     if (since(++event, time))
       return error.status;

@@ -79,20 +79,23 @@ typedef struct attn_context attn_context;
 /* Kinds of devices, numbered as in DLPack. ATTN_DEVICE_CUDA_HOST is pinned memory of the host. */
 enum { ATTN_DEVICE_CPU = 1, ATTN_DEVICE_CUDA = 2, ATTN_DEVICE_CUDA_HOST = 3 };
 
-/* A dense, row-major tensor in memory of the caller. Inputs are only read. Outputs may overlap
- * neither inputs nor each other.
+/* A tensor in memory of the caller. Inputs are only read. Outputs may overlap neither inputs nor
+ * each other.
  *
- * What follows `shape` may be left 0: a tensor of the host. The fields are those of DLTensor: a
- * context on the CPU takes tensors of the host, one on a GPU takes these, which are copied, and
- * tensors in that GPU's memory, which are used in place. `data` (DLTensor's data plus byte_offset)
- * is aligned to the element size, on a GPU to 16 bytes. */
+ * What follows `shape` may be left 0: a dense, row-major tensor of the host. The fields are those
+ * of DLTensor: a context on the CPU takes tensors of the host, one on a GPU takes these, which are
+ * copied, and tensors in that GPU's memory. Of those, dense ones at a multiple of 16 bytes are used
+ * in place, others are copied to dense memory on the GPU and back. `data` (DLTensor's data plus
+ * byte_offset) is aligned to the element size. */
 typedef struct {
   void *data;
   int32_t dtype;
   int32_t rank;
   int64_t shape[ATTN_MAX_RANK];
-  /* NULL, or the distances of neighbours in elements, `rank` of them: those of a dense, row-major
-   * tensor, any where an axis has one element. Others are an error. */
+  /* NULL, or the distances of neighbours in elements, `rank` of them; any where an axis has one
+   * element. Of the host: those of a dense, row-major tensor. In a GPU's memory: any for an input,
+   * negative ones and 0 included; for an output such that no two elements are in one place, each
+   * axis stepping over all of the shorter ones. Others are an error. */
   const int64_t *strides;
   int32_t deviceKind;  /* 0: as ATTN_DEVICE_CPU */
   int32_t deviceIndex; /* of ATTN_DEVICE_CUDA */
@@ -292,8 +295,8 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
  * are as they were after an error. The same inputs give the same bits with any number of threads.
  * ATTN_BAD_INPUT: a wrong dtype, rank or size, an index outside of its table, a size of 0 or above
  * its bound, sizes that contradict each other, a cache that would hold more than its capacity;
- * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, strides that are not dense, memory of
- * another device, an output that overlaps another buffer, an entry that does not exist;
+ * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, strides that are not allowed, memory
+ * of another device, an output that overlaps another buffer, an entry that does not exist;
  * ATTN_BAD_WEIGHTS: no weights are bound; ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a
  * GPU an entry's second run with the same kernels makes a CUDA graph, which the following ones
  * update, where dims or addresses are others, and launch. */

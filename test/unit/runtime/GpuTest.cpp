@@ -117,17 +117,19 @@ TEST_F(GpuTest, buffers_that_cannot_be_used_are_errors) {
     EXPECT_NE(std::string::npos, text.find(part)) << text;
   };
   attn_tensor bad = good;
-  bad.data = static_cast<char *>(bad.data) + 8;
-  expectError(bad, "its data is misaligned, expected a multiple of 16 bytes");
+  bad.data = static_cast<char *>(bad.data) + 1;
+  expectError(bad, "its data is misaligned, expected a multiple of 2 bytes");
   bad = good, bad.deviceIndex = 1;
   expectError(bad, "is in memory of `cuda:1`, but the context runs on `cuda:0`");
   bad = good, bad.deviceKind = 10;
   expectError(bad, "its kind of device is 10, expected 1 (CPU), 2 (CUDA) or 3");
-  bad = good;
-  const int64_t strides[] = {1, 16};
+  bad = bfloats(given, 16);
+  const int64_t strides[] = {1, 16}, far[] = {int64_t(1) << 60, 1};
   bad.strides = strides;
   expectError(bad, "its strides are [1, 16], expected those of a dense, row-major tensor of shape "
                    "[16, 64]");
+  bad = good, bad.strides = far;
+  expectError(bad, "which lead out of memory in a tensor of shape [16, 64]");
   ASSERT_EQ(ATTN_OK, attn_context_set_device(handles.context, ATTN_DEVICE_CPU, 0, nullptr));
   expectError(good, "is in memory of `cuda:0`, but the context runs on `cpu`");
   EXPECT_EQ(ATTN_INVALID_ARGUMENT,
