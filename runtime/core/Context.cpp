@@ -24,15 +24,8 @@ struct attn_context {
   Profile profile{team};
   Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
 
-  /// Back to the CPU, with empty caches: what they held was on the device.
-  void leaveDevice() {
-    dispose(gpu);
-    gpu = nullptr;
-    for (CacheMemory *cache : caches)
-      cache->length = 0;
-  }
   ~attn_context() {
-    leaveDevice();
+    dispose(gpu);
     for (CacheMemory *cache : caches)
       dispose(cache);
   }
@@ -97,22 +90,39 @@ extern "C" void attn_context_destroy(attn_context *context) {
     destroyContext(context);
 }
 
+/// Copies caches that hold something to where the context is about to run, by way of their memory
+/// on the host: `to`, or the CPU where that is null. After an error they are where they were.
+static attn_status moveCaches(attn_context &context, Gpu *to, Error &error) {
+  for (int32_t i = 0; i < context.model->tables->cacheCount; ++i) {
+    CacheMemory &cache = *context.caches[size_t(i)];
+    size_t bytes = cache.block.size();
+    if (cache.length == 0)
+      continue;
+    if (context.gpu && context.gpu->readCache(i, cache.block.data(), bytes, error))
+      return error.status;
+    if (to && to->writeCache(i, cache.block.data(), bytes, error))
+      return error.status;
+  }
+  return ATTN_OK;
+}
+
 static attn_status setDevice(attn_context *context, int32_t kind, int32_t index, Error &error) {
   if (!context || (kind != ATTN_DEVICE_CPU && kind != ATTN_DEVICE_CUDA))
     return error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_context_set_device: %s",
                      context ? "no such kind of device" : "null pointer");
-  if (kind == ATTN_DEVICE_CPU) {
-    context->leaveDevice();
+  if (kind == ATTN_DEVICE_CPU && !context->gpu)
     return ATTN_OK;
+  Gpu *gpu = nullptr;
+  if (kind == ATTN_DEVICE_CUDA) {
+    if (!(gpu = create<Gpu>()))
+      return error.outOfMemory("a GPU");
+    gpu->open(*context->model->tables, context->model->onDevices, index, error);
   }
-  Gpu *gpu = create<Gpu>();
-  if (!gpu)
-    return error.outOfMemory("a GPU");
-  if (attn_status status = gpu->open(*context->model->tables, index, error)) {
+  if (error.status || moveCaches(*context, gpu, error)) {
     dispose(gpu);
-    return status;
+    return error.status;
   }
-  context->leaveDevice();
+  dispose(context->gpu);
   context->gpu = gpu;
   return ATTN_OK;
 }

@@ -4,6 +4,7 @@
 #include "attn/abi.h"
 #include "core/Error.h"
 #include "cpu/Pack.h"
+#include "cuda/SharedWeights.h"
 #include <atomic>
 
 /// What attn.h calls a model: the tables, the level chosen, the packed weights.
@@ -18,6 +19,7 @@ struct attn_model {
   /// The block, or weights embedded in the artifact; null before any are bound.
   const char *weights = nullptr;
   uint32_t bindings = 0; ///< How often weights were bound: copies of earlier ones are stale.
+  attn::SharedWeights onDevices;
 };
 
 namespace attn {

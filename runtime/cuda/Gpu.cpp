@@ -17,9 +17,9 @@ Gpu::~Gpu() {
   dropGraph(profiled);
   for (CuEvent event : events)
     driver.eventDestroy(event);
-  for (const Memory *memory : {&weights, &work})
-    if (memory->pointer)
-      driver.memFree(memory->pointer);
+  releaseWeights();
+  if (work.pointer)
+    driver.memFree(work.pointer);
   for (const Memory &cache : caches)
     if (cache.pointer)
       driver.memFree(cache.pointer);
@@ -142,7 +142,9 @@ attn_status Gpu::grow(Memory &memory, size_t bytes, const char *what, Error &err
   return ATTN_OK;
 }
 
-attn_status Gpu::open(const attn_abi_model &model, int32_t wanted, Error &error) {
+attn_status Gpu::open(const attn_abi_model &model, SharedWeights &sharedWeights, int32_t wanted,
+                      Error &error) {
+  shared = &sharedWeights;
   if (model.gpuCount == 0) {
     error.set(ATTN_NO_DEVICE, "R0404", "model `%s` has no code for GPUs", model.name);
     error.help("compile it with `--target=native,sm_80`");
@@ -208,6 +210,27 @@ attn_status Gpu::read(void *to, const attn_tensor &from, Error &error) {
   // After an error, too: the copy's end may not be there any more.
   CuResult ended = driver.streamSynchronize(currentStream());
   return status ? status : driver.check(ended, "copying from the GPU", error);
+}
+
+attn_status Gpu::writeCache(int32_t cache, const void *from, size_t bytes, Error &error) {
+  Memory &memory = caches[size_t(cache)];
+  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error) ||
+      grow(memory, bytes, "making room for a cache", error) ||
+      driver.check(driver.memcpyHtoDAsync(memory.pointer, from, bytes, stream), "copying a cache",
+                   error))
+    return error.status;
+  return driver.check(driver.streamSynchronize(stream), "copying a cache", error);
+}
+
+attn_status Gpu::readCache(int32_t cache, void *to, size_t bytes, Error &error) {
+  if (attn_status status = driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
+    return status;
+  settle();
+  if (attn_status status =
+          driver.check(driver.memcpyDtoHAsync(to, caches[size_t(cache)].pointer, bytes, stream),
+                       "copying a cache", error))
+    return status;
+  return driver.check(driver.streamSynchronize(stream), "copying a cache", error);
 }
 
 void Gpu::fillCache(int32_t cache, unsigned char value) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A model on one GPU: its code and weights, a workspace that only grows, a stream, the graph of
-// each entry.
+// A context's model on one GPU: its code, the weights that it shares with other contexts, a
+// workspace that only grows, a stream, the graph of each entry.
 #ifndef ATTN_CUDA_GPU_H
 #define ATTN_CUDA_GPU_H
 #include "attn/abi.h"
@@ -9,6 +9,7 @@
 #include "cuda/Driver.h"
 #include "cuda/Panels.h"
 #include "cuda/Recording.h"
+#include "cuda/SharedWeights.h"
 #include "cuda/Strided.h"
 #include <initializer_list>
 
@@ -54,8 +55,9 @@ public:
   Gpu &operator=(const Gpu &) = delete;
   ~Gpu();
 
-  /// Takes GPU number `device` and loads the code for it.
-  attn_status open(const attn_abi_model &model, int32_t device, Error &error);
+  /// Takes GPU number `device` and loads the code for it. `shared`, the model's, outlives this.
+  attn_status open(const attn_abi_model &model, SharedWeights &shared, int32_t device,
+                   Error &error);
   int64_t workspaceBytes(int32_t entry, const int64_t *dims) const {
     return code->workspaces[entry](dims, 1);
   }
@@ -69,6 +71,9 @@ public:
   /// Copies a tensor of the device, which may be strided, to dense memory of the host, and waits.
   /// No run is under way.
   attn_status read(void *to, const attn_tensor &from, Error &error);
+  /// Copies `bytes` of a cache from the host, or to it, and waits; there are as many.
+  attn_status writeCache(int32_t cache, const void *from, size_t bytes, Error &error);
+  attn_status readCache(int32_t cache, void *to, size_t bytes, Error &error);
   /// Fills a cache that has been used with a byte, for timing.
   void fillCache(int32_t cache, unsigned char value);
 
@@ -113,6 +118,8 @@ private:
   void settle();
 
   attn_status upload(const GpuRun &run, Error &error);
+  attn_status uploadAll(const char *packed, Error &error);
+  void releaseWeights();
   attn_status uploadTurned(const char *packed, Error &error);
   attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                            Vector<uint32_t> &staging, Error &error);
@@ -154,15 +161,15 @@ private:
   CuStream stream = nullptr, callersStream = nullptr;
   const attn_abi_model *tables = nullptr;
   const attn_abi_gpu *code = nullptr;
-  bool hasWeights = false;
-  uint32_t uploaded = 0; ///< The binding whose weights are there.
+  SharedWeights *shared = nullptr;
+  DeviceWeights *weights = nullptr; ///< Null until first needed.
   Vector<Memory> caches;
   Vector<EntryGraph *> graphs; ///< One per entry.
   EntryGraph profiled;         ///< Of profiled runs, of any entry.
   Recording recording;         ///< Of the run that begins.
   Vector<CuFunction> functions;
   int capability = 0, multiprocessors = 1;
-  Memory weights, work;
+  Memory work;
   Failure failure;
   bool usesGraphs = true;   ///< Until one could not be made.
   bool graphsCopies = true; ///< Until one could not be made with copies to and from the host.

@@ -97,7 +97,7 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
   };
   attn_abi_call call = {};
   call.inputs = given.data(), call.outputs = made.data(), call.dims = run.dims;
-  call.packed = static_cast<const char *>(asPointer(weights.pointer));
+  call.packed = static_cast<const char *>(asPointer(weights ? weights->pointer : 0));
   call.workspace = static_cast<char *>(asPointer(work.pointer));
   call.threads = 1;
   call.team = this, call.launch = recordLaunch;

@@ -67,7 +67,7 @@ attn_status Gpu::uploadTurned(const char *packed, Error &error) {
     for (int32_t layer = 0; layer < slot.layers; ++layer) {
       size_t shift = size_t(slot.offset + layer * slot.layerStride);
       const char *from = packed + shift;
-      CuPointer to = weights.pointer + shift;
+      CuPointer to = weights->pointer + shift;
       if (isTurned(slot)
               ? uploadPanels(from, to, PanelShape::of(slot), staging, error)
               : driver.check(driver.memcpyHtoDAsync(to, from, size_t(slot.bytes), currentStream()),
@@ -78,21 +78,50 @@ attn_status Gpu::uploadTurned(const char *packed, Error &error) {
   return ATTN_OK;
 }
 
+attn_status Gpu::uploadAll(const char *packed, Error &error) {
+  size_t bytes = size_t(tables->packedBytes);
+  attn_status status =
+      code->turnsPanels
+          ? uploadTurned(packed, error)
+          : driver.check(driver.memcpyHtoDAsync(weights->pointer, packed, bytes, currentStream()),
+                         "copying the weights", error);
+  // After an error, too: other contexts are about to read them, or to copy them once more, and the
+  // block may be bound anew as soon as the run has returned.
+  CuResult ended = driver.streamSynchronize(currentStream());
+  return status ? status : driver.check(ended, "copying the weights", error);
+}
+
+/// Makes sure that the weights are on the GPU: one of the contexts there copies them, others that
+/// run meanwhile wait. New ones take the place of those before.
 attn_status Gpu::upload(const GpuRun &run, Error &error) {
   size_t bytes = size_t(tables->packedBytes);
-  if (bytes == 0 || (hasWeights && uploaded == run.binding))
+  if (bytes == 0)
     return ATTN_OK;
-  hasWeights = false;
-  if (attn_status status = grow(weights, bytes, "making room for the weights", error))
-    return status;
-  attn_status status = code->turnsPanels
-                           ? uploadTurned(run.packed, error)
-                           : driver.check(driver.memcpyHtoDAsync(weights.pointer, run.packed, bytes,
-                                                                 currentStream()),
-                                          "copying the weights", error);
-  // The block may be bound anew as soon as the run has returned.
-  if (!status)
-    status = driver.check(driver.streamSynchronize(currentStream()), "copying the weights", error);
-  hasWeights = status == ATTN_OK, uploaded = run.binding;
+  SharedWeights::Lock lock(*shared);
+  if (!weights && !(weights = shared->hold(number)))
+    return error.outOfMemory("the weights");
+  if (weights->isThere && weights->binding == run.binding)
+    return ATTN_OK;
+  weights->isThere = false;
+  if (!weights->pointer) {
+    Memory made;
+    if (attn_status status = grow(made, bytes, "making room for the weights", error))
+      return status;
+    weights->pointer = made.pointer;
+  } else if (attn_status status =
+                 driver.check(driver.ctxSynchronize(), "waiting for earlier runs", error)) {
+    return status; // Some of another context may have been reading the earlier weights.
+  }
+  attn_status status = uploadAll(run.packed, error);
+  weights->isThere = status == ATTN_OK, weights->binding = run.binding;
   return status;
+}
+
+void Gpu::releaseWeights() {
+  if (!weights)
+    return;
+  SharedWeights::Lock lock(*shared);
+  if (CuPointer memory = shared->release(weights))
+    driver.memFree(memory);
+  weights = nullptr;
 }

@@ -79,5 +79,16 @@ def main():
     assert not [name for name in updates[2] if "fc" in name or "norm" in name or "o_proj" in name], updates[2]
     assert did["encodings"] == 0 or options.target == "sm_90a"
 
+    # A cache that is filled here and there: what it holds goes with it.
+    model.truncate(0)
+    parts = []
+    for at in range(ids.shape[1]):
+        if at % 5 == 0:
+            model.move(None if at % 2 else 0)
+        parts.append(model.run("decode", [ids[:, at:at + 1]])[0][:, None])
+    error = caches.worst(np.concatenate(parts, 1), expected)
+    print(f"relative L2 {error:.1e} from device to device")
+    assert error <= options.bound
+
 
 main()

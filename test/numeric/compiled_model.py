@@ -29,7 +29,7 @@ class Model:
         self.call("attn_model_bind_file", self.model, str(weights).encode())
         self.call("attn_context_create", self.model, threads, ctypes.byref(self.context))
         if gpu is not None:
-            self.call("attn_context_set_device", self.context, 2, gpu)
+            self.move(gpu)
 
     def call(self, name, *arguments):
         message = ctypes.c_char_p()
@@ -54,6 +54,10 @@ class Model:
             tensor.shape[:array.ndim] = array.shape
         self.call("attn_run", self.context, number, given, made)
         return self.outputs
+
+    def move(self, gpu=None):
+        """To a GPU, or to the CPU."""
+        self.call("attn_context_set_device", self.context, 1 if gpu is None else 2, gpu or 0)
 
     def length(self, cache=0):
         return self.api.attn_cache_length(self.context, cache)

@@ -130,9 +130,12 @@ inline const attn_abi_entry entries[] = {{"box", 1, 1, x, y, -1, noRows},
                                          {"look", 1, 1, ids, copies, -1, noRows},
                                          {"push", 1, 1, number, held, 0, oneAxis[0]}};
 
+inline const int64_t tailShape[] = {tailWords};
+inline const attn_abi_parameter parameters[] = {{"w", ATTN_F32, 0, 1, 0, tailShape, "hand:2:1"}};
+inline const attn_abi_part parts[] = {{0, 0, tailWords, 0, tailWords, tailWords, 1, 0}};
 inline const attn_abi_slot slots[] = {
     {0, 4 * panelWords, 4 * panelWords, layers, ATTN_PACK_PANELS_BF16, 20, 50, 48, 0, nullptr},
-    {4 * layers * panelWords, 0, 4 * tailWords, 1, ATTN_PACK_ROWS, 1, tailWords, 0, 0, nullptr}};
+    {4 * layers * panelWords, 0, 4 * tailWords, 1, ATTN_PACK_ROWS, 1, tailWords, 0, 1, parts}};
 
 inline int64_t wide(const void *pointer) { return int64_t(reinterpret_cast<uintptr_t>(pointer)); }
 
@@ -205,6 +208,8 @@ protected:
     tables.precision = "bf16";
     tables.description = "{}";
     tables.levelCount = tables.gpuCount = tables.kernelCount = tables.cacheCount = 1;
+    tables.parameterCount = 1;
+    tables.parameters = parameters;
     tables.dimCount = tables.slotCount = 2;
     tables.entryCount = 4;
     tables.caches = cacheTables;
