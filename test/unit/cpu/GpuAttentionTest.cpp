@@ -40,7 +40,8 @@ protected:
     const char *folder = std::getenv("ATTN_PTX_FOLDER");
     if (!folder || !runner)
       return runner;
-    std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    auto *test = testing::UnitTest::GetInstance()->current_test_info();
+    std::string name = std::string(test->test_suite_name()) + "." + test->name();
     std::replace(name.begin(), name.end(), '/', '.');
     std::ofstream(std::string(folder) + "/" + name + ".ptx") << runner->ptx;
     return nullptr;

@@ -27,9 +27,10 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-F32, BF16, I32 = 0, 2, 3
+F32, F16, BF16, I32 = 0, 1, 2, 3
+HALVES = {"bf16": BF16, "f16": F16}
 # Relative L2 errors. One rounding to bf16 is 2^-9; a model's weights and rows are rounded, too.
-BOUNDS = {"attention": 1e-2, "linear": 1e-2, "vit": 3e-2, "bert": 3e-2, "gpt2": 3e-2}
+BOUNDS = {"attention": 5e-3, "decoding": 5e-3, "linear": 5e-3, "vit": 2e-2, "bert": 2e-2, "gpt2": 2e-2}
 SEED = 1
 # Peers that are compiled for each shape, not past this share of the time.
 SLOW_TO_MAKE, COMPILE_SHARE = ("FlexAttention", "torch.compile"), 0.6
@@ -156,7 +157,9 @@ def tensor_of(buffer):
 # ---- Devices: PyTorch's, and the interpreter of PTX ---------------------------------------------------------------------------------------
 
 
-def bits_of_bf16(values):
+def bits_of_half(values, dtype):
+    if dtype == F16:
+        return np.ascontiguousarray(values, np.float16).view(np.uint16)
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
@@ -177,7 +180,7 @@ class Torch:
         side = torch.cuda.Stream()
         torch.cuda.set_stream(side)
         self.stream = side.cuda_stream
-        self.types = {F32: torch.float32, BF16: torch.bfloat16, I32: torch.int32}
+        self.types = {F32: torch.float32, F16: torch.float16, BF16: torch.bfloat16, I32: torch.int32}
         self.ops = TorchOps(torch)
 
     def put(self, values, dtype):
@@ -199,7 +202,7 @@ class Torch:
 
     def bits(self, buffer):
         self.wait()
-        return buffer.value.view(self.torch.int16 if buffer.dtype == BF16 else self.torch.int32).cpu().numpy().copy()
+        return buffer.value.view(self.torch.int16 if buffer.dtype in (F16, BF16) else self.torch.int32).cpu().numpy().copy()
 
     def weights(self, arrays):
         return {name: self.torch.from_numpy(values).cuda() for name, values in arrays.items()}
@@ -246,7 +249,7 @@ class Interpreter:
         self.ops = NumpyOps()
 
     def put(self, values, dtype):
-        values = bits_of_bf16(values) if dtype == BF16 else np.ascontiguousarray(values)
+        values = bits_of_half(values, dtype) if dtype in (F16, BF16) else np.ascontiguousarray(values)
         buffer = self.empty(values.shape, dtype)
         if self.driver.cuMemcpyHtoDAsync_v2(buffer.pointer, values.ctypes.data, values.nbytes, None):
             raise RuntimeError("a copy to the device failed")
@@ -255,7 +258,7 @@ class Interpreter:
 
     def empty(self, shape, dtype):
         pointer = ctypes.c_uint64()
-        if self.driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(math.prod(shape) * (2 if dtype == BF16 else 4))):
+        if self.driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(math.prod(shape) * (2 if dtype in (F16, BF16) else 4))):
             raise RuntimeError("no memory on the device")
         return Buffer(pointer.value, shape, dtype, None)
 
@@ -264,7 +267,7 @@ class Interpreter:
             raise RuntimeError("a kernel or a copy failed")
 
     def bits(self, buffer):
-        values = np.empty(buffer.shape, np.uint16 if buffer.dtype == BF16 else np.uint32)
+        values = np.empty(buffer.shape, np.uint16 if buffer.dtype in (F16, BF16) else np.uint32)
         if self.driver.cuMemcpyDtoHAsync_v2(values.ctypes.data, buffer.pointer, values.nbytes, None):
             raise RuntimeError("a copy from the device failed")
         self.wait()
@@ -274,6 +277,8 @@ class Interpreter:
         bits = self.bits(buffer)
         if buffer.dtype == I32:
             return bits.astype(np.int64)
+        if buffer.dtype == F16:
+            return bits.view(np.float16).astype(np.float32)
         return ((bits.astype(np.uint32) << 16) if buffer.dtype == BF16 else bits).view(np.float32)
 
     def weights(self, arrays):
@@ -497,14 +502,14 @@ def triton_attention(q, k, v, is_causal):
         return lambda: function(q, k, v, is_causal, scale)
 
 
-def attention_peers(torch, q, k, v, is_causal):
+def attention_peers(torch, q, k, v, is_causal, **options):
     def sdpa(backend):
         def make():
             from torch.nn.attention import SDPBackend, sdpa_kernel
 
             def call():
                 with sdpa_kernel([getattr(SDPBackend, backend)]):
-                    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+                    return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal, **options)
 
             return call
 
@@ -516,7 +521,7 @@ def attention_peers(torch, q, k, v, is_causal):
         function = torch.compile(flex_attention)
         length = q.shape[2]
         mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, length, length) if is_causal else None
-        return lambda: function(q, k, v, block_mask=mask)
+        return lambda: function(q, k, v, block_mask=mask, **options)
 
     def flash3():
         from flash_attn_interface import flash_attn_func
@@ -531,7 +536,7 @@ def attention_peers(torch, q, k, v, is_causal):
 def measure_attention(device, model, artifact, run, numbers):
     b, h, t, e = (artifact["sizes"][dim] for dim in "BHTE")
     is_causal = run["entry"] == "masked"
-    inputs = [device.put(numbers.standard_normal((b, h, t, e), np.float32), BF16) for _ in range(3)]
+    inputs = [device.put(numbers.standard_normal((b, h, t, e), np.float32), HALVES[artifact["half"]]) for _ in range(3)]
     expected = []
     # The reference a few heads at a time: its scores are not to fill the memory.
     exact = [device.exact(buffer).reshape(b * h, 1, t, e) for buffer in inputs]
@@ -545,13 +550,37 @@ def measure_attention(device, model, artifact, run, numbers):
     peers = attention_peers(device.torch, *[buffer.value for buffer in inputs], is_causal) if isinstance(device, Torch) else {}
     result["times"] = contest(device, {"attn": lambda: call, **peers})
     result["flop"] = 4 * b * h * t * t * e / (2 if is_causal else 1)
-    result["label"] = f"{b} x {h} x {t} x {e}" + (", causal" if is_causal else "")
+    result["label"] = f"{b} x {h} x {t} x {e}" + (", causal" if is_causal else "") + suffix(artifact)
+    return result
+
+
+def suffix(artifact):
+    return "" if artifact["half"] == "bf16" else f", {artifact['half']}"
+
+
+def measure_decoding(device, model, artifact, run, numbers):
+    """A few tokens, heads in groups that share keys, all keys: reading these is what takes time."""
+    b, h, g, t, s, e = (artifact["sizes"][dim] for dim in "BHGTSE")
+    inputs = [device.put(numbers.standard_normal(shape, np.float32), HALVES[artifact["half"]]) for shape in ((b, h, t, e), (b, g, s, e), (b, g, s, e))]
+    exact = [device.exact(buffer) for buffer in inputs]
+    grouped = exact[0].reshape(b, g, h // g * t, e)
+    expected = device.ops.attention(grouped, *exact[1:]).reshape(b, h, t, e)
+    call, outputs = model.prepare("decode", inputs)
+    result = check(device, call, outputs, [expected], BOUNDS["decoding"])
+    del exact, grouped, expected
+    peers = {}
+    if isinstance(device, Torch):
+        q, k, v = (buffer.value for buffer in inputs)
+        peers = {name: make for name, make in attention_peers(device.torch, q, k, v, False, enable_gqa=True).items() if name != "Triton"}
+    result["times"] = contest(device, {"attn": lambda: call, **peers})
+    result["bytes"] = 2 * (2 * b * g * s * e + 2 * b * h * t * e)
+    result["label"] = f"{b} x {h} heads in {g}, {t} of {s} x {e}" + suffix(artifact)
     return result
 
 
 def measure_linear(device, model, artifact, run, numbers):
     m, k, n = (artifact["sizes"][dim] for dim in "MKN")
-    x = device.put(numbers.standard_normal((m, k), np.float32), BF16)
+    x = device.put(numbers.standard_normal((m, k), np.float32), HALVES[artifact["half"]])
     weights = device.weights(model.weights())
     weight, bias = weights["w.weight"], weights["w.bias"]
     call, outputs = model.prepare("apply", [x])
@@ -559,23 +588,23 @@ def measure_linear(device, model, artifact, run, numbers):
     peers = {}
     if isinstance(device, Torch):
         torch, functions = device.torch, device.torch.nn.functional
-        narrow, short = weight.bfloat16(), bias.bfloat16()
+        narrow, short = weight.to(x.value.dtype), bias.to(x.value.dtype)
         peers = {"cuBLAS": lambda: lambda: functions.linear(x.value, narrow, short),
                  "torch.compile": lambda: compiled(torch, lambda *given: functions.linear(*given), x.value, narrow, short)}
     result["times"] = contest(device, {"attn": lambda: call, **peers})
     result["flop"] = 2 * m * k * n
-    result["label"] = f"{m} x {k} -> {n}"
+    result["label"] = f"{m} x {k} -> {n}" + suffix(artifact)
     return result
 
 
-def model_peers(device, function, weights, sizes, inputs):
-    """PyTorch in bf16: op by op, as a CUDA graph, compiled."""
+def model_peers(device, function, weights, artifact, inputs):
+    """PyTorch in halves: op by op, as a CUDA graph, compiled."""
     if not isinstance(device, Torch):
         return {}
-    torch = device.torch
-    narrow = {name: tensor.bfloat16() for name, tensor in weights.items()}
-    given = [x.long() if x.dtype == torch.int32 else x.bfloat16() for x in inputs]
-    plain = lambda *arguments: function(device.ops, narrow, sizes, *arguments)
+    torch, half = device.torch, device.types[HALVES[artifact["half"]]]
+    narrow = {name: tensor.to(half) for name, tensor in weights.items()}
+    given = [x.long() if x.dtype == torch.int32 else x.to(half) for x in inputs]
+    plain = lambda *arguments: function(device.ops, narrow, artifact["sizes"], *arguments)
     return {"PyTorch": lambda: lambda: plain(*given), "PyTorch, graph": lambda: graphed(torch, plain, *given),
             "torch.compile": lambda: compiled(torch, plain, *given)}
 
@@ -587,8 +616,8 @@ def measure_vit(device, model, artifact, run, numbers):
     weights = device.weights(model.weights())
     call, outputs = model.prepare("classify", [image])
     result = check(device, call, outputs, vit(device.ops, weights, sizes, device.exact(image)), BOUNDS["vit"])
-    result["times"] = contest(device, {"attn": lambda: call, **model_peers(device, vit, weights, sizes, [image.value])})
-    result["label"] = f"ViT-B/16, batch {batch}"
+    result["times"] = contest(device, {"attn": lambda: call, **model_peers(device, vit, weights, artifact, [image.value])})
+    result["label"] = f"ViT-B/16, batch {batch}" + suffix(artifact)
     return result
 
 
@@ -601,8 +630,8 @@ def measure_bert(device, model, artifact, run, numbers):
     weights = device.weights(model.weights())
     call, outputs = model.prepare("encode", inputs)
     result = check(device, call, outputs, bert(device.ops, weights, sizes, *[device.exact(x) for x in inputs]), BOUNDS["bert"])
-    result["times"] = contest(device, {"attn": lambda: call, **model_peers(device, bert, weights, sizes, [x.value for x in inputs])})
-    result["label"] = f"BERT-base, batch {batch}, {count} tokens"
+    result["times"] = contest(device, {"attn": lambda: call, **model_peers(device, bert, weights, artifact, [x.value for x in inputs])})
+    result["label"] = f"BERT-base, batch {batch}, {count} tokens" + suffix(artifact)
     return result
 
 
@@ -614,19 +643,19 @@ def measure_gpt2(device, model, artifact, run, numbers):
     weights = device.weights(model.weights())
     call, outputs = model.prepare("prefill", [prompt], lambda: model.truncate(0))
     prefill = check(device, call, outputs, gpt2(device.ops, weights, sizes, device.exact(prompt)), BOUNDS["gpt2"])
-    prefill["times"] = contest(device, {"attn": lambda: call, **model_peers(device, gpt2, weights, sizes, [prompt.value])})
-    prefill["label"] = f"GPT-2, batch {batch}, {count} tokens"
+    prefill["times"] = contest(device, {"attn": lambda: call, **model_peers(device, gpt2, weights, artifact, [prompt.value])})
+    prefill["label"] = f"GPT-2, batch {batch}, {count} tokens" + suffix(artifact)
     once, _ = model.prepare("prefill", [prompt])
     once()
     call, outputs = model.prepare("decode", [token], lambda: model.truncate(count))
     decode = check(device, call, outputs, gpt2(device.ops, weights, sizes, device.exact(device.put(ids, I32))), BOUNDS["gpt2"])
     decode["times"] = contest(device, {"attn": lambda: call})
     model.truncate(0)
-    decode["label"] = f"GPT-2, batch {batch}, a token behind {count}"
+    decode["label"] = f"GPT-2, batch {batch}, a token behind {count}" + suffix(artifact)
     return [prefill, decode]
 
 
-MEASURE = {"attention": measure_attention, "linear": measure_linear, "vit": measure_vit, "bert": measure_bert, "gpt2": measure_gpt2}
+MEASURE = {"attention": measure_attention, "decoding": measure_decoding, "linear": measure_linear, "vit": measure_vit, "bert": measure_bert, "gpt2": measure_gpt2}
 
 
 # ---- Parts in processes of their own, and the report ----------------------------------------------------------------------------------------
@@ -669,7 +698,8 @@ def clocks():
 def row(result):
     times = result["times"]
     attn = times["attn"]["median_ms"]
-    rate = f"{result['flop'] / attn * 1e-9:.1f}" if "flop" in result else "-"
+    rate = f"{result['flop'] / attn * 1e-9:.1f} TFLOP/s" if "flop" in result else "-"
+    rate = f"{result['bytes'] / attn * 1e-6:.0f} GB/s" if "bytes" in result else rate
     verdict = f"{result['error']:.1e}" + ("" if result["good"] else f" **past {result['bound']:.0e}**")
     peers = [f"{name} {of['median_ms']:.4f} ({of['median_ms'] / attn:.2f})" for name, of in times.items() if name != "attn" and "median_ms" in of]
     return f"| {result['label']} | {verdict} | {'yes' if result['same_bits'] else '**no**'} | {attn:.4f} | {rate} | {', '.join(peers) or '-'} |"
@@ -680,7 +710,7 @@ def report(state):
     lines += [f"- {key}: {value}" for key, value in state["about"].items()]
     lines += [f"- {when}: {', '.join(f'{k} {v}' for k, v in seen.items())}" for when, seen in (("before", state["before"]), ("after", state.get("after", {})))]
     lines += ["", "Medians in ms by CUDA events, in turns, on random numbers; in brackets how many times Attn's time. Errors are relative L2 against f32.", "",
-              "| what | error | same bits | Attn ms | TFLOP/s | others ms |", "| --- | ---: | --- | ---: | ---: | --- |"]
+              "| what | error | same bits | Attn ms | rate | others ms |", "| --- | ---: | --- | ---: | ---: | --- |"]
     problems = []
     for line in state["lines"]:
         name = f"{line['part'][0]} run {line['part'][1]}"
