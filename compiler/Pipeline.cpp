@@ -8,6 +8,7 @@
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/ModelTables.h"
+#include "compiler/gpu/AssemblyRemarks.h"
 #include "compiler/gpu/Passes.h"
 #include "compiler/gpu/Ptx.h"
 #include "compiler/transforms/KernelChoice.h"
@@ -260,22 +261,42 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRe
   return code;
 }
 
-/// Adds cubins, where there is an assembler; false where there is none or it fails, which drivers
-/// make good.
+/// Adds a cubin, where there is an assembler, and remarks on what became of the kernels; false
+/// where there is none or it fails, which drivers make good.
+static bool assemble(ModuleOp model, const CompileOptions &options, GpuCode &code) {
+  auto assembly = options.ptxas ? options.ptxas->assemble(code.ptx, code.chip)
+                                : llvm::Expected<Assembly>(Assembly());
+  if (!assembly)
+    mlir::emitWarning(model.getLoc()) << "the GPU's code is left to its driver to assemble: "
+                                      << llvm::toString(assembly.takeError());
+  bool isAssembled = options.ptxas && assembly;
+  remarkAssembly(model.getLoc(), code, isAssembled ? &*assembly : nullptr);
+  if (isAssembled)
+    code.cubin = std::move(assembly->cubin);
+  return isAssembled;
+}
+
+/// All of them, up to the first that cannot be.
 static bool assembleAll(ModuleOp model, const CompileOptions &options,
                         llvm::MutableArrayRef<GpuCode> gpus) {
-  for (GpuCode &code : gpus) {
-    if (!options.ptxas)
-      return false;
-    auto cubin = options.ptxas->assemble(code.ptx, code.chip);
-    if (!cubin) {
-      mlir::emitWarning(model.getLoc()) << "the GPU's code is left to its driver to assemble: "
-                                        << llvm::toString(cubin.takeError());
-      return false;
-    }
-    code.cubin = std::move(*cubin);
+  return !gpus.empty() &&
+         llvm::all_of(gpus, [&](GpuCode &code) { return assemble(model, options, code); });
+}
+
+LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
+  if (options.chips.empty())
+    return success();
+  OwningOpRef<ModuleOp> planned = Lowering(model, options).planForGpus();
+  if (!planned)
+    return failure();
+  for (llvm::StringRef chip : options.chips) {
+    OwningOpRef<ModuleOp> own = planned->clone();
+    auto code = lowerForGpu(*own, chip);
+    if (failed(code))
+      return failure();
+    assemble(model, options, *code);
   }
-  return !gpus.empty();
+  return success();
 }
 
 static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, ModuleOp model,

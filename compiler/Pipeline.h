@@ -86,6 +86,10 @@ std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
 /// reported.
 std::optional<std::string> compileToPtx(mlir::ModuleOp model, const CompileOptions &options);
 
+/// Remarks on the kernels of each GPU of `options`, with their registers where there is an
+/// assembler (gpu/AssemblyRemarks.h). Failure after an error has been reported.
+mlir::LogicalResult explainGpus(mlir::ModuleOp model, const CompileOptions &options);
+
 /// The typed C header of a model.
 std::string emitHeader(mlir::ModuleOp model);
 

@@ -83,6 +83,7 @@ static void addLowering(OpPassManager &passes) {
 GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
   GpuKernelInfo info;
   info.name = function.getName().str();
+  info.location = function.getLoc();
   info.threads = (*function.getKnownBlockSize())[0];
   if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksAttribute))
     info.blocks = blocks.getInt();

@@ -38,6 +38,7 @@ struct GpuKernelInfo {
   std::string cost;        ///< the attn.cost that it is one of or a part of; empty: none
   int64_t words;           ///< arguments but tensor maps
   std::vector<TensorMap> maps;
+  mlir::LocationAttr location; ///< of the op in the spec
 
   static GpuKernelInfo of(mlir::gpu::GPUFuncOp function);
 };

@@ -2,6 +2,7 @@
 #include "compiler/gpu/Ptxas.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
@@ -64,8 +65,60 @@ Expected<std::optional<Ptxas>> Ptxas::find() {
       });
 }
 
-Expected<std::string> Ptxas::assemble(StringRef ptx, StringRef chip) const {
-  return inTemporaryFolder<std::string>([&](StringRef folder) -> Expected<std::string> {
+/// The number before `unit`, "8 bytes spill stores", or 0.
+static int64_t numberBefore(StringRef line, StringRef unit) {
+  size_t at = line.find(unit);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef before = line.take_front(at).rtrim();
+  int64_t number = 0;
+  before = before.take_back(before.size() - (before.find_last_not_of("0123456789") + 1));
+  before.getAsInteger(10, number);
+  return number;
+}
+
+/// The name in "... function 'name' ...", or nothing.
+static StringRef functionIn(StringRef line) {
+  StringRef rest = line.split("function").second.ltrim(" :");
+  return rest.consume_front("'") ? rest.take_until([](char c) { return c == '\''; }) : StringRef();
+}
+
+void readPtxasLog(StringRef log, Assembly &assembly) {
+  std::vector<AssembledKernel> &kernels = assembly.kernels;
+  auto named = [&](StringRef name) -> AssembledKernel & {
+    for (AssembledKernel &kernel : kernels)
+      if (kernel.name == name)
+        return kernel;
+    kernels.push_back({});
+    kernels.back().name = name.str();
+    return kernels.back();
+  };
+  std::string current;
+  for (StringRef line : llvm::split(log, '\n')) {
+    line = line.trim();
+    StringRef function = functionIn(line);
+    size_t code = line.find("(C751");
+    if (code != StringRef::npos || line.starts_with("ptxas warning")) {
+      StringRef text = line.split(':').second.ltrim();
+      (function.empty() ? assembly.warnings : named(function).warnings).push_back(text.str());
+    } else if (line.contains("Compiling entry function")) {
+      current = function.str();
+      named(current);
+    } else if (line.contains("bytes stack frame") && !current.empty()) {
+      AssembledKernel &kernel = named(current);
+      kernel.stackBytes = numberBefore(line, "bytes stack frame");
+      kernel.spillStores = numberBefore(line, "bytes spill stores");
+      kernel.spillLoads = numberBefore(line, "bytes spill loads");
+    } else if (line.contains("Used ") && !current.empty()) {
+      AssembledKernel &kernel = named(current);
+      kernel.registers = numberBefore(line, "registers");
+      kernel.sharedBytes = numberBefore(line, "bytes smem");
+    }
+  }
+}
+
+Expected<Assembly> Ptxas::assemble(StringRef ptx, StringRef chip) const {
+  return inTemporaryFolder<Assembly>([&](StringRef folder) -> Expected<Assembly> {
     std::string input = (folder + "/kernels.ptx").str(), output = (folder + "/cubin").str(),
                 log = (folder + "/log").str(), arch = ("-arch=" + chip).str();
     std::error_code problem;
@@ -76,9 +129,12 @@ Expected<std::string> Ptxas::assemble(StringRef ptx, StringRef chip) const {
       stream.clear_error();
       return createStringError("cannot write `" + input + "`");
     }
-    if (Error error = runProgram(path, {arch, input, "-o", output}, log))
+    if (Error error = runProgram(path, {"-v", arch, input, "-o", output}, log))
       return std::move(error);
-    return contentsOf(output);
+    Assembly assembly;
+    assembly.cubin = contentsOf(output);
+    readPtxasLog(contentsOf(log), assembly);
+    return assembly;
   });
 }
 

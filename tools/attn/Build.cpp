@@ -103,6 +103,16 @@ int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spe
   return spec.load(args);
 }
 
+int findAssembler(CompileOptions &options) {
+  if (options.chips.empty())
+    return Ok;
+  auto found = Ptxas::find();
+  if (!found)
+    return fail(Environment, toString(found.takeError()));
+  options.ptxas = std::move(*found);
+  return Ok;
+}
+
 /// "vit.attn:16:5", or nothing.
 static std::string placeText(mlir::Location location) {
   auto place = location->findInstanceOf<mlir::FileLineColLoc>();

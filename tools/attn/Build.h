@@ -19,6 +19,9 @@ namespace attn::tool {
 /// Reads how to compile, then the spec. 0, or an exit code after an error has been printed.
 int loadForCompiling(const llvm::opt::InputArgList &args, CompileOptions &options, Spec &spec);
 
+/// Looks for an assembler where there is code for GPUs. 0, or an exit code after an error.
+int findAssembler(CompileOptions &options);
+
 /// Prints MLIR's errors for a person while it lives.
 class DiagnosticPrinter {
 public:

@@ -138,17 +138,6 @@ void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
   errs() << line << fmt::format(", {:.1f} s\n", seconds);
 }
 
-/// Code for GPUs is assembled here where that can be done.
-int findAssembler(CompileOptions &options) {
-  if (options.chips.empty())
-    return Ok;
-  auto found = Ptxas::find();
-  if (!found)
-    return fail(Environment, toString(found.takeError()));
-  options.ptxas = std::move(*found);
-  return Ok;
-}
-
 int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, StringRef output,
                  StringRef weights, std::optional<int64_t> &workspace) {
   DiagnosticPrinter printer(spec.context());

@@ -14,8 +14,8 @@ namespace attn::tool {
 
 namespace {
 
-/// Remarks are what this verb is asked for: they go to standard output, under the CPU level they
-/// are about, with the layer's function and its place in the spec.
+/// Remarks are what this verb is asked for: they go to standard output, under the CPU level or
+/// GPU they are about, with the layer's function and its place in the spec.
 class RemarkPrinter : public mlir::remark::detail::MLIRRemarkStreamerBase {
 public:
   void streamOptimizationRemark(const mlir::remark::detail::Remark &remark) override {
@@ -49,8 +49,12 @@ int runExplain(const opt::InputArgList &args) {
     return internalError();
   if (int code = loadForCompiling(args, options, spec))
     return code;
+  if (int code = findAssembler(options))
+    return code;
   DiagnosticPrinter errors(spec.context());
-  return lowerTo(spec.module(), Stage::Kernels, options).empty() ? errors.failure() : int(Ok);
+  bool isDone = !lowerTo(spec.module(), Stage::Kernels, options).empty() &&
+                succeeded(explainGpus(spec.module(), options));
+  return isDone ? int(Ok) : errors.failure();
 }
 
 } // namespace attn::tool
