@@ -93,8 +93,8 @@ static LogicalResult emit(Operation *kernel, const TilingContext &context,
                           const KernelLaunch &launch, ValueRange maps) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
       .Case([&](LinearKernelOp op) {
-        return maps.empty() ? emitLinear(op, context)
-                            : emitHopperLinear(op, context, maps, launch.isSmall);
+        return maps.empty() ? emitLinear(op, context, launch.size)
+                            : emitHopperLinear(op, context, maps, launch.size == TileSize::Small);
       })
       .Case([&](AttentionKernelOp op) { return emitAttention(op, context, maps); })
       .Case([&](CombineKernelOp op) {
@@ -194,7 +194,13 @@ FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kerne
     if (auto op = dyn_cast<AttentionKernelOp>(kernel); op && isHopperAttention(op))
       return SmallVector<KernelLaunch>{launchHopperAttention(op)};
   }
+  if (auto op = dyn_cast<LinearKernelOp>(kernel))
+    return launchLinear(op, lane, multiprocessors);
   return SmallVector<KernelLaunch>{{blockThreads}};
+}
+
+static const char *suffixOf(TileSize size) {
+  return size == TileSize::Small ? ".small" : size == TileSize::Medium ? ".medium" : "";
 }
 
 /// A kernel's function on the GPU. All arguments but tables and workers are `given`.
@@ -202,13 +208,14 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
                                                 const KernelLaunch &launch, StringAttr cost,
                                                 Modules modules) {
   Location loc = outlined.function.getLoc();
-  std::string name = outlined.function.getSymName().str() + (launch.isSmall ? ".small" : "");
+  std::string name = outlined.function.getSymName().str() + suffixOf(launch.size);
   OpBuilder builder(&getContext());
   builder.setInsertionPointToEnd(modules.gpu.getBody());
   auto function = gpu::GPUFuncOp::create(builder, loc, ptxName(name, modules.device),
                                          builder.getFunctionType(given.getTypes(), {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(launch.blocks));
+  function->setAttr(GpuKernelInfo::residentAttribute, builder.getI64IntegerAttr(launch.resident));
   function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
   if (cost)
     function->setAttr(GpuKernelInfo::costAttribute, cost);

@@ -7,7 +7,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace attn;
@@ -38,68 +37,16 @@ TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef
   return map;
 }
 
-//===-- integers ----------------------------------------------------------------------------===//
-
-Hopper::Hopper(OpBuilder &builder, Location loc, Type half)
-    : builder(builder), loc(loc), half(half) {
+Hopper::Hopper(OpBuilder &builder, Location loc, Type half) : Integers(builder, loc), half(half) {
   auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value base = dynamicSharedMemory(builder, loc, module);
   sharedBase = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
 }
 
-Value Hopper::constant(int64_t value) const {
-  return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
-}
-Value Hopper::add(Value a, Value b) const { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
-Value Hopper::mul(Value a, int64_t b) const {
-  return builder.createOrFold<arith::MulIOp>(loc, a, constant(b));
-}
-Value Hopper::div(Value a, int64_t b) const {
-  return builder.createOrFold<arith::DivUIOp>(loc, a, constant(b));
-}
-Value Hopper::rem(Value a, int64_t b) const {
-  return builder.createOrFold<arith::RemUIOp>(loc, a, constant(b));
-}
-Value Hopper::equals(Value a, int64_t b) const {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, constant(b));
-}
-Value Hopper::below(Value a, Value b) const {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, b);
-}
-Value Hopper::select(Value condition, Value a, Value b) const {
-  return builder.createOrFold<arith::SelectOp>(loc, condition, a, b);
-}
-Value Hopper::fromIndex(Value index) const {
-  return arith::IndexCastUIOp::create(builder, loc, builder.getI32Type(), index);
-}
-Value Hopper::toIndex(Value value) const {
-  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), value);
-}
-
 Value Hopper::uniform(Value value) const {
   return NVVM::ShflOp::create(builder, loc, value.getType(), constant(-1), value, constant(0),
                               constant(31), NVVM::ShflKind::idx, UnitAttr());
-}
-
-SmallVector<Value>
-Hopper::loop(Value from, Value to, Value step, ValueRange inits,
-             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) const {
-  auto loop = scf::ForOp::create(builder, loc, from, to, step, inits,
-                                 [](OpBuilder &, Location, Value, ValueRange) {});
-  OpBuilder::InsertionGuard guard(builder);
-  if (inits.empty())
-    builder.setInsertionPointToStart(loop.getBody());
-  else
-    builder.setInsertionPointToEnd(loop.getBody());
-  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
-  scf::YieldOp::create(builder, loc, results);
-  return loop.getResults();
-}
-
-void Hopper::when(Value condition, llvm::function_ref<void()> yes,
-                  llvm::function_ref<void()> no) const {
-  choose(IndexBuilder(builder, loc), condition, yes, no);
 }
 
 //===-- mbarriers and copies ----------------------------------------------------------------===//

@@ -5,10 +5,7 @@
 // are of the PTX ISA 8.7.
 #pragma once
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/Value.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/ADT/SmallVector.h"
+#include "compiler/gpu/Integers.h"
 #include <vector>
 
 namespace attn {
@@ -34,44 +31,29 @@ struct TensorMap {
                       llvm::ArrayRef<int64_t> box, llvm::ArrayRef<unsigned> dims);
 };
 
+/// For many rows, or for fewer than would keep all multiprocessors busy.
+enum class TileSize { Large, Medium, Small };
+
 /// How a kernel is launched: one of several ways to compute an op, of which the host takes the
 /// first whose condition holds.
 struct KernelLaunch {
   int64_t threads;
   int64_t sharedBytes = 0; ///< of dynamic shared memory
   int64_t blocks = 8;      ///< for each multiprocessor
+  int64_t resident = 0;    ///< of these, how many registers are to do for; 0: any number
   std::vector<TensorMap> maps = {};
   mlir::Value condition = {}; ///< an i1 of the host's; null: always
-  bool isSmall = false;       ///< for fewer rows than would keep all multiprocessors busy
+  TileSize size = TileSize::Large;
 };
 
-/// Emits instructions at the builder's insertion point. Integers are of 32 bits, addresses in
-/// shared memory, too.
-class Hopper {
+/// Emits instructions at the builder's insertion point. Addresses in shared memory are of 32 bits.
+class Hopper : public Integers {
 public:
   /// In a gpu.func, at its beginning. `half`, bf16 or f16, is what is multiplied.
   Hopper(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type half);
 
-  // Integers.
-  mlir::Value constant(int64_t value) const;
-  mlir::Value add(mlir::Value a, mlir::Value b) const;
-  mlir::Value add(mlir::Value a, int64_t b) const { return add(a, constant(b)); }
-  mlir::Value mul(mlir::Value a, int64_t b) const;
-  mlir::Value div(mlir::Value a, int64_t b) const;
-  mlir::Value rem(mlir::Value a, int64_t b) const;
-  mlir::Value equals(mlir::Value a, int64_t b) const;
-  mlir::Value below(mlir::Value a, mlir::Value b) const;
-  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) const;
-  mlir::Value fromIndex(mlir::Value index) const;
-  mlir::Value toIndex(mlir::Value value) const;
   /// The same value for all threads of a warp, which the assembler can tell then.
   mlir::Value uniform(mlir::Value value) const;
-  /// for (i = from; i < to; i += step), carrying values; i is of 32 bits.
-  llvm::SmallVector<mlir::Value> loop(
-      mlir::Value from, mlir::Value to, mlir::Value step, mlir::ValueRange inits,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body) const;
-  void when(mlir::Value condition, llvm::function_ref<void()> yes,
-            llvm::function_ref<void()> no = {}) const;
 
   /// An address in shared memory as a pointer.
   mlir::Value pointer(mlir::Value address) const;
@@ -123,8 +105,6 @@ public:
   /// Values that nothing before or after this may be moved across.
   void pin(llvm::MutableArrayRef<mlir::Value> values) const;
 
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
   mlir::Type half;
   mlir::Value thread;     ///< of the block
   mlir::Value sharedBase; ///< address of dynamic shared memory

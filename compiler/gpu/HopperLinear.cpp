@@ -179,8 +179,8 @@ void HopperLinear::finish(Value firstRow, Value firstColumn, ArrayRef<Value> sum
       LinearOutputRow output(op, index, flat);
       Value first = hopper.toIndex(column);
       for (int64_t j = 0; j < tile.columns / 8; ++j)
-        output.finish(index.add(first, index.constant(8 * j)), sums[4 * j + 2 * r],
-                      sums[4 * j + 2 * r + 1], isInside);
+        output.finish(index.add(first, index.constant(8 * j)), sums.slice(4 * j + 2 * r, 2),
+                      isInside);
     });
   }
 }
@@ -237,7 +237,7 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchHopperLinear(LinearKernelOp op,
   auto launchOf = [&](bool isSmall) {
     LinearTile tile = LinearTile::of(*shape, isSmall);
     KernelLaunch launch{tile.threads(), tile.sharedBytes(), /*blocks=*/1};
-    launch.isSmall = isSmall;
+    launch.size = isSmall ? TileSize::Small : TileSize::Large;
     launch.maps.push_back(
         TensorMap::of(builder, loc, op.getInput(), {LinearTile::depth, tile.rows()}, {0, 1}));
     SmallVector<Value> words{pointer, index.constant(k), index.constant(columns),

@@ -18,6 +18,8 @@ bool usesTensorCores(AttentionKernelOp op);
 /// The 16 bits that its products are of, or null.
 mlir::Type halfOf(AttentionKernelOp op);
 
+struct LinearShape;
+
 /// Whether a GPU's kernels find panels of 16 bits turned (attn_abi_gpu).
 inline bool turnsPanels(llvm::StringRef chip) { return chip == "sm_90a"; }
 
@@ -34,7 +36,17 @@ void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
 // Each writes the code of a kernel before `op`, in a gpu.func, and leaves it to be erased. A
 // context's threads are the workers. Errors are reported at the op.
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);
-mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context);
+mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context, TileSize size);
+/// The launches of a linear by portable instructions: large tiles, or smaller ones where these
+/// would leave multiprocessors idle. Their conditions are computed in the host's function, before
+/// the op.
+mlir::FailureOr<llvm::SmallVector<KernelLaunch>>
+launchLinear(LinearKernelOp op, const CpuTarget &lane, int64_t multiprocessors);
+/// Linears of f32 by FMA units, and by tensor cores.
+void emitFmaLinear(LinearKernelOp op, const LinearShape &shape, const TilingContext &context,
+                   TileSize size);
+void emitTensorCoreLinear(LinearKernelOp op, const LinearShape &shape, const TilingContext &context,
+                          TileSize size);
 /// By the kernel that suits the op; Hopper's where there are tensor maps.
 mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context,
                                   mlir::ValueRange maps);

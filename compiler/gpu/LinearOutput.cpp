@@ -9,20 +9,29 @@
 using namespace mlir;
 using namespace attn;
 
-bool LinearOutputRow::hasPairs(Value buffer) {
+/// How many columns of a buffer lie side by side at a multiple of their number: 8 at most.
+static int64_t neighboursIn(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
-    return false;
-  auto isEven = [](int64_t value) { return !ShapedType::isDynamic(value) && value % 2 == 0; };
-  return isEven(offset) && llvm::all_of(ArrayRef(strides).drop_back(), isEven);
+    return 1;
+  int64_t most = 8;
+  strides.back() = offset;
+  for (int64_t value : strides)
+    while (ShapedType::isDynamic(value) ? most > 1 : value % most != 0)
+      most /= 2;
+  return most;
 }
 
 LinearOutputRow::LinearOutputRow(LinearKernelOp op, IndexBuilder index, Value flat)
-    : op(op), index(index) {
-  pairs = op.getOut().getType().getShape().back() % 2 == 0 && hasPairs(op.getOut()) &&
-          (!op.getBias() || hasPairs(op.getBias())) && llvm::all_of(op.getCaptures(), hasPairs);
+    : op(op), index(index), neighbours(neighboursIn(op.getOut())) {
+  while (op.getOut().getType().getShape().back() % neighbours != 0)
+    neighbours /= 2;
+  if (op.getBias())
+    neighbours = std::min(neighbours, neighboursIn(op.getBias()));
+  for (Value capture : op.getCaptures())
+    neighbours = std::min(neighbours, neighboursIn(capture));
   int64_t lifted = op.getOut().getType().getRank() - 1;
   rows[op.getOut()] = index.delinearize(flat, op.getOut(), 0, lifted);
   for (Value capture : op.getCaptures())
@@ -41,68 +50,66 @@ Value LinearOutputRow::epilogue(ArrayRef<Value> elements) {
   return inlineHook(index.builder, op.getEpilogue(), elements, {}, {});
 }
 
-void LinearOutputRow::finish(Value column, Value sum) {
-  OpBuilder &builder = index.builder;
-  Value n = index.dim(op.getOut(), op.getOut().getType().getRank() - 1);
-  Value isThere = arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ult, column, n);
-  choose(index, isThere, [&] {
-    if (op.getBias())
-      sum = arith::AddFOp::create(builder, index.loc, sum,
-                                  loadElement(builder, index.loc, op.getBias(), column, 1));
-    SmallVector<Value> elements{sum};
-    for (Value capture : op.getCaptures())
-      elements.push_back(loadElement(builder, index.loc, capture, placeIn(capture, column), 1));
-    storeFloat(builder, index.loc, epilogue(elements), op.getOut(), placeIn(op.getOut(), column));
-  });
+/// Bytes that `count` elements are aligned at; more than 16 are read in several pieces.
+static llvm::MaybeAlign alignmentOf(Type element, int64_t count) {
+  return llvm::MaybeAlign(std::min<int64_t>(16, count * element.getIntOrFloatBitWidth() / 8));
 }
 
-void LinearOutputRow::finishPair(Value column, Value first, Value second) {
+SmallVector<Value> LinearOutputRow::load(Value buffer, ValueRange place, int64_t count) {
   OpBuilder &builder = index.builder;
   Location loc = index.loc;
-  auto floats = VectorType::get({2}, builder.getF32Type());
-  auto load = [&](Value buffer, ValueRange place) {
-    Type element = cast<MemRefType>(buffer.getType()).getElementType();
-    auto type = VectorType::get({2}, element);
-    Value pair = vector::LoadOp::create(builder, loc, type, buffer, place, /*nontemporal=*/false,
-                                        llvm::MaybeAlign(element.getIntOrFloatBitWidth() / 4));
-    if (type != floats)
-      pair = arith::ExtFOp::create(builder, loc, floats, pair);
-    return pair;
-  };
-  auto part = [&](Value pair, int64_t i) -> Value {
-    return vector::ExtractOp::create(builder, loc, pair, i);
-  };
-  SmallVector<Value> elements[2] = {{first}, {second}};
-  if (op.getBias()) {
-    Value bias = load(op.getBias(), column);
-    for (int64_t i : {0, 1})
-      elements[i][0] = arith::AddFOp::create(builder, loc, elements[i][0], part(bias, i));
-  }
-  for (Value capture : op.getCaptures()) {
-    Value pair = load(capture, placeIn(capture, column));
-    for (int64_t i : {0, 1})
-      elements[i].push_back(part(pair, i));
-  }
-  SmallVector<Value> results{epilogue(elements[0]), epilogue(elements[1])};
-  Value pair = vector::FromElementsOp::create(builder, loc, floats, results);
-  Type element = op.getOut().getType().getElementType();
+  if (count == 1)
+    return {loadElement(builder, loc, buffer, place, 1)};
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  auto floats = VectorType::get({count}, builder.getF32Type());
+  Value piece =
+      vector::LoadOp::create(builder, loc, VectorType::get({count}, element), buffer, place,
+                             /*nontemporal=*/false, alignmentOf(element, count));
   if (!element.isF32())
-    pair = arith::TruncFOp::create(builder, loc, VectorType::get({2}, element), pair);
-  vector::StoreOp::create(builder, loc, pair, op.getOut(), placeIn(op.getOut(), column),
-                          /*nontemporal=*/false,
-                          llvm::MaybeAlign(element.getIntOrFloatBitWidth() / 4));
+    piece = arith::ExtFOp::create(builder, loc, floats, piece);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < count; ++i)
+    elements.push_back(vector::ExtractOp::create(builder, loc, piece, i));
+  return elements;
 }
 
-void LinearOutputRow::finish(Value column, Value first, Value second, bool isInside) {
-  if (!pairs) {
-    finish(column, first);
-    finish(index.add(column, index.constant(1)), second);
-    return;
-  }
-  if (isInside)
-    return finishPair(column, first, second);
+void LinearOutputRow::finishPiece(Value column, ArrayRef<Value> sums) {
+  OpBuilder &builder = index.builder;
+  Location loc = index.loc;
+  auto count = static_cast<int64_t>(sums.size());
+  SmallVector<SmallVector<Value>> elements;
+  for (Value sum : sums)
+    elements.push_back({sum});
+  if (op.getBias())
+    for (auto [element, bias] : llvm::zip_equal(elements, load(op.getBias(), column, count)))
+      element[0] = arith::AddFOp::create(builder, loc, element[0], bias);
+  for (Value capture : op.getCaptures())
+    for (auto [element, value] :
+         llvm::zip_equal(elements, load(capture, placeIn(capture, column), count)))
+      element.push_back(value);
+  SmallVector<Value> results;
+  for (ArrayRef<Value> element : elements)
+    results.push_back(epilogue(element));
+  SmallVector<Value> place = placeIn(op.getOut(), column);
+  if (count == 1)
+    return storeFloat(builder, loc, results[0], op.getOut(), place);
+  auto floats = VectorType::get({count}, builder.getF32Type());
+  Value piece = vector::FromElementsOp::create(builder, loc, floats, results);
+  Type element = op.getOut().getType().getElementType();
+  if (!element.isF32())
+    piece = arith::TruncFOp::create(builder, loc, VectorType::get({count}, element), piece);
+  vector::StoreOp::create(builder, loc, piece, op.getOut(), place, /*nontemporal=*/false,
+                          alignmentOf(element, count));
+}
+
+void LinearOutputRow::finish(Value column, ArrayRef<Value> sums, bool isInside) {
   Value n = index.dim(op.getOut(), op.getOut().getType().getRank() - 1);
-  Value isThere =
-      arith::CmpIOp::create(index.builder, index.loc, arith::CmpIPredicate::ult, column, n);
-  choose(index, isThere, [&] { finishPair(column, first, second); });
+  auto width = std::min(neighbours, static_cast<int64_t>(sums.size()));
+  for (int64_t i = 0; i < static_cast<int64_t>(sums.size()); i += width) {
+    Value first = index.add(column, index.constant(i));
+    Value isThere = isInside ? index.truth(true)
+                             : Value(arith::CmpIOp::create(index.builder, index.loc,
+                                                           arith::CmpIPredicate::ult, first, n));
+    choose(index, isThere, [&] { finishPiece(first, sums.slice(i, width)); });
+  }
 }

@@ -14,22 +14,20 @@ public:
   /// Row `flat`, which is one of the output's.
   LinearOutputRow(LinearKernelOp op, IndexBuilder index, mlir::Value flat);
 
-  /// Takes the sums of columns `column` and the next, those that are below the output's.
-  /// `isInside`: it is known that all are. Pairs of columns go to memory in one piece where
-  /// `column` is even.
-  void finish(mlir::Value column, mlir::Value first, mlir::Value second, bool isInside);
-  void finish(mlir::Value column, mlir::Value sum);
+  /// Takes the sums of neighbouring columns from `column` on, of those that are below the output's;
+  /// there are 1, 2, 4 or 8, and `column` is a multiple of their number. `isInside`: it is known
+  /// that all are. They go to memory in pieces as large as all buffers are aligned for.
+  void finish(mlir::Value column, llvm::ArrayRef<mlir::Value> sums, bool isInside);
 
 private:
-  /// Whether a buffer's pairs of columns are aligned: {rows...} and base of even offsets.
-  static bool hasPairs(mlir::Value buffer);
   llvm::SmallVector<mlir::Value> placeIn(mlir::Value buffer, mlir::Value column);
+  llvm::SmallVector<mlir::Value> load(mlir::Value buffer, mlir::ValueRange place, int64_t count);
   mlir::Value epilogue(llvm::ArrayRef<mlir::Value> elements);
-  void finishPair(mlir::Value column, mlir::Value first, mlir::Value second);
+  void finishPiece(mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
   LinearKernelOp op;
   IndexBuilder index;
-  bool pairs;
+  int64_t neighbours; ///< columns that are read and written in one piece: 1, 2, 4 or 8
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> rows; ///< in each buffer
 };
 

@@ -179,16 +179,25 @@ Value TensorCores::any(Value truth) const {
 
 void TensorCores::copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
                             Value isThere) const {
-  Value bytes = arith::SelectOp::create(builder, loc, isThere, integer(16), integer(0));
-  assembly(builder, loc, Type(), {address, global, bytes},
-           "cp.async.cg.shared.global [$0+" + llvm::Twine(offset) + "], [$1+" +
-               llvm::Twine(globalOffset) + "], 16, $2;",
+  Value present = arith::SelectOp::create(builder, loc, isThere, integer(16), integer(0));
+  copyAsync(address, offset, global, globalOffset, present, 16);
+}
+
+void TensorCores::copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
+                            Value present, int64_t bytes) const {
+  // Past the L1 cache only whole pieces of 16 bytes go.
+  assembly(builder, loc, Type(), {address, global, present},
+           (bytes == 16 ? "cp.async.cg" : "cp.async.ca") + llvm::Twine(".shared.global [$0+") +
+               llvm::Twine(offset) + "], [$1+" + llvm::Twine(globalOffset) + "], " +
+               llvm::Twine(bytes) + ", $2;",
            "r,l,r");
 }
 
 void TensorCores::commitCopies() const { NVVM::CpAsyncCommitGroupOp::create(builder, loc); }
 
-void TensorCores::waitForCopies() const { NVVM::CpAsyncWaitGroupOp::create(builder, loc, 0); }
+void TensorCores::waitForCopies(int64_t pending) const {
+  NVVM::CpAsyncWaitGroupOp::create(builder, loc, static_cast<uint32_t>(pending));
+}
 
 //===-- pointers ----------------------------------------------------------------------------===//
 

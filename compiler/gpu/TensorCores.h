@@ -84,9 +84,12 @@ public:
   /// bytes. See commitCopies.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
                  Value isThere) const;
+  /// The same for `bytes`, 4 or 16, of which the first `present` (i32) are there.
+  void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset, Value present,
+                 int64_t bytes) const;
   void commitCopies() const;
-  /// Waits for the thread's own copies, all of them.
-  void waitForCopies() const;
+  /// Waits for the thread's own copies, all but the `pending` last commits.
+  void waitForCopies(int64_t pending = 0) const;
 
   //===-- pointers -------------------------------------------------------------------------===//
 
@@ -121,6 +124,8 @@ public:
   mlir::Value row(mlir::ValueRange place) const;
   /// Eight features, as f32, from a pointer at a multiple of 16 bytes on.
   llvm::SmallVector<mlir::Value> loadEight(mlir::Value from) const;
+  /// From an element of dim `d` to the next, in elements.
+  mlir::Value stride(int64_t d) const { return strides[d]; }
   /// From a row to the next.
   mlir::Value rowBytes() const;
   /// Whether rows begin at multiples of `bytes`: known, or found out when running.

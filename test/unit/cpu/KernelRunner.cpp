@@ -105,6 +105,7 @@ struct KernelRunner::Gpu {
   ptx::Module module;
   ptx::Device device;
   int64_t blocks = 1;
+  uint64_t launches = 0;
 
   void launch(int64_t kernel, const int64_t *arguments, int64_t count) {
     const GpuKernelInfo &info = code.kernels[kernel];
@@ -124,8 +125,11 @@ struct KernelRunner::Gpu {
       next += 2 * rank;
     }
     EXPECT_EQ(arguments + count, next) << info.name;
-    ptx::Result result = ptx::launch(device, module, info.name, {uint32_t(blocks)},
-                                     {uint32_t(info.threads)}, uint32_t(info.sharedBytes), values);
+    ptx::Options options;
+    options.seed = ++launches; // another interleaving each time
+    ptx::Result result =
+        ptx::launch(device, module, info.name, {uint32_t(blocks)}, {uint32_t(info.threads)},
+                    uint32_t(info.sharedBytes), values, options);
     EXPECT_EQ("", result.error) << info.name;
   }
 };
