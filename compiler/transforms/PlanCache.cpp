@@ -27,22 +27,40 @@ SizePolynomial ModulePlan::placeOf(StateOp state) {
   return place;
 }
 
+ModulePlan::ModulePlan(ModuleOp module) : module(module), layout(module) {
+  for (auto dim : module.getOps<DimOp>())
+    if (dim.getDynamic())
+      dims.push_back(dim.getSymName());
+  module.walk([&](PushOp push) {
+    if (!isOnlyMultiplied(push.getResult()))
+      readStates.insert(push.getState());
+  });
+}
+
+Type ModulePlan::elementOf(StateOp state) {
+  Type element = cast<RankedTensorType>(state.getType()).getElementType();
+  bool isNarrow = keptHalf() && element.isF32() && !readStates.contains(state.getSymName());
+  return isNarrow ? keptHalf() : element;
+}
+
 LogicalResult FunctionPlan::emitPush(PushOp op) {
   auto state = plan.module.lookupSymbol<StateOp>(op.getState());
   auto type = cast<RankedTensorType>(state.getType());
   int64_t axis = state.axis(),
           capacity = plan.module.lookupSymbol<DimOp>(state.getCache()).getSize();
-  auto emitSize = [&](const SizePolynomial &size) {
-    return size.emit(builder, op.getLoc(), [&](StringRef name) { return dim(name); });
+  Type element = plan.elementOf(state);
+  SizePolynomial inOne(type.getElementTypeBitWidth() / element.getIntOrFloatBitWidth());
+  auto emitPlace = [&](const SizePolynomial &place) {
+    return (inOne * place).emit(builder, op.getLoc(), [&](StringRef name) { return dim(name); });
   };
-  Value place = emitSize(plan.placeOf(state));
+  Value place = emitPlace(plan.placeOf(state));
   if (op.getLayer()) {
     Value layer = builder.createOrFold<arith::MulIOp>(op.getLoc(), scalars.lookup(op.getLayer()),
-                                                      emitSize(plan.layerOf(state)));
+                                                      emitPlace(plan.layerOf(state)));
     place = builder.createOrFold<arith::AddIOp>(op.getLoc(), place, layer);
   }
-  Value base = CacheAddressOp::create(
-      builder, op.getLoc(), MemRefType::get({}, plan.stored(type.getElementType())), place, call);
+  Value base = CacheAddressOp::create(builder, op.getLoc(),
+                                      MemRefType::get({}, plan.stored(element)), place, call);
   BufferView kept{base, 0, {}};
   SizePolynomial stride(1);
   kept.axes.resize(type.getRank());

@@ -328,7 +328,7 @@ bool FunctionPlan::isInPlace(MapOp op) {
   if (typeOf(result).getElementType() == half)
     return known != destinations.end() && viewOf(input).base == known->second.base;
   return isa<BlockArgument>(input) && known == destinations.end() && !partOf.count(result) &&
-         isOnlyMultiplied(result);
+         plan.isOnlyMultiplied(result);
 }
 
 LogicalResult FunctionPlan::emitMap(MapOp op) {

@@ -171,14 +171,16 @@ BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const Bu
   return whole.window(concat.getAxis(), start, own);
 }
 
-bool attn::isOnlyMultiplied(Value tensor) {
-  return llvm::all_of(tensor.getUses(), [](OpOperand &use) {
+bool ModulePlan::isOnlyMultiplied(Value tensor) {
+  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (isView(user))
       return isOnlyMultiplied(user->getResult(0));
     if (auto linear = dyn_cast<LinearOp>(user))
       return use.getOperandNumber() == 0 && linear.getNorm().empty() &&
              typeOf(linear.getInput()).getShape().back() % 2 == 0;
+    if (auto push = dyn_cast<PushOp>(user))
+      return !readStates.contains(push.getState());
     return isa<AttentionOp>(user) && use.getOperandNumber() < 3;
   });
 }
@@ -197,7 +199,7 @@ Type FunctionPlan::elementFor(Value tensor) {
   bool isNarrow =
       plan.keptHalf() && typeOf(tensor).getElementType().isF32() &&
       isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(tensor.getDefiningOp()) &&
-      cast<OpResult>(tensor).getResultNumber() == 0 && isOnlyMultiplied(tensor);
+      cast<OpResult>(tensor).getResultNumber() == 0 && plan.isOnlyMultiplied(tensor);
   return isNarrow ? plan.keptHalf() : Type();
 }
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace attn {
 
@@ -32,9 +33,6 @@ Value rootOf(Value tensor);
 /// fall into the same cache sets.
 int64_t pitchOf(mlir::RankedTensorType type);
 
-/// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim.
-bool isOnlyMultiplied(Value tensor);
-
 /// Whether all that reads a tensor, or a view of it, are attentions, as keys or values.
 bool isOnlyAttendedTo(Value tensor);
 
@@ -52,8 +50,11 @@ struct ModulePlan {
   DenseMap<mlir::Attribute, mlir::memref::GlobalOp> tables;
   /// Elements of one layer of a state, whatever its cache holds.
   SizePolynomial layerOf(StateOp state);
-  /// Where a state begins in the memory of its cache, in elements.
+  /// Where a state begins in the memory of its cache, in elements of the spec.
   SizePolynomial placeOf(StateOp state);
+  /// What a state's elements are in memory. Narrow ones leave the rest of their room empty, so that
+  /// all states begin at the same bytes everywhere.
+  Type elementOf(StateOp state);
   ParameterLayout layout;
   SmallVector<StringRef> dims;                // dynamic ones, in order
   std::optional<AttentionLowering> attention; // asked for
@@ -65,17 +66,19 @@ struct ModulePlan {
   bool multipliesPairs() const { return bool(roundedTo()); }
   /// The 16 bits that tensors which are only multiplied are kept in, or null.
   Type keptHalf() const { return isGpu && isHalf(precision) ? roundedTo() : Type(); }
+  /// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim,
+  /// or keeps it for that.
+  bool isOnlyMultiplied(Value tensor);
   /// What an element is in memory.
   Type stored(Type element) const {
     return isGpu && element.isBF16() ? element : storedElement(element);
   }
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
-  explicit ModulePlan(ModuleOp module) : module(module), layout(module) {
-    for (auto dim : module.getOps<DimOp>())
-      if (dim.getDynamic())
-        dims.push_back(dim.getSymName());
-  }
+  explicit ModulePlan(ModuleOp module);
+
+private:
+  llvm::StringSet<> readStates; ///< which more than products read
 };
 
 /// What an attention works in: a row for each thread, and where a head's keys are divided, what
@@ -149,7 +152,7 @@ private:
   LogicalResult emitTable(TableOp op);
   LogicalResult emitPush(PushOp op);
   LogicalResult emitAttention(AttentionOp op);
-  AttentionWork workOf(AttentionOp op, const SizePolynomial &heads, Value key, Value value,
+  AttentionWork workOf(AttentionOp op, const SizePolynomial &states, Value key, Value value,
                        Value out);
   FailureOr<BufferView> readDense(Operation *op, Value tensor);
   LogicalResult emitConcat(ConcatOp op);
