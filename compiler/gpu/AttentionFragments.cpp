@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/AttentionFragments.h"
+#include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <limits>
 
@@ -17,7 +19,7 @@ AttentionFragments::AttentionFragments(AttentionKernelOp op, const ScoreFunction
                                        const TensorCores &cores, int64_t tileKeys, bool packsRows)
     : cores(cores), index(cores.index), rows(op, index, packsRows),
       elements(op, score, cores.builder), softmax(cores, unitOf(elements, score)),
-      tileKeys(tileKeys), out(cores, op.getOut()) {
+      tileKeys(tileKeys), op(op), out(cores, op.getOut()) {
   std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
   hasTail = !keyCount || *keyCount % tileKeys != 0;
   tileCount = index.ceilDiv(rows.keyCount, index.constant(tileKeys));
@@ -183,6 +185,42 @@ void AttentionFragments::store(ArrayRef<Value> sums, const FragmentSoftmax::Stat
     Value row = index.add(warpStart, index.add(cores.g, index.constant(8 * r)));
     choose(index, isBelow(row, rows.count), [&] {
       choose(index, inPairs, [&] { storeRow(r, true); }, [&] { storeRow(r, false); });
+    });
+  }
+}
+
+void AttentionFragments::storePart(ArrayRef<Value> sums, const FragmentSoftmax::State &state,
+                                   Value headNumber, Value part) {
+  constexpr double ln2 = 0.6931471805599453;
+  OpBuilder &builder = cores.builder;
+  Location loc = cores.loc;
+  FewQueriesShape shape{/*lanes=*/1, out.features};
+  Value queryCount = index.dim(op.getOut(), static_cast<int64_t>(op.getBatch()));
+  Value first = index.mul(cores.t, index.constant(2));
+  for (int64_t r = 0; r < 2; ++r) {
+    Value row = index.add(warpStart, index.add(cores.g, index.constant(8 * r)));
+    Value flat = index.add(index.mul(headNumber, rows.count), row);
+    Value start = index.mul(index.rem(flat, queryCount), index.constant(shape.stateFloats()));
+    auto store = [&](Value number, Value at) {
+      memref::StoreOp::create(builder, loc, number, op.getPartials(),
+                              ValueRange{index.div(flat, queryCount), part, index.add(start, at)});
+    };
+    Value sum = cores.acrossRow(state.sums[r], [&](Value a, Value b) -> Value {
+      return arith::AddFOp::create(builder, loc, a, b);
+    });
+    choose(index, isBelow(row, rows.count), [&] {
+      for (int64_t i = 0; i < static_cast<int64_t>(sums.size()) / 2; ++i) {
+        int64_t tile = i / 2, c = i % 2;
+        Value feature = index.add(first, index.constant(8 * tile + c));
+        choose(index, isBelow(feature, index.constant(out.features)),
+               [&] { store(sums[4 * tile + 2 * r + c], feature); });
+      }
+      choose(index, cores.isEqual(cores.t, 0), [&] {
+        store(sum, index.constant(shape.sumFloats()));
+        Value largest = arith::MulFOp::create(builder, loc, state.maxima[r],
+                                              cores.number(softmax.exponentUnit() * ln2));
+        store(largest, index.constant(shape.sumFloats() + 1));
+      });
     });
   }
 }

@@ -36,6 +36,12 @@ public:
   /// Sums of values of all keys, to the output.
   void store(llvm::ArrayRef<Value> sums, const FragmentSoftmax::State &state);
 
+  /// What part number `part` of the keys of head number `headNumber` adds, to the partials, in the
+  /// layout of compiler/transforms/FewQueries.h with vectors of one lane; scores are in natural
+  /// units there.
+  void storePart(llvm::ArrayRef<Value> sums, const FragmentSoftmax::State &state, Value headNumber,
+                 Value part);
+
   Value firstKeyOf(Value tile) { return index.mul(tile, index.constant(tileKeys)); }
 
   const TensorCores &cores;
@@ -57,6 +63,7 @@ private:
   Value fromWord(Value word) const;
   Value opaque(Value word) const;
 
+  AttentionKernelOp op;
   GlobalRows out;
   llvm::SmallVector<Value> positions[2]; ///< of rows g and g + 8
   Value blockFirst, blockLast, warpFirst, warpLast;

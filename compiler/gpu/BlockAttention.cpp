@@ -15,7 +15,6 @@
 #include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/Ptx.h"
 #include "compiler/gpu/ValueProducts.h"
-#include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -61,7 +60,6 @@ private:
   State step(Value tile, const State &before, bool isFirst, Value next);
   SmallVector<Value> products();
   void addValues(ArrayRef<Value> weights, MutableArrayRef<Value> sums, Value isTested);
-  void storePart(const State &state);
   void wait();
 
   Value firstWarpRow() { return index.mul(cores.warp, index.constant(warpRows)); }
@@ -268,41 +266,6 @@ AttentionBlock::State AttentionBlock::overTiles(Value first) {
 
 //===-- rows --------------------------------------------------------------------------------===//
 
-/// What a part of the keys adds, in the layout of compiler/transforms/FewQueries.h with vectors of
-/// one lane; scores are in natural units there.
-void AttentionBlock::storePart(const State &state) {
-  constexpr double ln2 = 0.6931471805599453;
-  FewQueriesShape shape{/*lanes=*/1, value.features};
-  Value queryCount = index.dim(op.getOut(), static_cast<int64_t>(op.getBatch()));
-  Value first = index.mul(cores.t, index.constant(2));
-  for (int64_t r = 0; r < 2; ++r) {
-    Value row = index.add(fragments.warpStart, index.add(cores.g, index.constant(8 * r)));
-    Value flat = index.add(index.mul(headNumber, rows.count), row);
-    Value start = index.mul(index.rem(flat, queryCount), index.constant(shape.stateFloats()));
-    auto store = [&](Value number, Value at) {
-      memref::StoreOp::create(builder, loc, number, op.getPartials(),
-                              ValueRange{index.div(flat, queryCount), part, index.add(start, at)});
-    };
-    Value sum = cores.acrossRow(state.softmax.sums[r], [&](Value a, Value b) -> Value {
-      return arith::AddFOp::create(builder, loc, a, b);
-    });
-    choose(index, isBelow(row, rows.count), [&] {
-      for (int64_t i = 0; i < 2 * valueTiles; ++i) {
-        int64_t tile = i / 2, c = i % 2;
-        Value feature = index.add(first, index.constant(8 * tile + c));
-        choose(index, isBelow(feature, index.constant(value.features)),
-               [&] { store(state.sums[4 * tile + 2 * r + c], feature); });
-      }
-      choose(index, cores.isEqual(cores.t, 0), [&] {
-        store(sum, index.constant(shape.sumFloats()));
-        Value largest = arith::MulFOp::create(builder, loc, state.softmax.maxima[r],
-                                              cores.number(fragments.softmax.exponentUnit() * ln2));
-        store(largest, index.constant(shape.sumFloats() + 1));
-      });
-    });
-  }
-}
-
 void AttentionBlock::unit(Value unitHead, Value firstRow, Value unitPart) {
   headNumber = unitHead, part = unitPart;
   fragments.enter(rows.headOf(unitHead), firstRow, blockRows, firstWarpRow());
@@ -322,7 +285,7 @@ void AttentionBlock::unit(Value unitHead, Value firstRow, Value unitPart) {
     queries = queryTile->left(firstWarpRow(), 0, queryTile->chunks());
   State state = overTiles(tile);
   if (op.getPartials())
-    storePart(state);
+    fragments.storePart(state.sums, state.softmax, headNumber, part);
   else
     fragments.store(state.sums, state.softmax);
 }

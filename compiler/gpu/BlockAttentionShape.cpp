@@ -30,7 +30,8 @@ int64_t attn::tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<
   most = std::clamp<int64_t>(most, few, 112);
   while (sharedBytesOf(most, features, valueFeatures) > maximalSharedBytes && most > 8)
     most -= 8;
-  constexpr int64_t usual = 64, overhead = 8;
+  constexpr int64_t overhead = 8;
+  int64_t usual = valueFeatures > 96 ? 56 : 64; // places of rows of several heads need some
   if (!keyCount || isMasked)
     return std::min(most, usual);
   // Of no more keys than there are, and of all sizes that which wastes least.
@@ -43,27 +44,14 @@ int64_t attn::tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<
   return std::min<int64_t>(best, llvm::alignTo(*keyCount, 8));
 }
 
-/// Rows of a head, by what the types say; nothing where that is not all.
-static std::optional<int64_t> rowsOf(AttentionKernelOp op) {
-  ArrayRef<int64_t> sizes = cast<MemRefType>(op.getOut().getType()).getShape();
-  auto dim = static_cast<int64_t>(op.getBatch());
-  int64_t rows = 1;
-  do {
-    if (ShapedType::isDynamic(sizes[dim]))
-      return std::nullopt;
-    rows *= sizes[dim--];
-  } while (dim >= 0 && isRepeated(op.getKey(), dim) && isRepeated(op.getValue(), dim));
-  return rows;
-}
-
-void attn::dropParts(Operation *root) {
+void attn::dropParts(Operation *root, StringRef chip) {
   constexpr int64_t few = 16;
   SmallVector<CombineKernelOp> combined;
   root->walk([&](CombineKernelOp combine) {
     for (Operation *user : combine.getPartials().getUsers()) {
       auto op = dyn_cast<AttentionKernelOp>(user);
-      std::optional<int64_t> rows = op ? rowsOf(op) : std::nullopt;
-      if (!op || (rows && *rows <= few))
+      std::optional<int64_t> rows = op ? rowsOfHead(op) : std::nullopt;
+      if (!op || (rows && *rows <= few) || (chip == hopperChip && isHopperAttention(op)))
         continue;
       op.getPartialsMutable().clear();
       combined.push_back(combine);

@@ -188,7 +188,7 @@ static StringAttr costOf(Operation *kernel) {
 }
 
 FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kernel) {
-  if (chip == "sm_90a") {
+  if (chip == hopperChip) {
     if (auto op = dyn_cast<LinearKernelOp>(kernel); op && isHopperLinear(op))
       return launchHopperLinear(op, multiprocessors);
     if (auto op = dyn_cast<AttentionKernelOp>(kernel); op && isHopperAttention(op))
@@ -297,7 +297,7 @@ void GpuKernelsPass::runOnOperation() {
   auto module = gpu::GPUModuleOp::create(builder, root.getLoc(), "attn_kernels",
                                          builder.getArrayAttr(target));
   SymbolTable host(root), device(module);
-  dropParts(root);
+  dropParts(root, chip);
   SmallVector<Operation *> kernels;
   root.walk([&](Operation *op) {
     if (isKernel(op))

@@ -198,6 +198,12 @@ void Hopper::multiplyWords(MutableArrayRef<Value> sums, ArrayRef<Value> a, Value
   llvm::copy(assembly(product, text.constraints + ",r,r,r,r,l", operands, types), sums.begin());
 }
 
+void Hopper::fenceStores() const {
+  NVVM::FenceProxyOp::create(
+      builder, loc, NVVM::ProxyKind::async_shared,
+      NVVM::SharedSpaceAttr::get(builder.getContext(), NVVM::SharedSpace::shared_cta));
+}
+
 void Hopper::fenceProducts() const { NVVM::WgmmaFenceAlignedOp::create(builder, loc); }
 void Hopper::commitProducts() const { NVVM::WgmmaGroupSyncAlignedOp::create(builder, loc); }
 void Hopper::waitForProducts(int64_t pending) const {

@@ -16,7 +16,7 @@ constexpr int64_t warpGroupThreads = 128;
 constexpr int64_t swizzleBytes = 128;
 constexpr int64_t swizzleElements = swizzleBytes / 2;
 /// Of boxes in shared memory; the pattern of a swizzle repeats every eight rows.
-constexpr int64_t boxAlignment = 1024;
+constexpr int64_t boxAlignment = 1024, swizzleRows = boxAlignment / swizzleBytes;
 /// Dynamic shared memory of a block.
 constexpr int64_t mostSharedBytes = 227 * 1024;
 
@@ -99,6 +99,8 @@ public:
   void multiplyWords(llvm::MutableArrayRef<mlir::Value> sums, llvm::ArrayRef<mlir::Value> a,
                      mlir::Value b) const;
   void fenceProducts() const;
+  /// What the thread has stored to shared memory, for products behind a barrier (9.7.13.4).
+  void fenceStores() const;
   void commitProducts() const;
   /// Until at most `pending` groups of products are on their way.
   void waitForProducts(int64_t pending) const;

@@ -12,15 +12,22 @@ namespace attn {
 
 /// The tile of a block and what it takes.
 struct HopperAttentionTile {
-  static constexpr int64_t groupRows = 64, consumers = 2, rows = consumers * groupRows;
-  static constexpr int64_t threads = (1 + consumers) * warpGroupThreads;
+  static constexpr int64_t groupRows = 64, mostStages = 8;
   static constexpr int64_t queryBarrier = 0, barrierBytes = boxAlignment; ///< filled, emptied
-  static constexpr int64_t specialFlags = 256; ///< a word of each warp of consumers
+  static constexpr int64_t keyBarriers = 64, valueBarriers = keyBarriers + 16 * mostStages;
+  static constexpr int64_t specialFlags = 384; ///< a word of each warp of consumers
   static constexpr int64_t tileNumbers = 512;  ///< a word of each stage of keys
   static constexpr int64_t queryMemory = barrierBytes;
 
+  /// Rows are those of all queries that share keys (QueryRows.h), and threads load them; else they
+  /// are one head's, and the copy engine does.
+  bool packsRows;
+  int64_t consumers; ///< warp groups that multiply, each with 64 rows
   int64_t features, valueFeatures, keys;
   StageRing keyRing, valueRing;
+
+  int64_t rows() const { return consumers * groupRows; }
+  int64_t threads() const { return (1 + consumers) * warpGroupThreads; }
 
   static int64_t boxesOf(int64_t features) { return llvm::divideCeil(features, swizzleElements); }
   static int64_t bytesOf(int64_t rows, int64_t features) {

@@ -20,8 +20,11 @@ mlir::Type halfOf(AttentionKernelOp op);
 
 struct LinearShape;
 
+/// The chip that has kernels of its own.
+constexpr llvm::StringLiteral hopperChip = "sm_90a";
+
 /// Whether a GPU's kernels find panels of 16 bits turned (attn_abi_gpu).
-inline bool turnsPanels(llvm::StringRef chip) { return chip == "sm_90a"; }
+inline bool turnsPanels(llvm::StringRef chip) { return chip == hopperChip; }
 
 /// Who divides a kernel's work.
 enum class WorkerKind { Warp, Block };
@@ -51,13 +54,18 @@ void emitTensorCoreLinear(LinearKernelOp op, const LinearShape &shape, const Til
 mlir::LogicalResult emitAttention(AttentionKernelOp op, const TilingContext &context,
                                   mlir::ValueRange maps);
 
-/// The output of query number `query`, of all heads, by a warp on FMA units.
+/// Part number `part` of the keys that all queries have: those in [from, to).
+struct PartOfKeys {
+  mlir::Value part, from, to;
+};
+/// The output of query number `query`, of all heads, by a warp on FMA units; where keys are in
+/// parts, what one of them adds.
 void emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, mlir::OpBuilder &builder,
-                     mlir::Value query);
+                     mlir::Value query, std::optional<PartOfKeys> keys = {});
 void emitCombine(CombineKernelOp op, const TilingContext &context);
 
 /// Drops the parts of attentions that have queries enough to fill a GPU, and what combines them.
-void dropParts(mlir::Operation *root);
+void dropParts(mlir::Operation *root, llvm::StringRef chip);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
 

@@ -11,6 +11,18 @@ bool attn::isRepeated(Value buffer, int64_t dim) {
   return strides[dim] == 0;
 }
 
+std::optional<int64_t> attn::rowsOfHead(AttentionKernelOp op) {
+  ArrayRef<int64_t> sizes = cast<MemRefType>(op.getOut().getType()).getShape();
+  auto dim = static_cast<int64_t>(op.getBatch());
+  int64_t rows = 1;
+  do {
+    if (ShapedType::isDynamic(sizes[dim]))
+      return std::nullopt;
+    rows *= sizes[dim--];
+  } while (dim >= 0 && isRepeated(op.getKey(), dim) && isRepeated(op.getValue(), dim));
+  return rows;
+}
+
 QueryRows::QueryRows(AttentionKernelOp op, IndexBuilder index, bool packs)
     : op(op), index(index), dims(static_cast<int64_t>(op.getBatch())) {
   int64_t rowDim = dims;

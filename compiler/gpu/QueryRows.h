@@ -14,6 +14,10 @@ namespace attn {
 /// Whether neighbours along a dim of a buffer are the same.
 bool isRepeated(mlir::Value buffer, int64_t dim);
 
+/// Rows of a matrix of queries that share keys, by what the types say; nothing where that is not
+/// all.
+std::optional<int64_t> rowsOfHead(AttentionKernelOp op);
+
 class QueryRows {
 public:
   /// At the insertion point of a kernel's function.

@@ -31,7 +31,8 @@ public:
   AttentionWarp(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder);
 
   void run(const TilingContext &context);
-  void query(Value unit);
+  /// Number `number`, of all heads.
+  void query(Value number, std::optional<PartOfKeys> keys);
 
 private:
   /// What is carried from keys to keys.
@@ -49,6 +50,7 @@ private:
     }
   };
 
+  void unit(Value unit);
   State initial();
   State overKeys(Value from, Value to);
   State tile(Value firstKey, Value to, const State &before);
@@ -421,29 +423,38 @@ void AttentionWarp::storePart(const State &state) {
   });
 }
 
-/// Neighbouring warps have the queries of a head and read the same part of its keys.
-void AttentionWarp::query(Value unit) {
-  Value partCount = index.constant(parts), queries = index.dim(op.getOut(), batchDims),
-        shared = index.div(unit, queries);
-  row = index.rem(unit, queries);
-  head = index.div(shared, partCount), keyPart = index.rem(shared, partCount);
+void AttentionWarp::query(Value number, std::optional<PartOfKeys> keys) {
+  Value queries = index.dim(op.getOut(), batchDims);
+  row = index.rem(number, queries), head = index.div(number, queries);
   batch = index.delinearize(head, op.getOut(), 0, batchDims);
-  if (!op.getPartials())
+  if (!keys)
     return storeOutput(overKeys(index.constant(0), keyCount));
-  Value tile = index.constant(lanes),
+  keyPart = keys->part;
+  storePart(overKeys(keys->from, keys->to));
+}
+
+/// Neighbouring warps have the queries of a head and read the same part of its keys.
+void AttentionWarp::unit(Value unit) {
+  if (!op.getPartials())
+    return query(unit, {});
+  Value partCount = index.constant(parts), queries = index.dim(op.getOut(), batchDims),
+        shared = index.div(unit, queries), part = index.rem(shared, partCount);
+  Value number =
+            index.add(index.mul(index.div(shared, partCount), queries), index.rem(unit, queries)),
+        tile = index.constant(lanes),
         size = index.mul(index.ceilDiv(index.ceilDiv(keyCount, tile), partCount), tile),
-        from = index.min(index.mul(keyPart, size), keyCount);
-  storePart(overKeys(from, index.min(index.add(from, size), keyCount)));
+        from = index.min(index.mul(part, size), keyCount);
+  query(number, PartOfKeys{part, from, index.min(index.add(from, size), keyCount)});
 }
 
 void AttentionWarp::run(const TilingContext &context) {
   Value units = index.mul(index.product(op.getOut(), 0, batchDims + 1), index.constant(parts));
-  forEachUnit(index, units, context.thread, context.threads, [&](Value unit) { query(unit); });
+  forEachUnit(index, units, context.thread, context.threads, [&](Value number) { unit(number); });
 }
 
 void attn::emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,
-                           Value query) {
-  AttentionWarp(op, score, builder).query(query);
+                           Value query, std::optional<PartOfKeys> keys) {
+  AttentionWarp(op, score, builder).query(query, keys);
 }
 
 LogicalResult attn::emitAttention(AttentionKernelOp op, const TilingContext &context,

@@ -11,6 +11,7 @@ int64_t attn::keyPartsOf(ArrayRef<int64_t> heads, int64_t keyCount, KeyDivision 
     units *= ShapedType::isDynamic(size) ? 1 : size;
   if (!ShapedType::isDynamic(keyCount))
     most = std::min(keyCount / division.leastKeys, most);
-  return std::max<int64_t>(std::min<int64_t>(llvm::divideCeil(division.wantedUnits, units), most),
-                           1);
+  int64_t parts = division.mayExceed ? llvm::divideCeil(division.wantedUnits, units)
+                                     : division.wantedUnits / units;
+  return std::max<int64_t>(std::min(parts, most), 1);
 }

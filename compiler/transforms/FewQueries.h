@@ -14,6 +14,8 @@ namespace attn {
 /// sums, then a vector of sums of weights, and one whose lanes are all the largest score.
 struct FewQueriesShape {
   static constexpr int64_t mostQueries = 8, tileKeys = 64;
+  /// Of all heads that share keys, which are taken together on GPUs.
+  static constexpr int64_t mostRowsOnGpus = 256;
   /// Weights of a tile of keys, and which of them are live.
   static constexpr int64_t weightFloats = 2 * tileKeys;
   int64_t lanes, valueFeatures;
@@ -24,27 +26,35 @@ struct FewQueriesShape {
 
 /// Whether an attention, or its kernel, has too few queries, and is of products, by softmax, with
 /// nothing returned but the output. Counts are dynamic where they are known only at run time.
-template <typename AttentionOrKernel> bool areFewQueries(AttentionOrKernel op, int64_t queryCount) {
+template <typename AttentionOrKernel>
+bool areFewQueries(AttentionOrKernel op, int64_t queryCount,
+                   int64_t most = FewQueriesShape::mostQueries) {
   auto dots = op.getScore().template getOps<DotOp>();
-  return !mlir::ShapedType::isDynamic(queryCount) && queryCount <= FewQueriesShape::mostQueries &&
+  return !mlir::ShapedType::isDynamic(queryCount) && queryCount <= most &&
          llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
          op.getNormaliser() == Normaliser::Softmax && op.getSink().empty() &&
          op.getReturnedAttr() == nullptr;
 }
 
 /// How far keys are divided: until there are so many units of work, or parts of a head, or parts
-/// have no more keys than the least that are worth it.
+/// have no more keys than the least that are worth it. One unit more may take all another turn.
 struct KeyDivision {
   int64_t wantedUnits, mostParts, leastKeys;
+  bool mayExceed; ///< the units wanted
 
   /// As many threads as decoding has use for; reading fewer keys takes no longer than meeting at a
   /// barrier.
-  static KeyDivision ofCpus() { return {64, 16, 256}; }
-  /// Two blocks for each of 132 multiprocessors; a tile of keys.
-  static KeyDivision ofGpus() { return {264, 64, 64}; }
+  static KeyDivision ofCpus() { return {64, 16, 256, true}; }
+  /// For so many queries that share keys: one block of Hopper's for each of 132 multiprocessors, or
+  /// two of portable instructions, which have few rows. A part is a tile of keys at least, and
+  /// reading it takes longer than what its rows leave and WarpCombine reads.
+  static KeyDivision ofGpus(int64_t rows) {
+    return {rows <= 16 ? 264 : 132, 64, rows <= 16 ? 64 : 4 * rows, false};
+  }
 };
 
-/// The parts that the keys of each of `heads` are divided into.
+/// The parts that the keys of each of `heads` are divided into; of dims of batches that are known
+/// only at run time, one counts.
 int64_t keyPartsOf(llvm::ArrayRef<int64_t> heads, int64_t keyCount, KeyDivision division);
 
 } // namespace attn

@@ -135,8 +135,23 @@ static void cloneHook(OpBuilder &builder, Region &from, Region &to, size_t own,
   }
 }
 
+/// The batch dims of queries with keys of their own, and how many queries share these: those of the
+/// other batch dims, behind them.
+static std::pair<int64_t, int64_t> sharingQueries(MemRefType queries, Value key, Value value) {
+  auto isRepeated = [](Value buffer, int64_t dim) {
+    return cast<MemRefType>(buffer.getType()).getStridesAndOffset().first[dim] == 0;
+  };
+  int64_t own = queries.getRank() - 2, rows = queries.getDimSize(own);
+  while (own > 0 && isRepeated(key, own - 1) && isRepeated(value, own - 1)) {
+    int64_t size = queries.getDimSize(--own);
+    bool isKnown = !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(size);
+    rows = isKnown ? rows * size : ShapedType::kDynamic;
+  }
+  return {own, rows};
+}
+
 /// What a kernel on these buffers works in, until `op` has run.
-AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, Value key,
+AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states, Value key,
                                    Value value, Value out) {
   auto allocateRows = [&](const SizePolynomial &rows, int64_t columns, int64_t floats) {
     size_t slot = allocateSlot(SizePolynomial(4 * columns * floats) * rows);
@@ -149,7 +164,12 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, 
   auto threads = SizePolynomial::dim("#threads");
   auto type = cast<MemRefType>(out.getType());
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
-  if (!areFewQueries(op, queries)) {
+  // On GPUs, all heads that share keys take them together.
+  int64_t heads = batch, rows = queries;
+  if (plan.isGpu)
+    std::tie(heads, rows) = sharingQueries(type, key, value);
+  if (!areFewQueries(op, rows,
+                     plan.isGpu ? FewQueriesShape::mostRowsOnGpus : FewQueriesShape::mostQueries)) {
     int64_t floats = 0; // of any CPU level the most
     for (bool pairs : {false, plan.multipliesPairs()}) {
       auto problem = AttentionProblem::of(op, key, value, out, pairs);
@@ -162,14 +182,14 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &heads, 
     return {allocateRows(threads, 1, floats), {}, {}};
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
-  int64_t parts = keyPartsOf(type.getShape().take_front(batch),
+  int64_t parts = keyPartsOf(type.getShape().take_front(heads),
                              cast<MemRefType>(key.getType()).getDimSize(batch),
-                             plan.isGpu ? KeyDivision::ofGpus() : KeyDivision::ofCpus());
+                             plan.isGpu ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
   int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
   if (parts == 1)
     return {allocateRows(threads, 1, weights + state), {}, {}};
-  return {allocateRows(threads, 1, weights), allocateRows(heads, parts, state),
-          heads * SizePolynomial(4 * parts * state)};
+  return {allocateRows(threads, 1, weights), allocateRows(states, parts, state),
+          states * SizePolynomial(4 * parts * state)};
 }
 
 LogicalResult FunctionPlan::emitAttention(AttentionOp op) {

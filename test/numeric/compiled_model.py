@@ -17,7 +17,7 @@ class ModelError(Exception):
 
 
 class Model:
-    """One model with one context, and the caches of that."""
+    """One model with one context, and the caches of that. Weights are a file's, or "random:SEED"."""
 
     def __init__(self, library, symbol, weights, threads=0, gpu=None):
         self.api = ctypes.CDLL(library)
@@ -26,7 +26,11 @@ class Model:
         self.model, self.context = ctypes.c_void_p(), ctypes.c_void_p()
         tables = ctypes.addressof(ctypes.c_char.in_dll(self.api, symbol))
         self.call("attn_model_create", ctypes.c_void_p(tables), None, ctypes.byref(self.model))
-        self.call("attn_model_bind_file", self.model, str(weights).encode())
+        kind, _, seed = str(weights).partition(":")
+        if kind == "random":
+            self.call("attn_model_bind_random", self.model, ctypes.c_uint64(int(seed)))
+        else:
+            self.call("attn_model_bind_file", self.model, str(weights).encode())
         self.call("attn_context_create", self.model, threads, ctypes.byref(self.context))
         if gpu is not None:
             self.move(gpu)

@@ -5,16 +5,18 @@
 #include "runtime/core/Dtype.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 namespace attn::test {
 
 std::string AttentionCase::name() const {
-  return llvm::formatv("batch {0} heads {1} queries {2} keys {3} features {4} / {5}{6}{7}{8}",
-                       batch, heads, queries, keys, features, valueFeatures,
-                       dynamic ? " dynamic" : "", packed ? " packed" : "",
-                       isHalf ? std::string(" of ") + half : "");
+  return llvm::formatv(
+      "batch {0} heads {1} queries {2} keys {3} features {4} / {5} parts {6}{7}{8}{9}{10}", batch,
+      heads, queries, keys, features, valueFeatures, parts, dynamic ? " dynamic" : "",
+      packed ? " packed" : "", isHalf ? std::string(" of ") + half : "",
+      sharesKeys ? " shared" : "");
 }
 
 int64_t AttentionCase::stateFloats() const {
@@ -32,20 +34,52 @@ int64_t AttentionCase::scratchFloats() const {
   return std::max(shapeOf(*this).floats, queries <= FewQueriesShape::mostQueries ? few : 0);
 }
 
+namespace {
+
+/// Rows of queries, keys or what is made of them in memory.
+struct RowsInMemory {
+  llvm::StringRef name, count; ///< whose value is known at run time, and is:
+  int64_t rows;
+  bool isDynamic;
+  int64_t width, stride, headStride;
+  int64_t room; ///< for rows of a batch
+};
+
+} // namespace
+
 /// The memref of [batch, heads, rows, width] on a pointer.
-static std::string cast(const AttentionCase &c, llvm::StringRef name, int64_t rows,
-                        llvm::StringRef rowsName, int64_t width, int64_t stride,
-                        std::string &type) {
-  std::string staticRows = std::to_string(rows), staticStride = std::to_string(rows * stride);
-  type = llvm::formatv("memref<{0}x{1}x{2}x{3}x{6}, strided<[{4}, {3}, {5}, 1]>>", c.batch, c.heads,
-                       c.dynamic ? "?" : staticRows.c_str(), width,
-                       c.dynamic ? "?" : staticStride.c_str(), stride, c.element());
-  return llvm::formatv(
-      "%{0}Row = arith.constant {1} : index\n %{0}Batch = arith.muli %{2}, %{0}Row : index\n"
-      "%{0} = memref.reinterpret_cast %{0}Base to offset: [0], sizes: [{3}, {4}, {5}, {6}], "
-      "strides: [{7}, {6}, {1}, 1] : memref<{9}> to {8}\n",
-      name, stride, rowsName, c.batch, c.heads, c.dynamic ? ("%" + rowsName).str() : staticRows,
-      width, c.dynamic ? ("%" + name + "Batch").str() : staticStride, type, c.element());
+static std::string cast(const AttentionCase &c, const RowsInMemory &in, std::string &type) {
+  std::string rows = in.isDynamic ? "?" : std::to_string(in.rows),
+              value = in.isDynamic ? ("%" + in.count).str() : rows;
+  // What lies densely has as many rows in memory as there are.
+  bool isDense = in.room == in.rows && in.isDynamic;
+  std::string batch = std::to_string(in.room * in.stride),
+              batchValue = isDense ? ("%" + in.name + "Batch").str() : batch;
+  llvm::StringRef element = c.element();
+  type = llvm::formatv("memref<{0}x{1}x{2}x{3}x{4}, strided<[{5}, {6}, {7}, 1]>>", c.batch, c.heads,
+                       rows, in.width, element, isDense ? "?" : batch, in.headStride, in.stride);
+  return llvm::formatv("%{0}Row = arith.constant {1} : index\n %{0}Batch = arith.muli %{2}, "
+                       "%{0}Row : index\n",
+                       in.name, in.stride, in.count)
+             .str() +
+         llvm::formatv("%{0} = memref.reinterpret_cast %{0}Base to offset: [0], sizes: [{1}, {2}, "
+                       "{3}, {4}], strides: [{5}, {6}, {7}, 1] : memref<{8}> to {9}\n",
+                       in.name, c.batch, c.heads, value, in.width, batchValue, in.headStride,
+                       in.stride, element, type)
+             .str();
+}
+
+static std::string castQueries(const AttentionCase &c, llvm::StringRef name, int64_t width,
+                               int64_t stride, std::string &type) {
+  return cast(c, {name, "queries", c.queries, c.dynamic, width, stride, width, c.queries}, type);
+}
+
+static std::string castKeys(const AttentionCase &c, llvm::StringRef name, int64_t width,
+                            std::string &type) {
+  return cast(c,
+              {name, "keys", c.keys, c.dynamic || c.dynamicKeys, width, c.keyStride(width),
+               c.sharesKeys ? 0 : width, c.keyRows()},
+              type);
 }
 
 static std::string attributes(const AttentionCase &c) {
@@ -77,10 +111,10 @@ std::string AttentionCase::text() const {
                   "{1}, {2}], strides: [{3}, {2}, 1] : memref<f32> to {4}\n",
                   c.batch * c.heads, c.parts, stateFloats(), c.parts * stateFloats(), partials);
   std::string text = beginFunction("attention", c.element()), q, k, v, o;
-  text += cast(c, "q", c.queries, "queries", c.features, c.rowStride(c.features), q);
-  text += cast(c, "k", c.keys, "keys", c.features, c.rowStride(c.features), k);
-  text += cast(c, "v", c.keys, "keys", c.valueFeatures, c.rowStride(c.valueFeatures), v);
-  text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
+  text += castQueries(c, "q", c.features, c.rowStride(c.features), q);
+  text += castKeys(c, "k", c.features, k);
+  text += castKeys(c, "v", c.valueFeatures, v);
+  text += castQueries(c, "o", c.valueFeatures, c.heads * c.valueFeatures, o);
   text += llvm::formatv(
       R"(
       %scratch = memref.reinterpret_cast %scratchBase to offset: [0], sizes: [%threads, {0}], strides: [{0}, 1]
@@ -100,7 +134,7 @@ std::string AttentionCase::text() const {
   if (c.parts == 0)
     return text;
   text += beginFunction("combine", c.element()) + castPartials;
-  text += cast(c, "o", c.queries, "queries", c.valueFeatures, c.heads * c.valueFeatures, o);
+  text += castQueries(c, "o", c.valueFeatures, c.heads * c.valueFeatures, o);
   return text + "attn.combine_kernel %partials into %o : " + partials + ", " + o + "\nreturn\n}\n";
 }
 
@@ -111,11 +145,15 @@ AttentionBuffers::AttentionBuffers(const AttentionCase &c, unsigned seed) : c(c)
   std::normal_distribution<float> normal;
   qkv.resize(c.packed ? c.batch * c.queries * c.rowStride(0) : 0);
   query.resize(c.packed ? 0 : c.batch * c.queries * c.heads * c.features);
-  key.resize(c.packed ? 0 : c.batch * c.keys * c.heads * c.features);
-  value.resize(c.packed ? 0 : c.batch * c.keys * c.heads * c.valueFeatures);
+  key.resize(c.packed ? 0 : c.batch * c.keyRows() * c.keyStride(c.features));
+  value.resize(c.packed ? 0 : c.batch * c.keyRows() * c.keyStride(c.valueFeatures));
   for (auto *buffer : {&qkv, &query, &key, &value})
     for (float &x : *buffer)
       x = normal(random);
+  for (auto [buffer, width] : {std::pair{&key, c.features}, {&value, c.valueFeatures}})
+    for (int64_t b = 0; b < c.batch && c.spareKeys; ++b)
+      std::fill_n(buffer->begin() + (b * c.keyRows() + c.keys) * c.keyStride(width),
+                  c.spareKeys * c.keyStride(width), std::nanf(""));
   out.assign(c.batch * c.queries * c.heads * c.valueFeatures + 2 * guard, guardValue);
 }
 

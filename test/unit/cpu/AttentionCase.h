@@ -5,6 +5,7 @@
 
 #include "compiler/transforms/AttentionShape.h"
 #include "test/unit/cpu/KernelRunner.h"
+#include <functional>
 #include <limits>
 
 namespace attn::test {
@@ -13,13 +14,16 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 
 struct AttentionCase {
   int64_t batch = 1, heads = 2, queries, keys, features, valueFeatures;
-  bool dynamic = false; ///< queries and keys are known at run time
-  bool packed = true;   ///< all in one buffer [batch, rows, (q, k, v) x heads x features]
+  bool dynamic = false;     ///< queries and keys are known at run time
+  bool dynamicKeys = false; ///< these alone are
+  int64_t spareKeys = 0;    ///< rows of NaN behind the keys of a batch, as caches have room for
+  bool sharesKeys = false;  ///< all heads of a batch have the same keys and values
+  bool packed = true;       ///< all in one buffer [batch, rows, (q, k, v) x heads x features]
   const char *score = "%c = arith.constant 0.125 : f32\n %s = arith.mulf %d, %c : f32";
   double (*function)(double) = [](double dot) { return dot * 0.125; };
-  const char *hooks = ""; ///< a bias and a mask, as text
+  std::string hooks = ""; ///< a bias and a mask, as text
   double (*bias)(double, int64_t h, int64_t i, int64_t j) = nullptr;
-  bool (*mask)(int64_t h, int64_t i, int64_t j) = nullptr;
+  std::function<bool(int64_t h, int64_t i, int64_t j)> mask = nullptr;
   std::optional<AttentionLowering> lowering = std::nullopt;
   int64_t parts = 0;         ///< that keys are divided into, combined by another kernel
   const char *half = "bf16"; ///< or f16
@@ -30,6 +34,9 @@ struct AttentionCase {
   int64_t rowStride(int64_t width) const {
     return packed ? heads * (2 * features + valueFeatures) : heads * width;
   }
+  int64_t keyHeads() const { return sharesKeys ? 1 : heads; }
+  int64_t keyStride(int64_t width) const { return packed ? rowStride(width) : keyHeads() * width; }
+  int64_t keyRows() const { return keys + spareKeys; }
   const char *element() const { return isHalf ? half : "f32"; }
   bool isF16() const { return half[0] == 'f'; }
   /// To a half.
@@ -54,10 +61,10 @@ struct AttentionBuffers {
     return q() + (b * c.queries + m) * c.rowStride(c.features) + h * c.features;
   }
   float *keyRow(int64_t b, int64_t h, int64_t n) {
-    return k() + (b * c.keys + n) * c.rowStride(c.features) + h * c.features;
+    return k() + (b * c.keyRows() + n) * c.keyStride(c.features) + ofKey(h) * c.features;
   }
   float *valueRow(int64_t b, int64_t h, int64_t n) {
-    return v() + (b * c.keys + n) * c.rowStride(c.valueFeatures) + h * c.valueFeatures;
+    return v() + (b * c.keyRows() + n) * c.keyStride(c.valueFeatures) + ofKey(h) * c.valueFeatures;
   }
   float *outRow(int64_t b, int64_t h, int64_t m) {
     return out.data() + guard + ((b * c.queries + m) * c.heads + h) * c.valueFeatures;
@@ -72,6 +79,7 @@ struct AttentionBuffers {
   std::vector<float> qkv, query, key, value, out;
 
 private:
+  int64_t ofKey(int64_t head) const { return c.sharesKeys ? 0 : head; }
   void runOn(KernelRunner &runner, int64_t threads, void *q, void *k, void *v, void *out);
 };
 

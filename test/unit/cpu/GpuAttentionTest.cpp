@@ -1,83 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention on a GPU's tensor cores, interpreted, against plain loops in double precision, from
-// buffers of f32, which are rounded on their way, and of bf16 and f16. With ATTN_PTX_FOLDER the PTX
-// of each kernel is left there instead of being run, for ptxas (test/gpu/ptxas.test).
-#include "test/unit/cpu/AttentionCase.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <gtest/gtest.h>
+// Attention of whole sequences on a GPU's tensor cores; few queries of a cache are in
+// GpuDecodingTest.cpp.
+#include "test/unit/cpu/GpuAttentionTest.h"
 
 namespace attn::test {
 namespace {
 
 using Case = AttentionCase;
 using Buffers = AttentionBuffers;
-
-/// Weights and outputs are rounded to bf16, 2^-9 at most each, and errors of both signs add up.
-constexpr double relativeL2 = 5e-3;
-
-/// A kernel of portable instructions, on buffers of f32 or halves, or Hopper's own.
-struct Path {
-  const char *name, *chip;
-  bool isHalf;
-  const char *half = "bf16";
-};
-
-class GpuAttentionTest : public testing::TestWithParam<Path> {
-protected:
-  Case stored(Case c) {
-    c.rounds = true, c.isHalf = GetParam().isHalf, c.half = GetParam().half, c.isScaled = false;
-    return c;
-  }
-
-  /// Null where nothing is to be run.
-  std::unique_ptr<KernelRunner> compile(const Case &c) {
-    auto runner = KernelRunner::create(c.text(), GetParam().chip);
-    const char *folder = std::getenv("ATTN_PTX_FOLDER");
-    if (!folder || !runner)
-      return runner;
-    auto *test = testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(test->test_suite_name()) + "." + test->name();
-    std::replace(name.begin(), name.end(), '/', '.');
-    std::ofstream(std::string(folder) + "/" + name + ".ptx") << runner->ptx;
-    return nullptr;
-  }
-
-  void check(const Case &c, Buffers &in) {
-    double error = 0, norm = 0;
-    for (int64_t b = 0; b < c.batch; ++b)
-      for (int64_t h = 0; h < c.heads; ++h)
-        for (int64_t m = 0; m < c.queries; ++m) {
-          std::vector<double> weights = weightsOf(c, in, b, h, m);
-          for (int64_t d = 0; d < c.valueFeatures; ++d) {
-            double expected = expectedOf(c, in, weights, b, h, d).first;
-            error += std::pow(in.outRow(b, h, m)[d] - expected, 2), norm += expected * expected;
-          }
-        }
-    ASSERT_LE(std::sqrt(error), relativeL2 * std::sqrt(norm)) << c.name();
-    ASSERT_TRUE(in.areGuardsWhole()) << c.name() << ": written outside";
-  }
-
-  /// A value that is not finite reaches the queries that see it, and no others; scores of NaN
-  /// behind the mask reach none.
-  void checkBehindTheMask();
-
-  void runCase(const Case &wanted) {
-    Case c = stored(wanted);
-    auto runner = compile(c);
-    if (!runner)
-      return;
-    Buffers alone(c, 7), team(c, 7);
-    alone.run(*runner, 1);
-    check(c, alone);
-    team.run(*runner, 3);
-    EXPECT_EQ(alone.out, team.out) << c.name() << ": three blocks differ from one";
-  }
-};
 
 INSTANTIATE_TEST_SUITE_P(Paths, GpuAttentionTest,
                          testing::Values(Path{"f32", "sm_80", false}, Path{"bf16", "sm_80", true},
@@ -137,6 +68,8 @@ TEST_P(GpuAttentionTest, TilesOf192) { runCase(tiles(230, 192)); }
 TEST_P(GpuAttentionTest, TilesOf256) { runCase(tiles(230, 256)); }
 TEST_P(GpuAttentionTest, ManyKeysOfManyHeads) { runCase(causal(cross(140, 400, 64, 32))); }
 
+} // namespace
+
 void GpuAttentionTest::checkBehindTheMask() {
   Case c = stored(causal(tiles(150, 64)));
   auto runner = compile(c);
@@ -165,6 +98,8 @@ void GpuAttentionTest::checkBehindTheMask() {
   for (int64_t m = 60; m < c.queries; ++m)
     ASSERT_TRUE(std::isnan(in.outRow(0, 0, m)[0])) << m;
 }
+
+namespace {
 
 TEST_P(GpuAttentionTest, AnythingBehindTheMask) { checkBehindTheMask(); }
 TEST_P(GpuHalfAttentionTest, AnythingBehindTheMask) { checkBehindTheMask(); }
