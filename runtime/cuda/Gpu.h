@@ -120,7 +120,7 @@ private:
   attn_status upload(const GpuRun &run, Error &error);
   attn_status uploadAll(const char *packed, Error &error);
   void releaseWeights();
-  attn_status uploadTurned(const char *packed, Error &error);
+  attn_status uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error);
   attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                            Vector<uint32_t> &staging, Error &error);
 

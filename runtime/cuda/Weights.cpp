@@ -51,15 +51,15 @@ attn_status Gpu::uploadPanels(const char *from, CuPointer to, const PanelShape &
   return ATTN_OK;
 }
 
-/// Slot by slot; what lies between them nobody reads.
-attn_status Gpu::uploadTurned(const char *packed, Error &error) {
+/// Slot by slot; what lies between them nobody reads. `staging` has to stay until the stream was
+/// waited for.
+attn_status Gpu::uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error) {
   int64_t most = kStagingBytes;
   for (int32_t s = 0; s < tables->slotCount; ++s)
     if (isTurned(tables->slots[s])) {
       int64_t bytes = panelBytes(PanelShape::of(tables->slots[s]));
       most = bytes > most ? bytes : most;
     }
-  Vector<uint32_t> staging;
   if (!staging.resize(size_t(most) / sizeof(uint32_t)))
     return error.outOfMemory("copying the weights");
   for (int32_t s = 0; s < tables->slotCount; ++s) {
@@ -80,9 +80,10 @@ attn_status Gpu::uploadTurned(const char *packed, Error &error) {
 
 attn_status Gpu::uploadAll(const char *packed, Error &error) {
   size_t bytes = size_t(tables->packedBytes);
+  Vector<uint32_t> staging;
   attn_status status =
       code->turnsPanels
-          ? uploadTurned(packed, error)
+          ? uploadTurned(packed, staging, error)
           : driver.check(driver.memcpyHtoDAsync(weights->pointer, packed, bytes, currentStream()),
                          "copying the weights", error);
   // After an error, too: other contexts are about to read them, or to copy them once more, and the

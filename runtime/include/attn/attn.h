@@ -294,14 +294,16 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
  * workspace belongs to the context and grows when dims do; nothing is allocated once dims as large
  * have been run. NaN and infinity in an input are accepted and follow IEEE arithmetic through the
  * model. Indices and room in the cache are checked before anything is computed: outputs and caches
- * are as they were after an error. The same inputs give the same bits with any number of threads.
- * ATTN_BAD_INPUT: a wrong dtype, rank or size, an index outside of its table, a size of 0 or above
- * its bound, sizes that contradict each other, a cache that would hold more than its capacity;
- * ATTN_INVALID_ARGUMENT: a null or misaligned pointer, strides that are not allowed, memory
- * of another device, an output that overlaps another buffer, an entry that does not exist;
- * ATTN_BAD_WEIGHTS: no weights are bound; ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a
- * GPU an entry's second run with the same kernels makes a CUDA graph, which the following ones
- * update, where dims or addresses are others, and launch. */
+ * are as they were after an error, but for what a GPU that failed has written to outputs. Whatever
+ * the error, nothing that the run began is under way when it returns: buffers may be freed. The
+ * same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong dtype, rank or
+ * size, an index outside of its table, a size of 0 or above its bound, sizes that contradict each
+ * other, a cache that would hold more than its capacity; ATTN_INVALID_ARGUMENT: a null or
+ * misaligned pointer, strides that are not allowed, memory of another device, an output that
+ * overlaps another buffer, an entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound;
+ * ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a GPU an entry's second run with the same
+ * kernels makes a CUDA graph, which the following ones update, where dims or addresses are others,
+ * and launch. */
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 

@@ -55,6 +55,7 @@ TEST_F(GpuGraphTest, a_decode_loop_makes_one_graph_and_updates_what_knows_the_po
     EXPECT_EQ(step > 1 ? step - 1 : 0, copyUpdates());
   }
   EXPECT_EQ(ATTN_BAD_INPUT, push(0));
+  handles.text();
   // From the beginning again: the same graph.
   ASSERT_EQ(ATTN_OK, attn_cache_truncate(handles.context, 0, 0, &handles.message));
   for (int step = 0; step < 3; ++step) {

@@ -61,18 +61,21 @@ struct RandomTensor {
 
 class StridedTest : public GpuTest {
 protected:
-  void *functions[StridedCopy::kWidths] = {};
+  void *module = nullptr, *functions[StridedCopy::kWidths] = {};
 
   void SetUp() override {
     GpuTest::SetUp();
     if (const char *folder = getenv("ATTN_PTX_FOLDER")) // for ptxas
       writeText(std::string(folder) + "/strided.ptx", kStridedPtx);
-    void *module = nullptr;
     ASSERT_EQ(0, (function<int(void **, const void *, unsigned, int *, void **)>(
                      "cuModuleLoadDataEx")(&module, kStridedPtx, 0, nullptr, nullptr)));
     for (int k = 0; k < StridedCopy::kWidths; ++k)
       ASSERT_EQ(0, (function<int(void **, void *, const char *)>("cuModuleGetFunction")(
                        &functions[k], module, kStridedKernels[k])));
+  }
+  void TearDown() override {
+    function<int(void *)>("cuModuleUnload")(module);
+    GpuTest::TearDown();
   }
   void launch(const StridedCopy &copy, unsigned blocks) {
     int64_t words[StridedCopy::kWords];

@@ -139,7 +139,8 @@ TEST_F(GpuWeightsTest, weights_bound_anew_are_copied_anew_to_the_same_place) {
     EXPECT_EQ(there, allocated());
   }
   // A graph of the earlier ones reads the new ones.
-  EXPECT_EQ(bind(7), seenBy(second));
+  std::vector<int32_t> expected = bind(7);
+  EXPECT_EQ(expected, seenBy(second));
 }
 
 TEST_F(GpuWeightsTest, a_run_under_way_reads_the_weights_that_it_began_with) {
@@ -152,7 +153,8 @@ TEST_F(GpuWeightsTest, a_run_under_way_reads_the_weights_that_it_began_with) {
   ASSERT_EQ(ATTN_OK, attn_context_set_stream(second, asPointer(1), &handles.message));
   ASSERT_EQ(ATTN_OK, attn_run(second, 1, nullptr, &output, &handles.message));
   EXPECT_LT(0u, counts().pendingActions);
-  EXPECT_EQ(bind(8), seenBy(handles.context));
+  std::vector<int32_t> expected = bind(8);
+  EXPECT_EQ(expected, seenBy(handles.context));
   fromDevice(found, there);
   EXPECT_EQ(embeddedWeights(), found);
 }
