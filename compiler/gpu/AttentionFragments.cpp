@@ -39,17 +39,6 @@ Value AttentionFragments::fromWord(Value word) const {
   return cores.builder.createOrFold<arith::IndexCastUIOp>(cores.loc, type, word);
 }
 
-/// The same word, about which LLVM knows nothing: it would compute differences of the row and all
-/// columns before the loop over tiles, and keep them in registers.
-Value AttentionFragments::opaque(Value word) const {
-  return LLVM::InlineAsmOp::create(
-             cores.builder, cores.loc, word.getType(), word, "", "=r,0", /*has_side_effects=*/true,
-             /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-             LLVM::AsmDialectAttr::get(cores.builder.getContext(), LLVM::AsmDialect::AD_ATT),
-             ArrayAttr())
-      .getResult(0);
-}
-
 void AttentionFragments::enter(ArrayRef<Value> newHead, Value first, int64_t count, Value offset) {
   head.assign(newHead.begin(), newHead.end());
   Value last = index.sub(rows.count, index.constant(1));
@@ -111,7 +100,7 @@ void AttentionFragments::applyHooks(MutableArrayRef<Value> scores, Value firstKe
         last = index.sub(rows.keyCount, index.constant(1));
   SmallVector<Value> pairs[2] = {positions[0], positions[1]};
   for (SmallVector<Value> &pair : pairs)
-    pair.back() = fromWord(opaque(asWord(pair.back())));
+    pair.back() = fromWord(cores.opaque(asWord(pair.back())));
   Value left = arith::SubIOp::create(builder, loc, asWord(rows.keyCount), own);
   for (auto [i, score] : llvm::enumerate(scores)) {
     auto [r, column] = FragmentPlace::of(static_cast<int64_t>(i));

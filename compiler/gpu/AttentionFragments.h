@@ -61,7 +61,6 @@ private:
   /// Positions are numbers of 32 bits, which LLVM is shown by going through these.
   Value asWord(Value position) const;
   Value fromWord(Value word) const;
-  Value opaque(Value word) const;
 
   AttentionKernelOp op;
   GlobalRows out;

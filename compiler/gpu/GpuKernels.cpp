@@ -2,7 +2,6 @@
 //
 // memory -> kernels, for a GPU: the host's functions stay as they are but for their kernels, each
 // of which becomes a function of the GPU's module and a launch.
-#include "compiler/Errors.h"
 #include "compiler/cpu/MathBuilder.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"
@@ -28,9 +27,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-/// What shared parts of code generation take for one lane.
-static const CpuTarget lane{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false};
 
 std::optional<WorkerKind> attn::workerKindOf(Operation *kernel) {
   auto attention = dyn_cast<AttentionKernelOp>(kernel);
@@ -67,6 +63,7 @@ private:
     SymbolTable &host, &device;
   };
   LogicalResult move(Operation *kernel, Modules modules);
+  FailureOr<SmallVector<KernelLaunch>> launchesOfLinear(LinearKernelOp op);
   FailureOr<SmallVector<KernelLaunch>> launchesOf(Operation *kernel);
   FailureOr<gpu::GPUFuncOp> build(OutlinedKernel &outlined, ValueRange given,
                                   const KernelLaunch &launch, StringAttr cost, Modules modules);
@@ -89,10 +86,15 @@ static std::pair<Value, Value> workersOf(WorkerKind kind, OpBuilder &builder, Lo
   return {index.add(index.mul(block, warps), own), index.mul(blocks, warps)};
 }
 
+/// `isTurned`: panels of bf16 are.
 static LogicalResult emit(Operation *kernel, const TilingContext &context,
-                          const KernelLaunch &launch, ValueRange maps) {
+                          const KernelLaunch &launch, ValueRange maps, bool isTurned) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
       .Case([&](LinearKernelOp op) {
+        if (launch.fewRows)
+          return emitFewRowsLinear(op, context, *launch.fewRows, isTurned);
+        if (isByteLinear(op))
+          return emitByteLinear(op, context);
         return maps.empty() ? emitLinear(op, context, launch.size)
                             : emitHopperLinear(op, context, maps, launch.size == TileSize::Small);
       })
@@ -101,12 +103,7 @@ static LogicalResult emit(Operation *kernel, const TilingContext &context,
         emitCombine(op, context);
         return success();
       })
-      .Case<NormKernelOp, MapKernelOp, MeanKernelOp, LookupKernelOp, RotaryKernelOp>(
-          [&](Operation *op) { return emitRowKernel(op, context); })
-      .Default([](Operation *op) {
-        return emitErrorOf(ErrorKind::Input, op->getLoc())
-               << "linears of int8 and int4 have no code for GPUs yet";
-      });
+      .Default([&](Operation *op) { return emitRowKernel(op, context); });
 }
 
 /// Elements that hooks read.
@@ -187,15 +184,31 @@ static StringAttr costOf(Operation *kernel) {
   return {};
 }
 
-FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kernel) {
-  if (chip == hopperChip) {
-    if (auto op = dyn_cast<LinearKernelOp>(kernel); op && isHopperLinear(op))
-      return launchHopperLinear(op, multiprocessors);
-    if (auto op = dyn_cast<AttentionKernelOp>(kernel); op && isHopperAttention(op))
-      return SmallVector<KernelLaunch>{launchHopperAttention(op)};
+FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKernelOp op) {
+  auto launches = launchFewRowsLinear(op, multiprocessors);
+  if (failed(launches) || (!launches->empty() && !launches->back().condition))
+    return launches;
+  if (isByteLinear(op)) {
+    auto launch = launchByteLinear(op);
+    if (failed(launch))
+      return failure();
+    launches->push_back(*launch);
+    return launches;
   }
+  auto more = chip == hopperChip && isHopperLinear(op) ? launchHopperLinear(op, multiprocessors)
+                                                       : launchLinear(op, multiprocessors);
+  if (failed(more))
+    return failure();
+  launches->append(*more);
+  return launches;
+}
+
+FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kernel) {
   if (auto op = dyn_cast<LinearKernelOp>(kernel))
-    return launchLinear(op, lane, multiprocessors);
+    return launchesOfLinear(op);
+  if (auto op = dyn_cast<AttentionKernelOp>(kernel);
+      op && chip == hopperChip && isHopperAttention(op))
+    return SmallVector<KernelLaunch>{launchHopperAttention(op)};
   return SmallVector<KernelLaunch>{{blockThreads}};
 }
 
@@ -209,6 +222,8 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
                                                 Modules modules) {
   Location loc = outlined.function.getLoc();
   std::string name = outlined.function.getSymName().str() + suffixOf(launch.size);
+  if (launch.fewRows)
+    name += ".rows" + std::to_string(launch.fewRows->rows);
   OpBuilder builder(&getContext());
   builder.setInsertionPointToEnd(modules.gpu.getBody());
   auto function = gpu::GPUFuncOp::create(builder, loc, ptxName(name, modules.device),
@@ -240,7 +255,8 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   }
   gpu::ReturnOp::create(builder, loc);
   SmallVector<Value> maps = addTensorMaps(function, launch);
-  if (failed(emit(kernel, TilingContext{lane, worker, workers}, launch, maps)))
+  if (failed(
+          emit(kernel, TilingContext{gpuLane, worker, workers}, launch, maps, turnsPanels(chip))))
     return failure();
   kernel->erase();
   lowerElements(function);
@@ -306,7 +322,7 @@ void GpuKernelsPass::runOnOperation() {
   for (Operation *kernel : kernels)
     if (failed(move(kernel, {module, host, device})))
       return signalPassFailure();
-  expandMath(module, lane);
+  expandMath(module, gpuLane);
   nameInstructions(module);
   // What is launched later waits for what was launched before.
   root.walk([](BarrierOp op) { op.erase(); });

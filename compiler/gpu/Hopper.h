@@ -5,7 +5,9 @@
 // are of the PTX ISA 8.7.
 #pragma once
 
+#include "compiler/gpu/FewRowsLinear.h"
 #include "compiler/gpu/Integers.h"
+#include <optional>
 #include <vector>
 
 namespace attn {
@@ -44,6 +46,7 @@ struct KernelLaunch {
   std::vector<TensorMap> maps = {};
   mlir::Value condition = {}; ///< an i1 of the host's; null: always
   TileSize size = TileSize::Large;
+  std::optional<FewRowsTile> fewRows = {}; ///< of the kernel for these
 };
 
 /// Emits instructions at the builder's insertion point. Addresses in shared memory are of 32 bits.

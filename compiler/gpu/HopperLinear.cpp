@@ -213,9 +213,7 @@ void HopperLinear::run(const TilingContext &context) {
       });
 }
 
-static FailureOr<LinearShape> shapeOf(LinearKernelOp op) {
-  return LinearShape::of(op, CpuTarget{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false});
-}
+static FailureOr<LinearShape> shapeOf(LinearKernelOp op) { return LinearShape::of(op, gpuLane); }
 
 bool attn::isHopperLinear(LinearKernelOp op) {
   Type element = op.getInput().getType().getElementType();

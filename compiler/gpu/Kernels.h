@@ -13,6 +13,9 @@ namespace attn {
 /// Threads of a block.
 constexpr int64_t blockThreads = 128;
 
+/// What shared parts of code generation take for one lane.
+inline const CpuTarget gpuLane{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false};
+
 /// Whether an attention is one for tensor cores: its worker is a block then.
 bool usesTensorCores(AttentionKernelOp op);
 /// The 16 bits that its products are of, or null.
@@ -43,8 +46,8 @@ mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context, 
 /// The launches of a linear by portable instructions: large tiles, or smaller ones where these
 /// would leave multiprocessors idle. Their conditions are computed in the host's function, before
 /// the op.
-mlir::FailureOr<llvm::SmallVector<KernelLaunch>>
-launchLinear(LinearKernelOp op, const CpuTarget &lane, int64_t multiprocessors);
+mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchLinear(LinearKernelOp op,
+                                                              int64_t multiprocessors);
 /// Linears of f32 by FMA units, and by tensor cores.
 void emitFmaLinear(LinearKernelOp op, const LinearShape &shape, const TilingContext &context,
                    TileSize size);
@@ -68,6 +71,19 @@ void emitCombine(CombineKernelOp op, const TilingContext &context);
 void dropParts(mlir::Operation *root, llvm::StringRef chip);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
+
+/// The launches of a linear that has few rows, each with the number of rows for its condition; none
+/// where there are always more.
+mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchFewRowsLinear(LinearKernelOp op,
+                                                                     int64_t multiprocessors);
+/// `isTurned`: panels are as turnsPanels has them.
+mlir::LogicalResult emitFewRowsLinear(LinearKernelOp op, const TilingContext &context,
+                                      const FewRowsTile &tile, bool isTurned);
+
+// Of rows of bytes: whether a linear has these, its launch, its code.
+bool isByteLinear(LinearKernelOp op);
+mlir::FailureOr<KernelLaunch> launchByteLinear(LinearKernelOp op);
+mlir::LogicalResult emitByteLinear(LinearKernelOp op, const TilingContext &context);
 
 // Kernels of Hopper's own: whether there is one for an op; its launches, with the ops that compute
 // tensor maps and conditions in the host's function, before the op; and the code of one, where

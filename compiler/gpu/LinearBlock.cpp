@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/LinearBlock.h"
-#include "compiler/Errors.h"
 #include "compiler/gpu/LinearOutput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -327,19 +326,8 @@ void LinearBlock::run(const TilingContext &context) {
 
 //===-- launches ----------------------------------------------------------------------------===//
 
-/// Nothing where linears are of bytes.
-static FailureOr<LinearShape> shapeOf(LinearKernelOp op, const CpuTarget &lane) {
-  auto shape = LinearShape::of(op, lane);
-  if (failed(shape))
-    return failure();
-  if (takesBytes(shape->precision))
-    return emitErrorOf(ErrorKind::Input, op.getLoc())
-           << "linears of int8 and int4 have no code for GPUs yet";
-  return shape;
-}
-
 LogicalResult attn::emitLinear(LinearKernelOp op, const TilingContext &context, TileSize size) {
-  auto shape = shapeOf(op, context.target);
+  auto shape = LinearShape::of(op, context.target);
   if (failed(shape))
     return failure();
   if (shape->precision == Precision::F32)
@@ -349,9 +337,9 @@ LogicalResult attn::emitLinear(LinearKernelOp op, const TilingContext &context, 
   return success();
 }
 
-FailureOr<SmallVector<KernelLaunch>> attn::launchLinear(LinearKernelOp op, const CpuTarget &lane,
+FailureOr<SmallVector<KernelLaunch>> attn::launchLinear(LinearKernelOp op,
                                                         int64_t multiprocessors) {
-  auto shape = shapeOf(op, lane);
+  auto shape = LinearShape::of(op, gpuLane);
   if (failed(shape))
     return failure();
   OpBuilder builder(op);

@@ -36,6 +36,35 @@ LinearOutputRow::LinearOutputRow(LinearKernelOp op, IndexBuilder index, Value fl
   rows[op.getOut()] = index.delinearize(flat, op.getOut(), 0, lifted);
   for (Value capture : op.getCaptures())
     rows[capture] = index.delinearize(flat, capture, 0, lifted);
+  if (op.getQuantization().empty())
+    return;
+  Value range = op.getQuantization()[0];
+  SmallVector<Value> place =
+      index.delinearize(flat, range, 0, cast<MemRefType>(range.getType()).getRank() - 1);
+  place.push_back(index.constant(0));
+  scale = loadElement(index.builder, index.loc, range, place, 1);
+  place.back() = index.constant(1);
+  zero = loadElement(index.builder, index.loc, range, place, 1);
+}
+
+Value LinearOutputRow::dequantized(Value column, Value sum) {
+  OpBuilder &builder = index.builder;
+  Location loc = index.loc;
+  if (op.getQuantization().empty())
+    return sum;
+  Value columnSum = memref::LoadOp::create(builder, loc, op.getQuantization()[2], column);
+  if (sum.getType().isF32()) {
+    Value shift = arith::MulFOp::create(builder, loc, zero, columnSum);
+    return arith::MulFOp::create(builder, loc, arith::SubFOp::create(builder, loc, sum, shift),
+                                 scale);
+  }
+  Value whole = arith::FPToSIOp::create(builder, loc, sum.getType(), zero);
+  Value shift = arith::MulIOp::create(builder, loc, whole, columnSum);
+  Value exact = arith::SIToFPOp::create(builder, loc, builder.getF32Type(),
+                                        arith::SubIOp::create(builder, loc, sum, shift));
+  Value columnScale = memref::LoadOp::create(builder, loc, op.getQuantization()[1], column);
+  return arith::MulFOp::create(builder, loc, exact,
+                               arith::MulFOp::create(builder, loc, scale, columnScale));
 }
 
 SmallVector<Value> LinearOutputRow::placeIn(Value buffer, Value column) {
@@ -78,8 +107,9 @@ void LinearOutputRow::finishPiece(Value column, ArrayRef<Value> sums) {
   Location loc = index.loc;
   auto count = static_cast<int64_t>(sums.size());
   SmallVector<SmallVector<Value>> elements;
-  for (Value sum : sums)
-    elements.push_back({sum});
+  for (auto [i, sum] : llvm::enumerate(sums))
+    elements.push_back(
+        {dequantized(index.add(column, index.constant(static_cast<int64_t>(i))), sum)});
   if (op.getBias())
     for (auto [element, bias] : llvm::zip_equal(elements, load(op.getBias(), column, count)))
       element[0] = arith::AddFOp::create(builder, loc, element[0], bias);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What becomes of a linear's sums in a thread: bias, epilogue, store.
+// What becomes of a linear's sums in a thread: those of bytes are made floats, then bias, epilogue,
+// store.
 #pragma once
 
 #include "compiler/cpu/Loops.h"
@@ -23,11 +24,14 @@ private:
   llvm::SmallVector<mlir::Value> placeIn(mlir::Value buffer, mlir::Value column);
   llvm::SmallVector<mlir::Value> load(mlir::Value buffer, mlir::ValueRange place, int64_t count);
   mlir::Value epilogue(llvm::ArrayRef<mlir::Value> elements);
+  /// What a sum of products of bytes is worth, which is of i32, or of f32 for int4.
+  mlir::Value dequantized(mlir::Value column, mlir::Value sum);
   void finishPiece(mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
   LinearKernelOp op;
   IndexBuilder index;
-  int64_t neighbours; ///< columns that are read and written in one piece: 1, 2, 4 or 8
+  int64_t neighbours;      ///< columns that are read and written in one piece: 1, 2, 4 or 8
+  mlir::Value scale, zero; ///< of a row of bytes
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> rows; ///< in each buffer
 };
 

@@ -126,6 +126,10 @@ static LLVM::InlineAsmOp assembly(OpBuilder &builder, Location loc, Type result,
       LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
+Value TensorCores::opaque(Value word) const {
+  return assembly(builder, loc, word.getType(), word, "", "=r,0").getRes();
+}
+
 SmallVector<Value> TensorCores::loadMatrices(Value address, int64_t offset, int64_t count,
                                              bool isTransposed) const {
   SmallVector<Type> words(count, builder.getI32Type());

@@ -56,6 +56,9 @@ public:
   llvm::SmallVector<llvm::SmallVector<Value>> wordsOf(llvm::ArrayRef<Value> accumulators) const;
   Value integer(int64_t value) const; ///< an i32
   Value number(double value) const;   ///< an f32
+  /// The same i32, about which LLVM knows nothing: what it would compute from it before a loop, and
+  /// keep in registers, such as differences to all columns, stays within.
+  Value opaque(Value word) const;
 
   //===-- instructions ---------------------------------------------------------------------===//
 

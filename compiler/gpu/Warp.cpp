@@ -19,10 +19,10 @@ void Warp::forEach(Value count, llvm::function_ref<void(Value)> body) const {
   forLoop(index, lane, count, lanes, body);
 }
 
-SmallVector<Value>
-Warp::forEach(Value count, ValueRange inits,
-              llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) const {
-  auto loop = scf::ForOp::create(builder, loc, lane, count, index.constant(lanes), inits,
+SmallVector<Value> Warp::forEach(Value count, ValueRange inits,
+                                 llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body,
+                                 int64_t times) const {
+  auto loop = scf::ForOp::create(builder, loc, lane, count, index.constant(times * lanes), inits,
                                  [](OpBuilder &, Location, Value, ValueRange) {});
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());

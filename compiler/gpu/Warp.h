@@ -18,10 +18,12 @@ public:
   /// body(i) for i in [0, count), lane by lane; at most one warp's worth more than needed is
   /// nobody's.
   void forEach(mlir::Value count, llvm::function_ref<void(mlir::Value)> body) const;
-  /// The same with a value carried from each i of the lane to its next.
-  llvm::SmallVector<mlir::Value> forEach(
-      mlir::Value count, mlir::ValueRange inits,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body) const;
+  /// The same with values carried from each i of the lane to its next, which is `times` warps away:
+  /// the body has i + 32, ... of these, too.
+  llvm::SmallVector<mlir::Value>
+  forEach(mlir::Value count, mlir::ValueRange inits,
+          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body,
+          int64_t times = 1) const;
   /// The lanes' values combined to one that all get: halves, quarters and so on.
   mlir::Value combine(mlir::Value value,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> operation) const;

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -25,8 +26,14 @@ public:
   void emit(MapRowOp op);
   void emit(MeanRowOp op);
   void emit(RotaryRowOp op);
+  void emit(QuantizeRowOp op);
 
 private:
+  /// Words of four bytes that a lane works on at a time.
+  static constexpr int64_t wordsAtOnce = 2;
+  /// The columns of words `word`, + 32, ...; the row's last in the place of those that come later.
+  SmallVector<Value> loadWords(Value row, Value columns, Value word);
+
   Value add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
@@ -112,6 +119,86 @@ void RowWarp::emit(RotaryRowOp op) {
   });
 }
 
+SmallVector<Value> RowWarp::loadWords(Value row, Value columns, Value word) {
+  SmallVector<Value> values;
+  Value last = index.sub(columns, index.constant(1));
+  for (int64_t i = 0; i < 4 * wordsAtOnce; ++i) {
+    Value column =
+        index.add(index.mul(word, index.constant(4)), index.constant(i / 4 * 4 * lanes + i % 4));
+    values.push_back(load(row, index.min(column, last)));
+  }
+  return values;
+}
+
+// As on the CPU (compiler/cpu/VectorizeQuantize.cpp), to the bit.
+void RowWarp::emit(QuantizeRowOp op) {
+  Value columns = index.dim(op.getInput(), 0), none = number(0), full = number(255);
+  Value words = index.ceilDiv(columns, index.constant(4));
+  auto least = [&](Value a, Value b) -> Value {
+    return arith::MinimumFOp::create(builder, loc, a, b);
+  };
+  auto most = [&](Value a, Value b) -> Value {
+    return arith::MaximumFOp::create(builder, loc, a, b);
+  };
+  auto isAbove = [&](Value a, Value b) -> Value {
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
+  };
+  auto select = [&](Value condition, Value a, Value b) -> Value {
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  };
+  auto rounded = [&](Value x) -> Value { return math::RoundEvenOp::create(builder, loc, x); };
+  // 0 is among the elements, so that it has a byte of its own.
+  SmallVector<Value> ends{none, none};
+  ends = forEach(
+      words, ends,
+      [&](Value word, ValueRange ends) {
+        SmallVector<Value> found(ends);
+        for (Value x : loadWords(op.getInput(), columns, word))
+          found = {least(found[0], x), most(found[1], x)};
+        return found;
+      },
+      wordsAtOnce);
+  Value low = combine(ends[0], least), high = combine(ends[1], most), range = sub(high, low);
+  Value inverse = select(isAbove(range, none), div(full, range), none);
+  // Comparisons that NaN fails, so that what is converted is from 0 to 255 always.
+  auto asByte = [&](Value x) {
+    x = select(isAbove(x, none), x, none);
+    return select(isAbove(full, x), x, full);
+  };
+  Value zero = asByte(rounded(arith::NegFOp::create(builder, loc, mul(low, inverse))));
+  Value isFirst =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index.constant(0));
+  choose(index, isFirst, [&] {
+    store(div(range, full), op.getRange(), index.constant(0));
+    store(zero, op.getRange(), index.constant(1));
+  });
+  auto bytes = VectorType::get({4}, builder.getI8Type());
+  forEach(
+      words, {},
+      [&](Value word, ValueRange) {
+        SmallVector<Value> elements;
+        for (Value x : loadWords(op.getInput(), columns, word)) {
+          Value byte = arith::FPToUIOp::create(builder, loc, builder.getI32Type(),
+                                               asByte(add(rounded(mul(x, inverse)), zero)));
+          elements.push_back(arith::TruncIOp::create(builder, loc, builder.getI8Type(), byte));
+        }
+        for (int64_t i = 0; i < wordsAtOnce; ++i) {
+          Value own = index.add(word, index.constant(i * lanes));
+          Value isThere =
+              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, words);
+          choose(index, isThere, [&] { // rows have room for whole words
+            Value four = vector::FromElementsOp::create(builder, loc, bytes,
+                                                        ArrayRef(elements).slice(4 * i, 4));
+            vector::StoreOp::create(builder, loc, four, op.getOut(),
+                                    index.mul(own, index.constant(4)), /*nontemporal=*/false,
+                                    llvm::MaybeAlign(4));
+          });
+        }
+        return SmallVector<Value>{};
+      },
+      wordsAtOnce);
+}
+
 LogicalResult attn::emitRowKernel(Operation *kernel, const TilingContext &workers) {
   // Four of its vectors, the piece of a mean, are a warp's columns.
   static const CpuTarget warp{"gpu", Warp::lanes / 4, /*registers=*/255, /*avx512=*/false};
@@ -122,19 +209,21 @@ LogicalResult attn::emitRowKernel(Operation *kernel, const TilingContext &worker
           .Case([&](MapKernelOp op) { return tileMap(op, context); })
           .Case([&](MeanKernelOp op) { return tileMean(op, context); })
           .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
-          .Case([&](RotaryKernelOp op) { return tileRotary(op, context); });
+          .Case([&](RotaryKernelOp op) { return tileRotary(op, context); })
+          .Case([&](QuantizeKernelOp op) { return tileQuantize(op, context); });
   if (failed(tiled))
     return failure();
   SmallVector<Operation *> tiles;
   kernel->getParentOp()->walk([&](Operation *op) {
-    if (isa<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp>(op))
+    if (isa<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp, QuantizeRowOp>(op))
       tiles.push_back(op);
   });
   for (Operation *tile : tiles) {
     OpBuilder builder(tile);
     RowWarp warp(tile, builder);
-    llvm::TypeSwitch<Operation *>(tile).Case<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp>(
-        [&](auto op) { warp.emit(op); });
+    llvm::TypeSwitch<Operation *>(tile)
+        .Case<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp, QuantizeRowOp>(
+            [&](auto op) { warp.emit(op); });
     tile->erase();
   }
   return success();

@@ -23,6 +23,7 @@ const std::vector<Supported> &supportedInstructions() {
       {"brev", "", "9.7.1.18", unpinned, decodeBrev},
       {"bfe", "", "9.7.1.19", unpinned, decodeBfe},
       {"bfi", "", "9.7.1.20", unpinned, decodeBfi},
+      {"dp4a", "", "9.7.1.23", unpinned, decodeDp4a},
       {"copysign", ".f32 .f64", "9.7.3.2", unpinned, decodeCopysign},
       {"rcp", ".rn, .approx as .rn", "9.7.3.13", unpinned, decodeRcp},
       {"sqrt", ".rn, .approx as .rn", "9.7.3.15", unpinned, decodeSqrt},

@@ -48,6 +48,7 @@ Action decodeBrev(Decoding &decoding);
 Action decodeBfind(Decoding &decoding);
 Action decodeBfe(Decoding &decoding);
 Action decodeBfi(Decoding &decoding);
+Action decodeDp4a(Decoding &decoding);
 Action decodeFloatAdd(Decoding &decoding);
 Action decodeFloatSub(Decoding &decoding);
 Action decodeFloatMul(Decoding &decoding);

@@ -217,4 +217,22 @@ Action decodeBfi(Decoding &decoding) {
   };
 }
 
+/// c and the products of four bytes, each of a's type and of b's; the sum wraps around.
+Action decodeDp4a(Decoding &decoding) {
+  decoding.expectOperands(4);
+  Type a = decoding.takeType(), b = decoding.takeType();
+  for (Type type : {a, b})
+    if (type != Type::U32 && type != Type::S32)
+      decoding.fail("expected .u32 or .s32");
+  auto byte = [](Type type, uint64_t word, int i) {
+    auto bits = uint8_t(word >> (8 * i));
+    return type == Type::S32 ? int(int8_t(bits)) : int(bits);
+  };
+  return lanewise3([=](uint64_t x, uint64_t y, uint64_t sum) {
+    for (int i = 0; i < 4; ++i)
+      sum += uint64_t(int64_t(byte(a, x, i) * byte(b, y, i)));
+    return uint64_t(uint32_t(sum));
+  });
+}
+
 } // namespace attn::ptx

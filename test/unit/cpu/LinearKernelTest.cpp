@@ -6,6 +6,7 @@
 #include "runtime/cpu/Features.h"
 #include "test/unit/cpu/KernelRunner.h"
 #include "test/unit/cpu/LinearCase.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -268,7 +269,7 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
                          testing::Values("x86-64-v3", "x86-64-v4", "vnni", "avx512bf16",
-                                         "amx-emulated", "amx"));
+                                         "amx-emulated", "amx", "sm_80", "sm_90a"));
 
 /// The same shapes with other panels; `group` neighbours along k make up four bytes.
 std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random) {
@@ -290,6 +291,41 @@ std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &rand
   for (LinearCase &test : cases)
     test.panels = panels;
   return cases;
+}
+
+/// Up to 8 rows, which GPUs have a kernel for: columns of 8 and of 16 at a time, steps of k that
+/// fill no batch, rows that are known when running, and such that come to shared memory in chunks,
+/// the last of which is shorter.
+std::vector<LinearCase> fewRowsOf(Panels panels, int64_t group) {
+  std::vector<LinearCase> cases;
+  for (auto [rows, steps, n] : {std::tuple(1, 1, 1),
+                                {1, 768, 50},
+                                {1, 261, 200},
+                                {2, 515, 16},
+                                {3, 259, 97},
+                                {4, 64, 64},
+                                {7, 129, 65},
+                                {8, 768, 63},
+                                {1, 8703, 9},
+                                {6, 2183, 33}})
+    cases.emplace_back(rows, llvm::alignTo(steps * std::min<int64_t>(group, 4), group), n,
+                       Epilogue(rows % 5));
+  for (int64_t rows : {1, 3, 8}) {
+    cases.emplace_back(rows, 68 * group, 70, Epilogue::ScaleAndShift);
+    cases.back().dynamic = true;
+  }
+  for (LinearCase &test : cases) {
+    test.panels = panels;
+    test.isRounded = test.isNarrow = panels == Panels::BF16 || panels == Panels::F16;
+  }
+  return cases;
+}
+
+TEST_P(LinearKernelTest, FewRows) {
+  check(fewRowsOf(Panels::F32, 1));
+  if (KernelRunner::isGpu(GetParam()))
+    for (Panels panels : {Panels::BF16, Panels::F16})
+      check(fewRowsOf(panels, 2));
 }
 
 class HalfKernelTest : public LinearKernelTest {
@@ -426,13 +462,26 @@ void HopperKernelTest::checkPanels(Panels panels) {
 TEST_P(HopperKernelTest, PanelsOfBf16) { checkPanels(Panels::BF16); }
 TEST_P(HopperKernelTest, PanelsOfF16) { checkPanels(Panels::F16); }
 
+TEST_P(HopperKernelTest, FewRows) {
+  check(fewRowsOf(Panels::BF16, 2));
+  check(fewRowsOf(Panels::F16, 2));
+}
+
+TEST_P(ByteKernelTest, FewRows) {
+  if (!KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "a CPU has no kernel of its own for them";
+  check(fewRowsOf(Panels::Int8, 4));
+  check(fewRowsOf(Panels::Int4, 32));
+}
+
 TEST_P(ByteKernelTest, PanelsOfInt8) { check(casesOf(Panels::Int8, 4, random)); }
 
 TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
 TEST_P(ByteKernelTest, RowsRoundedToBf16) {
-  if (llvm::StringRef(GetParam()).starts_with("x86") || GetParam() == std::string("vnni"))
-    GTEST_SKIP() << "reads f32 rows";
+  llvm::StringRef level = GetParam();
+  if (level.starts_with("x86") || level == "vnni" || KernelRunner::isGpu(level))
+    GTEST_SKIP() << "reads f32 rows, or bf16 ones alone";
   std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
   for (LinearCase &test : cases)
     test.isRounded = true;

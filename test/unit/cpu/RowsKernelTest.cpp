@@ -331,8 +331,6 @@ std::string quantizeText(int64_t columns, int64_t pitch) {
 }
 
 TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
-  if (KernelRunner::isGpu(GetParam()))
-    GTEST_SKIP() << "no bytes on GPUs yet";
   for (int64_t columns : {1, 2, 15, 16, 17, 63, 64, 65, 100, 768}) {
     const int64_t pitch = (columns + 63) / 64 * 64, n = 5;
     auto runner = KernelRunner::create(quantizeText(columns, pitch), GetParam());
@@ -367,8 +365,6 @@ TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
 }
 
 TEST_P(RowsKernelTest, ScalesOfRowsWithoutARangeSaySo) {
-  if (KernelRunner::isGpu(GetParam()))
-    GTEST_SKIP() << "no bytes on GPUs yet";
   const int64_t columns = 37, n = 3;
   auto runner = KernelRunner::create(quantizeText(columns, 64), GetParam());
   ASSERT_TRUE(runner);

@@ -202,6 +202,23 @@ TEST(Integers, bits) {
   });
 }
 
+TEST(Integers, products_of_bytes) {
+  auto sum = [](uint32_t x, uint32_t y, uint32_t z, bool isSigned) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      int left = isSigned ? int8_t(x >> shift) : uint8_t(x >> shift);
+      z += uint32_t(left * int8_t(y >> shift));
+    }
+    return z;
+  };
+  expect32("dp4a.u32.s32 %r8, %r4, %r5, %r6;",
+           [&](uint32_t x, uint32_t y, uint32_t z) { return sum(x, y, z, false); });
+  expect32("dp4a.s32.s32 %r8, %r4, %r5, %r6;",
+           [&](uint32_t x, uint32_t y, uint32_t z) { return sum(x, y, z, true); });
+  expect32("dp4a.u32.u32 %r8, %r4, 0x01020304, 7;", [](uint32_t x, uint32_t, uint32_t) {
+    return 7 + (x & 255) * 4 + (x >> 8 & 255) * 3 + (x >> 16 & 255) * 2 + (x >> 24);
+  });
+}
+
 TEST(Integers, compare_and_select) {
   expect32("setp.lt.s32 %p1, %r4, %r5;\nselp.b32 %r8, %r4, %r5, %p1;",
            [](uint32_t x, uint32_t y, uint32_t) { return int32_t(x) < int32_t(y) ? x : y; });
