@@ -236,10 +236,11 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
 }
 
 /// From the memory stage: kernels become code for the GPU, which is taken out of the module.
-static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip) {
+static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip, Precision precision) {
   PassManager passes(memory.getContext());
   GpuKernelsPassOptions kernels;
   kernels.chip = chip.str();
+  kernels.tf32 = precision == Precision::TF32;
   passes.addPass(createGpuKernelsPass(kernels));
   if (failed(passes.run(memory)))
     return failure();
@@ -248,9 +249,9 @@ static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip) {
 
 /// Adds the host's side of a GPU's code to `module`.
 static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRef chip,
-                                 llvm::Module &module) {
+                                 Precision precision, llvm::Module &module) {
   OwningOpRef<ModuleOp> host = memory.clone();
-  auto code = lowerForGpu(*host, chip);
+  auto code = lowerForGpu(*host, chip, precision);
   if (failed(code))
     return failure();
   PassManager passes(model.getContext());
@@ -316,7 +317,7 @@ static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, Modul
   if (!options.chips.empty() && !(planned = lowering.planForGpus()))
     return nullptr;
   for (llvm::StringRef chip : options.chips) {
-    auto code = addGpu(model, *planned, chip, module);
+    auto code = addGpu(model, *planned, chip, options.precision, module);
     if (failed(code))
       return nullptr;
     gpus.push_back(std::move(*code));
@@ -337,7 +338,7 @@ std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &op
   OwningOpRef<ModuleOp> planned = Lowering(model, options).planForGpus();
   if (!planned)
     return std::nullopt;
-  auto code = lowerForGpu(*planned, options.chips.front());
+  auto code = lowerForGpu(*planned, options.chips.front(), options.precision);
   return succeeded(code) ? std::optional(std::move(code->ptx)) : std::nullopt;
 }
 

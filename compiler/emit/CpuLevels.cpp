@@ -2,6 +2,7 @@
 //
 // The CPU levels: their names, and which of them this machine can run.
 #include "compiler/Pipeline.h"
+#include "compiler/transforms/ParameterLayout.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -21,6 +22,7 @@ std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name) {
 }
 
 CpuLevel usefulLevel(CpuLevel level, Precision precision) {
+  precision = storedPrecision(precision);
   // No level multiplies f16; tile registers and vdpbf16ps are of bf16.
   if (precision == Precision::F32 || precision == Precision::F16 ||
       (precision == Precision::BF16 && level < CpuLevel::Avx512Bf16))

@@ -14,7 +14,7 @@ namespace {
 class FmaLinear : public LinearBlock {
 public:
   FmaLinear(LinearKernelOp op, const LinearShape &shape, TileSize size)
-      : LinearBlock(op, shape, size) {
+      : LinearBlock(op, shape, LinearBlockTile::of(shape, size, /*isFma=*/true)) {
     int64_t width = tile.warpColumns / (4 * count);
     for (int64_t i = 0; i < count; ++i)
       pieces.push_back({4 * width * i, width});

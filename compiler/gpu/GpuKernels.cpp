@@ -95,7 +95,7 @@ static LogicalResult emit(Operation *kernel, const TilingContext &context,
           return emitFewRowsLinear(op, context, *launch.fewRows, isTurned);
         if (isByteLinear(op))
           return emitByteLinear(op, context);
-        return maps.empty() ? emitLinear(op, context, launch.size)
+        return maps.empty() ? emitLinear(op, context, launch)
                             : emitHopperLinear(op, context, maps, launch.size == TileSize::Small);
       })
       .Case([&](AttentionKernelOp op) { return emitAttention(op, context, maps); })
@@ -196,7 +196,7 @@ FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKern
     return launches;
   }
   auto more = chip == hopperChip && isHopperLinear(op) ? launchHopperLinear(op, multiprocessors)
-                                                       : launchLinear(op, multiprocessors);
+                                                       : launchLinear(op, multiprocessors, tf32);
   if (failed(more))
     return failure();
   launches->append(*more);
@@ -230,10 +230,12 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
                                          builder.getFunctionType(given.getTypes(), {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(launch.blocks));
-  function->setAttr(GpuKernelInfo::residentAttribute, builder.getI64IntegerAttr(launch.resident));
   function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
   if (cost)
     function->setAttr(GpuKernelInfo::costAttribute, cost);
+  if (launch.resident)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(static_cast<int32_t>(launch.resident)));
   function.setKnownBlockSize(ArrayRef<int32_t>{static_cast<int32_t>(launch.threads), 1, 1});
   modules.device.insert(function);
   Block &from = outlined.function.getBody().front(), &to = function.getBody().front();

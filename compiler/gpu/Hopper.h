@@ -47,6 +47,7 @@ struct KernelLaunch {
   mlir::Value condition = {}; ///< an i1 of the host's; null: always
   TileSize size = TileSize::Large;
   std::optional<FewRowsTile> fewRows = {}; ///< of the kernel for these
+  bool tf32 = false;                       ///< f32 is rounded for tensor cores
 };
 
 /// Emits instructions at the builder's insertion point. Addresses in shared memory are of 32 bits.

@@ -42,13 +42,14 @@ void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
 // Each writes the code of a kernel before `op`, in a gpu.func, and leaves it to be erased. A
 // context's threads are the workers. Errors are reported at the op.
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);
-mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context, TileSize size);
+mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context,
+                               const KernelLaunch &launch);
 /// The launches of a linear by portable instructions: large tiles, or smaller ones where these
 /// would leave multiprocessors idle. Their conditions are computed in the host's function, before
 /// the op.
 mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchLinear(LinearKernelOp op,
-                                                              int64_t multiprocessors);
-/// Linears of f32 by FMA units, and by tensor cores.
+                                                              int64_t multiprocessors, bool tf32);
+/// By FMA units, of f32; and by tensor cores, f32 rounded to tf32.
 void emitFmaLinear(LinearKernelOp op, const LinearShape &shape, const TilingContext &context,
                    TileSize size);
 void emitTensorCoreLinear(LinearKernelOp op, const LinearShape &shape, const TilingContext &context,

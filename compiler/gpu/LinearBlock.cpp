@@ -28,14 +28,13 @@ static int64_t panelsAcross(int64_t panels, int64_t most) {
 // A warp of tensor cores is kept busy by 64 x 48: 28 rows of banks are read for 24 products. Wide
 // tiles read rows least often; those on FMA units are busy enough to let more blocks share a
 // multiprocessor. All fit into the 99 KiB that the smallest GPU gives a block.
-Tile LinearBlockTile::of(const LinearShape &shape, TileSize size) {
+Tile LinearBlockTile::of(const LinearShape &shape, TileSize size, bool isFma) {
   Tile tile;
   switch (size) {
   case TileSize::Large:
-    tile = {64, panelWidth, panelsAcross(shape.panels, shape.precision == Precision::F32 ? 2 : 4),
-            4, 1};
+    tile = {64, panelWidth, panelsAcross(shape.panels, isFma ? 2 : 4), 4, 1};
     if (tile.panels == 2) // two blocks then fit where there are 100 KiB
-      tile.stages = 3, tile.resident = 2;
+      tile.stages = 3, tile.resident = isFma ? 2 : 3;
     break;
   case TileSize::Medium:
     tile = {32, panelWidth, panelsAcross(shape.panels, 2), 4, 3};
@@ -64,8 +63,8 @@ static SmallVector<std::pair<int64_t, unsigned>> runsOf(MemRefType type, unsigne
   return runs;
 }
 
-LinearBlock::LinearBlock(LinearKernelOp op, const LinearShape &shape, TileSize size)
-    : op(op), shape(shape), tile(Tile::of(shape, size)), builder(op), loc(op.getLoc()),
+LinearBlock::LinearBlock(LinearKernelOp op, const LinearShape &shape, const Tile &tile)
+    : op(op), shape(shape), tile(tile), builder(op), loc(op.getLoc()),
       cores(builder, loc, op.getInput().getType().getElementType()), index(builder, loc),
       ints(builder, loc), rows(cores, op.getInput()) {
   MemRefType in = op.getInput().getType();
@@ -326,19 +325,24 @@ void LinearBlock::run(const TilingContext &context) {
 
 //===-- launches ----------------------------------------------------------------------------===//
 
-LogicalResult attn::emitLinear(LinearKernelOp op, const TilingContext &context, TileSize size) {
+static bool isFma(const LinearShape &shape, bool tf32) {
+  return shape.precision == Precision::F32 && !tf32;
+}
+
+LogicalResult attn::emitLinear(LinearKernelOp op, const TilingContext &context,
+                               const KernelLaunch &launch) {
   auto shape = LinearShape::of(op, context.target);
   if (failed(shape))
     return failure();
-  if (shape->precision == Precision::F32)
-    emitFmaLinear(op, *shape, context, size);
+  if (isFma(*shape, launch.tf32))
+    emitFmaLinear(op, *shape, context, launch.size);
   else
-    emitTensorCoreLinear(op, *shape, context, size);
+    emitTensorCoreLinear(op, *shape, context, launch.size);
   return success();
 }
 
-FailureOr<SmallVector<KernelLaunch>> attn::launchLinear(LinearKernelOp op,
-                                                        int64_t multiprocessors) {
+FailureOr<SmallVector<KernelLaunch>> attn::launchLinear(LinearKernelOp op, int64_t multiprocessors,
+                                                        bool tf32) {
   auto shape = LinearShape::of(op, gpuLane);
   if (failed(shape))
     return failure();
@@ -346,14 +350,14 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchLinear(LinearKernelOp op,
   IndexBuilder index(builder, op.getLoc());
   Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
   auto launchOf = [&](TileSize size) {
-    Tile tile = Tile::of(*shape, size);
+    Tile tile = Tile::of(*shape, size, isFma(*shape, tf32));
     KernelLaunch launch{tile.threads(), tile.sharedBytes()};
-    launch.size = size, launch.resident = tile.resident;
+    launch.size = size, launch.tf32 = tf32, launch.resident = tile.resident;
     return launch;
   };
   /// The same where tiles of the next size would be fewer than `least`.
   auto launchWhere = [&](TileSize size, TileSize next, int64_t least) {
-    Tile larger = Tile::of(*shape, next);
+    Tile larger = Tile::of(*shape, next, isFma(*shape, tf32));
     int64_t across = llvm::divideCeil(shape->panels, larger.panels);
     int64_t most = (llvm::divideCeil(least, across) - 1) * larger.rows();
     KernelLaunch launch = launchOf(size);

@@ -42,7 +42,8 @@ struct LinearBlockTile {
   int64_t stageBytes() const { return rows() * rowBytes + panels * panelBytes; }
   int64_t sharedBytes() const { return stages * stageBytes() + 8 * rows(); }
 
-  static LinearBlockTile of(const LinearShape &shape, TileSize size);
+  /// `isFma`: products on FMA units.
+  static LinearBlockTile of(const LinearShape &shape, TileSize size, bool isFma);
 };
 
 /// Emits a kernel; how stages are multiplied is a derived class' business.
@@ -50,7 +51,7 @@ class LinearBlock {
 public:
   using Value = mlir::Value;
 
-  LinearBlock(LinearKernelOp op, const LinearShape &shape, TileSize size);
+  LinearBlock(LinearKernelOp op, const LinearShape &shape, const LinearBlockTile &tile);
   virtual ~LinearBlock() = default;
 
   void run(const TilingContext &context);

@@ -48,12 +48,6 @@ void attn::registerPtx(DialectRegistry &registry) {
 /// What only functions of LLVM's dialect can say of a kernel.
 static void describeKernel(LLVM::LLVMFuncOp function, const GpuKernelInfo &info) {
   OpBuilder builder(function.getContext());
-  auto setResident = [&](int64_t blocks) {
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      builder.getI32IntegerAttr(static_cast<int32_t>(blocks)));
-  };
-  if (info.resident)
-    setResident(info.resident);
   if (info.maps.empty())
     return;
   // Tensor maps are passed by value; copies of them are no tensor maps.
@@ -64,7 +58,7 @@ static void describeKernel(LLVM::LLVMFuncOp function, const GpuKernelInfo &info)
     function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
   }
   // Without it, the assembler takes no notice of setmaxnreg.
-  setResident(1);
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
 }
 
 static void addLowering(OpPassManager &passes) {
@@ -93,8 +87,6 @@ GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
   info.threads = (*function.getKnownBlockSize())[0];
   if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksAttribute))
     info.blocks = blocks.getInt();
-  if (auto resident = function->getAttrOfType<IntegerAttr>(residentAttribute))
-    info.resident = resident.getInt();
   if (auto shared = function->getAttrOfType<IntegerAttr>(sharedAttribute))
     info.sharedBytes = shared.getInt();
   if (auto cost = function->getAttrOfType<StringAttr>(costAttribute))

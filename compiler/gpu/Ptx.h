@@ -25,7 +25,6 @@ void registerPtx(mlir::DialectRegistry &registry);
 struct GpuKernelInfo {
   static constexpr llvm::StringLiteral blocksAttribute = "attn.blocks",
                                        sharedAttribute = "attn.shared",
-                                       residentAttribute = "attn.resident",
                                        costAttribute = "attn.cost", ///< a string
       mapsAttribute = "attn.maps";                                  ///< arrays: swizzle, box
   struct TensorMap {
@@ -35,7 +34,6 @@ struct GpuKernelInfo {
   std::string name;
   int64_t threads;         ///< of a block
   int64_t blocks = 8;      ///< for each multiprocessor
-  int64_t resident = 0;    ///< how many of them registers are to do for; 0: any number
   int64_t sharedBytes = 0; ///< of dynamic shared memory
   std::string cost;        ///< the attn.cost that it is one of or a part of; empty: none
   int64_t words;           ///< arguments but tensor maps

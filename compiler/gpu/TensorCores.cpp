@@ -88,22 +88,40 @@ static Value call(OpBuilder &builder, Location loc, StringRef name, Type type, V
       .getResult(0);
 }
 
-void TensorCores::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> a,
-                           ArrayRef<Value> b) const {
+void TensorCores::multiplyBy(StringRef instruction, MutableArrayRef<Value> sums, ArrayRef<Value> a,
+                             ArrayRef<Value> b) const {
   Type f32 = builder.getF32Type();
   auto fragment = LLVM::LLVMStructType::getLiteral(builder.getContext(), {f32, f32, f32, f32});
   SmallVector<Value> operands(a);
   llvm::append_range(operands, b);
-  if (half.isF16()) // whose intrinsics have other types
-    for (Value &word : operands)
-      word = LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, half), word);
   llvm::append_range(operands, sums);
-  std::string name =
-      b.size() == 2 ? "llvm.nvvm.mma.m16n8k16.row.col." : "llvm.nvvm.mma.m16n8k8.row.col.";
-  Value product =
-      call(builder, loc, name + (half.isF16() ? "f32.f32" : "bf16"), fragment, operands);
+  Value product = call(builder, loc, instruction, fragment, operands);
   for (auto [i, sum] : llvm::enumerate(sums))
     sum = LLVM::ExtractValueOp::create(builder, loc, product, i);
+}
+
+void TensorCores::multiply(MutableArrayRef<Value> sums, ArrayRef<Value> a,
+                           ArrayRef<Value> b) const {
+  std::string name =
+      b.size() == 2 ? "llvm.nvvm.mma.m16n8k16.row.col." : "llvm.nvvm.mma.m16n8k8.row.col.";
+  if (!half.isF16())
+    return multiplyBy(name + "bf16", sums, a, b);
+  auto pairs = [&](ArrayRef<Value> words) { // which this intrinsic's operands are
+    return llvm::map_to_vector(words, [&](Value word) -> Value {
+      return LLVM::BitcastOp::create(builder, loc, VectorType::get({2}, half), word);
+    });
+  };
+  multiplyBy(name + "f32.f32", sums, pairs(a), pairs(b));
+}
+
+void TensorCores::multiplyTf32(MutableArrayRef<Value> sums, ArrayRef<Value> a,
+                               ArrayRef<Value> b) const {
+  multiplyBy("llvm.nvvm.mma.m16n8k8.row.col.tf32", sums, a, b);
+}
+
+Value TensorCores::roundToTf32(Value word) const {
+  Value number = LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), word);
+  return call(builder, loc, "llvm.nvvm.f2tf32.rna", builder.getI32Type(), number);
 }
 
 Value TensorCores::ballot(Value truth) const {

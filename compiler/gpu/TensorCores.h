@@ -65,6 +65,12 @@ public:
   /// sums += a * b, by mma.m16n8k16, or m16n8k8 for half as many words: a has 4, b 2.
   void multiply(llvm::MutableArrayRef<Value> sums, llvm::ArrayRef<Value> a,
                 llvm::ArrayRef<Value> b) const;
+  /// sums += a * b, by mma.m16n8k8 of tf32 (roundToTf32): a has 4 words, b 2.
+  void multiplyTf32(llvm::MutableArrayRef<Value> sums, llvm::ArrayRef<Value> a,
+                    llvm::ArrayRef<Value> b) const;
+  /// The word of an f32 rounded to 11 bits, ties away from zero (PTX ISA 9.7.9.21); products alone
+  /// would cut the others off.
+  Value roundToTf32(Value word) const;
   /// ldmatrix: 1, 2 or 4 matrices of 8 x 8 halves, of whose row i of matrix m lane 8 * m + i has
   /// the address, but for `offset` bytes.
   llvm::SmallVector<Value> loadMatrices(Value address, int64_t offset, int64_t count,
@@ -114,6 +120,10 @@ public:
   IndexBuilder index;
   mlir::Type half;
   Value thread, lane, warp, g, t; ///< index
+
+private:
+  void multiplyBy(llvm::StringRef instruction, llvm::MutableArrayRef<Value> sums,
+                  llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b) const;
 };
 
 /// Rows of a buffer of f32 or halves [batch..., rows, features] in global memory, whose features

@@ -22,6 +22,11 @@ namespace attn {
 /// AVX2).
 constexpr int64_t panelWidth = 48;
 
+/// What weights of linears are stored in.
+constexpr Precision storedPrecision(Precision precision) {
+  return precision == Precision::TF32 ? Precision::F32 : precision;
+}
+
 /// Neighbours along k that stand side by side in a panel.
 constexpr int64_t panelGroup(Precision precision) {
   constexpr int64_t groups[] = {1, 2, 2, 4, 8};
@@ -47,7 +52,9 @@ constexpr int64_t rowGranule(Precision precision) {
 }
 
 /// Whether rows are multiplied as bytes.
-constexpr bool takesBytes(Precision precision) { return precision >= Precision::Int8; }
+constexpr bool takesBytes(Precision precision) {
+  return precision == Precision::Int8 || precision == Precision::Int4;
+}
 
 /// Groups in a panel of k rows, the padding included.
 inline int64_t panelGroups(int64_t k, Precision precision) {

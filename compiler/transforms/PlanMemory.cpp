@@ -375,7 +375,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
       getOperation().emitError() << "unknown precision '" << precision << "'";
       return signalPassFailure();
     }
-    modulePlan.precision = *known;
+    modulePlan.precision = storedPrecision(*known);
     modulePlan.levelHasPairs = pairs;
     modulePlan.isGpu = gpu;
     DenseSet<Operation *> done;

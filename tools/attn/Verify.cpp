@@ -31,6 +31,7 @@ constexpr double againstBound = 1e-4;
 
 double boundOf(Precision precision) {
   return precision == Precision::F32    ? referenceBound
+         : precision == Precision::TF32 ? referenceBound // CPUs multiply f32
          : precision == Precision::BF16 ? bf16Bound
          : precision == Precision::F16  ? f16Bound
          : precision == Precision::Int8 ? int8Bound

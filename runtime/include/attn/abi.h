@@ -231,7 +231,7 @@ struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */
   const char *version;     /* of the compiler */
-  const char *precision;   /* "f32", "bf16", "f16", "int8" or "int4" */
+  const char *precision;   /* "f32", "tf32", "bf16", "f16", "int8" or "int4" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
       cacheCount, kernelCount, gpuCount;

@@ -19,8 +19,11 @@ public:
 
   /// Tests skip a level that this machine cannot run.
   static bool supports(llvm::StringRef level);
-  /// Whether a level is the name of a GPU.
-  static bool isGpu(llvm::StringRef level) { return llvm::is_contained(gpuChips, level); }
+  /// Whether a level is the name of a GPU, or that and ".tf32", where linears of f32 are rounded.
+  static bool isGpu(llvm::StringRef level) {
+    return llvm::is_contained(gpuChips, level.split('.').first);
+  }
+  static bool isTf32(llvm::StringRef level) { return level.ends_with(".tf32"); }
 
   /// Tiles, vectorises, lowers and loads `memoryStage`, MLIR text with functions such as
   ///

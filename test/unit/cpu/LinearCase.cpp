@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/unit/cpu/LinearCase.h"
 #include "runtime/core/Dtype.h"
+#include "test/gpu/Numbers.h"
 #include <cmath>
 #include <cstring>
 #include <sstream>
@@ -308,6 +309,10 @@ void LinearData::storeByteRows() {
 
 void LinearData::store() {
   storedIn = in, storedPanels = panels;
+  if (test.isTf32)
+    for (std::vector<float> *values : {&in, &panels})
+      for (float &value : *values)
+        value = ptx::floatOf(ptx::roundToTf32(uint32_t(ptx::bitsOf(value))));
   if (test.panels == Panels::BF16 || test.panels == Panels::F16)
     storePairs();
   if (test.panels == Panels::Int8)

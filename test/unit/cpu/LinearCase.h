@@ -38,6 +38,7 @@ struct LinearCase {
   Panels panels = Panels::F32;
   bool isRounded = false; ///< panels are halves, and there are rows of them, too
   bool isNarrow = false;  ///< those rows alone, as GPUs read them
+  bool isTf32 = false;    ///< f32, rounded when it is multiplied
 
   /// A case of dense rows.
   LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue = Epilogue::None);

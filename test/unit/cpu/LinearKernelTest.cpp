@@ -353,9 +353,14 @@ TEST_P(HalfKernelTest, PanelsOfF16) { checkPanels(Panels::F16); }
 /// Kernels of portable instructions: what their tiles and copies depend on.
 class PortableKernelTest : public LinearKernelTest {
 protected:
-  /// Both kinds of products; pairs of bf16 have twice the depth.
-  void checkBoth(const std::vector<LinearCase> &cases) {
+  static bool isTf32() { return KernelRunner::isTf32(GetParam()); }
+  /// All kinds of products; pairs of bf16 have twice the depth.
+  void checkAll(std::vector<LinearCase> cases) {
+    for (LinearCase &test : cases)
+      test.isTf32 = isTf32();
     check(cases);
+    if (isTf32())
+      return;
     std::vector<LinearCase> pairs;
     for (const LinearCase &test : cases)
       pairs.push_back(ofPairs(test));
@@ -368,20 +373,21 @@ protected:
     return pairs;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Levels, PortableKernelTest, testing::Values("sm_80"));
+INSTANTIATE_TEST_SUITE_P(Levels, PortableKernelTest,
+                         testing::Values("sm_80", "sm_80.tf32", "sm_90a.tf32"));
 
 TEST_P(PortableKernelTest, SmallTiles) {
   std::vector<LinearCase> cases;
   for (auto [rows, k, n] : {std::tuple(64, 300, 96), {33, 131, 50}, {1, 16, 96}, {17, 8, 4}})
     cases.emplace_back(rows, k, n, Epilogue::ScaleAndShift);
-  checkBoth(cases);
+  checkAll(cases);
 }
 
 TEST_P(PortableKernelTest, MediumTiles) {
   std::vector<LinearCase> cases;
   for (auto [rows, k, n] : {std::tuple(65, 131, 192), {70, 64, 130}, {190, 40, 40}, {128, 17, 96}})
     cases.emplace_back(rows, k, n, Epilogue::Residual);
-  checkBoth(cases);
+  checkAll(cases);
 }
 
 // One to four panels across, as their number has it: 2 and 4 for 10, 3 for 21, 4 for 16.
@@ -390,14 +396,16 @@ TEST_P(PortableKernelTest, LargeTiles) {
   for (auto [rows, k, n] :
        {std::tuple(400, 40, 44), {385, 24, 90}, {130, 66, 470}, {129, 33, 1000}, {131, 97, 768}})
     cases.emplace_back(rows, k, n, Epilogue::Residual);
-  checkBoth(cases);
+  checkAll(cases);
 }
 
 TEST_P(PortableKernelTest, TileThatFitsTheRowsOfARun) {
   for (bool ofPairs : {false, true}) {
+    if (ofPairs && isTf32())
+      break;
     auto sized = [&](int64_t rows) {
       LinearCase test(rows, 70, 190, Epilogue::Gelu);
-      test.dynamic = true;
+      test.dynamic = true, test.isTf32 = isTf32();
       return ofPairs ? PortableKernelTest::ofPairs(test) : test;
     };
     auto runner = KernelRunner::create(sized(1).text("f"), GetParam());
@@ -412,7 +420,7 @@ TEST_P(PortableKernelTest, PieceThatEndsInAPiece) {
   for (int64_t k : {1, 5, 34, 51}) {
     LinearCase test(70, k, 50);
     int64_t pitch = (k + 3) / 4 * 4;
-    test.in = Layout::dense({70, k}, pitch - k);
+    test.in = Layout::dense({70, k}, pitch - k), test.isTf32 = isTf32();
     auto runner = KernelRunner::create(test.text("f"), GetParam());
     ASSERT_TRUE(runner);
     LinearData data(test, random);
@@ -423,8 +431,12 @@ TEST_P(PortableKernelTest, PieceThatEndsInAPiece) {
 
 // Strides are multiples of 16 bytes, but the first row is at none: known when running.
 TEST_P(PortableKernelTest, RowsThatAreNotAligned) {
-  LinearCase test(70, 64, 50);
-  for (const LinearCase &test : {test, ofPairs(test)})
+  LinearCase words(70, 64, 50);
+  words.isTf32 = isTf32();
+  std::vector<LinearCase> cases{words};
+  if (!isTf32())
+    cases.push_back(ofPairs(words));
+  for (const LinearCase &test : cases)
     for (int64_t shift : {1, 2, 3}) {
       auto runner = KernelRunner::create(test.text("f"), GetParam());
       ASSERT_TRUE(runner);

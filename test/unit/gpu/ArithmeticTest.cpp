@@ -337,6 +337,18 @@ TEST(Conversions, bfloats_are_packed_first_operand_high) {
     ASSERT_EQ(out[i], uint64_t(bfloatBits(floatOf(x[i]))) << 16 | bfloatBits(floatOf(y[i])));
 }
 
+/// tf32 has ten bits of the fraction: by adding half a unit to the magnitude, ties go away from
+/// zero.
+TEST(Conversions, tf32_ties_go_away_from_zero) {
+  auto x = randomFloats(4);
+  for (size_t i = 0; i < count; i += 2)
+    x[i] = (x[i] & ~0x1fffu) | 0x1000; // half way
+  auto out = compute("cvt.rna.tf32.f32 %r8, %f4;\ncvt.u64.u32 %rd8, %r8;", x, x, x);
+  for (size_t i = 0; i < count; ++i)
+    if (std::isfinite(floatOf(x[i])))
+      ASSERT_EQ(out[i], uint64_t((uint32_t(x[i]) + 0x1000) & ~0x1fffu)) << x[i];
+}
+
 TEST(Conversions, every_half_survives) {
   for (NarrowFormat format : {f16Format, bf16Format})
     for (uint32_t bits = 0; bits < 0x10000; ++bits) {

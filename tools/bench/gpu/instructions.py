@@ -165,6 +165,7 @@ CASES = [
     *[plain(name, 2, floats, floats=False) for name in ("cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32")],
     *[plain(name, 1, floats, floats=False) for name in ("cvt.rni.s32.f32", "cvt.rzi.s32.f32")],
     plain("cvt.rn.f32.s32", 1, words),
+    plain("cvt.rna.tf32.f32", 1, floats),
     *[plain(name, 3, bf16_pairs, floats=False) for name in ("fma.rn.bf16x2",)],
     plain("fma.rn.f16x2", 3, f16_pairs, floats=False),
     *[plain(name, 2, words, floats=False) for name in ("mul.hi.u32", "mul.lo.s32", "div.s32", "rem.u32")],
