@@ -5,7 +5,7 @@
 // are of the PTX ISA 8.7.
 #pragma once
 
-#include "compiler/gpu/FewRowsLinear.h"
+#include "compiler/gpu/FewRowsTile.h"
 #include "compiler/gpu/Integers.h"
 #include <optional>
 #include <vector>
