@@ -90,14 +90,33 @@ extern "C" void attn_context_destroy(attn_context *context) {
     destroyContext(context);
 }
 
+/// Whether a cache lies in a GPU's memory as in the CPU's: where linears are in 16 bits, GPUs keep
+/// what is only multiplied in them.
+static bool isSameEverywhere(const attn_abi_model &tables, const attn_abi_cache &cache) {
+  bool isSame = strcmp(tables.precision, "f32") == 0;
+  for (int32_t s = 0; s < cache.stateCount; ++s)
+    isSame &= cache.states[s].tensor.dtype == ATTN_F32 || cache.states[s].tensor.dtype == ATTN_I32;
+  return isSame;
+}
+
 /// Copies caches that hold something to where the context is about to run, by way of their memory
 /// on the host: `to`, or the CPU where that is null. After an error they are where they were.
 static attn_status moveCaches(attn_context &context, Gpu *to, Error &error) {
-  for (int32_t i = 0; i < context.model->tables->cacheCount; ++i) {
+  const attn_abi_model &tables = *context.model->tables;
+  for (int32_t i = 0; i < tables.cacheCount; ++i) {
     CacheMemory &cache = *context.caches[size_t(i)];
     size_t bytes = cache.block.size();
     if (cache.length == 0)
       continue;
+    bool isBetweenGpus = context.gpu && to;
+    if (!isBetweenGpus && !isSameEverywhere(tables, tables.caches[i])) {
+      error.set(ATTN_INVALID_ARGUMENT, "R0208",
+                "cache `%s` holds %lld positions, which a GPU keeps in another form than the CPU "
+                "where linears are in %s",
+                tables.caches[i].name, static_cast<long long>(cache.length), tables.precision);
+      error.help("empty it first (attn_cache_truncate to 0), or use another context");
+      return error.status;
+    }
     if (context.gpu && context.gpu->readCache(i, cache.block.data(), bytes, error))
       return error.status;
     if (to && to->writeCache(i, cache.block.data(), bytes, error))

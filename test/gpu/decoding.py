@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../numeric"))
 import caches
-from compiled_model import Model
+from compiled_model import Model, ModelError
 from vit_twin import write_safetensors
 
 
@@ -79,12 +79,19 @@ def main():
     assert not [name for name in updates[2] if "fc" in name or "norm" in name or "o_proj" in name], updates[2]
     assert did["encodings"] == 0 or options.target == "sm_90a"
 
-    # A cache that is filled here and there: what it holds goes with it.
+    # A cache that is filled here and there: what it holds goes with it, or it is refused where the CPU keeps it in another form.
     model.truncate(0)
     parts = []
     for at in range(ids.shape[1]):
-        if at % 5 == 0:
+        if at % 5 == 0 and options.precision == "f32":
             model.move(None if at % 2 else 0)
+        elif at % 5 == 0 and at:
+            model.move(0)
+            try:
+                model.move()
+                raise AssertionError("a cache was moved to the CPU")
+            except ModelError as error:
+                assert f"cache `kv` holds {at} positions, which a GPU keeps in another form" in str(error), error
         parts.append(model.run("decode", [ids[:, at:at + 1]])[0][:, None])
     error = caches.worst(np.concatenate(parts, 1), expected)
     print(f"relative L2 {error:.1e} from device to device")

@@ -208,7 +208,17 @@ TEST_F(GpuWeightsTest, a_filled_cache_moves_with_its_context_or_stays) {
   ASSERT_EQ(ATTN_OK, push(102));
   ASSERT_EQ(ATTN_OK, move());
   ASSERT_EQ(ATTN_OK, push(103)) << handles.text();
-  ASSERT_EQ(ATTN_OK, attn_context_set_device(handles.context, ATTN_DEVICE_CPU, 0, nullptr));
+  // The CPU has another form of it, where linears are in 16 bits.
+  auto leave = [&] {
+    return attn_context_set_device(handles.context, ATTN_DEVICE_CPU, 0, &handles.message);
+  };
+  EXPECT_EQ(ATTN_INVALID_ARGUMENT, leave());
+  EXPECT_NE(
+      std::string::npos,
+      handles.text().find("error[R0208]: cache `numbers` holds 4 positions, which a GPU keeps "
+                          "in another form than the CPU where linears are in bf16"));
+  tables.precision = "f32";
+  ASSERT_EQ(ATTN_OK, leave()) << handles.text();
   EXPECT_EQ(4, attn_cache_length(handles.context, 0));
   ASSERT_EQ(ATTN_OK, move());
   ASSERT_EQ(ATTN_OK, push(104));
