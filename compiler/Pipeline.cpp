@@ -292,7 +292,7 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
     return failure();
   for (llvm::StringRef chip : options.chips) {
     OwningOpRef<ModuleOp> own = planned->clone();
-    auto code = lowerForGpu(*own, chip);
+    auto code = lowerForGpu(*own, chip, options.precision);
     if (failed(code))
       return failure();
     assemble(model, options, *code);

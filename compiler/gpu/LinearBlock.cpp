@@ -261,8 +261,12 @@ SmallVector<Value> LinearBlock::sumsOfTile() {
   };
   SmallVector<Value> inits{shared, ints.add(shared, ahead * bytes)}; // to multiply, to fill
   inits.append(tile.warpRows * tile.warpColumns / 32, cores.number(0));
+  // Of a loop that runs once, LLVM would mix the products with what follows, and spill registers.
+  Value count = ints.constant(steps());
+  if (steps() == 1)
+    count = cores.opaque(count);
   auto results = ints.loop(
-      ints.constant(0), ints.constant(steps()), ints.constant(1), inits,
+      ints.constant(0), count, ints.constant(1), inits,
       [&](Value step, ValueRange state) -> SmallVector<Value> {
         cores.waitForCopies(ahead - 1);
         gpu::BarrierOp::create(builder, loc); // all threads' copies; the step before was multiplied

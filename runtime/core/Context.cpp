@@ -91,12 +91,13 @@ extern "C" void attn_context_destroy(attn_context *context) {
 }
 
 /// Whether a cache lies in a GPU's memory as in the CPU's: where linears are in 16 bits, GPUs keep
-/// what is only multiplied in them.
+/// f32 that is only multiplied in them.
 static bool isSameEverywhere(const attn_abi_model &tables, const attn_abi_cache &cache) {
-  bool isSame = strcmp(tables.precision, "f32") == 0;
-  for (int32_t s = 0; s < cache.stateCount; ++s)
-    isSame &= cache.states[s].tensor.dtype == ATTN_F32 || cache.states[s].tensor.dtype == ATTN_I32;
-  return isSame;
+  bool isSame = strcmp(tables.precision, "bf16") != 0 && strcmp(tables.precision, "f16") != 0;
+  for (int32_t s = 0; !isSame && s < cache.stateCount; ++s)
+    if (cache.states[s].tensor.dtype == ATTN_F32)
+      return false;
+  return true;
 }
 
 /// Copies caches that hold something to where the context is about to run, by way of their memory

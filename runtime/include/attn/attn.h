@@ -246,7 +246,7 @@ ATTN_API attn_status attn_context_create(attn_model *model, int32_t threads, att
  * for which the artifact has to have code. The driver is looked for here; weights are copied with
  * the first run after they were bound, one copy for all contexts of the model on that GPU, which
  * goes with the last of them. Caches keep what they hold, which is copied; between the CPU
- * and a GPU only where the model's precision is f32, else they have to be empty. Runs are on a
+ * and a GPU not those of f32 where the precision is bf16 or f16: they have to be empty. Runs are on a
  * stream of the context's, those under way are waited for. After an error the context runs where it
  * did. ATTN_INVALID_ARGUMENT (a null pointer, another kind, a cache that cannot go along),
  * ATTN_NO_DEVICE, ATTN_OUT_OF_MEMORY. */
