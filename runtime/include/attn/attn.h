@@ -172,8 +172,8 @@ ATTN_API attn_status attn_model_create(const attn_abi_model *tables, const char 
 ATTN_API void attn_model_destroy(attn_model *model);
 
 /* What a model is: the spec's model name, the compiler's version, the precision of its linears
- * ("f32", "tf32", "bf16", "f16", "int8" or "int4"), the CPU level in use, a JSON description (the text of
- * ELF section .attn.description). */
+ * ("f32", "tf32", "bf16", "f16", "int8" or "int4"), the CPU level in use, a JSON description (the
+ * text of ELF section .attn.description). */
 ATTN_API const char *attn_model_name(const attn_model *model);
 ATTN_API const char *attn_model_version(const attn_model *model);
 ATTN_API const char *attn_model_precision(const attn_model *model);
@@ -246,9 +246,9 @@ ATTN_API attn_status attn_context_create(attn_model *model, int32_t threads, att
  * for which the artifact has to have code. The driver is looked for here; weights are copied with
  * the first run after they were bound, one copy for all contexts of the model on that GPU, which
  * goes with the last of them. Caches keep what they hold, which is copied; between the CPU
- * and a GPU not those of f32 where the precision is bf16 or f16: they have to be empty. Runs are on a
- * stream of the context's, those under way are waited for. After an error the context runs where it
- * did. ATTN_INVALID_ARGUMENT (a null pointer, another kind, a cache that cannot go along),
+ * and a GPU not those of f32 where the precision is bf16 or f16: they have to be empty. Runs are on
+ * a stream of the context's, those under way are waited for. After an error the context runs where
+ * it did. ATTN_INVALID_ARGUMENT (a null pointer, another kind, a cache that cannot go along),
  * ATTN_NO_DEVICE, ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_context_set_device(attn_context *context, int32_t kind, int32_t index,
                                              char **message);
