@@ -122,7 +122,8 @@ inline const attn_abi_axis oneAxis[] = {{"1", -1, 0, 1}};
 inline const attn_abi_axis heldAxes[] = {{"S", 1, 1, 0}};
 inline const attn_abi_tensor number[] = {{"number", ATTN_I32, 1, oneAxis, 0}};
 inline const attn_abi_tensor held[] = {{"held", ATTN_I32, 1, heldAxes, 0}};
-inline const attn_abi_state states[] = {{{"state", ATTN_I32, 1, heldAxes, 0}, 1}};
+/// Floats, of which the kernel only takes the four bytes.
+inline const attn_abi_state states[] = {{{"state", ATTN_F32, 1, heldAxes, 0}, 1}};
 inline const attn_abi_cache cacheTables[] = {{"numbers", 1, 1, states}};
 inline const attn_abi_axis noRows = {"", -1, 0, 0};
 inline const attn_abi_entry entries[] = {{"box", 1, 1, x, y, -1, noRows},
