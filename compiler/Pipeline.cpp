@@ -26,6 +26,7 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <future>
 
 using namespace mlir;
 
@@ -262,11 +263,15 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRe
   return code;
 }
 
+static llvm::Expected<Assembly> assemblyOf(const CompileOptions &options, const GpuCode &code) {
+  return options.ptxas ? options.ptxas->assemble(code.ptx, code.chip)
+                       : llvm::Expected<Assembly>(Assembly());
+}
+
 /// Adds a cubin, where there is an assembler, and remarks on what became of the kernels; false
 /// where there is none or it fails, which drivers make good.
-static bool assemble(ModuleOp model, const CompileOptions &options, GpuCode &code) {
-  auto assembly = options.ptxas ? options.ptxas->assemble(code.ptx, code.chip)
-                                : llvm::Expected<Assembly>(Assembly());
+static bool addAssembly(ModuleOp model, const CompileOptions &options, GpuCode &code,
+                        llvm::Expected<Assembly> assembly) {
   if (!assembly)
     mlir::emitWarning(model.getLoc()) << "the GPU's code is left to its driver to assemble: "
                                       << llvm::toString(assembly.takeError());
@@ -277,11 +282,16 @@ static bool assemble(ModuleOp model, const CompileOptions &options, GpuCode &cod
   return isAssembled;
 }
 
-/// All of them, up to the first that cannot be.
+/// All of them, at the same time.
 static bool assembleAll(ModuleOp model, const CompileOptions &options,
                         llvm::MutableArrayRef<GpuCode> gpus) {
-  return !gpus.empty() &&
-         llvm::all_of(gpus, [&](GpuCode &code) { return assemble(model, options, code); });
+  std::vector<std::future<llvm::Expected<Assembly>>> assemblies;
+  for (const GpuCode &code : gpus)
+    assemblies.push_back(std::async(std::launch::async, [&] { return assemblyOf(options, code); }));
+  bool isAssembled = !gpus.empty();
+  for (auto [code, assembly] : llvm::zip_equal(gpus, assemblies))
+    isAssembled &= addAssembly(model, options, code, assembly.get());
+  return isAssembled;
 }
 
 LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
@@ -295,7 +305,7 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
     auto code = lowerForGpu(*own, chip, options.precision);
     if (failed(code))
       return failure();
-    assemble(model, options, *code);
+    addAssembly(model, options, *code, assemblyOf(options, *code));
   }
   return success();
 }
