@@ -107,12 +107,12 @@ Value FewQueries::liveAt(Value queryRow, Value inTile) {
   return index.add(weightsAt(queryRow, inTile), index.constant(tileKeys));
 }
 
-/// Has a cache line brought into the L2 cache; there need be no row at its place.
 /// Elements of a buffer in a cache line.
 static int64_t lineElements(Value buffer) {
   return 8 * lineBytes / cast<MemRefType>(buffer.getType()).getElementTypeBitWidth();
 }
 
+/// Has a cache line brought into the L2 cache; there need be no row at its place.
 void FewQueries::prefetch(Value matrix, Value at, int64_t column) {
   memref::PrefetchOp::create(builder, loc, matrix, ValueRange{at, index.constant(column)},
                              /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);

@@ -4,8 +4,7 @@
 // elements, `w` the panel's, of as many neighbours along k as make up four bytes:
 //   f32    sum += a * w
 //   f16    sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
-//   bf16   the same; of rows in bf16 what
-//          vdpbf16ps makes of it, denormals being zero
+//   bf16   the same; of rows in bf16 what vdpbf16ps makes of it, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
 //   int4   the same of 32 elements by themselves; sum += scale * theirs in f32
 #pragma once

@@ -397,10 +397,12 @@ LogicalResult FunctionPlan::copy(Operation *op, BufferView from, BufferView to) 
   Type element = from.element();
   Block *block = builder.createBlock(&kernel.getBody(), {}, {element}, {op->getLoc()});
   Value value = block->getArgument(0);
-  if (to.element().isF32() && element.isInteger(16)) // the bits of bf16
-    value = arith::BitcastOp::create(builder, op->getLoc(), builder.getBF16Type(), value);
-  if (to.element().isF32() && !element.isF32())
-    value = arith::ExtFOp::create(builder, op->getLoc(), to.element(), value);
+  if (element != to.element()) { // by way of f32: there is none from bf16 to f16
+    if (element.isInteger(16))   // the bits of bf16
+      value = arith::BitcastOp::create(builder, op->getLoc(), builder.getBF16Type(), value);
+    if (!element.isF32())
+      value = arith::ExtFOp::create(builder, op->getLoc(), builder.getF32Type(), value);
+  }
   YieldOp::create(builder, op->getLoc(), toStored(builder, op->getLoc(), value, to.element()));
   builder.setInsertionPointAfter(kernel);
   barrier(op, KernelCost::ofCopy(elements, element));
