@@ -19,57 +19,38 @@ constexpr int64_t mostRows = 16, rowWords = 32, capacity = 12;
 constexpr int64_t panelWords = 2 * 16 * 48, layers = 2, tailWords = 16;
 constexpr int64_t packedWords = layers * panelWords + tailWords;
 
+/// Copies words, by a block of 64 threads.
+#define ATTN_COPY_KERNEL(name)                                                                     \
+  ".visible .entry " name R"((.param .u64 from, .param .u64 to, .param .u64 count)
+{
+  .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [from];
+  ld.param.u64 %rd2, [to];
+  ld.param.u64 %rd3, [count];
+  cvt.u32.u64 %r3, %rd3;
+  mov.u32 %r1, %tid.x;
+NEXT:
+  setp.ge.u32 %p1, %r1, %r3;
+  @%p1 bra END;
+  mul.wide.u32 %rd4, %r1, 4;
+  add.s64 %rd5, %rd1, %rd4;
+  add.s64 %rd6, %rd2, %rd4;
+  ld.global.u32 %r2, [%rd5];
+  st.global.u32 [%rd6], %r2;
+  add.s32 %r1, %r1, 64;
+  bra NEXT;
+END:
+  ret;
+}
+)"
+
 inline const char *const ptx = R"(
 .version 8.0
 .target sm_90a
 .address_size 64
 .extern .shared .align 128 .b8 smem[];
 .shared .align 8 .b64 bar;
-
-.visible .entry copyWords(.param .u64 from, .param .u64 to, .param .u64 count)
-{
-  .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;
-  ld.param.u64 %rd1, [from];
-  ld.param.u64 %rd2, [to];
-  ld.param.u64 %rd3, [count];
-  cvt.u32.u64 %r3, %rd3;
-  mov.u32 %r1, %tid.x;
-NEXT:
-  setp.ge.u32 %p1, %r1, %r3;
-  @%p1 bra END;
-  mul.wide.u32 %rd4, %r1, 4;
-  add.s64 %rd5, %rd1, %rd4;
-  add.s64 %rd6, %rd2, %rd4;
-  ld.global.u32 %r2, [%rd5];
-  st.global.u32 [%rd6], %r2;
-  add.s32 %r1, %r1, 64;
-  bra NEXT;
-END:
-  ret;
-}
-
-.visible .entry copyAll(.param .u64 from, .param .u64 to, .param .u64 count)
-{
-  .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<2>;
-  ld.param.u64 %rd1, [from];
-  ld.param.u64 %rd2, [to];
-  ld.param.u64 %rd3, [count];
-  cvt.u32.u64 %r3, %rd3;
-  mov.u32 %r1, %tid.x;
-NEXT:
-  setp.ge.u32 %p1, %r1, %r3;
-  @%p1 bra END;
-  mul.wide.u32 %rd4, %r1, 4;
-  add.s64 %rd5, %rd1, %rd4;
-  add.s64 %rd6, %rd2, %rd4;
-  ld.global.u32 %r2, [%rd5];
-  st.global.u32 [%rd6], %r2;
-  add.s32 %r1, %r1, 64;
-  bra NEXT;
-END:
-  ret;
-}
-
+)" ATTN_COPY_KERNEL("copyWords") ATTN_COPY_KERNEL("copyAll") R"(
 .visible .entry copyBox(.param .u64 to, .param .u64 count, .param .align 64 .b8 map[128])
 {
   .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .pred %p<4>;
