@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tiled -> kernels, attention: VectorizeAttention.cpp the tiles of every attention,
-// VectorizePairs.cpp those of products of bf16, VectorizeTensors.cpp what their hooks read,
-// VectorizeReturned.cpp the tiles of what is returned beside the output.
+// VectorizeSoftmax.cpp their weights, VectorizePairs.cpp those of products of bf16,
+// VectorizeTensors.cpp what their hooks read, VectorizeReturned.cpp the tiles of what is returned
+// beside the output.
 #pragma once
 
 #include "compiler/cpu/BfloatPairs.h"
@@ -92,6 +93,7 @@ private:
   void multiplyInVectors(PairTileOp op);
   mlir::Value larger(mlir::Value a, mlir::Value b);
   mlir::Value finiteMaximum(mlir::Value maximum);
+  mlir::Value keptMaximum(mlir::Value before, mlir::Value maximum);
   mlir::Value inverse(mlir::Value sum);
   void transpose(llvm::MutableArrayRef<mlir::Value> rows);
   void transposeQueries(QueryTileOp op, llvm::ArrayRef<mlir::Value> rows, mlir::Value feature,

@@ -105,7 +105,7 @@ private:
   void tileValues(mlir::Value weights, const ValueTile &tile, int64_t queries, bool rescale,
                   mlir::Value isLive);
   void tileProducts(mlir::Value weights, mlir::Value valueTile, mlir::Value keys, int64_t queries,
-                    bool accumulate, bool rescale, bool selects);
+                    bool accumulate, bool selects);
   void emitScore(mlir::Region &region, Stage stage);
   mlir::Value emitWeight(mlir::Value score);
   mlir::Value inlined(mlir::Region &hook, mlir::ValueRange own, mlir::ValueRange positions);

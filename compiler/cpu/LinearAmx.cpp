@@ -23,9 +23,9 @@
 using namespace mlir;
 using namespace attn;
 
-/// Rows and columns of a register of sums; bytes of a row of any register.
-static constexpr int64_t tileRows = 16, tileBytes = 64, blockTiles = 2;
-static constexpr int64_t panelTiles = panelWidth / tileRows, panelBytes = 4 * panelWidth;
+/// Bytes of a row of a register; registers of rows in a block.
+static constexpr int64_t tileBytes = 64, blockTiles = 2;
+static constexpr int64_t panelTiles = panelWidth / TileRegisters::rows, panelBytes = 4 * panelWidth;
 
 //===-- memory -> tiled ---------------------------------------------------------------------===//
 
@@ -33,12 +33,13 @@ FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape 
                                            const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
-  constexpr int64_t most = blockTiles * tileRows;
+  constexpr int64_t most = blockTiles * TileRegisters::rows;
   Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
   Value blocks = index.ceilDiv(rows, index.constant(most)), one = index.constant(1);
   // Each block of a panel fetches its part of the next one.
   int64_t elements = shape.panelSteps() * shape.stepElements();
-  int64_t lines = llvm::divideCeil(panelTiles * tileRows, constantIndex(blocks).value_or(8));
+  int64_t lines =
+      llvm::divideCeil(panelTiles * TileRegisters::rows, constantIndex(blocks).value_or(8));
   Value input = op.getRounded() ? op.getRounded() : op.getInput();
 
   auto tile = [&](int64_t tiles, Value panel, Value row, Value count, Value ahead) {
@@ -53,12 +54,12 @@ FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape 
   share.forEach([&](Value panel, Value block) {
     Value next = index.min(index.add(panel, one), share.lastPanel);
     Value row = index.mul(block, index.constant(most)), left = index.sub(rows, row);
-    int64_t perBlock = lines * elements / (panelTiles * tileRows);
+    int64_t perBlock = lines * elements / (panelTiles * TileRegisters::rows);
     Value within = index.min(index.mul(block, index.constant(perBlock)),
                              index.constant(std::max<int64_t>(elements - perBlock, 0)));
     Value ahead = index.add(index.mul(next, index.constant(elements)), within);
     Value needsAll = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ugt, left,
-                                           index.constant(tileRows));
+                                           index.constant(TileRegisters::rows));
     choose(
         index, needsAll,
         [&] { tile(blockTiles, panel, row, index.min(left, index.constant(most)), ahead); },
@@ -130,13 +131,15 @@ void AmxEmitter::multiply() {
       registers.addressOf(op.getPanels(), index.mul(panel, index.constant(panelElements)));
   for (int64_t i = 0; i < tiles * panelTiles; ++i)
     registers.zero(i);
-  int64_t steps = panelElements * bytes / (tileRows * panelBytes);
+  int64_t steps = panelElements * bytes / (TileRegisters::rows * panelBytes);
   forLoop(index, none, index.constant(steps), 1, [&](Value step) {
     fetchAhead(step);
     Value within = registers.advance(rows, index.mul(step, index.constant(tileBytes)));
-    Value down = registers.advance(weights, index.mul(step, index.constant(tileRows * panelBytes)));
+    Value down = registers.advance(
+        weights, index.mul(step, index.constant(TileRegisters::rows * panelBytes)));
     for (int64_t t = 0; t < tiles; ++t) {
-      registers.load(rowsRegister, registers.advance(within, index.constant(t * tileRows * pitch)),
+      registers.load(rowsRegister,
+                     registers.advance(within, index.constant(t * TileRegisters::rows * pitch)),
                      pitch, /*once=*/true);
       for (int64_t v = 0; v < panelTiles; ++v) {
         registers.load(columnsRegister, registers.advance(down, index.constant(v * tileBytes)),
@@ -152,7 +155,7 @@ Value AmxEmitter::sumBuffer() {
   auto function = op->getParentOfType<func::FuncOp>();
   builder.setInsertionPointToStart(&function.getBody().front());
   Type element = isInt8 ? Type(builder.getI32Type()) : builder.getF32Type();
-  auto type = MemRefType::get({blockTiles * tileRows, panelWidth}, element);
+  auto type = MemRefType::get({blockTiles * TileRegisters::rows, panelWidth}, element);
   return memref::AllocaOp::create(builder, op.getLoc(), type, builder.getI64IntegerAttr(64));
 }
 
@@ -175,10 +178,10 @@ LogicalResult AmxEmitter::run() {
   Value sums = sumBuffer();
   for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t)
     for (int64_t v = 0; v < panelTiles; ++v)
-      registers.store(
-          t * panelTiles + v,
-          registers.addressOf(sums, {index.constant(t * tileRows), index.constant(v * tileRows)}),
-          panelBytes);
+      registers.store(t * panelTiles + v,
+                      registers.addressOf(sums, {index.constant(t * TileRegisters::rows),
+                                                 index.constant(v * TileRegisters::rows)}),
+                      panelBytes);
   int64_t last = columns() % panelWidth;
   if (last == 0)
     return finish(sums, panelWidth);

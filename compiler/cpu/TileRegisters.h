@@ -13,6 +13,9 @@ namespace attn {
 
 class TileRegisters {
 public:
+  /// Of a register, and words of a row.
+  static constexpr int64_t rows = 16;
+
   TileRegisters(IndexBuilder index, const CpuTarget &target) : index(index), target(target) {}
 
   /// The address of element `offsets` of a buffer, as i64.

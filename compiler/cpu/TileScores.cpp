@@ -3,6 +3,7 @@
 // memory -> tiled, attention: the tiles of a block, cut so that sums stay in registers, and the
 // hooks in them.
 #include "compiler/cpu/AttentionTiling.h"
+#include "compiler/cpu/TileRegisters.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -246,13 +247,12 @@ void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
 /// `into` have room for a whole group.
 void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value words,
                                 int64_t queries, bool accumulate, bool selects) {
-  constexpr int64_t tileRows = 16;
   bool inTiles = context.target.amx && !selects;
-  int64_t most = inTiles ? 2 * tileRows
+  int64_t most = inTiles ? 2 * TileRegisters::rows
                          : keysOfGroup(rows, blocks.keys(queries / context.target.lanes, !selects));
   forKeyGroups(rows, most, [&](Value row, int64_t size, bool) {
     if (inTiles)
-      size = llvm::alignTo(size, tileRows);
+      size = llvm::alignTo(size, TileRegisters::rows);
     PairTileOp::create(builder, index.loc, a, b, into, row, zero, words, size, queries, accumulate,
                        selects);
   });
@@ -262,18 +262,17 @@ void AttentionTiling::tileZeros(int64_t queries) {
   if (shape.pairs)
     tilePairs(packed, strip, sums, index.constant(valueFeatures), zero, queries, false);
   else
-    tileProducts(strip, value, zero, queries, false, false, false);
+    tileProducts(strip, value, zero, queries, false, false);
 }
 
 void AttentionTiling::tileValues(Value weights, const ValueTile &tile, int64_t queries,
                                  bool rescale, Value isLive) {
+  if (rescale)
+    RescaleTileOp::create(builder, index.loc, sums, statistics, queries, shape.pairs);
   if (!shape.pairs)
     return choose(
-        index, isLive,
-        [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, rescale, false); },
-        [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, rescale, true); });
-  if (rescale)
-    RescaleTileOp::create(builder, index.loc, sums, statistics, queries);
+        index, isLive, [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, false); },
+        [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, true); });
   Value words = index.ceilDiv(tile.keys, index.constant(2));
   auto products = [&](bool selects) {
     tilePairs(tile.rows, weights, sums, index.constant(valueFeatures), words, queries, true,
@@ -286,14 +285,14 @@ void AttentionTiling::tileValues(Value weights, const ValueTile &tile, int64_t q
 }
 
 void AttentionTiling::tileProducts(Value weights, Value valueTile, Value keys, int64_t queries,
-                                   bool accumulate, bool rescale, bool selects) {
+                                   bool accumulate, bool selects) {
   std::set<int64_t> counts = countsOf(queries);
   Value count = counts.size() == 1 ? index.constant(*counts.begin()) : rowCount;
   auto rowsOfPanel = [&](Value column, int64_t columns) {
     int64_t size = blocks.rows(columns, selects);
     forGroups(index, count, size, restsOf(counts, size), [&](Value row, int64_t rows) {
-      ValueTileOp::create(builder, index.loc, weights, valueTile, statistics, sums, row, column,
-                          keys, rows, columns, accumulate, rescale, selects);
+      ValueTileOp::create(builder, index.loc, weights, valueTile, sums, row, column, keys, rows,
+                          columns, accumulate, selects);
     });
   };
   int64_t size = blocks.columns(valueFeatures);

@@ -60,13 +60,6 @@ Value TileEmitter::larger(Value a, Value b) {
   return arith::SelectOp::create(builder, loc, isLarger, a, b);
 }
 
-/// Something to subtract: 0 for a row of -inf alone, so that its weights become exp2(-inf) = 0.
-Value TileEmitter::finiteMaximum(Value maximum) {
-  Value none = constant(-std::numeric_limits<double>::infinity());
-  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum, none);
-  return arith::SelectOp::create(builder, loc, isNone, constant(0), maximum);
-}
-
 /// 1 / sum of a query's weights; 0 where there are none.
 Value TileEmitter::inverse(Value sum) {
   Type f32 = builder.getF32Type();
@@ -294,87 +287,6 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
   return success();
 }
 
-/// What has been summed keeps its weight where the maximum is the same, and loses it otherwise.
-LogicalResult TileEmitter::emitHardmax(SoftmaxTileOp op) {
-  int64_t vectors = vectorsOf(op.getQueries());
-  auto row = [&](Statistic statistic) { return index.constant(statistic); };
-  auto equal = [&](Value a, Value b) -> Value {
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, a, b);
-  };
-  auto choice = [&](Value condition, Value yes, Value no) -> Value {
-    return arith::SelectOp::create(builder, loc, condition, yes, no);
-  };
-  Value none = constant(-std::numeric_limits<double>::infinity()), one = constant(1),
-        zero = constant(0);
-  SmallVector<Value> lanes, maxima, found; // found: 1 once a key has the weight
-  for (int64_t w = 0; w < vectors; ++w) {
-    lanes.push_back(plus(op.getLane(), w * target.lanes));
-    Value maximum = load(op.getStatistics(), row(Maximum), lanes[w]);
-    Value before = load(op.getStatistics(), row(MaximumBefore), lanes[w]);
-    Value oldSum = load(op.getStatistics(), row(Sum), lanes[w]);
-    Value factor = choice(equal(maximum, before), one, zero);
-    store(factor, op.getStatistics(), row(Factor), lanes[w]);
-    store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
-    maxima.push_back(maximum);
-    found.push_back(arith::MulFOp::create(builder, loc, oldSum, factor));
-  }
-  found = sumLoop(op.getKeys(), found, [&](Value key, MutableArrayRef<Value> found) {
-    for (int64_t w = 0; w < vectors; ++w) {
-      Value score = load(op.getStrip(), key, lanes[w]);
-      Value isLargest = equal(score, maxima[w]);
-      Value isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, score, none);
-      Value isFirst = equal(found[w], zero);
-      Value takes = arith::AndIOp::create(builder, loc, isLargest,
-                                          arith::AndIOp::create(builder, loc, isLive, isFirst));
-      Value weight = choice(takes, one, zero);
-      store(weight, op.getStrip(), key, lanes[w]);
-      found[w] = arith::AddFOp::create(builder, loc, found[w], weight);
-    }
-  });
-  for (int64_t w = 0; w < vectors; ++w)
-    store(found[w], op.getStatistics(), row(Sum), lanes[w]);
-  return success();
-}
-
-LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
-  if (op.getHard())
-    return emitHardmax(op);
-  int64_t vectors = vectorsOf(op.getQueries());
-  auto row = [&](Statistic statistic) { return index.constant(statistic); };
-  SmallVector<Value> lanes, maxima, sums;
-  for (int64_t w = 0; w < vectors; ++w) {
-    lanes.push_back(plus(op.getLane(), w * target.lanes));
-    Value maximum = load(op.getStatistics(), row(Maximum), lanes[w]), sum = constant(0);
-    maxima.push_back(finiteMaximum(maximum));
-    if (op.getOnline()) {
-      Value before = load(op.getStatistics(), row(MaximumBefore), lanes[w]);
-      Value rescaled = arith::SubFOp::create(builder, loc, before, maxima[w]);
-      Value factor = math::Exp2Op::create(builder, loc, rescaled);
-      Value oldSum = load(op.getStatistics(), row(Sum), lanes[w]);
-      sum = arith::MulFOp::create(builder, loc, oldSum, factor);
-      store(factor, op.getStatistics(), row(Factor), lanes[w]);
-      store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
-    }
-    sums.push_back(sum);
-  }
-  if (op.getPairs()) {
-    weighPairs(op, lanes, maxima, sums);
-    return success();
-  }
-  sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
-    for (int64_t w = 0; w < vectors; ++w) {
-      Value score = load(op.getStrip(), key, lanes[w]);
-      Value difference = arith::SubFOp::create(builder, loc, score, maxima[w]);
-      Value weight = math::Exp2Op::create(builder, loc, difference);
-      store(weight, op.getStrip(), key, lanes[w]);
-      sums[w] = arith::AddFOp::create(builder, loc, sums[w], weight);
-    }
-  });
-  for (int64_t w = 0; w < vectors; ++w)
-    store(sums[w], op.getStatistics(), row(Sum), lanes[w]);
-  return success();
-}
-
 LogicalResult TileEmitter::emit(PackTileOp op) {
   int64_t columns = cast<MemRefType>(op.getValue().getType()).getDimSize(1);
   forLoop(index, index.constant(0), op.getKeys(), 1, [&](Value key) {
@@ -399,16 +311,9 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
     return isPacked ? target.lanes : std::min(columns - c * target.lanes, target.lanes);
   };
   SmallVector<Value> sums; // [row][vector]
-  for (Value row : rows) {
-    Value factor =
-        op.getRescale() ? broadcast(op.getStatistics(), index.constant(Factor), row) : Value();
-    for (int64_t c = 0; c < vectors; ++c) {
-      Value sum = op.getAccumulate() ? load(op.getSums(), row, places[c]) : constant(0);
-      if (factor)
-        sum = arith::MulFOp::create(builder, loc, sum, factor);
-      sums.push_back(sum);
-    }
-  }
+  for (Value row : rows)
+    for (Value place : places)
+      sums.push_back(op.getAccumulate() ? load(op.getSums(), row, place) : constant(0));
   sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
     SmallVector<Value> values;
     for (int64_t c = 0; c < vectors; ++c)

@@ -14,9 +14,6 @@
 using namespace mlir;
 using namespace attn;
 
-/// Words of a row of a tile register, and its rows.
-static constexpr int64_t tileWords = 16;
-
 LogicalResult TileEmitter::emit(RoundKeysTileOp op) {
   int64_t features = cast<MemRefType>(op.getKey().getType()).getDimSize(1),
           words = cast<MemRefType>(op.getRounded().getType()).getDimSize(1), lanes = target.lanes;
@@ -108,8 +105,8 @@ LogicalResult TileEmitter::emit(PairTileOp op) {
 void TileEmitter::multiplyInTiles(PairTileOp op) {
   constexpr int64_t aRegister = 6, bRegister = 7, rowBytes = 64;
   TileRegisters registers(index, target);
-  int64_t down = llvm::divideCeil(op.getRows(), tileWords),
-          across = llvm::divideCeil(op.getQueries(), tileWords);
+  int64_t down = llvm::divideCeil(op.getRows(), TileRegisters::rows),
+          across = llvm::divideCeil(op.getQueries(), TileRegisters::rows);
   auto pitch = [](Value matrix) { // bytes
     auto [strides, offset] = cast<MemRefType>(matrix.getType()).getStridesAndOffset();
     return 4 * strides[0];
@@ -122,7 +119,8 @@ void TileEmitter::multiplyInTiles(PairTileOp op) {
     for (int64_t i = 0; i < down; ++i)
       for (int64_t j = 0; j < across; ++j)
         body(i * across + j,
-             registers.advance(sums, index.constant(i * tileWords * sumPitch + j * rowBytes)));
+             registers.advance(sums,
+                               index.constant(i * TileRegisters::rows * sumPitch + j * rowBytes)));
   };
   forSums([&](int64_t number, Value address) {
     if (op.getAccumulate())
@@ -130,12 +128,14 @@ void TileEmitter::multiplyInTiles(PairTileOp op) {
     else
       registers.zero(number);
   });
-  Value steps = index.ceilDiv(op.getWords(), index.constant(tileWords));
+  Value steps = index.ceilDiv(op.getWords(), index.constant(TileRegisters::rows));
   forLoop(index, zero, steps, 1, [&](Value step) {
     Value a = registers.advance(aRows, index.mul(step, index.constant(rowBytes))),
-          b = registers.advance(bRows, index.mul(step, index.constant(tileWords * bPitch)));
+          b = registers.advance(bRows,
+                                index.mul(step, index.constant(TileRegisters::rows * bPitch)));
     for (int64_t i = 0; i < down; ++i) {
-      registers.load(aRegister, registers.advance(a, index.constant(i * tileWords * aPitch)),
+      registers.load(aRegister,
+                     registers.advance(a, index.constant(i * TileRegisters::rows * aPitch)),
                      aPitch);
       for (int64_t j = 0; j < across; ++j) {
         registers.load(bRegister, registers.advance(b, index.constant(j * rowBytes)), bPitch);
@@ -184,74 +184,7 @@ void TileEmitter::multiplyInVectors(PairTileOp op) {
       store(sums[i * vectors + w], op.getSums(), places[i], lanes[w]);
 }
 
-//===-- weights and sums --------------------------------------------------------------------===//
-
-/// Word j takes the place of score j, once those of keys 2 j and 2 j + 1 are read.
-void TileEmitter::weighPairs(SoftmaxTileOp op, ArrayRef<Value> lanes, ArrayRef<Value> maxima,
-                             MutableArrayRef<Value> sums) {
-  Value one = index.constant(1), two = index.constant(2), sumRow = index.constant(Sum);
-  auto weight = [&](Value key, size_t w) -> Value {
-    Value score = load(op.getStrip(), key, lanes[w]);
-    Value difference = arith::SubFOp::create(builder, loc, score, maxima[w]);
-    return math::Exp2Op::create(builder, loc, difference, arith::FastMathFlags::afn);
-  };
-  auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
-  Value words = index.div(op.getKeys(), two);
-  SmallVector<Value> all = sumLoop(words, sums, [&](Value word, MutableArrayRef<Value> sums) {
-    Value key = index.mul(word, two);
-    for (size_t w = 0; w < lanes.size(); ++w) {
-      Value even = weight(key, w), odd = weight(index.add(key, one), w);
-      store(pairs.words(even, odd), op.getStrip(), word, lanes[w]);
-      sums[w] = add(sums[w], add(even, odd));
-    }
-  });
-  for (size_t w = 0; w < lanes.size(); ++w)
-    store(all[w], op.getStatistics(), sumRow, lanes[w]);
-  Value isOdd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                      index.rem(op.getKeys(), two), index.constant(0));
-  choose(index, isOdd, [&] {
-    for (size_t w = 0; w < lanes.size(); ++w) {
-      Value last = weight(index.sub(op.getKeys(), one), w);
-      store(pairs.words(last, constant(0)), op.getStrip(), words, lanes[w]);
-      Value sum = load(op.getStatistics(), sumRow, lanes[w]);
-      store(add(sum, last), op.getStatistics(), sumRow, lanes[w]);
-    }
-  });
-  if (!target.amx)
-    return;
-  // What tile registers read beyond the last word: from a multiple of their rows on, if these are
-  // the only keys, from anywhere, if their tiles follow one another.
-  Value granule = index.constant(tileWords), used = index.ceilDiv(op.getKeys(), two);
-  Value end = op.getOnline() ? index.mul(index.ceilDiv(used, granule), granule)
-                             : index.add(used, index.constant(tileWords - 1));
-  forLoop(index, used, end, 1, [&](Value word) {
-    for (Value lane : lanes)
-      store(constant(0), op.getStrip(), word, lane);
-  });
-}
-
-LogicalResult TileEmitter::emit(RescaleTileOp op) {
-  int64_t vectors = vectorsOf(op.getQueries());
-  SmallVector<Value> lanes, factors;
-  Value isOther;
-  for (int64_t w = 0; w < vectors; ++w) {
-    lanes.push_back(index.constant(w * target.lanes));
-    factors.push_back(load(op.getStatistics(), index.constant(Factor), lanes[w]));
-    Value other = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, factors[w],
-                                        constant(1)); // and of NaN
-    isOther = isOther ? arith::OrIOp::create(builder, loc, isOther, other) : other;
-  }
-  Value isAny = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isOther);
-  choose(index, isAny, [&] {
-    forLoop(index, index.constant(0), index.dim(op.getSums(), 0), 1, [&](Value row) {
-      for (int64_t w = 0; w < vectors; ++w) {
-        Value sum = load(op.getSums(), row, lanes[w]);
-        store(arith::MulFOp::create(builder, loc, sum, factors[w]), op.getSums(), row, lanes[w]);
-      }
-    });
-  });
-  return success();
-}
+//===-- sums ----------------------------------------------------------------------===//
 
 /// Squares of sums, [feature][query], turned back into rows. Queries beyond the output's rows are
 /// none.

@@ -136,8 +136,6 @@ LogicalResult PackTileOp::verify() {
 }
 
 LogicalResult ValueTileOp::verify() {
-  if (getRescale() && !getAccumulate())
-    return emitOpError("expected 'accumulate' where it is to 'rescale'");
   if (failed(verifyBuffers(*this)) || failed(verifyPositive(*this, "rows", getRows())))
     return failure();
   return verifyPositive(*this, "columns", getColumns());

@@ -71,9 +71,10 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile", [AttrSizedOperandSegments]> {
 def Attn_SoftmaxTileOp : AttnKernelOp<"softmax_tile"> {
   let summary = "strip = exp2(strip - maximum) in place, and the sums";
   let description = [{
-    The sums of earlier tiles and what was made of their weights are to be multiplied by factor = exp2(maximum before - maximum). Where all scores
-    are -inf, weights and factor are 0. `hard`: the first of the largest scores gets weight 1, all others 0. With `pairs`, the strip's first half has the
-    weights; sums are of those before they are rounded.
+    `online`: the sums of earlier tiles and what was made of their weights are to be multiplied by factor = exp2(maximum before - maximum); a maximum that
+    grew by 8 or less stays what it was before, with factor 1, so that weights are 256 at most. Where all scores are -inf, weights and factor are 0.
+    `hard`: the first of the largest scores gets weight 1, all others 0. With `pairs`, the strip's first half has the weights; sums are of those before they
+    are rounded.
   }];
   let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$hard,
                        UnitAttr:$pairs);
@@ -117,14 +118,14 @@ def Attn_PackTileOp : AttnKernelOp<"pack_tile"> {
 def Attn_ValueTileOp : AttnKernelOp<"value_tile"> {
   let summary = "sums[row + i][column + d] = sum over keys j of strip[j][row + i] * value[j][column + d], i < rows, d < columns";
   let description = [{
-    `accumulate`: to what `sums` hold, `rescale`: times the query's factor. Over no keys, it sets `sums` to 0. `selects`: a value of weight 0 adds
-    nothing, not even 0 * inf. A row of `sums` has room for whole vectors.
+    `accumulate`: to what `sums` hold. Over no keys, it sets `sums` to 0. `selects`: a value of weight 0 adds nothing, not even 0 * inf. A row of `sums`
+    has room for whole vectors.
   }];
-  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$value, Attn_Buffer:$statistics, Attn_Buffer:$sums, Index:$row, Index:$column, Index:$keys,
-                       I64Attr:$rows, I64Attr:$columns, UnitAttr:$accumulate, UnitAttr:$rescale, UnitAttr:$selects);
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$value, Attn_Buffer:$sums, Index:$row, Index:$column, Index:$keys, I64Attr:$rows, I64Attr:$columns,
+                       UnitAttr:$accumulate, UnitAttr:$selects);
   let assemblyFormat = [{
-    $strip `,` $value `into` $sums `[` $row `,` $column `]` `factors` $statistics `keys` $keys `rows` $rows `columns` $columns
-    (`accumulate` $accumulate^)? (`rescale` $rescale^)? (`selects` $selects^)? attr-dict `:` type($strip) `,` type($value) `,` type($sums) `,` type($statistics)
+    $strip `,` $value `into` $sums `[` $row `,` $column `]` `keys` $keys `rows` $rows `columns` $columns
+    (`accumulate` $accumulate^)? (`selects` $selects^)? attr-dict `:` type($strip) `,` type($value) `,` type($sums)
   }];
   let hasVerifier = 1;
 }
@@ -173,9 +174,10 @@ def Attn_PairTileOp : AttnKernelOp<"pair_tile"> {
 }
 
 def Attn_RescaleTileOp : AttnKernelOp<"rescale_tile"> {
-  let summary = "sums[d][i] *= the query's factor, i < queries; nothing where all factors are 1";
-  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, I64Attr:$queries);
-  let assemblyFormat = "$sums `,` $statistics `queries` $queries attr-dict `:` type($sums) `,` type($statistics)";
+  let summary = "sums[i] *= the query's factor, i < queries; nothing where all factors are 1";
+  let description = [{ `turned`: sums are [feature][query]. }];
+  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, I64Attr:$queries, UnitAttr:$turned);
+  let assemblyFormat = "$sums `,` $statistics `queries` $queries (`turned` $turned^)? attr-dict `:` type($sums) `,` type($statistics)";
   let hasVerifier = 1;
 }
 

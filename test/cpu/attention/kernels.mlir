@@ -122,7 +122,7 @@ func.func @softmax(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %la
 // V3-COUNT-6: vector.store
 // CHECK-NOT: attn.
 func.func @values(%strip: memref<24x48xf32>, %value: memref<24x20xf32>, %sums: memref<48x32xf32>, %statistics: memref<4x48xf32>, %row: index, %column: index, %keys: index) {
-  attn.value_tile %strip, %value into %sums[%row, %column] factors %statistics keys %keys rows 2 columns 20 : memref<24x48xf32>, memref<24x20xf32>, memref<48x32xf32>, memref<4x48xf32>
+  attn.value_tile %strip, %value into %sums[%row, %column] keys %keys rows 2 columns 20 : memref<24x48xf32>, memref<24x20xf32>, memref<48x32xf32>
   return
 }
 

@@ -16,7 +16,7 @@
 // TILES: attn.pair_tile {{.*}} words %c20 rows 16 queries 32 :
 // CHECK: attn.score_tile {{.*}} summed
 // CHECK: attn.softmax_tile {{.*}} online pairs
-// CHECK: attn.rescale_tile {{.*}} queries 32
+// CHECK: attn.rescale_tile {{.*}} queries 32 turned
 // VECTORS: attn.pair_tile {{.*}} words %c20 rows 8 queries 32 accumulate
 // TILES: attn.pair_tile {{.*}} words %c20 rows 32 queries 32 accumulate
 // TILES: attn.pair_tile {{.*}} words %c20 rows 16 queries 32 accumulate

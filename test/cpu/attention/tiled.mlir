@@ -52,7 +52,7 @@ func.func @strip(%qkv: memref<f32>, %out: memref<f32>, %call: memref<f32>, %thre
 // CHECK: scf.if
 // CHECK: attn.score_tile {{.*}} repeats
 // CHECK: attn.softmax_tile {{.*}} online
-// CHECK: attn.value_tile {{.*}} accumulate rescale :
+// CHECK: attn.value_tile {{.*}} accumulate :
 // CHECK: attn.output_tile {{.*}} normalise
 func.func @online(%a: memref<f32>, %b: memref<f32>, %c: memref<f32>, %thread: index, %threads: index, %d: memref<f32>, %s: memref<f32>, %keys: index) {
   %q = memref.reinterpret_cast %a to offset: [0], sizes: [16, 8], strides: [8, 1] : memref<f32> to memref<16x8xf32, strided<[8, 1]>>
@@ -84,7 +84,7 @@ func.func @online(%a: memref<f32>, %b: memref<f32>, %c: memref<f32>, %thread: in
 // CHECK: memref.prefetch {{.*}} locality<2>
 // CHECK: attn.score_tile
 // CHECK: attn.softmax_tile {{.*}} online
-// CHECK: attn.value_tile {{.*}} accumulate rescale :
+// CHECK: attn.value_tile {{.*}} accumulate :
 // CHECK: scf.for %{{.*}} = %c0 to %[[BLOCKS]] step %c1 {
 // CHECK: attn.output_tile
 // CHECK-LABEL: func.func private @group.attention_kernel.2
