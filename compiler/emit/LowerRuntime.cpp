@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include <array>
 #include <cstddef>
 
@@ -147,15 +148,13 @@ struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>>
     for (CostOp cost : getOperation().getOps<CostOp>())
       kernels.try_emplace(cost.getSymNameAttr(), kernels.size());
     WalkResult result = getOperation().walk([&](Operation *op) {
-      if (auto address = dyn_cast<AddressOp>(op))
-        return WalkResult(lowerAddress(address, symbols));
-      if (auto launch = dyn_cast<LaunchOp>(op))
-        lowerLaunch(launch);
-      if (auto barrier = dyn_cast<BarrierOp>(op))
-        lowerBarrier(barrier, kernels);
-      if (auto place = dyn_cast<CacheAddressOp>(op))
-        lowerCacheAddress(place);
-      return WalkResult::advance();
+      LogicalResult lowered = success(); // and erased
+      llvm::TypeSwitch<Operation *>(op)
+          .Case([&](AddressOp address) { lowered = lowerAddress(address, symbols); })
+          .Case(lowerLaunch)
+          .Case([&](BarrierOp barrier) { lowerBarrier(barrier, kernels); })
+          .Case(lowerCacheAddress);
+      return WalkResult(lowered);
     });
     if (result.wasInterrupted())
       return signalPassFailure();
