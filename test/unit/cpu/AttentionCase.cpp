@@ -3,6 +3,7 @@
 
 #include "compiler/transforms/FewQueries.h"
 #include "runtime/core/Dtype.h"
+#include "test/unit/cpu/Guarded.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -164,23 +165,33 @@ bool AttentionBuffers::areGuardsWhole() const {
   return true;
 }
 
-void AttentionBuffers::runOn(KernelRunner &runner, int64_t threads, void *q, void *k, void *v,
-                             void *out) {
+template <typename T>
+void AttentionBuffers::runOn(KernelRunner &runner, int64_t threads,
+                             const std::vector<T> (&inputs)[4], std::vector<T> &out) {
+  constexpr size_t vectorBytes = 16; // what rows of a tensor map begin at
+  Guarded<T> rows(inputs[0], vectorBytes), queries(inputs[1], vectorBytes),
+      keys(inputs[2], vectorBytes), values(inputs[3], vectorBytes), outs(out, vectorBytes);
   // Nothing is read unwritten.
-  std::vector<float> scratch(threads * c.scratchFloats(), std::nanf("")),
-      partials(c.batch * c.heads * c.parts * c.stateFloats(), std::nanf(""));
+  Guarded<float> scratch(std::vector<float>(threads * c.scratchFloats(), std::nanf("")), 64),
+      partials(std::vector<float>(c.batch * c.heads * c.parts * c.stateFloats(), std::nanf("")),
+               vectorBytes);
+  int64_t width = c.heads * c.features;
   auto call = [&](llvm::StringRef name) {
-    runner.run(name, threads, nullptr, nullptr, c.queries, c.keys, q, k, v, out, scratch.data(),
-               partials.data());
+    runner.run(name, threads, nullptr, nullptr, c.queries, c.keys,
+               c.packed ? rows.begin() : queries.begin(),
+               c.packed ? rows.begin() + width : keys.begin(),
+               c.packed ? rows.begin() + 2 * width : values.begin(), outs.begin() + guard,
+               scratch.begin(), partials.begin());
   };
   call("attention");
   if (c.parts)
     call("combine");
+  out.assign(outs.begin(), outs.end());
 }
 
 void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
   if (!c.isHalf)
-    return runOn(runner, threads, q(), k(), v(), out.data() + guard);
+    return runOn<float>(runner, threads, {qkv, query, key, value}, out);
   auto narrow = [&](std::vector<float> &wide) {
     std::vector<uint16_t> halves;
     for (float &x : wide) {
@@ -189,12 +200,8 @@ void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
     }
     return halves;
   };
-  std::vector<uint16_t> packed = narrow(qkv), queries = narrow(query), keys = narrow(key),
-                        values = narrow(value), outs = narrow(out);
-  uint16_t *rows = packed.data();
-  int64_t width = c.heads * c.features;
-  runOn(runner, threads, c.packed ? rows : queries.data(), c.packed ? rows + width : keys.data(),
-        c.packed ? rows + 2 * width : values.data(), outs.data() + guard);
+  std::vector<uint16_t> outs = narrow(out);
+  runOn<uint16_t>(runner, threads, {narrow(qkv), narrow(query), narrow(key), narrow(value)}, outs);
   for (size_t i = 0; i < outs.size(); ++i)
     out[i] = c.isF16() ? halfToFloat(outs[i]) : bfloatToFloat(outs[i]);
 }

@@ -80,7 +80,10 @@ struct AttentionBuffers {
 
 private:
   int64_t ofKey(int64_t head) const { return c.sharesKeys ? 0 : head; }
-  void runOn(KernelRunner &runner, int64_t threads, void *q, void *k, void *v, void *out);
+  /// Runs the kernel on inputs and an output of the elements that it takes.
+  template <typename T>
+  void runOn(KernelRunner &runner, int64_t threads, const std::vector<T> (&inputs)[4],
+             std::vector<T> &out);
 };
 
 /// The weights of all keys for one query: exp(score - maximum) / sum; 0 where all scores are -inf.

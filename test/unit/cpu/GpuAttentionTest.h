@@ -24,6 +24,8 @@ struct Path {
   const char *name, *chip;
   bool isHalf;
   const char *half = "bf16";
+
+  friend void PrintTo(const Path &path, std::ostream *stream) { *stream << path.name; }
 };
 
 class GpuAttentionTest : public testing::TestWithParam<Path> {

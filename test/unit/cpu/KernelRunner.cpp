@@ -75,6 +75,7 @@ static bool lowerForGpu(ModuleOp module, llvm::StringRef level, GpuCode &code) {
     return false;
   }
   code = std::move(*taken);
+  generatePtx(code);
   return runPasses(module,
                    [](PassManager &passes) { buildLowerToLlvm(passes, CpuLevel::X86_64_V3); });
 }

@@ -4,38 +4,18 @@
 // f32 sums of up to 3072 products err by about sqrt(3072) * 2^-24 = 3.3e-6 of a typical term's
 // share, GELU by 1e-6.
 #include "runtime/cpu/Features.h"
+#include "test/unit/cpu/Guarded.h"
 #include "test/unit/cpu/KernelRunner.h"
 #include "test/unit/cpu/LinearCase.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
-#include <sys/mman.h>
 
 namespace attn::test {
 namespace {
 
 constexpr float untouched = -12345.0f;
-
-/// Floats that end where memory ends.
-class Guarded {
-public:
-  explicit Guarded(const std::vector<float> &values) : count(values.size()) {
-    pages = (count * sizeof(float) + 4095) / 4096 * 4096;
-    base = static_cast<char *>(
-        mmap(nullptr, pages + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(base, 4096, PROT_NONE), mprotect(base + 4096 + pages, 4096, PROT_NONE);
-    std::copy(values.begin(), values.end(), begin());
-  }
-  Guarded(const Guarded &) = delete;
-  ~Guarded() { munmap(base, pages + 8192); }
-  float *begin() const { return reinterpret_cast<float *>(base + 4096 + pages) - count; }
-  float *end() const { return begin() + count; }
-
-private:
-  size_t count, pages;
-  char *base;
-};
 
 class LinearKernelTest : public testing::TestWithParam<const char *> {
 protected:
@@ -123,7 +103,7 @@ TEST_P(LinearKernelTest, RowsKnownAtRunTime) {
   }
   // No row at all: nothing is touched.
   LinearData data(test, random);
-  Guarded nothing({});
+  Guarded<float> nothing({});
   runner->run("f", 2, nullptr, nullptr, int64_t(0), nothing.begin(), data.panels.data(),
               data.bias.data(), nothing.begin(), nothing.begin(), nothing.begin(), nothing.begin(),
               nothing.begin(), data.sums.data(), nothing.begin());
