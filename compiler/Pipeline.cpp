@@ -236,7 +236,7 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
   return success();
 }
 
-/// From the memory stage: kernels become code for the GPU, which is taken out of the module.
+/// From the memory stage: kernels become LLVM's code for the GPU, which is taken out of the module.
 static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip, Precision precision) {
   PassManager passes(memory.getContext());
   GpuKernelsPassOptions kernels;
@@ -263,7 +263,9 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRe
   return code;
 }
 
-static llvm::Expected<Assembly> assemblyOf(const CompileOptions &options, const GpuCode &code) {
+/// PTX, and what an assembler makes of it.
+static llvm::Expected<Assembly> assemble(const CompileOptions &options, GpuCode &code) {
+  generatePtx(code);
   return options.ptxas ? options.ptxas->assemble(code.ptx, code.chip)
                        : llvm::Expected<Assembly>(Assembly());
 }
@@ -282,18 +284,6 @@ static bool addAssembly(ModuleOp model, const CompileOptions &options, GpuCode &
   return isAssembled;
 }
 
-/// All of them, at the same time.
-static bool assembleAll(ModuleOp model, const CompileOptions &options,
-                        llvm::MutableArrayRef<GpuCode> gpus) {
-  std::vector<std::future<llvm::Expected<Assembly>>> assemblies;
-  for (const GpuCode &code : gpus)
-    assemblies.push_back(std::async(std::launch::async, [&] { return assemblyOf(options, code); }));
-  bool isAssembled = !gpus.empty();
-  for (auto [code, assembly] : llvm::zip_equal(gpus, assemblies))
-    isAssembled &= addAssembly(model, options, code, assembly.get());
-  return isAssembled;
-}
-
 LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
   if (options.chips.empty())
     return success();
@@ -305,7 +295,7 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
     auto code = lowerForGpu(*own, chip, options.precision);
     if (failed(code))
       return failure();
-    addAssembly(model, options, *code, assemblyOf(options, *code));
+    addAssembly(model, options, *code, assemble(options, *code));
   }
   return success();
 }
@@ -322,18 +312,24 @@ static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, Modul
   for (Staged &level : lowering.perLevel)
     if (failed(addCode(*level.module, levelSuffix(*level.level), module)))
       return nullptr;
-  llvm::SmallVector<GpuCode> gpus;
+  std::vector<GpuCode> gpus(options.chips.size());
+  std::vector<std::future<llvm::Expected<Assembly>>> assemblies; // while MLIR lowers the next one
   OwningOpRef<ModuleOp> planned;
-  if (!options.chips.empty() && !(planned = lowering.planForGpus()))
+  if (!gpus.empty() && !(planned = lowering.planForGpus()))
     return nullptr;
-  for (llvm::StringRef chip : options.chips) {
-    auto code = addGpu(model, *planned, chip, options.precision, module);
-    if (failed(code))
+  for (auto [chip, code] : llvm::zip_equal(options.chips, gpus)) {
+    auto lowered = addGpu(model, *planned, chip, options.precision, module);
+    if (failed(lowered))
       return nullptr;
-    gpus.push_back(std::move(*code));
+    code = std::move(*lowered);
+    assemblies.push_back(
+        std::async(std::launch::async, assemble, std::cref(options), std::ref(code)));
   }
+  bool isAssembled = !gpus.empty();
+  for (auto [code, assembly] : llvm::zip_equal(gpus, assemblies))
+    isAssembled &= addAssembly(model, options, code, assembly.get());
   CompileOptions described = options;
-  if (!assembleAll(model, options, gpus))
+  if (!isAssembled)
     described.ptxas.reset();
   if (failed(addModelTables(model, *lowering.shared, described, gpus, module)))
     return nullptr;
@@ -349,7 +345,10 @@ std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &op
   if (!planned)
     return std::nullopt;
   auto code = lowerForGpu(*planned, options.chips.front(), options.precision);
-  return succeeded(code) ? std::optional(std::move(code->ptx)) : std::nullopt;
+  if (failed(code))
+    return std::nullopt;
+  generatePtx(*code);
+  return std::move(code->ptx);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model,

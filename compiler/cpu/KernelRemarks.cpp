@@ -16,16 +16,6 @@
 using namespace mlir;
 using namespace attn;
 
-int64_t attn::leastOf(Value rows) {
-  if (auto constant = constantIndex(rows))
-    return *constant;
-  if (auto product = rows.getDefiningOp<arith::MulIOp>())
-    return leastOf(product.getLhs()) * leastOf(product.getRhs());
-  if (auto sum = rows.getDefiningOp<arith::AddIOp>())
-    return leastOf(sum.getLhs()) + leastOf(sum.getRhs());
-  return 1;
-}
-
 namespace {
 
 /// A product of dims, some of them known only at run time.
@@ -35,15 +25,9 @@ struct Count {
 
   /// Of dims [begin, end) of a buffer.
   static Count of(Value buffer, int64_t begin, int64_t end) {
-    Count count;
-    auto type = cast<MemRefType>(buffer.getType());
-    auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
-    for (int64_t d = begin; d < end; ++d) {
-      count.isExact &= !type.isDynamicDim(d);
-      Value size = type.isDynamicDim(d) && view ? view.getDynamicSize(d) : Value();
-      count.least *= size ? leastOf(size) : std::max<int64_t>(type.getDimSize(d), 1);
-    }
-    return count;
+    ArrayRef<int64_t> sizes = cast<MemRefType>(buffer.getType()).getShape();
+    return {leastCount(buffer, begin, end),
+            !ShapedType::isDynamicShape(sizes.slice(begin, end - begin))};
   }
 
   std::string text(StringRef unit) const {

@@ -25,7 +25,4 @@ void remarkScalar(mlir::Operation *op, const CpuTarget *target, llvm::StringRef 
 /// How many rows a buffer of one kernel has: "197 rows", "at least 197 rows", "rows".
 std::string rowsText(mlir::Value out);
 
-/// The least number of rows that an index stands for: dims are at least 1.
-int64_t leastOf(mlir::Value rows);
-
 } // namespace attn

@@ -15,6 +15,27 @@ std::optional<int64_t> attn::constantIndex(Value value) {
   return std::nullopt;
 }
 
+int64_t attn::leastOf(Value count) {
+  if (auto constant = constantIndex(count))
+    return *constant;
+  if (auto product = count.getDefiningOp<arith::MulIOp>())
+    return leastOf(product.getLhs()) * leastOf(product.getRhs());
+  if (auto sum = count.getDefiningOp<arith::AddIOp>())
+    return leastOf(sum.getLhs()) + leastOf(sum.getRhs());
+  return 1;
+}
+
+int64_t attn::leastCount(Value memref, int64_t begin, int64_t end) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto view = memref.getDefiningOp<memref::ReinterpretCastOp>();
+  int64_t least = 1;
+  for (int64_t d = begin; d < end; ++d) {
+    Value size = type.isDynamicDim(d) && view ? view.getDynamicSize(d) : Value();
+    least *= size ? leastOf(size) : std::max<int64_t>(type.getDimSize(d), 1);
+  }
+  return least;
+}
+
 Value IndexBuilder::constant(int64_t value) const {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }

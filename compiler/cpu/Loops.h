@@ -42,6 +42,11 @@ public:
 /// The constant value of an index, if it is one.
 std::optional<int64_t> constantIndex(mlir::Value value);
 
+/// The least that a number of elements can be, and the product of dims [begin, end) of a memref:
+/// dims are taken to be at least 1.
+int64_t leastOf(mlir::Value count);
+int64_t leastCount(mlir::Value memref, int64_t begin, int64_t end);
+
 /// What of `buffer` begins at `offsets` and is `sizes` large, to its end in dims for which they are
 /// not given. The first `dropped` dims, of one element each, are none of the view.
 mlir::Value viewOf(IndexBuilder index, mlir::Value buffer,

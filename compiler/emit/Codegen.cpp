@@ -18,23 +18,31 @@ namespace attn {
 
 llvm::StringRef targetTriple() { return "x86_64-unknown-linux-gnu"; }
 
-/// A machine of the lowest level; functions name their own where it is higher.
-static std::unique_ptr<llvm::TargetMachine> createMachine(unsigned optLevel) {
+static const llvm::Target &targetOf(const llvm::Triple &triple) {
   static const bool isInitialised = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
     return true;
   }();
   (void)isInitialised;
-  llvm::Triple triple(targetTriple());
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     llvm::report_fatal_error(llvm::Twine(error));
+  return *target;
+}
+
+/// A machine of the lowest level; functions name their own where it is higher.
+static std::unique_ptr<llvm::TargetMachine> createMachine(unsigned optLevel) {
+  llvm::Triple triple(targetTriple());
   auto level = llvm::CodeGenOpt::getLevel(int(optLevel)).value_or(llvm::CodeGenOptLevel::Default);
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+  return std::unique_ptr<llvm::TargetMachine>(targetOf(triple).createTargetMachine(
       triple, "x86-64-v3", "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
 }
 
@@ -66,9 +74,10 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  // The code is vectors already.
+  // A CPU's code is vectors already; of a GPU's thread, halves and bytes may be paired.
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving =
+      machine.getTargetTriple().isNVPTX();
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
@@ -84,23 +93,38 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   passes.run(module, modules);
 }
 
-std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
-                                                 CodegenOutput output) {
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(optLevel);
-  module.setTargetTriple(machine->getTargetTriple());
-  module.setDataLayout(machine->createDataLayout());
-  module.setPICLevel(llvm::PICLevel::BigPIC);
-  optimise(module, *machine, optLevel);
+static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMachine &machine,
+                                           unsigned optLevel, CodegenOutput output) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  optimise(module, machine, optLevel);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
   llvm::legacy::PassManager passes;
   auto type = output == CodegenOutput::Object ? llvm::CodeGenFileType::ObjectFile
                                               : llvm::CodeGenFileType::AssemblyFile;
-  if (machine->addPassesToEmitFile(passes, os, nullptr, type))
-    llvm::report_fatal_error("the x86-64 code generator cannot write files");
+  if (machine.addPassesToEmitFile(passes, os, nullptr, type))
+    llvm::report_fatal_error("the code generator cannot write files");
   passes.run(module);
-  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), module.getName(),
-                                                         /*RequiresNullTerminator=*/false);
+  return bytes;
+}
+
+std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
+                                                 CodegenOutput output) {
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(
+      generate(module, *createMachine(optLevel), optLevel, output), module.getName(),
+      /*RequiresNullTerminator=*/false);
+}
+
+std::string generatePtx(llvm::Module &module, llvm::StringRef chip, llvm::StringRef features) {
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::unique_ptr<llvm::TargetMachine> machine(targetOf(triple).createTargetMachine(
+      triple, chip, features, llvm::TargetOptions(), std::nullopt, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+  return llvm::StringRef(
+             llvm::toStringRef(generate(module, *machine, /*optLevel=*/3, CodegenOutput::Assembly)))
+      .str();
 }
 
 } // namespace attn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// llvm -> object: LLVM's optimiser and code generator for x86-64.
+// llvm -> object: LLVM's optimiser and code generator, for x86-64 and for GPUs.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -28,5 +28,9 @@ enum class CodegenOutput { Object, Assembly };
 /// functions name. The bytes depend on the module, the level and LLVM's version alone.
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
                                                  CodegenOutput output);
+
+/// Optimises `module` (-O3) and generates PTX for `chip` ("sm_80") with `features` ("+ptx80").
+/// Modules of different contexts may be generated at the same time.
+std::string generatePtx(llvm::Module &module, llvm::StringRef chip, llvm::StringRef features);
 
 } // namespace attn

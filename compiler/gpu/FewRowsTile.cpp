@@ -47,19 +47,20 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchFewRowsLinear(LinearKernelOp op
     launches.push_back(launch);
   };
   ArrayRef<int64_t> sizes = op.getOut().getType().getShape().drop_back();
-  int64_t known = 1;
-  for (int64_t size : sizes)
-    known *= ShapedType::isDynamic(size) ? 1 : size;
-  if (known > FewRowsTile::mostRows)
+  auto dims = static_cast<int64_t>(sizes.size());
+  int64_t least = leastCount(op.getOut(), 0, dims);
+  if (least > FewRowsTile::mostRows)
     return launches; // or no row at all
   if (!ShapedType::isDynamicShape(sizes)) {
-    launchFor(std::max<int64_t>(known, 1));
+    launchFor(least);
     return launches;
   }
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
-  Value rows = index.product(op.getOut(), 0, static_cast<int64_t>(sizes.size()));
+  Value rows = index.product(op.getOut(), 0, dims);
   for (int64_t most : {int64_t(1), FewRowsTile::mostRows}) {
+    if (least > most)
+      continue;
     launchFor(most);
     launches.back().condition = builder.createOrFold<arith::CmpIOp>(
         op.getLoc(), arith::CmpIPredicate::ule, rows, index.constant(most));

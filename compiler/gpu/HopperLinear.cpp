@@ -247,11 +247,14 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchHopperLinear(LinearKernelOp op,
   LinearTile large = LinearTile::of(*shape, false);
   int64_t across = llvm::divideCeil(shape->n, large.columns);
   int64_t most = std::max<int64_t>(multiprocessors / 2 / across, 1) * large.rows();
-  KernelLaunch small = launchOf(true);
-  Value rows = index.dim(op.getInput(), 0);
-  small.condition = builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ule, rows,
-                                                        index.constant(most));
-  return SmallVector<KernelLaunch>{small, launchOf(false)};
+  SmallVector<KernelLaunch> launches;
+  if (leastCount(op.getInput(), 0, 1) <= most) {
+    launches.push_back(launchOf(true));
+    launches.back().condition = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ule, index.dim(op.getInput(), 0), index.constant(most));
+  }
+  launches.push_back(launchOf(false));
+  return launches;
 }
 
 LogicalResult attn::emitHopperLinear(LinearKernelOp op, const TilingContext &context,

@@ -352,24 +352,28 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchLinear(LinearKernelOp op, int64
     return failure();
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
-  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  int64_t rowDims = op.getOut().getType().getRank() - 1;
+  Value rows = index.product(op.getOut(), 0, rowDims);
+  SmallVector<KernelLaunch> launches;
   auto launchOf = [&](TileSize size) {
     Tile tile = Tile::of(*shape, size, isFma(*shape, tf32));
     KernelLaunch launch{tile.threads(), tile.sharedBytes()};
     launch.size = size, launch.tf32 = tf32, launch.resident = tile.resident;
     return launch;
   };
-  /// The same where tiles of the next size would be fewer than `least`.
+  // The same where tiles of the next size would be fewer than `least`.
   auto launchWhere = [&](TileSize size, TileSize next, int64_t least) {
     Tile larger = Tile::of(*shape, next, isFma(*shape, tf32));
     int64_t across = llvm::divideCeil(shape->panels, larger.panels);
     int64_t most = (llvm::divideCeil(least, across) - 1) * larger.rows();
-    KernelLaunch launch = launchOf(size);
-    launch.condition = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ule,
-                                                           rows, index.constant(most));
-    return launch;
+    if (leastCount(op.getOut(), 0, rowDims) > most)
+      return;
+    launches.push_back(launchOf(size));
+    launches.back().condition = builder.createOrFold<arith::CmpIOp>(
+        op.getLoc(), arith::CmpIPredicate::ule, rows, index.constant(most));
   };
-  return SmallVector<KernelLaunch>{
-      launchWhere(TileSize::Small, TileSize::Medium, llvm::divideCeil(multiprocessors, 2)),
-      launchWhere(TileSize::Medium, TileSize::Large, multiprocessors), launchOf(TileSize::Large)};
+  launchWhere(TileSize::Small, TileSize::Medium, llvm::divideCeil(multiprocessors, 2));
+  launchWhere(TileSize::Medium, TileSize::Large, multiprocessors);
+  launches.push_back(launchOf(TileSize::Large));
+  return launches;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Ptx.h"
+#include "compiler/emit/Codegen.h"
 #include "compiler/gpu/Kernels.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -19,12 +20,13 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/IR/Module.h"
 
 using namespace mlir;
 using namespace attn;
@@ -34,7 +36,6 @@ void attn::registerPtx(DialectRegistry &registry) {
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
-  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   // How the conversion of kernels to NVVM finds what else is in them.
   arith::registerConvertArithToLLVMInterface(registry);
   cf::registerConvertControlFlowToLLVMInterface(registry);
@@ -98,10 +99,22 @@ GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
   return info;
 }
 
+struct GpuCode::Llvm {
+  std::string features;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+GpuCode::GpuCode() = default;
+GpuCode::GpuCode(GpuCode &&) = default;
+GpuCode &GpuCode::operator=(GpuCode &&) = default;
+GpuCode::~GpuCode() = default;
+
 FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  auto target = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]);
   GpuCode code;
-  code.chip = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]).getChip().str();
+  code.chip = target.getChip().str();
   for (auto function : gpuModule.getOps<gpu::GPUFuncOp>())
     code.kernels.push_back(GpuKernelInfo::of(function));
   code.turnsPanels = turnsPanels(code.chip);
@@ -109,19 +122,21 @@ FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
   OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
   gpuModule->remove();
   alone->push_back(gpuModule);
-  PassManager lowering(module.getContext()), translation(module.getContext());
+  PassManager lowering(module.getContext());
   addLowering(lowering);
-  GpuModuleToBinaryPassOptions options;
-  options.compilationTarget = "isa";
-  translation.addPass(createGpuModuleToBinaryPass(options));
   if (failed(lowering.run(*alone)))
     return failure();
   for (const GpuKernelInfo &info : code.kernels)
     describeKernel(gpuModule.lookupSymbol<LLVM::LLVMFuncOp>(info.name), info);
-  if (failed(translation.run(*alone)))
+  code.llvm = std::make_unique<GpuCode::Llvm>();
+  code.llvm->features = target.getFeatures().str();
+  code.llvm->module = translateModuleToLLVMIR(gpuModule, code.llvm->context);
+  if (!code.llvm->module)
     return failure();
-  auto binary = *alone->getOps<gpu::BinaryOp>().begin();
-  StringRef text = cast<gpu::ObjectAttr>(binary.getObjects()[0]).getObject().getValue();
-  code.ptx = text.rtrim('\0').str();
   return code;
+}
+
+void attn::generatePtx(GpuCode &code) {
+  code.ptx = generatePtx(*code.llvm->module, code.chip, code.llvm->features);
+  code.llvm.reset();
 }

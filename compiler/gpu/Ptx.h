@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The GPU's module as PTX.
+// The GPU's module as PTX: MLIR's part of the way (takeGpuCode), then LLVM's (generatePtx).
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ class GPUFuncOp;
 
 namespace attn {
 
-/// What emitPtx needs in a context.
+/// What takeGpuCode needs in a context.
 void registerPtx(mlir::DialectRegistry &registry);
 
 /// What the launch of a kernel needs to know (attn_abi_gpu_kernel), and the attributes of gpu.func
@@ -45,15 +46,26 @@ struct GpuKernelInfo {
 
 /// Code for one kind of GPU.
 struct GpuCode {
+  /// LLVM's code, in a context of its own.
+  struct Llvm;
+  GpuCode();
+  GpuCode(GpuCode &&);
+  GpuCode &operator=(GpuCode &&);
+  ~GpuCode();
+
   std::string chip;                   ///< "sm_80"
   bool turnsPanels;                   ///< as attn_abi_gpu says
   std::vector<GpuKernelInfo> kernels; ///< by their numbers
+  std::unique_ptr<Llvm> llvm;         ///< until there is PTX
   std::string ptx;
   std::string cubin; ///< of `ptx`; empty: none
 };
 
-/// Takes the gpu.module out of `module` (attn-gpu-kernels) and lowers it to PTX. Errors are
+/// Takes the gpu.module out of `module` (attn-gpu-kernels) and lowers it to LLVM's code. Errors are
 /// reported through MLIR's diagnostics.
 mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module);
+
+/// Makes PTX of LLVM's code. Other codes' may be made at the same time.
+void generatePtx(GpuCode &code);
 
 } // namespace attn
