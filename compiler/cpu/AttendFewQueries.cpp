@@ -44,7 +44,7 @@ public:
       states = scratchFrom(context.thread, weightFloats, queries * shape().stateFloats());
   }
 
-  void run(Value thread, Value threads);
+  void run(const TilingContext &context);
   std::string choice();
 
 private:
@@ -370,10 +370,10 @@ void FewQueries::attend(Value unit) {
   });
 }
 
-void FewQueries::run(Value thread, Value threads) {
+void FewQueries::run(const TilingContext &context) {
   Value heads = index.product(op.getOut(), 0, static_cast<int64_t>(op.getBatch()));
-  forEachUnit(index, index.mul(heads, index.constant(parts())), thread, threads,
-              [&](Value unit) { attend(unit); });
+  context.forEachUnit(index, index.mul(heads, index.constant(parts())),
+                      [&](Value unit) { attend(unit); });
 }
 
 std::string FewQueries::choice() {
@@ -389,6 +389,6 @@ std::string FewQueries::choice() {
 std::string attn::attendFewQueries(AttentionKernelOp op, const TilingContext &context,
                                    const ScoreFunction &score) {
   FewQueries few(op, context, score);
-  few.run(context.thread, context.threads);
+  few.run(context);
   return few.choice();
 }

@@ -17,7 +17,7 @@ public:
   Combination(CombineKernelOp op, const TilingContext &context)
       : FewQueriesEmitter(op, op.getOut(), context.target), op(op) {}
 
-  void run(Value thread, Value threads);
+  void run(const TilingContext &context);
 
 private:
   /// What `body` makes of `values` and the states of each part in turn.
@@ -64,10 +64,10 @@ void Combination::combine(Value head, Value out, Value query) {
   finish(total, sums, out, query);
 }
 
-void Combination::run(Value thread, Value threads) {
+void Combination::run(const TilingContext &context) {
   int64_t batch = cast<MemRefType>(op.getOut().getType()).getRank() - 2;
   Value heads = index.dim(op.getPartials(), 0);
-  forEachUnit(index, heads, thread, threads, [&](Value head) {
+  context.forEachUnit(index, heads, [&](Value head) {
     Value out = headOf(op.getOut(), index.delinearize(head, op.getOut(), 0, batch));
     forLoop(index, zero, index.constant(queries), 1,
             [&](Value query) { combine(head, out, query); });
@@ -75,6 +75,6 @@ void Combination::run(Value thread, Value threads) {
 }
 
 FailureOr<std::string> attn::combineParts(CombineKernelOp op, const TilingContext &context) {
-  Combination(op, context).run(context.thread, context.threads);
+  Combination(op, context).run(context);
   return std::string("part by part");
 }

@@ -17,6 +17,13 @@ struct LinearShape;
 struct TilingContext {
   const CpuTarget &target;
   mlir::Value thread, threads; ///< index
+  /// Of a GPU's workers, neighbouring ones do neighbouring units, so that few units are on as many
+  /// multiprocessors; a CPU's thread has a run of units.
+  bool interleaves = false;
+
+  /// body(unit) of this thread's units out of [0, units), one after the other.
+  void forEachUnit(IndexBuilder index, mlir::Value units,
+                   llvm::function_ref<void(mlir::Value)> body) const;
 };
 
 // memory -> tiled: each writes loops over tile ops before `op`, leaves `op` to be erased, and says

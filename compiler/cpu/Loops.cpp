@@ -181,9 +181,3 @@ UnitShare attn::unitShare(IndexBuilder index, Value units, Value thread, Value t
   Value next = index.add(thread, index.constant(1));
   return {index.div(index.mul(units, thread), threads), index.div(index.mul(units, next), threads)};
 }
-
-void attn::forEachUnit(IndexBuilder index, Value units, Value thread, Value threads,
-                       llvm::function_ref<void(Value)> body) {
-  UnitShare share = unitShare(index, units, thread, threads);
-  forLoop(index, share.from, share.to, 1, body);
-}

@@ -77,8 +77,4 @@ struct UnitShare {
 };
 UnitShare unitShare(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads);
 
-/// That share, one at a time.
-void forEachUnit(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads,
-                 llvm::function_ref<void(mlir::Value)> body);
-
 } // namespace attn

@@ -27,23 +27,13 @@ static void forEachPiece(IndexBuilder index, const TilingContext &context, Value
                          llvm::function_ref<void(const Piece &)> body) {
   std::optional<int64_t> size = constantIndex(columns);
   if (size && *size <= width)
-    return forEachUnit(index, rows, context.thread, context.threads,
-                       [&](Value unit) { body({unit, {}, {}}); });
+    return context.forEachUnit(index, rows, [&](Value unit) { body({unit, {}, {}}); });
   Value step = index.constant(width), pieces = index.ceilDiv(columns, step);
-  forEachUnit(index, index.mul(rows, pieces), context.thread, context.threads, [&](Value unit) {
+  context.forEachUnit(index, index.mul(rows, pieces), [&](Value unit) {
     Value from = index.mul(index.rem(unit, pieces), step), row = index.div(unit, pieces);
     bool isEven = size && *size % width == 0;
     body({row, from, isEven ? step : index.min(step, index.sub(columns, from))});
   });
-}
-
-/// The product of the static ones of a buffer's row sizes: there are at least as many rows, but in
-/// an empty batch.
-static int64_t leastRows(MemRefType type) {
-  int64_t rows = 1;
-  for (int64_t size : type.getShape().drop_back())
-    rows *= ShapedType::isDynamic(size) ? 1 : size;
-  return rows;
 }
 
 static std::string wholeRows() { return "row by row"; }
@@ -56,7 +46,7 @@ static std::string pieces(int64_t columns) {
 static void forEachRow(IndexBuilder index, const TilingContext &context, Value out,
                        llvm::function_ref<void(Value)> body) {
   Value rows = index.product(out, 0, cast<MemRefType>(out.getType()).getRank() - 1);
-  forEachUnit(index, rows, context.thread, context.threads, body);
+  context.forEachUnit(index, rows, body);
 }
 
 FailureOr<std::string> attn::tileNorm(NormKernelOp op, const TilingContext &context) {
@@ -100,7 +90,7 @@ FailureOr<std::string> attn::tileMap(MapKernelOp op, const TilingContext &contex
   MemRefType type = op.getOut().getType();
   int64_t last = type.getRank() - 1;
   Value rows = index.product(out, 0, last), columns = index.dim(out, last);
-  int64_t width = leastRows(type) < fewRows ? pieceColumns : INT64_MAX;
+  int64_t width = leastCount(out, 0, last) < fewRows ? pieceColumns : INT64_MAX;
   if (type.isDynamicDim(last))
     width = pieceColumns;
   forEachPiece(index, context, rows, columns, width, [&](const Piece &piece) {
@@ -137,7 +127,7 @@ FailureOr<std::string> attn::tileLookup(LookupKernelOp op, const TilingContext &
   Value out = op.getOut(), indices = op.getIndices();
   MemRefType type = op.getOut().getType();
   int64_t last = type.getRank() - 1;
-  int64_t width = leastRows(type) < fewRows ? pieceColumns : INT64_MAX;
+  int64_t width = leastCount(out, 0, last) < fewRows ? pieceColumns : INT64_MAX;
   forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last), width,
                [&](const Piece &piece) {
                  int64_t dims = cast<MemRefType>(indices.getType()).getRank();

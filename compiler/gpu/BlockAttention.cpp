@@ -299,13 +299,12 @@ void AttentionBlock::run(const TilingContext &context) {
   Value blocks = index.ceilDiv(rows.count, index.constant(blockRows)),
         parts = op.getPartials() ? index.dim(op.getPartials(), 1) : index.constant(1),
         ofHead = index.mul(blocks, parts);
-  forEachUnit(index, index.mul(rows.heads, ofHead), context.thread, context.threads,
-              [&](Value number) {
-                Value inHead = index.rem(number, ofHead),
-                      fromEnd = index.add(index.div(inHead, parts), index.constant(1)),
-                      firstRow = index.mul(index.sub(blocks, fromEnd), index.constant(blockRows));
-                unit(index.div(number, ofHead), firstRow, index.rem(inHead, parts));
-              });
+  context.forEachUnit(index, index.mul(rows.heads, ofHead), [&](Value number) {
+    Value inHead = index.rem(number, ofHead),
+          fromEnd = index.add(index.div(inHead, parts), index.constant(1)),
+          firstRow = index.mul(index.sub(blocks, fromEnd), index.constant(blockRows));
+    unit(index.div(number, ofHead), firstRow, index.rem(inHead, parts));
+  });
 }
 
 void attn::emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,

@@ -257,8 +257,8 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   }
   gpu::ReturnOp::create(builder, loc);
   SmallVector<Value> maps = addTensorMaps(function, launch);
-  if (failed(
-          emit(kernel, TilingContext{gpuLane, worker, workers}, launch, maps, turnsPanels(chip))))
+  TilingContext context{gpuLane, worker, workers, /*interleaves=*/true};
+  if (failed(emit(kernel, context, launch, maps, turnsPanels(chip))))
     return failure();
   kernel->erase();
   lowerElements(function);

@@ -449,7 +449,7 @@ void AttentionWarp::unit(Value unit) {
 
 void AttentionWarp::run(const TilingContext &context) {
   Value units = index.mul(index.product(op.getOut(), 0, batchDims + 1), index.constant(parts));
-  forEachUnit(index, units, context.thread, context.threads, [&](Value number) { unit(number); });
+  context.forEachUnit(index, units, [&](Value number) { unit(number); });
 }
 
 void attn::emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, OpBuilder &builder,

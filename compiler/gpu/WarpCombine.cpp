@@ -94,7 +94,7 @@ void CombineWarp::query(Value unit) {
 void CombineWarp::run(const TilingContext &context) {
   int64_t rank = cast<MemRefType>(op.getOut().getType()).getRank();
   Value units = index.product(op.getOut(), 0, rank - 1);
-  forEachUnit(index, units, context.thread, context.threads, [&](Value unit) { query(unit); });
+  context.forEachUnit(index, units, [&](Value unit) { query(unit); });
 }
 
 void attn::emitCombine(CombineKernelOp op, const TilingContext &context) {
