@@ -2,9 +2,11 @@
 #include "test/unit/cpu/LinearCase.h"
 #include "runtime/core/Dtype.h"
 #include "test/gpu/Numbers.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <cstring>
 #include <sstream>
+#include <tuple>
 
 namespace attn::test {
 
@@ -360,6 +362,61 @@ std::pair<double, double> LinearData::expected(int64_t row, int64_t column) cons
     break;
   }
   return {sum, magnitude};
+}
+
+LinearCase patches(int64_t b, int64_t c, int64_t y, int64_t x, int64_t p) {
+  int64_t h = y * p, w = x * p, n = 56;
+  LinearCase test({c, p, p}, n, Layout{{b, y, x, c, p, p}, {c * h * w, p * w, p, h * w, w, 1}},
+                  Layout{{b, y, x, n}, {(y * x + 1) * n, x * n, n, 1}});
+  test.epilogue = Epilogue::Residual;
+  test.captures = {Layout{{b, y, x, n}, {0, x * n, n, 1}}};
+  return test;
+}
+
+std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random) {
+  std::vector<LinearCase> cases;
+  for (int64_t rows : {1, 3, 8, 197})
+    cases.emplace_back(rows, 10 * group, 50);
+  for (int64_t n : {1, 16, 47, 97})
+    cases.emplace_back(11, 9 * group, n, n % 2 ? Epilogue::Residual : Epilogue::Gelu);
+  for (int64_t steps : {1, 3, 5, 192})
+    cases.emplace_back(9, steps * group, 53, Epilogue::Relu);
+  cases.emplace_back(13, 1536 * group, 70, Epilogue::ScaleAndShift); // in parts
+  for (int i = 0; i < 5; ++i) {
+    auto upTo = [&](int64_t most) { return int64_t(random() % most) + 1; };
+    int64_t rows = upTo(60), k = upTo(40) * group, n = upTo(200);
+    cases.emplace_back(rows, k, n, Epilogue(i % 5));
+    cases.back().in = Layout::dense({rows, k}, int64_t(random() % 9) * group);
+    cases.back().hasBias = i % 3 != 0, cases.back().dynamic = i % 2;
+  }
+  for (LinearCase &test : cases)
+    test.panels = panels;
+  return cases;
+}
+
+std::vector<LinearCase> fewRowsOf(Panels panels, int64_t group) {
+  std::vector<LinearCase> cases;
+  for (auto [rows, steps, n] : {std::tuple(1, 1, 1),
+                                {1, 768, 50},
+                                {1, 261, 200},
+                                {2, 515, 16},
+                                {3, 259, 97},
+                                {4, 64, 64},
+                                {7, 129, 65},
+                                {8, 768, 63},
+                                {1, 8703, 9},
+                                {6, 2183, 33}})
+    cases.emplace_back(rows, llvm::alignTo(steps * std::min<int64_t>(group, 4), group), n,
+                       Epilogue(rows % 5));
+  for (int64_t rows : {1, 3, 8}) {
+    cases.emplace_back(rows, 68 * group, 70, Epilogue::ScaleAndShift);
+    cases.back().dynamic = true;
+  }
+  for (LinearCase &test : cases) {
+    test.panels = panels;
+    test.isRounded = test.isNarrow = panels == Panels::BF16 || panels == Panels::F16;
+  }
+  return cases;
 }
 
 } // namespace attn::test

@@ -62,6 +62,15 @@ struct LinearCase {
   std::string text(const std::string &name) const;
 };
 
+/// Patches of an image [B, C, Y * P, X * P] as rows [B, Y, X] of [C, P, P].
+LinearCase patches(int64_t b, int64_t c, int64_t y, int64_t x, int64_t p);
+/// Shapes of panels that are not f32; `group` neighbours along k make up four bytes.
+std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random);
+/// Up to 8 rows, which GPUs have a kernel for: columns of 8 and of 16 at a time, steps of k that
+/// fill no batch, rows that are known when running, and such that come to shared memory in chunks,
+/// the last of which is shorter.
+std::vector<LinearCase> fewRowsOf(Panels panels, int64_t group);
+
 /// Operands of a case, random, in buffers that nothing may be read or written outside of.
 class LinearData {
 public:

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Linears whose panels are bytes or halves, on CPUs and GPUs.
+#include "runtime/cpu/Features.h"
+#include "test/unit/cpu/LinearKernelTest.h"
+
+namespace attn::test {
+namespace {
+
+/// Products of bytes and of bf16 rows, for which there are levels more. Code for tile registers is
+/// run with functions in the place of their instructions, and by a CPU that has them.
+class ByteKernelTest : public LinearKernelTest {
+protected:
+  void SetUp() override {
+    LinearKernelTest::SetUp();
+    if (GetParam() == std::string("amx") && requestAmx())
+      configureTiles();
+  }
+  void TearDown() override {
+    if (GetParam() == std::string("amx") && KernelRunner::supports("amx"))
+      releaseTiles();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
+                         testing::Values("x86-64-v3", "x86-64-v4", "vnni", "avx512bf16",
+                                         "amx-emulated", "amx", "sm_80", "sm_90a"));
+
+TEST_P(ByteKernelTest, FewRows) {
+  if (!KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "a CPU has no kernel of its own for them";
+  check(fewRowsOf(Panels::Int8, 4));
+  check(fewRowsOf(Panels::Int4, 32));
+}
+
+TEST_P(ByteKernelTest, PanelsOfInt8) { check(casesOf(Panels::Int8, 4, random)); }
+
+TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
+
+TEST_P(ByteKernelTest, RowsRoundedToBf16) {
+  llvm::StringRef level = GetParam();
+  if (level.starts_with("x86") || level == "vnni" || KernelRunner::isGpu(level))
+    GTEST_SKIP() << "reads f32 rows, or bf16 ones alone";
+  std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
+  for (LinearCase &test : cases)
+    test.isRounded = true;
+  check(cases);
+}
+
+TEST_P(ByteKernelTest, LargestBytesDoNotSaturate) {
+  LinearCase test(9, 3072, 50);
+  test.panels = Panels::Int8;
+  LinearData data(test, random);
+  for (float &value : data.in)
+    value = 1000;
+  for (float &value : data.panels)
+    value = -1000;
+  data.store();
+  auto runner = KernelRunner::create(test.text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  std::vector<float> out = outputs(*runner, "f", test, data, 1);
+  for (int64_t row = 0; row < 9; ++row)
+    for (int64_t column = 0; column < 50; ++column) {
+      double sum = data.expected(row, column).first;
+      EXPECT_NEAR(out[row * 50 + column], sum, 1e-6 * std::abs(sum) + 1e-6);
+    }
+}
+
+/// Panels of halves, whose rows are f32 on CPUs and halves on GPUs.
+class HalfKernelTest : public LinearKernelTest {
+protected:
+  void checkPanels(Panels panels) {
+    std::vector<LinearCase> cases = casesOf(panels, 2, random);
+    if (KernelRunner::isGpu(GetParam())) {
+      for (LinearCase &test : cases)
+        test.isRounded = test.isNarrow = true;
+      return check(cases);
+    }
+    for (LinearCase test : {patches(2, 3, 4, 5, 4), patches(1, 3, 7, 7, 16)}) {
+      test.panels = panels;
+      cases.push_back(test);
+    }
+    check(cases);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Levels, HalfKernelTest,
+                         testing::Values("x86-64-v3", "x86-64-v4", "sm_80"));
+
+TEST_P(HalfKernelTest, PanelsOfBf16) { checkPanels(Panels::BF16); }
+TEST_P(HalfKernelTest, PanelsOfF16) { checkPanels(Panels::F16); }
+
+} // namespace
+} // namespace attn::test
