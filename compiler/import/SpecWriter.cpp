@@ -4,6 +4,7 @@
 #include "compiler/frontend/Formatter.h"
 #include "compiler/frontend/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
@@ -125,7 +126,7 @@ std::string SpecWriter::relabelled(AttentionInput input) const {
   Shape before = shapeOf(first), after = shapeOf(input);
   for (auto [from, to] : zip(before, after))
     if (from != to && !StringRef(from).contains('*')) // `split` names the parts of joined features
-      value = "relabel(" + value + ", " + from + " = " + to + ")";
+      value = formatv("relabel({0}, {1} = {2})", value, from, to);
   return value;
 }
 
@@ -154,7 +155,7 @@ void SpecWriter::writeBody() {
   for (AttentionInput input : {Q, K, V}) {
     std::string value = perHead(input);
     if (attention.past && input != Q)
-      value = "pack(" + keys + ", " + nameOf(input == K ? PastKey : PastValue) + ", " + value + ")";
+      value = formatv("pack({0}, {1}, {2})", keys, nameOf(input == K ? PastKey : PastValue), value);
     if (value != nameOf(input)) {
       static constexpr StringRef letters[] = {"q", "k", "v"};
       std::string name = names.fresh(letters[input]);

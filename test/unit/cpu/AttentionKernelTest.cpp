@@ -177,8 +177,7 @@ TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
                          {450, shape(900, 8)},
                          {90, shape(200, 8)}}) {
     length = size;
-    std::string hooks = documentsOf(length);
-    c.hooks = hooks.c_str();
+    c.hooks = documentsOf(length);
     c.mask = [](int64_t, int64_t i, int64_t j) { return i / length == j / length; };
     runCase(c);
   }

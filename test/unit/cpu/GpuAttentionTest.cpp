@@ -48,8 +48,8 @@ TEST_P(GpuHalfAttentionTest, HeadsOf72) { runCase(head(67, 72)); }
 TEST_P(GpuHalfAttentionTest, CausalHeadsOf64) { runCase(causal(head(131, 64))); }
 
 /// A mask of positions; `live` says the same.
-Case masked(Case c, const char *hooks, bool (*live)(int64_t h, int64_t i, int64_t j)) {
-  c.hooks = hooks, c.mask = live;
+Case masked(Case c, std::string hooks, bool (*live)(int64_t h, int64_t i, int64_t j)) {
+  c.hooks = std::move(hooks), c.mask = live;
   return c;
 }
 
@@ -119,8 +119,7 @@ TEST_P(GpuAttentionTest, SlidingWindow) {
 }
 
 TEST_P(GpuAttentionTest, DocumentsOfOneLength) {
-  std::string hooks = documentsOf(90);
-  runCase(masked(head(270, 24), hooks.c_str(),
+  runCase(masked(head(270, 24), documentsOf(90),
                  [](int64_t, int64_t i, int64_t j) { return i / 90 == j / 90; }));
 }
 

@@ -25,6 +25,7 @@ struct Path {
   bool isHalf;
   const char *half = "bf16";
 
+  // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest's name
   friend void PrintTo(const Path &path, std::ostream *stream) { *stream << path.name; }
 };
 
