@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, decoding beside the memory's speed, and
-what becomes of Fashion-MNIST's 10,000 pictures."""
+"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, time in bf16 beside PyTorch's, decoding
+beside the memory's speed, and what becomes of Fashion-MNIST's 10,000 pictures."""
 import contextlib
 import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
 
 import measure
 import models
-from engines import PEERS, ROOT, Engine, input_word, output_word
+from engines import HERE, PEERS, ROOT, Engine, input_word, output_word
 from failure import ENVIRONMENT, Failure
 from kernels import compile_library
 
 PRECISIONS = ("f32", "bf16", "int8", "int4")
+TORCH_VARIANTS = ("modules", "packed", "encoder")  # of run_torch_model.py
 EXAMPLES = os.path.join(ROOT, "examples")
 MODELS = [("vit/vit_b16.attn", {}), ("language/bert_base.attn", {"T": 128}), ("language/gpt2.attn", {"T": 512})]
 
@@ -43,7 +45,10 @@ def model_row(spec, sizes, tools, rounds, seed):
         for engine in engines:
             engine.run(0, 1)
             outputs.append(engine.output(model.outputs()[0][1]).astype(np.float64))
-        times = [measure.summarize(found) for found in measure.interleave(engines, rounds)]
+        torch = [stack.enter_context(Engine(variant, [
+            sys.executable, os.path.join(HERE, "run_torch_model.py"), os.path.basename(spec).split(".")[0], str(model.tokens),
+            str(tools.threads), variant])) for variant in (TORCH_VARIANTS if tools.has_torch else ())]
+        times = [measure.summarize(found) for found in measure.interleave(engines + torch, rounds)]
     row = {"case": f"{model.name} {model.tokens}", "threads": tools.threads}
     for engine, found, output in zip(engines, times, outputs):
         row[engine.name] = {
@@ -51,6 +56,10 @@ def model_row(spec, sizes, tools, rounds, seed):
             "gflops": model.flop() / found.minimum / 1e6, "packed_bytes": int(engine.facts["packed"]),
             "ratio_min": found.minimum / times[0].minimum, "ratio_median": found.median / times[0].median,
             "relative_l2": float(np.linalg.norm(output - outputs[0]) / np.linalg.norm(outputs[0]))}
+    if torch:
+        least, best = min((found.minimum, engine.name) for engine, found in zip(torch, times[len(engines):]))
+        row["pytorch"] = {"variant": best, "min_ms": least, "ratio_min": row["bf16"]["min_ms"] / least,
+                          "ratio_median": row["bf16"]["median_ms"] / min(found.median for found in times[len(engines):])}
     return row
 
 
@@ -112,13 +121,17 @@ def fashion_rows(tools):
 
 def markdown(rows, decoding, fashion):
     lines = ["| | threads | " + " | ".join(f"{p} ms, min / median" for p in PRECISIONS)
-             + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB |", "| --- |" + " ---: |" * (4 + len(PRECISIONS))]
+             + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB | PyTorch bf16 ms | bf16 over it, "
+             "min / median |", "| --- |" + " ---: |" * (6 + len(PRECISIONS))]
     for row in rows:
         cells = [row["case"], str(row["threads"])]
         cells += [f"{row[p]['min_ms']:.1f} / {row[p]['median_ms']:.1f}" for p in PRECISIONS]
         cells.append(", ".join(f"{row[p]['ratio_min']:.2f}" for p in PRECISIONS[1:]))
         cells.append(", ".join(f"{row[p]['relative_l2']:.1e}" for p in PRECISIONS[1:]))
         cells.append(", ".join(f"{row[p]['packed_bytes'] / 1e6:.0f}" for p in PRECISIONS))
+        torch = row.get("pytorch")
+        cells += [f"{torch['min_ms']:.1f} ({torch['variant']})", f"{torch['ratio_min']:.2f} / {torch['ratio_median']:.2f}"] if torch \
+            else ["", ""]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "| | threads | ms, min / median | GB/s | of the read bandwidth |", "| --- |" + " ---: |" * 4]
     lines += [f"| {row['case']} | {row['threads']} | {row['min_ms']:.1f} / {row['median_ms']:.1f} | "

@@ -7,14 +7,13 @@ INPUT holds query, key and value, one after the other. VARIANT: `products` (matm
 operator scaled_dot_product_attention); MASK: `none` or `causal`.
 """
 import math
-import os
 import sys
-import time
 
-os.environ["OPENBLAS_NUM_THREADS"] = sys.argv[3]  # read when it is loaded; torch.set_num_threads does not reach it
+from serve_torch import prepare, serve
+
+torch = prepare(sys.argv[3])
 
 import numpy as np
-import torch
 import torch.nn.functional as F
 
 
@@ -32,29 +31,12 @@ def products(q, k, v, bias):
 
 
 def main():
-    variant, mask, threads, path, sizes = sys.argv[1:]
+    variant, mask, _, path, sizes = sys.argv[1:]
     shape = tuple(int(size) for size in sizes.split(","))
-    torch.set_num_threads(int(threads))
-    torch.set_grad_enabled(False)
     q, k, v = torch.from_numpy(np.fromfile(path, np.float32).reshape(3, *shape))
     causal, length = mask == "causal", shape[2]
     bias = torch.full((length, length), -math.inf).triu(1) if causal and variant == "products" else None
-    result = None
-    print(f"ready version={torch.__version__}", flush=True)
-    for line in sys.stdin:
-        command, *rest = line.split()
-        if command == "run":
-            times = []
-            for n in range(int(rest[0]) + int(rest[1])):
-                begin = time.perf_counter()
-                result = products(q, k, v, bias) if variant == "products" else fused(q, k, v, causal)
-                times.append(1e3 * (time.perf_counter() - begin))
-            print("ms", *(f"{t:.6f}" for t in times[int(rest[0]):]), flush=True)
-        elif command == "output":
-            result.contiguous().numpy().tofile(rest[0])
-            print("ok", flush=True)
-        else:
-            break
+    serve(lambda: products(q, k, v, bias) if variant == "products" else fused(q, k, v, causal))
 
 
 if __name__ == "__main__":
