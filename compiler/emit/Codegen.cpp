@@ -122,9 +122,8 @@ std::string generatePtx(llvm::Module &module, llvm::StringRef chip, llvm::String
   std::unique_ptr<llvm::TargetMachine> machine(targetOf(triple).createTargetMachine(
       triple, chip, features, llvm::TargetOptions(), std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
-  return llvm::StringRef(
-             llvm::toStringRef(generate(module, *machine, /*optLevel=*/3, CodegenOutput::Assembly)))
-      .str();
+  auto text = generate(module, *machine, /*optLevel=*/3, CodegenOutput::Assembly);
+  return {text.begin(), text.end()};
 }
 
 } // namespace attn
