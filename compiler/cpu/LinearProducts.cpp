@@ -25,6 +25,16 @@ Value LinearProducts::bitcast(Value vector, int64_t lanes, Type element) const {
                                    vector);
 }
 
+void LinearProducts::widen(Value panels, Value place, Value widened, Value to) const {
+  int64_t vectors = panelWidth / target.lanes;
+  for (auto [v, words] : llvm::enumerate(load(panels, place, vectors)))
+    for (bool isOdd : {false, true}) {
+      int64_t column = (isOdd ? panelWidth : 0) + static_cast<int64_t>(v) * target.lanes;
+      vector::StoreOp::create(index.builder, index.loc, this->widened(words, isOdd), widened,
+                              index.add(to, index.constant(column)));
+    }
+}
+
 LinearProducts::Values LinearProducts::load(Value panels, Value weights, size_t vectors) const {
   int64_t elements = target.lanes * panelWords(precision);
   auto type = VectorType::get({elements}, cast<MemRefType>(panels.getType()).getElementType());

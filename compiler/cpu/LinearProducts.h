@@ -36,6 +36,10 @@ public:
                    mlir::Value weights, int64_t pitch, mlir::Value scales, mlir::Value scale,
                    llvm::MutableArrayRef<mlir::Value> sums) const;
 
+  /// Widens a step's weights, from `place` of `panels` on, to as many steps of f32 from `to` on of
+  /// `widened`.
+  void widen(mlir::Value panels, mlir::Value place, mlir::Value widened, mlir::Value to) const;
+
 private:
   using Values = llvm::SmallVector<mlir::Value>;
 

@@ -25,7 +25,7 @@ static constexpr int64_t partSteps(int64_t rowBytes) {
   int64_t steps = bytes / (groupBytes + 2 * panelBytes) / 32 * 32;
   return steps * TargetModel::floatBytes / rowBytes;
 }
-static_assert(partSteps(4) == 800);
+static_assert(partSteps(4) == TargetModel::partDepth);
 
 LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
                               const KernelChoice &choice, std::optional<int64_t> rowCount) {

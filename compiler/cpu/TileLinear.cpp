@@ -4,6 +4,7 @@
 //   for group of blocks:
 //     for part of k:
 //       for panel in those of the thread's share of the group:
+//         attn.widen_tile          where many rows of f32 meet panels of 16 bits
 //         for block in those of the thread's share:
 //           attn.linear_tile ... at row(block), panel * 48, part * depth
 // A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
@@ -59,13 +60,19 @@ private:
     Value panel, part, firstPanel, lastPanel;
     Value firstBlock; ///< of the group
     int64_t depth;    ///< of the part
+    Value widened;    ///< the panel's part in f32, or null
   };
+  /// The room for a panel's part in f32, or null where rows do not meet panels of 16 bits.
+  Value roomToWiden();
+  void forGroups(Value widened);
   /// Blocks [first, first + count), the group that begins with `first`.
-  void group(Value first, Value count);
+  void group(Value first, Value count, Value widened);
   /// The block's rows, as many as any other's or one more.
   void block(Value block, const Place &place);
   /// All columns of the panel for `rows` rows.
   void tiles(int64_t rows, Value row, const Place &place, Value ahead);
+  /// Where a part of a panel begins in `panels`. Padded panels are no multiple of their parts.
+  Value start(Value panel, Value part);
   /// Where the weights lie that are fetched while this block is computed: this block's share of the
   /// next part.
   Value ahead(Value block, const Place &place);
@@ -78,8 +85,9 @@ private:
   KernelChoice chosen; ///< measured
   LinearTiling tiling;
   int64_t columns, depth, parts;
-  int64_t partElements;  ///< of `panels`
-  int64_t pace, fetched; ///< elements fetched with a step of k, with a tile
+  bool isWidened = false; ///< panels of 16 bits, before they are multiplied
+  int64_t partElements;   ///< of `panels`
+  int64_t pace, fetched;  ///< elements fetched with a step of k, with a tile
   Value rowCount, blocks, divisor, groups, groupBlocks;
   Value rowsAtLeast, longer;        ///< of a block; the blocks that have one more, the first ones
   SmallVector<int64_t, 4> rowSizes; ///< of the tiles written
@@ -87,15 +95,15 @@ private:
 
 } // namespace
 
+Value LinearTiler::start(Value panel, Value part) {
+  int64_t panelElements = shape.panelSteps() * shape.stepElements();
+  return index.add(index.mul(panel, index.constant(panelElements)),
+                   index.mul(part, index.constant(partElements)));
+}
+
 Value LinearTiler::ahead(Value block, const Place &place) {
   if (shape.panels * parts == 1)
     return {};
-  // Elements from the first panel on. Where panels are padded, they are no multiple of their parts.
-  int64_t panelElements = shape.panelSteps() * shape.stepElements();
-  auto start = [&](Value panel, Value part) {
-    return index.add(index.mul(panel, index.constant(panelElements)),
-                     index.mul(part, index.constant(partElements)));
-  };
   // The next panel, or the first one of the next part; after the last part the first one again
   // where there are more groups, else what is in the cache already.
   Value one = index.constant(1), nextPart = index.add(place.part, one);
@@ -132,9 +140,9 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
     auto tile = LinearTileOp::create(
-        builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(), op.getBias(),
-        op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own, rows, columns,
-        place.depth, static_cast<int64_t>(shape.ks.size()), pace, unroll);
+        builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(), place.widened,
+        op.getBias(), op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own,
+        rows, columns, place.depth, static_cast<int64_t>(shape.ks.size()), pace, unroll);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -186,13 +194,28 @@ void LinearTiler::block(Value block, const Place &place) {
   }
 }
 
-void LinearTiler::group(Value first, Value count) {
+Value LinearTiler::roomToWiden() {
+  Value room = op.getWidened();
+  if (!room || !shape.isWidened || partElements > cast<MemRefType>(room.getType()).getDimSize(1))
+    return {};
+  return viewOf(index, room, {context.thread, builder.getIndexAttr(0)},
+                {builder.getIndexAttr(1), builder.getIndexAttr(partElements)}, 1);
+}
+
+void LinearTiler::group(Value first, Value count, Value widened) {
   PanelShare share(index, shape.panels, count, context);
   auto panels = [&](Value part, int64_t depth) {
-    share.forEach([&](Value panel, Value block) {
-      this->block(index.add(first, block),
-                  {panel, part, share.firstPanel, share.lastPanel, first, depth});
-    });
+    auto widen = [&](Value panel) {
+      if (widened)
+        WidenTileOp::create(builder, op.getLoc(), op.getPanels(), widened, start(panel, part),
+                            depth * (shape.steps() / shape.steps(0)));
+    };
+    share.forEach(
+        [&](Value panel, Value block) {
+          this->block(index.add(first, block),
+                      {panel, part, share.firstPanel, share.lastPanel, first, depth, widened});
+        },
+        widen);
   };
   int64_t rest = shape.steps(0) % depth, whole = parts - (rest != 0);
   if (whole == 1)
@@ -204,13 +227,28 @@ void LinearTiler::group(Value first, Value count) {
     panels(index.constant(whole), rest);
 }
 
-void LinearTiler::run() {
+void LinearTiler::forGroups(Value widened) {
   if (constantIndex(groups) == 1)
-    return group(index.constant(0), blocks);
+    return group(index.constant(0), blocks, widened);
   forLoop(index, index.constant(0), groups, 1, [&](Value number) {
     Value first = index.mul(number, groupBlocks);
-    group(first, index.min(groupBlocks, index.sub(blocks, first)));
+    group(first, index.min(groupBlocks, index.sub(blocks, first)), widened);
   });
+}
+
+void LinearTiler::run() {
+  // Widening for one block by itself costs as much as for all.
+  constexpr int64_t fewBlocks = 3;
+  Value room = roomToWiden();
+  isWidened = bool(room);
+  if (!isWidened)
+    return forGroups({});
+  int64_t known = llvm::divideCeil(leastOf(rowCount), tiling.rows);
+  Value areMany = index.truth(true);
+  if (known <= fewBlocks)
+    areMany = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ugt, blocks,
+                                                  index.constant(fewBlocks));
+  choose(index, areMany, [&] { forGroups(room); }, [&] { forGroups({}); });
 }
 
 std::string LinearTiler::choice() const {
@@ -218,6 +256,8 @@ std::string LinearTiler::choice() const {
       (llvm::Twine("tiles of ") + joinNumbers(rowSizes) + " x " + llvm::Twine(columns)).str();
   if (parts > 1)
     text += ", in " + std::to_string(parts) + " parts";
+  if (isWidened)
+    text += ", of widened panels";
   if (!chosen.empty())
     text += "; tuned: " + choiceText(chosen);
   return text;

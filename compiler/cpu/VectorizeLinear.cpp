@@ -23,8 +23,14 @@ class TileEmitter {
 public:
   TileEmitter(LinearTileOp op, const LinearShape &shape, const CpuTarget &target)
       : op(op), shape(shape), lanes(target.lanes), rows(op.getRows()), columns(op.getColumns()),
-        builder(op), index(builder, op.getLoc()), products(index, target, shape.precision),
-        vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
+        builder(op), index(builder, op.getLoc()),
+        products(index, target, op.getWidened() ? Precision::F32 : shape.precision),
+        vectorType(VectorType::get({lanes}, builder.getF32Type())) {
+    if (!op.getWidened())
+      return;
+    widening = shape.group();
+    this->shape.precision = Precision::F32, this->shape.isWidened = false;
+  }
 
   LogicalResult run();
 
@@ -46,6 +52,8 @@ private:
   int64_t unroll() {
     return op.getUnroll() ? static_cast<int64_t>(*op.getUnroll()) : shape.unroll();
   }
+  /// Steps of the outermost contracted dim for one of the op.
+  int64_t outerSteps() { return shape.ks.size() > 1 ? 1 : widening; }
   RowViews views() { return {index, op.getRow(), rows}; }
   Values outs() { return views().of(op.getOut(), op.getOut().getType().getRank() - 1); }
   /// Where the scales of a step begin, of all columns of its panel.
@@ -57,15 +65,16 @@ private:
   }
 
   LinearTileOp op;
-  LinearShape shape;
+  LinearShape shape;    ///< as it is multiplied
+  int64_t widening = 1; ///< steps of f32 for one of the panels
   int64_t lanes, rows, columns;
   OpBuilder builder;
   IndexBuilder index;
   LinearProducts products;
   VectorType vectorType;
   SmallVector<Value> inputs; ///< a row's contracted dims
-  Value weights;             ///< where the tile's columns begin in their panel
-  Value scales;              ///< and in the scales of int4
+  Value weights; ///< where the tile's columns begin in their panel, or in its widened part
+  Value scales;  ///< and in the scales of int4
 };
 
 } // namespace
@@ -73,7 +82,10 @@ private:
 void TileEmitter::fetchAhead(Value flat) {
   if (!op.getAhead())
     return;
-  int64_t pace = op.getPace(), line = 16 * shape.words();
+  constexpr int64_t lineBytes = 64;
+  int64_t pace = op.getPace() / widening;
+  int64_t line =
+      8 * lineBytes / getElementTypeOrSelf(op.getPanels().getType()).getIntOrFloatBitWidth();
   Value first = index.add(op.getAhead(), index.mul(flat, index.constant(pace)));
   for (int64_t i = 0; i < pace * unroll(); i += line)
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
@@ -84,11 +96,13 @@ void TileEmitter::fetchAhead(Value flat) {
 TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Values sums) {
   Location loc = op.getLoc();
   bool isInner = d + 1 == shape.ks.size();
-  int64_t size = d == 0 ? op.getDepth() : shape.steps(d);
+  int64_t size = d == 0 ? outerSteps() * op.getDepth() : shape.steps(d);
   int64_t unroll = isInner ? this->unroll() : 1, looped = size - size % unroll;
   flat = index.mul(flat, index.constant(size));
   auto body = [&](Value k, int64_t steps, Values sums) {
-    Value start = index.add(flat, k), own = d == 0 ? index.add(op.getStart(), k) : k;
+    Value start = index.add(flat, k), own = k;
+    if (d == 0)
+      own = index.add(index.mul(op.getStart(), index.constant(outerSteps())), k);
     if (!isInner) {
       Values inner = ks;
       inner.push_back(own);
@@ -108,7 +122,8 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
       Values inner = ks;
       inner.push_back(index.mul(index.add(own, step), index.constant(shape.group())));
       Value place = index.mul(index.add(start, step), index.constant(shape.stepElements()));
-      products.step(inputs, inner, op.getPanels(), index.add(weights, place), sums);
+      products.step(inputs, inner, op.getWidened() ? op.getWidened() : op.getPanels(),
+                    index.add(weights, place), sums);
     }
     return sums;
   };
@@ -174,13 +189,15 @@ void TileEmitter::storeSums(ArrayRef<Value> sums, int64_t count) {
 
 LogicalResult TileEmitter::run() {
   Location loc = op.getLoc();
-  int64_t size = shape.steps(0), depth = op.getDepth();
+  int64_t size = shape.steps(0) / outerSteps(), depth = op.getDepth();
   Value panel = index.div(op.getColumn(), index.constant(panelWidth));
   Value step = index.add(index.mul(panel, index.constant(shape.panelSteps())),
                          index.mul(op.getStart(), index.constant(shape.steps() / size)));
   Value within = index.rem(op.getColumn(), index.constant(panelWidth));
-  weights = index.add(index.mul(step, index.constant(shape.stepElements())),
-                      index.mul(within, index.constant(shape.words())));
+  weights = within;
+  if (!op.getWidened())
+    weights = index.add(index.mul(step, index.constant(shape.stepElements())),
+                        index.mul(within, index.constant(shape.words())));
   if (shape.precision == Precision::Int4)
     scales = index.add(scaleOf(step), within);
   inputs = views().of(op.getInput(), op.getInput().getType().getRank() - op.getContract());
@@ -213,6 +230,19 @@ LogicalResult TileEmitter::run() {
   return failure(isBroken);
 }
 
+static void emit(WidenTileOp op, const CpuTarget &target) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  bool isF16 = getElementTypeOrSelf(op.getPanels().getType()).isF16();
+  LinearProducts products(index, target, isF16 ? Precision::F16 : Precision::BF16);
+  int64_t steps = op.getSteps();
+  forLoop(index, index.constant(0), index.constant(steps), 1, [&](Value step) {
+    Value place = index.mul(step, index.constant(2 * panelWidth));
+    products.widen(op.getPanels(), index.add(op.getFrom(), place), op.getWidened(), place);
+  });
+  op.erase();
+}
+
 LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &target) {
   SmallVector<LinearTileOp> tiles;
   root->walk([&](LinearTileOp op) { tiles.push_back(op); });
@@ -231,5 +261,6 @@ LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &targe
       return failure();
     op.erase();
   }
+  root->walk([&](WidenTileOp op) { emit(op, target); });
   return success();
 }

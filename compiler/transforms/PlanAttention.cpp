@@ -153,15 +153,6 @@ static std::pair<int64_t, int64_t> sharingQueries(MemRefType queries, Value key,
 /// What a kernel on these buffers works in, until `op` has run.
 AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states, Value key,
                                    Value value, Value out) {
-  auto allocateRows = [&](const SizePolynomial &rows, int64_t columns, int64_t floats) {
-    size_t slot = allocateSlot(SizePolynomial(4 * columns * floats) * rows);
-    releases.push_back({op, slot});
-    SmallVector<Atom> atoms{Atom{rows, columns * floats}, Atom{columns, floats}, Atom{floats, 1}};
-    if (columns == 1)
-      atoms.erase(atoms.begin() + 1);
-    return memrefOf(BufferView{slotPointer(slot, builder.getF32Type()), 0, {}}, atoms);
-  };
-  auto threads = SizePolynomial::dim("#threads");
   auto type = cast<MemRefType>(out.getType());
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
   // On GPUs, all heads that share keys take them together.
@@ -179,7 +170,7 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states,
       count({});
       llvm::for_each(choicesFor(plan.module, problem.name()), count);
     }
-    return {allocateRows(threads, 1, floats), {}, {}};
+    return {threadRows(op, floats), {}, {}};
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
   int64_t parts = keyPartsOf(type.getShape().take_front(heads),
@@ -187,9 +178,14 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states,
                              plan.isGpu ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
   int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
   if (parts == 1)
-    return {allocateRows(threads, 1, weights + state), {}, {}};
-  return {allocateRows(threads, 1, weights), allocateRows(states, parts, state),
-          states * SizePolynomial(4 * parts * state)};
+    return {threadRows(op, weights + state), {}, {}};
+  SizePolynomial partialBytes = states * SizePolynomial(4 * parts * state);
+  Value scratch = threadRows(op, weights);
+  size_t slot = allocateSlot(partialBytes);
+  releases.push_back({op, slot});
+  Value partials = memrefOf(BufferView{slotPointer(slot, builder.getF32Type()), 0, {}},
+                            {Atom{states, parts * state}, Atom{parts, state}, Atom{state, 1}});
+  return {scratch, partials, partialBytes};
 }
 
 LogicalResult FunctionPlan::emitAttention(AttentionOp op) {

@@ -2,6 +2,7 @@
 //
 // fused -> memory, op by op: the kernel on buffers for every op on tensors.
 #include "compiler/transforms/PlanMemoryImpl.h"
+#include "compiler/transforms/TargetModel.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -181,7 +182,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
                 : precision == Precision::F16  ? Type(builder.getF16Type())
                                                : f32;
   int64_t inPanels = panelElements(slot);
-  Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded;
+  Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded, widened;
   SmallVector<Value> quantization;
   int64_t contracted = 1;
   if (takesBytes(precision)) {
@@ -213,6 +214,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
         return failure();
       rounded = rows->elements;
     }
+    if (isHalf(precision) && !plan.isGpu)
+      widened = threadRows(op, panelWidth * std::min(k, TargetModel::partDepth));
   }
   if (!op.getBiases().empty()) {
     SlotOp row = slotOf(op.getBiases(), 0, Precision::F32, layer);
@@ -230,7 +233,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   if (failed(out))
     return failure();
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
-                                       rounded, bias, captures, *out, contracted);
+                                       rounded, widened, bias, captures, *out, contracted);
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
   KernelCost cost = KernelCost::of(op);
   int64_t saved = 4 * k * static_cast<int64_t>(slot.getColumns()) * (panelGroup(precision) - 1) /

@@ -158,6 +158,14 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last, Type e
   return BufferView::dense(type, slotPointer(slot, element), pitch);
 }
 
+Value FunctionPlan::threadRows(Operation *op, int64_t floats) {
+  auto threads = SizePolynomial::dim("#threads");
+  size_t slot = allocateSlot(SizePolynomial(4 * floats) * threads);
+  releases.push_back({op, slot});
+  return memrefOf(BufferView{slotPointer(slot, builder.getF32Type()), 0, {}},
+                  {Atom{threads, floats}, Atom{floats, 1}});
+}
+
 BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const BufferView &whole) {
   auto size = [&](size_t i) {
     return sizeOf(cast<RankedTensorType>(concat.getInputs()[i].getType()), concat.getAlong()[i]);

@@ -126,6 +126,8 @@ private:
   BufferView viewOf(Value tensor);
   Value pointerTo(SlotOp slot, Value layer, Type element);
   Value memrefOf(const BufferView &view, ArrayRef<Atom> atoms);
+  /// A row of `floats` for each thread to work in, until `op` has run.
+  Value threadRows(Operation *op, int64_t floats);
   FailureOr<Value> rowsAndColumns(Operation *op, const BufferView &view, int64_t rowAxes);
   FailureOr<Value> readRows(Operation *op, const BufferView &view, mlir::RankedTensorType type,
                             int64_t rowAxes);

@@ -18,6 +18,9 @@ struct TargetModel {
   /// Of a picture cut into 14 x 14 patches, and a class: the rows that should stay together.
   static constexpr int64_t tokens = 200;
 
+  /// Elements along k, at most, of the part of a linear that its rows go through together.
+  static constexpr int64_t partDepth = 800;
+
   static constexpr int64_t powerBelow(int64_t most) {
     int64_t power = 1;
     while (2 * power <= most)

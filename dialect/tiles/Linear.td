@@ -15,20 +15,28 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     An input of i16 are the bits of bf16.
     An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
+    With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), and `panels` are only fetched from.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on.
   }];
-  let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
+  let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
+                       Optional<MemRefRankOf<[F32], [1]>>:$widened, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_Buffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
                        I64Attr:$depth, I64Attr:$contract, I64Attr:$pace,
                        OptionalAttr<I64Attr>:$unroll);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
-    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start
+    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`widened` $widened^)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start
     `size` $rows `x` $columns `x` $depth `contract` $contract (`ahead` $ahead^)? `pace` $pace attr-dict `:`
-    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`widened` type($widened)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];
   let hasVerifier = 1;
+}
+
+def Attn_WidenTileOp : AttnKernelOp<"widen_tile"> {
+  let summary = "`steps` steps of a panel of 16 bits, from element `from` of `panels` on, in f32: [2 * steps][48]";
+  let arguments = (ins MemRefRankOf<[I16, F16], [1]>:$panels, MemRefRankOf<[F32], [1]>:$widened, Index:$from, I64Attr:$steps);
+  let assemblyFormat = "$panels `into` $widened `at` $from `steps` $steps attr-dict `:` type($panels) `into` type($widened)";
 }
 
 def Attn_LinearAmxTileOp : AttnKernelOp<"linear_amx_tile", [AttrSizedOperandSegments]> {

@@ -84,3 +84,11 @@ func.func @linear_kernel_c10(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: mem
   attn.linear_kernel %x, %w rounded %r into %y contract 1 : memref<4x64xf32>, memref<3072xf32> rounded memref<4x64xi16> into memref<4x8xf32>
   return
 }
+
+// -----
+
+func.func @linear_kernel_c11(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: memref<4x3072xf32>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected room for widened panels for those of 16 bits}}
+  attn.linear_kernel %x, %w widened %r into %y contract 1 : memref<4x64xf32>, memref<3072xf32> widened memref<4x3072xf32> into memref<4x8xf32>
+  return
+}

@@ -63,3 +63,20 @@ func.func @part(%in: !in, %panels: !panels, %out: !out, %row: index, %start: ind
   attn.linear_tile %in, %panels into %out at %row, %c0, %start size 1 x 16 x 32 contract 1 pace 1 : !in, !panels into !out
   return
 }
+
+// A step of two neighbours becomes two of f32, whose place in the part is all that tiles know of panels.
+// CHECK-LABEL: func.func @widened
+func.func @widened(%in: !in, %panels: memref<6144xi16, strided<[1]>>, %part: memref<3072xf32, strided<[1]>>, %out: !out, %row: index, %from: index) {
+  %c0 = arith.constant 0 : index
+  // CHECK: scf.for {{.*}} to %c32
+  // CHECK: %[[WORDS:.*]] = vector.load %arg1[%{{.*}}] : {{.*}}, vector<[[PAIRS:32|16]]xi16>
+  // CHECK-COUNT-6: vector.store %{{.*}}, %arg2
+  // CHECK: scf.for {{.*}} to %c64
+  // CHECK-NOT: vector.load %arg1
+  // CHECK: vector.load %arg2
+  // CHECK: math.fma
+  attn.widen_tile %panels into %part at %from steps 32 : memref<6144xi16, strided<[1]>> into memref<3072xf32, strided<[1]>>
+  attn.linear_tile %in, %panels widened %part into %out at %row, %c0, %c0 size 1 x 48 x 32 contract 1 pace 2
+    : !in, memref<6144xi16, strided<[1]>> widened memref<3072xf32, strided<[1]>> into !out
+  return
+}

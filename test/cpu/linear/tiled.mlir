@@ -111,3 +111,27 @@ func.func @batch(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
     : memref<?x64xf32, strided<[64, 1]>>, memref<3072xf32, strided<[1]>> into memref<?x48xf32, strided<[48, 1]>>
   return
 }
+
+// Panels of bf16 are widened to f32, part by part, once for all blocks of rows; for up to three blocks they are not.
+// CHECK-LABEL: func.func private @widened.linear_kernel
+// CHECK: %[[ROOM:.*]] = memref.subview %{{.*}}[%{{.*}}, 0] [1, 3072] [1, 1]
+// CHECK: cmpi ugt, %{{.*}}, %c3
+// CHECK: scf.if
+// CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to
+// CHECK: attn.widen_tile %[[PANELS:.*]] into %[[ROOM]] at %{{.*}} steps 32
+// CHECK: scf.for %[[BLOCK:.*]] = %{{.*}} to
+// CHECK: attn.linear_tile %{{.*}}, %[[PANELS]] widened %[[ROOM]] into
+// CHECK: else
+// CHECK-NOT: widen
+// CHECK: attn.linear_tile
+// CHECK-LABEL: func.func @widened
+func.func @widened(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %b: index,
+                   %x: memref<f32>, %w: memref<i16>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [%b, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [3072], strides: [1] : memref<i16> to memref<3072xi16, strided<[1]>>
+  %room = memref.reinterpret_cast %x to offset: [0], sizes: [%threads, 3072], strides: [3072, 1] : memref<f32> to memref<?x3072xf32, strided<[3072, 1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [%b, 48], strides: [48, 1] : memref<f32> to memref<?x48xf32, strided<[48, 1]>>
+  attn.linear_kernel %in, %panels widened %room into %out contract 1
+    : memref<?x64xf32, strided<[64, 1]>>, memref<3072xi16, strided<[1]>> widened memref<?x3072xf32, strided<[3072, 1]>> into memref<?x48xf32, strided<[48, 1]>>
+  return
+}

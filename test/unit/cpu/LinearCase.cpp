@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/unit/cpu/LinearCase.h"
+#include "compiler/transforms/ParameterLayout.h"
+#include "compiler/transforms/TargetModel.h"
 #include "runtime/core/Dtype.h"
 #include "test/gpu/Numbers.h"
 #include "llvm/Support/MathExtras.h"
@@ -51,6 +53,10 @@ static int64_t product(const Dims &sizes) {
 
 int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
 int64_t LinearCase::depth() const { return product(ks); }
+
+int64_t LinearCase::roomFloats() const {
+  return panelWidth * std::min(depth(), TargetModel::partDepth);
+}
 
 int64_t LinearCase::panelRows() const {
   int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::F32 ? 1 : 32;
@@ -137,7 +143,7 @@ std::string LinearCase::text(const std::string &name) const {
        << ">, %a2: memref<f32>, %a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>, "
           "%a6: memref<f32>, %a7: memref<"
        << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? half : "i16")
-       << ">) {\n";
+       << ">, %a10: memref<f32>) {\n";
   auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
                   bool dynamic, const char *element = "f32") {
     text << "  " << result << " = memref.reinterpret_cast " << pointer
@@ -166,6 +172,11 @@ std::string LinearCase::text(const std::string &name) const {
     quantized = " quantized(%range, %scales, %sums)";
     quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(scales, false, scale) +
                      ", " + typeOf(columns, false, sum) + ")";
+  }
+  if (hasRoom) {
+    Layout room = Layout::dense({mostThreads, roomFloats()});
+    view("%room", "%a10", room, false);
+    quantized += " widened %room", quantizedTypes += " widened " + typeOf(room, false);
   }
   view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic);
   std::string names, types;

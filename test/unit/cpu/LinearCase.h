@@ -38,6 +38,7 @@ struct LinearCase {
   Panels panels = Panels::F32;
   bool isRounded = false; ///< panels are halves, and there are rows of them, too
   bool isNarrow = false;  ///< those rows alone, as GPUs read them
+  bool hasRoom = false;   ///< to widen panels of halves
   bool isTf32 = false;    ///< f32, rounded when it is multiplied
 
   /// A case of dense rows.
@@ -47,6 +48,9 @@ struct LinearCase {
 
   int64_t rows() const;
   int64_t depth() const;
+  static constexpr int64_t mostThreads = 64;
+  /// That a thread's part of a panel takes in f32.
+  int64_t roomFloats() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;
   /// What an element is rounded to, and back.
@@ -56,7 +60,7 @@ struct LinearCase {
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
-  ///         memref<i16>, of halves where it is the input)
+  ///         memref<i16>, of halves where it is the input, %room: memref<f32>)
   /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of int4,
   /// scales are i16 and sums f32.
   std::string text(const std::string &name) const;

@@ -80,6 +80,10 @@ protected:
       test.panels = panels;
       cases.push_back(test);
     }
+    for (size_t i = 0, count = cases.size(); i < count; ++i) { // parts of panels widened, too
+      cases.push_back(cases[i]);
+      cases.back().hasRoom = true;
+    }
     check(cases);
   }
 };
