@@ -80,17 +80,18 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
     the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. Scales of i16, which are bf16, say that weights are int4, two in a byte, and
     have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
-    (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last. `widened` [threads, floats]
-    has a row for every thread, in which machines that multiply f32 only keep the part of a panel of 16 bits that many rows are multiplied with.
+    (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
+    has a row for every thread: machines that multiply f32 only keep there the part of a panel of 16 bits that many rows are multiplied with, those with tile
+    registers the sums of a group of rows.
   }];
   let arguments = (ins MemRefOf<[F32, BF16, F16, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
-                       Optional<MemRefOf<[I16]>>:$rounded, Optional<MemRefRankOf<[F32], [2]>>:$widened, Optional<Attn_Buffer>:$bias,
+                       Optional<MemRefOf<[I16]>>:$rounded, Optional<MemRefRankOf<[F32], [2]>>:$scratch, Optional<Attn_Buffer>:$bias,
                        Variadic<Attn_Buffer>:$captures, Attn_Buffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
-    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`widened` $widened^)? (`bias` $bias^)?
+    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`scratch` $scratch^)? (`bias` $bias^)?
     (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract attr-dict `:`
-    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`rounded` type($rounded)^)? (`widened` type($widened)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`rounded` type($rounded)^)? (`scratch` type($scratch)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];
   let hasVerifier = 1;

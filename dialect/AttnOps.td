@@ -264,7 +264,7 @@ def Attn_ElementOp : AttnOp<"element", [Pure]> {
 
 def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
                                     ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp", "ResetTileOp",
-                                                 "LinearTileOp", "LinearAmxTileOp", "MapRowOp"]>]> {
+                                                 "LinearTileOp", "LinearAmxTileOp", "LinearAmxFinishOp", "MapRowOp"]>]> {
   let summary = "the value of a region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

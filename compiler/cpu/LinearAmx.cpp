@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Linears of bf16 and int8 in tile registers. A unit of work is a panel and 32 rows:
-//   for panel in those of the thread's share:
-//     for block of 32 rows in those of the thread's share:
-//       attn.linear_amx_tile: sums in 2 x 3 registers of 16 x 16, A in one more, B in the last
-//         for 64 bytes of k:  A = 16 rows, B = 16 columns;  sums[a][b] += A * B
-//       sums go to a buffer on the stack, and row by row through LinearEpilogue.h
-// As without tile registers, panels come first and the next one is fetched meanwhile. All rows of
-// a register are read: the planner leaves room behind the last row.
+//   for group of up to 256 rows:
+//     for panel in those of the thread's share:
+//       for chunk of k:
+//         for block of 32 rows in those of the thread's share:
+//           attn.linear_amx_tile: sums in 2 x 3 registers of 16 x 16, A in one more, B in the last
+//             for 64 bytes of k:
+//               a few rows of the block before become outputs (LinearEpilogue.h)
+//               A = 16 rows, B = 16 columns;  sums[a][b] += A * B
+//   attn.linear_amx_finish: the last block's rows
+// A chunk of a panel stays in the first-level cache while the group's blocks pass by, whose sums
+// are in the scratch in between. Outputs are computed between the products of another block, which
+// take up a unit of their own. As without tile registers, panels come first and the next one is
+// fetched meanwhile. All rows of a register are read: the planner leaves room behind the last row.
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearEpilogue.h"
 #include "compiler/cpu/LinearShape.h"
 #include "compiler/cpu/PanelShare.h"
 #include "compiler/cpu/TileRegisters.h"
+#include "compiler/transforms/TargetModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -26,45 +33,118 @@ using namespace attn;
 /// Bytes of a row of a register; registers of rows in a block.
 static constexpr int64_t tileBytes = 64, blockTiles = 2;
 static constexpr int64_t panelTiles = panelWidth / TileRegisters::rows, panelBytes = 4 * panelWidth;
+static constexpr int64_t blockRows = blockTiles * TileRegisters::rows;
+
+/// Of 64 bytes of k in a chunk, at most: 18 KB of a panel, 12 KB of rows and 6 KB of sums are in a
+/// first-level cache of 48 KB.
+static constexpr int64_t chunkSteps = 6;
+
+/// What `pending` holds (linear_amx_tile).
+enum Pending : int64_t { Count, Place, Row, Column, Size };
 
 //===-- memory -> tiled ---------------------------------------------------------------------===//
 
-FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
-                                           const TilingContext &context) {
-  OpBuilder builder(op);
-  IndexBuilder index(builder, op.getLoc());
-  constexpr int64_t most = blockTiles * TileRegisters::rows;
-  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
-  Value blocks = index.ceilDiv(rows, index.constant(most)), one = index.constant(1);
-  // Each block of a panel fetches its part of the next one.
-  int64_t elements = shape.panelSteps() * shape.stepElements();
-  int64_t lines =
-      llvm::divideCeil(panelTiles * TileRegisters::rows, constantIndex(blocks).value_or(8));
-  Value input = op.getRounded() ? op.getRounded() : op.getInput();
+namespace {
 
-  auto tile = [&](int64_t tiles, Value panel, Value row, Value count, Value ahead) {
-    auto tile =
-        LinearAmxTileOp::create(builder, op.getLoc(), input, op.getPanels(), op.getQuantization(),
-                                op.getBias(), op.getCaptures(), op.getOut(), row, count,
-                                index.mul(panel, index.constant(panelWidth)), ahead, tiles, lines);
+class AmxTiler {
+public:
+  AmxTiler(LinearKernelOp op, const LinearShape &shape, const TilingContext &context)
+      : op(op), shape(shape), context(context), builder(op), index(builder, op.getLoc()),
+        panelElements(shape.panelSteps() * shape.stepElements()),
+        steps(shape.panelSteps() / TileRegisters::rows),
+        chunks(llvm::divideCeil(steps, chunkSteps)) {}
+
+  void run();
+
+private:
+  struct Place {
+    Value panel, nextPanel, from, to; ///< steps [from, to)
+    Value firstBlock, block;          ///< of the group, and within it
+  };
+  /// Blocks [first, first + count).
+  void group(Value first, Value count);
+  void block(const Place &place);
+
+  LinearKernelOp op;
+  const LinearShape &shape;
+  const TilingContext &context;
+  OpBuilder builder;
+  IndexBuilder index;
+  int64_t panelElements, steps, chunks;
+  int64_t fetched; ///< cache lines of the next panel, with a step
+  Value rows, sums, pending;
+};
+
+} // namespace
+
+void AmxTiler::block(const Place &place) {
+  Value row = index.mul(index.add(place.firstBlock, place.block), index.constant(blockRows));
+  Value left = index.sub(rows, row);
+  // Each block of a panel fetches its part of the next one.
+  int64_t lineElements = shape.words() * tileBytes / 4;
+  int64_t perBlock = fetched * steps * lineElements;
+  Value within = index.min(index.mul(place.block, index.constant(perBlock)),
+                           index.constant(std::max<int64_t>(panelElements - perBlock, 0)));
+  Value ahead = index.add(index.mul(place.nextPanel, index.constant(panelElements)), within);
+  auto tile = [&](int64_t tiles, Value count) {
+    auto tile = LinearAmxTileOp::create(
+        builder, op.getLoc(), op.getRounded() ? op.getRounded() : op.getInput(), op.getPanels(),
+        op.getQuantization(), op.getBias(), op.getCaptures(), op.getOut(), sums, pending, row,
+        count, index.mul(place.panel, index.constant(panelWidth)),
+        index.mul(place.block, index.constant(blockRows)), place.from, place.to, ahead, tiles,
+        llvm::divideCeil(blockRows, steps / chunks), fetched);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
-  PanelShare share(index, shape.panels, blocks, context);
-  share.forEach([&](Value panel, Value block) {
-    Value next = index.min(index.add(panel, one), share.lastPanel);
-    Value row = index.mul(block, index.constant(most)), left = index.sub(rows, row);
-    int64_t perBlock = lines * elements / (panelTiles * TileRegisters::rows);
-    Value within = index.min(index.mul(block, index.constant(perBlock)),
-                             index.constant(std::max<int64_t>(elements - perBlock, 0)));
-    Value ahead = index.add(index.mul(next, index.constant(elements)), within);
-    Value needsAll = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ugt, left,
-                                           index.constant(TileRegisters::rows));
-    choose(
-        index, needsAll,
-        [&] { tile(blockTiles, panel, row, index.min(left, index.constant(most)), ahead); },
-        [&] { tile(1, panel, row, left, ahead); });
+  Value needsAll = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ugt, left,
+                                         index.constant(TileRegisters::rows));
+  choose(
+      index, needsAll, [&] { tile(blockTiles, index.min(left, index.constant(blockRows))); },
+      [&] { tile(1, left); });
+}
+
+void AmxTiler::group(Value first, Value count) {
+  PanelShare share(index, shape.panels, count, context);
+  Value one = index.constant(1), ofSteps = index.constant(steps), ofChunks = index.constant(chunks);
+  share.forEachPanel([&](Value panel, Value from, Value to) {
+    Value nextPanel = index.min(index.add(panel, one), share.lastPanel);
+    forLoop(index, index.constant(0), ofChunks, 1, [&](Value chunk) {
+      Value next = index.add(chunk, one);
+      Value begin = index.div(index.mul(chunk, ofSteps), ofChunks),
+            end = index.div(index.mul(next, ofSteps), ofChunks);
+      forLoop(index, from, to, 1,
+              [&](Value block) { this->block({panel, nextPanel, begin, end, first, block}); });
+    });
   });
+}
+
+void AmxTiler::run() {
+  rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  Value blocks = index.ceilDiv(rows, index.constant(blockRows));
+  Value groups = index.ceilDiv(rows, index.constant(TargetModel::tileGroupRows)),
+        groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
+  fetched =
+      llvm::divideCeil(panelTiles * TileRegisters::rows, constantIndex(groupBlocks).value_or(8));
+  constexpr int64_t floats = TargetModel::tileGroupRows * panelWidth;
+  sums = viewOf(index, op.getScratch(), {context.thread, builder.getIndexAttr(0)},
+                {builder.getIndexAttr(1), builder.getIndexAttr(floats)}, 1);
+  pending = memref::AllocaOp::create(builder, op.getLoc(),
+                                     MemRefType::get({Pending::Size}, builder.getIndexType()));
+  memref::StoreOp::create(builder, op.getLoc(), index.constant(0), pending,
+                          index.constant(Pending::Count));
+  forLoop(index, index.constant(0), groups, 1, [&](Value number) {
+    Value first = index.mul(number, groupBlocks);
+    group(first, index.min(groupBlocks, index.sub(blocks, first)));
+  });
+  auto finish = LinearAmxFinishOp::create(builder, op.getLoc(), op.getQuantization(), op.getBias(),
+                                          op.getCaptures(), op.getOut(), sums, pending);
+  IRMapping mapping;
+  op.getEpilogue().cloneInto(&finish.getEpilogue(), mapping);
+}
+
+FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
+                                           const TilingContext &context) {
+  AmxTiler(op, shape, context).run();
   return std::string("tile registers of 16 or 32 x 48");
 }
 
@@ -72,16 +152,49 @@ FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape 
 
 namespace {
 
+/// The rows that are pending where a tile begins.
+class PendingRows {
+public:
+  template <typename AmxOp>
+  PendingRows(IndexBuilder index, AmxOp op, int64_t lanes)
+      : index(index), lanes(lanes), columns(op.getOut().getType().getShape().back()),
+        isInt8(!op.getQuantization().empty()), sums(op.getSums()), pending(op.getPending()),
+        epilogue(index, op, lanes) {
+    auto load = [&](Pending field) {
+      return memref::LoadOp::create(index.builder, index.loc, pending, index.constant(field));
+    };
+    count = load(Count), place = load(Place), row = load(Row), column = load(Column);
+  }
+
+  /// Rows [from, to) of them become outputs.
+  LogicalResult finish(Value from, Value to);
+  void leave(Value count, Value place, Value row, Value column) {
+    for (auto [field, value] :
+         {std::pair(Count, count), {Place, place}, {Row, row}, {Column, column}})
+      memref::StoreOp::create(index.builder, index.loc, value, pending, index.constant(field));
+  }
+
+  Value count;
+
+private:
+  IndexBuilder index;
+  int64_t lanes, columns;
+  bool isInt8;
+  Value sums, pending, place, row, column;
+  LinearEpilogue epilogue;
+};
+
 class AmxEmitter {
 public:
   AmxEmitter(LinearAmxTileOp op, const CpuTarget &target)
-      : op(op), lanes(target.lanes), builder(op), index(builder, op.getLoc()),
-        registers(index, target) {
-    isInt8 = cast<MemRefType>(op.getPanels().getType()).getElementType().isInteger(8);
+      : op(op), target(target), builder(op), index(builder, op.getLoc()), registers(index, target),
+        pending(index, op, target.lanes) {
+    bool isInt8 = cast<MemRefType>(op.getPanels().getType()).getElementType().isInteger(8);
     precision = isInt8 ? Precision::Int8 : Precision::BF16;
     bytes = isInt8 ? 1 : 2;
-    panels = llvm::divideCeil(columns(), panelWidth);
+    int64_t panels = llvm::divideCeil(op.getOut().getType().getShape().back(), panelWidth);
     panelElements = cast<MemRefType>(op.getPanels().getType()).getDimSize(0) / panels;
+    steps = panelElements * bytes / (TileRegisters::rows * panelBytes);
   }
 
   LogicalResult run();
@@ -89,27 +202,52 @@ public:
 private:
   static constexpr int64_t rowsRegister = 6, columnsRegister = 7;
 
-  int64_t columns() { return op.getOut().getType().getShape().back(); }
-  /// Products of all of k.
-  void multiply();
+  void forSums(llvm::function_ref<void(int64_t number, Value address)> body);
+  /// Products of the chunk, and pending rows.
+  LogicalResult multiply();
   void fetchAhead(Value step);
-  /// A buffer of the function's frame that the sums are stored to, [32][48].
-  Value sumBuffer();
-  LogicalResult finish(Value sums, int64_t count);
 
   LinearAmxTileOp op;
-  int64_t lanes, bytes, panels, panelElements;
-  bool isInt8;
+  const CpuTarget &target;
+  int64_t bytes, panelElements, steps;
   Precision precision;
   OpBuilder builder;
   IndexBuilder index;
   TileRegisters registers;
+  PendingRows pending;
 };
 
 } // namespace
 
+LogicalResult PendingRows::finish(Value from, Value to) {
+  OpBuilder &builder = index.builder;
+  auto floats = VectorType::get({lanes}, builder.getF32Type()),
+       integers = VectorType::get({lanes}, builder.getI32Type());
+  bool isBroken = false;
+  forLoop(index, from, to, 1, [&](Value r) {
+    SmallVector<Value> vectors;
+    for (int64_t v = 0; v < panelWidth / lanes; ++v) {
+      Value first = index.mul(index.add(place, r), index.constant(panelWidth));
+      Value vector = vector::LoadOp::create(builder, index.loc, floats, sums,
+                                            index.add(first, index.constant(v * lanes)));
+      vectors.push_back(isInt8 ? arith::BitcastOp::create(builder, index.loc, integers, vector)
+                               : vector);
+    }
+    auto store = [&](int64_t count) {
+      isBroken |= failed(epilogue.finish(vectors, index.add(row, r), 1, column, count));
+    };
+    int64_t last = columns % panelWidth;
+    if (last == 0 || columns < panelWidth)
+      return store(last == 0 ? panelWidth : last);
+    Value isWhole = arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ult, column,
+                                          index.constant(columns - last));
+    choose(index, isWhole, [&] { store(panelWidth); }, [&] { store(last); });
+  });
+  return failure(isBroken);
+}
+
 void AmxEmitter::fetchAhead(Value step) {
-  int64_t line = tileBytes / bytes, each = op.getPace();
+  int64_t line = tileBytes / bytes, each = op.getFetched();
   Value first = index.add(op.getAhead(), index.mul(step, index.constant(each * line)));
   for (int64_t i = 0; i < each; ++i)
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
@@ -117,27 +255,33 @@ void AmxEmitter::fetchAhead(Value step) {
                                /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
 }
 
-void AmxEmitter::multiply() {
-  int64_t tiles = op.getTiles();
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  auto type = cast<MemRefType>(op.getInput().getType());
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    llvm_unreachable("verified");
-  int64_t pitch = strides.front() * bytes;
+void AmxEmitter::forSums(llvm::function_ref<void(int64_t number, Value address)> body) {
+  Value first =
+      registers.addressOf(op.getSums(), index.mul(op.getPlace(), index.constant(panelWidth)));
+  for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t)
+    for (int64_t v = 0; v < panelTiles; ++v)
+      body(t * panelTiles + v,
+           registers.advance(first,
+                             index.constant(t * TileRegisters::rows * panelBytes + v * tileBytes)));
+}
+
+LogicalResult AmxEmitter::multiply() {
+  int64_t pitch =
+      cast<MemRefType>(op.getInput().getType()).getStridesAndOffset().first.front() * bytes;
   Value none = index.constant(0), panel = index.div(op.getColumn(), index.constant(panelWidth));
   Value rows = registers.addressOf(op.getInput(), {op.getRow(), none});
   Value weights =
       registers.addressOf(op.getPanels(), index.mul(panel, index.constant(panelElements)));
-  for (int64_t i = 0; i < tiles * panelTiles; ++i)
-    registers.zero(i);
-  int64_t steps = panelElements * bytes / (TileRegisters::rows * panelBytes);
-  forLoop(index, none, index.constant(steps), 1, [&](Value step) {
+  bool isBroken = false;
+  forLoop(index, op.getFrom(), op.getTo(), 1, [&](Value step) {
     fetchAhead(step);
+    Value pace = index.constant(op.getPace());
+    Value first = index.mul(index.sub(step, op.getFrom()), pace);
+    isBroken |= failed(pending.finish(first, index.min(index.add(first, pace), pending.count)));
     Value within = registers.advance(rows, index.mul(step, index.constant(tileBytes)));
     Value down = registers.advance(
         weights, index.mul(step, index.constant(TileRegisters::rows * panelBytes)));
-    for (int64_t t = 0; t < tiles; ++t) {
+    for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t) {
       registers.load(rowsRegister,
                      registers.advance(within, index.constant(t * TileRegisters::rows * pitch)),
                      pitch, /*once=*/true);
@@ -148,61 +292,48 @@ void AmxEmitter::multiply() {
       }
     }
   });
-}
-
-Value AmxEmitter::sumBuffer() {
-  OpBuilder::InsertionGuard guard(builder);
-  auto function = op->getParentOfType<func::FuncOp>();
-  builder.setInsertionPointToStart(&function.getBody().front());
-  Type element = isInt8 ? Type(builder.getI32Type()) : builder.getF32Type();
-  auto type = MemRefType::get({blockTiles * TileRegisters::rows, panelWidth}, element);
-  return memref::AllocaOp::create(builder, op.getLoc(), type, builder.getI64IntegerAttr(64));
-}
-
-LogicalResult AmxEmitter::finish(Value sums, int64_t count) {
-  auto type = VectorType::get({lanes}, cast<MemRefType>(sums.getType()).getElementType());
-  bool isBroken = false;
-  forLoop(index, index.constant(0), op.getCount(), 1, [&](Value r) {
-    SmallVector<Value> row;
-    for (int64_t v = 0; v < panelWidth / lanes; ++v)
-      row.push_back(vector::LoadOp::create(builder, op.getLoc(), type, sums,
-                                           ValueRange{r, index.constant(v * lanes)}));
-    isBroken |= failed(LinearEpilogue(index, op, lanes)
-                           .finish(row, index.add(op.getRow(), r), 1, op.getColumn(), count));
-  });
   return failure(isBroken);
 }
 
 LogicalResult AmxEmitter::run() {
-  multiply();
-  Value sums = sumBuffer();
-  for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t)
-    for (int64_t v = 0; v < panelTiles; ++v)
-      registers.store(t * panelTiles + v,
-                      registers.addressOf(sums, {index.constant(t * TileRegisters::rows),
-                                                 index.constant(v * TileRegisters::rows)}),
-                      panelBytes);
-  int64_t last = columns() % panelWidth;
-  if (last == 0)
-    return finish(sums, panelWidth);
-  if (panels == 1)
-    return finish(sums, last);
-  Value isWhole = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::ult,
-                                        op.getColumn(), index.constant(columns() - last));
-  bool isBroken = false;
+  auto is = [&](Value step, int64_t other) -> Value {
+    return builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, step,
+                                               index.constant(other));
+  };
   choose(
-      index, isWhole, [&] { isBroken |= failed(finish(sums, panelWidth)); },
-      [&] { isBroken |= failed(finish(sums, last)); });
-  return failure(isBroken);
+      index, is(op.getFrom(), 0),
+      [&] { forSums([&](int64_t number, Value) { registers.zero(number); }); },
+      [&] {
+        forSums(
+            [&](int64_t number, Value address) { registers.load(number, address, panelBytes); });
+      });
+  if (failed(multiply()))
+    return failure();
+  forSums([&](int64_t number, Value address) { registers.store(number, address, panelBytes); });
+  Value left = arith::SelectOp::create(builder, op.getLoc(), is(op.getTo(), steps), op.getCount(),
+                                       index.constant(0));
+  pending.leave(left, op.getPlace(), op.getRow(), op.getColumn());
+  return success();
 }
 
 LogicalResult attn::vectorizeLinearAmxTiles(Operation *root, const CpuTarget &target) {
-  SmallVector<LinearAmxTileOp> tiles;
-  root->walk([&](LinearAmxTileOp op) { tiles.push_back(op); });
-  for (LinearAmxTileOp op : tiles) {
-    if (failed(AmxEmitter(op, target).run()))
-      return failure();
-    op.erase();
+  SmallVector<Operation *> tiles;
+  root->walk([&](Operation *op) {
+    if (isa<LinearAmxTileOp, LinearAmxFinishOp>(op))
+      tiles.push_back(op);
+  });
+  for (Operation *tile : tiles) {
+    if (auto op = dyn_cast<LinearAmxTileOp>(tile)) {
+      if (failed(AmxEmitter(op, target).run()))
+        return failure();
+    } else {
+      OpBuilder builder(tile);
+      IndexBuilder index(builder, tile->getLoc());
+      PendingRows pending(index, cast<LinearAmxFinishOp>(tile), target.lanes);
+      if (failed(pending.finish(index.constant(0), pending.count)))
+        return failure();
+    }
+    tile->erase();
   }
   return success();
 }

@@ -16,13 +16,9 @@ PanelShare::PanelShare(IndexBuilder index, int64_t panels, Value blocks,
   lastPanel = index.sub(end, one);
 }
 
-void PanelShare::forEach(llvm::function_ref<void(Value, Value)> body,
-                         llvm::function_ref<void(Value)> begin) const {
+void PanelShare::forEachPanel(llvm::function_ref<void(Value, Value, Value)> body) const {
   forLoop(index, firstPanel, end, 1, [&](Value panel) {
-    if (begin)
-      begin(panel);
     Value start = index.mul(panel, blocks), from = index.max(units.from, start);
-    forLoop(index, index.sub(from, start), index.min(index.sub(units.to, start), blocks), 1,
-            [&](Value block) { body(panel, block); });
+    body(panel, index.sub(from, start), index.min(index.sub(units.to, start), blocks));
   });
 }

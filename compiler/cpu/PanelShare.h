@@ -13,9 +13,9 @@ class PanelShare {
 public:
   PanelShare(IndexBuilder index, int64_t panels, mlir::Value blocks, const TilingContext &context);
 
-  /// Loops over the share's panels and their blocks; `begin` comes before the blocks of a panel.
-  void forEach(llvm::function_ref<void(mlir::Value panel, mlir::Value block)> body,
-               llvm::function_ref<void(mlir::Value panel)> begin = {}) const;
+  /// Loops over the share's panels, of each of which blocks [from, to) are in it.
+  void forEachPanel(
+      llvm::function_ref<void(mlir::Value panel, mlir::Value from, mlir::Value to)> body) const;
 
   mlir::Value firstPanel, lastPanel;
 

@@ -195,7 +195,7 @@ void LinearTiler::block(Value block, const Place &place) {
 }
 
 Value LinearTiler::roomToWiden() {
-  Value room = op.getWidened();
+  Value room = op.getScratch();
   if (!room || !shape.isWidened || partElements > cast<MemRefType>(room.getType()).getDimSize(1))
     return {};
   return viewOf(index, room, {context.thread, builder.getIndexAttr(0)},
@@ -205,17 +205,15 @@ Value LinearTiler::roomToWiden() {
 void LinearTiler::group(Value first, Value count, Value widened) {
   PanelShare share(index, shape.panels, count, context);
   auto panels = [&](Value part, int64_t depth) {
-    auto widen = [&](Value panel) {
+    share.forEachPanel([&](Value panel, Value from, Value to) {
       if (widened)
         WidenTileOp::create(builder, op.getLoc(), op.getPanels(), widened, start(panel, part),
                             depth * (shape.steps() / shape.steps(0)));
-    };
-    share.forEach(
-        [&](Value panel, Value block) {
-          this->block(index.add(first, block),
-                      {panel, part, share.firstPanel, share.lastPanel, first, depth, widened});
-        },
-        widen);
+      forLoop(index, from, to, 1, [&](Value block) {
+        this->block(index.add(first, block),
+                    {panel, part, share.firstPanel, share.lastPanel, first, depth, widened});
+      });
+    });
   };
   int64_t rest = shape.steps(0) % depth, whole = parts - (rest != 0);
   if (whole == 1)
@@ -269,7 +267,8 @@ bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const 
   auto type = cast<MemRefType>(op.getOut().getType());
   auto sizes = type.getShape().drop_back();
   bool isFew = !ShapedType::isDynamicShape(sizes) && ShapedType::getNumElements(sizes) <= fewRows;
-  return target.amx && (shape.precision == Precision::Int8 || op.getRounded()) && !isFew;
+  return target.amx && (shape.precision == Precision::Int8 || op.getRounded()) && op.getScratch() &&
+         !isFew;
 }
 
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &context) {

@@ -110,7 +110,7 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
     return failure();
   int64_t k = cast<MemRefType>(rows->getType()).getShape().back(), line = 64;
   int64_t pitch = llvm::alignTo(takesBytes(precision) ? k : 2 * k, line); // bytes
-  if (pitch % 4096 == 0) // all rows would fall into the same cache sets
+  if (pitch / line % 2 == 0) // neighbouring rows would share cache sets
     pitch += line;
   SizePolynomial count(1);
   for (int64_t d = 0; d < lifted; ++d)
@@ -182,7 +182,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
                 : precision == Precision::F16  ? Type(builder.getF16Type())
                                                : f32;
   int64_t inPanels = panelElements(slot);
-  Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded, widened;
+  Value panels = elements(slot, stored, 0, inPanels), inputBuffer, rounded;
   SmallVector<Value> quantization;
   int64_t contracted = 1;
   if (takesBytes(precision)) {
@@ -214,8 +214,6 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
         return failure();
       rounded = rows->elements;
     }
-    if (isHalf(precision) && !plan.isGpu)
-      widened = threadRows(op, panelWidth * std::min(k, TargetModel::partDepth));
   }
   if (!op.getBiases().empty()) {
     SlotOp row = slotOf(op.getBiases(), 0, Precision::F32, layer);
@@ -232,8 +230,14 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto out = rowsAndColumns(op, outputOf(op.getResult()), lifted);
   if (failed(out))
     return failure();
+  int64_t floats = 0; // of scratch
+  if (isHalf(precision))
+    floats = panelWidth * std::min(k, TargetModel::partDepth);
+  if (rounded || precision == Precision::Int8)
+    floats = std::max(floats, panelWidth * TargetModel::tileGroupRows);
+  Value scratch = floats && !plan.isGpu ? threadRows(op, floats) : Value();
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
-                                       rounded, widened, bias, captures, *out, contracted);
+                                       rounded, scratch, bias, captures, *out, contracted);
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
   KernelCost cost = KernelCost::of(op);
   int64_t saved = 4 * k * static_cast<int64_t>(slot.getColumns()) * (panelGroup(precision) - 1) /

@@ -21,6 +21,9 @@ struct TargetModel {
   /// Elements along k, at most, of the part of a linear that its rows go through together.
   static constexpr int64_t partDepth = 800;
 
+  /// Rows, at most, whose sums of a panel leave their tile registers in between.
+  static constexpr int64_t tileGroupRows = 256;
+
   static constexpr int64_t powerBelow(int64_t most) {
     int64_t power = 1;
     while (2 * power <= most)

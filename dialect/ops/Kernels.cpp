@@ -112,9 +112,8 @@ LogicalResult LinearKernelOp::verify() {
     if (!panels.getElementType().isInteger(16) || typeOf(rounded).getRank() != 2 ||
         !agree(rowsOf(rounded), rowsOf(getOut()))) // linear_kernel_c10
       return emitOpError("expected rounded rows for panels of bf16");
-  if (getWidened() &&
-      getElementTypeOrSelf(panels).getIntOrFloatBitWidth() != 16) // linear_kernel_c11
-    return emitOpError("expected room for widened panels for those of 16 bits");
+  if (getScratch() && panels.getElementType().isF32()) // linear_kernel_c11
+    return emitOpError("expected scratch for panels that are not f32");
   if (isQuantized && (columnsOf(getQuantization()[0]) != 2 ||
                       !agree(rowsOf(getQuantization()[0]), rowsOf(getOut())) ||
                       columnsOf(getQuantization()[1]) < columns ||

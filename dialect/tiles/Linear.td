@@ -39,20 +39,38 @@ def Attn_WidenTileOp : AttnKernelOp<"widen_tile"> {
   let assemblyFormat = "$panels `into` $widened `at` $from `steps` $steps attr-dict `:` type($panels) `into` type($widened)";
 }
 
-def Attn_LinearAmxTileOp : AttnKernelOp<"linear_amx_tile", [AttrSizedOperandSegments]> {
-  let summary = "`count` rows of a linear kernel, up to 16 * `tiles`, and all columns of the panel from `column` on, held in tile registers while k runs";
-  let description = [{
-    As attn.linear_tile, with an input [rows, columns] of bytes or bf16, of which 16 * `tiles` rows from `row` on are read. With each 64 bytes of k,
-    `pace` cache lines of `panels` are fetched ahead of their time, from element `ahead` on.
-  }];
-  let arguments = (ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels, Variadic<MemRefOf<[F32, I32]>>:$quantization,
-                       Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures, Attn_Buffer:$out, Index:$row, Index:$count, Index:$column,
-                       Index:$ahead, I64Attr:$tiles, I64Attr:$pace);
+/// What the sums that tiles have left become: those of `pending` [4], which holds how many rows these are, the first of them in `sums` [rows][48] and in
+/// `out`, and their first column.
+class AttnAmxOp<string mnemonic> : AttnKernelOp<mnemonic, [AttrSizedOperandSegments]> {
+  dag finished = (ins Variadic<MemRefOf<[F32, I32]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
+                      Attn_Buffer:$out, MemRefRankOf<[F32], [1]>:$sums, MemRefOf<[Index]>:$pending);
   let regions = (region MaxSizedRegion<1>:$epilogue);
+}
+
+def Attn_LinearAmxTileOp : AttnAmxOp<"linear_amx_tile"> {
+  let summary = "sums of 16 * `tiles` rows and a panel's 48 columns over 64-byte steps [from, to) of k, in tile registers";
+  let description = [{
+    `input` are bytes or bf16, of which 16 * `tiles` rows from `row` on are read; their products are added to rows of `sums` from `place` on, or to zeros if `from`
+    is 0. Meanwhile pending rows become those of `out`, as by attn.linear_tile, `pace` of them with a step. When it is done, none of these is left, and `count` of
+    its own rows are pending if `to` is the last step. With each step, `fetched` cache lines of `panels` come ahead of their time, from element `ahead` on.
+  }];
+  let arguments = !con((ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels), finished,
+                       (ins Index:$row, Index:$count, Index:$column, Index:$place, Index:$from, Index:$to, Index:$ahead, I64Attr:$tiles, I64Attr:$pace,
+                        I64Attr:$fetched));
   let assemblyFormat = [{
-    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column
-    `rows` $count `of` $tiles `ahead` $ahead `pace` $pace attr-dict `:`
+    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `by` $sums `,` $pending
+    `at` $row `,` $column `in` $place `rows` $count `of` $tiles `steps` $from `to` $to `pace` $pace `ahead` $ahead `fetched` $fetched attr-dict `:`
     type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    `by` type($sums) `,` type($pending) ($epilogue^)?
+  }];
+}
+
+def Attn_LinearAmxFinishOp : AttnAmxOp<"linear_amx_finish"> {
+  let summary = "pending rows become those of `out`, as with a tile";
+  let arguments = finished;
+  let assemblyFormat = [{
+    (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `by` $sums `,` $pending attr-dict `:`
+    (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out) `by` type($sums) `,` type($pending)
     ($epilogue^)?
   }];
 }

@@ -88,7 +88,7 @@ func.func @linear_kernel_c10(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: mem
 // -----
 
 func.func @linear_kernel_c11(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: memref<4x3072xf32>, %y: memref<4x8xf32>) {
-  // expected-error@+1 {{expected room for widened panels for those of 16 bits}}
-  attn.linear_kernel %x, %w widened %r into %y contract 1 : memref<4x64xf32>, memref<3072xf32> widened memref<4x3072xf32> into memref<4x8xf32>
+  // expected-error@+1 {{expected scratch for panels that are not f32}}
+  attn.linear_kernel %x, %w scratch %r into %y contract 1 : memref<4x64xf32>, memref<3072xf32> scratch memref<4x3072xf32> into memref<4x8xf32>
   return
 }

@@ -55,7 +55,8 @@ int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
 int64_t LinearCase::depth() const { return product(ks); }
 
 int64_t LinearCase::roomFloats() const {
-  return panelWidth * std::min(depth(), TargetModel::partDepth);
+  return panelWidth *
+         std::max(TargetModel::tileGroupRows, std::min(depth(), TargetModel::partDepth));
 }
 
 int64_t LinearCase::panelRows() const {
@@ -176,7 +177,7 @@ std::string LinearCase::text(const std::string &name) const {
   if (hasRoom) {
     Layout room = Layout::dense({mostThreads, roomFloats()});
     view("%room", "%a10", room, false);
-    quantized += " widened %room", quantizedTypes += " widened " + typeOf(room, false);
+    quantized += " scratch %room", quantizedTypes += " scratch " + typeOf(room, false);
   }
   view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic);
   std::string names, types;

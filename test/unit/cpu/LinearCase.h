@@ -38,7 +38,7 @@ struct LinearCase {
   Panels panels = Panels::F32;
   bool isRounded = false; ///< panels are halves, and there are rows of them, too
   bool isNarrow = false;  ///< those rows alone, as GPUs read them
-  bool hasRoom = false;   ///< to widen panels of halves
+  bool hasRoom = false;   ///< scratch for each thread
   bool isTf32 = false;    ///< f32, rounded when it is multiplied
 
   /// A case of dense rows.
@@ -49,7 +49,7 @@ struct LinearCase {
   int64_t rows() const;
   int64_t depth() const;
   static constexpr int64_t mostThreads = 64;
-  /// That a thread's part of a panel takes in f32.
+  /// A thread's scratch.
   int64_t roomFloats() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;

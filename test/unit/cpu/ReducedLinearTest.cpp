@@ -11,6 +11,19 @@ namespace {
 /// run with functions in the place of their instructions, and by a CPU that has them.
 class ByteKernelTest : public LinearKernelTest {
 protected:
+  /// Where there are such, they have scratch, and two groups of rows, and many chunks of k.
+  static std::vector<LinearCase> withTileRegisters(std::vector<LinearCase> cases) {
+    if (!llvm::StringRef(GetParam()).starts_with("amx"))
+      return cases;
+    LinearCase deep(300, 1664, 101, Epilogue::Residual), shallow(257, 448, 96, Epilogue::Gelu);
+    for (LinearCase test : {deep, shallow}) {
+      test.panels = cases[0].panels, test.isRounded = cases[0].isRounded;
+      cases.push_back(test);
+    }
+    for (LinearCase &test : cases)
+      test.hasRoom = true;
+    return cases;
+  }
   void SetUp() override {
     LinearKernelTest::SetUp();
     if (GetParam() == std::string("amx") && requestAmx())
@@ -33,7 +46,7 @@ TEST_P(ByteKernelTest, FewRows) {
   check(fewRowsOf(Panels::Int4, 32));
 }
 
-TEST_P(ByteKernelTest, PanelsOfInt8) { check(casesOf(Panels::Int8, 4, random)); }
+TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::Int8, 4, random))); }
 
 TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
@@ -44,12 +57,13 @@ TEST_P(ByteKernelTest, RowsRoundedToBf16) {
   std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
   for (LinearCase &test : cases)
     test.isRounded = true;
-  check(cases);
+  check(withTileRegisters(cases));
 }
 
 TEST_P(ByteKernelTest, LargestBytesDoNotSaturate) {
   LinearCase test(9, 3072, 50);
   test.panels = Panels::Int8;
+  test.hasRoom = true;
   LinearData data(test, random);
   for (float &value : data.in)
     value = 1000;

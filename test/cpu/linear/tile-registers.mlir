@@ -1,0 +1,46 @@
+// RUN: attn-opt %s -attn-tile=level=amx | attn-opt | FileCheck %s --check-prefix=TILED
+// RUN: attn-opt %s -attn-tile=level=amx -attn-vectorize=level=amx -canonicalize -cse | FileCheck %s --check-prefix=KERNELS
+
+// 300 rows are two groups of five blocks; 14 steps of 64 bytes come in three chunks, so that a block's rows are finished by 8 with each step of the next one.
+// TILED-LABEL: func.func private @rows.linear_kernel
+// TILED: %[[SUMS:.*]] = memref.subview %{{.*}}[%{{.*}}, 0] [1, 12288] [1, 1]
+// TILED: %[[PENDING:.*]] = memref.alloca() : memref<4xindex>
+// TILED: memref.store %c0{{.*}}, %[[PENDING]][%c0
+// TILED: scf.for %[[GROUP:.*]] = %c0{{.*}} to %c2
+// TILED: scf.for %[[PANEL:.*]] =
+// TILED: scf.for %[[CHUNK:.*]] = %c0{{.*}} to %c3
+// TILED: scf.for %[[BLOCK:.*]] =
+// TILED: attn.linear_amx_tile {{.*}} by %[[SUMS]], %[[PENDING]] at {{.*}} of 2 steps {{.*}} pace 8 ahead {{.*}} fetched 10
+// TILED: else
+// TILED: attn.linear_amx_tile {{.*}} of 1 steps
+// TILED: attn.linear_amx_finish {{.*}} by %[[SUMS]], %[[PENDING]]
+
+// Sums begin with zeros or come from the scratch, and go there; in between, rows are finished and products computed in one loop.
+// KERNELS-LABEL: func.func private @rows.linear_kernel
+// KERNELS: scf.if
+// KERNELS-COUNT-6: llvm.x86.tilezero
+// KERNELS: else
+// KERNELS-COUNT-6: llvm.x86.tileloadd64
+// KERNELS: scf.for
+// KERNELS-COUNT-10: memref.prefetch
+// KERNELS: scf.for
+// KERNELS: vector.load
+// KERNELS: vector.store
+// KERNELS: llvm.x86.tileloaddt164
+// KERNELS-COUNT-3: llvm.x86.tdpbf16ps
+// KERNELS: llvm.x86.tileloaddt164
+// KERNELS-COUNT-3: llvm.x86.tdpbf16ps
+// KERNELS-COUNT-6: llvm.x86.tilestored64
+// KERNELS: memref.store %{{.*}}, %{{.*}}[%c0] : memref<4xindex>
+func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                %x: memref<f32>, %r: memref<i16>, %w: memref<i16>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [300, 448], strides: [448, 1] : memref<f32> to memref<300x448xf32, strided<[448, 1]>>
+  %rounded = memref.reinterpret_cast %r to offset: [0], sizes: [300, 448], strides: [480, 1] : memref<i16> to memref<300x448xi16, strided<[480, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [43008], strides: [1] : memref<i16> to memref<43008xi16, strided<[1]>>
+  %scratch = memref.reinterpret_cast %x to offset: [0], sizes: [%threads, 12288], strides: [12288, 1] : memref<f32> to memref<?x12288xf32, strided<[12288, 1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [300, 96], strides: [96, 1] : memref<f32> to memref<300x96xf32, strided<[96, 1]>>
+  attn.linear_kernel %in, %panels rounded %rounded scratch %scratch into %out contract 1
+    : memref<300x448xf32, strided<[448, 1]>>, memref<43008xi16, strided<[1]>> rounded memref<300x448xi16, strided<[480, 1]>>
+      scratch memref<?x12288xf32, strided<[12288, 1]>> into memref<300x96xf32, strided<[96, 1]>>
+  return
+}
