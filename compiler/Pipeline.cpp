@@ -79,8 +79,11 @@ static void addFused(OpPassManager &passes) {
 static void addMemory(OpPassManager &passes, const CompileOptions &options, bool gpu) {
   PlanMemoryPassOptions plan;
   plan.precision = stringifyPrecision(options.precision).str();
-  plan.pairs = gpu || llvm::is_contained(options.levels, CpuLevel::Avx512Bf16) ||
-               llvm::is_contained(options.levels, CpuLevel::Amx);
+  auto hasPairs = [](CpuLevel level) {
+    return level == CpuLevel::Avx512Bf16 || level == CpuLevel::Amx;
+  };
+  plan.pairs = gpu || llvm::any_of(options.levels, hasPairs);
+  plan.onlyPairs = !gpu && llvm::all_of(options.levels, hasPairs);
   plan.gpu = gpu;
   if (options.attention)
     plan.attention = stringifyAttentionLowering(*options.attention).str();

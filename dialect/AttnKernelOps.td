@@ -14,6 +14,9 @@ class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, m
 /// 16 bits where GPUs keep what is only multiplied so (FunctionPlan::elementFor); CPUs' kernels have f32.
 def Attn_Buffer : MemRefOf<[F32, BF16, F16]>;
 
+/// What linears multiply; i16, on CPUs, are the bits of bf16.
+def Attn_FactorBuffer : MemRefOf<[F32, BF16, F16, I16]>;
+
 /// Keys and values: of caches of bf16, on CPUs its bits.
 def Attn_KeyBuffer : MemRefOf<[F32, BF16, F16, I16]>;
 
@@ -80,13 +83,13 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
     the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. Scales of i16, which are bf16, say that weights are int4, two in a byte, and
     have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
-    (attn.round_kernel), for machines that multiply these. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
+    (attn.round_kernel), for machines that multiply these; where all machines do, `input` may be in bf16 itself. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
     has a row for every thread: machines that multiply f32 only keep there the part of a panel of 16 bits that many rows are multiplied with, those with tile
     registers the sums of a group of rows.
   }];
-  let arguments = (ins MemRefOf<[F32, BF16, F16, I8]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
+  let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Optional<MemRefRankOf<[F32], [2]>>:$scratch, Optional<Attn_Buffer>:$bias,
-                       Variadic<Attn_Buffer>:$captures, Attn_Buffer:$out, I64Attr:$contract);
+                       Variadic<Attn_Buffer>:$captures, Attn_FactorBuffer:$out, I64Attr:$contract);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`scratch` $scratch^)? (`bias` $bias^)?
@@ -117,7 +120,7 @@ def Attn_RoundKernelOp : AttnKernelOp<"round_kernel"> {
 
 def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
   let summary = "layer norm of every row";
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Attn_Buffer:$out, F64Attr:$eps);
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Attn_FactorBuffer:$out, F64Attr:$eps);
   let assemblyFormat = [{
     $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
   }];
@@ -164,7 +167,7 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
     was asked for (compiler/transforms/AttentionShape.h). `rounds`: the type of 16 bits that queries, keys, values and weights may be rounded to,
     where pairs of it are multiplied fast.
   }];
-  let arguments = (ins Attn_Buffer:$query, Attn_KeyBuffer:$key, Attn_KeyBuffer:$value, Variadic<AnyMemRef>:$captures, Attn_Buffer:$out,
+  let arguments = (ins Attn_Buffer:$query, Attn_KeyBuffer:$key, Attn_KeyBuffer:$value, Variadic<AnyMemRef>:$captures, Attn_FactorBuffer:$out,
                        Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, Optional<Attn_Buffer>:$partials, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
                        OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering, OptionalAttr<TypeAttr>:$rounds);

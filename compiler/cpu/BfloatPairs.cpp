@@ -27,6 +27,17 @@ Value BfloatPairs::rounded(Value first, Value second) const {
                                    arith::TruncFOp::create(builder, loc, half, second), all);
 }
 
+Value BfloatPairs::bits(Value vector) const {
+  auto half = VectorType::get({target.lanes}, builder.getBF16Type());
+  Value narrow = target.roundsPairs()
+                     ? LLVM::CallIntrinsicOp::create(
+                           builder, loc, half,
+                           builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), vector)
+                           .getResult(0)
+                     : arith::TruncFOp::create(builder, loc, half, vector).getResult();
+  return bitcast(narrow, target.lanes, builder.getI16Type());
+}
+
 Value BfloatPairs::words(Value even, Value odd) const {
   Value apart = rounded(even, odd);
   SmallVector<int64_t> order;

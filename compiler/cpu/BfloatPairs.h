@@ -17,6 +17,8 @@ public:
       : builder(builder), loc(loc), target(target),
         floats(mlir::VectorType::get({target.lanes}, builder.getF32Type())) {}
 
+  /// The bits of a vector rounded to bf16, as i16. Denormals may become 0.
+  mlir::Value bits(mlir::Value vector) const;
   /// Word i holds even[i] and odd[i], rounded to the nearest even. Denormals may become 0.
   mlir::Value words(mlir::Value even, mlir::Value odd) const;
   /// The words of neighbours in `first`, then of those in `second`.

@@ -156,10 +156,10 @@ namespace {
 class PendingRows {
 public:
   template <typename AmxOp>
-  PendingRows(IndexBuilder index, AmxOp op, int64_t lanes)
-      : index(index), lanes(lanes), columns(op.getOut().getType().getShape().back()),
+  PendingRows(IndexBuilder index, AmxOp op, const CpuTarget &target)
+      : index(index), lanes(target.lanes), columns(op.getOut().getType().getShape().back()),
         isInt8(!op.getQuantization().empty()), sums(op.getSums()), pending(op.getPending()),
-        epilogue(index, op, lanes) {
+        epilogue(index, op, target) {
     auto load = [&](Pending field) {
       return memref::LoadOp::create(index.builder, index.loc, pending, index.constant(field));
     };
@@ -188,7 +188,7 @@ class AmxEmitter {
 public:
   AmxEmitter(LinearAmxTileOp op, const CpuTarget &target)
       : op(op), target(target), builder(op), index(builder, op.getLoc()), registers(index, target),
-        pending(index, op, target.lanes) {
+        pending(index, op, target) {
     bool isInt8 = cast<MemRefType>(op.getPanels().getType()).getElementType().isInteger(8);
     precision = isInt8 ? Precision::Int8 : Precision::BF16;
     bytes = isInt8 ? 1 : 2;
@@ -329,7 +329,7 @@ LogicalResult attn::vectorizeLinearAmxTiles(Operation *root, const CpuTarget &ta
     } else {
       OpBuilder builder(tile);
       IndexBuilder index(builder, tile->getLoc());
-      PendingRows pending(index, cast<LinearAmxFinishOp>(tile), target.lanes);
+      PendingRows pending(index, cast<LinearAmxFinishOp>(tile), target);
       if (failed(pending.finish(index.constant(0), pending.count)))
         return failure();
     }

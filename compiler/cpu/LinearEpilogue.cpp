@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/LinearEpilogue.h"
+#include "compiler/cpu/BfloatPairs.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -69,6 +70,7 @@ LogicalResult LinearEpilogue::finish(ArrayRef<Value> sums, Value row, int64_t ro
       columnScales = quantization[1];
   }
   SmallVector<Value> outs = views.of(out, rowDims(out));
+  bool isRounded = cast<MemRefType>(out.getType()).getElementType().isInteger(16);
   int64_t vectors = static_cast<int64_t>(sums.size()) / rows;
   for (int64_t v = 0; v < vectors && v * lanes < count; ++v) {
     ColumnVector own{index, column, v * lanes, lanes, std::min(lanes, count - v * lanes)};
@@ -89,6 +91,8 @@ LogicalResult LinearEpilogue::finish(ArrayRef<Value> sums, Value row, int64_t ro
       Value result = outputFor(sum, shift, elements);
       if (!result)
         return failure();
+      if (isRounded)
+        result = BfloatPairs(index.builder, index.loc, target).bits(result);
       own.store(result, outs[r]);
     }
   }

@@ -3,9 +3,10 @@
 // What becomes of a linear's sums:
 //   out[r][v] = epilogue(sums[r][v] + bias[v], captures[r][v]...)
 // Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v]. Those of
-// int4 are floats, with the columns' scales in them.
+// int4 are floats, with the columns' scales in them. An `out` of i16 are the bits of bf16.
 #pragma once
 
+#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/RowViews.h"
 #include "dialect/AttnDialect.h"
 
@@ -15,8 +16,8 @@ class LinearEpilogue {
 public:
   /// Of a tile op with operands as attn.linear_tile has them.
   template <typename TileOp>
-  LinearEpilogue(IndexBuilder index, TileOp op, int64_t lanes)
-      : index(index), lanes(lanes), bias(op.getBias()), out(op.getOut()),
+  LinearEpilogue(IndexBuilder index, TileOp op, const CpuTarget &target)
+      : index(index), target(target), lanes(target.lanes), bias(op.getBias()), out(op.getOut()),
         captures(op.getCaptures()), quantization(op.getQuantization()), function(op.getEpilogue()) {
   }
 
@@ -42,6 +43,7 @@ private:
                         llvm::ArrayRef<mlir::Value> captured) const;
 
   IndexBuilder index;
+  const CpuTarget &target;
   int64_t lanes;
   mlir::Value bias, out;
   mlir::ValueRange captures, quantization;

@@ -38,6 +38,7 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
       cast<MemRefType>(quantization[1].getType()).getElementType().isInteger(16))
     shape.precision = Precision::Int4;
   shape.isWidened = isHalf(shape.precision) && in.getElementType().isF32();
+  shape.keepsSums = result.getElementType().isF32();
   if (shape.ks.back() % rowGranule(shape.precision) != 0)
     return op->emitOpError("expected a multiple of ")
            << rowGranule(shape.precision) << " contracted elements for panels of " << element

@@ -49,9 +49,10 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   int64_t rowBytes = shape.isWidened || isInt4 ? 8 : 4;
   // A single block goes once through each panel: there is nothing to keep in a cache.
   bool isOneBlock = rowCount && llvm::divideCeil(*rowCount, tiling.rows) == 1;
-  tiling.depth = isOneBlock ? shape.steps(0)
-                            : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes)),
-                                          tiling.unroll);
+  tiling.depth =
+      isOneBlock || !shape.keepsSums
+          ? shape.steps(0)
+          : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes)), tiling.unroll);
   tiling.groupBlocks =
       std::max<int64_t>(choice.get(Knob::Group).value_or(groupRows) / tiling.rows, 1);
   return tiling;

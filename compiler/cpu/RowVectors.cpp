@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/RowVectors.h"
+#include "compiler/cpu/BfloatPairs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,6 +93,9 @@ Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
 
 void RowVectors::store(Value vector, Value row, const VectorPlace &place) const {
   OpBuilder &builder = index.builder;
+  if (getElementTypeOrSelf(row.getType()).isInteger(16) &&
+      getElementTypeOrSelf(vector.getType()).isF32())
+    vector = BfloatPairs(builder, index.loc, target).bits(vector);
   if (strideOf(row) != 1) {
     auto [buffer, lanes] = apart(row, place.column);
     vector::ScatterOp::create(builder, index.loc, Type(), buffer, index.constant(0), lanes,

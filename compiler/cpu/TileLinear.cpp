@@ -267,8 +267,9 @@ bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const 
   auto type = cast<MemRefType>(op.getOut().getType());
   auto sizes = type.getShape().drop_back();
   bool isFew = !ShapedType::isDynamicShape(sizes) && ShapedType::getNumElements(sizes) <= fewRows;
-  return target.amx && (shape.precision == Precision::Int8 || op.getRounded()) && op.getScratch() &&
-         !isFew;
+  bool isNarrow = shape.precision == Precision::Int8 || op.getRounded() ||
+                  op.getInput().getType().getElementType().isInteger(16);
+  return target.amx && isNarrow && op.getScratch() && !isFew;
 }
 
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const TilingContext &context) {

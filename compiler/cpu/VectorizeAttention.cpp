@@ -35,6 +35,8 @@ Value TileEmitter::load(Value matrix, Value row, Value column, int64_t valid) {
 }
 
 void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int64_t valid) {
+  if (getElementTypeOrSelf(matrix.getType()).isInteger(16))
+    vector = pairs.bits(vector);
   if (valid >= target.lanes)
     vector::StoreOp::create(builder, loc, vector, matrix, ValueRange{row, column});
   else

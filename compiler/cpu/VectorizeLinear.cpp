@@ -22,8 +22,8 @@ namespace {
 class TileEmitter {
 public:
   TileEmitter(LinearTileOp op, const LinearShape &shape, const CpuTarget &target)
-      : op(op), shape(shape), lanes(target.lanes), rows(op.getRows()), columns(op.getColumns()),
-        builder(op), index(builder, op.getLoc()),
+      : op(op), target(target), shape(shape), lanes(target.lanes), rows(op.getRows()),
+        columns(op.getColumns()), builder(op), index(builder, op.getLoc()),
         products(index, target, op.getWidened() ? Precision::F32 : shape.precision),
         vectorType(VectorType::get({lanes}, builder.getF32Type())) {
     if (!op.getWidened())
@@ -65,6 +65,7 @@ private:
   }
 
   LinearTileOp op;
+  const CpuTarget &target;
   LinearShape shape;    ///< as it is multiplied
   int64_t widening = 1; ///< steps of f32 for one of the panels
   int64_t lanes, rows, columns;
@@ -214,7 +215,7 @@ LogicalResult TileEmitter::run() {
       if (!isLastPart)
         storeSums(sums, count);
       else if (!isBroken)
-        isBroken = failed(LinearEpilogue(index, op, lanes)
+        isBroken = failed(LinearEpilogue(index, op, target)
                               .finish(sums, op.getRow(), rows, op.getColumn(), count));
       return Values();
     });

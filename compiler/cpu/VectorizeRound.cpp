@@ -10,22 +10,15 @@ using namespace mlir;
 using namespace attn;
 
 void attn::emitRound(RoundRowOp op, const RowVectors &rows) {
-  OpBuilder &builder = rows.index.builder;
-  Location loc = rows.index.loc;
-  auto small = VectorType::get(rows.type.getShape(), builder.getBF16Type()),
-       bits = VectorType::get(rows.type.getShape(), builder.getI16Type());
-  auto store = [&](Value vector, Value column) {
-    Value rounded = arith::TruncFOp::create(builder, loc, small, vector);
-    rows.store(arith::BitcastOp::create(builder, loc, bits, rounded), op.getOut(), {column, {}});
-  };
   int64_t columns = op.getInput().getType().getDimSize(0), lanes = rows.target.lanes;
   Value input = rows.prepare(op.getInput());
+  // Padding is multiplied with zeros, which NaN would survive: the last vector is stored whole.
+  auto store = [&](Value vector, Value column) { rows.store(vector, op.getOut(), {column, {}}); };
   rows.forEachVector(rows.index.constant(columns), 4, {},
                      [&](const VectorPlace &place, ValueRange) {
                        store(rows.load(input, place), place.column);
                        return SmallVector<Value>{};
                      });
-  // Padding is multiplied with zeros, which NaN would survive.
   int64_t end = llvm::alignTo(columns, 32);
   for (int64_t column = llvm::alignTo(columns, lanes); column < end; column += lanes)
     store(rows.zero(), rows.index.constant(column));

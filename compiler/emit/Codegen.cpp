@@ -3,6 +3,9 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -93,11 +96,53 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigne
   passes.run(module, modules);
 }
 
+/// The one lane that a mask keeps.
+static std::optional<unsigned> onlyLaneOf(llvm::Value *mask) {
+  auto *constant = llvm::dyn_cast<llvm::Constant>(mask);
+  std::optional<unsigned> only;
+  if (!constant)
+    return std::nullopt;
+  auto *type = llvm::cast<llvm::FixedVectorType>(mask->getType());
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
+    llvm::Constant *isKept = constant->getAggregateElement(lane);
+    if (isKept && isKept->isNullValue())
+      continue;
+    if (only || !isKept || !isKept->isOneValue())
+      return std::nullopt;
+    only = lane;
+  }
+  return only;
+}
+
+/// Masked stores of one lane become stores of it. LLVM 22 would store all of the wide element of
+/// which a truncated one is a part, over what lies behind it (llvm-project, issue 179489).
+static void storeSingleLanes(llvm::Module &module) {
+  llvm::SmallVector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+        stores.push_back(call);
+  for (llvm::IntrinsicInst *store : stores) {
+    llvm::Value *vector = store->getArgOperand(0), *pointer = store->getArgOperand(1);
+    std::optional<unsigned> lane = onlyLaneOf(store->getArgOperand(2));
+    if (!lane)
+      continue;
+    llvm::IRBuilder<> builder(store);
+    llvm::Value *element = builder.CreateExtractElement(vector, *lane);
+    llvm::Type *type = element->getType();
+    builder.CreateAlignedStore(element, builder.CreateConstGEP1_32(type, pointer, *lane),
+                               llvm::Align(type->getScalarSizeInBits() / 8));
+    store->eraseFromParent();
+  }
+}
+
 static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMachine &machine,
                                            unsigned optLevel, CodegenOutput output) {
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
   optimise(module, machine, optLevel);
+  storeSingleLanes(module);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
   llvm::legacy::PassManager passes;

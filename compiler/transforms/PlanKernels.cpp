@@ -76,29 +76,48 @@ static bool hasHalfRows(const BufferView &view, int64_t rowAxes, Type half) {
          (rows.empty() || isAligned(rows[0].stride));
 }
 
-FailureOr<Value> FunctionPlan::halfRows(LinearOp op, const BufferView &input) {
-  RankedTensorType type = typeOf(op.getInput());
-  int64_t lifted = type.getRank() - op.getContract(), k = 1;
-  SizePolynomial count(1);
-  for (int64_t d = 0; d < lifted; ++d)
-    count = count * sizeOf(type, d);
-  for (int64_t size : type.getShape().drop_front(lifted))
-    k *= size;
-  int64_t pitch = llvm::alignTo(k, halfRowGranule);
-  size_t slot = allocateSlot(count * SizePolynomial(2 * pitch));
-  releases.push_back({op, slot});
-  BufferView rows{slotPointer(slot, plan.keptHalf()), 0, {}};
-  rows.axes.resize(type.getRank());
+BufferView FunctionPlan::pitchedRows(RankedTensorType type, int64_t contract, int64_t pitch,
+                                     int64_t spareRows, Type element, Operation *last) {
+  int64_t lifted = type.getRank() - contract;
+  SmallVector<SmallVector<Atom, 2>> axes(type.getRank());
   SizePolynomial stride(1);
   for (int64_t d = type.getRank() - 1; d >= 0; --d) {
     if (d == lifted - 1)
       stride = SizePolynomial(pitch);
-    rows.axes[d] = {Atom{sizeOf(type, d), stride}};
+    axes[d] = {Atom{sizeOf(type, d), stride}};
     stride = stride * sizeOf(type, d);
   }
+  SizePolynomial elements = stride + SizePolynomial(spareRows * pitch);
+  size_t slot = allocateSlot(elements * SizePolynomial(element.getIntOrFloatBitWidth() / 8));
+  releases.push_back({last, slot});
+  return BufferView{slotPointer(slot, element), 0, std::move(axes)};
+}
+
+FailureOr<Value> FunctionPlan::halfRows(LinearOp op, const BufferView &input) {
+  RankedTensorType type = typeOf(op.getInput());
+  int64_t contract = op.getContract();
+  int64_t k = ShapedType::getNumElements(type.getShape().take_back(contract));
+  BufferView rows =
+      pitchedRows(type, contract, llvm::alignTo(k, halfRowGranule), 0, plan.keptHalf(), op);
   if (failed(copy(op, input, rows)))
     return failure();
-  return memrefOf(rows, {Atom{count, pitch}, Atom{k, 1}});
+  return rowsAndColumns(op, rows, type.getRank() - contract);
+}
+
+/// Rows behind the last one, since tile registers are read whole.
+constexpr int64_t restOfTile = 15;
+
+/// Bytes from one narrow row of a linear to the next: an odd number of cache lines, so that
+/// neighbouring rows share no cache sets.
+static int64_t narrowPitch(int64_t bytes) {
+  constexpr int64_t line = 64;
+  return (llvm::divideCeil(bytes, line) | 1) * line;
+}
+
+BufferView FunctionPlan::roundedRows(RankedTensorType type, int64_t contract, Operation *last) {
+  int64_t k = ShapedType::getNumElements(type.getShape().take_back(contract));
+  return pitchedRows(type, contract, narrowPitch(2 * k) / 2, restOfTile, builder.getI16Type(),
+                     last);
 }
 
 FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const BufferView &input,
@@ -108,10 +127,8 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   auto rows = readRows(op, input, type, lifted);
   if (failed(rows))
     return failure();
-  int64_t k = cast<MemRefType>(rows->getType()).getShape().back(), line = 64;
-  int64_t pitch = llvm::alignTo(takesBytes(precision) ? k : 2 * k, line); // bytes
-  if (pitch / line % 2 == 0) // neighbouring rows would share cache sets
-    pitch += line;
+  int64_t k = cast<MemRefType>(rows->getType()).getShape().back();
+  int64_t pitch = narrowPitch(takesBytes(precision) ? k : 2 * k);
   SizePolynomial count(1);
   for (int64_t d = 0; d < lifted; ++d)
     count = count * sizeOf(type, d);
@@ -124,7 +141,7 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   auto view = [&](const BufferView &view, int64_t columns, int64_t pitch) {
     return memrefOf(view, {Atom{count, pitch}, Atom{columns, 1}});
   };
-  SizePolynomial room = count + SizePolynomial(15); // tile registers are read whole
+  SizePolynomial room = count + SizePolynomial(restOfTile);
   if (precision == Precision::BF16) {
     BufferView rounded = buffer(room, pitch / 2, builder.getI16Type());
     RoundKernelOp::create(builder, op.getLoc(), *rows, view(rounded, pitch / 2, pitch / 2));
@@ -164,7 +181,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   if (!op.getNorm().empty()) { // normed rows, read by all threads
     // An odd number of columns is multiplied in f32.
     bool isNarrow = input.getShape().back() % 2 == 0;
-    BufferView normed = allocate(input, op, isNarrow ? plan.keptHalf() : Type());
+    BufferView normed = areRounded(op) ? roundedRows(input, contract, op)
+                                       : allocate(input, op, isNarrow ? plan.keptHalf() : Type());
     if (failed(
             emitNorm(op, op.getInput(), op.getNorm()[0], op.getNorm()[1], op.getEpsAttr(), normed)))
       return failure();
@@ -208,7 +226,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     contracted = static_cast<int64_t>(columns.size());
     atoms.append(columns);
     inputBuffer = memrefOf(in, atoms);
-    if (precision == Precision::BF16 && plan.multipliesPairs() && !plan.isGpu) {
+    if (precision == Precision::BF16 && plan.multipliesPairs() && !plan.isGpu &&
+        in.element().isF32()) {
       auto rows = narrow(op, in, precision);
       if (failed(rows))
         return failure();
@@ -233,7 +252,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   int64_t floats = 0; // of scratch
   if (isHalf(precision))
     floats = panelWidth * std::min(k, TargetModel::partDepth);
-  if (rounded || precision == Precision::Int8)
+  if (precision == Precision::Int8 || (precision == Precision::BF16 && plan.multipliesPairs()))
     floats = std::max(floats, panelWidth * TargetModel::tileGroupRows);
   Value scratch = floats && !plan.isGpu ? threadRows(op, floats) : Value();
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,

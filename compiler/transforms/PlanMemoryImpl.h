@@ -60,6 +60,7 @@ struct ModulePlan {
   std::optional<AttentionLowering> attention; // asked for
   Precision precision = Precision::F32;       // of linears
   bool levelHasPairs = false;                 // one of the CPU levels multiplies pairs of bf16
+  bool allHavePairs = false;                  // every one does
   bool isGpu = false;
   /// What attention is rounded to, and rows of linears in bf16 for such a level, or null.
   Type roundedTo() const;
@@ -114,6 +115,16 @@ private:
   /// `element`: another than the type's, where it is stored narrower.
   BufferView allocate(mlir::RankedTensorType type, Operation *last, Type element = {});
   Type elementFor(Value tensor);
+  /// Whether rows of a linear's input are computed in bf16 straight away, on CPUs.
+  bool areRounded(LinearOp op);
+  /// The linear that is one of these, as are all others that read a tensor; or null.
+  LinearOp roundedFor(Value tensor);
+  /// A new buffer whose rows, of the last `contract` dims each, are `pitch` elements apart, with
+  /// room for `spareRows` more behind the last.
+  BufferView pitchedRows(mlir::RankedTensorType type, int64_t contract, int64_t pitch,
+                         int64_t spareRows, Type element, Operation *last);
+  /// Room for rows of the bits of bf16, of the last `contract` dims each, as linears read them.
+  BufferView roundedRows(mlir::RankedTensorType type, int64_t contract, Operation *last);
   /// Of a concat's result, what its part at `position` is.
   static BufferView partOfConcat(ConcatOp concat, size_t position, const BufferView &whole);
   BufferView outputOf(Value tensor);

@@ -112,6 +112,9 @@ LogicalResult LinearKernelOp::verify() {
     if (!panels.getElementType().isInteger(16) || typeOf(rounded).getRank() != 2 ||
         !agree(rowsOf(rounded), rowsOf(getOut()))) // linear_kernel_c10
       return emitOpError("expected rounded rows for panels of bf16");
+  if (input.getElementType().isInteger(16) &&
+      (!panels.getElementType().isInteger(16) || getRounded())) // linear_kernel_c12
+    return emitOpError("expected rows in bf16 for panels of bf16, and these alone");
   if (getScratch() && panels.getElementType().isF32()) // linear_kernel_c11
     return emitOpError("expected scratch for panels that are not f32");
   if (isQuantized && (columnsOf(getQuantization()[0]) != 2 ||

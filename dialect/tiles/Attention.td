@@ -135,7 +135,7 @@ def Attn_OutputTileOp : AttnKernelOp<"output_tile"> {
   let description = [{
     `normalise`: divided by the query's sum of weights, 0 where that is 0. `turned`: of sums [feature][query], for up to `turned` queries.
   }];
-  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, Attn_Buffer:$out, UnitAttr:$normalise, OptionalAttr<I64Attr>:$turned);
+  let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, Attn_FactorBuffer:$out, UnitAttr:$normalise, OptionalAttr<I64Attr>:$turned);
   let assemblyFormat = [{
     $sums `,` $statistics `into` $out (`normalise` $normalise^)? (`turned` $turned^)? attr-dict `:` type($sums) `,` type($statistics) `,` type($out)
   }];

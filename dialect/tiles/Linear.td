@@ -20,7 +20,7 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
   }];
   let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefRankOf<[F32], [1]>>:$widened, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
-                       Attn_Buffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
+                       Attn_FactorBuffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
                        I64Attr:$depth, I64Attr:$contract, I64Attr:$pace,
                        OptionalAttr<I64Attr>:$unroll);
   let regions = (region MaxSizedRegion<1>:$epilogue);
@@ -43,7 +43,7 @@ def Attn_WidenTileOp : AttnKernelOp<"widen_tile"> {
 /// `out`, and their first column.
 class AttnAmxOp<string mnemonic> : AttnKernelOp<mnemonic, [AttrSizedOperandSegments]> {
   dag finished = (ins Variadic<MemRefOf<[F32, I32]>>:$quantization, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
-                      Attn_Buffer:$out, MemRefRankOf<[F32], [1]>:$sums, MemRefOf<[Index]>:$pending);
+                      Attn_FactorBuffer:$out, MemRefRankOf<[F32], [1]>:$sums, MemRefOf<[Index]>:$pending);
   let regions = (region MaxSizedRegion<1>:$epilogue);
 }
 

@@ -11,7 +11,7 @@ def Attn_AnyRow : MemRefRankOf<[F32, BF16, F16, I8, I16, I32, I64], [1]>;
 
 def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
   let summary = "layer norm of a row";
-  let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, Attn_Row:$out, F64Attr:$eps);
+  let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, MemRefRankOf<[F32, BF16, F16, I16], [1]>:$out, F64Attr:$eps);
   let assemblyFormat = [{
     $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
   }];

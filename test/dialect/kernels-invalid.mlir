@@ -92,3 +92,11 @@ func.func @linear_kernel_c11(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: mem
   attn.linear_kernel %x, %w scratch %r into %y contract 1 : memref<4x64xf32>, memref<3072xf32> scratch memref<4x3072xf32> into memref<4x8xf32>
   return
 }
+
+// -----
+
+func.func @linear_kernel_c12(%x: memref<4x64xi16>, %w: memref<3072xf32>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected rows in bf16 for panels of bf16, and these alone}}
+  attn.linear_kernel %x, %w into %y contract 1 : memref<4x64xi16>, memref<3072xf32> into memref<4x8xf32>
+  return
+}

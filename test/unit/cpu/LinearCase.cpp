@@ -128,7 +128,8 @@ float LinearCase::floatOf(uint16_t half) const {
 }
 
 std::string LinearCase::text(const std::string &name) const {
-  const char *half = panels == Panels::F16 ? "f16" : "bf16";
+  const char *half = isOfBits ? "i16" : panels == Panels::F16 ? "f16" : "bf16";
+  const char *outElement = isOfBits ? half : "f32";
   bool isInt4 = panels == Panels::Int4;
   const char *inElement = hasByteRows() ? "i8" : "f32",
              *panelElement = hasByteRows()            ? "i8"
@@ -140,8 +141,9 @@ std::string LinearCase::text(const std::string &name) const {
   text << "func.func @" << name
        << "(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, "
           "%threads: index, %m: index, %a0: memref<"
-       << inElement << ">, %a1: memref<" << panelElement
-       << ">, %a2: memref<f32>, %a3: memref<f32>, %a4: memref<f32>, %a5: memref<f32>, "
+       << inElement << ">, %a1: memref<" << panelElement << ">, %a2: memref<f32>, %a3: memref<"
+       << outElement
+       << ">, %a4: memref<f32>, %a5: memref<f32>, "
           "%a6: memref<f32>, %a7: memref<"
        << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? half : "i16")
        << ">, %a10: memref<f32>) {\n";
@@ -179,7 +181,7 @@ std::string LinearCase::text(const std::string &name) const {
     view("%room", "%a10", room, false);
     quantized += " scratch %room", quantizedTypes += " scratch " + typeOf(room, false);
   }
-  view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic);
+  view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic, outElement);
   std::string names, types;
   for (size_t i = 0; i < captures.size(); ++i) {
     std::string capture = "%c" + std::to_string(i);
@@ -193,8 +195,8 @@ std::string LinearCase::text(const std::string &name) const {
        << (isNarrow ? typeOf(narrow, dynamic, half) : typeOf(in, dynamic, inElement)) << ", "
        << typeOf(packed, false, panelElement) << quantizedTypes
        << (hasBias ? " bias " + typeOf(row, false) : "")
-       << (types.empty() ? "" : " captures(" + types + ")") << " into " << typeOf(out, dynamic)
-       << bodyOf(epilogue) << "\n  return\n}\n";
+       << (types.empty() ? "" : " captures(" + types + ")") << " into "
+       << typeOf(out, dynamic, outElement) << bodyOf(epilogue) << "\n  return\n}\n";
   return text.str();
 }
 

@@ -37,7 +37,8 @@ struct LinearCase {
   bool dynamic = false; ///< the leading dim of rows is known at run time
   Panels panels = Panels::F32;
   bool isRounded = false; ///< panels are halves, and there are rows of them, too
-  bool isNarrow = false;  ///< those rows alone, as GPUs read them
+  bool isNarrow = false;  ///< those rows alone
+  bool isOfBits = false;  ///< narrow rows are i16, as on CPUs, and so is the output
   bool hasRoom = false;   ///< scratch for each thread
   bool isTf32 = false;    ///< f32, rounded when it is multiplied
 

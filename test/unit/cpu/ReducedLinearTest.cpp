@@ -18,6 +18,7 @@ protected:
     LinearCase deep(300, 1664, 101, Epilogue::Residual), shallow(257, 448, 96, Epilogue::Gelu);
     for (LinearCase test : {deep, shallow}) {
       test.panels = cases[0].panels, test.isRounded = cases[0].isRounded;
+      test.isNarrow = cases[0].isNarrow, test.isOfBits = cases[0].isOfBits;
       cases.push_back(test);
     }
     for (LinearCase &test : cases)
@@ -57,6 +58,21 @@ TEST_P(ByteKernelTest, RowsRoundedToBf16) {
   std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
   for (LinearCase &test : cases)
     test.isRounded = true;
+  check(withTileRegisters(cases));
+}
+
+TEST_P(ByteKernelTest, RowsOfBf16ToRowsOfBf16) {
+  llvm::StringRef level = GetParam();
+  if (!level.starts_with("amx") && level != "avx512bf16")
+    GTEST_SKIP() << "does not multiply such rows";
+  std::vector<LinearCase> cases = casesOf(Panels::BF16, 32, random);
+  llvm::erase_if(cases, [](const LinearCase &test) { return test.depth() > 8192; });
+  for (LinearCase &test : cases) {
+    test.isRounded = test.isNarrow = test.isOfBits = true;
+    // Up to 8 rows are multiplied as f32 where there are tile registers.
+    if (test.rows() <= 8 && level != "avx512bf16")
+      test.dynamic = true;
+  }
   check(withTileRegisters(cases));
 }
 
