@@ -40,6 +40,12 @@ SmallVector<Atom> attn::collapse(ArrayRef<Atom> atoms) {
   return result;
 }
 
+SmallVector<Atom> attn::atLeastOne(SmallVector<Atom> atoms) {
+  if (atoms.empty())
+    atoms.push_back(Atom{1, 1});
+  return atoms;
+}
+
 BufferView BufferView::dense(RankedTensorType type, Value base, int64_t pitch) {
   BufferView view{base, 0, {}};
   SizePolynomial stride(1);

@@ -47,4 +47,7 @@ SizePolynomial elementsOf(mlir::RankedTensorType type);
 /// Merges neighbouring atoms that lie one after the other.
 llvm::SmallVector<Atom> collapse(llvm::ArrayRef<Atom> atoms);
 
+/// An axis of one element where there are no atoms.
+llvm::SmallVector<Atom> atLeastOne(llvm::SmallVector<Atom> atoms);
+
 } // namespace attn

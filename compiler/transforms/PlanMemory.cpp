@@ -12,7 +12,6 @@
 // when their last reader has run; a concat's parts and a function's results are computed in place;
 // a stack's layers go back and forth between two buffers.
 #include "compiler/transforms/AttentionShape.h"
-#include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -210,46 +209,6 @@ Type FunctionPlan::elementFor(Value tensor) {
       isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(tensor.getDefiningOp()) &&
       cast<OpResult>(tensor).getResultNumber() == 0 && plan.isOnlyMultiplied(tensor);
   return isNarrow ? plan.keptHalf() : Type();
-}
-
-bool FunctionPlan::areRounded(LinearOp op) {
-  // Without padding, and more rows than are multiplied as f32.
-  constexpr int64_t granule = 32, fewRows = 8;
-  ArrayRef<int64_t> shape = typeOf(op.getInput()).getShape();
-  ArrayRef<int64_t> rows = shape.drop_back(op.getContract()),
-                    contracted = shape.take_back(op.getContract());
-  bool areFew = !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= fewRows;
-  return plan.allHavePairs && plan.precision == Precision::BF16 && !areFew && !rows.empty() &&
-         !ShapedType::isDynamicShape(contracted) &&
-         ShapedType::getNumElements(contracted) % granule == 0;
-}
-
-/// Whether an attention's queries are many however they are divided.
-static bool hasManyQueries(AttentionOp op) {
-  RankedTensorType query = typeOf(op.getQuery());
-  for (int64_t d = 0; d + 1 < query.getRank(); ++d)
-    if (StringAttr name = axesOf(query)[d];
-        axisIndex(op.getKey().getType(), name) < 0 &&
-        axisIndex(op.getValue().getType(), name) < 0 &&
-        (query.isDynamicDim(d) || query.getDimSize(d) > FewQueriesShape::mostQueries))
-      return true;
-  return false;
-}
-
-LinearOp FunctionPlan::roundedFor(Value tensor) {
-  Operation *source = tensor.getDefiningOp();
-  auto attention = dyn_cast<AttentionOp>(source);
-  bool isSource = attention ? tensor == attention->getResult(0) && hasManyQueries(attention)
-                            : isa<LinearOp, LayerNormOp>(source);
-  LinearOp first;
-  for (OpOperand &use : tensor.getUses()) {
-    auto linear = dyn_cast<LinearOp>(use.getOwner());
-    if (!isSource || !linear || use.getOperandNumber() != 0 || !linear.getNorm().empty() ||
-        !areRounded(linear) || (first && first.getContract() != linear.getContract()))
-      return {};
-    first = linear;
-  }
-  return first;
 }
 
 /// Where a tensor that a kernel is about to compute shall lie.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The memory planner's state. PlanMemory.cpp places buffers, PlanKernels.cpp writes the kernels'
-// operands, PlanControl.cpp what stands around the kernels.
+// operands, PlanLinear.cpp and PlanAttention.cpp those of linears and attentions, PlanControl.cpp
+// what stands around the kernels.
 #pragma once
 
 #include "compiler/transforms/BufferView.h"

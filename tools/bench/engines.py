@@ -37,13 +37,15 @@ def build_runners(folder):
 
 
 def build_onednn(folder):
-    """Compiles run_onednn into a folder: its path, or None and why it cannot be had."""
-    path = os.path.join(folder, "run_onednn")
-    words = ["g++", "-O2", "-std=c++17", "-fopenmp", os.path.join(HERE, "run_onednn.cpp"), "-o", path, "-ldnnl"]
+    """Compiles run_onednn and run_onednn_model into a folder: their paths by name, or None and why they cannot be had."""
     if not os.path.exists("/usr/include/oneapi/dnnl/dnnl.hpp"):
         return None, "Debian's libdnnl-dev is not installed"
-    done = subprocess.run(words, stderr=subprocess.PIPE, text=True)
-    return (path, None) if done.returncode == 0 else (None, "g++ could not compile run_onednn.cpp with it")
+    paths = {name: os.path.join(folder, name) for name in ("run_onednn", "run_onednn_model")}
+    for name, path in paths.items():
+        words = ["g++", "-O2", "-std=c++17", "-fopenmp", os.path.join(HERE, name + ".cpp"), "-o", path, "-ldnnl"]
+        if subprocess.run(words, stderr=subprocess.PIPE, text=True).returncode:
+            return None, f"g++ could not compile {name}.cpp with it"
+    return paths, None
 
 
 def input_word(name, dtype, shape, path, offset=0):

@@ -126,7 +126,7 @@ class Linear:
                                                            str(tools.threads), x, output_word("out", shape)], False))
         if tools.onednn:
             peers.append(("oneDNN, matmul", [
-                tools.onednn, str(tools.threads), x, input_word("w", "f32", (self.n, self.k), paths["w.weight"]),
+                tools.onednn["run_onednn"], str(tools.threads), x, input_word("w", "f32", (self.n, self.k), paths["w.weight"]),
                 input_word("bias", "f32", (self.n,), paths["w.bias"]), output_word("out", shape)], False))
         return ours, shape, peers
 
@@ -172,7 +172,7 @@ class Tools:
     product: str
     runners: dict
     onnxruntime: str
-    onednn: str
+    onednn: dict
     has_torch: bool
     threads: int = 1
 

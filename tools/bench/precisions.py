@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, time in bf16 beside PyTorch's, decoding
-beside the memory's speed, and what becomes of Fashion-MNIST's 10,000 pictures."""
+"""The same models with weights in f32, bf16, int8 and int4: time and error beside f32, time in bf16 beside PyTorch's and beside
+a chain of oneDNN's primitives, decoding beside the memory's speed, and what becomes of Fashion-MNIST's 10,000 pictures."""
 import contextlib
 import json
 import os
@@ -19,6 +19,7 @@ from kernels import compile_library
 
 PRECISIONS = ("f32", "bf16", "int8", "int4")
 TORCH_VARIANTS = ("modules", "packed", "encoder")  # of run_torch_model.py
+ONEDNN_VARIANTS = ("strided", "apart")  # of run_onednn_model.cpp
 EXAMPLES = os.path.join(ROOT, "examples")
 MODELS = [("vit/vit_b16.attn", {}), ("language/bert_base.attn", {"T": 128}), ("language/gpt2.attn", {"T": 512})]
 
@@ -48,7 +49,9 @@ def model_row(spec, sizes, tools, rounds, seed):
         torch = [stack.enter_context(Engine(variant, [
             sys.executable, os.path.join(HERE, "run_torch_model.py"), os.path.basename(spec).split(".")[0], str(model.tokens),
             str(tools.threads), variant])) for variant in (TORCH_VARIANTS if tools.has_torch else ())]
-        times = [measure.summarize(found) for found in measure.interleave(engines + torch, rounds)]
+        onednn = [stack.enter_context(Engine(variant, [tools.onednn["run_onednn_model"], str(model.tokens), str(tools.threads),
+                                                       variant])) for variant in (ONEDNN_VARIANTS if tools.onednn else ())]
+        times = [measure.summarize(found) for found in measure.interleave(engines + torch + onednn, rounds)]
     row = {"case": f"{model.name} {model.tokens}", "threads": tools.threads}
     for engine, found, output in zip(engines, times, outputs):
         row[engine.name] = {
@@ -56,10 +59,14 @@ def model_row(spec, sizes, tools, rounds, seed):
             "gflops": model.flop() / found.minimum / 1e6, "packed_bytes": int(engine.facts["packed"]),
             "ratio_min": found.minimum / times[0].minimum, "ratio_median": found.median / times[0].median,
             "relative_l2": float(np.linalg.norm(output - outputs[0]) / np.linalg.norm(outputs[0]))}
-    if torch:
-        least, best = min((found.minimum, engine.name) for engine, found in zip(torch, times[len(engines):]))
-        row["pytorch"] = {"variant": best, "min_ms": least, "ratio_min": row["bf16"]["min_ms"] / least,
-                          "ratio_median": row["bf16"]["median_ms"] / min(found.median for found in times[len(engines):])}
+    first = len(engines)
+    for peer, variants in (("pytorch", torch), ("onednn", onednn)):
+        found = times[first:first + len(variants)]
+        first += len(variants)
+        if found:
+            least, best = min((times.minimum, engine.name) for engine, times in zip(variants, found))
+            row[peer] = {"variant": best, "min_ms": least, "ratio_min": row["bf16"]["min_ms"] / least,
+                         "ratio_median": row["bf16"]["median_ms"] / min(times.median for times in found)}
     return row
 
 
@@ -122,16 +129,17 @@ def fashion_rows(tools):
 def markdown(rows, decoding, fashion):
     lines = ["| | threads | " + " | ".join(f"{p} ms, min / median" for p in PRECISIONS)
              + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB | PyTorch bf16 ms | bf16 over it, "
-             "min / median |", "| --- |" + " ---: |" * (6 + len(PRECISIONS))]
+             "min / median | oneDNN bf16 ms, layers alone | bf16 over it, min / median |",
+             "| --- |" + " ---: |" * (8 + len(PRECISIONS))]
     for row in rows:
         cells = [row["case"], str(row["threads"])]
         cells += [f"{row[p]['min_ms']:.1f} / {row[p]['median_ms']:.1f}" for p in PRECISIONS]
         cells.append(", ".join(f"{row[p]['ratio_min']:.2f}" for p in PRECISIONS[1:]))
         cells.append(", ".join(f"{row[p]['relative_l2']:.1e}" for p in PRECISIONS[1:]))
         cells.append(", ".join(f"{row[p]['packed_bytes'] / 1e6:.0f}" for p in PRECISIONS))
-        torch = row.get("pytorch")
-        cells += [f"{torch['min_ms']:.1f} ({torch['variant']})", f"{torch['ratio_min']:.2f} / {torch['ratio_median']:.2f}"] if torch \
-            else ["", ""]
+        for peer in (row.get("pytorch"), row.get("onednn")):
+            cells += [f"{peer['min_ms']:.1f} ({peer['variant']})", f"{peer['ratio_min']:.2f} / {peer['ratio_median']:.2f}"] if peer \
+                else ["", ""]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "| | threads | ms, min / median | GB/s | of the read bandwidth |", "| --- |" + " ---: |" * 4]
     lines += [f"| {row['case']} | {row['threads']} | {row['min_ms']:.1f} / {row['median_ms']:.1f} | "
