@@ -39,12 +39,12 @@ static constexpr int64_t blockRows = blockTiles * TileRegisters::rows;
 /// first-level cache of 48 KB.
 static constexpr int64_t chunkSteps = 6;
 
-/// What `pending` holds (linear_amx_tile).
-enum Pending : int64_t { Count, Place, Row, Column, Size };
-
 //===-- memory -> tiled ---------------------------------------------------------------------===//
 
 namespace {
+
+/// What `pending` holds (linear_amx_tile).
+enum Pending : int64_t { Count, Place, Row, Column, Size };
 
 class AmxTiler {
 public:
