@@ -262,11 +262,10 @@ std::string LinearTiler::choice() const {
 }
 
 bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const CpuTarget &target) {
-  // The weights of a few rows come from memory faster than registers would be filled.
-  constexpr int64_t fewRows = 8;
   auto type = cast<MemRefType>(op.getOut().getType());
   auto sizes = type.getShape().drop_back();
-  bool isFew = !ShapedType::isDynamicShape(sizes) && ShapedType::getNumElements(sizes) <= fewRows;
+  bool isFew = !ShapedType::isDynamicShape(sizes) &&
+               ShapedType::getNumElements(sizes) <= TargetModel::fewRows;
   bool isNarrow = shape.precision == Precision::Int8 || op.getRounded() ||
                   op.getInput().getType().getElementType().isInteger(16);
   return target.amx && isNarrow && op.getScratch() && !isFew;

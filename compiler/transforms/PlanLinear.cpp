@@ -11,11 +11,12 @@ using namespace attn;
 
 bool FunctionPlan::areRounded(LinearOp op) {
   // In pairs, without padding, and more rows than are multiplied as f32.
-  constexpr int64_t granule = 32, fewRows = 8;
+  constexpr int64_t granule = 32;
   ArrayRef<int64_t> shape = typeOf(op.getInput()).getShape();
   ArrayRef<int64_t> rows = shape.drop_back(op.getContract()),
                     contracted = shape.take_back(op.getContract());
-  bool areFew = !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= fewRows;
+  bool areFew =
+      !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= TargetModel::fewRows;
   return plan.allHavePairs && plan.precision == Precision::BF16 && !areFew && !rows.empty() &&
          !ShapedType::isDynamicShape(contracted) && contracted.back() % 2 == 0 &&
          ShapedType::getNumElements(contracted) % granule == 0;

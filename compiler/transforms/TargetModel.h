@@ -21,6 +21,8 @@ struct TargetModel {
   /// Elements along k, at most, of the part of a linear that its rows go through together.
   static constexpr int64_t partDepth = 800;
 
+  /// Rows, at most, whose weights come from memory faster than tile registers would be filled.
+  static constexpr int64_t fewRows = 8;
   /// Rows, at most, whose sums of a panel leave their tile registers in between.
   static constexpr int64_t tileGroupRows = 256;
 
