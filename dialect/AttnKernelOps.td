@@ -14,11 +14,8 @@ class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, m
 /// 16 bits where GPUs keep what is only multiplied so (FunctionPlan::elementFor); CPUs' kernels have f32.
 def Attn_Buffer : MemRefOf<[F32, BF16, F16]>;
 
-/// What linears multiply; i16, on CPUs, are the bits of bf16.
+/// What linears and attentions multiply; i16, on CPUs, are the bits of bf16.
 def Attn_FactorBuffer : MemRefOf<[F32, BF16, F16, I16]>;
-
-/// Keys and values: of caches of bf16, on CPUs its bits.
-def Attn_KeyBuffer : MemRefOf<[F32, BF16, F16, I16]>;
 
 /// A truth value is a byte in memory, anything but 0 is true; a parameter of bf16 its 16 bits.
 def Attn_AnyBuffer : MemRefOf<[F32, BF16, F16, I8, I16, I32, I64]>;
@@ -52,7 +49,7 @@ def Attn_AddressOp : AttnKernelOp<"address", [Pure, DeclareOpInterfaceMethods<Sy
 def Attn_CacheAddressOp : AttnKernelOp<"cache_address", [Pure]> {
   let summary = "the place of element `at` of the cache that the running entry takes";
   let arguments = (ins Index:$at, AnyMemRef:$call);
-  let results = (outs Attn_KeyBuffer:$result);
+  let results = (outs Attn_FactorBuffer:$result);
   let assemblyFormat = "$at `in` $call attr-dict `:` type($call) `->` type($result)";
 }
 
@@ -151,7 +148,7 @@ def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel"> {
 
 def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
   let summary = "pairs of columns turned by angles, cos and sin [rows, columns / 2]";
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Attn_Buffer:$out, UnitAttr:$interleaved);
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Attn_FactorBuffer:$out, UnitAttr:$interleaved);
   let assemblyFormat = [{
     $input `by` $cos `,` $sin `into` $out (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin) `,` type($out)
   }];
@@ -167,7 +164,7 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
     was asked for (compiler/transforms/AttentionShape.h). `rounds`: the type of 16 bits that queries, keys, values and weights may be rounded to,
     where pairs of it are multiplied fast.
   }];
-  let arguments = (ins Attn_Buffer:$query, Attn_KeyBuffer:$key, Attn_KeyBuffer:$value, Variadic<AnyMemRef>:$captures, Attn_FactorBuffer:$out,
+  let arguments = (ins Attn_FactorBuffer:$query, Attn_FactorBuffer:$key, Attn_FactorBuffer:$value, Variadic<AnyMemRef>:$captures, Attn_FactorBuffer:$out,
                        Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, Optional<Attn_Buffer>:$partials, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
                        OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering, OptionalAttr<TypeAttr>:$rounds);

@@ -53,7 +53,7 @@ private:
     return offset == 0 ? from : index.add(from, index.constant(offset));
   }
   mlir::Value constant(double value);
-  /// Vector i of a row, of which only `valid` elements are touched.
+  /// A vector of a row, of which only `valid` elements are touched; bits of bf16 are widened.
   mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t valid);
   mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column) {
     return load(matrix, row, column, target.lanes);

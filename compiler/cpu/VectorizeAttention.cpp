@@ -28,10 +28,17 @@ Value TileEmitter::mask(int64_t valid) {
 }
 
 Value TileEmitter::load(Value matrix, Value row, Value column, int64_t valid) {
-  if (valid >= target.lanes)
-    return vector::LoadOp::create(builder, loc, vectorType, matrix, ValueRange{row, column});
-  return vector::MaskedLoadOp::create(builder, loc, vectorType, matrix, ValueRange{row, column},
-                                      mask(valid), constant(0));
+  Type element = getElementTypeOrSelf(matrix.getType());
+  VectorType type = vectorType.clone(element);
+  Value vector;
+  if (valid >= target.lanes) {
+    vector = vector::LoadOp::create(builder, loc, type, matrix, ValueRange{row, column});
+  } else {
+    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    vector = vector::MaskedLoadOp::create(builder, loc, type, matrix, ValueRange{row, column},
+                                          mask(valid), none);
+  }
+  return element.isInteger(16) ? pairs.widened(vector) : vector;
 }
 
 void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int64_t valid) {
@@ -45,8 +52,9 @@ void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int
 }
 
 void TileEmitter::prefetch(Value matrix, Value row, Value column, int64_t size, bool isWrite) {
-  constexpr int64_t cacheLine = 16;
-  for (int64_t c = 0; c < size; c += cacheLine)
+  constexpr int64_t lineBits = 512;
+  int64_t line = lineBits / getElementTypeOrSelf(matrix.getType()).getIntOrFloatBitWidth();
+  for (int64_t c = 0; c < size; c += line)
     memref::PrefetchOp::create(builder, loc, matrix, ValueRange{row, plus(column, c)}, isWrite,
                                /*localityHint=*/3, /*isDataCache=*/true);
 }

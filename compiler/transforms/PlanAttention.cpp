@@ -203,10 +203,11 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   for (int64_t d : axes.rows)
     queries =
         queries < 0 || query.isDynamicDim(d) ? ShapedType::kDynamic : queries * query.getDimSize(d);
-  // A CPU's kernels of many queries read f32.
+  // A CPU's kernels of many queries read f32, or what they round to.
   if (!plan.isGpu && !areFewQueries(op, queries))
     for (FailureOr<BufferView> *view : {&k, &v}) {
-      if ((*view)->element().isF32())
+      Type element = (*view)->element();
+      if (element.isF32() || (element.isInteger(16) && areRounded(op)))
         continue;
       BufferView wide = allocate(view == &k ? key : value, op);
       if (failed(copy(op, **view, wide)))
@@ -271,11 +272,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   op.getCap().cloneInto(&kernel.getCap(), scalars);
   hook(op.getMask(), kernel.getMask(), 0, true);
   hook(op.getSink(), kernel.getSink(), 0, false);
-  KernelCost cost = KernelCost::of(op);
-  for (const BufferView *view : {&*k, &*v}) // of which 16 bits are read
-    if (!view->element().isF32())
-      cost.bytes = cost.bytes - SizePolynomial(2) * elementsOf(view == &*k ? key : value);
-  barrier(op, cost);
+  barrier(op);
   if (work.partials) {
     CombineKernelOp::create(builder, op.getLoc(), work.partials, buffers.front());
     barrier(op, KernelCost::ofCombination(work.partialBytes));

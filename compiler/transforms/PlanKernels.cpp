@@ -17,6 +17,24 @@ void FunctionPlan::barrier(Operation *op, const KernelCost &cost) {
                     mlir::FlatSymbolRefAttr::get(builder.getContext(), name));
 }
 
+/// What a tensor takes less than its type says, as its elements are `stored`.
+static SizePolynomial savedBytes(RankedTensorType type, Type stored) {
+  int64_t bits = type.getElementType().getIntOrFloatBitWidth() - stored.getIntOrFloatBitWidth();
+  return elementsOf(type) * SizePolynomial(std::max<int64_t>(bits / 8, 0));
+}
+
+KernelCost FunctionPlan::costOf(Operation *op) {
+  KernelCost cost = KernelCost::of(op);
+  auto save = [&](ValueRange tensors) {
+    for (Value tensor : tensors)
+      if (auto known = views.find(tensor); known != views.end())
+        cost.bytes = cost.bytes - savedBytes(typeOf(tensor), known->second.element());
+  };
+  save(op->getOperands());
+  save(op->getResults());
+  return cost;
+}
+
 FailureOr<Value> FunctionPlan::rowsAndColumns(Operation *op, const BufferView &view,
                                               int64_t rowAxes) {
   SmallVector<Atom> atoms = atLeastOne(view.collapsed(0, rowAxes));
@@ -64,7 +82,9 @@ LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Va
   Value g = memrefOf(gammaRow, atLeastOne(gammaRow.collapsed(0, normed)));
   Value b = memrefOf(betaRow, atLeastOne(betaRow.collapsed(0, normed)));
   NormKernelOp::create(builder, op->getLoc(), *in, g, b, *result, eps);
-  barrier(op, KernelCost::ofNorm(typeOf(input), gamma));
+  KernelCost cost = KernelCost::ofNorm(typeOf(input), gamma);
+  cost.bytes = cost.bytes - savedBytes(typeOf(input), out.element());
+  barrier(op, cost);
   return success();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fused -> memory, linears: where rows are bytes, in bf16 or in halves, and who makes them so.
+// Which rows of attentions are in bf16.
 #include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
 #include "compiler/transforms/TargetModel.h"
@@ -32,6 +33,22 @@ static bool hasManyQueries(AttentionOp op) {
         (query.isDynamicDim(d) || query.getDimSize(d) > FewQueriesShape::mostQueries))
       return true;
   return false;
+}
+
+bool FunctionPlan::areRounded(AttentionOp op) {
+  auto dots = op.getScore().getOps<DotOp>();
+  return plan.allHavePairs && plan.multipliesPairs() && hasManyQueries(op) &&
+         op.getNormaliser() == Normaliser::Softmax && llvm::hasSingleElement(dots) &&
+         (*dots.begin()).isOfQueryAndKey();
+}
+
+bool FunctionPlan::isOnlyRounded(Value tensor) {
+  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
+    if (isView(use.getOwner()))
+      return isOnlyRounded(use.getOwner()->getResult(0));
+    auto attention = dyn_cast<AttentionOp>(use.getOwner());
+    return attention && use.getOperandNumber() < 3 && areRounded(attention);
+  });
 }
 
 LinearOp FunctionPlan::roundedFor(Value tensor) {
@@ -247,7 +264,11 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
                                        rounded, scratch, bias, captures, *out, contracted);
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
-  KernelCost cost = KernelCost::of(op);
+  KernelCost cost = costOf(op);
+  auto bytesOf = [](Type element) { return int64_t(element.getIntOrFloatBitWidth() / 8); };
+  Type read = cast<MemRefType>((rounded ? rounded : inputBuffer).getType()).getElementType();
+  int64_t wider = bytesOf(viewOf(op.getInput()).element()) - bytesOf(read);
+  cost.bytes = cost.bytes - elementsOf(input) * SizePolynomial(wider);
   int64_t saved = 4 * k * static_cast<int64_t>(slot.getColumns()) * (panelGroup(precision) - 1) /
                   panelGroup(precision);
   if (precision == Precision::Int4)

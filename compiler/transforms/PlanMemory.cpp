@@ -41,7 +41,7 @@ Type ModulePlan::roundedTo() const {
   return levelHasPairs && precision != Precision::F32 ? Type(BFloat16Type::get(context)) : Type();
 }
 
-static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
+bool attn::isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
 
 //===-- the new function --------------------------------------------------------------------===//
 
@@ -204,10 +204,14 @@ bool attn::isOnlyAttendedTo(Value tensor) {
 
 /// What a tensor's elements are stored as in a buffer of its own.
 Type FunctionPlan::elementFor(Value tensor) {
-  bool isNarrow =
-      plan.keptHalf() && typeOf(tensor).getElementType().isF32() &&
-      isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(tensor.getDefiningOp()) &&
-      cast<OpResult>(tensor).getResultNumber() == 0 && plan.isOnlyMultiplied(tensor);
+  if (!typeOf(tensor).getElementType().isF32() || cast<OpResult>(tensor).getResultNumber() != 0)
+    return {};
+  Operation *source = tensor.getDefiningOp();
+  if (isa<LinearOp, LayerNormOp, RotaryOp>(source) && isOnlyRounded(tensor))
+    return builder.getI16Type();
+  bool isNarrow = plan.keptHalf() &&
+                  isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(source) &&
+                  plan.isOnlyMultiplied(tensor);
   return isNarrow ? plan.keptHalf() : Type();
 }
 

@@ -34,6 +34,9 @@ Value rootOf(Value tensor);
 /// fall into the same cache sets.
 int64_t pitchOf(mlir::RankedTensorType type);
 
+/// Whether the op's result is its operand seen in another way.
+bool isView(Operation *op);
+
 /// Whether all that reads a tensor, or a view of it, are attentions, as keys or values.
 bool isOnlyAttendedTo(Value tensor);
 
@@ -116,9 +119,13 @@ private:
   /// `element`: another than the type's, where it is stored narrower.
   BufferView allocate(mlir::RankedTensorType type, Operation *last, Type element = {});
   Type elementFor(Value tensor);
-  /// Whether rows of a linear's input are computed in bf16 straight away, on CPUs.
+  /// Whether rows of a linear's input are multiplied in bf16, whatever CPU runs it.
   bool areRounded(LinearOp op);
-  /// The linear that is one of these, as are all others that read a tensor; or null.
+  /// The same for an attention's queries, keys and values.
+  bool areRounded(AttentionOp op);
+  /// Whether all that reads a tensor, or a view of it, is such attentions.
+  bool isOnlyRounded(Value tensor);
+  /// The linear whose rows are rounded, as are those of all others that read a tensor; or null.
   LinearOp roundedFor(Value tensor);
   /// A new buffer whose rows, of the last `contract` dims each, are `pitch` elements apart, with
   /// room for `spareRows` more behind the last.
@@ -176,7 +183,9 @@ private:
   LogicalResult copy(Operation *op, BufferView from, BufferView to);
   /// After the kernel that an op has become.
   void barrier(Operation *op, const KernelCost &cost);
-  void barrier(Operation *op) { barrier(op, KernelCost::of(op)); }
+  void barrier(Operation *op) { barrier(op, costOf(op)); }
+  /// Of fewer bytes than types say where f32 is kept in 16 bits.
+  KernelCost costOf(Operation *op);
 
   // Results in place.
   void chooseParts(Block &block);

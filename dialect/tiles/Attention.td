@@ -25,7 +25,7 @@ def Attn_RangeTileOp : AttnKernelOp<"range_tile", [AttrSizedOperandSegments]> {
 
 def Attn_QueryTileOp : AttnKernelOp<"query_tile"> {
   let summary = "block[e][lane + i] = scale * query[min(row + i, rows - 1)][e], i < queries";
-  let arguments = (ins Attn_Buffer:$query, Index:$row, Attn_Buffer:$block, Index:$lane, I64Attr:$queries, F32Attr:$scale, UnitAttr:$pairs);
+  let arguments = (ins Attn_FactorBuffer:$query, Index:$row, Attn_Buffer:$block, Index:$lane, I64Attr:$queries, F32Attr:$scale, UnitAttr:$pairs);
   let assemblyFormat = [{
     $query `[` $row `]` `into` $block `[` $lane `]` `queries` $queries `scale` $scale (`pairs` $pairs^)? attr-dict `:` type($query) `,` type($block)
   }];
@@ -144,7 +144,7 @@ def Attn_OutputTileOp : AttnKernelOp<"output_tile"> {
 
 def Attn_RoundKeysTileOp : AttnKernelOp<"round_keys_tile"> {
   let summary = "rounded[j] = pairs of the features of key[j], j < keys";
-  let arguments = (ins Attn_Buffer:$key, Attn_Buffer:$rounded, Index:$keys);
+  let arguments = (ins Attn_FactorBuffer:$key, Attn_Buffer:$rounded, Index:$keys);
   let assemblyFormat = "$key `into` $rounded `keys` $keys attr-dict `:` type($key) `,` type($rounded)";
   let hasVerifier = 1;
 }
@@ -152,7 +152,7 @@ def Attn_RoundKeysTileOp : AttnKernelOp<"round_keys_tile"> {
 def Attn_TurnValuesTileOp : AttnKernelOp<"turn_values_tile"> {
   let summary = "turned[d][j] = pair of value[2 j][d] and value[2 j + 1][d], 2 j < keys";
   let description = [{ `areFinite`: whether all of them are, once rounded. }];
-  let arguments = (ins Attn_Buffer:$value, Attn_Buffer:$turned, Index:$keys);
+  let arguments = (ins Attn_FactorBuffer:$value, Attn_Buffer:$turned, Index:$keys);
   let results = (outs I1:$areFinite);
   let assemblyFormat = "$value `into` $turned `keys` $keys attr-dict `:` type($value) `,` type($turned)";
   let hasVerifier = 1;

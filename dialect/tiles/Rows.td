@@ -7,11 +7,13 @@
 include "dialect/AttnKernelOps.td"
 
 def Attn_Row : MemRefRankOf<[F32, BF16, F16], [1]>;
+/// What linears and attentions multiply.
+def Attn_FactorRow : MemRefRankOf<[F32, BF16, F16, I16], [1]>;
 def Attn_AnyRow : MemRefRankOf<[F32, BF16, F16, I8, I16, I32, I64], [1]>;
 
 def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
   let summary = "layer norm of a row";
-  let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, MemRefRankOf<[F32, BF16, F16, I16], [1]>:$out, F64Attr:$eps);
+  let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, Attn_FactorRow:$out, F64Attr:$eps);
   let assemblyFormat = [{
     $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
   }];
@@ -45,7 +47,7 @@ def Attn_MeanRowOp : AttnKernelOp<"mean_row"> {
 
 def Attn_RotaryRowOp : AttnKernelOp<"rotary_row"> {
   let summary = "pairs of a row's columns turned by angles";
-  let arguments = (ins Attn_Row:$input, Attn_Row:$cos, Attn_Row:$sin, Attn_Row:$out, UnitAttr:$interleaved);
+  let arguments = (ins Attn_Row:$input, Attn_Row:$cos, Attn_Row:$sin, Attn_FactorRow:$out, UnitAttr:$interleaved);
   let assemblyFormat = [{
     $input `by` $cos `,` $sin `into` $out (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin) `,` type($out)
   }];

@@ -190,7 +190,7 @@ void AttentionBuffers::runOn(KernelRunner &runner, int64_t threads,
 }
 
 void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
-  if (!c.isHalf)
+  if (!c.isHalf && !c.isOfBits)
     return runOn<float>(runner, threads, {qkv, query, key, value}, out);
   auto narrow = [&](std::vector<float> &wide) {
     std::vector<uint16_t> halves;

@@ -28,7 +28,8 @@ struct AttentionCase {
   int64_t parts = 0;         ///< that keys are divided into, combined by another kernel
   const char *half = "bf16"; ///< or f16
   bool rounds = false;       ///< to halves
-  bool isHalf = false;       ///< query, key, value and output are stored so
+  bool isHalf = false;       ///< query, key, value and output are stored so, on GPUs
+  bool isOfBits = false;     ///< as i16, the bits of bf16, on CPUs
   bool isScaled = true; ///< queries are multiplied with the score's factor before they are rounded
 
   int64_t rowStride(int64_t width) const {
@@ -37,7 +38,7 @@ struct AttentionCase {
   int64_t keyHeads() const { return sharesKeys ? 1 : heads; }
   int64_t keyStride(int64_t width) const { return packed ? rowStride(width) : keyHeads() * width; }
   int64_t keyRows() const { return keys + spareKeys; }
-  const char *element() const { return isHalf ? half : "f32"; }
+  const char *element() const { return isHalf ? half : isOfBits ? "i16" : "f32"; }
   bool isF16() const { return half[0] == 'f'; }
   /// To a half.
   double rounded(double x) const;

@@ -34,7 +34,7 @@ protected:
           std::vector<double> weights = weightsOf(c, in, b, h, m);
           for (int64_t d = 0; d < c.valueFeatures; ++d) {
             auto [expected, magnitude] = expectedOf(c, in, weights, b, h, d);
-            double bound = (c.rounds ? 0x1p-8 : 1e-5) * magnitude + 1e-30;
+            double bound = (c.isOfBits ? 0x1.8p-8 : c.rounds ? 0x1p-8 : 1e-5) * magnitude + 1e-30;
             ASSERT_NEAR(in.outRow(b, h, m)[d], expected, bound)
                 << c.name() << ", at batch " << b << " head " << h << " query " << m << " feature "
                 << d;
@@ -43,7 +43,7 @@ protected:
     ASSERT_TRUE(in.areGuardsWhole()) << c.name() << ": written outside";
   }
 
-  /// Levels that multiply pairs of bf16 are tested with these.
+  /// Levels that multiply pairs of bf16 are tested with these, of f32 or of bits that are stored.
   Case atLevel(Case c) {
     if (KernelRunner::isGpu(level())) {
       c.rounds = level() != GetParam(), c.isScaled = false;
@@ -51,6 +51,7 @@ protected:
     }
     auto target = CpuTarget::of(level());
     c.rounds = target->multipliesPairs() && (c.dynamic || c.queries > FewQueriesShape::mostQueries);
+    c.isOfBits = c.rounds && level() != GetParam();
     return c;
   }
 
@@ -63,6 +64,19 @@ protected:
     check(c, alone);
     team.run(*runner, 3);
     EXPECT_EQ(alone.out, team.out) << c.name() << ": three threads differ from one";
+  }
+
+  void runDynamic() {
+    Case c = cross(1, 1, 24, 40);
+    c.dynamic = true, c = atLevel(c);
+    auto runner = KernelRunner::create(c.text(), level());
+    ASSERT_TRUE(runner);
+    for (auto [queries, keys] : {std::pair{1, 1}, {7, 64}, {16, 65}, {53, 129}, {100, 263}}) {
+      c.queries = queries, c.keys = keys;
+      Buffers in(c, queries);
+      in.run(*runner, 2);
+      check(c, in);
+    }
   }
 };
 
@@ -96,18 +110,21 @@ TEST_P(AttentionKernelTest, Lowerings) {
     }
 }
 
-TEST_P(AttentionKernelTest, SizesKnownAtRunTime) {
-  Case c = cross(1, 1, 24, 40);
-  c.dynamic = true, c = atLevel(c);
-  auto runner = KernelRunner::create(c.text(), level());
-  ASSERT_TRUE(runner);
-  for (auto [queries, keys] : {std::pair{1, 1}, {7, 64}, {16, 65}, {53, 129}, {100, 263}}) {
-    c.queries = queries, c.keys = keys;
-    Buffers in(c, queries);
-    in.run(*runner, 2);
-    check(c, in);
-  }
+TEST_P(AttentionKernelTest, SizesKnownAtRunTime) { runDynamic(); }
+
+/// Queries, keys, values and outputs in the bits of bf16.
+using BitsAttentionTest = AttentionKernelTest;
+
+INSTANTIATE_TEST_SUITE_P(Levels, BitsAttentionTest,
+                         testing::Values("avx512bf16/bits", "amx-emulated/bits", "amx/bits"));
+
+TEST_P(BitsAttentionTest, Shapes) {
+  for (const Case &c : {shape(197, 64), cross(17, 5, 5, 17), cross(53, 101, 48, 80),
+                        causal(cross(101, 150, 20, 8))})
+    runCase(c);
 }
+
+TEST_P(BitsAttentionTest, SizesKnownAtRunTime) { runDynamic(); }
 
 TEST_P(AttentionKernelTest, RandomShapes) {
   std::mt19937 random(20);
