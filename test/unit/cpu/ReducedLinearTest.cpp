@@ -76,6 +76,18 @@ TEST_P(ByteKernelTest, RowsOfBf16ToRowsOfBf16) {
   check(withTileRegisters(cases));
 }
 
+/// As attentions in pairs of bf16 read them.
+TEST_P(ByteKernelTest, BytesToRowsOfBf16) {
+  llvm::StringRef level = GetParam();
+  if (!level.starts_with("amx") && level != "avx512bf16")
+    GTEST_SKIP() << "does not multiply pairs";
+  for (Panels panels : {Panels::Int8, Panels::Int4}) {
+    LinearCase test(37, 96, 101);
+    test.panels = panels, test.isOfBits = true;
+    check(panels == Panels::Int8 ? withTileRegisters({test}) : std::vector{test});
+  }
+}
+
 TEST_P(ByteKernelTest, LargestBytesDoNotSaturate) {
   LinearCase test(9, 3072, 50);
   test.panels = Panels::Int8;
