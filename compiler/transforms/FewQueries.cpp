@@ -4,6 +4,18 @@
 #include <algorithm>
 
 using namespace mlir;
+using namespace attn;
+
+bool attn::hasManyQueries(AttentionOp op) {
+  auto query = cast<RankedTensorType>(op.getQuery().getType());
+  for (int64_t d = 0; d + 1 < query.getRank(); ++d)
+    if (StringAttr name = axesOf(query)[d];
+        axisIndex(op.getKey().getType(), name) < 0 &&
+        axisIndex(op.getValue().getType(), name) < 0 &&
+        (query.isDynamicDim(d) || query.getDimSize(d) > FewQueriesShape::mostQueries))
+      return true;
+  return false;
+}
 
 int64_t attn::keyPartsOf(ArrayRef<int64_t> heads, int64_t keyCount, KeyDivision division) {
   int64_t units = 1, most = division.mostParts;

@@ -36,6 +36,10 @@ bool areFewQueries(AttentionOrKernel op, int64_t queryCount,
          op.getReturnedAttr() == nullptr;
 }
 
+/// Whether an attention has more queries than these, however its axes are divided into heads and
+/// rows.
+bool hasManyQueries(AttentionOp op);
+
 /// How far keys are divided: until there are so many units of work, or parts of a head, or parts
 /// have no more keys than the least that are worth it. One unit more may take all another turn.
 struct KeyDivision {

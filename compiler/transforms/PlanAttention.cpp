@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fused -> memory, attention: which of the query's axes are batch dims of the kernel and which are
-// its rows, and the hooks' regions on buffers.
+// its rows, which of them are in bf16, and the hooks' regions on buffers.
 #include "compiler/transforms/AttentionShape.h"
 #include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
@@ -63,6 +63,22 @@ static QueryAxes divideAxes(AttentionOp op, const BufferView &query, ArrayRef<Bu
     if (d != axes.rows.front())
       axes.batch.push_back(d);
   return axes;
+}
+
+bool FunctionPlan::areRounded(AttentionOp op) {
+  auto dots = op.getScore().getOps<DotOp>();
+  return plan.allHavePairs && plan.multipliesPairs() && hasManyQueries(op) &&
+         op.getNormaliser() == Normaliser::Softmax && llvm::hasSingleElement(dots) &&
+         (*dots.begin()).isOfQueryAndKey();
+}
+
+bool FunctionPlan::isOnlyRounded(Value tensor) {
+  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
+    if (isView(use.getOwner()))
+      return isOnlyRounded(use.getOwner()->getResult(0));
+    auto attention = dyn_cast<AttentionOp>(use.getOwner());
+    return attention && use.getOperandNumber() < 3 && areRounded(attention);
+  });
 }
 
 /// Where every axis is one run of memory and the last one lies element by element; a copy, where

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // fused -> memory, linears: where rows are bytes, in bf16 or in halves, and who makes them so.
-// Which rows of attentions are in bf16.
 #include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
 #include "compiler/transforms/TargetModel.h"
@@ -21,34 +20,6 @@ bool FunctionPlan::areRounded(LinearOp op) {
   return plan.allHavePairs && plan.precision == Precision::BF16 && !areFew && !rows.empty() &&
          !ShapedType::isDynamicShape(contracted) && contracted.back() % 2 == 0 &&
          ShapedType::getNumElements(contracted) % granule == 0;
-}
-
-/// Whether an attention's queries are many however they are divided.
-static bool hasManyQueries(AttentionOp op) {
-  RankedTensorType query = typeOf(op.getQuery());
-  for (int64_t d = 0; d + 1 < query.getRank(); ++d)
-    if (StringAttr name = axesOf(query)[d];
-        axisIndex(op.getKey().getType(), name) < 0 &&
-        axisIndex(op.getValue().getType(), name) < 0 &&
-        (query.isDynamicDim(d) || query.getDimSize(d) > FewQueriesShape::mostQueries))
-      return true;
-  return false;
-}
-
-bool FunctionPlan::areRounded(AttentionOp op) {
-  auto dots = op.getScore().getOps<DotOp>();
-  return plan.allHavePairs && plan.multipliesPairs() && hasManyQueries(op) &&
-         op.getNormaliser() == Normaliser::Softmax && llvm::hasSingleElement(dots) &&
-         (*dots.begin()).isOfQueryAndKey();
-}
-
-bool FunctionPlan::isOnlyRounded(Value tensor) {
-  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
-    if (isView(use.getOwner()))
-      return isOnlyRounded(use.getOwner()->getResult(0));
-    auto attention = dyn_cast<AttentionOp>(use.getOwner());
-    return attention && use.getOperandNumber() < 3 && areRounded(attention);
-  });
 }
 
 LinearOp FunctionPlan::roundedFor(Value tensor) {
