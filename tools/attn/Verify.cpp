@@ -24,9 +24,8 @@ constexpr double referenceBound = 1e-5;
 /// What rounding weights to bf16 or f16 explains, and weights and activations to int8: half a step
 /// of 2^-8 or 2^-11 of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
 constexpr double bf16Bound = 2e-2, f16Bound = 4e-3, int8Bound = 5e-2;
-/// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear, and for twelve
-/// layers of random weights up to 32 %.
-constexpr double int4Bound = 4e-1;
+/// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear.
+constexpr double int4Bound = 3e-1;
 /// Against another f32 computation, whose roundings come on top.
 constexpr double againstBound = 1e-4;
 
