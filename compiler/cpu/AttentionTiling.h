@@ -39,7 +39,7 @@ struct RegisterBlocks {
 };
 
 /// Whether a kernel's products are of pairs of bf16.
-bool multipliesPairs(AttentionKernelOp op, const ScoreFunction &score, const CpuTarget &target);
+bool multipliesPairs(AttentionKernelOp op, const CpuTarget &target);
 
 class AttentionTiling {
 public:

@@ -31,10 +31,8 @@
 using namespace mlir;
 using namespace attn;
 
-bool attn::multipliesPairs(AttentionKernelOp op, const ScoreFunction &score,
-                           const CpuTarget &target) {
-  return op.getRounds() && target.multipliesPairs() && score.isProduct &&
-         op.getNormaliser() == Normaliser::Softmax;
+bool attn::multipliesPairs(AttentionKernelOp op, const CpuTarget &target) {
+  return op.getRounds() && target.multipliesPairs() && isOfProducts(op);
 }
 
 LogicalResult AttentionTiling::check() {
@@ -136,7 +134,7 @@ LogicalResult AttentionTiling::run() {
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
   auto problem = AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut(),
-                                      multipliesPairs(op, score, context.target));
+                                      multipliesPairs(op, context.target));
   chosen = choiceFor(op, context.target.name, problem.name());
   shape = AttentionShape::of(problem, op.getLowering(), chosen);
   granule = constantIndex(queryCount) ? context.target.lanes : 16;

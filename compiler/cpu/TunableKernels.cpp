@@ -142,12 +142,10 @@ static TunableKernel describe(Operation *op, const CpuTarget &target, ArrayRef<i
     auto keys = cast<MemRefType>(attention.getKey().getType());
     if (isSmall && (type.isDynamicDim(rows) || keys.isDynamicDim(rows)))
       return kernel;
-    auto score = ScoreFunction::of(op, attention.getScore());
-    if (failed(score))
+    if (failed(ScoreFunction::of(op, attention.getScore())))
       return kernel;
-    kernel.attention =
-        AttentionProblem::of(attention, attention.getKey(), attention.getValue(),
-                             attention.getOut(), multipliesPairs(attention, *score, target));
+    kernel.attention = AttentionProblem::of(attention, attention.getKey(), attention.getValue(),
+                                            attention.getOut(), multipliesPairs(attention, target));
     kernel.name = kernel.attention->name();
   }
   return kernel;

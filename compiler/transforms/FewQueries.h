@@ -24,19 +24,23 @@ struct FewQueriesShape {
   int64_t stateFloats() const { return sumFloats() + 2 * lanes; }
 };
 
-/// Whether an attention, or its kernel, has too few queries, and is of products, by softmax, with
-/// nothing returned but the output. Counts are dynamic where they are known only at run time.
+/// Whether an attention, or its kernel, weighs inner products of queries and keys by softmax.
+template <typename AttentionOrKernel> bool isOfProducts(AttentionOrKernel op) {
+  auto dots = op.getScore().template getOps<DotOp>();
+  return llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
+         op.getNormaliser() == Normaliser::Softmax;
+}
+
+/// Whether an attention, or its kernel, has too few queries, and is of products, with nothing
+/// returned but the output. Counts are dynamic where they are known only at run time.
 template <typename AttentionOrKernel>
 bool areFewQueries(AttentionOrKernel op, int64_t queryCount,
                    int64_t most = FewQueriesShape::mostQueries) {
-  auto dots = op.getScore().template getOps<DotOp>();
-  return !mlir::ShapedType::isDynamic(queryCount) && queryCount <= most &&
-         llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
-         op.getNormaliser() == Normaliser::Softmax && op.getSink().empty() &&
-         op.getReturnedAttr() == nullptr;
+  return !mlir::ShapedType::isDynamic(queryCount) && queryCount <= most && isOfProducts(op) &&
+         op.getSink().empty() && op.getReturnedAttr() == nullptr;
 }
 
-/// Whether an attention has more queries than these, however its axes are divided into heads and
+/// Whether an attention has more queries than so few, however its axes are divided into heads and
 /// rows.
 bool hasManyQueries(AttentionOp op);
 

@@ -66,16 +66,11 @@ static QueryAxes divideAxes(AttentionOp op, const BufferView &query, ArrayRef<Bu
 }
 
 bool FunctionPlan::areRounded(AttentionOp op) {
-  auto dots = op.getScore().getOps<DotOp>();
-  return plan.allHavePairs && plan.multipliesPairs() && hasManyQueries(op) &&
-         op.getNormaliser() == Normaliser::Softmax && llvm::hasSingleElement(dots) &&
-         (*dots.begin()).isOfQueryAndKey();
+  return plan.allHavePairs && plan.multipliesPairs() && hasManyQueries(op) && isOfProducts(op);
 }
 
 bool FunctionPlan::isOnlyRounded(Value tensor) {
-  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
-    if (isView(use.getOwner()))
-      return isOnlyRounded(use.getOwner()->getResult(0));
+  return isReadOnlyBy(tensor, [&](OpOperand &use) {
     auto attention = dyn_cast<AttentionOp>(use.getOwner());
     return attention && use.getOperandNumber() < 3 && areRounded(attention);
   });
@@ -288,7 +283,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
   op.getCap().cloneInto(&kernel.getCap(), scalars);
   hook(op.getMask(), kernel.getMask(), 0, true);
   hook(op.getSink(), kernel.getSink(), 0, false);
-  barrier(op);
+  barrier(op, costOf(op, {{op.getKey(), k->element()}, {op.getValue(), v->element()}}));
   if (work.partials) {
     CombineKernelOp::create(builder, op.getLoc(), work.partials, buffers.front());
     barrier(op, KernelCost::ofCombination(work.partialBytes));

@@ -23,12 +23,18 @@ static SizePolynomial savedBytes(RankedTensorType type, Type stored) {
   return elementsOf(type) * SizePolynomial(std::max<int64_t>(bits / 8, 0));
 }
 
-KernelCost FunctionPlan::costOf(Operation *op) {
+KernelCost FunctionPlan::costOf(Operation *op, ArrayRef<std::pair<Value, Type>> read) {
   KernelCost cost = KernelCost::of(op);
   auto save = [&](ValueRange tensors) {
-    for (Value tensor : tensors)
-      if (auto known = views.find(tensor); known != views.end())
-        cost.bytes = cost.bytes - savedBytes(typeOf(tensor), known->second.element());
+    for (Value tensor : tensors) {
+      auto copied = llvm::find_if(read, [&](auto &copy) { return copy.first == tensor; });
+      auto known = views.find(tensor);
+      Type stored = copied != read.end()   ? copied->second
+                    : known != views.end() ? known->second.element()
+                                           : Type();
+      if (stored)
+        cost.bytes = cost.bytes - savedBytes(typeOf(tensor), stored);
+    }
   };
   save(op->getOperands());
   save(op->getResults());

@@ -235,11 +235,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
                                        rounded, scratch, bias, captures, *out, contracted);
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
-  KernelCost cost = costOf(op);
-  auto bytesOf = [](Type element) { return int64_t(element.getIntOrFloatBitWidth() / 8); };
   Type read = cast<MemRefType>((rounded ? rounded : inputBuffer).getType()).getElementType();
-  int64_t wider = bytesOf(viewOf(op.getInput()).element()) - bytesOf(read);
-  cost.bytes = cost.bytes - elementsOf(input) * SizePolynomial(wider);
+  KernelCost cost = costOf(op, {{op.getInput(), read}});
   int64_t saved = 4 * k * static_cast<int64_t>(slot.getColumns()) * (panelGroup(precision) - 1) /
                   panelGroup(precision);
   if (precision == Precision::Int4)

@@ -41,7 +41,7 @@ Type ModulePlan::roundedTo() const {
   return levelHasPairs && precision != Precision::F32 ? Type(BFloat16Type::get(context)) : Type();
 }
 
-bool attn::isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
+static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
 
 //===-- the new function --------------------------------------------------------------------===//
 
@@ -179,11 +179,16 @@ BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const Bu
   return whole.window(concat.getAxis(), start, own);
 }
 
-bool ModulePlan::isOnlyMultiplied(Value tensor) {
+bool attn::isReadOnlyBy(Value tensor, function_ref<bool(OpOperand &)> isReader) {
   return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
+    return isView(use.getOwner()) ? isReadOnlyBy(use.getOwner()->getResult(0), isReader)
+                                  : isReader(use);
+  });
+}
+
+bool ModulePlan::isOnlyMultiplied(Value tensor) {
+  return isReadOnlyBy(tensor, [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isView(user))
-      return isOnlyMultiplied(user->getResult(0));
     if (auto linear = dyn_cast<LinearOp>(user))
       return use.getOperandNumber() == 0 && linear.getNorm().empty() &&
              typeOf(linear.getInput()).getShape().back() % 2 == 0;
@@ -194,11 +199,9 @@ bool ModulePlan::isOnlyMultiplied(Value tensor) {
 }
 
 bool attn::isOnlyAttendedTo(Value tensor) {
-  return llvm::all_of(tensor.getUses(), [](OpOperand &use) {
-    Operation *user = use.getOwner();
-    return isView(user) ? isOnlyAttendedTo(user->getResult(0))
-                        : isa<AttentionOp>(user) &&
-                              (use.getOperandNumber() == 1 || use.getOperandNumber() == 2);
+  return isReadOnlyBy(tensor, [](OpOperand &use) {
+    return isa<AttentionOp>(use.getOwner()) &&
+           (use.getOperandNumber() == 1 || use.getOperandNumber() == 2);
   });
 }
 

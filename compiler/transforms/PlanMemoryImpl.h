@@ -34,8 +34,8 @@ Value rootOf(Value tensor);
 /// fall into the same cache sets.
 int64_t pitchOf(mlir::RankedTensorType type);
 
-/// Whether the op's result is its operand seen in another way.
-bool isView(Operation *op);
+/// Whether `isReader` holds for all that reads a tensor, or a view of it.
+bool isReadOnlyBy(Value tensor, llvm::function_ref<bool(mlir::OpOperand &)> isReader);
 
 /// Whether all that reads a tensor, or a view of it, are attentions, as keys or values.
 bool isOnlyAttendedTo(Value tensor);
@@ -184,8 +184,9 @@ private:
   /// After the kernel that an op has become.
   void barrier(Operation *op, const KernelCost &cost);
   void barrier(Operation *op) { barrier(op, costOf(op)); }
-  /// Of fewer bytes than types say where f32 is kept in 16 bits.
-  KernelCost costOf(Operation *op);
+  /// Of fewer bytes than types say where elements are stored narrower; `read`: operands of which
+  /// the kernel reads a copy of another element.
+  KernelCost costOf(Operation *op, ArrayRef<std::pair<Value, Type>> read = {});
 
   // Results in place.
   void chooseParts(Block &block);
