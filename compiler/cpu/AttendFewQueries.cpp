@@ -28,7 +28,6 @@ using namespace attn;
 
 namespace {
 
-constexpr int64_t lineBytes = 64;
 constexpr int64_t tileKeys = FewQueriesShape::tileKeys;
 
 class FewQueries : FewQueriesEmitter {
@@ -105,11 +104,6 @@ Value FewQueries::weightsAt(Value queryRow, Value inTile) {
 
 Value FewQueries::liveAt(Value queryRow, Value inTile) {
   return index.add(weightsAt(queryRow, inTile), index.constant(tileKeys));
-}
-
-/// Elements of a buffer in a cache line.
-static int64_t lineElements(Value buffer) {
-  return 8 * lineBytes / cast<MemRefType>(buffer.getType()).getElementTypeBitWidth();
 }
 
 /// Has a cache line brought into the L2 cache; there need be no row at its place.

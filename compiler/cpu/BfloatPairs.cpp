@@ -38,12 +38,6 @@ Value BfloatPairs::bits(Value vector) const {
   return bitcast(narrow, target.lanes, builder.getI16Type());
 }
 
-Value BfloatPairs::widened(Value bits) const {
-  MathBuilder math(builder, loc, floats, target);
-  auto words = VectorType::get({target.lanes}, builder.getI32Type());
-  return math.fromBits(math.shiftLeft(arith::ExtUIOp::create(builder, loc, words, bits), 16));
-}
-
 Value BfloatPairs::words(Value even, Value odd) const {
   Value apart = rounded(even, odd);
   SmallVector<int64_t> order;

@@ -19,8 +19,6 @@ public:
 
   /// The bits of a vector rounded to bf16, as i16. Denormals may become 0.
   mlir::Value bits(mlir::Value vector) const;
-  /// The inverse: i16, in f32.
-  mlir::Value widened(mlir::Value bits) const;
   /// Word i holds even[i] and odd[i], rounded to the nearest even. Denormals may become 0.
   mlir::Value words(mlir::Value even, mlir::Value odd) const;
   /// The words of neighbours in `first`, then of those in `second`.

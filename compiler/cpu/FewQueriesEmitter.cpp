@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/FewQueriesEmitter.h"
+#include "compiler/cpu/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -104,20 +105,8 @@ Value FewQueriesEmitter::lanesOf(int64_t number, int64_t columns) {
 
 /// Vector `number` of a row of `columns` features, as f32; zeros behind the last.
 Value FewQueriesEmitter::loadFeatures(Value matrix, Value at, int64_t number, int64_t columns) {
-  SmallVector<Value> indices{at, index.constant(number * lanes)};
-  Type element = cast<MemRefType>(matrix.getType()).getElementType();
-  auto type = VectorType::get({lanes}, element);
-  Value vector;
-  if (Value mask = lanesOf(number, columns)) {
-    Value zeros = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    vector = vector::MaskedLoadOp::create(builder, loc, type, matrix, indices, mask, zeros);
-  } else {
-    vector = vector::LoadOp::create(builder, loc, type, matrix, indices);
-  }
-  if (element.isInteger(16)) // the bits of bf16
-    vector = arith::BitcastOp::create(builder, loc, VectorType::get({lanes}, builder.getBF16Type()),
-                                      vector);
-  return element.isF32() ? vector : arith::ExtFOp::create(builder, loc, row, vector);
+  return loadFloats(index, matrix, {at, index.constant(number * lanes)}, lanes,
+                    lanesOf(number, columns));
 }
 
 void FewQueriesEmitter::storeFeatures(Value vector, Value matrix, Value at, int64_t number,

@@ -47,6 +47,9 @@ std::optional<int64_t> constantIndex(mlir::Value value);
 int64_t leastOf(mlir::Value count);
 int64_t leastCount(mlir::Value memref, int64_t begin, int64_t end);
 
+/// Elements of a memref in a cache line.
+int64_t lineElements(mlir::Value memref);
+
 /// What of `buffer` begins at `offsets` and is `sizes` large, to its end in dims for which they are
 /// not given. The first `dropped` dims, of one element each, are none of the view.
 mlir::Value viewOf(IndexBuilder index, mlir::Value buffer,

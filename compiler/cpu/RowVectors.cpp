@@ -34,6 +34,26 @@ Value attn::rowOf(IndexBuilder index, Value buffer, Value flat, int64_t kept, Va
   return viewOf(index, buffer, offsets, sizes, rows);
 }
 
+Value attn::loadFloats(IndexBuilder index, Value buffer, ValueRange place, int64_t lanes,
+                       Value mask) {
+  OpBuilder &builder = index.builder;
+  Type element = getElementTypeOrSelf(buffer.getType());
+  auto type = VectorType::get({lanes}, element);
+  Value vector;
+  if (mask) {
+    Value zeros = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(type));
+    vector = vector::MaskedLoadOp::create(builder, index.loc, type, buffer, place, mask, zeros);
+  } else {
+    vector = vector::LoadOp::create(builder, index.loc, type, buffer, place);
+  }
+  if (element.isInteger(16))
+    vector =
+        arith::BitcastOp::create(builder, index.loc, type.clone(builder.getBF16Type()), vector);
+  if (element.isF32())
+    return vector;
+  return arith::ExtFOp::create(builder, index.loc, type.clone(builder.getF32Type()), vector);
+}
+
 Value RowVectors::zero() const {
   return arith::ConstantOp::create(index.builder, index.loc, index.builder.getZeroAttr(type));
 }

@@ -16,6 +16,11 @@ struct VectorPlace {
   mlir::Value column, mask;
 };
 
+/// `lanes` elements of f32, f16 or the bits of bf16 that lie side by side, in f32; those outside of
+/// `mask` are not read, but 0.
+mlir::Value loadFloats(IndexBuilder index, mlir::Value buffer, mlir::ValueRange place,
+                       int64_t lanes, mlir::Value mask);
+
 /// Reads and writes vectors of rows, `memref<?xf32>` (or of other elements) of any stride: a stride
 /// of 0 repeats one element, others than 1 are gathered and scattered.
 class RowVectors {

@@ -198,7 +198,7 @@ void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Va
 /// apart, are divided among the score tiles of all blocks; under a mask, of the first of those for
 /// which the tile is live.
 void AttentionTiling::prefetchAhead(Value from, Value row, int64_t size) {
-  constexpr int64_t cacheLine = 16, rowsUnderMask = 3;
+  constexpr int64_t rowsUnderMask = 3;
   int64_t rows = op.getMask().empty() ? 1 : rowsUnderMask,
           steps = llvm::divideCeil(shape.tile, size);
   Value step =
@@ -211,7 +211,7 @@ void AttentionTiling::prefetchAhead(Value from, Value row, int64_t size) {
       Value ahead =
           index.add(next, index.add(index.mul(step, index.constant(rows)), index.constant(i)));
       for (auto [matrix, columns] : {std::pair(key, features), std::pair(value, valueFeatures)})
-        for (int64_t column = 0; column < columns; column += cacheLine)
+        for (int64_t column = 0; column < columns; column += lineElements(matrix))
           memref::PrefetchOp::create(builder, index.loc, matrix,
                                      ValueRange{ahead, index.constant(column)}, /*isWrite=*/false,
                                      /*localityHint=*/2, /*isDataCache=*/true);

@@ -3,6 +3,7 @@
 // tiled -> kernels, attention: tiles with queries in the lanes, and value tiles with features in
 // the lanes.
 #include "compiler/cpu/AttentionTileEmitter.h"
+#include "compiler/cpu/RowVectors.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,17 +29,8 @@ Value TileEmitter::mask(int64_t valid) {
 }
 
 Value TileEmitter::load(Value matrix, Value row, Value column, int64_t valid) {
-  Type element = getElementTypeOrSelf(matrix.getType());
-  VectorType type = vectorType.clone(element);
-  Value vector;
-  if (valid >= target.lanes) {
-    vector = vector::LoadOp::create(builder, loc, type, matrix, ValueRange{row, column});
-  } else {
-    Value none = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    vector = vector::MaskedLoadOp::create(builder, loc, type, matrix, ValueRange{row, column},
-                                          mask(valid), none);
-  }
-  return element.isInteger(16) ? pairs.widened(vector) : vector;
+  return loadFloats(index, matrix, {row, column}, target.lanes,
+                    valid < target.lanes ? mask(valid) : Value());
 }
 
 void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int64_t valid) {
@@ -52,9 +44,7 @@ void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int
 }
 
 void TileEmitter::prefetch(Value matrix, Value row, Value column, int64_t size, bool isWrite) {
-  constexpr int64_t lineBits = 512;
-  int64_t line = lineBits / getElementTypeOrSelf(matrix.getType()).getIntOrFloatBitWidth();
-  for (int64_t c = 0; c < size; c += line)
+  for (int64_t c = 0; c < size; c += lineElements(matrix))
     memref::PrefetchOp::create(builder, loc, matrix, ValueRange{row, plus(column, c)}, isWrite,
                                /*localityHint=*/3, /*isDataCache=*/true);
 }

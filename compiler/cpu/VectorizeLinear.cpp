@@ -83,10 +83,7 @@ private:
 void TileEmitter::fetchAhead(Value flat) {
   if (!op.getAhead())
     return;
-  constexpr int64_t lineBytes = 64;
-  int64_t pace = op.getPace() / widening;
-  int64_t line =
-      8 * lineBytes / getElementTypeOrSelf(op.getPanels().getType()).getIntOrFloatBitWidth();
+  int64_t pace = op.getPace() / widening, line = lineElements(op.getPanels());
   Value first = index.add(op.getAhead(), index.mul(flat, index.constant(pace)));
   for (int64_t i = 0; i < pace * unroll(); i += line)
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),

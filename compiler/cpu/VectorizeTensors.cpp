@@ -66,12 +66,11 @@ SmallVector<RowRead> TileEmitter::rowReads(ScoreTileOp op) {
 /// tile of keys.
 void TileEmitter::prefetchRow(const RowRead &read, ScoreTileOp op, Value query) {
   Value tensor = ElementOp(read.element).getTensor();
-  int64_t bits = cast<MemRefType>(tensor.getType()).getElementTypeBitWidth(), lineBits = 512;
-  if (bits == 8)
+  if (cast<MemRefType>(tensor.getType()).getElementTypeBitWidth() == 8)
     return;
   SmallVector<Value> position = read.position;
   position[read.queryAxis] = index.add(position[read.queryAxis], query);
-  position.back() = plus(position.back(), lineBits / bits);
+  position.back() = plus(position.back(), lineElements(tensor));
   memref::PrefetchOp::create(builder, loc, tensor, position, /*isWrite=*/false, /*localityHint=*/3,
                              /*isDataCache=*/true);
 }
