@@ -53,8 +53,12 @@ private:
     return offset == 0 ? from : index.add(from, index.constant(offset));
   }
   mlir::Value constant(double value);
-  /// A vector of a row, of which only `valid` elements are touched; bits of bf16 are widened.
-  mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t valid);
+  /// `lanes` elements of a row, of which only `valid` ones are touched; bits of bf16 are widened.
+  mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t valid,
+                   int64_t lanes);
+  mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t valid) {
+    return load(matrix, row, column, valid, target.lanes);
+  }
   mlir::Value load(mlir::Value matrix, mlir::Value row, mlir::Value column) {
     return load(matrix, row, column, target.lanes);
   }
@@ -66,7 +70,7 @@ private:
   /// Brings columns [column, column + size) of a row into the first-level cache.
   void prefetch(mlir::Value matrix, mlir::Value row, mlir::Value column, int64_t size,
                 bool isWrite = false);
-  mlir::Value mask(int64_t valid);
+  mlir::Value mask(int64_t valid, int64_t lanes);
   mlir::Value broadcast(mlir::Value matrix, mlir::Value row, mlir::Value column);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum) {
     return mlir::math::FmaOp::create(builder, loc, a, b, sum);

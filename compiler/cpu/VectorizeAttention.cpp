@@ -23,23 +23,24 @@ Value TileEmitter::constant(double value) {
                                    DenseElementsAttr::get(vectorType, static_cast<float>(value)));
 }
 
-Value TileEmitter::mask(int64_t valid) {
-  auto type = VectorType::get({target.lanes}, builder.getI1Type());
+Value TileEmitter::mask(int64_t valid, int64_t lanes) {
+  auto type = VectorType::get({lanes}, builder.getI1Type());
   return vector::ConstantMaskOp::create(builder, loc, type, ArrayRef<int64_t>{valid});
 }
 
-Value TileEmitter::load(Value matrix, Value row, Value column, int64_t valid) {
-  return loadFloats(index, matrix, {row, column}, target.lanes,
-                    valid < target.lanes ? mask(valid) : Value());
+Value TileEmitter::load(Value matrix, Value row, Value column, int64_t valid, int64_t lanes) {
+  return loadFloats(index, matrix, {row, column}, lanes,
+                    valid < lanes ? mask(valid, lanes) : Value());
 }
 
 void TileEmitter::store(Value vector, Value matrix, Value row, Value column, int64_t valid) {
   if (getElementTypeOrSelf(matrix.getType()).isInteger(16))
     vector = pairs.bits(vector);
-  if (valid >= target.lanes)
+  int64_t lanes = cast<VectorType>(vector.getType()).getDimSize(0);
+  if (valid >= lanes)
     vector::StoreOp::create(builder, loc, vector, matrix, ValueRange{row, column});
   else
-    vector::MaskedStoreOp::create(builder, loc, matrix, ValueRange{row, column}, mask(valid),
+    vector::MaskedStoreOp::create(builder, loc, matrix, ValueRange{row, column}, mask(valid, lanes),
                                   vector);
 }
 
@@ -305,19 +306,29 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
     rows.push_back(plus(op.getRow(), i));
   for (int64_t c = 0; c < vectors; ++c)
     places.push_back(plus(op.getColumn(), c * target.lanes));
-  // Sums and packed values have room for whole vectors.
+  // Sums and packed values have room for whole vectors. The last vector is half as wide where that
+  // will do: with AVX-512, a multiply-add of 256 bits takes half as long on Zen 4.
   bool isPacked = cast<MemRefType>(op.getValue().getType()).getDimSize(1) % target.lanes == 0;
-  auto readable = [&](int64_t c) {
-    return isPacked ? target.lanes : std::min(columns - c * target.lanes, target.lanes);
+  auto width = [&](int64_t c) {
+    bool isHalf = target.avx512 && columns - c * target.lanes <= target.lanes / 2;
+    return isHalf ? target.lanes / 2 : target.lanes;
+  };
+  auto ofWidth = [&](Value vector, int64_t c) -> Value {
+    if (width(c) == target.lanes)
+      return vector;
+    return vector::ExtractStridedSliceOp::create(builder, loc, vector, 0, width(c), 1);
   };
   SmallVector<Value> sums; // [row][vector]
   for (Value row : rows)
-    for (Value place : places)
-      sums.push_back(op.getAccumulate() ? load(op.getSums(), row, place) : constant(0));
+    for (int64_t c = 0; c < vectors; ++c)
+      sums.push_back(op.getAccumulate() ? load(op.getSums(), row, places[c], width(c), width(c))
+                                        : ofWidth(constant(0), c));
   sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
     SmallVector<Value> values;
-    for (int64_t c = 0; c < vectors; ++c)
-      values.push_back(load(op.getValue(), key, places[c], readable(c)));
+    for (int64_t c = 0; c < vectors; ++c) {
+      int64_t readable = isPacked ? width(c) : columns - c * target.lanes;
+      values.push_back(load(op.getValue(), key, places[c], readable, width(c)));
+    }
     for (int64_t i = 0; i < rowCount; ++i) {
       Value weight = broadcast(op.getStrip(), key, rows[i]), isLive;
       if (op.getSelects())
@@ -325,13 +336,14 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
             arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, weight, constant(0));
       for (int64_t c = 0; c < vectors; ++c) {
         Value &sum = sums[i * vectors + c], before = sum, value = values[c];
+        Value own = ofWidth(weight, c), isOwnLive = isLive ? ofWidth(isLive, c) : Value();
         // One instruction with AVX-512: a fused multiply-add under a mask. AVX2 has an `and` for
         // the value.
         if (isLive && !target.avx512)
           value = arith::SelectOp::create(builder, loc, isLive, value, constant(0));
-        sum = multiplyAdd(weight, value, before);
+        sum = multiplyAdd(own, value, before);
         if (isLive && target.avx512)
-          sum = arith::SelectOp::create(builder, loc, isLive, sum, before);
+          sum = arith::SelectOp::create(builder, loc, isOwnLive, sum, before);
       }
     }
   });
