@@ -36,6 +36,8 @@ struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
             &getContext(), ArrayRef(features).take_front(level == CpuLevel::Amx          ? 5
                                                          : level == CpuLevel::Avx512Bf16 ? 2
                                                                                          : 1)));
+      if (level == CpuLevel::Avx512Bf16) // by its definition, Zen 4 and later
+        function.setTuneCpu("znver4");
       // Loops over a few vectors of zeros stay loops.
       function.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"no-builtin-memset"}));
       if (level >= CpuLevel::X86_64_V4)
