@@ -79,6 +79,8 @@ private:
   mlir::Value queryPositions(mlir::Value first, mlir::Value last, int64_t w);
   void appendPositions(ScoreTileOp op, mlir::Value row, int64_t w,
                        llvm::SmallVectorImpl<mlir::Value> &arguments);
+  mlir::Value scoreOf(ScoreTileOp op, mlir::Value sum, mlir::Value row, int64_t w,
+                      const llvm::DenseMap<mlir::Operation *, mlir::Value> &read);
   mlir::Value keyPositions(mlir::Value key);
   llvm::SmallVector<RowRead> rowReads(ScoreTileOp op);
   void prefetchRow(const RowRead &read, ScoreTileOp op, mlir::Value query);
@@ -88,6 +90,9 @@ private:
   mlir::Value firstLargest(mlir::Value rows, mlir::Value row, mlir::Value keys,
                            mlir::Value maximum);
   mlir::LogicalResult emitHardmax(SoftmaxTileOp op);
+  void weighMore(mlir::Value strip, mlir::Value statistics, mlir::Value key, mlir::Value lane);
+  void raiseMaxima(ScoreTileOp op, llvm::ArrayRef<mlir::Value> lanes,
+                   llvm::ArrayRef<mlir::Value> before, llvm::ArrayRef<mlir::Value> maxima);
   void weighPairs(SoftmaxTileOp op, llvm::ArrayRef<mlir::Value> lanes,
                   llvm::ArrayRef<mlir::Value> maxima, llvm::MutableArrayRef<mlir::Value> sums);
   void emitTurned(OutputTileOp op);
@@ -96,15 +101,34 @@ private:
   void multiplyInTiles(PairTileOp op);
   void multiplyInVectors(PairTileOp op);
   mlir::Value larger(mlir::Value a, mlir::Value b);
-  mlir::Value finiteMaximum(mlir::Value maximum);
+  mlir::Value isBeyond(mlir::Value before, mlir::Value maximum);
   mlir::Value keptMaximum(mlir::Value before, mlir::Value maximum);
   mlir::Value inverse(mlir::Value sum);
   void transpose(llvm::MutableArrayRef<mlir::Value> rows);
   void transposeQueries(QueryTileOp op, llvm::ArrayRef<mlir::Value> rows, mlir::Value feature,
                         int64_t valid);
   llvm::SmallVector<mlir::Value>
-  sumLoop(mlir::Value to, mlir::ValueRange inits,
+  sumLoop(mlir::Value from, mlir::Value to, mlir::ValueRange inits,
           llvm::function_ref<void(mlir::Value, llvm::MutableArrayRef<mlir::Value>)> step);
+  llvm::SmallVector<mlir::Value>
+  sumLoop(mlir::Value to, mlir::ValueRange inits,
+          llvm::function_ref<void(mlir::Value, llvm::MutableArrayRef<mlir::Value>)> step) {
+    return sumLoop(index.constant(0), to, inits, step);
+  }
+
+  /// What is summed over steps: rows of scalars times vectors.
+  struct RowProducts {
+    int64_t rows;
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value step)> vectorsAt;
+    llvm::function_ref<void(mlir::Value step, int64_t row, llvm::ArrayRef<mlir::Value> vectors,
+                            llvm::MutableArrayRef<mlir::Value> sums)>
+        add;
+    llvm::function_ref<void(int64_t row, llvm::ArrayRef<mlir::Value> sums)> finish;
+  };
+  void sumProducts(mlir::Value from, mlir::Value to, llvm::SmallVector<mlir::Value> sums,
+                   const RowProducts &products, bool rowByRow = true);
+  mlir::Value weighAbove(ScoreTileOp op, llvm::ArrayRef<mlir::Value> lanes,
+                         const RowProducts &products, llvm::SmallVector<mlir::Value> &sums);
 
   const CpuTarget &target;
   mlir::OpBuilder builder;

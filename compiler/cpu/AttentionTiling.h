@@ -27,6 +27,8 @@ struct RegisterBlocks {
   /// Vectors of queries of a score tile, at most, and of a softmax tile: a polynomial's
   /// coefficients take most of AVX2's registers.
   static constexpr int64_t queryVectors = 3;
+  /// Of a tile's sums, done row by row.
+  static constexpr int64_t lastSteps = 4;
   int64_t softmaxVectors() const { return target.avx512 ? 3 : 1; }
   /// Rows of a value tile; one that `selects` needs registers for masks where they are vectors.
   int64_t rows(int64_t columns, bool selects) const {
@@ -93,7 +95,7 @@ private:
   void tileReset(int64_t queries);
   void tileDots(mlir::Value keyTile, mlir::Value scores, mlir::Value keys, int64_t queries);
   void tileScores(mlir::Value keyTile, mlir::Value scores, mlir::Value firstKey, mlir::Value keys,
-                  int64_t queries, Stage stage);
+                  int64_t queries, Stage stage, bool weighs = false);
   void tilePairs(mlir::Value a, mlir::Value b, mlir::Value into, mlir::Value rows,
                  mlir::Value words, int64_t queries, bool accumulate, bool selects = false);
   void prefetchAhead(mlir::Value from, mlir::Value row, int64_t size);

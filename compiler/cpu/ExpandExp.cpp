@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// exp2 and exp. x = n + r with n whole and |r| <= 1/2; 2^x = 2^n * p(r).
+// exp2 and exp. x = n + r with n whole and |r| <= 1/2; 2^x = 2^n * p(r). With vectors of 512 bits,
+// exp2 has n in steps of 1/32, and 2^n is 2^floor(n) times an element of a table.
 #include "compiler/cpu/MathBuilder.h"
 #include "llvm/ADT/Twine.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attn;
@@ -19,6 +21,9 @@ static const double exp2Coefficients[] = {1.0,
 /// The same with relative error 1e-4, exact at 0.
 static const double roughCoefficients[] = {1.0, 0.6932829313561127, 0.2422110011117026,
                                            0.05500893423556317};
+
+/// 2^r = 1 + r (c[0] + c[1] r) on [-1/64, 1/64], relative error 5.3e-8.
+static const double stepCoefficients[] = {0.69315733, 0.2402265};
 
 static const double log2e = 1.44269504088896340736;
 
@@ -70,7 +75,22 @@ static Value exp2With(ArrayRef<double> coefficients, const MathBuilder &m, Value
   return scale(m, m.polynomial(m.sub(x, n.value), coefficients), n);
 }
 
-Value attn::expandExp2(const MathBuilder &m, Value x) { return exp2With(exp2Coefficients, m, x); }
+/// Half the products of the polynomial alone. Any x will do, as with AVX-512 in exp2With.
+static Value exp2ByTable(const MathBuilder &m, Value x) {
+  constexpr size_t steps = 32;
+  float table[steps];
+  for (size_t i = 0; i < steps; ++i)
+    table[i] = std::exp2(double(i) / steps);
+  // The lowest bits of `shifted` are those of n * steps, since those of 1.5 * 2^18 are zeros.
+  Value magic = m.constant(393216.0), shifted = m.add(x, magic), n = m.sub(shifted, magic);
+  Value r = m.sub(x, n), factor = m.lookUp(table, m.bits(shifted));
+  Value power = m.mul(m.polynomial(r, stepCoefficients), r);
+  return scale(m, m.fma(factor, power, factor), {n, Value()});
+}
+
+Value attn::expandExp2(const MathBuilder &m, Value x) {
+  return m.avx512Suffix() == "512" ? exp2ByTable(m, x) : exp2With(exp2Coefficients, m, x);
+}
 
 Value attn::expandRoughExp2(const MathBuilder &m, Value x) {
   return exp2With(roughCoefficients, m, x);

@@ -108,6 +108,16 @@ Value MathBuilder::shiftRightSigned(Value a, int64_t by) const {
   return arith::ShRSIOp::create(builder, loc, a, integer(by));
 }
 
+Value MathBuilder::lookUp(ArrayRef<float> table, Value indices) const {
+  size_t lanes = floats.getDimSize(0);
+  assert(avx512Suffix() && table.size() == 2 * lanes && "expected a table of two vectors");
+  auto half = [&](ArrayRef<float> elements) -> Value {
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(floats, elements));
+  };
+  return intrinsic(("llvm.x86.avx512.vpermi2var.ps." + *avx512Suffix()).str(),
+                   {half(table.take_front(lanes)), indices, half(table.drop_front(lanes))});
+}
+
 Value MathBuilder::intrinsic(StringRef name, ValueRange operands) const {
   return LLVM::CallIntrinsicOp::create(builder, loc, floats, builder.getStringAttr(name), operands)
       .getResult(0);

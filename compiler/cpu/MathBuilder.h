@@ -57,6 +57,10 @@ public:
   Value shiftRight(Value a, int64_t by) const;       ///< zeros come in
   Value shiftRightSigned(Value a, int64_t by) const; ///< the sign comes in
 
+  /// table[the lowest bits of each lane of `indices`], of twice as many elements as there are
+  /// lanes: one AVX-512 instruction.
+  Value lookUp(llvm::ArrayRef<float> table, Value indices) const;
+
   /// A call of an LLVM intrinsic that gives a vector of floats.
   Value intrinsic(llvm::StringRef name, mlir::ValueRange operands) const;
   /// An integer that is no vector.

@@ -388,16 +388,23 @@ void AttentionTiling::tileOnline() {
     if (kind == Returned::Weights)
       returned = i;
   bool passesBy = isMasked && !returned;
+  // While the next scores are computed: with 32 registers there are some left, and a multiply-add
+  // has other units beside it. Not scores that are returned, or whose sums are in the strip.
+  bool weighs = isRow && !returned && !shape.pairs && op.getNormaliser() != Normaliser::Hardmax &&
+                score.isProduct && op.getCaptures().empty() && context.target.avx512 &&
+                features >= blocks.accumulators() + RegisterBlocks::lastSteps;
   forKeyTiles([&](Value from, Value keys) {
     Value keyTile;
     ValueTile valueTile;
     auto tileBlock = [&](int64_t queries, const Interval &live) {
-      auto scores = [&](Stage stage) { tileScores(keyTile, strip, from, keys, queries, stage); };
+      auto scores = [&](Stage stage) {
+        tileScores(keyTile, strip, from, keys, queries, stage, weighs);
+      };
       tileDots(keyTile, strip, keys, queries);
       choose(index, live.lo, [&] { scores(Stage::Weight); }, [&] { scores(Stage::MaskedWeight); });
       if (returned)
         StoreTileOp::create(builder, index.loc, strip, further[*returned], from, keys);
-      if (isRow)
+      if (isRow && !weighs)
         tileSoftmax(keys, queries, /*online=*/true);
       tileValues(strip, valueTile, queries, isRow, live.lo);
     };

@@ -159,7 +159,7 @@ void AttentionTiling::tileDots(Value keyTile, Value scores, Value keys, int64_t 
 }
 
 void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Value keys,
-                                 int64_t queries, Stage stage) {
+                                 int64_t queries, Stage stage, bool weighs) {
   int64_t width = context.target.lanes, count = queries / width,
           parts = llvm::divideCeil(count, RegisterBlocks::queryVectors);
   bool isWeight = stage == Stage::Weight || stage == Stage::MaskedWeight;
@@ -181,16 +181,24 @@ void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Va
         first = index.add(first, lane);
         places.push_back(index.add(firstKey, row));
       }
-      auto tile = ScoreTileOp::create(builder, index.loc, block, keyTile, scores, statistics, row,
-                                      lane, vectors, places, static_cast<uint64_t>(group),
-                                      static_cast<uint64_t>(vectorsOfPart * width), repeats,
-                                      shape.pairs, llvm::APFloat(static_cast<float>(factor)));
+      auto tile = ScoreTileOp::create(
+          builder, index.loc, block, keyTile, scores, statistics, row, lane, vectors, places,
+          static_cast<uint64_t>(group), static_cast<uint64_t>(vectorsOfPart * width), repeats,
+          shape.pairs, weighs ? size : 0, llvm::APFloat(static_cast<float>(factor)));
       if (!score.isProduct)
         score.emitCombine(tile.getCombine(), builder);
       if (hasRegion)
         emitScore(tile.getScore(), stage);
     };
     forKeyGroups(keys, size, tile);
+    if (!weighs)
+      continue;
+    Value one = index.constant(1), group = index.constant(size);
+    Value last = index.mul(index.div(index.sub(keys, one), group), group),
+          left = index.sub(keys, last);
+    SoftmaxTileOp::create(builder, index.loc, rowsOf(scores, last, left), statistics, lane, left,
+                          vectorsOfPart * width, /*online=*/false, /*more=*/true, /*hard=*/false,
+                          /*pairs=*/false);
   }
 }
 
@@ -238,8 +246,8 @@ void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * width), keys,
-                          vectorsOfPart * width, online, op.getNormaliser() == Normaliser::Hardmax,
-                          shape.pairs);
+                          vectorsOfPart * width, online, /*more=*/false,
+                          op.getNormaliser() == Normaliser::Hardmax, shape.pairs);
   }
 }
 

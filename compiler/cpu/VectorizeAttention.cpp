@@ -3,6 +3,7 @@
 // tiled -> kernels, attention: tiles with queries in the lanes, and value tiles with features in
 // the lanes.
 #include "compiler/cpu/AttentionTileEmitter.h"
+#include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/RowVectors.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,17 +72,39 @@ Value TileEmitter::inverse(Value sum) {
   return arith::SelectOp::create(builder, loc, isZero, zero, quotient);
 }
 
-/// for (i = 0; i < to; ++i) step(i, accumulators), with the accumulators in registers.
+/// for (i = from; i < to; ++i) step(i, accumulators), with the accumulators in registers.
 SmallVector<Value>
-TileEmitter::sumLoop(Value to, ValueRange inits,
+TileEmitter::sumLoop(Value from, Value to, ValueRange inits,
                      llvm::function_ref<void(Value, MutableArrayRef<Value>)> step) {
-  auto loop = scf::ForOp::create(builder, loc, index.constant(0), to, index.constant(1), inits);
+  auto loop = scf::ForOp::create(builder, loc, from, to, index.constant(1), inits);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> sums(loop.getRegionIterArgs());
   step(loop.getInductionVar(), sums);
   scf::YieldOp::create(builder, loc, sums);
   return loop.getResults();
+}
+
+/// Sums [row][vector] over steps [from, to), in registers, and then finish(row). The last steps are
+/// done `rowByRow`: what finish stores, a vector in two cycles, goes out between products then,
+/// not all at once.
+void TileEmitter::sumProducts(Value from, Value to, SmallVector<Value> sums,
+                              const RowProducts &products, bool rowByRow) {
+  int64_t end = constantIndex(to).value_or(0), some = RegisterBlocks::lastSteps,
+          last = rowByRow && end >= 2 * some ? end - some : end;
+  auto add = [&](Value step, int64_t first, int64_t count, MutableArrayRef<Value> sums) {
+    SmallVector<Value> vectors = products.vectorsAt(step);
+    for (int64_t row = first; row < first + count; ++row)
+      products.add(step, row, vectors, sums);
+  };
+  sums =
+      sumLoop(from, last < end ? index.constant(last) : to, sums,
+              [&](Value step, MutableArrayRef<Value> sums) { add(step, 0, products.rows, sums); });
+  for (int64_t row = 0; row < products.rows; ++row) {
+    for (int64_t step = last; step < end; ++step)
+      add(index.constant(step), row, 1, sums);
+    products.finish(row, sums);
+  }
 }
 
 /// Transposes squares of as many lanes as there are vectors: for every bit of the lane's number,
@@ -165,7 +188,8 @@ Value TileEmitter::queryPositions(Value first, Value last, int64_t w) {
 }
 
 LogicalResult TileEmitter::emit(ResetTileOp op) {
-  Value maximum = constant(-std::numeric_limits<double>::infinity()), sum = constant(0);
+  // Never -inf, so that a row of -inf alone has weights exp2(-inf - maximum) = 0.
+  Value maximum = constant(std::numeric_limits<float>::lowest()), sum = constant(0);
   if (!op.getSink().empty()) {
     SmallVector<Value> arguments(op.getPositions().drop_back(2));
     Value first = op.getPositions().drop_back().back(), last = op.getPositions().back();
@@ -173,13 +197,15 @@ LogicalResult TileEmitter::emit(ResetTileOp op) {
     Value sink = vectorizeRegion(builder, op.getSink(), arguments, target.lanes);
     if (!sink)
       return failure();
-    maximum = arith::MulFOp::create(builder, loc, sink, constant(log2e));
+    Value score = arith::MulFOp::create(builder, loc, sink, constant(log2e));
+    maximum = larger(maximum, score);
     Value isNone =
-        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum,
+        arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, score,
                               constant(-std::numeric_limits<double>::infinity())); // no further key
     sum = arith::SelectOp::create(builder, loc, isNone, constant(0), constant(1));
   }
-  std::pair<Statistic, Value> resets[] = {{Maximum, maximum}, {Sum, sum}, {MaximumBefore, maximum}};
+  std::pair<Statistic, Value> resets[] = {
+      {Maximum, maximum}, {Sum, sum}, {Factor, constant(1)}, {MaximumBefore, maximum}};
   for (int64_t lane = 0; lane < static_cast<int64_t>(op.getQueries()); lane += target.lanes)
     for (auto [row, value] : resets)
       store(value, op.getStatistics(), index.constant(row), plus(op.getLane(), lane));
@@ -199,6 +225,20 @@ void TileEmitter::appendPositions(ScoreTileOp op, Value row, int64_t w,
   arguments.push_back(index.add(positions[batch + 2], index.sub(row, op.getRow())));
 }
 
+/// What the op makes of a sum, in units of base 2; null where its region cannot be vectorized.
+Value TileEmitter::scoreOf(ScoreTileOp op, Value sum, Value row, int64_t w,
+                           const DenseMap<Operation *, Value> &read) {
+  if (op.getScore().empty())
+    return sum;
+  SmallVector<Value> arguments{sum};
+  appendPositions(op, row, w, arguments);
+  Value score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes, read);
+  double factor = op.getFactor().convertToFloat();
+  if (score && factor != 1)
+    score = arith::MulFOp::create(builder, loc, score, constant(factor));
+  return score;
+}
+
 LogicalResult TileEmitter::emit(ScoreTileOp op) {
   int64_t keys = op.getKeys(), vectors = vectorsOf(op.getQueries());
   int64_t features = cast<MemRefType>(op.getKey().getType()).getDimSize(1);
@@ -213,78 +253,84 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
     for (Value &row : keyRows)
       row = index.min(row, last);
   }
+  int64_t weighed = op.getWeighs();
+  if (weighed > 0 && features < weighed * vectors + RegisterBlocks::lastSteps)
+    return op.emitError("expected a step for each vector that it weighs, but got ")
+           << features << " features";
   SmallVector<RowRead> reads = rowReads(op);
-  SmallVector<Value> zeros(keys * vectors, constant(0)); // [key][vector]
   bool isFine = true;
-  auto step = [&](Value e, MutableArrayRef<Value> sums) {
+  auto queriesAt = [&](Value e) {
     for (const RowRead &read : reads)
       prefetchRow(read, op, e);
-    SmallVector<Value> queries, elements;
+    SmallVector<Value> queries;
     for (Value lane : lanes)
       queries.push_back(load(op.getBlock(), e, lane));
-    for (Value vector : op.getVectors()) {
-      Value element = memref::LoadOp::create(builder, loc, vector, e);
-      elements.push_back(vector::BroadcastOp::create(builder, loc, vectorType, element));
-    }
-    for (int64_t j = 0; j < keys; ++j) {
-      Value key = broadcast(op.getKey(), keyRows[j], e);
-      for (int64_t w = 0; w < vectors; ++w) {
-        Value &sum = sums[j * vectors + w];
-        if (op.getCombine().empty()) {
-          sum = multiplyAdd(queries[w], key, sum);
-          continue;
-        }
-        SmallVector<Value> arguments{queries[w], key};
-        llvm::append_range(arguments, elements);
-        Value term = vectorizeRegion(builder, op.getCombine(), arguments, target.lanes);
-        isFine &= bool(term);
-        if (term)
-          sum = arith::AddFOp::create(builder, loc, sum, term);
+    return queries;
+  };
+  auto add = [&](Value e, int64_t j, ArrayRef<Value> queries, MutableArrayRef<Value> sums) {
+    Value key = broadcast(op.getKey(), keyRows[j], e);
+    for (int64_t w = 0; w < vectors; ++w) {
+      Value &sum = sums[j * vectors + w];
+      if (op.getCombine().empty()) {
+        sum = multiplyAdd(queries[w], key, sum);
+        continue;
       }
+      SmallVector<Value> arguments{queries[w], key};
+      for (Value vector : op.getVectors())
+        arguments.push_back(vector::BroadcastOp::create(
+            builder, loc, vectorType, memref::LoadOp::create(builder, loc, vector, e)));
+      Value term = vectorizeRegion(builder, op.getCombine(), arguments, target.lanes);
+      isFine &= bool(term);
+      if (term)
+        sum = arith::AddFOp::create(builder, loc, sum, term);
     }
   };
-  SmallVector<Value> scores;
+  SmallVector<SmallVector<Value>> elements; // of a read, [key][vector]
+  SmallVector<Value> before, maxima;
+  auto finish = [&](int64_t j, ArrayRef<Value> sums) {
+    if (j == 0) { // behind the products
+      for (const RowRead &read : reads)
+        elements.push_back(readRows(read, op));
+      for (Value lane : lanes)
+        before.push_back(load(op.getStatistics(), index.constant(Maximum), lane));
+      maxima = before;
+    }
+    for (int64_t w = 0; w < vectors && isFine; ++w) {
+      DenseMap<Operation *, Value> read;
+      for (auto [rows, all] : llvm::zip_equal(reads, elements))
+        read[rows.element] = all[j * vectors + w];
+      Value score = scoreOf(op, sums[j * vectors + w], keyRows[j], w, read);
+      isFine = bool(score);
+      if (!isFine)
+        return;
+      if (!op.getSummed() || !op.getScore().empty())
+        store(score, op.getStrip(), rows[j], lanes[w]);
+      maxima[w] = larger(score, maxima[w]);
+    }
+  };
+  RowProducts products{keys, queriesAt, add, finish};
   if (op.getSummed()) {
+    SmallVector<Value> sums;
     for (int64_t j = 0; j < keys; ++j)
       for (Value lane : lanes)
-        scores.push_back(load(op.getStrip(), keyRows[j], lane));
+        sums.push_back(load(op.getStrip(), keyRows[j], lane));
+    for (int64_t j = 0; j < keys; ++j)
+      finish(j, sums);
   } else {
     for (int64_t j = 0; j < keys; ++j) // the next tile's keys: rows far apart, out of L2 or further
       prefetch(op.getKey(), plus(op.getRow(), keys + j), index.constant(0), features);
-    scores = sumLoop(index.constant(features), zeros, step);
+    SmallVector<Value> sums(keys * vectors, constant(0));
+    Value from = weighed > 0 ? weighAbove(op, lanes, products, sums) : index.constant(0);
+    sumProducts(from, index.constant(features), sums, products,
+                op.getCombine().empty() && reads.empty());
   }
   if (!isFine)
     return failure();
-  if (!op.getScore().empty()) {
-    double factor = op.getFactor().convertToFloat();
-    SmallVector<SmallVector<Value>> elements;
-    for (const RowRead &read : reads)
-      elements.push_back(readRows(read, op));
-    for (int64_t j = 0; j < keys; ++j)
-      for (int64_t w = 0; w < vectors; ++w) {
-        Value &score = scores[j * vectors + w];
-        SmallVector<Value> arguments{score};
-        appendPositions(op, keyRows[j], w, arguments);
-        DenseMap<Operation *, Value> read;
-        for (auto [rows, all] : llvm::zip_equal(reads, elements))
-          read[rows.element] = all[j * vectors + w];
-        score = vectorizeRegion(builder, op.getScore(), arguments, target.lanes, read);
-        if (!score)
-          return failure();
-        if (factor != 1)
-          score = arith::MulFOp::create(builder, loc, score, constant(factor));
-      }
-  }
-  Value maximumRow = index.constant(Maximum);
-  for (int64_t w = 0; w < vectors; ++w) {
-    Value maximum = load(op.getStatistics(), maximumRow, lanes[w]);
-    for (int64_t j = 0; j < keys; ++j) {
-      if (!op.getSummed() || !op.getScore().empty())
-        store(scores[j * vectors + w], op.getStrip(), rows[j], lanes[w]);
-      maximum = larger(scores[j * vectors + w], maximum);
-    }
-    store(maximum, op.getStatistics(), maximumRow, lanes[w]);
-  }
+  if (weighed > 0)
+    raiseMaxima(op, lanes, before, maxima);
+  else
+    for (auto [lane, maximum] : llvm::zip_equal(lanes, maxima))
+      store(maximum, op.getStatistics(), index.constant(Maximum), lane);
   return success();
 }
 
@@ -323,33 +369,35 @@ LogicalResult TileEmitter::emit(ValueTileOp op) {
     for (int64_t c = 0; c < vectors; ++c)
       sums.push_back(op.getAccumulate() ? load(op.getSums(), row, places[c], width(c), width(c))
                                         : ofWidth(constant(0), c));
-  sums = sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
+  auto valuesAt = [&](Value key) {
     SmallVector<Value> values;
     for (int64_t c = 0; c < vectors; ++c) {
       int64_t readable = isPacked ? width(c) : columns - c * target.lanes;
       values.push_back(load(op.getValue(), key, places[c], readable, width(c)));
     }
-    for (int64_t i = 0; i < rowCount; ++i) {
-      Value weight = broadcast(op.getStrip(), key, rows[i]), isLive;
-      if (op.getSelects())
-        isLive =
-            arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, weight, constant(0));
-      for (int64_t c = 0; c < vectors; ++c) {
-        Value &sum = sums[i * vectors + c], before = sum, value = values[c];
-        Value own = ofWidth(weight, c), isOwnLive = isLive ? ofWidth(isLive, c) : Value();
-        // One instruction with AVX-512: a fused multiply-add under a mask. AVX2 has an `and` for
-        // the value.
-        if (isLive && !target.avx512)
-          value = arith::SelectOp::create(builder, loc, isLive, value, constant(0));
-        sum = multiplyAdd(own, value, before);
-        if (isLive && target.avx512)
-          sum = arith::SelectOp::create(builder, loc, isOwnLive, sum, before);
-      }
+    return values;
+  };
+  auto add = [&](Value key, int64_t i, ArrayRef<Value> values, MutableArrayRef<Value> sums) {
+    Value weight = broadcast(op.getStrip(), key, rows[i]), isLive;
+    if (op.getSelects())
+      isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, weight, constant(0));
+    for (int64_t c = 0; c < vectors; ++c) {
+      Value &sum = sums[i * vectors + c], before = sum, value = values[c];
+      Value own = ofWidth(weight, c), isOwnLive = isLive ? ofWidth(isLive, c) : Value();
+      // One instruction with AVX-512: a fused multiply-add under a mask. AVX2 has an `and` for
+      // the value.
+      if (isLive && !target.avx512)
+        value = arith::SelectOp::create(builder, loc, isLive, value, constant(0));
+      sum = multiplyAdd(own, value, before);
+      if (isLive && target.avx512)
+        sum = arith::SelectOp::create(builder, loc, isOwnLive, sum, before);
     }
-  });
-  for (int64_t i = 0; i < rowCount; ++i)
+  };
+  auto finish = [&](int64_t i, ArrayRef<Value> sums) {
     for (int64_t c = 0; c < vectors; ++c)
       store(sums[i * vectors + c], op.getSums(), rows[i], places[c]);
+  };
+  sumProducts(index.constant(0), op.getKeys(), sums, {rowCount, valuesAt, add, finish});
   return success();
 }
 

@@ -167,21 +167,22 @@ void TileEmitter::multiplyInVectors(PairTileOp op) {
     half(pairs.odd(a), pairs.odd(b));
     return sum;
   };
-  sums = sumLoop(op.getWords(), sums, [&](Value word, MutableArrayRef<Value> sums) {
+  auto vectorsAt = [&](Value word) {
     SmallVector<Value> factors;
     for (Value lane : lanes)
       factors.push_back(load(op.getB(), word, lane));
-    for (int64_t i = 0; i < rows; ++i) {
-      Value a = broadcast(op.getA(), places[i], word);
-      for (int64_t w = 0; w < vectors; ++w) {
-        Value &sum = sums[i * vectors + w];
-        sum = product(a, factors[w], sum);
-      }
-    }
-  });
-  for (int64_t i = 0; i < rows; ++i)
+    return factors;
+  };
+  auto add = [&](Value word, int64_t i, ArrayRef<Value> factors, MutableArrayRef<Value> sums) {
+    Value a = broadcast(op.getA(), places[i], word);
+    for (int64_t w = 0; w < vectors; ++w)
+      sums[i * vectors + w] = product(a, factors[w], sums[i * vectors + w]);
+  };
+  auto finish = [&](int64_t i, ArrayRef<Value> sums) {
     for (int64_t w = 0; w < vectors; ++w)
       store(sums[i * vectors + w], op.getSums(), places[i], lanes[w]);
+  };
+  sumProducts(index.constant(0), op.getWords(), sums, {rows, vectorsAt, add, finish});
 }
 
 //===-- sums ----------------------------------------------------------------------===//

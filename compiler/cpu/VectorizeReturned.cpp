@@ -64,9 +64,8 @@ LogicalResult TileEmitter::emit(WeightRowsOp op) {
       Value sum = memref::LoadOp::create(builder, loc, op.getStatistics(),
                                          ValueRange{index.constant(Sum), row});
       Value scale = vector::BroadcastOp::create(builder, loc, vectorType, inverse(sum));
-      Value largest = finiteMaximum(maximum);
       return update([&](Value score, Value) -> Value {
-        Value difference = arith::SubFOp::create(builder, loc, score, largest);
+        Value difference = arith::SubFOp::create(builder, loc, score, maximum);
         Value power = math::Exp2Op::create(builder, loc, difference);
         return arith::MulFOp::create(builder, loc, power, scale);
       });
@@ -112,10 +111,7 @@ Value TileEmitter::firstLargest(Value rows, Value row, Value keys, Value maximum
                                                maskUpTo(index, keys, key, target.lanes), none);
     Value isLargest =
         arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, score, maximum);
-    Value isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, score, none);
-    Value here = arith::SelectOp::create(builder, loc,
-                                         arith::AndIOp::create(builder, loc, isLargest, isLive),
-                                         keyPositions(key), many());
+    Value here = arith::SelectOp::create(builder, loc, isLargest, keyPositions(key), many());
     Value first = arith::MinSIOp::create(builder, loc, loop.getRegionIterArg(0), here);
     scf::YieldOp::create(builder, loc, first);
   }
@@ -133,7 +129,7 @@ LogicalResult TileEmitter::emit(LseTileOp op) {
     Value maximum = load(op.getStatistics(), index.constant(Maximum), at);
     Value sum = load(op.getStatistics(), index.constant(Sum), at);
     Value log = math::LogOp::create(builder, loc, sum);
-    Value scaled = arith::MulFOp::create(builder, loc, finiteMaximum(maximum), constant(ln2));
+    Value scaled = arith::MulFOp::create(builder, loc, maximum, constant(ln2));
     Value lse = arith::AddFOp::create(builder, loc, scaled, log);
     store(lse, op.getStatistics(), factorRow, at);
   }

@@ -13,20 +13,77 @@
 using namespace mlir;
 using namespace attn;
 
-/// Something to subtract: 0 for a row of -inf alone, so that its weights become exp2(-inf) = 0.
-Value TileEmitter::finiteMaximum(Value maximum) {
-  Value none = constant(-std::numeric_limits<double>::infinity());
-  Value isNone = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum, none);
-  return arith::SelectOp::create(builder, loc, isNone, constant(0), maximum);
-}
-
-/// The maximum before where it grew by so little that weights of up to 2^8 do no harm: what has
-/// been summed is rescaled seldom then.
-Value TileEmitter::keptMaximum(Value before, Value maximum) {
+/// Where a maximum grew by so much that weights would do harm: not while they are 2^8 at most, so
+/// that what has been summed is rescaled seldom.
+Value TileEmitter::isBeyond(Value before, Value maximum) {
   constexpr double slack = 8;
   Value limit = arith::AddFOp::create(builder, loc, before, constant(slack));
-  Value isBeyond = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, maximum, limit);
-  return arith::SelectOp::create(builder, loc, isBeyond, maximum, before);
+  return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, maximum, limit);
+}
+
+Value TileEmitter::keptMaximum(Value before, Value maximum) {
+  return arith::SelectOp::create(builder, loc, isBeyond(before, maximum), maximum, before);
+}
+
+/// The weights of a vector of scores, and their sums. All through memory: there is no register left
+/// beside those of products.
+void TileEmitter::weighMore(Value strip, Value statistics, Value key, Value lane) {
+  Value maximum = load(statistics, index.constant(Maximum), lane), sumRow = index.constant(Sum),
+        sum = load(statistics, sumRow, lane);
+  Value difference = arith::SubFOp::create(builder, loc, load(strip, key, lane), maximum);
+  Value weight = math::Exp2Op::create(builder, loc, difference);
+  store(weight, strip, key, lane);
+  store(arith::AddFOp::create(builder, loc, sum, weight), statistics, sumRow, lane);
+}
+
+/// The weights of the keys above, while the sums of the first steps are computed: as many as those
+/// keys have vectors of scores. Returns the step after them.
+Value TileEmitter::weighAbove(ScoreTileOp op, ArrayRef<Value> lanes, const RowProducts &products,
+                              SmallVector<Value> &sums) {
+  Value zero = index.constant(0), row = op.getRow();
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, row, zero);
+  Value keys = arith::SelectOp::create(builder, loc, isFirst, zero, index.constant(op.getWeighs()));
+  Value above = index.sub(row, keys), vectors = index.constant(lanes.size());
+  sums = sumLoop(keys, sums, [&](Value key, MutableArrayRef<Value> sums) {
+    for (auto [w, lane] : llvm::enumerate(lanes)) {
+      Value step = plus(index.mul(key, vectors), w);
+      SmallVector<Value> factors = products.vectorsAt(step);
+      for (int64_t i = 0; i < products.rows; ++i)
+        products.add(step, i, factors, sums);
+      weighMore(op.getStrip(), op.getStatistics(), index.add(above, key), lane);
+    }
+  });
+  return index.mul(keys, vectors);
+}
+
+/// Where a maximum grew too much, weights above the row are those of the larger one.
+void TileEmitter::raiseMaxima(ScoreTileOp op, ArrayRef<Value> lanes, ArrayRef<Value> before,
+                              ArrayRef<Value> maxima) {
+  auto multiply = [&](Value matrix, Value row, Value lane, Value factor) {
+    Value product = arith::MulFOp::create(builder, loc, load(matrix, row, lane), factor);
+    store(product, matrix, row, lane);
+  };
+  Value isAny;
+  for (size_t w = 0; w < lanes.size(); ++w) {
+    Value grew = isBeyond(before[w], maxima[w]);
+    isAny = isAny ? arith::OrIOp::create(builder, loc, isAny, grew) : grew;
+  }
+  isAny = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isAny);
+  choose(index, isAny, [&] {
+    SmallVector<Value> factors;
+    for (size_t w = 0; w < lanes.size(); ++w) {
+      Value maximum = keptMaximum(before[w], maxima[w]);
+      Value rescaled = arith::SubFOp::create(builder, loc, before[w], maximum);
+      factors.push_back(math::Exp2Op::create(builder, loc, rescaled));
+      store(maximum, op.getStatistics(), index.constant(Maximum), lanes[w]);
+      for (Statistic statistic : {Sum, Factor})
+        multiply(op.getStatistics(), index.constant(statistic), lanes[w], factors[w]);
+    }
+    forLoop(index, index.constant(0), op.getRow(), 1, [&](Value key) {
+      for (auto [lane, factor] : llvm::zip_equal(lanes, factors))
+        multiply(op.getStrip(), key, lane, factor);
+    });
+  });
 }
 
 /// Word j takes the place of score j, once those of keys 2 j and 2 j + 1 are read.
@@ -83,8 +140,7 @@ LogicalResult TileEmitter::emitHardmax(SoftmaxTileOp op) {
   auto choice = [&](Value condition, Value yes, Value no) -> Value {
     return arith::SelectOp::create(builder, loc, condition, yes, no);
   };
-  Value none = constant(-std::numeric_limits<double>::infinity()), one = constant(1),
-        zero = constant(0);
+  Value one = constant(1), zero = constant(0);
   SmallVector<Value> lanes, maxima, found; // found: 1 once a key has the weight
   for (int64_t w = 0; w < vectors; ++w) {
     lanes.push_back(plus(op.getLane(), w * target.lanes));
@@ -101,10 +157,8 @@ LogicalResult TileEmitter::emitHardmax(SoftmaxTileOp op) {
     for (int64_t w = 0; w < vectors; ++w) {
       Value score = load(op.getStrip(), key, lanes[w]);
       Value isLargest = equal(score, maxima[w]);
-      Value isLive = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, score, none);
       Value isFirst = equal(found[w], zero);
-      Value takes = arith::AndIOp::create(builder, loc, isLargest,
-                                          arith::AndIOp::create(builder, loc, isLive, isFirst));
+      Value takes = arith::AndIOp::create(builder, loc, isLargest, isFirst);
       Value weight = choice(takes, one, zero);
       store(weight, op.getStrip(), key, lanes[w]);
       found[w] = arith::AddFOp::create(builder, loc, found[w], weight);
@@ -127,15 +181,17 @@ LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
     if (op.getOnline()) {
       Value before = load(op.getStatistics(), row(MaximumBefore), lanes[w]);
       maximum = keptMaximum(before, maximum);
-      Value rescaled = arith::SubFOp::create(builder, loc, before, finiteMaximum(maximum));
+      Value rescaled = arith::SubFOp::create(builder, loc, before, maximum);
       Value factor = math::Exp2Op::create(builder, loc, rescaled);
       Value oldSum = load(op.getStatistics(), row(Sum), lanes[w]);
       sum = arith::MulFOp::create(builder, loc, oldSum, factor);
       store(factor, op.getStatistics(), row(Factor), lanes[w]);
       store(maximum, op.getStatistics(), row(Maximum), lanes[w]);
       store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
+    } else if (op.getMore()) {
+      sum = load(op.getStatistics(), row(Sum), lanes[w]);
     }
-    maxima.push_back(finiteMaximum(maximum));
+    maxima.push_back(maximum);
     sums.push_back(sum);
   }
   if (op.getPairs()) {
@@ -179,6 +235,8 @@ LogicalResult TileEmitter::emit(RescaleTileOp op) {
         store(sum, op.getSums(), row, column);
       }
     });
+    for (int64_t w = 0; w < vectorsOf(op.getQueries()); ++w)
+      store(constant(1), op.getStatistics(), factorRow, index.constant(w * target.lanes));
   });
   return success();
 }

@@ -33,7 +33,7 @@ def Attn_QueryTileOp : AttnKernelOp<"query_tile"> {
 }
 
 def Attn_ResetTileOp : AttnKernelOp<"reset_tile"> {
-  let summary = "statistics of no keys: maxima -inf, sums 0; of the sink alone where there is one";
+  let summary = "statistics of no keys: maxima the lowest of all floats, sums 0, factors 1; of the sink alone where there is one";
   let description = [{
     `sink` maps positions (of the batch dims, of the query) to a score in natural units. `positions` are those of the batch dims, of the first query,
     and of the last one: lanes beyond repeat it.
@@ -54,13 +54,15 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile", [AttrSizedOperandSegments]> {
     `positions` are further arguments of `score`: of the batch dims, of the block's first query, of its last one, of the first key; it gets those of the
     batch dims, of the query, lanes beyond the last repeating it, and of the key. `repeats`: rows beyond the key's last repeat it. `summed`: the strip holds
     the sums already.
+    `weighs`: while products are computed, the scores of so many keys above the row, if there are keys above, become weights as by `softmax_tile more`.
+    Where a maximum then grows by more than 8, weights above, sums and factors are multiplied by exp2(maximum before - maximum); else it stays.
   }];
   let arguments = (ins Attn_Buffer:$block, Attn_Buffer:$key, Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$row, Index:$lane,
                        Variadic<Attn_Buffer>:$vectors, Variadic<Index>:$positions, I64Attr:$keys, I64Attr:$queries, UnitAttr:$repeats,
-                       UnitAttr:$summed, DefaultValuedAttr<F32Attr, "1.0f">:$factor);
+                       UnitAttr:$summed, DefaultValuedAttr<I64Attr, "0">:$weighs, DefaultValuedAttr<F32Attr, "1.0f">:$factor);
   let regions = (region MaxSizedRegion<1>:$combine, MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
-    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`repeats` $repeats^)? (`summed` $summed^)?
+    $block `,` $key `into` $strip `[` $row `,` $lane `]` `maximum` $statistics `keys` $keys `queries` $queries (`repeats` $repeats^)? (`summed` $summed^)? (`weighs` $weighs^)?
     (`vectors` `(` $vectors^ `)`)?
     (`at` `(` $positions^ `)`)? attr-dict `:` type($block) `,` type($key) `,` type($strip) `,` type($statistics) (`vectors` `(` type($vectors)^ `)`)?
     (`combine` $combine^)? (`score` $score^)?
@@ -73,13 +75,14 @@ def Attn_SoftmaxTileOp : AttnKernelOp<"softmax_tile"> {
   let description = [{
     `online`: the sums of earlier tiles and what was made of their weights are to be multiplied by factor = exp2(maximum before - maximum); a maximum that
     grew by 8 or less stays what it was before, with factor 1, so that weights are 256 at most. Where all scores are -inf, weights and factor are 0.
+    `more`: maxima are what they are to be, and weights are added to the sums.
     `hard`: the first of the largest scores gets weight 1, all others 0. With `pairs`, the strip's first half has the weights; sums are of those before they
     are rounded.
   }];
-  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$hard,
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$more, UnitAttr:$hard,
                        UnitAttr:$pairs);
   let assemblyFormat = [{
-    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`hard` $hard^)? (`pairs` $pairs^)? attr-dict `:` type($strip) `,` type($statistics)
+    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`more` $more^)? (`hard` $hard^)? (`pairs` $pairs^)? attr-dict `:` type($strip) `,` type($statistics)
   }];
   let hasVerifier = 1;
 }

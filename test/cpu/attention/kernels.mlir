@@ -1,20 +1,58 @@
 // RUN: attn-opt %s -attn-vectorize=level=x86-64-v4 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V4
 // RUN: attn-opt %s -attn-vectorize=level=x86-64-v3 -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,V3
 
-// Two keys by 16 queries: the sums stay in registers over the features.
+// Two keys by 16 queries: the sums stay in registers over the features, the last four of which are done key by key.
 // CHECK-LABEL: @scores
-// V4: %[[S:.*]]:2 = scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>) {
-// V3: %[[S:.*]]:4 = scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
+// V4: %[[S:.*]]:2 = scf.for %{{.*}} = %c0 to %c4 step %c1 iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>) {
+// V3: %[[S:.*]]:4 = scf.for %{{.*}} = %c0 to %c4 step %c1 iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>) {
 // V4: vector.load
 // V4-COUNT-2: math.fma
 // V3-COUNT-2: vector.load
 // V3-COUNT-4: math.fma
 // CHECK: scf.yield
-// CHECK: vector.store %[[S]]#0
-// CHECK: arith.cmpf ogt, %[[S]]#0
+// CHECK: math.fma %{{.*}}, %{{.*}}, %[[S]]#0
+// V4-COUNT-2: math.fma
+// V3-COUNT-6: math.fma
+// CHECK: %[[SUM:.*]] = math.fma
+// CHECK: vector.store %[[SUM]]
+// CHECK: arith.cmpf ogt, %[[SUM]]
+// V4: math.fma %{{.*}}, %{{.*}}, %[[S]]#1
+// V4-COUNT-2: math.fma
+// V4: %[[LAST:.*]] = math.fma
+// V4-NEXT: vector.store %[[LAST]]
 // CHECK-NOT: attn.
 func.func @scores(%block: memref<8x48xf32>, %key: memref<24x8xf32>, %strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %row: index, %lane: index) {
   attn.score_tile %block, %key into %strip[%row, %lane] maximum %statistics keys 2 queries 16 : memref<8x48xf32>, memref<24x8xf32>, memref<24x48xf32>, memref<4x48xf32>
+  return
+}
+
+// Of two vectors of queries, the scores of three keys above become weights, one vector with each of the first six features, none
+// in the first rows. Where a maximum grew by more than 8, those weights, sums and factors are multiplied.
+// CHECK-LABEL: @weighed
+// V4: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[ROW:.*]], %c0
+// V4: %[[KEYS:.*]] = arith.select %[[IS_FIRST]], %c0, %c3
+// V4: %[[ABOVE:.*]] = arith.subi %[[ROW]], %[[KEYS]]
+// V4: scf.for %[[KEY:[a-z0-9]+]] = %c0 to %[[KEYS]] step %c1
+// V4-COUNT-4: math.fma
+// V4: %[[AT:.*]] = arith.addi %[[ABOVE]], %[[KEY]]
+// V4: %[[SCORE:.*]] = vector.load %{{.*}}[%[[AT]], %{{.*}}]
+// V4: %[[D:.*]] = arith.subf %[[SCORE]]
+// V4: %[[P:.*]] = math.exp2 %[[D]] : vector<16xf32>
+// V4: vector.store %[[P]], %{{.*}}[%[[AT]], %{{.*}}]
+// V4: arith.addf %{{.*}}, %[[P]]
+// V4-COUNT-4: math.fma
+// V4: math.exp2
+// V4: scf.yield
+// V4: %[[DONE:.*]] = arith.muli %[[KEYS]], %c2
+// V4: scf.for %{{.*}} = %[[DONE]] to %c20 step %c1
+// V4: vector.reduction <or>
+// V4: scf.if
+// V4-COUNT-2: math.exp2
+// V4: scf.for %[[UP:[a-z0-9]+]] = %c0 to %[[ROW]] step %c1
+// V4: arith.mulf
+// V4: vector.store %{{.*}}[%[[UP]], %{{.*}}]
+func.func @weighed(%block: memref<24x48xf32>, %key: memref<24x24xf32>, %strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %row: index, %lane: index) {
+  attn.score_tile %block, %key into %strip[%row, %lane] maximum %statistics keys 2 queries 32 weighs 3 : memref<24x48xf32>, memref<24x24xf32>, memref<24x48xf32>, memref<4x48xf32>
   return
 }
 
@@ -108,6 +146,15 @@ func.func @ranges(%mask: memref<3x40x24xi8>, %bias: memref<24xf32>, %b: index, %
 // CHECK-NOT: attn.
 func.func @softmax(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %lane: index, %keys: index) {
   attn.softmax_tile %strip[%lane], %statistics keys %keys queries 16 : memref<24x48xf32>, memref<4x48xf32>
+  return
+}
+
+// More of them: added to the sums that there are.
+// CHECK-LABEL: @more
+// V4: %[[SUM:.*]] = vector.load %{{.*}}[%c1, %{{.*}}]
+// V4: scf.for {{.*}} iter_args(%{{.*}} = %[[SUM]])
+func.func @more(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %lane: index, %keys: index) {
+  attn.softmax_tile %strip[%lane], %statistics keys %keys queries 16 more : memref<24x48xf32>, memref<4x48xf32>
   return
 }
 

@@ -120,3 +120,36 @@ func.func @group(%a: memref<f32>, %b: memref<f32>, %c: memref<f32>, %thread: ind
   }
   return
 }
+
+// -----
+
+// From 28 features on, with 32 registers, a group's scores become weights while those of the next group are computed; what is left are
+// those of the last.
+// CHECK-LABEL: func.func private @weighed.attention_kernel
+// V4: scf.for %{{.*}} = %c0 to %c56 step %c8 {
+// V4: attn.score_tile {{.*}} keys 8 queries 48 weighs 8 {{.*}}
+// V4: attn.softmax_tile {{.*}} keys %c8 queries 48 more
+// V4-NOT: online
+// V4: attn.rescale_tile
+// V3: attn.score_tile
+// V3-NOT: weighs
+// V3: attn.softmax_tile {{.*}} online
+// CHECK: attn.value_tile {{.*}} keys %c56 {{.*}} accumulate :
+!q = memref<48x32xf32, strided<[32, 1]>>
+!k = memref<112x32xf32, strided<[32, 1]>>
+!s = memref<?x40000xf32, strided<[40000, 1]>>
+!v = tensor<32xf32>
+func.func @weighed(%a: memref<f32>, %b: memref<f32>, %c: memref<f32>, %thread: index, %threads: index, %d: memref<f32>, %s: memref<f32>) {
+  %q = memref.reinterpret_cast %a to offset: [0], sizes: [48, 32], strides: [32, 1] : memref<f32> to !q
+  %k = memref.reinterpret_cast %b to offset: [0], sizes: [112, 32], strides: [32, 1] : memref<f32> to !k
+  %v = memref.reinterpret_cast %c to offset: [0], sizes: [112, 32], strides: [32, 1] : memref<f32> to !k
+  %o = memref.reinterpret_cast %d to offset: [0], sizes: [48, 32], strides: [32, 1] : memref<f32> to !q
+  %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 40000], strides: [40000, 1] : memref<f32> to !s
+  attn.attention_kernel %q over %k, %v into %o scratch %scratch batch 0 : !q, !k, !k into !q, !s
+  score {
+  ^bb0(%x: !v, %y: !v, %p0: index, %p1: index):
+    %dot = attn.dot %x, %y : !v, !v
+    attn.yield %dot : f32
+  }
+  return
+}

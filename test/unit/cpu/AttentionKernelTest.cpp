@@ -68,7 +68,7 @@ protected:
   }
 
   void runDynamic() {
-    Case c = cross(1, 1, 24, 40);
+    Case c = cross(1, 1, 28, 40);
     c.dynamic = true, c = atLevel(c);
     auto runner = KernelRunner::create(c.text(), level());
     ASSERT_TRUE(runner);
@@ -141,6 +141,7 @@ TEST_P(AttentionKernelTest, BiasAndMaskOfPositions) {
   runCase(causal(shape(1, 4)));
   runCase(causal(shape(37, 5)));
   runCase(causal(shape(130, 16)));
+  runCase(causal(shape(130, 32)));
   runCase(causal(cross(61, 1100, 8, 12)));
 }
 
@@ -190,7 +191,7 @@ TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
 /// NaN and infinities in keys and values reach the queries that see them, and a query that sees no
 /// key gets 0.
 TEST_P(AttentionKernelTest, MaskedKeysCanBeAnything) {
-  for (Case c : {shape(40, 20), cross(40, 1100, 20, 20)}) { // a strip, and strips
+  for (Case c : {shape(40, 20), cross(40, 1100, 20, 20), cross(40, 200, 32, 20)}) {
     c.hooks = R"(mask {
       ^bb0(%b: index, %h: index, %i: index, %j: index):
         %first = arith.constant 9 : index
@@ -246,8 +247,27 @@ TEST_P(AttentionKernelTest, LargeScores) {
   check(c, in);
 }
 
+/// Maxima grow along the keys or do not, side by side: within a tile and from tile to tile, by less
+/// than weights may grow before they are rescaled, and by more.
+TEST_P(AttentionKernelTest, ScoresThatGrow) {
+  for (Case c : {cross(50, 150, 8, 8), cross(50, 150, 32, 8)}) {
+    c = atLevel(c);
+    auto runner = KernelRunner::create(c.text(), level());
+    ASSERT_TRUE(runner);
+    Buffers in(c, 3);
+    for (int64_t h = 0; h < c.heads; ++h) {
+      for (int64_t n = 0; n < c.keys; ++n)
+        in.keyRow(0, h, n)[0] = float(n - c.keys / 2);
+      for (int64_t m = 0; m < c.queries; ++m) // slopes of -0.5 to 0.5 a key
+        in.queryRow(0, h, m)[0] = 0.02f * float(m - 25) * std::sqrt(float(c.features));
+    }
+    in.run(*runner, 1);
+    check(c, in);
+  }
+}
+
 TEST_P(AttentionKernelTest, InfinitiesAndNans) {
-  for (Case c : {shape(21, 4), shape(150, 4)}) { // one tile of keys, and several
+  for (Case c : {shape(21, 4), shape(150, 4), shape(150, 32)}) { // one tile of keys, and several
     c = atLevel(c);
     auto valueOf = [&](float value) { return c.rounds ? float(c.rounded(value)) : value; };
     auto runner = KernelRunner::create(c.text(), level());

@@ -115,7 +115,8 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Levels, MathTest, testing::Values("x86-64-v3", "x86-64-v4"));
 
 TEST_P(MathTest, Exp2) {
-  check("math.exp2", [](double x) { return std::exp2(x); }, 1);
+  bool byTable = GetParam() == llvm::StringRef("x86-64-v4");
+  check("math.exp2", [](double x) { return std::exp2(x); }, byTable ? 1.75 : 1);
 }
 
 /// A relative error of 1.02e-4.
