@@ -187,7 +187,7 @@ private:
 class AmxEmitter {
 public:
   AmxEmitter(LinearAmxTileOp op, const CpuTarget &target)
-      : op(op), target(target), builder(op), index(builder, op.getLoc()), registers(index, target),
+      : op(op), builder(op), index(builder, op.getLoc()), registers(index, target),
         pending(index, op, target) {
     bool isInt8 = cast<MemRefType>(op.getPanels().getType()).getElementType().isInteger(8);
     precision = isInt8 ? Precision::Int8 : Precision::BF16;
@@ -208,7 +208,6 @@ private:
   void fetchAhead(Value step);
 
   LinearAmxTileOp op;
-  const CpuTarget &target;
   int64_t bytes, panelElements, steps;
   Precision precision;
   OpBuilder builder;

@@ -29,7 +29,7 @@ void Sema::setUpWith(Decl &decl, const Owner &owner, Scope &outer) {
   scope = before;
 }
 
-mlir::Type attn::frontend::elementType(llvm::StringRef dtype, mlir::MLIRContext *context) {
+mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context) {
   mlir::OpBuilder b(context);
   return llvm::StringSwitch<mlir::Type>(dtype)
       .Case("f32", b.getF32Type())

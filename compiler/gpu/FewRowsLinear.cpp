@@ -199,6 +199,7 @@ FewRowsLinear::Values FewRowsLinear::readBatch(Value first, Value end) {
 Value FewRowsLinear::part(Value word, int64_t number) {
   switch (shape.precision) {
   case Precision::F32:
+  case Precision::TF32:
     return LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), word);
   case Precision::BF16:
   case Precision::F16:
