@@ -259,26 +259,28 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
            << features << " features";
   SmallVector<RowRead> reads = rowReads(op);
   bool isFine = true;
-  auto queriesAt = [&](Value e) {
+  auto vectorsAt = [&](Value e) { // of the queries, and elements of what else is combined
     for (const RowRead &read : reads)
       prefetchRow(read, op, e);
-    SmallVector<Value> queries;
+    SmallVector<Value> all;
     for (Value lane : lanes)
-      queries.push_back(load(op.getBlock(), e, lane));
-    return queries;
+      all.push_back(load(op.getBlock(), e, lane));
+    for (Value vector : op.getVectors()) {
+      Value element = memref::LoadOp::create(builder, loc, vector, e);
+      all.push_back(vector::BroadcastOp::create(builder, loc, vectorType, element));
+    }
+    return all;
   };
-  auto add = [&](Value e, int64_t j, ArrayRef<Value> queries, MutableArrayRef<Value> sums) {
+  auto add = [&](Value e, int64_t j, ArrayRef<Value> all, MutableArrayRef<Value> sums) {
     Value key = broadcast(op.getKey(), keyRows[j], e);
     for (int64_t w = 0; w < vectors; ++w) {
       Value &sum = sums[j * vectors + w];
       if (op.getCombine().empty()) {
-        sum = multiplyAdd(queries[w], key, sum);
+        sum = multiplyAdd(all[w], key, sum);
         continue;
       }
-      SmallVector<Value> arguments{queries[w], key};
-      for (Value vector : op.getVectors())
-        arguments.push_back(vector::BroadcastOp::create(
-            builder, loc, vectorType, memref::LoadOp::create(builder, loc, vector, e)));
+      SmallVector<Value> arguments{all[w], key};
+      llvm::append_range(arguments, all.drop_front(vectors));
       Value term = vectorizeRegion(builder, op.getCombine(), arguments, target.lanes);
       isFine &= bool(term);
       if (term)
@@ -295,20 +297,20 @@ LogicalResult TileEmitter::emit(ScoreTileOp op) {
         before.push_back(load(op.getStatistics(), index.constant(Maximum), lane));
       maxima = before;
     }
-    for (int64_t w = 0; w < vectors && isFine; ++w) {
+    for (int64_t w = 0; w < vectors; ++w) {
       DenseMap<Operation *, Value> read;
       for (auto [rows, all] : llvm::zip_equal(reads, elements))
         read[rows.element] = all[j * vectors + w];
       Value score = scoreOf(op, sums[j * vectors + w], keyRows[j], w, read);
-      isFine = bool(score);
-      if (!isFine)
+      isFine &= bool(score);
+      if (!score)
         return;
       if (!op.getSummed() || !op.getScore().empty())
         store(score, op.getStrip(), rows[j], lanes[w]);
       maxima[w] = larger(score, maxima[w]);
     }
   };
-  RowProducts products{keys, queriesAt, add, finish};
+  RowProducts products{keys, vectorsAt, add, finish};
   if (op.getSummed()) {
     SmallVector<Value> sums;
     for (int64_t j = 0; j < keys; ++j)
