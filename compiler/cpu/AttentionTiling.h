@@ -27,7 +27,7 @@ struct RegisterBlocks {
   /// Vectors of queries of a score tile, at most, and of a softmax tile: a polynomial's
   /// coefficients take most of AVX2's registers.
   static constexpr int64_t queryVectors = 3;
-  /// Of a tile's sums, done row by row.
+  /// Steps at the end of a tile's sums that are done row by row.
   static constexpr int64_t lastSteps = 4;
   int64_t softmaxVectors() const { return target.avx512 ? 3 : 1; }
   /// Rows of a value tile; one that `selects` needs registers for masks where they are vectors.
@@ -94,6 +94,7 @@ private:
   llvm::SmallVector<mlir::Value> queryPositions();
   void tileReset(int64_t queries);
   void tileDots(mlir::Value keyTile, mlir::Value scores, mlir::Value keys, int64_t queries);
+  bool canWeigh();
   void tileScores(mlir::Value keyTile, mlir::Value scores, mlir::Value firstKey, mlir::Value keys,
                   int64_t queries, Stage stage, bool weighs = false);
   void tilePairs(mlir::Value a, mlir::Value b, mlir::Value into, mlir::Value rows,

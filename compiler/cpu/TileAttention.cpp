@@ -388,11 +388,7 @@ void AttentionTiling::tileOnline() {
     if (kind == Returned::Weights)
       returned = i;
   bool passesBy = isMasked && !returned;
-  // While the next scores are computed: with 32 registers there are some left, and a multiply-add
-  // has other units beside it. Not scores that are returned, or whose sums are in the strip.
-  bool weighs = isRow && !returned && !shape.pairs && op.getNormaliser() != Normaliser::Hardmax &&
-                score.isProduct && op.getCaptures().empty() && context.target.avx512 &&
-                features >= blocks.accumulators() + RegisterBlocks::lastSteps;
+  bool weighs = isRow && !returned && canWeigh();
   forKeyTiles([&](Value from, Value keys) {
     Value keyTile;
     ValueTile valueTile;

@@ -158,6 +158,14 @@ void AttentionTiling::tileDots(Value keyTile, Value scores, Value keys, int64_t 
               /*accumulate=*/false);
 }
 
+/// Whether scores become weights while the next ones are computed: with 32 registers there are some
+/// left, and a multiply-add has other units beside it. Sums of pairs are in the strip already.
+bool AttentionTiling::canWeigh() {
+  return context.target.avx512 && score.isProduct && !shape.pairs && op.getCaptures().empty() &&
+         op.getNormaliser() != Normaliser::Hardmax &&
+         features >= blocks.accumulators() + RegisterBlocks::lastSteps;
+}
+
 void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Value keys,
                                  int64_t queries, Stage stage, bool weighs) {
   int64_t width = context.target.lanes, count = queries / width,
