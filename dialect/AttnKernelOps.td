@@ -82,7 +82,7 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these; where all machines do, `input` may be in bf16 itself. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
     has a row for every thread: machines that multiply f32 only keep there the part of a panel of 16 bits that many rows are multiplied with, those with tile
-    registers the sums of a group of rows.
+    registers the sums of 32 rows, and behind the threads' rows, where k comes in parts (TargetModel), sums of a group of 256 for all panels.
   }];
   let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Optional<MemRefRankOf<[F32], [2]>>:$scratch, Optional<Attn_Buffer>:$bias,

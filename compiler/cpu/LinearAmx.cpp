@@ -2,18 +2,19 @@
 //
 // Linears of bf16 and int8 in tile registers. A unit of work is a panel and 32 rows:
 //   for group of up to 256 rows:
-//     for panel in those of the thread's share:
-//       for chunk of k:
+//     for part of k:
+//       for panel in those of the thread's share:
 //         for block of 32 rows in those of the thread's share:
 //           attn.linear_amx_tile: sums in 2 x 3 registers of 16 x 16, A in one more, B in the last
 //             for 64 bytes of k:
 //               a few rows of the block before become outputs (LinearEpilogue.h)
 //               A = 16 rows, B = 16 columns;  sums[a][b] += A * B
 //   attn.linear_amx_finish: the last block's rows
-// A chunk of a panel stays in the first-level cache while the group's blocks pass by, whose sums
-// are in the scratch in between. Outputs are computed between the products of another block, which
-// take up a unit of their own. As without tile registers, panels come first and the next one is
-// fetched meanwhile. All rows of a register are read: the planner leaves room behind the last row.
+// A part of the group's rows stays in the second-level cache while the panels pass by; between the
+// parts sums are in the scratch. Outputs are computed between the products of another block, which
+// take up a unit of their own. As without tile registers, panels come before rows and the next one
+// is fetched meanwhile. All rows of a register are read: the planner leaves room behind the last
+// row.
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearEpilogue.h"
 #include "compiler/cpu/LinearShape.h"
@@ -31,13 +32,13 @@ using namespace mlir;
 using namespace attn;
 
 /// Bytes of a row of a register; registers of rows in a block.
-static constexpr int64_t tileBytes = 64, blockTiles = 2;
+static constexpr int64_t tileBytes = 64,
+                         blockTiles = TargetModel::tileBlockRows / TileRegisters::rows;
 static constexpr int64_t panelTiles = panelWidth / TileRegisters::rows, panelBytes = 4 * panelWidth;
-static constexpr int64_t blockRows = blockTiles * TileRegisters::rows;
+static constexpr int64_t blockRows = TargetModel::tileBlockRows;
 
-/// Of 64 bytes of k in a chunk, at most: 18 KB of a panel, 12 KB of rows and 6 KB of sums are in a
-/// first-level cache of 48 KB.
-static constexpr int64_t chunkSteps = 6;
+/// Of the next panel, at most: the CPU's own prefetching runs ahead of each.
+static constexpr int64_t fetchStreams = 8;
 
 //===-- memory -> tiled ---------------------------------------------------------------------===//
 
@@ -50,49 +51,65 @@ class AmxTiler {
 public:
   AmxTiler(LinearKernelOp op, const LinearShape &shape, const TilingContext &context)
       : op(op), shape(shape), context(context), builder(op), index(builder, op.getLoc()),
-        panelElements(shape.panelSteps() * shape.stepElements()),
+        stepElements(TileRegisters::rows * shape.stepElements()),
         steps(shape.panelSteps() / TileRegisters::rows),
-        chunks(llvm::divideCeil(steps, chunkSteps)) {}
+        parts(TargetModel::tileParts(steps * tileBytes)) {}
 
   void run();
 
 private:
   struct Place {
-    Value panel, nextPanel, from, to; ///< steps [from, to)
-    Value firstBlock, block;          ///< of the group, and within it
+    Value panel, from, to;   ///< steps of k [from, to)
+    Value firstBlock, block; ///< of the group, and within it
+    Value ahead;             ///< of `panels`: where the next part of a panel begins
   };
   /// Blocks [first, first + count).
   void group(Value first, Value count);
   void block(const Place &place);
+  /// The first row of a block's sums. Those of the block before become outputs before they are
+  /// stored, so that a thread needs room for one block where no sums are kept between parts.
+  Value sumsOf(const Place &place);
 
   LinearKernelOp op;
   const LinearShape &shape;
   const TilingContext &context;
   OpBuilder builder;
   IndexBuilder index;
-  int64_t panelElements, steps, chunks;
-  int64_t fetched; ///< cache lines of the next panel, with a step
-  Value rows, sums, pending;
+  int64_t stepElements, steps, parts;
+  int64_t fetched, streams; ///< cache lines of the next part with a step, of so many streams each
+  Value rows, groupBlocks, sums, pending;
 };
 
 } // namespace
 
+Value AmxTiler::sumsOf(const Place &place) {
+  int64_t floats = cast<MemRefType>(op.getScratch().getType()).getDimSize(1);
+  Value own = index.constant(floats / panelWidth);
+  if (parts == 1) // at the beginning of the thread's row
+    return index.mul(context.thread, own);
+  // Those of all blocks and panels are behind all threads' rows.
+  Value blocks = index.mul(place.panel, index.constant(TargetModel::tileGroupRows / blockRows));
+  return index.add(index.mul(context.threads, own),
+                   index.mul(index.add(blocks, place.block), index.constant(blockRows)));
+}
+
 void AmxTiler::block(const Place &place) {
   Value row = index.mul(index.add(place.firstBlock, place.block), index.constant(blockRows));
   Value left = index.sub(rows, row);
-  // Each block of a panel fetches its part of the next one.
+  // Each step of each block fetches its share of the part that comes next.
+  Value stepsBefore = index.mul(place.block, index.sub(place.to, place.from));
   int64_t lineElements = shape.words() * tileBytes / 4;
-  int64_t perBlock = fetched * steps * lineElements;
-  Value within = index.min(index.mul(place.block, index.constant(perBlock)),
-                           index.constant(std::max<int64_t>(panelElements - perBlock, 0)));
-  Value ahead = index.add(index.mul(place.nextPanel, index.constant(panelElements)), within);
+  Value ahead =
+      index.add(place.ahead, index.mul(stepsBefore, index.constant(fetched * lineElements)));
+  int64_t partElements = llvm::divideCeil(steps, parts) * stepElements;
+  int64_t apart = llvm::divideCeil(partElements / lineElements, streams) * lineElements;
   auto tile = [&](int64_t tiles, Value count) {
     auto tile = LinearAmxTileOp::create(
         builder, op.getLoc(), op.getRounded() ? op.getRounded() : op.getInput(), op.getPanels(),
         op.getQuantization(), op.getBias(), op.getCaptures(), op.getOut(), sums, pending, row,
-        count, index.mul(place.panel, index.constant(panelWidth)),
-        index.mul(place.block, index.constant(blockRows)), place.from, place.to, ahead, tiles,
-        llvm::divideCeil(blockRows, steps / chunks), fetched);
+        count, index.mul(place.panel, index.constant(panelWidth)), sumsOf(place), place.from,
+        place.to, ahead, tiles, llvm::divideCeil(blockRows, steps / parts), fetched, streams,
+        apart);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -105,15 +122,26 @@ void AmxTiler::block(const Place &place) {
 
 void AmxTiler::group(Value first, Value count) {
   PanelShare share(index, shape.panels, count, context);
-  Value one = index.constant(1), ofSteps = index.constant(steps), ofChunks = index.constant(chunks);
-  share.forEachPanel([&](Value panel, Value from, Value to) {
-    Value nextPanel = index.min(index.add(panel, one), share.lastPanel);
-    forLoop(index, index.constant(0), ofChunks, 1, [&](Value chunk) {
-      Value next = index.add(chunk, one);
-      Value begin = index.div(index.mul(chunk, ofSteps), ofChunks),
-            end = index.div(index.mul(next, ofSteps), ofChunks);
+  Value zero = index.constant(0), one = index.constant(1);
+  auto elementOf = [&](Value panel, Value step) {
+    Value before = index.add(index.mul(panel, index.constant(steps)), step);
+    return index.mul(before, index.constant(stepElements));
+  };
+  forLoop(index, zero, index.constant(parts), 1, [&](Value number) {
+    auto stepAt = [&](Value number) {
+      return index.div(index.mul(number, index.constant(steps)), index.constant(parts));
+    };
+    Value start = stepAt(number), end = stepAt(index.add(number, one));
+    share.forEachPanel([&](Value panel, Value from, Value to) {
+      // The same part of the next panel; after the last one the next part, or the first one again.
+      Value isLast = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::eq, panel,
+                                           share.lastPanel);
+      Value ahead = arith::SelectOp::create(
+          builder, op.getLoc(), isLast,
+          elementOf(share.firstPanel, index.rem(end, index.constant(steps))),
+          elementOf(index.add(panel, one), start));
       forLoop(index, from, to, 1,
-              [&](Value block) { this->block({panel, nextPanel, begin, end, first, block}); });
+              [&](Value block) { this->block({panel, start, end, first, block, ahead}); });
     });
   });
 }
@@ -121,13 +149,13 @@ void AmxTiler::group(Value first, Value count) {
 void AmxTiler::run() {
   rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
   Value blocks = index.ceilDiv(rows, index.constant(blockRows));
-  Value groups = index.ceilDiv(rows, index.constant(TargetModel::tileGroupRows)),
-        groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
-  fetched =
+  Value groups = index.ceilDiv(rows, index.constant(TargetModel::tileGroupRows));
+  groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
+  int64_t lines =
       llvm::divideCeil(panelTiles * TileRegisters::rows, constantIndex(groupBlocks).value_or(8));
-  constexpr int64_t floats = TargetModel::tileGroupRows * panelWidth;
-  sums = viewOf(index, op.getScratch(), {context.thread, builder.getIndexAttr(0)},
-                {builder.getIndexAttr(1), builder.getIndexAttr(floats)}, 1);
+  fetched = llvm::divideCeil(lines, fetchStreams), streams = llvm::divideCeil(lines, fetched);
+  SmallVector<ReassociationIndices> all = {{0, 1}};
+  sums = memref::CollapseShapeOp::create(builder, op.getLoc(), op.getScratch(), all);
   pending = memref::AllocaOp::create(builder, op.getLoc(),
                                      MemRefType::get({Pending::Size}, builder.getIndexType()));
   memref::StoreOp::create(builder, op.getLoc(), index.constant(0), pending,
@@ -248,10 +276,13 @@ LogicalResult PendingRows::finish(Value from, Value to) {
 void AmxEmitter::fetchAhead(Value step) {
   int64_t line = tileBytes / bytes, each = op.getFetched();
   Value first = index.add(op.getAhead(), index.mul(step, index.constant(each * line)));
-  for (int64_t i = 0; i < each; ++i)
-    memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
-                               ValueRange(index.add(first, index.constant(i * line))),
-                               /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+  for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
+    for (int64_t i = 0; i < each; ++i) {
+      int64_t offset = stream * static_cast<int64_t>(op.getApart()) + i * line;
+      memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
+                                 ValueRange(index.add(first, index.constant(offset))),
+                                 /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+    }
 }
 
 void AmxEmitter::forSums(llvm::function_ref<void(int64_t number, Value address)> body) {
@@ -273,9 +304,10 @@ LogicalResult AmxEmitter::multiply() {
       registers.addressOf(op.getPanels(), index.mul(panel, index.constant(panelElements)));
   bool isBroken = false;
   forLoop(index, op.getFrom(), op.getTo(), 1, [&](Value step) {
-    fetchAhead(step);
-    Value pace = index.constant(op.getPace());
-    Value first = index.mul(index.sub(step, op.getFrom()), pace);
+    Value number = index.sub(step, op.getFrom()), pace = index.constant(op.getPace());
+    fetchAhead(number);
+    registers.stayAwake();
+    Value first = index.mul(number, pace);
     isBroken |= failed(pending.finish(first, index.min(index.add(first, pace), pending.count)));
     Value within = registers.advance(rows, index.mul(step, index.constant(tileBytes)));
     Value down = registers.advance(
@@ -284,9 +316,12 @@ LogicalResult AmxEmitter::multiply() {
       registers.load(rowsRegister,
                      registers.advance(within, index.constant(t * TileRegisters::rows * pitch)),
                      pitch, /*once=*/true);
-      for (int64_t v = 0; v < panelTiles; ++v) {
-        registers.load(columnsRegister, registers.advance(down, index.constant(v * tileBytes)),
-                       panelBytes);
+      // Every other time from the last columns on, which are still in the register.
+      for (int64_t i = 0; i < panelTiles; ++i) {
+        int64_t v = t % 2 == 0 ? i : panelTiles - 1 - i;
+        if (t == 0 || i > 0)
+          registers.load(columnsRegister, registers.advance(down, index.constant(v * tileBytes)),
+                         panelBytes);
         registers.multiply(t * panelTiles + v, rowsRegister, columnsRegister, precision);
       }
     }

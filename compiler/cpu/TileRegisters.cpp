@@ -74,3 +74,13 @@ void TileRegisters::multiply(int64_t sums, int64_t rows, int64_t columns,
                              Precision precision) const {
   call(precision == Precision::Int8 ? "tdpbusd" : "tdpbf16ps", {sums, rows, columns});
 }
+
+void TileRegisters::stayAwake() const {
+  if (target.emulatesTiles)
+    return;
+  OpBuilder &builder = index.builder;
+  LLVM::InlineAsmOp::create(builder, index.loc, TypeRange(), ValueRange(),
+                            "vmulps %zmm31, %zmm31, %zmm31", "~{zmm31}", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            LLVM::AsmDialectAttr(), ArrayAttr());
+}

@@ -226,12 +226,16 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   auto out = rowsAndColumns(op, outputOf(op.getResult()), lifted);
   if (failed(out))
     return failure();
-  int64_t floats = 0; // of scratch
+  int64_t floats = 0, shared = 0; // of scratch: columns, and rows that are no thread's
   if (isHalf(precision))
     floats = panelWidth * std::min(k, TargetModel::partDepth);
-  if (precision == Precision::Int8 || (precision == Precision::BF16 && plan.multipliesPairs()))
-    floats = std::max(floats, panelWidth * TargetModel::tileGroupRows);
-  Value scratch = floats && !plan.isGpu ? threadRows(op, floats) : Value();
+  if (precision == Precision::Int8 || (precision == Precision::BF16 && plan.multipliesPairs())) {
+    floats = std::max(floats, panelWidth * TargetModel::tileBlockRows);
+    int64_t panels = llvm::divideCeil(slot.getColumns(), panelWidth);
+    if (TargetModel::tileParts(precision == Precision::Int8 ? k : 2 * k) > 1)
+      shared = llvm::divideCeil(panels * panelWidth * TargetModel::tileGroupRows, floats);
+  }
+  Value scratch = floats && !plan.isGpu ? threadRows(op, floats, shared) : Value();
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
                                        rounded, scratch, bias, captures, *out, contracted);
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);

@@ -158,12 +158,12 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last, Type e
   return BufferView::dense(type, slotPointer(slot, element), pitch);
 }
 
-Value FunctionPlan::threadRows(Operation *op, int64_t floats) {
-  auto threads = SizePolynomial::dim("#threads");
-  size_t slot = allocateSlot(SizePolynomial(4 * floats) * threads);
+Value FunctionPlan::threadRows(Operation *op, int64_t floats, int64_t shared) {
+  auto rows = SizePolynomial::dim("#threads") + SizePolynomial(shared);
+  size_t slot = allocateSlot(SizePolynomial(4 * floats) * rows);
   releases.push_back({op, slot});
   return memrefOf(BufferView{slotPointer(slot, builder.getF32Type()), 0, {}},
-                  {Atom{threads, floats}, Atom{floats, 1}});
+                  {Atom{rows, floats}, Atom{floats, 1}});
 }
 
 BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const BufferView &whole) {

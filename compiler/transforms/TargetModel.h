@@ -23,8 +23,12 @@ struct TargetModel {
 
   /// Rows, at most, whose weights come from memory faster than tile registers would be filled.
   static constexpr int64_t fewRows = 8;
-  /// Rows, at most, whose sums of a panel leave their tile registers in between.
-  static constexpr int64_t tileGroupRows = 256;
+  /// Rows whose sums are in tile registers at a time; rows, at most, that go through a part of all
+  /// panels together.
+  static constexpr int64_t tileBlockRows = 32, tileGroupRows = 256;
+  /// Parts of k for tile registers, where a row has `rowBytes`: a group's part stays in a
+  /// second-level cache of 2 MB, beside that of a panel and the next one.
+  static constexpr int64_t tileParts(int64_t rowBytes) { return (rowBytes + 3071) / 3072; }
 
   static constexpr int64_t powerBelow(int64_t most) {
     int64_t power = 1;

@@ -56,7 +56,13 @@ int64_t LinearCase::depth() const { return product(ks); }
 
 int64_t LinearCase::roomFloats() const {
   return panelWidth *
-         std::max(TargetModel::tileGroupRows, std::min(depth(), TargetModel::partDepth));
+         std::max(TargetModel::tileBlockRows, std::min(depth(), TargetModel::partDepth));
+}
+
+int64_t LinearCase::sharedRows() const {
+  int64_t floats = (n + 47) / 48 * panelWidth * TargetModel::tileGroupRows;
+  int64_t parts = TargetModel::tileParts(panels == Panels::Int8 ? depth() : 2 * depth());
+  return parts > 1 ? (floats + roomFloats() - 1) / roomFloats() : 0;
 }
 
 int64_t LinearCase::panelRows() const {
@@ -177,7 +183,7 @@ std::string LinearCase::text(const std::string &name) const {
                      ", " + typeOf(columns, false, sum) + ")";
   }
   if (hasRoom) {
-    Layout room = Layout::dense({mostThreads, roomFloats()});
+    Layout room = Layout::dense({mostThreads + sharedRows(), roomFloats()});
     view("%room", "%a10", room, false);
     quantized += " scratch %room", quantizedTypes += " scratch " + typeOf(room, false);
   }

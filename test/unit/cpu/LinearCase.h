@@ -50,8 +50,9 @@ struct LinearCase {
   int64_t rows() const;
   int64_t depth() const;
   static constexpr int64_t mostThreads = 64;
-  /// A thread's scratch.
+  /// A thread's scratch, and as many rows behind that of all threads.
   int64_t roomFloats() const;
+  int64_t sharedRows() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;
   /// What an element is rounded to, and back.

@@ -53,7 +53,8 @@ protected:
     Guarded in(data.storedIn), panels(isTurned ? data.turnedPanels() : data.storedPanels),
         bias(data.bias), c0(data.captures[0]), c1(data.captures[1]), range(data.range),
         scales(data.scales), rounded(data.rounded),
-        room(std::vector<float>(test.hasRoom ? threads * test.roomFloats() : 0));
+        room(std::vector<float>(test.hasRoom ? (threads + test.sharedRows()) * test.roomFloats()
+                                             : 0));
     Element old = std::is_same_v<Element, float> ? Element(untouched) : floatToBfloat(untouched);
     Guarded out(std::vector<Element>(test.out.elements(), old));
     runner.run(name, threads, nullptr, nullptr, test.in.sizes[0], in.begin(), panels.begin(),
