@@ -306,7 +306,7 @@ LogicalResult AmxEmitter::multiply() {
   forLoop(index, op.getFrom(), op.getTo(), 1, [&](Value step) {
     Value number = index.sub(step, op.getFrom()), pace = index.constant(op.getPace());
     fetchAhead(number);
-    registers.stayAwake();
+    registers.keepVectorsAwake();
     Value first = index.mul(number, pace);
     isBroken |= failed(pending.finish(first, index.min(index.add(first, pace), pending.count)));
     Value within = registers.advance(rows, index.mul(step, index.constant(tileBytes)));

@@ -134,7 +134,7 @@ LogicalResult AttentionTiling::run() {
   features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
   auto problem = AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut(),
-                                      multipliesPairs(op, context.target));
+                                      multipliesPairs(op, context.target), context.target.amx);
   chosen = choiceFor(op, context.target.name, problem.name());
   shape = AttentionShape::of(problem, op.getLowering(), chosen);
   granule = constantIndex(queryCount) ? context.target.lanes : 16;

@@ -75,7 +75,7 @@ void TileRegisters::multiply(int64_t sums, int64_t rows, int64_t columns,
   call(precision == Precision::Int8 ? "tdpbusd" : "tdpbf16ps", {sums, rows, columns});
 }
 
-void TileRegisters::stayAwake() const {
+void TileRegisters::keepVectorsAwake() const {
   if (target.emulatesTiles)
     return;
   OpBuilder &builder = index.builder;
@@ -83,4 +83,9 @@ void TileRegisters::stayAwake() const {
                             "vmulps %zmm31, %zmm31, %zmm31", "~{zmm31}", /*has_side_effects=*/true,
                             /*is_align_stack=*/false, LLVM::TailCallKind::None,
                             LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
+void TileRegisters::keepTilesAwake() const {
+  if (!target.emulatesTiles)
+    multiply(0, 6, 7, Precision::BF16);
 }

@@ -97,6 +97,8 @@ void TileEmitter::weighPairs(SoftmaxTileOp op, ArrayRef<Value> lanes, ArrayRef<V
   };
   auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
   Value words = index.div(op.getKeys(), two);
+  if (target.amx) // halfway between the products that were and those that come
+    TileRegisters(index, target).keepTilesAwake();
   SmallVector<Value> all = sumLoop(words, sums, [&](Value word, MutableArrayRef<Value> sums) {
     Value key = index.mul(word, two);
     for (size_t w = 0; w < lanes.size(); ++w) {

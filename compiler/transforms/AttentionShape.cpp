@@ -7,7 +7,10 @@
 using namespace attn;
 
 /// Blocks of an online group, at most, and of their queries and sums: a quarter of the L2 cache.
+/// Where there are tile registers, it is twice as large, and what is done once for a group takes
+/// longer beside the products.
 static constexpr int64_t onlineBlocks = 8, onlineBytes = TargetModel::l2Bytes / 4;
+static constexpr int64_t registerBlocks = 24;
 /// Of an unfused group's scores.
 static constexpr int64_t unfusedBytes = TargetModel::l3Bytes;
 static_assert(AttentionShape::tileKeys == 64 && onlineBytes == 262144);
@@ -29,21 +32,22 @@ AttentionLowering attn::chooseLowering(const AttentionProblem &problem) {
                                                       : AttentionLowering::Online;
 }
 
-/// Tiles of about equal size, a multiple of 8.
-static int64_t evenTile(int64_t keyCount, int64_t most) {
+/// Tiles of about equal size, a multiple of `granule`.
+static int64_t evenTile(int64_t keyCount, int64_t most, int64_t granule) {
   if (keyCount < 0)
     return most;
   int64_t tiles = std::max<int64_t>(llvm::divideCeil(keyCount, most), 1);
-  return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(keyCount, tiles), 8), 8);
+  return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(keyCount, tiles), granule), granule);
 }
 
 static int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
                         std::optional<int64_t> chosen) {
   int64_t most = 1;
-  if (lowering == AttentionLowering::Online)
-    most = chosen.value_or(std::min(
-        onlineBlocks,
-        onlineBytes / (4 * AttentionShape::queries * (problem.features + problem.valueFeatures))));
+  if (lowering == AttentionLowering::Online) {
+    int64_t bytes = 4 * AttentionShape::queries * (problem.features + problem.valueFeatures);
+    most = chosen.value_or(problem.inTiles ? std::min(registerBlocks, 2 * onlineBytes / bytes)
+                                           : std::min(onlineBlocks, onlineBytes / bytes));
+  }
   if (lowering == AttentionLowering::Unfused)
     most = unfusedBytes / (4 * problem.keyCount * AttentionShape::queries);
   if (problem.queryCount >= 0)
@@ -62,8 +66,11 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
                                       : chooseLowering(problem);
   shape.lowering = mayStand ? wanted : AttentionLowering::Online;
   shape.blocks = blocksOf(shape.lowering, problem, choice.get(Knob::Blocks));
-  int64_t mostKeys = choice.get(Knob::Keys).value_or(problem.isMasked ? maskedTileKeys : tileKeys);
-  shape.tile = evenTile(problem.keyCount, mostKeys);
+  int64_t mostKeys = choice.get(Knob::Keys)
+                         .value_or(problem.isMasked  ? maskedTileKeys
+                                   : problem.inTiles ? registerTileKeys
+                                                     : tileKeys);
+  shape.tile = evenTile(problem.keyCount, mostKeys, problem.inTiles ? tileRows : 8);
   shape.pairs = problem.pairs;
   auto room = [&](int64_t count) {
     return shape.pairs ? static_cast<int64_t>(llvm::alignTo(count, pairGranule)) : count;

@@ -21,12 +21,13 @@ struct AttentionProblem {
   /// under a mask, so that empty ones are passed by, and where more than the output is wanted.
   bool mayBeOneStrip;
   bool isMasked;
-  bool pairs = false; ///< both products are of pairs of bf16, whose sums are f32
+  bool pairs = false;   ///< both products are of pairs of bf16, whose sums are f32
+  bool inTiles = false; ///< of a CPU's tile registers
 
   /// Of a kernel's buffers; `op` is the attention or the kernel.
   template <typename AttentionOrKernel>
   static AttentionProblem of(AttentionOrKernel op, mlir::Value key, mlir::Value value,
-                             mlir::Value out, bool pairs) {
+                             mlir::Value out, bool pairs, bool inTiles) {
     auto dim = [](mlir::Value buffer, int64_t fromEnd) {
       auto type = llvm::cast<mlir::MemRefType>(buffer.getType());
       int64_t size = type.getDimSize(type.getRank() - fromEnd);
@@ -35,7 +36,7 @@ struct AttentionProblem {
     bool mayBeOneStrip = op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
                          op.getNormaliser() == Normaliser::Softmax;
     return {dim(out, 2),   dim(key, 2),           dim(key, 1), dim(value, 1),
-            mayBeOneStrip, !op.getMask().empty(), pairs};
+            mayBeOneStrip, !op.getMask().empty(), pairs,       pairs && inTiles};
   }
 
   /// What measured choices know such a kernel by: "attention, 197 queries, 197 keys, 64 -> 64".
@@ -52,8 +53,10 @@ struct AttentionShape {
       TargetModel::l1Bytes / (TargetModel::floatBytes * (TargetModel::headFeatures + queries)));
   /// Under a mask: smaller tiles at the border of what is live hold fewer dead pairs.
   static constexpr int64_t maskedTileKeys = tileKeys / 2;
-  /// Keys, and features, whose pairs fill a row of a tile register.
-  static constexpr int64_t pairGranule = 32;
+  /// Keys, and features, whose pairs fill a row of a tile register; its rows.
+  static constexpr int64_t pairGranule = 32, tileRows = 16;
+  /// Of tile registers, whose sums go to memory and back with each tile.
+  static constexpr int64_t registerTileKeys = 96;
 
   AttentionLowering lowering;
   bool pairs;             ///< a word of the scratch holds two neighbours in bf16

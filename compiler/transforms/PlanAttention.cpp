@@ -173,8 +173,10 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states,
   if (!areFewQueries(op, rows,
                      plan.isGpu ? FewQueriesShape::mostRowsOnGpus : FewQueriesShape::mostQueries)) {
     int64_t floats = 0; // of any CPU level the most
-    for (bool pairs : {false, plan.multipliesPairs()}) {
-      auto problem = AttentionProblem::of(op, key, value, out, pairs);
+    bool mayBePairs = plan.multipliesPairs();
+    for (auto [pairs, inTiles] :
+         {std::pair(false, false), {mayBePairs, false}, {mayBePairs, true}}) {
+      auto problem = AttentionProblem::of(op, key, value, out, pairs, inTiles);
       auto count = [&](const KernelChoice &choice) {
         floats = std::max(floats, AttentionShape::of(problem, plan.attention, choice).floats);
       };

@@ -24,15 +24,21 @@ int64_t AttentionCase::stateFloats() const {
   return queries * FewQueriesShape{16, valueFeatures}.stateFloats();
 }
 
-static AttentionShape shapeOf(const AttentionCase &c) {
-  return AttentionShape::of({c.dynamic ? -1 : c.queries, c.dynamic ? -1 : c.keys, c.features,
-                             c.valueFeatures, c.mask == nullptr, c.mask != nullptr, c.rounds},
-                            c.lowering);
+/// Of any level the most.
+static int64_t shapeFloats(const AttentionCase &c) {
+  auto floats = [&](bool inTiles) {
+    return AttentionShape::of({c.dynamic ? -1 : c.queries, c.dynamic ? -1 : c.keys, c.features,
+                               c.valueFeatures, c.mask == nullptr, c.mask != nullptr, c.rounds,
+                               inTiles},
+                              c.lowering)
+        .floats;
+  };
+  return std::max(floats(false), floats(c.rounds));
 }
 
 int64_t AttentionCase::scratchFloats() const {
   int64_t few = queries * FewQueriesShape::weightFloats + stateFloats();
-  return std::max(shapeOf(*this).floats, queries <= FewQueriesShape::mostQueries ? few : 0);
+  return std::max(shapeFloats(*this), queries <= FewQueriesShape::mostQueries ? few : 0);
 }
 
 namespace {

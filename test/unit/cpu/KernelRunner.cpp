@@ -17,6 +17,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
+#include "runtime/cpu/Features.h"
 #include "test/gpu/Launch.h"
 #include "test/unit/cpu/TileEmulator.h"
 #include "llvm/Support/TargetSelect.h"
@@ -148,6 +149,8 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     ADD_FAILURE() << "the memory-stage text is wrong";
     return nullptr;
   }
+  if (level == "amx" && requestAmx())
+    configureTiles(); // of this thread, for good
   auto runner = std::make_unique<KernelRunner>();
   if (isGpu(level)) {
     runner->gpu = std::make_unique<Gpu>();

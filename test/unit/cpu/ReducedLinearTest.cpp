@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Linears whose panels are bytes or halves, on CPUs and GPUs.
-#include "runtime/cpu/Features.h"
 #include "test/unit/cpu/LinearKernelTest.h"
 
 namespace attn::test {
@@ -11,7 +10,7 @@ namespace {
 /// run with functions in the place of their instructions, and by a CPU that has them.
 class ByteKernelTest : public LinearKernelTest {
 protected:
-  /// Where there are such, they have scratch, and two groups of rows, and many chunks of k.
+  /// Where there are such, they have scratch, and two groups of rows, and parts of k.
   static std::vector<LinearCase> withTileRegisters(std::vector<LinearCase> cases) {
     if (!llvm::StringRef(GetParam()).starts_with("amx"))
       return cases;
@@ -24,15 +23,6 @@ protected:
     for (LinearCase &test : cases)
       test.hasRoom = true;
     return cases;
-  }
-  void SetUp() override {
-    LinearKernelTest::SetUp();
-    if (GetParam() == std::string("amx") && requestAmx())
-      configureTiles();
-  }
-  void TearDown() override {
-    if (GetParam() == std::string("amx") && KernelRunner::supports("amx"))
-      releaseTiles();
   }
 };
 
