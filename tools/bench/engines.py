@@ -36,6 +36,12 @@ def build_runners(folder):
     return paths
 
 
+def has_tiles():
+    """Whether this CPU multiplies bf16 in tile registers (AMX)."""
+    with open("/proc/cpuinfo") as file:
+        return " amx_bf16" in file.read()
+
+
 def build_onednn(folder):
     """Compiles run_onednn and run_onednn_model into a folder: their paths by name, or None and why they cannot be had."""
     if not os.path.exists("/usr/include/oneapi/dnnl/dnnl.hpp"):

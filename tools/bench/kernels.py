@@ -47,10 +47,11 @@ class Attention:
     def by_head(self, values):
         return np.ascontiguousarray(np.swapaxes(values, -3, -2))[..., None, :, :, :]
 
-    def prepare(self, tools, folder, rng):
+    def prepare(self, tools, folder, rng, precision="f32"):
         """Name and words of the product's engines and of the peers', and whether their tensors are by head."""
         library = compile_library(tools.product, os.path.join(BENCH, "attention.attn"),
-                                  {"T": self.length, "H": self.heads, "E": self.features}, os.path.join(folder, "a.so"))
+                                  {"T": self.length, "H": self.heads, "E": self.features},
+                                  os.path.join(folder, f"attention-{precision}.so"), "--precision=" + precision)
         values = rng.standard_normal((3, *self.shape()), np.float32)
         rows, heads = os.path.join(folder, "rows.bin"), os.path.join(folder, "heads.bin")
         values.tofile(rows)
@@ -100,11 +101,12 @@ class Linear:
     def flop(self):
         return 2 * self.rows * self.k * self.n
 
-    def prepare(self, tools, folder, rng):
+    def prepare(self, tools, folder, rng, precision="f32"):
         import models
 
         library = compile_library(tools.product, os.path.join(BENCH, "linears.attn"),
-                                  {"M": self.rows, "K": self.k, "N": self.n}, os.path.join(folder, "l.so"))
+                                  {"M": self.rows, "K": self.k, "N": self.n},
+                                  os.path.join(folder, f"linear-{precision}.so"), "--precision=" + precision)
         weights = {"w.weight": rng.standard_normal((self.n, self.k), np.float32) / np.float32(self.k**0.5),
                    "w.bias": rng.standard_normal(self.n, np.float32)}
         checkpoint = os.path.join(folder, "w.safetensors")

@@ -13,14 +13,17 @@ import numpy as np
 
 import measure
 import models
-from engines import HERE, PEERS, ROOT, Engine, input_word, output_word
-from failure import ENVIRONMENT, Failure
-from kernels import compile_library
+from engines import HERE, PEERS, ROOT, Engine, has_tiles, input_word, output_word
+from failure import DIFFERENT, ENVIRONMENT, Failure
+from kernels import Attention, Linear, compile_library
 
 PRECISIONS = ("f32", "bf16", "int8", "int4")
 TORCH_VARIANTS = ("modules", "packed", "encoder")  # of run_torch_model.py
 ONEDNN_VARIANTS = ("strided", "apart")  # of run_onednn_model.cpp
 EXAMPLES = os.path.join(ROOT, "examples")
+KERNELS = [Linear(197, 768, 2304), Linear(197, 768, 768), Linear(197, 768, 3072), Linear(197, 3072, 768), Attention(197),
+           Attention(1024), Attention(4096)]
+BOUND = 2e-2  # relative L2 of bf16
 MODELS = [("vit/vit_b16.attn", {}), ("language/bert_base.attn", {"T": 128}), ("language/gpt2.attn", {"T": 512})]
 
 
@@ -51,8 +54,11 @@ def model_row(spec, sizes, tools, rounds, seed):
             str(tools.threads), variant])) for variant in (TORCH_VARIANTS if tools.has_torch else ())]
         onednn = [stack.enter_context(Engine(variant, [tools.onednn["run_onednn_model"], str(model.tokens), str(tools.threads),
                                                        variant])) for variant in (ONEDNN_VARIANTS if tools.onednn else ())]
-        times = [measure.summarize(found) for found in measure.interleave(engines + torch + onednn, rounds)]
+        tiles = [tile_peak(stack, tools)] if has_tiles() else []
+        times = [measure.summarize(found) for found in measure.interleave(engines + torch + onednn + tiles, rounds)]
     row = {"case": f"{model.name} {model.tokens}", "threads": tools.threads}
+    if tiles:
+        row["tile_peak_gflops"] = float(tiles[0].facts["flop"]) / times[-1].minimum / 1e6
     for engine, found, output in zip(engines, times, outputs):
         row[engine.name] = {
             "level": engine.facts["level"], "min_ms": found.minimum, "median_ms": found.median,
@@ -67,6 +73,37 @@ def model_row(spec, sizes, tools, rounds, seed):
             least, best = min((times.minimum, engine.name) for engine, times in zip(variants, found))
             row[peer] = {"variant": best, "min_ms": least, "ratio_min": row["bf16"]["min_ms"] / least,
                          "ratio_median": row["bf16"]["median_ms"] / min(times.median for times in found)}
+    return row
+
+
+def tile_peak(stack, tools):
+    """Products of tile registers alone, in turns with the others."""
+    return stack.enter_context(Engine("tiles", [tools.runners["run_peak"], str(tools.threads), "tiles"]))
+
+
+def kernel_row(case, tools, rounds, seed):
+    """One linear or attention in f32 and in bf16, in turns with products of tile registers alone where the CPU has them."""
+    with tempfile.TemporaryDirectory(dir=PEERS) as folder, contextlib.ExitStack() as stack:
+        engines = []
+        for precision in ("f32", "bf16"):
+            own, shape, _ = case.prepare(tools, folder, np.random.default_rng(seed), precision)
+            engines.append(stack.enter_context(Engine(precision, own[0][1])))
+        outputs = []
+        for engine in engines:
+            engine.run(0, 1)
+            outputs.append(engine.output(shape).astype(np.float64))
+        error = float(np.linalg.norm(outputs[1] - outputs[0]) / np.linalg.norm(outputs[0]))
+        if not error <= BOUND:
+            raise Failure(DIFFERENT, f"{case.title}: bf16 differs by {error:.1e}")
+        if has_tiles():
+            engines.append(tile_peak(stack, tools))
+        times = [measure.summarize(found) for found in measure.interleave(engines, rounds)]
+    f32, bf16 = times[:2]
+    row = {"case": case.title, "threads": tools.threads, "f32_min_ms": f32.minimum, "min_ms": bf16.minimum,
+           "median_ms": bf16.median, "ratio_min": bf16.minimum / f32.minimum, "ratio_median": bf16.median / f32.median,
+           "gflops": case.flop() / bf16.minimum / 1e6, "level": engines[1].facts["level"], "relative_l2": error}
+    if has_tiles():
+        row["tile_peak_gflops"] = float(engines[2].facts["flop"]) / times[2].minimum / 1e6
     return row
 
 
@@ -126,11 +163,15 @@ def fashion_rows(tools):
     return rows
 
 
-def markdown(rows, decoding, fashion):
+def of_tile_peak(row, gflops):
+    return f"{gflops / row['tile_peak_gflops']:.0%} of {row['tile_peak_gflops'] / 1e3:.2f}" if "tile_peak_gflops" in row else ""
+
+
+def markdown(rows, kernels, decoding, fashion):
     lines = ["| | threads | " + " | ".join(f"{p} ms, min / median" for p in PRECISIONS)
              + f" | {', '.join(PRECISIONS[1:])} over f32 | relative L2 of these | packed MB | PyTorch bf16 ms | bf16 over it, "
-             "min / median | oneDNN bf16 ms, layers alone | bf16 over it, min / median |",
-             "| --- |" + " ---: |" * (8 + len(PRECISIONS))]
+             "min / median | oneDNN bf16 ms, layers alone | bf16 over it, min / median | bf16 of the tile registers' TFLOP/s |",
+             "| --- |" + " ---: |" * (9 + len(PRECISIONS))]
     for row in rows:
         cells = [row["case"], str(row["threads"])]
         cells += [f"{row[p]['min_ms']:.1f} / {row[p]['median_ms']:.1f}" for p in PRECISIONS]
@@ -140,7 +181,13 @@ def markdown(rows, decoding, fashion):
         for peer in (row.get("pytorch"), row.get("onednn")):
             cells += [f"{peer['min_ms']:.1f} ({peer['variant']})", f"{peer['ratio_min']:.2f} / {peer['ratio_median']:.2f}"] if peer \
                 else ["", ""]
+        cells.append(of_tile_peak(row, row["bf16"]["gflops"]))
         lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "| bf16 | threads | f32 ms | bf16 ms, min / median | over f32, min / median | GFLOP/s | of the tile registers' TFLOP/s | "
+              "relative L2 |", "| --- |" + " ---: |" * 7]
+    lines += [f"| {row['case']} | {row['threads']} | {row['f32_min_ms']:.2f} | {row['min_ms']:.2f} / {row['median_ms']:.2f} | "
+              f"{row['ratio_min']:.3f} / {row['ratio_median']:.3f} | {row['gflops']:.0f} | {of_tile_peak(row, row['gflops'])} | "
+              f"{row['relative_l2']:.1e} |" for row in kernels]
     lines += ["", "| | threads | ms, min / median | GB/s | of the read bandwidth |", "| --- |" + " ---: |" * 4]
     lines += [f"| {row['case']} | {row['threads']} | {row['min_ms']:.1f} / {row['median_ms']:.1f} | "
               f"{row['bytes_per_s'] / 1e9:.1f} | {row['share']:.0%} |" for row in decoding]

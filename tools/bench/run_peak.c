@@ -3,27 +3,63 @@
  * How many floating-point operations a second the CPU does at most: fused multiply-adds on
  * registers alone, on some threads at once, as protocol.h says:
  *
- *   run_peak THREADS
+ *   run_peak THREADS [tiles]
  *
- * `ready flop=N` says how many operations one run takes. The output is a number that keeps the
- * compiler from leaving the work out.
+ * or, with `tiles`, products of AMX tile registers in bf16. `ready flop=N` says how many operations
+ * one run takes. The output is a number that keeps the compiler from leaving the work out.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "../../runtime/main/PeakKernels.h"
 #include "protocol.h"
 #include <pthread.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
-enum { STEPS = 4000000, MOST_THREADS = 1024 };
+enum { STEPS = 4000000, TILE_STEPS = 100000, TILE_CHAINS = 6, MOST_THREADS = 1024 };
+
+#if defined(__x86_64__)
+/* On zeros: sums in registers 0 to 5, of 16 x 16 and pairs of bf16. */
+__attribute__((target("amx-tile,amx-bf16"))) static float multiplyTiles(float seed, long steps) {
+  struct {
+    unsigned char palette, start, reserved[14];
+    unsigned short columnBytes[16];
+    unsigned char rows[16];
+  } shape = {.palette = 1};
+  for (int tile = 0; tile < 8; ++tile)
+    shape.columnBytes[tile] = 64, shape.rows[tile] = 16;
+  __asm__ volatile("" ::"r"(&shape) : "memory"); /* all of it is read */
+  _tile_loadconfig(&shape);
+  for (long step = 0; step < steps; ++step) {
+    _tile_dpbf16ps(0, 6, 7);
+    _tile_dpbf16ps(1, 6, 7);
+    _tile_dpbf16ps(2, 6, 7);
+    _tile_dpbf16ps(3, 6, 7);
+    _tile_dpbf16ps(4, 6, 7);
+    _tile_dpbf16ps(5, 6, 7);
+  }
+  _tile_release();
+  return seed;
+}
+
+/* Whether the system lets this process use them (arch_prctl, ARCH_REQ_XCOMP_PERM). */
+static int hasTiles(void) {
+  return __builtin_cpu_supports("amx-bf16") && syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+}
+#endif
 
 typedef struct {
-  PeakKernels kernels;
+  float (*kernel)(float seed, long steps);
+  long steps;
   int threads;
   float output;
 } Peak;
 
 static void *work(void *state) {
   Peak *peak = (Peak *)state;
-  float result = peak->kernels.multiplyAdd(0.5f, STEPS);
+  float result = peak->kernel(0.5f, peak->steps);
   __atomic_store(&peak->output, &result, __ATOMIC_RELAXED);
   return NULL;
 }
@@ -41,19 +77,33 @@ static void runPeak(void *state) {
 
 int main(int argc, char **argv) {
   Peak peak = {0};
-  peak.threads = argc == 2 ? atoi(argv[1]) : 0;
+  int wantsTiles = argc == 3 && strcmp(argv[2], "tiles") == 0;
+  peak.threads = argc == 2 || wantsTiles ? atoi(argv[1]) : 0;
   if (peak.threads < 1 || peak.threads > MOST_THREADS)
-    fail("run_peak", "expected THREADS");
+    fail("run_peak", "expected THREADS [tiles]");
+  double flop = 0; /* of a step */
+  if (wantsTiles) {
 #if defined(__x86_64__)
-  int hasAvx512 = __builtin_cpu_supports("avx512f");
-  if (!hasAvx512 && !__builtin_cpu_supports("fma"))
-    fail("run_peak", "this CPU has no fused multiply-add");
-#else
-  int hasAvx512 = 0;
+    if (hasTiles()) {
+      peak.kernel = multiplyTiles, peak.steps = TILE_STEPS;
+      flop = 2.0 * TILE_CHAINS * 16 * 16 * 32;
+    }
 #endif
-  peak.kernels = peakKernels(hasAvx512);
-  int lanes = peak.kernels.lanes;
-  printf("ready flop=%.0f lanes=%d\n", 2.0 * PEAK_CHAINS * STEPS * lanes * peak.threads, lanes);
+    if (!peak.kernel)
+      fail("run_peak", "this CPU has no tile registers");
+  } else {
+#if defined(__x86_64__)
+    int hasAvx512 = __builtin_cpu_supports("avx512f");
+    if (!hasAvx512 && !__builtin_cpu_supports("fma"))
+      fail("run_peak", "this CPU has no fused multiply-add");
+#else
+    int hasAvx512 = 0;
+#endif
+    PeakKernels kernels = peakKernels(hasAvx512);
+    peak.kernel = kernels.multiplyAdd, peak.steps = STEPS;
+    flop = 2.0 * PEAK_CHAINS * kernels.lanes;
+  }
+  printf("ready flop=%.0f\n", flop * (double)peak.steps * peak.threads);
   Job job = {runPeak, &peak, &peak.output, 1};
   return serve(&job);
 }
