@@ -31,9 +31,10 @@ public:
   /// sums += rows * columns: 16 x 16 sums in f32 of pairs of bf16, or in i32 of fours of bytes,
   /// unsigned in `rows`, signed in `columns`.
   void multiply(int64_t sums, int64_t rows, int64_t columns, Precision precision) const;
-  /// One product of vectors, or of tiles, that nobody reads, of which the latter overwrites register
-  /// 0. A Sapphire Rapids has both in one unit: where there is none of the one for some 2000 cycles
-  /// of the other, a store of a register waits for 700 of them, the next product of tiles for 1100.
+  /// One product of vectors, or of tiles, that nobody reads, of which the latter overwrites
+  /// register 0. A Sapphire Rapids has both in one unit: where there is none of the one for some
+  /// 2000 cycles of the other, a store of a register waits for 700 of them, the next product of
+  /// tiles for 1100.
   void keepVectorsAwake() const;
   void keepTilesAwake() const;
 

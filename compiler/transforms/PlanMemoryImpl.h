@@ -145,7 +145,7 @@ private:
   BufferView viewOf(Value tensor);
   Value pointerTo(SlotOp slot, Value layer, Type element);
   Value memrefOf(const BufferView &view, ArrayRef<Atom> atoms);
-  /// A row of `floats` for each thread to work in until `op` has run, and `shared` more behind them.
+  /// A row of `floats` for each thread to work in until `op` has run; behind them `shared` more.
   Value threadRows(Operation *op, int64_t floats, int64_t shared = 0);
   FailureOr<Value> rowsAndColumns(Operation *op, const BufferView &view, int64_t rowAxes);
   FailureOr<Value> readRows(Operation *op, const BufferView &view, mlir::RankedTensorType type,
