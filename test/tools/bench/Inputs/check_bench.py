@@ -183,10 +183,17 @@ class Runners(unittest.TestCase):
             engine.run(0, 1)
 
     def test_peak_counts_every_thread(self):
-        for threads in (1, 2):
-            with engines.Engine("peak", [self.runners["run_peak"], str(threads)]) as engine:
-                self.assertGreater(engine.run(0, 1)[0], 0)
-                self.assertEqual(float(engine.facts["flop"]) % (threads * int(engine.facts["lanes"])), 0)
+        for kind in ([], ["tiles"]):
+            if kind and not engines.has_tiles():
+                with self.assertRaisesRegex(Failure, "no tile registers"):
+                    engines.Engine("peak", [self.runners["run_peak"], "1", *kind])
+                continue
+            flops = []
+            for threads in (1, 2):
+                with engines.Engine("peak", [self.runners["run_peak"], str(threads), *kind]) as engine:
+                    self.assertGreater(engine.run(0, 1)[0], 0)
+                    flops.append(float(engine.facts["flop"]))
+            self.assertEqual(flops[1], 2 * flops[0])
 
     def test_whole_run_without_onnxruntime(self):
         product = os.path.join(WORK, "attn")
