@@ -7,6 +7,7 @@
 
 #include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/transforms/TargetModel.h"
 #include "dialect/AttnDialect.h"
 
 namespace attn {
@@ -14,7 +15,7 @@ namespace attn {
 class TileRegisters {
 public:
   /// Of a register, and words of a row.
-  static constexpr int64_t rows = 16;
+  static constexpr int64_t rows = TargetModel::tileRows;
 
   TileRegisters(IndexBuilder index, const CpuTarget &target) : index(index), target(target) {}
 

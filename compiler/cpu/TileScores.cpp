@@ -264,7 +264,7 @@ void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
 void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value words,
                                 int64_t queries, bool accumulate, bool selects) {
   bool inTiles = context.target.amx && !selects;
-  int64_t most = inTiles ? 2 * TileRegisters::rows
+  int64_t most = inTiles ? TargetModel::tileBlockRows
                          : keysOfGroup(rows, blocks.keys(queries / context.target.lanes, !selects));
   forKeyGroups(rows, most, [&](Value row, int64_t size, bool) {
     if (inTiles)

@@ -70,7 +70,7 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
                          .value_or(problem.isMasked  ? maskedTileKeys
                                    : problem.inTiles ? registerTileKeys
                                                      : tileKeys);
-  shape.tile = evenTile(problem.keyCount, mostKeys, problem.inTiles ? tileRows : 8);
+  shape.tile = evenTile(problem.keyCount, mostKeys, problem.inTiles ? TargetModel::tileRows : 8);
   shape.pairs = problem.pairs;
   auto room = [&](int64_t count) {
     return shape.pairs ? static_cast<int64_t>(llvm::alignTo(count, pairGranule)) : count;

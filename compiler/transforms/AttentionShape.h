@@ -53,8 +53,8 @@ struct AttentionShape {
       TargetModel::l1Bytes / (TargetModel::floatBytes * (TargetModel::headFeatures + queries)));
   /// Under a mask: smaller tiles at the border of what is live hold fewer dead pairs.
   static constexpr int64_t maskedTileKeys = tileKeys / 2;
-  /// Keys, and features, whose pairs fill a row of a tile register; its rows.
-  static constexpr int64_t pairGranule = 32, tileRows = 16;
+  /// Keys, and features, whose pairs fill a row of a tile register.
+  static constexpr int64_t pairGranule = 32;
   /// Of tile registers, whose sums go to memory and back with each tile.
   static constexpr int64_t registerTileKeys = 96;
 

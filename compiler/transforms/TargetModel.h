@@ -23,12 +23,16 @@ struct TargetModel {
 
   /// Rows, at most, whose weights come from memory faster than tile registers would be filled.
   static constexpr int64_t fewRows = 8;
-  /// Rows whose sums are in tile registers at a time; rows, at most, that go through a part of all
-  /// panels together.
-  static constexpr int64_t tileBlockRows = 32, tileGroupRows = 256;
-  /// Parts of k for tile registers, where a row has `rowBytes`: a group's part stays in a
-  /// second-level cache of 2 MB, beside that of a panel and the next one.
-  static constexpr int64_t tileParts(int64_t rowBytes) { return (rowBytes + 3071) / 3072; }
+  /// Of a tile register; rows whose sums are in such at a time; rows, at most, that go through a
+  /// part of all panels together.
+  static constexpr int64_t tileRows = 16, tileBlockRows = 2 * tileRows, tileGroupRows = 256;
+  /// Of a row in a part, at most: a group's part stays in a second-level cache of 2 MB, beside that
+  /// of a panel and the next one.
+  static constexpr int64_t tilePartBytes = 3072;
+  /// Parts of k for tile registers.
+  static constexpr int64_t tileParts(int64_t rowBytes) {
+    return (rowBytes + tilePartBytes - 1) / tilePartBytes;
+  }
 
   static constexpr int64_t powerBelow(int64_t most) {
     int64_t power = 1;
