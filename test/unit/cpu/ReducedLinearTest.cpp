@@ -14,8 +14,11 @@ protected:
   static std::vector<LinearCase> withTileRegisters(std::vector<LinearCase> cases) {
     if (!llvm::StringRef(GetParam()).starts_with("amx"))
       return cases;
-    LinearCase deep(300, 1664, 101, Epilogue::Residual), shallow(257, 448, 96, Epilogue::Gelu);
-    for (LinearCase test : {deep, shallow}) {
+    int64_t inParts = cases[0].panels == Panels::Int8 ? 3328 : 1664;
+    LinearCase deep(300, inParts, 101, Epilogue::Residual), shallow(257, 448, 96, Epilogue::Gelu);
+    LinearCase unknown = deep;
+    unknown.dynamic = true;
+    for (LinearCase test : {deep, unknown, shallow}) {
       test.panels = cases[0].panels, test.isRounded = cases[0].isRounded;
       test.isNarrow = cases[0].isNarrow, test.isOfBits = cases[0].isOfBits;
       cases.push_back(test);
