@@ -84,6 +84,8 @@ static void addMemory(OpPassManager &passes, const CompileOptions &options, bool
   };
   plan.pairs = gpu || llvm::any_of(options.levels, hasPairs);
   plan.onlyPairs = !gpu && llvm::all_of(options.levels, hasPairs);
+  plan.onlyTiles =
+      !gpu && llvm::all_of(options.levels, [](CpuLevel level) { return level == CpuLevel::Amx; });
   plan.gpu = gpu;
   if (options.attention)
     plan.attention = stringifyAttentionLowering(*options.attention).str();

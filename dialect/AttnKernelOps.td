@@ -76,7 +76,7 @@ def Attn_BarrierOp : AttnKernelOp<"barrier", [DeclareOpInterfaceMethods<SymbolUs
 def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegments]> {
   let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
   let description = [{
-    `out` overlaps no other operand: parts of long sums are kept in it. With panels of int8, the input's rows are int8, too (attn.quantize_kernel), and
+    `out` overlaps no other operand, since parts of long sums are kept in it; but with `in_place` it may be one of the captures. With panels of int8, the input's rows are int8, too (attn.quantize_kernel), and
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
     the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. Scales of i16, which are bf16, say that weights are int4, two in a byte, and
     have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
@@ -86,11 +86,11 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
   }];
   let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Optional<MemRefRankOf<[F32], [2]>>:$scratch, Optional<Attn_Buffer>:$bias,
-                       Variadic<Attn_Buffer>:$captures, Attn_FactorBuffer:$out, I64Attr:$contract);
+                       Variadic<Attn_Buffer>:$captures, Attn_FactorBuffer:$out, I64Attr:$contract, UnitAttr:$in_place);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`scratch` $scratch^)? (`bias` $bias^)?
-    (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract attr-dict `:`
+    (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract (`in_place` $in_place^)? attr-dict `:`
     type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`rounded` type($rounded)^)? (`scratch` type($scratch)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];

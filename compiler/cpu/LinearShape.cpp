@@ -9,7 +9,10 @@ FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, const CpuTarget &targe
   bool takesRounded = op.getRounded() && target.bf16;
   Value rows = takesRounded ? op.getRounded() : op.getInput();
   int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
-  return of(op, rows, op.getPanels(), op.getQuantization(), op.getOut(), contract);
+  auto shape = of(op, rows, op.getPanels(), op.getQuantization(), op.getOut(), contract);
+  if (succeeded(shape))
+    shape->keepsSums &= !op.getInPlace();
+  return shape;
 }
 
 FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,

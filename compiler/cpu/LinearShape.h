@@ -17,7 +17,7 @@ struct LinearShape {
   int64_t panels;                   ///< ceil(n / panelWidth)
   Precision precision;              ///< of the panels
   bool isWidened;                   ///< panels of 16 bits, rows of f32
-  bool keepsSums = true;            ///< `out` is f32: it may hold sums of a part of k
+  bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
 
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
   int64_t group() const { return panelGroup(precision); }

@@ -87,6 +87,16 @@ BufferView BufferView::window(int64_t axis, const SizePolynomial &start,
   return view;
 }
 
+bool BufferView::liesLike(const BufferView &other) const {
+  auto same = [](const Atom &a, const Atom &b) { return a.size == b.size && a.stride == b.stride; };
+  for (auto [own, others] : llvm::zip_equal(axes, other.axes)) {
+    SmallVector<Atom> left = collapse(own), right = collapse(others);
+    if (!std::equal(left.begin(), left.end(), right.begin(), right.end(), same))
+      return false;
+  }
+  return offset == other.offset;
+}
+
 BufferView BufferView::rearrange(RearrangeOp op) const {
   // Split every axis into its atoms, innermost last.
   auto input = cast<RankedTensorType>(op.getInput().getType());

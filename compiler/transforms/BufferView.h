@@ -30,6 +30,9 @@ struct BufferView {
   BufferView window(int64_t axis, const SizePolynomial &offset, const SizePolynomial &size) const;
   BufferView rearrange(RearrangeOp op) const;
 
+  /// Whether elements are where those of a view of the same type are, on its base.
+  bool liesLike(const BufferView &other) const;
+
   /// The atoms of axes [begin, end) in order, neighbours merged where they lie one after the other.
   llvm::SmallVector<Atom> collapsed(int64_t begin, int64_t end) const;
 };

@@ -46,6 +46,7 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
                  Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears: f32, tf32, bf16, f16, int8 or int4">,
                  Option<"pairs", "pairs", "bool", "false", "there is a CPU level that multiplies pairs of bf16: where precision is reduced, what it multiplies is rounded to them">,
                  Option<"onlyPairs", "only-pairs", "bool", "false", "all CPU levels do: what only linears read, or only attentions, is kept so">,
+                 Option<"onlyTiles", "only-tiles", "bool", "false", "all CPU levels have tile registers: no linear of bf16 or bytes keeps sums in its result's place">,
                  Option<"gpu", "gpu", "bool", "false", "for GPUs, where tensors that are only multiplied are kept in bf16 or f16, if that is the precision">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
 }

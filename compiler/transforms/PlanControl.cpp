@@ -23,16 +23,6 @@ Value attn::rootOf(Value tensor) {
   return tensor;
 }
 
-static bool sameLayout(const BufferView &a, const BufferView &b) {
-  auto same = [](const Atom &x, const Atom &y) { return x.size == y.size && x.stride == y.stride; };
-  for (auto [left, right] : llvm::zip_equal(a.axes, b.axes)) {
-    SmallVector<Atom> l = collapse(left), r = collapse(right);
-    if (!std::equal(l.begin(), l.end(), r.begin(), r.end(), same))
-      return false;
-  }
-  return a.offset == b.offset;
-}
-
 //===-- results in place --------------------------------------------------------------------===//
 
 /// Whether the part's axes are those of the whole, in its order.
@@ -64,9 +54,11 @@ void FunctionPlan::chooseDestination(Value tensor, const BufferView &place) {
   Operation *op = root.getDefiningOp();
   RankedTensorType type = typeOf(root);
   bool isCall = isa_and_nonnull<func::CallOp>(op) && // which writes the one layout there is
-                sameLayout(place, BufferView::dense(type, place.base, pitchOf(type)));
+                place.liesLike(BufferView::dense(type, place.base, pitchOf(type)));
   if ((isKernel(op) || isCall) && root.getParentBlock() == tensor.getParentBlock())
     destinations.try_emplace(root, place);
+  if (Value operand = inPlace.lookup(root); operand && destinations.count(root))
+    chooseDestination(operand, place);
   // What is rounded there can be computed there.
   auto map = dyn_cast_if_present<MapOp>(op);
   Type half = plan.keptHalf();
@@ -140,7 +132,7 @@ LogicalResult FunctionPlan::emitView(Operation *op) {
 FailureOr<Value> FunctionPlan::argument(Operation *op, Value tensor) {
   BufferView view = viewOf(tensor);
   RankedTensorType type = typeOf(tensor);
-  if (sameLayout(view, BufferView::dense(type, view.base, pitchOf(type))))
+  if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))))
     return view.base;
   BufferView whole = allocate(type, op);
   if (failed(copy(op, view, whole)))
@@ -174,18 +166,23 @@ LogicalResult FunctionPlan::emitCall(func::CallOp op) {
 }
 
 /// Layers go back and forth between two buffers: (in, out, spare) -> (out, spare, out). The first
-/// reads the initial value where it lies.
+/// reads the initial value where it lies. Those that may be in place have one buffer, that of the
+/// initial value if this is not needed any more.
 LogicalResult FunctionPlan::emitStack(scf::ForOp op) {
   SmallVector<Value> initial;
-  for (auto [init, result] : llvm::zip_equal(op.getInitArgs(), op.getResults())) {
+  for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
     if (!isa<RankedTensorType>(init.getType()))
       return op.emitError("expected a loop that carries tensors only");
     FailureOr<Value> pointer = argument(op, init);
     if (failed(pointer))
       return failure();
-    Operation *last = lastUse(result, op->getBlock());
+    Value result = op.getResult(i);
     RankedTensorType type = typeOf(result);
-    initial.append({*pointer, allocate(type, last).base, allocate(type, last).base});
+    auto buffer = [&] { return allocate(type, lastUse(result, op->getBlock())).base; };
+    bool isLayerInPlace = isInPlace(op, i);
+    auto place = inPlaceOf(result);
+    Value out = isLayerInPlace && place && place->base == *pointer ? *pointer : buffer();
+    initial.append({*pointer, out, isLayerInPlace ? out : buffer()});
   }
   auto bound = [&](Value value) { return scalars.lookup(value); };
   auto loop = scf::ForOp::create(builder, op.getLoc(), bound(op.getLowerBound()),
@@ -271,6 +268,7 @@ LogicalResult FunctionPlan::run() {
   createFunction();
   Block &block = source.getBody().front();
   auto result = cast<func::ReturnOp>(block.getTerminator());
+  chooseInPlace(block);
   for (auto [i, operand] : llvm::enumerate(result.getOperands()))
     chooseDestination(operand, laidOut(operand.getType(), resultPointers[i]));
   if (failed(emitBlock(block)))
@@ -278,6 +276,7 @@ LogicalResult FunctionPlan::run() {
   for (auto [i, operand] : llvm::enumerate(result.getOperands()))
     if (failed(deliver(result, operand, laidOut(operand.getType(), resultPointers[i]))))
       return failure();
+  recordInPlace(result);
   func::ReturnOp::create(builder, result.getLoc());
   resolveOffsets();
   return success();

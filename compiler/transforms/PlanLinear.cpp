@@ -9,6 +9,12 @@
 using namespace mlir;
 using namespace attn;
 
+Precision FunctionPlan::precisionOf(LinearOp op) {
+  // Weights of 16 bits are multiplied by pairs.
+  bool isOdd = typeOf(op.getInput()).getShape().back() % 2 != 0;
+  return isHalf(plan.precision) && isOdd ? Precision::F32 : plan.precision;
+}
+
 bool FunctionPlan::areRounded(LinearOp op) {
   // In pairs, without padding, and more rows than are multiplied as f32.
   constexpr int64_t granule = 32;
@@ -141,10 +147,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     for (Value value : values)
       if (!value.getDefiningOp<GetOp>())
         return op.emitError("memory stage: expected weights and biases that are parameters");
-  // Weights of 16 bits are multiplied by pairs.
-  Precision precision = plan.precision;
-  if (isHalf(precision) && input.getShape().back() % 2 != 0)
-    precision = Precision::F32;
+  Precision precision = precisionOf(op);
   auto slotOf = [&](OperandRange values, int64_t rows, Precision precision, Value &layer) {
     SmallVector<ParamOp> params;
     for (Value value : values) {
@@ -237,7 +240,8 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   }
   Value scratch = floats && !plan.isGpu ? threadRows(op, floats, shared) : Value();
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
-                                       rounded, scratch, bias, captures, *out, contracted);
+                                       rounded, scratch, bias, captures, *out, contracted,
+                                       inPlace.contains(op.getResult()));
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), scalars);
   Type read = cast<MemRefType>((rounded ? rounded : inputBuffer).getType()).getElementType();
   KernelCost cost = costOf(op, {{op.getInput(), read}});

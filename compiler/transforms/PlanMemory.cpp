@@ -9,8 +9,8 @@
 //
 // Every thread of the team runs the whole function; kernels divide their work by (%thread,
 // %threads), with a barrier after each. Buffers are slots of one frame in the workspace, reused
-// when their last reader has run; a concat's parts and a function's results are computed in place;
-// a stack's layers go back and forth between two buffers.
+// when their last reader has run; a concat's parts and a function's results are computed in place,
+// and so is a residual stream; else a stack's layers go back and forth between two buffers.
 #include "compiler/transforms/AttentionShape.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/PlanMemoryImpl.h"
@@ -231,10 +231,14 @@ BufferView FunctionPlan::outputOf(Value tensor) {
   Operation *last = lastUse(tensor, tensor.getParentBlock());
   if (LinearOp linear = roundedFor(tensor))
     return views[tensor] = roundedRows(typeOf(tensor), linear.getContract(), last);
-  return views[tensor] = allocate(typeOf(tensor), last, elementFor(tensor));
+  Type element = elementFor(tensor);
+  if (auto place = inPlaceOf(tensor); place && !element)
+    return views[tensor] = *place;
+  return views[tensor] = allocate(typeOf(tensor), last, element);
 }
 
-/// The last op of `block` that reads what `value` lies in: through views, concats and loops.
+/// The last op of `block` that reads what `value` lies in: through views, concats, loops, and what
+/// takes its place.
 void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
   for (Operation *user : value.getUsers()) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
@@ -243,6 +247,10 @@ void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
     if (isView(user) || isa<ConcatOp, scf::ForOp>(user))
       for (Value result : user->getResults())
         latestUse(result, block, latest);
+    else
+      for (Value result : user->getResults())
+        if (inPlace.lookup(result) == value)
+          latestUse(result, block, latest);
   }
 }
 
@@ -395,6 +403,7 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
     modulePlan.precision = storedPrecision(*known);
     modulePlan.levelHasPairs = pairs;
     modulePlan.allHavePairs = onlyPairs;
+    modulePlan.onlyTiles = onlyTiles;
     modulePlan.isGpu = gpu;
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());

@@ -2,7 +2,7 @@
 //
 // The memory planner's state. PlanMemory.cpp places buffers, PlanKernels.cpp writes the kernels'
 // operands, PlanLinear.cpp and PlanAttention.cpp those of linears and attentions, PlanControl.cpp
-// what stands around the kernels.
+// what stands around the kernels, PlanInPlace.cpp which results take an operand's place.
 #pragma once
 
 #include "compiler/transforms/BufferView.h"
@@ -65,6 +65,7 @@ struct ModulePlan {
   Precision precision = Precision::F32;       // of linears
   bool levelHasPairs = false;                 // one of the CPU levels multiplies pairs of bf16
   bool allHavePairs = false;                  // every one does
+  bool onlyTiles = false;                     // every one has tile registers
   bool isGpu = false;
   /// What attention is rounded to, and rows of linears in bf16 for such a level, or null.
   Type roundedTo() const;
@@ -80,6 +81,8 @@ struct ModulePlan {
   }
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included
+  /// Of every planned function, (result, argument) that may be passed the same place.
+  llvm::StringMap<SmallVector<std::pair<unsigned, unsigned>>> inPlace;
   explicit ModulePlan(ModuleOp module);
 
 private:
@@ -166,6 +169,8 @@ private:
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
   bool isInPlace(MapOp op);
+  /// That a linear is multiplied in.
+  Precision precisionOf(LinearOp op);
   LogicalResult emitMap(MapOp op);
   LogicalResult emitMean(ReduceMeanOp op);
   LogicalResult emitLookup(LookupOp op);
@@ -188,6 +193,20 @@ private:
   /// the kernel reads a copy of another element.
   KernelCost costOf(Operation *op, ArrayRef<std::pair<Value, Type>> read = {});
 
+  // Results in an operand's place.
+  void chooseInPlace(Block &block);
+  void chooseInPlace(Value result, mlir::OpOperand &operand);
+  /// Whether nothing reads the operand's tensor, or a view of it, at the same time or later.
+  bool isLastReader(mlir::OpOperand &operand);
+  bool hasOwnBuffers(Operation *op);
+  /// The first of the tensors each of which may have the place of the one before.
+  Value beginningOf(Value tensor);
+  /// Whether what a loop carries may stay in its place.
+  bool isInPlace(scf::ForOp loop, size_t carried);
+  void recordInPlace(func::ReturnOp op);
+  /// The place that a tensor takes over, if it can.
+  std::optional<BufferView> inPlaceOf(Value result);
+
   // Results in place.
   void chooseParts(Block &block);
   void chooseDestination(Value tensor, const BufferView &place);
@@ -206,6 +225,7 @@ private:
   DenseMap<Value, BufferView> views;                   // of every tensor that has been computed
   DenseMap<Value, std::pair<ConcatOp, size_t>> partOf; // tensors computed straight into a concat
   DenseMap<Value, BufferView> destinations; // tensors computed straight into a given place
+  DenseMap<Value, Value> inPlace;           // tensors, and the operands whose place they may take
   SmallVector<Slot> slots;
   SmallVector<std::pair<Operation *, size_t>> releases; // (last user, slot)
   size_t costs = 0;                                     // that this function has

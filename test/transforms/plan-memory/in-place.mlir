@@ -49,3 +49,79 @@ func.func @copied(%x: !x) -> !y attributes {attn.entry} {
   %y = attn.concat(%c, %x) axis 1 along [0, 1] : (!c, !x) -> !y
   return %y : !y
 }
+
+// A residual stream stays in its place: a block's results are written over what they are added to, in the caller's buffer if it allows that, and the layers of a stack over one another.
+!d = tensor<8xf32, #attn.axes<"D">>
+!w = tensor<8x8xf32, #attn.axes<"F", "D">>
+!long = tensor<8x808xf32, #attn.axes<"D", "K">>
+!deep = tensor<?x4x808xf32, #attn.axes<"B", "T", "K">>
+attn.param @g : !d from <"g", [8], offset = 0, strides = [1]>
+attn.param @w : !w from <"w", [8, 8], offset = 0, strides = [8, 1]>
+attn.param @u : tensor<808x8xf32, #attn.axes<"K", "D">> from <"u", [808, 8], offset = 0, strides = [8, 1]>
+attn.param @v : !long from <"v", [8, 808], offset = 0, strides = [808, 1]>
+
+// CHECK-LABEL: func.func private @block(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<f32>, %[[Y:[a-z0-9]+]]: memref<f32>) {
+// CHECK: %[[IN:.*]] = memref.reinterpret_cast %[[X]]
+// CHECK: %[[OUT:.*]] = memref.reinterpret_cast %[[Y]]
+// CHECK: attn.linear_kernel {{.*}} captures(%[[IN]]) into %[[OUT]] contract 1 in_place
+// CHECK: attn.norm_kernel %[[OUT]]
+// CHECK: attn.linear_kernel {{.*}} captures(%[[OUT]]) into %[[OUT]] contract 1 in_place
+func.func private @block(%x: !x) -> !x {
+  %g = attn.get @g : !d
+  %w = attn.get @w : !w
+  %y = attn.linear %x, %w norm(%g, %g) contract 1 {eps = 1.0e-6} captures(%x) epilogue {
+  ^bb0(%s: f32, %r: f32):
+    %sum = arith.addf %s, %r : f32
+    attn.yield %sum : f32
+  } : (!x, !w, !d, !d, !x) -> !x
+  %z = attn.linear %y, %w norm(%g, %g) contract 1 {eps = 1.0e-6} captures(%y) epilogue {
+  ^bb0(%s: f32, %r: f32):
+    %sum = arith.addf %s, %r : f32
+    attn.yield %sum : f32
+  } : (!x, !w, !d, !d, !x) -> !x
+  return %z : !x
+}
+
+// The entry's argument is the user's: the first layer writes elsewhere. What it makes of it is read twice, and kept from the call after.
+// CHECK-LABEL: func.func private @stack(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<f32>, %[[Y:[a-z0-9]+]]: memref<f32>) attributes {attn.entry}
+// CHECK: %[[BUFFER:.*]] = memref.view
+// CHECK: scf.for {{.*}} iter_args(%[[IN:.*]] = %[[X]]) -> (memref<f32>)
+// CHECK: func.call @block({{.*}}, %[[IN]], %[[BUFFER]])
+// CHECK: scf.yield %[[BUFFER]]
+// CHECK: call @block({{.*}}, %[[SECOND:[a-z0-9_]+]]) :
+// CHECK: call @block({{.*}}, %[[SECOND]], %[[SECOND]])
+// CHECK: attn.map_kernel
+func.func @stack(%x: !x) -> !x attributes {attn.entry} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %layers = arith.constant 3 : index
+  %a = scf.for %n = %zero to %layers step %one iter_args(%h = %x) -> (!x) {
+    %next = func.call @block(%h) : (!x) -> !x
+    scf.yield %next : !x
+  }
+  %b = func.call @block(%a) : (!x) -> !x
+  %c = func.call @block(%b) : (!x) -> !x
+  %y = attn.map(%a, %c) : (!x, !x) -> !x {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    attn.yield %r : f32
+  }
+  return %y : !x
+}
+
+// Sums of parts of a long k are in the result's place, which cannot be the residual's.
+// CHECK-LABEL: func.func private @deep(
+// CHECK: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
+func.func private @deep(%x: !x) -> !x {
+  %u = attn.get @u : tensor<808x8xf32, #attn.axes<"K", "D">>
+  %v = attn.get @v : !long
+  %h = attn.linear %x, %u contract 1 : (!x, tensor<808x8xf32, #attn.axes<"K", "D">>) -> !deep
+  %y = attn.linear %h, %v contract 1 captures(%x) epilogue {
+  ^bb0(%s: f32, %r: f32):
+    %sum = arith.addf %s, %r : f32
+    attn.yield %sum : f32
+  } : (!deep, !long, !x) -> !x
+  return %y : !x
+}

@@ -191,13 +191,14 @@ std::string LinearCase::text(const std::string &name) const {
   std::string names, types;
   for (size_t i = 0; i < captures.size(); ++i) {
     std::string capture = "%c" + std::to_string(i);
-    view(capture.c_str(), "%a" + std::to_string(4 + i), captures[i], dynamic);
+    std::string pointer = "%a" + std::to_string(isInPlace && i == 0 ? 3 : 4 + i);
+    view(capture.c_str(), pointer, captures[i], dynamic);
     names += (i ? ", " : "") + capture;
     types += (i ? ", " : "") + typeOf(captures[i], dynamic);
   }
   text << "  attn.linear_kernel %in, %panels" << quantized << (hasBias ? " bias %bias" : "")
        << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract "
-       << (isNarrow ? 1 : ks.size()) << " : "
+       << (isNarrow ? 1 : ks.size()) << (isInPlace ? " in_place : " : " : ")
        << (isNarrow ? typeOf(narrow, dynamic, half) : typeOf(in, dynamic, inElement)) << ", "
        << typeOf(packed, false, panelElement) << quantizedTypes
        << (hasBias ? " bias " + typeOf(row, false) : "")

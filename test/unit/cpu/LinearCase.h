@@ -41,6 +41,7 @@ struct LinearCase {
   bool isOfBits = false;  ///< narrow rows are i16, as on CPUs, and so is the output
   bool hasRoom = false;   ///< scratch for each thread
   bool isTf32 = false;    ///< f32, rounded when it is multiplied
+  bool isInPlace = false; ///< the first capture lies where the output does
 
   /// A case of dense rows.
   LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue = Epilogue::None);

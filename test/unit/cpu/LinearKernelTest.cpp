@@ -60,6 +60,19 @@ TEST_P(LinearKernelTest, DeepSumsComeInParts) {
   check(cases);
 }
 
+TEST_P(LinearKernelTest, ResidualsInPlace) {
+  if (KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "residuals stay elsewhere";
+  std::vector<LinearCase> cases{{17, 2048, 50, Epilogue::Residual},
+                                {25, 67, 101, Epilogue::ScaleAndShift},
+                                {5, 800, 96, Epilogue::Residual}};
+  cases.push_back(cases.back());
+  cases.back().dynamic = true;
+  for (LinearCase &test : cases)
+    test.isInPlace = true;
+  check(cases);
+}
+
 TEST_P(LinearKernelTest, CapturesOfAllStrides) {
   std::vector<LinearCase> cases;
   for (Dims strides : {Dims{75, 1}, Dims{0, 1}, Dims{1, 0}, Dims{1, 13}, Dims{0, 0}}) {

@@ -56,7 +56,10 @@ protected:
         room(std::vector<float>(test.hasRoom ? (threads + test.sharedRows()) * test.roomFloats()
                                              : 0));
     Element old = std::is_same_v<Element, float> ? Element(untouched) : floatToBfloat(untouched);
-    Guarded out(std::vector<Element>(test.out.elements(), old));
+    std::vector<Element> before(test.out.elements(), old);
+    if (test.isInPlace)
+      before.assign(data.captures[0].begin(), data.captures[0].end());
+    Guarded out(before);
     runner.run(name, threads, nullptr, nullptr, test.in.sizes[0], in.begin(), panels.begin(),
                bias.begin(), out.begin(), c0.begin(), c1.begin(), range.begin(), scales.begin(),
                data.sums.data(), rounded.begin(), room.begin());

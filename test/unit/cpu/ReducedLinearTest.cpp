@@ -16,9 +16,10 @@ protected:
       return cases;
     int64_t inParts = cases[0].panels == Panels::Int8 ? 3328 : 1664;
     LinearCase deep(300, inParts, 101, Epilogue::Residual), shallow(257, 448, 96, Epilogue::Gelu);
-    LinearCase unknown = deep;
+    LinearCase unknown = deep, inPlace = deep;
     unknown.dynamic = true;
-    for (LinearCase test : {deep, unknown, shallow}) {
+    inPlace.isInPlace = !cases[0].isOfBits;
+    for (LinearCase test : {deep, unknown, inPlace, shallow}) {
       test.panels = cases[0].panels, test.isRounded = cases[0].isRounded;
       test.isNarrow = cases[0].isNarrow, test.isOfBits = cases[0].isOfBits;
       cases.push_back(test);

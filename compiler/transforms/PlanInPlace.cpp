@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fused -> memory: results that take the place of an operand that nothing reads later. A linear's
+// takes that of a capture, its residual: each element is read just before it is written. So a
+// residual stream stays where it is, and in the caches, through a block, through a call of one
+// (ModulePlan::inPlace), and through a stack of them.
+#include "compiler/transforms/PlanMemoryImpl.h"
+#include "compiler/transforms/TargetModel.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// Whether an op's results lie in buffers that are no other tensor's.
+bool FunctionPlan::hasOwnBuffers(Operation *op) {
+  if (auto map = dyn_cast<MapOp>(op))
+    return !isInPlace(map);
+  return isa<LinearOp, LayerNormOp, ReduceMeanOp, RotaryOp, AttentionOp, ConcatOp, func::CallOp,
+             scf::ForOp>(op);
+}
+
+bool FunctionPlan::isLastReader(OpOperand &last) {
+  Operation *op = last.getOwner();
+  auto isBefore = [&](OpOperand &use) {
+    if (&use == &last)
+      return true;
+    Operation *user = use.getOwner();
+    if (user == op) { // a norm of its input is a kernel of its own, which comes first
+      auto linear = dyn_cast<LinearOp>(user);
+      return linear && !linear.getNorm().empty() && use.getOperandNumber() == 0;
+    }
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    // Not what may lie in the same place: a concat of it, a loop that it is carried into.
+    return ancestor == user && user->isBeforeInBlock(op) && !isa<ConcatOp>(user) &&
+           hasOwnBuffers(user);
+  };
+  return isReadOnlyBy(rootOf(last.get()), isBefore);
+}
+
+/// Whether a linear keeps sums of parts of k in its result's place, on some machine.
+static bool keepsSums(LinearOp op, Precision precision, bool onlyTiles) {
+  int64_t k = 1;
+  for (int64_t size : typeOf(op.getInput()).getShape().take_back(op.getContract()))
+    k *= size;
+  if (onlyTiles && (takesBytes(precision) || precision == Precision::BF16))
+    return false;
+  return k > TargetModel::partDepth * (takesBytes(precision) ? TargetModel::floatBytes : 1);
+}
+
+void FunctionPlan::chooseInPlace(Value result, OpOperand &operand) {
+  Value root = rootOf(operand.get());
+  Operation *source = root.getDefiningOp();
+  if (operand.get().getType() == result.getType() &&
+      root.getParentBlock() == result.getParentBlock() && (!source || hasOwnBuffers(source)) &&
+      isLastReader(operand))
+    inPlace[result] = operand.get();
+}
+
+Value FunctionPlan::beginningOf(Value tensor) {
+  Value root = rootOf(tensor);
+  while (Value operand = inPlace.lookup(root))
+    root = rootOf(operand);
+  return root;
+}
+
+void FunctionPlan::chooseInPlace(Block &block) {
+  if (plan.isGpu)
+    return;
+  for (Operation &op : block) {
+    if (auto linear = dyn_cast<LinearOp>(op)) {
+      if (!keepsSums(linear, precisionOf(linear), plan.onlyTiles))
+        for (OpOperand &capture : linear.getCapturesMutable())
+          if (!inPlace.count(linear.getResult()))
+            chooseInPlace(linear.getResult(), capture);
+    } else if (auto call = dyn_cast<func::CallOp>(op)) {
+      for (auto [result, argument] : plan.inPlace.lookup(call.getCallee()))
+        chooseInPlace(call.getResult(result), call->getOpOperand(argument));
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      chooseInPlace(*loop.getBody());
+      for (auto [result, initial] : llvm::zip_equal(loop.getResults(), loop.getInitArgsMutable()))
+        if (isInPlace(loop, result.getResultNumber()))
+          chooseInPlace(result, initial);
+    }
+  }
+}
+
+bool FunctionPlan::isInPlace(scf::ForOp loop, size_t carried) {
+  Value yielded = loop.getBody()->getTerminator()->getOperand(carried);
+  return beginningOf(yielded) == loop.getRegionIterArg(carried);
+}
+
+void FunctionPlan::recordInPlace(func::ReturnOp op) {
+  for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
+    auto argument = dyn_cast<BlockArgument>(beginningOf(operand));
+    if (argument && argument != rootOf(operand) && argument.getType() == operand.getType())
+      plan.inPlace[source.getSymName()].push_back({number, argument.getArgNumber()});
+  }
+}
+
+std::optional<BufferView> FunctionPlan::inPlaceOf(Value result) {
+  Value operand = inPlace.lookup(result);
+  if (!operand || isa<BlockArgument>(rootOf(operand)))
+    return std::nullopt;
+  BufferView view = viewOf(operand);
+  RankedTensorType type = typeOf(result);
+  if (view.element() != plan.stored(type.getElementType()) ||
+      !view.liesLike(BufferView::dense(type, view.base, pitchOf(type))))
+    return std::nullopt;
+  return view;
+}
