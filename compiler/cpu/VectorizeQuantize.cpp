@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn.quantize_row as vector code: one sweep for the least and the greatest element, one for the
-// bytes. A row with NaN or an infinity gets a scale that is NaN or infinite, and so do its
-// products.
+// bytes. Rows may be the bits of bf16. A row with NaN or an infinity gets a scale that is NaN or
+// infinite, and so do its products.
 #include "compiler/cpu/MathBuilder.h"
 #include "compiler/cpu/RowVectors.h"
 #include "dialect/AttnDialect.h"
@@ -19,8 +19,17 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
   Location loc = op.getLoc();
   MathBuilder math(builder, loc, rows.type, rows.target);
   Value columns = index.dim(op.getInput(), 0), input = rows.prepare(op.getInput());
-  auto least = [&](Value a, Value b) -> Value {
-    return arith::MinimumFOp::create(builder, loc, a, b);
+  auto read = [&](const VectorPlace &place) -> Value {
+    Value x = rows.load(input, place);
+    if (x.getType() == rows.type)
+      return x;
+    auto halves = VectorType::get(rows.type.getShape(), builder.getBF16Type());
+    Value half = arith::BitcastOp::create(builder, loc, halves, x);
+    return arith::ExtFOp::create(builder, loc, rows.type, half);
+  };
+  // One instruction, which may forget a NaN: `most` has it.
+  auto least = [&](Value a, Value b) {
+    return math.select(math.compare(arith::CmpFPredicate::OLT, a, b), a, b);
   };
   auto most = [&](Value a, Value b) -> Value {
     return arith::MaximumFOp::create(builder, loc, a, b);
@@ -31,7 +40,7 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
   SmallVector<Value> ends =
       rows.forEachVector(columns, unroll, {math.constant(0), math.constant(0)},
                          [&](const VectorPlace &place, ValueRange ends) {
-                           Value x = rows.load(input, place);
+                           Value x = read(place);
                            return SmallVector<Value>{least(ends[0], x), most(ends[1], x)};
                          });
   for (int64_t i = 1; i < unroll; ++i) {
@@ -47,7 +56,7 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
   Value scale = math.div(range, math.constant(255));
   Value isWide = math.compare(arith::CmpFPredicate::OGT, range, math.constant(0));
   Value inverse = math.select(isWide, math.div(math.constant(255), range), math.constant(0));
-  // Comparisons that NaN fails, so that what is converted is from 0 to 255 always.
+  // Comparisons that NaN fails, so that it is from 0 to 255 always.
   auto asByte = [&](Value x) {
     Value isAbove = math.compare(arith::CmpFPredicate::OGT, x, math.constant(0));
     x = math.select(isAbove, x, math.constant(0));
@@ -63,9 +72,16 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
 
   auto integers = VectorType::get(rows.type.getShape(), builder.getI32Type()),
        bytes = VectorType::get(rows.type.getShape(), builder.getI8Type());
+  // The sum with 1.5 * 2^23 is rounded to a whole number, which its bits are apart from those of
+  // the constant.
+  constexpr double magic = 12582912.0;
+  Value zeroByte = arith::FPToSIOp::create(builder, loc, integers, zero),
+        shift = math.isub(zeroByte, math.bits(math.constant(magic)));
   rows.forEachVector(columns, unroll, {}, [&](const VectorPlace &place, ValueRange) {
-    Value x = math.roundEven(math.mul(rows.load(input, place), inverse));
-    Value whole = arith::FPToSIOp::create(builder, loc, integers, asByte(math.add(x, zero)));
+    Value shifted = math.add(math.mul(read(place), inverse), math.constant(magic));
+    Value whole = math.iadd(math.bits(shifted), shift);
+    whole = arith::MaxSIOp::create(builder, loc, whole, math.integer(0));
+    whole = arith::MinSIOp::create(builder, loc, whole, math.integer(255));
     Value byte = arith::TruncIOp::create(builder, loc, bytes, whole);
     rows.store(byte, op.getOut(), {place.column, {}}); // rows have room for whole vectors
     return SmallVector<Value>{};

@@ -112,10 +112,10 @@ KernelCost KernelCost::ofRounding(RankedTensorType rows) {
   return {"rounding to bf16", 0, bytesOf(rows) + SizePolynomial(2) * elementsOf(rows)};
 }
 
-KernelCost KernelCost::ofQuantization(RankedTensorType rows) {
+KernelCost KernelCost::ofQuantization(RankedTensorType rows, Type stored) {
   constexpr int64_t flop = 5; // two comparisons; a product, a sum and what rounds them
   return {"quantization", elementsOf(rows) * SizePolynomial(flop),
-          bytesOf(rows) + elementsOf(rows)};
+          elementsOf(rows) * SizePolynomial(stored.getIntOrFloatBitWidth() / 8 + 1)};
 }
 
 KernelCost KernelCost::ofCopy(const SizePolynomial &elements, Type element) {

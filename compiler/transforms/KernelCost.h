@@ -21,7 +21,7 @@ struct KernelCost {
   static KernelCost ofNorm(mlir::RankedTensorType normed, mlir::Value gamma);
   /// Of rows in bf16, and as bytes.
   static KernelCost ofRounding(mlir::RankedTensorType rows);
-  static KernelCost ofQuantization(mlir::RankedTensorType rows);
+  static KernelCost ofQuantization(mlir::RankedTensorType rows, mlir::Type stored);
   static KernelCost ofCopy(const SizePolynomial &elements, mlir::Type element);
   /// Of combining what became of the parts of a head's keys, in `bytes` of memory.
   static KernelCost ofCombination(const SizePolynomial &bytes);

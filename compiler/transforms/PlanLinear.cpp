@@ -23,7 +23,8 @@ bool FunctionPlan::areRounded(LinearOp op) {
                     contracted = shape.take_back(op.getContract());
   bool areFew =
       !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= TargetModel::fewRows;
-  return plan.allHavePairs && plan.precision == Precision::BF16 && !areFew && !rows.empty() &&
+  bool isNarrow = plan.precision == Precision::BF16 || takesBytes(plan.precision);
+  return plan.allHavePairs && isNarrow && !areFew && !rows.empty() &&
          !ShapedType::isDynamicShape(contracted) && contracted.back() % 2 == 0 &&
          ShapedType::getNumElements(contracted) % granule == 0;
 }
@@ -134,7 +135,7 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   BufferView bytes = buffer(room, pitch, builder.getI8Type());
   Value range = view(buffer(count, 2, builder.getF32Type()), 2, 2);
   QuantizeKernelOp::create(builder, op.getLoc(), *rows, view(bytes, pitch, pitch), range);
-  barrier(op, KernelCost::ofQuantization(type));
+  barrier(op, KernelCost::ofQuantization(type, input.element()));
   return NarrowRows{view(bytes, llvm::alignTo(k, rowGranule(precision)), pitch), range};
 }
 

@@ -122,9 +122,10 @@ private:
   /// `element`: another than the type's, where it is stored narrower.
   BufferView allocate(mlir::RankedTensorType type, Operation *last, Type element = {});
   Type elementFor(Value tensor);
-  /// Whether rows of a linear's input are multiplied in bf16, whatever CPU runs it.
+  /// Whether rows of a linear's input are multiplied in bf16, or as bytes that are made of bf16,
+  /// whatever CPU runs it.
   bool areRounded(LinearOp op);
-  /// The same for an attention's queries, keys and values.
+  /// Whether an attention's queries, keys and values are multiplied in bf16.
   bool areRounded(AttentionOp op);
   /// Whether all that reads a tensor, or a view of it, is such attentions.
   bool isOnlyRounded(Value tensor);

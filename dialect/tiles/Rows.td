@@ -21,7 +21,7 @@ def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
 
 def Attn_QuantizeRowOp : AttnKernelOp<"quantize_row"> {
   let summary = "a row as unsigned bytes, and its scale and zero (attn.quantize_kernel)";
-  let arguments = (ins Attn_Row:$input, MemRefRankOf<[I8], [1]>:$out, Attn_Row:$range);
+  let arguments = (ins Attn_FactorRow:$input, MemRefRankOf<[I8], [1]>:$out, Attn_Row:$range);
   let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";
 }
 

@@ -3,8 +3,8 @@
 // RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs" | FileCheck %s --check-prefix=KEPT
 // RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs" | FileCheck %s --check-prefix=ROUND
 // RUN: attn-opt %s "--attn-plan-memory=precision=int8 pairs only-pairs" | FileCheck %s --check-prefix=INT8
+// RUN: attn-opt %s "--attn-plan-memory=precision=int8 pairs" | FileCheck %s --check-prefix=BYTES
 
-// INT8-NOT: xi16
 module attributes {attn.model = "m"} {
   attn.dim @B dyn 8
   attn.param @w : tensor<64x32xf32, #attn.axes<"F", "D">> from #attn.source<"w", [64, 32], offset = 0, strides = [32, 1]>
@@ -21,6 +21,13 @@ module attributes {attn.model = "m"} {
   // KEPT-NOT: round_kernel
   // KEPT: attn.linear_kernel {{.*}} contract 1 : memref<?x32xi16, strided<[32, 1]>>
   // ROUND-COUNT-3: attn.round_kernel
+  // Bytes are made of bf16 there, else of f32.
+  // INT8: attn.quantize_kernel {{.*}} : memref<?x32xf32
+  // INT8: attn.linear_kernel {{.*}} into memref<?x64xi16, strided<[96, 1]>>
+  // INT8: attn.quantize_kernel {{.*}} : memref<?x64xi16, strided<[96, 1]>>
+  // INT8: attn.norm_kernel {{.*}}, memref<?x32xi16, strided<[32, 1]>>
+  // INT8: attn.quantize_kernel {{.*}} : memref<?x32xi16, strided<[32, 1]>>
+  // BYTES-NOT: xi16
   func.func @entry(%x: tensor<?x32xf32, #attn.axes<"B", "D">> {attn.name = "x"})
       -> (tensor<?x64xf32, #attn.axes<"B", "F">> {attn.name = "y"}) attributes {attn.entry} {
     %w = attn.get @w : tensor<64x32xf32, #attn.axes<"F", "D">>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Layer norms, element-wise functions and means over rows, against plain loops in double precision.
+#include "runtime/core/Dtype.h"
 #include "test/unit/cpu/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -315,19 +316,19 @@ TEST_P(RowsKernelTest, MeanMatchesDouble) {
 }
 
 /// Rows of [n, columns] as bytes, `pitch` apart.
-std::string quantizeText(int64_t columns, int64_t pitch) {
+std::string quantizeText(int64_t columns, int64_t pitch, const char *element = "f32") {
   return llvm::formatv(R"(
-    func.func @quantize({0}, %in: memref<f32>, %to: memref<i8>, %r: memref<f32>) {{
+    func.func @quantize({0}, %in: memref<{3}>, %to: memref<i8>, %r: memref<f32>) {{
       %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, {1}], strides: [{1}, 1]
-        : memref<f32> to memref<?x{1}xf32>
+        : memref<{3}> to memref<?x{1}x{3}>
       %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, {2}], strides: [{2}, 1]
         : memref<i8> to memref<?x{2}xi8>
       %range = memref.reinterpret_cast %r to offset: [0], sizes: [%n, 2], strides: [2, 1]
         : memref<f32> to memref<?x2xf32>
-      attn.quantize_kernel %x into %out range %range : memref<?x{1}xf32>, memref<?x{2}xi8>, memref<?x2xf32>
+      attn.quantize_kernel %x into %out range %range : memref<?x{1}x{3}>, memref<?x{2}xi8>, memref<?x2xf32>
       return
     })",
-                       arguments, columns, pitch);
+                       arguments, columns, pitch, element);
 }
 
 TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
@@ -361,6 +362,26 @@ TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
             << "row " << row << ", column " << i << " of " << columns;
       }
     }
+  }
+}
+
+TEST_P(RowsKernelTest, BytesOfBf16AreThoseOfTheSameNumbers) {
+  if (KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "bytes are made of f32 there";
+  for (int64_t columns : {1, 17, 64, 100, 768}) {
+    const int64_t pitch = (columns + 63) / 64 * 64, n = 5;
+    auto ofFloats = KernelRunner::create(quantizeText(columns, pitch), GetParam()),
+         ofHalves = KernelRunner::create(quantizeText(columns, pitch, "i16"), GetParam());
+    ASSERT_TRUE(ofFloats && ofHalves);
+    vector<float> x = random(n * columns), range(2 * n), sameRange(2 * n);
+    vector<uint16_t> halves(x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      halves[i] = floatToBfloat(x[i]), x[i] = bfloatToFloat(halves[i]);
+    vector<uint8_t> bytes(n * pitch, 77), same(bytes);
+    ofFloats->run("quantize", 2, nullptr, nullptr, n, x.data(), bytes.data(), range.data());
+    ofHalves->run("quantize", 2, nullptr, nullptr, n, halves.data(), same.data(), sameRange.data());
+    EXPECT_EQ(range, sameRange);
+    EXPECT_EQ(bytes, same) << columns << " columns";
   }
 }
 
