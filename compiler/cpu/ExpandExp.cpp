@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // exp2 and exp. x = n + r with n whole and |r| <= 1/2; 2^x = 2^n * p(r). With vectors of 512 bits,
-// exp2 has n in steps of 1/32, and 2^n is 2^floor(n) times an element of a table.
+// exp2 has n in steps of 1/32, and 2^n is 2^floor(n) times an element of a table; the rough one has
+// 0 <= r < 1, which is one instruction.
 #include "compiler/cpu/MathBuilder.h"
 #include "llvm/ADT/Twine.h"
 #include <cmath>
@@ -18,9 +19,9 @@ static const double exp2Coefficients[] = {1.0,
                                           0.0013398875016719103,
                                           0.00015353350318036973};
 
-/// The same with relative error 1e-4, exact at 0.
-static const double roughCoefficients[] = {1.0, 0.6932829313561127, 0.2422110011117026,
-                                           0.05500893423556317};
+/// 2^r on [0, 1], relative error 8.6e-5, exact at 0.
+static const double roughCoefficients[] = {1.0, 0.6951167870059775, 0.2276449885985215,
+                                           0.07706704437544354};
 
 /// 2^r = 1 + r (c[0] + c[1] r) on [-1/64, 1/64], relative error 5.3e-8.
 static const double stepCoefficients[] = {0.69315733, 0.2402265};
@@ -48,15 +49,8 @@ static Whole nearest(const MathBuilder &m, Value x) {
 
 /// p * 2^n, gradually to 0 and to infinity.
 static Value scale(const MathBuilder &m, Value p, const Whole &n) {
-  if (auto suffix = m.avx512Suffix()) {
-    // NaN stays NaN, p * 2^inf is inf and p * 2^-inf is 0 whatever p.
-    bool isWhole = *suffix == "512"; // only this one says how to round: 4, as the thread does
-    SmallVector<Value> operands = {p, n.value, m.constant(0),
-                                   m.scalarInteger(-1, isWhole ? 16 : 8)};
-    if (isWhole)
-      operands.push_back(m.scalarInteger(4, 32));
-    return m.intrinsic(("llvm.x86.avx512.mask.scalef.ps." + *suffix).str(), operands);
-  }
+  if (m.avx512Suffix()) // NaN stays NaN, p * 2^inf is inf and p * 2^-inf is 0 whatever p.
+    return m.masked("scalef", {p, n.value});
   // 2^n in two factors: one alone reaches neither denormals nor a p below 1 at n = 128. The lowest
   // bits of the constant in `shifted` are zeros, so that they vanish in the shift.
   Value bits = m.bits(n.shifted), one = m.integer(0x3f800000);
@@ -66,18 +60,18 @@ static Value scale(const MathBuilder &m, Value p, const Whole &n) {
   return m.mul(m.mul(p, first), second);
 }
 
-static Value exp2With(ArrayRef<double> coefficients, const MathBuilder &m, Value x) {
+static Value exp2ByPolynomial(const MathBuilder &m, Value x) {
   // With AVX-512 any x will do: from 2^23 on x is n and p is 1, and for an infinite x p is NaN,
   // which scale never looks at.
   if (!m.avx512Suffix())
     x = m.atMost(m.atLeast(x, leastExponent), mostExponent);
   Whole n = nearest(m, x);
-  return scale(m, m.polynomial(m.sub(x, n.value), coefficients), n);
+  return scale(m, m.polynomial(m.sub(x, n.value), exp2Coefficients), n);
 }
 
 /// Half the products of the polynomial alone. Less than 1.9 units of the last place: half a one by
 /// the table, 0.9 by the polynomial next to 2, half by rounding. Any x will do, as with AVX-512 in
-/// exp2With.
+/// exp2ByPolynomial.
 static Value exp2ByTable(const MathBuilder &m, Value x) {
   constexpr size_t steps = 32;
   float table[steps];
@@ -91,11 +85,18 @@ static Value exp2ByTable(const MathBuilder &m, Value x) {
 }
 
 Value attn::expandExp2(const MathBuilder &m, Value x) {
-  return m.avx512Suffix() == "512" ? exp2ByTable(m, x) : exp2With(exp2Coefficients, m, x);
+  return m.avx512Suffix() == "512" ? exp2ByTable(m, x) : exp2ByPolynomial(m, x);
 }
 
+/// vreduceps, imm: what is above the next lower whole number; inexactness raises nothing.
+static constexpr int64_t aboveFloor = 0b1001;
+
 Value attn::expandRoughExp2(const MathBuilder &m, Value x) {
-  return exp2With(roughCoefficients, m, x);
+  auto suffix = m.avx512Suffix();
+  if (!suffix)
+    return expandExp2(m, x);
+  Value r = m.masked("reduce", {x, m.scalarInteger(aboveFloor, 32)});
+  return scale(m, m.polynomial(r, roughCoefficients), {x, Value()}); // which takes floor(x)
 }
 
 Value attn::expandExp(const MathBuilder &m, Value x) {

@@ -123,6 +123,16 @@ Value MathBuilder::intrinsic(StringRef name, ValueRange operands) const {
       .getResult(0);
 }
 
+Value MathBuilder::masked(StringRef name, ValueRange operands) const {
+  StringRef suffix = *avx512Suffix();
+  bool isWhole = suffix == "512"; // only this one says how to round: 4, as the thread does
+  SmallVector<Value> all(operands);
+  all.append({constant(0), scalarInteger(-1, isWhole ? 16 : 8)});
+  if (isWhole)
+    all.push_back(scalarInteger(4, 32));
+  return intrinsic(("llvm.x86.avx512.mask." + name + ".ps." + suffix).str(), all);
+}
+
 Value MathBuilder::scalarInteger(int64_t value, unsigned bits) const {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getIntegerAttr(builder.getIntegerType(bits), value));

@@ -63,6 +63,8 @@ public:
 
   /// A call of an LLVM intrinsic that gives a vector of floats.
   Value intrinsic(llvm::StringRef name, mlir::ValueRange operands) const;
+  /// An AVX-512 instruction that has a mask, all of it.
+  Value masked(llvm::StringRef name, mlir::ValueRange operands) const;
   /// An integer that is no vector.
   Value scalarInteger(int64_t value, unsigned bits) const;
 
