@@ -56,7 +56,7 @@ struct AttentionShape {
   /// Keys, and features, whose pairs fill a row of a tile register.
   static constexpr int64_t pairGranule = 32;
   /// Of tile registers, whose sums go to memory and back with each tile.
-  static constexpr int64_t registerTileKeys = 96;
+  static constexpr int64_t registerTileKeys = 112;
 
   AttentionLowering lowering;
   bool pairs;             ///< a word of the scratch holds two neighbours in bf16
