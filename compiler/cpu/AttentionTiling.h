@@ -76,6 +76,8 @@ private:
   void enterHead(mlir::Value head);
   void enterBlock(mlir::Value number);
   void tileGroup();
+  void tileBlocks();
+  mlir::Value packedOf(int64_t at, mlir::Value from, int64_t rows, int64_t columns);
   void beginBlock(int64_t queries);
   void tileStanding();
   void tileOnline();
@@ -144,7 +146,8 @@ private:
   mlir::Value query, key, value;
   llvm::SmallVector<mlir::Value> vectors; // that the score reads
   // Of a group.
-  mlir::Value firstBlock, groupBlocks, packedKeys, packed, turns;
+  mlir::Value firstBlock, groupBlocks, turns;
+  bool areKeysPacked = false; // all of the head
   // Of a block.
   mlir::Value turn; // how many of the group went through the tile of keys before it
   mlir::Value lanes, rowCount;

@@ -18,6 +18,9 @@
 //   round_keys_tile, turn_values_tile, then pair_tile, score_tile -> softmax_tile -> rescale_tile,
 //   pair_tile of each block
 //
+// and in tile registers, where those of a head fit into a cache, all of them before the first
+// block: then one block after the other goes through them.
+//
 // Scores and weights that are returned are stored tile by tile.
 #include "compiler/Errors.h"
 #include "compiler/cpu/AttendFewQueries.h"
@@ -27,6 +30,7 @@
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <limits>
 
 using namespace mlir;
 using namespace attn;
@@ -143,12 +147,6 @@ LogicalResult AttentionTiling::run() {
     Value narrow = arith::IndexCastOp::create(builder, index.loc, builder.getI32Type(), keyCount);
     keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);
   }
-  if (shape.pairs) {
-    packedKeys = scratchOf(shape.keyAt, zero, shape.tileRoom, shape.blockRows);
-    packed = scratchOf(shape.valueAt, zero, shape.packedFeatures, shape.tileRoom / 2);
-  } else {
-    packed = scratchOf(shape.valueAt, zero, shape.tile, shape.packedFeatures);
-  }
   if (!op.getMask().empty())
     turns =
         memref::AllocaOp::create(builder, index.loc, MemRefType::get({}, builder.getIndexType()));
@@ -169,7 +167,8 @@ static Value resultRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch,
 /// A head is one part; but where a mask has a period, a part is as long, so that no block crosses a
 /// multiple of it: a tile of keys would be live for both sides. Groups are whole parts then.
 void AttentionTiling::divideQueries() {
-  partQueries = queryCount, groupSize = shape.blocks;
+  partQueries = queryCount;
+  groupSize = shape.packedTiles > 1 ? std::numeric_limits<int32_t>::max() : shape.blocks;
   std::optional<int64_t> all = constantIndex(queryCount), period;
   if (all && !op.getMask().empty())
     period = maskPeriod(op.getMask(), op.getBatch());
@@ -281,7 +280,24 @@ void AttentionTiling::forBlocks(llvm::function_ref<void(int64_t)> body) {
   forLoop(index, zero, groupBlocks, 1, enter);
 }
 
+/// One block after the other where all keys are packed for them first.
 void AttentionTiling::tileGroup() {
+  if (shape.packedTiles == 1)
+    return tileBlocks();
+  areKeysPacked = false;
+  forKeyTiles([&](Value from, Value keys) {
+    keysOf(from, keys);
+    valuesOf(from, keys);
+  });
+  areKeysPacked = true;
+  Value first = firstBlock, count = groupBlocks;
+  forLoop(index, zero, count, 1, [&](Value number) {
+    firstBlock = index.add(first, number), groupBlocks = index.constant(1);
+    tileBlocks();
+  });
+}
+
+void AttentionTiling::tileBlocks() {
   forBlocks([&](int64_t queries) { beginBlock(queries); });
   if (shape.lowering == AttentionLowering::Online)
     tileOnline();
@@ -306,24 +322,36 @@ void AttentionTiling::beginBlock(int64_t queries) {
   tileZeros(queries);
 }
 
+/// Where the tile that begins with key `from` is packed.
+Value AttentionTiling::packedOf(int64_t at, Value from, int64_t rows, int64_t columns) {
+  Value tile = shape.packedTiles > 1 ? index.div(from, index.constant(shape.tile)) : zero;
+  return scratchOf(at, tile, rows, columns);
+}
+
 /// Keys as they are multiplied.
 Value AttentionTiling::keysOf(Value from, Value count) {
   Value rows = rowsOf(key, from, count);
   if (!shape.pairs)
     return rows;
-  RoundKeysTileOp::create(builder, index.loc, rows, packedKeys, count);
-  return rowsOf(packedKeys, zero, count);
+  Value packed = packedOf(shape.keyAt, from, shape.tileRoom, shape.blockRows);
+  if (!areKeysPacked)
+    RoundKeysTileOp::create(builder, index.loc, rows, packed, count);
+  return rowsOf(packed, zero, count);
 }
 
 /// Values, brought together where that helps.
 AttentionTiling::ValueTile AttentionTiling::valuesOf(Value from, Value count) {
   Value rows = rowsOf(value, from, count);
   if (shape.pairs) {
+    Value packed = packedOf(shape.valueAt, from, shape.packedFeatures, shape.tileRoom / 2);
+    if (areKeysPacked)
+      return {packed, count, {}};
     auto turn = TurnValuesTileOp::create(builder, index.loc, rows, packed, count);
     return {packed, count, turn.getAreFinite()};
   }
   if (!isPacked())
     return {rows, count, {}};
+  Value packed = packedOf(shape.valueAt, from, shape.tile, shape.packedFeatures);
   PackTileOp::create(builder, index.loc, rows, packed, count);
   return {packed, count, {}};
 }
@@ -474,6 +502,8 @@ std::string AttentionTiling::choice() {
     text += " within " + std::to_string(*constantIndex(partQueries));
   if (shape.blocks > 1)
     text += ", up to " + std::to_string(groupSize) + " of them together";
+  if (shape.packedTiles > 1)
+    text += ", all keys packed first";
   if (shape.pairs)
     text += ", in pairs of bf16";
   else if (isPacked())

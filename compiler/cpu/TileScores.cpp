@@ -276,7 +276,8 @@ void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value 
 
 void AttentionTiling::tileZeros(int64_t queries) {
   if (shape.pairs)
-    tilePairs(packed, strip, sums, index.constant(valueFeatures), zero, queries, false);
+    tilePairs(packedOf(shape.valueAt, zero, shape.packedFeatures, shape.tileRoom / 2), strip, sums,
+              index.constant(valueFeatures), zero, queries, false);
   else
     tileProducts(strip, value, zero, queries, false, false);
 }

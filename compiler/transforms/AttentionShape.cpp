@@ -66,26 +66,43 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
                                       : chooseLowering(problem);
   shape.lowering = mayStand ? wanted : AttentionLowering::Online;
   shape.blocks = blocksOf(shape.lowering, problem, choice.get(Knob::Blocks));
-  int64_t mostKeys = choice.get(Knob::Keys)
-                         .value_or(problem.isMasked  ? maskedTileKeys
-                                   : problem.inTiles ? registerTileKeys
-                                                     : tileKeys);
-  shape.tile = evenTile(problem.keyCount, mostKeys, problem.inTiles ? TargetModel::tileRows : 8);
+  bool isOnline = shape.lowering == AttentionLowering::Online;
+  auto setTile = [&](int64_t most, int64_t granule) {
+    shape.tile = evenTile(problem.keyCount, choice.get(Knob::Keys).value_or(most), granule);
+  };
   shape.pairs = problem.pairs;
   auto room = [&](int64_t count) {
     return shape.pairs ? static_cast<int64_t>(llvm::alignTo(count, pairGranule)) : count;
   };
-  shape.tileRoom = room(shape.tile);
-  bool isOnline = shape.lowering == AttentionLowering::Online;
-  shape.keys = isOnline ? shape.tileRoom : room(problem.keyCount);
   shape.blockRows = shape.pairs ? room(problem.features) / 2 : problem.features;
   shape.packedFeatures = llvm::alignTo(problem.valueFeatures, 16);
+  auto packedFloats = [&](int64_t keys) {
+    return keys * (shape.packedFeatures / 2 + shape.blockRows);
+  };
+  // Blocks that go through all keys one after the other find their sums in the first-level cache.
+  bool packsAll =
+      problem.inTiles && isOnline && !problem.isMasked && !choice.get(Knob::Blocks) &&
+      problem.queryCount >= manyQueries && problem.keyCount > tileKeys &&
+      4 * packedFloats(llvm::alignTo(problem.keyCount, tileKeys)) <= TargetModel::l2Bytes;
+  if (packsAll)
+    setTile(tileKeys, pairGranule);
+  else if (problem.inTiles)
+    setTile(problem.isMasked ? maskedTileKeys : registerTileKeys, TargetModel::tileRows);
+  else
+    setTile(problem.isMasked ? maskedTileKeys : tileKeys, 8);
+  shape.packedTiles = packsAll ? llvm::divideCeil(problem.keyCount, shape.tile) : 1;
+  if (packsAll)
+    shape.blocks = 1;
+  shape.tileRoom = room(shape.tile);
+  shape.keys = isOnline ? shape.tileRoom : room(problem.keyCount);
   shape.stripAt = 0;
   shape.queryAt = (isOnline ? 1 : shape.blocks) * shape.keys * queries;
   shape.statisticsAt = shape.queryAt + shape.blocks * shape.blockRows * queries;
   shape.sumsAt = shape.statisticsAt + shape.blocks * 4 * queries;
   shape.valueAt = shape.sumsAt + shape.blocks * queries * shape.packedFeatures;
-  shape.keyAt = shape.valueAt + shape.tileRoom * shape.packedFeatures / (shape.pairs ? 2 : 1);
-  shape.floats = shape.keyAt + (shape.pairs ? shape.tileRoom * shape.blockRows : 0);
+  shape.keyAt = shape.valueAt +
+                shape.packedTiles * shape.tileRoom * shape.packedFeatures / (shape.pairs ? 2 : 1);
+  shape.floats =
+      shape.keyAt + (shape.pairs ? shape.packedTiles * shape.tileRoom * shape.blockRows : 0);
   return shape;
 }

@@ -57,6 +57,8 @@ struct AttentionShape {
   static constexpr int64_t pairGranule = 32;
   /// Of tile registers, whose sums go to memory and back with each tile.
   static constexpr int64_t registerTileKeys = 112;
+  /// For which all keys and values of a head are packed at a time, if they fit into a cache.
+  static constexpr int64_t manyQueries = 8 * queries;
 
   AttentionLowering lowering;
   bool pairs;             ///< a word of the scratch holds two neighbours in bf16
@@ -64,6 +66,7 @@ struct AttentionShape {
   int64_t keys;           ///< rows of a strip
   int64_t tile;           ///< keys of a tile
   int64_t tileRoom;       ///< that there is room for
+  int64_t packedTiles;    ///< of a head, that are packed at a time: all, or one
   int64_t packedFeatures; ///< of a row of packed values or of sums: whole vectors
   int64_t blockRows;      ///< of a query block: one for each feature, or pair of them
   int64_t stripAt; ///< floats from the start of the scratch: scores [keys][queries], of each block
@@ -71,8 +74,9 @@ struct AttentionShape {
   int64_t queryAt; ///< the transposed query blocks [blockRows][queries]
   int64_t statisticsAt; ///< [4][queries] for each block, see dialect/tiles/Attention.td
   int64_t sumsAt;  ///< [queries][packedFeatures] for each block; pairs: [packedFeatures][queries]
-  int64_t valueAt; ///< packed values [tile][packedFeatures]; pairs: [packedFeatures][tileRoom / 2]
-  int64_t keyAt;   ///< pairs: rounded keys [tileRoom][blockRows]
+  int64_t valueAt; ///< packed values [tile][packedFeatures]; pairs: [packedFeatures][tileRoom / 2],
+                   ///< packedTiles times
+  int64_t keyAt;   ///< pairs: rounded keys [tileRoom][blockRows], packedTiles times
   int64_t floats;  ///< all of it, a multiple of 16
 
   /// A lowering that was asked for is taken where it is possible, else that of a measured choice.
