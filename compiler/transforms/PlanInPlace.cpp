@@ -10,12 +10,16 @@
 using namespace mlir;
 using namespace attn;
 
-/// Whether an op's results lie in buffers that are no other tensor's.
 bool FunctionPlan::hasOwnBuffers(Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
     return !isInPlace(map);
-  return isa<LinearOp, LayerNormOp, ReduceMeanOp, RotaryOp, AttentionOp, ConcatOp, func::CallOp,
-             scf::ForOp>(op);
+  // A concat's parts may lie in its result.
+  if (auto concat = dyn_cast<ConcatOp>(op))
+    return llvm::all_of(concat.getInputs(), [&](Value input) {
+      return isReadOnlyBy(rootOf(input), [&](OpOperand &use) { return use.getOwner() == op; });
+    });
+  return isa<LinearOp, LayerNormOp, ReduceMeanOp, RotaryOp, AttentionOp, func::CallOp, scf::ForOp>(
+      op);
 }
 
 bool FunctionPlan::isLastReader(OpOperand &last) {
@@ -30,7 +34,7 @@ bool FunctionPlan::isLastReader(OpOperand &last) {
     }
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
     // Not what may lie in the same place: a concat of it, a loop that it is carried into.
-    return ancestor == user && user->isBeforeInBlock(op) && !isa<ConcatOp>(user) &&
+    return ancestor == user && user->isBeforeInBlock(op) && !isa<ConcatOp, scf::ForOp>(user) &&
            hasOwnBuffers(user);
   };
   return isReadOnlyBy(rootOf(last.get()), isBefore);
@@ -49,7 +53,9 @@ static bool keepsSums(LinearOp op, Precision precision, bool onlyTiles) {
 void FunctionPlan::chooseInPlace(Value result, OpOperand &operand) {
   Value root = rootOf(operand.get());
   Operation *source = root.getDefiningOp();
-  if (operand.get().getType() == result.getType() &&
+  bool isTaken = // by another result of a call
+      llvm::any_of(inPlace, [&](auto &other) { return rootOf(other.second) == root; });
+  if (!isTaken && operand.get().getType() == result.getType() &&
       root.getParentBlock() == result.getParentBlock() && (!source || hasOwnBuffers(source)) &&
       isLastReader(operand))
     inPlace[result] = operand.get();

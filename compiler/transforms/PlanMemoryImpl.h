@@ -199,6 +199,7 @@ private:
   void chooseInPlace(Value result, mlir::OpOperand &operand);
   /// Whether nothing reads the operand's tensor, or a view of it, at the same time or later.
   bool isLastReader(mlir::OpOperand &operand);
+  /// Whether an op's results lie in buffers that are no other tensor's.
   bool hasOwnBuffers(Operation *op);
   /// The first of the tensors each of which may have the place of the one before.
   Value beginningOf(Value tensor);

@@ -125,3 +125,58 @@ func.func private @deep(%x: !x) -> !x {
   } : (!deep, !long, !x) -> !x
   return %y : !x
 }
+
+// Not over a concat one of whose parts, which lies in it, is read later.
+// CHECK-LABEL: func.func private @parts(
+// CHECK: attn.linear_kernel {{.*}} contract 1 : memref<?x8xf32
+func.func private @parts(%c: !c1, %x: !x, %other: !y) -> (!y, !x) {
+  %w = attn.get @w : !w
+  %first = attn.map(%c) : (!c1) -> !c1 {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    attn.yield %b : f32
+  }
+  %rest = attn.map(%x) : (!x) -> !x {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    attn.yield %b : f32
+  }
+  %y = attn.concat(%first, %rest) axis 1 along [1, 1] : (!c1, !x) -> !y
+  %z = attn.linear %other, %w contract 1 captures(%y) epilogue {
+  ^bb0(%s: f32, %r: f32):
+    %sum = arith.addf %s, %r : f32
+    attn.yield %sum : f32
+  } : (!y, !w, !y) -> !y
+  %again = attn.map(%rest) : (!x) -> !x {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    attn.yield %b : f32
+  }
+  return %z, %again : !y, !x
+}
+
+// Both results of a call may be over its argument, which is one place.
+func.func private @twice(%x: !x) -> (!x, !x) {
+  %y = func.call @block(%x) : (!x) -> !x
+  return %y, %y : !x, !x
+}
+// CHECK-LABEL: func.func private @calls(
+// CHECK: attn.map_kernel{{.*}} into
+// CHECK: call @twice({{.*}}, %[[A:[a-z0-9_]+]], %[[A]], %[[B:[a-z0-9_]+]]) :
+// CHECK: call @block({{.*}}, %[[A]], %{{.*}}) :
+// CHECK: attn.map_kernel
+func.func private @calls(%x: !x) -> !x {
+  %h = attn.map(%x) : (!x) -> !x {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    attn.yield %b : f32
+  }
+  %y:2 = func.call @twice(%h) : (!x) -> (!x, !x)
+  %z = func.call @block(%y#0) : (!x) -> !x
+  %sum = attn.map(%z, %y#1) : (!x, !x) -> !x {
+  ^bb0(%p: f32, %q: f32):
+    %r = arith.addf %p, %q : f32
+    attn.yield %r : f32
+  }
+  return %sum : !x
+}
