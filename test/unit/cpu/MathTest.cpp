@@ -119,9 +119,12 @@ TEST_P(MathTest, Exp2) {
   check("math.exp2", [](double x) { return std::exp2(x); }, byTable ? 1.75 : 1);
 }
 
-/// A relative error of 1.02e-4.
+/// A relative error of 8.6e-5, where it is rough.
 TEST_P(MathTest, RoughExp2) {
-  check("math.exp2 fastmath<afn>", [](double x) { return std::exp2(x); }, 1.02e-4 * 0x1p24);
+  bool isRough = GetParam() == llvm::StringRef("x86-64-v4");
+  check(
+      "math.exp2 fastmath<afn>", [](double x) { return std::exp2(x); },
+      isRough ? 8.6e-5 * 0x1p24 : 1);
 }
 
 TEST_P(MathTest, Exp) {
@@ -129,11 +132,13 @@ TEST_P(MathTest, Exp) {
 }
 
 TEST_P(MathTest, Erf) {
-  check("math.erf", [](double x) { return std::erf(x); }, 6);
+  bool byTables = GetParam() == llvm::StringRef("x86-64-v4");
+  check("math.erf", [](double x) { return std::erf(x); }, byTables ? 4.3 : 6);
 }
 
 TEST_P(MathTest, Tanh) {
-  check("math.tanh", [](double x) { return std::tanh(x); }, 5);
+  bool byTables = GetParam() == llvm::StringRef("x86-64-v4");
+  check("math.tanh", [](double x) { return std::tanh(x); }, byTables ? 2.9 : 5);
 }
 
 TEST_P(MathTest, Log) {
