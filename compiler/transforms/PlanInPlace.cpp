@@ -33,8 +33,8 @@ bool FunctionPlan::isLastReader(OpOperand &last) {
       return linear && !linear.getNorm().empty() && use.getOperandNumber() == 0;
     }
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
-    // Not what may lie in the same place: a concat of it, a loop that it is carried into.
-    return ancestor == user && user->isBeforeInBlock(op) && !isa<ConcatOp, scf::ForOp>(user) &&
+    // Not what may lie in the same place: a loop that it is carried into and that has no turns.
+    return ancestor == user && user->isBeforeInBlock(op) && !isa<scf::ForOp>(user) &&
            hasOwnBuffers(user);
   };
   return isReadOnlyBy(rootOf(last.get()), isBefore);
@@ -45,7 +45,7 @@ static bool keepsSums(LinearOp op, Precision precision, bool onlyTiles) {
   int64_t k = 1;
   for (int64_t size : typeOf(op.getInput()).getShape().take_back(op.getContract()))
     k *= size;
-  if (onlyTiles && (takesBytes(precision) || precision == Precision::BF16))
+  if (onlyTiles && (precision == Precision::Int8 || precision == Precision::BF16))
     return false;
   return k > TargetModel::partDepth * (takesBytes(precision) ? TargetModel::floatBytes : 1);
 }

@@ -244,13 +244,10 @@ void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     if (ancestor && (!latest || latest->isBeforeInBlock(ancestor)))
       latest = ancestor;
-    if (isView(user) || isa<ConcatOp, scf::ForOp>(user))
-      for (Value result : user->getResults())
+    bool isPassedOn = isView(user) || isa<ConcatOp, scf::ForOp>(user);
+    for (Value result : user->getResults())
+      if (isPassedOn || inPlace.lookup(result) == value)
         latestUse(result, block, latest);
-    else
-      for (Value result : user->getResults())
-        if (inPlace.lookup(result) == value)
-          latestUse(result, block, latest);
   }
 }
 

@@ -160,6 +160,8 @@ private:
   LogicalResult emit(Operation &op);
   LogicalResult emitBlock(Block &block);
   LogicalResult emitLinear(LinearOp op);
+  /// That a linear is multiplied in.
+  Precision precisionOf(LinearOp op);
   /// The rows of a linear's input in bf16, or as bytes with the scale and zero of each.
   struct NarrowRows {
     Value elements, range;
@@ -170,8 +172,6 @@ private:
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
   bool isInPlace(MapOp op);
-  /// That a linear is multiplied in.
-  Precision precisionOf(LinearOp op);
   LogicalResult emitMap(MapOp op);
   LogicalResult emitMean(ReduceMeanOp op);
   LogicalResult emitLookup(LookupOp op);

@@ -1,4 +1,6 @@
-// RUN: attn-opt %s -attn-plan-memory -attn-check-memory -canonicalize -cse | FileCheck %s
+// RUN: attn-opt %s -attn-plan-memory -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,F32
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=PAIRS
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs only-tiles" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=TILES
 
 !x = tensor<?x4x8xf32, #attn.axes<"B", "T", "D">>
 !c = tensor<1x8xf32, #attn.axes<"1", "D">>
@@ -86,11 +88,12 @@ func.func private @block(%x: !x) -> !x {
 // The entry's argument is the user's: the first layer writes elsewhere. What it makes of it is read twice, and kept from the call after.
 // CHECK-LABEL: func.func private @stack(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<f32>, %[[Y:[a-z0-9]+]]: memref<f32>) attributes {attn.entry}
-// CHECK: %[[BUFFER:.*]] = memref.view
-// CHECK: scf.for {{.*}} iter_args(%[[IN:.*]] = %[[X]]) -> (memref<f32>)
-// CHECK: func.call @block({{.*}}, %[[IN]], %[[BUFFER]])
-// CHECK: scf.yield %[[BUFFER]]
-// CHECK: call @block({{.*}}, %[[SECOND:[a-z0-9_]+]]) :
+// CHECK: %[[FIRST:.*]] = memref.view {{.*}} to memref<f32>
+// CHECK: %[[LAST:.*]] = scf.for {{.*}} iter_args(%[[IN:.*]] = %[[X]]) -> (memref<f32>)
+// CHECK: func.call @block({{.*}}, %[[IN]], %[[FIRST]])
+// CHECK: scf.yield %[[FIRST]]
+// CHECK: %[[SECOND:.*]] = memref.view {{.*}} to memref<f32>
+// CHECK: call @block({{.*}}, %[[LAST]], %[[SECOND]])
 // CHECK: call @block({{.*}}, %[[SECOND]], %[[SECOND]])
 // CHECK: attn.map_kernel
 func.func @stack(%x: !x) -> !x attributes {attn.entry} {
@@ -112,8 +115,13 @@ func.func @stack(%x: !x) -> !x attributes {attn.entry} {
 }
 
 // Sums of parts of a long k are in the result's place, which cannot be the residual's.
-// CHECK-LABEL: func.func private @deep(
-// CHECK: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
+// In tile registers they are elsewhere.
+// F32-LABEL: func.func private @deep(
+// F32: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
+// PAIRS-LABEL: func.func private @deep(
+// PAIRS: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
+// TILES-LABEL: func.func private @deep(
+// TILES: attn.linear_kernel {{.*}} contract 1 in_place : memref<?x808xf32
 func.func private @deep(%x: !x) -> !x {
   %u = attn.get @u : tensor<808x8xf32, #attn.axes<"K", "D">>
   %v = attn.get @v : !long
@@ -155,16 +163,44 @@ func.func private @parts(%c: !c1, %x: !x, %other: !y) -> (!y, !x) {
   return %z, %again : !y, !x
 }
 
+// What a loop without turns would return is what was carried into it.
+// CHECK-LABEL: func.func private @carried(
+// CHECK: scf.for
+// CHECK: attn.linear_kernel {{.*}} contract 1 : memref<?x8xf32
+func.func private @carried(%x: !x, %layers: index) -> (!x, !x) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %w = attn.get @w : !w
+  %h = attn.map(%x) : (!x) -> !x {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    attn.yield %b : f32
+  }
+  %y = scf.for %n = %zero to %layers step %one iter_args(%in = %h) -> (!x) {
+    %next = func.call @block(%in) : (!x) -> !x
+    scf.yield %next : !x
+  }
+  %z = attn.linear %x, %w contract 1 captures(%h) epilogue {
+  ^bb0(%s: f32, %r: f32):
+    %sum = arith.addf %s, %r : f32
+    attn.yield %sum : f32
+  } : (!x, !w, !x) -> !x
+  return %y, %z : !x, !x
+}
+
 // Both results of a call may be over its argument, which is one place.
 func.func private @twice(%x: !x) -> (!x, !x) {
   %y = func.call @block(%x) : (!x) -> !x
   return %y, %y : !x, !x
 }
 // CHECK-LABEL: func.func private @calls(
-// CHECK: attn.map_kernel{{.*}} into
-// CHECK: call @twice({{.*}}, %[[A:[a-z0-9_]+]], %[[A]], %[[B:[a-z0-9_]+]]) :
-// CHECK: call @block({{.*}}, %[[A]], %{{.*}}) :
+// CHECK: %[[A:.*]] = memref.view {{.*}} to memref<f32>
 // CHECK: attn.map_kernel
+// CHECK: %[[B:.*]] = memref.view {{.*}} to memref<f32>
+// CHECK: call @twice({{.*}}, %[[A]], %[[A]], %[[B]])
+// CHECK: call @block({{.*}}, %[[A]], %[[A]])
+// CHECK: %[[OTHER:.*]] = memref.reinterpret_cast %[[B]]
+// CHECK: attn.map_kernel({{.*}}, %[[OTHER]])
 func.func private @calls(%x: !x) -> !x {
   %h = attn.map(%x) : (!x) -> !x {
   ^bb0(%a: f32):
