@@ -101,7 +101,7 @@ def Attn_QuantizeKernelOp : AttnKernelOp<"quantize_kernel"> {
   let summary = "rows as unsigned bytes: out[r, j] = clamp(round(input[r, j] / scale) + zero, 0, 255)";
   let description = [{
     `range` [rows..., 2] gets scale and zero of each row: scale = (max - min) / 255 and zero = round(-min / scale), where min and max are those of
-    the row and 0 (ONNX DynamicQuantizeLinear, row by row). Halves round to even. `out` has padding, whole vectors at the end of each row.
+    the row and 0 (ONNX DynamicQuantizeLinear, row by row). Halves round to even. `input` of i16 is the bits of bf16. `out` has padding, whole vectors at the end of each row.
   }];
   let arguments = (ins Attn_FactorBuffer:$input, MemRefOf<[I8]>:$out, Attn_Buffer:$range);
   let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";

@@ -58,7 +58,7 @@ static SmallVector<std::array<float, pieces>> fitPieces(const OddFunction &funct
   return coefficients;
 }
 
-/// Half the instructions of the quotient, none of them a division.
+/// A third of the quotient's multiplications, and no division.
 static Value byTables(const MathBuilder &m, Value x, const OddFunction &function) {
   // The limit lies in the last piece, not where that ends.
   double scale = std::min(1.0, (double(pieces) - 0.6) / 8 / function.limit);

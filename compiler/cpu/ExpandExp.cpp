@@ -92,8 +92,7 @@ Value attn::expandExp2(const MathBuilder &m, Value x) {
 static constexpr int64_t aboveFloor = 0b1001;
 
 Value attn::expandRoughExp2(const MathBuilder &m, Value x) {
-  auto suffix = m.avx512Suffix();
-  if (!suffix)
+  if (!m.avx512Suffix())
     return expandExp2(m, x);
   Value r = m.masked("reduce", {x, m.scalarInteger(aboveFloor, 32)});
   return scale(m, m.polynomial(r, roughCoefficients), {x, Value()}); // which takes floor(x)

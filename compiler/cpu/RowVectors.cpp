@@ -34,24 +34,26 @@ Value attn::rowOf(IndexBuilder index, Value buffer, Value flat, int64_t kept, Va
   return viewOf(index, buffer, offsets, sizes, rows);
 }
 
+Value attn::widened(IndexBuilder index, Value vector) {
+  OpBuilder &builder = index.builder;
+  auto type = cast<VectorType>(vector.getType());
+  if (type.getElementType().isF32())
+    return vector;
+  if (type.getElementType().isInteger(16))
+    vector =
+        arith::BitcastOp::create(builder, index.loc, type.clone(builder.getBF16Type()), vector);
+  return arith::ExtFOp::create(builder, index.loc, type.clone(builder.getF32Type()), vector);
+}
+
 Value attn::loadFloats(IndexBuilder index, Value buffer, ValueRange place, int64_t lanes,
                        Value mask) {
   OpBuilder &builder = index.builder;
-  Type element = getElementTypeOrSelf(buffer.getType());
-  auto type = VectorType::get({lanes}, element);
-  Value vector;
-  if (mask) {
-    Value zeros = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(type));
-    vector = vector::MaskedLoadOp::create(builder, index.loc, type, buffer, place, mask, zeros);
-  } else {
-    vector = vector::LoadOp::create(builder, index.loc, type, buffer, place);
-  }
-  if (element.isInteger(16))
-    vector =
-        arith::BitcastOp::create(builder, index.loc, type.clone(builder.getBF16Type()), vector);
-  if (element.isF32())
-    return vector;
-  return arith::ExtFOp::create(builder, index.loc, type.clone(builder.getF32Type()), vector);
+  auto type = VectorType::get({lanes}, getElementTypeOrSelf(buffer.getType()));
+  if (!mask)
+    return widened(index, vector::LoadOp::create(builder, index.loc, type, buffer, place));
+  Value zeros = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(type));
+  return widened(
+      index, vector::MaskedLoadOp::create(builder, index.loc, type, buffer, place, mask, zeros));
 }
 
 Value RowVectors::zero() const {

@@ -19,14 +19,7 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
   Location loc = op.getLoc();
   MathBuilder math(builder, loc, rows.type, rows.target);
   Value columns = index.dim(op.getInput(), 0), input = rows.prepare(op.getInput());
-  auto read = [&](const VectorPlace &place) -> Value {
-    Value x = rows.load(input, place);
-    if (x.getType() == rows.type)
-      return x;
-    auto halves = VectorType::get(rows.type.getShape(), builder.getBF16Type());
-    Value half = arith::BitcastOp::create(builder, loc, halves, x);
-    return arith::ExtFOp::create(builder, loc, rows.type, half);
-  };
+  auto read = [&](const VectorPlace &place) { return widened(index, rows.load(input, place)); };
   // One instruction, which may forget a NaN: `most` has it.
   auto least = [&](Value a, Value b) {
     return math.select(math.compare(arith::CmpFPredicate::OLT, a, b), a, b);
@@ -57,13 +50,11 @@ void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {
   Value isWide = math.compare(arith::CmpFPredicate::OGT, range, math.constant(0));
   Value inverse = math.select(isWide, math.div(math.constant(255), range), math.constant(0));
   // Comparisons that NaN fails, so that it is from 0 to 255 always.
-  auto asByte = [&](Value x) {
-    Value isAbove = math.compare(arith::CmpFPredicate::OGT, x, math.constant(0));
-    x = math.select(isAbove, x, math.constant(0));
-    Value isBelow = math.compare(arith::CmpFPredicate::OLT, x, math.constant(255));
-    return math.select(isBelow, x, math.constant(255));
-  };
-  Value zero = asByte(math.roundEven(math.neg(math.mul(low, inverse))));
+  Value zero = math.roundEven(math.neg(math.mul(low, inverse)));
+  Value isAbove = math.compare(arith::CmpFPredicate::OGT, zero, math.constant(0));
+  zero = math.select(isAbove, zero, math.constant(0));
+  Value isBelow = math.compare(arith::CmpFPredicate::OLT, zero, math.constant(255));
+  zero = math.select(isBelow, zero, math.constant(255));
   auto keep = [&](Value value, int64_t at) {
     Value first = vector::ExtractOp::create(builder, loc, value, 0);
     memref::StoreOp::create(builder, loc, first, op.getRange(), index.constant(at));
