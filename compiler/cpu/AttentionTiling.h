@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Writes the loops of one attention kernel over its tiles: TileAttention.cpp what a thread does,
-// group by group of blocks and tile by tile of keys; TileScores.cpp the tiles themselves, with the
-// hooks.
+// Writes the loops of one attention kernel over its tiles: AttentionBlocks.cpp which blocks of
+// queries a thread takes, group by group; TileAttention.cpp what becomes of a group, tile by tile
+// of keys; TileScores.cpp the tiles themselves, with the hooks.
 #pragma once
 
 #include "compiler/cpu/Kernels.h"
@@ -62,19 +62,22 @@ private:
     mlir::Value areFinite; ///< of pairs
   };
 
-  // TileAttention.cpp
-  mlir::LogicalResult check();
-  mlir::Value headOf(mlir::Value buffer, mlir::ValueRange batch);
-  mlir::Value rowsOf(mlir::Value matrix, mlir::Value from, mlir::Value count);
-  mlir::Value scratchOf(int64_t at, mlir::Value part, int64_t rows, int64_t columns);
+  // AttentionBlocks.cpp
   std::set<int64_t> countsOf(int64_t queries) const;
   llvm::SmallVector<int64_t> blockSizes() const;
-  bool isPacked();
   void divideQueries();
   mlir::Value firstOf(mlir::Value block);
   void tileGroups();
   void enterHead(mlir::Value head);
   void enterBlock(mlir::Value number);
+  void forBlocks(llvm::function_ref<void(int64_t queries)> body);
+
+  // TileAttention.cpp
+  mlir::LogicalResult check();
+  mlir::Value headOf(mlir::Value buffer, mlir::ValueRange batch);
+  mlir::Value rowsOf(mlir::Value matrix, mlir::Value from, mlir::Value count);
+  mlir::Value scratchOf(int64_t at, mlir::Value part, int64_t rows, int64_t columns);
+  bool isPacked();
   void tileGroup();
   void tileBlocks();
   mlir::Value packedOf(int64_t at, mlir::Value from, int64_t rows, int64_t columns);
@@ -84,7 +87,6 @@ private:
   void tileFurther(int64_t queries);
   mlir::Value keysOf(mlir::Value from, mlir::Value count);
   ValueTile valuesOf(mlir::Value from, mlir::Value count);
-  void forBlocks(llvm::function_ref<void(int64_t queries)> body);
   void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys)> tile);
   Interval boundTile(mlir::Value firstQuery, mlir::Value lastQuery, mlir::Value firstKey,
                      mlir::Value keys);
