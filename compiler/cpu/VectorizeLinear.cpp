@@ -108,10 +108,10 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
     }
     if (steps == unroll)
       fetchAhead(start);
+    Value place = index.add(weights, index.mul(start, index.constant(shape.stepElements())));
     if (shape.precision == Precision::Int4) { // `unroll` steps share a scale
-      Value place = index.mul(start, index.constant(shape.stepElements()));
       products.scaledSteps(inputs, index.mul(own, index.constant(shape.group())), op.getPanels(),
-                           index.add(weights, place), shape.stepElements(), op.getQuantization()[1],
+                           place, shape.stepElements(), op.getQuantization()[1],
                            index.add(scales, scaleOf(start)), sums);
       return sums;
     }
@@ -119,9 +119,8 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
       Value step = index.constant(i);
       Values inner = ks;
       inner.push_back(index.mul(index.add(own, step), index.constant(shape.group())));
-      Value place = index.mul(index.add(start, step), index.constant(shape.stepElements()));
       products.step(inputs, inner, op.getWidened() ? op.getWidened() : op.getPanels(),
-                    index.add(weights, place), sums);
+                    index.add(place, index.constant(i * shape.stepElements())), sums);
     }
     return sums;
   };
