@@ -233,7 +233,8 @@ private:
   void forSums(llvm::function_ref<void(int64_t number, Value address)> body);
   /// Products of the chunk, and pending rows.
   LogicalResult multiply();
-  void fetchAhead(Value step);
+  void fetchAhead(Value number);
+  Value is(Value number, int64_t other);
 
   LinearAmxTileOp op;
   int64_t bytes, panelElements, steps;
@@ -273,9 +274,9 @@ LogicalResult PendingRows::finish(Value from, Value to) {
   return failure(isBroken);
 }
 
-void AmxEmitter::fetchAhead(Value step) {
+void AmxEmitter::fetchAhead(Value number) {
   int64_t line = tileBytes / bytes, each = op.getFetched();
-  Value first = index.add(op.getAhead(), index.mul(step, index.constant(each * line)));
+  Value first = index.add(op.getAhead(), index.mul(number, index.constant(each * line)));
   for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
     for (int64_t i = 0; i < each; ++i) {
       int64_t offset = stream * static_cast<int64_t>(op.getApart()) + i * line;
@@ -302,9 +303,23 @@ LogicalResult AmxEmitter::multiply() {
   Value rows = registers.addressOf(op.getInput(), {op.getRow(), none});
   Value weights =
       registers.addressOf(op.getPanels(), index.mul(panel, index.constant(panelElements)));
+  // Where a part of a panel is larger than the first-level cache, every other block goes through k
+  // backwards, from what the block before left there.
+  Value start = op.getFrom(), direction = index.constant(1);
+  int64_t partSteps = llvm::divideCeil(steps, TargetModel::tileParts(steps * tileBytes));
+  if (partSteps * TileRegisters::rows * panelBytes > TargetModel::tileL1Bytes) {
+    Value block = index.div(op.getRow(), index.constant(blockRows));
+    Value isOdd = is(index.rem(block, index.constant(2)), 1);
+    auto either = [&](Value odd, Value even) -> Value {
+      return arith::SelectOp::create(builder, op.getLoc(), isOdd, odd, even);
+    };
+    start = either(index.sub(op.getTo(), index.constant(1)), start);
+    direction = either(index.constant(-1), direction);
+  }
   bool isBroken = false;
-  forLoop(index, op.getFrom(), op.getTo(), 1, [&](Value step) {
-    Value number = index.sub(step, op.getFrom()), pace = index.constant(op.getPace());
+  forLoop(index, none, index.sub(op.getTo(), op.getFrom()), 1, [&](Value number) {
+    Value step = index.add(start, index.mul(number, direction)),
+          pace = index.constant(op.getPace());
     fetchAhead(number);
     registers.keepVectorsAwake();
     Value first = index.mul(number, pace);
@@ -329,11 +344,12 @@ LogicalResult AmxEmitter::multiply() {
   return failure(isBroken);
 }
 
+Value AmxEmitter::is(Value number, int64_t other) {
+  return builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, number,
+                                             index.constant(other));
+}
+
 LogicalResult AmxEmitter::run() {
-  auto is = [&](Value step, int64_t other) -> Value {
-    return builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::eq, step,
-                                               index.constant(other));
-  };
   choose(
       index, is(op.getFrom(), 0),
       [&] { forSums([&](int64_t number, Value) { registers.zero(number); }); },

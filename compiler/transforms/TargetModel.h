@@ -26,6 +26,8 @@ struct TargetModel {
   /// Of a tile register; rows whose sums are in such at a time; rows, at most, that go through a
   /// part of all panels together.
   static constexpr int64_t tileRows = 16, tileBlockRows = 2 * tileRows, tileGroupRows = 256;
+  /// The first-level cache beside tile registers.
+  static constexpr int64_t tileL1Bytes = int64_t(48) << 10;
   /// Of a row in a part, at most: a group's part stays in a second-level cache of 2 MB, beside that
   /// of a panel and the next one.
   static constexpr int64_t tilePartBytes = 3072;
