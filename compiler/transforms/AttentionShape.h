@@ -58,7 +58,7 @@ struct AttentionShape {
   /// Of tile registers, whose sums go to memory and back with each tile.
   static constexpr int64_t registerTileKeys = 112;
   /// For which all keys and values of a head are packed at a time, if they fit into a cache.
-  static constexpr int64_t manyQueries = 8 * queries;
+  static constexpr int64_t manyQueries = 5 * queries;
 
   AttentionLowering lowering;
   bool pairs;             ///< a word of the scratch holds two neighbours in bf16
