@@ -6,7 +6,7 @@
 //       for panel in those of the thread's share:
 //         for block of 32 rows in those of the thread's share:
 //           attn.linear_amx_tile: sums in 2 x 3 registers of 16 x 16, A in one more, B in the last
-//             for 64 bytes of k:
+//             for 64 bytes of k, backwards in every other block:
 //               a few rows of the block before become outputs (LinearEpilogue.h)
 //               A = 16 rows, B = 16 columns;  sums[a][b] += A * B
 //   attn.linear_amx_finish: the last block's rows
