@@ -113,6 +113,13 @@ Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
                                       rest);
 }
 
+void RowVectors::prefetchNextRow(Value row, Value columns, const VectorPlace &place) const {
+  if (strideOf(row) != 1)
+    return;
+  memref::PrefetchOp::create(index.builder, index.loc, row, index.add(place.column, columns),
+                             /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+}
+
 void RowVectors::store(Value vector, Value row, const VectorPlace &place) const {
   OpBuilder &builder = index.builder;
   if (getElementTypeOrSelf(row.getType()).isInteger(16) &&

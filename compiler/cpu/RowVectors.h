@@ -36,6 +36,9 @@ public:
   mlir::Value prepare(mlir::Value row) const;
   /// A vector of a prepared row; lanes outside of it are those of `rest`, 0 where that is null.
   mlir::Value load(mlir::Value row, const VectorPlace &place, mlir::Value rest = {}) const;
+  /// Asks for what lies `columns` behind a vector of a row: that of the next row, or one near it
+  /// where rows are further apart.
+  void prefetchNextRow(mlir::Value row, mlir::Value columns, const VectorPlace &place) const;
   /// Of f32 in a row of i16, the bits of bf16.
   void store(mlir::Value vector, mlir::Value row, const VectorPlace &place) const;
   /// A vector's lanes combined to one: halves, quarters and so on, always in this order.

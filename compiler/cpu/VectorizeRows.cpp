@@ -61,8 +61,8 @@ Value RowEmitter::total(ArrayRef<Value> sums, size_t first, size_t stride) {
   return sumOfLanes(result);
 }
 
-// The row comes from memory in the first sweep and from the nearest cache in the other two. With
-// s = row[0], which makes rows of one value exact:
+// The row comes from memory in the first sweep and from the nearest cache in the other two, of
+// which the former asks for the next row. With s = row[0], which makes rows of one value exact:
 //   m  = s + sum(x - s) / N           the mean but for rounding, which is relative to the mean
 //   c  = x - m                        exact where the deviation is small beside the mean
 //   d  = sum(c) / N                   what rounding left
@@ -84,6 +84,7 @@ void RowEmitter::emit(NormRowOp op) {
 
   sums = forEachVector(columns, 4, {none, none}, [&](const VectorPlace &place, ValueRange sum) {
     Value c = sub(load(input, place, mean), mean);
+    prefetchNextRow(op.getInput(), columns, place);
     return SmallVector<Value>{add(sum[0], c), fma(c, c, sum[1])};
   });
   Value rest = div(total(sums, 0, 2), count), squares = div(total(sums, 1, 2), count);

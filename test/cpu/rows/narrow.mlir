@@ -25,6 +25,24 @@ func.func @quantize(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i
   return
 }
 
+// The bits of bf16 are compared as integers, 32 at a time, and bytes made of 32 of them together.
+// AMX-LABEL: func.func private @quantize_halves.quantize_kernel
+// AMX: vector.maskedload {{.*}} into vector<32xi16>
+// AMX: arith.minsi %{{.*}} : vector<32xi16>
+// AMX: arith.maxsi %{{.*}} : vector<32xi16>
+// AMX: memref.prefetch
+// AMX: arith.trunci %{{.*}} : vector<32xi16> to vector<32xi8>
+// AMX: vector.store {{.*}} vector<32xi8>
+// AMX-LABEL: func.func @quantize_halves
+func.func @quantize_halves(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %n: index,
+                           %x: memref<i16>, %y: memref<i8>, %r: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 20], strides: [32, 1] : memref<i16> to memref<?x20xi16, strided<[32, 1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [%n, 64], strides: [64, 1] : memref<i8> to memref<?x64xi8, strided<[64, 1]>>
+  %range = memref.reinterpret_cast %r to offset: [0], sizes: [%n, 2], strides: [2, 1] : memref<f32> to memref<?x2xf32, strided<[2, 1]>>
+  attn.quantize_kernel %in into %out range %range : memref<?x20xi16, strided<[32, 1]>>, memref<?x64xi8, strided<[64, 1]>>, memref<?x2xf32, strided<[2, 1]>>
+  return
+}
+
 // Machines that multiply f32 have no use for rounded rows. The padding is zeros: NaN would survive a product with them.
 // V4-LABEL: func.func private @round.round_kernel
 // V4-NEXT: return

@@ -18,12 +18,15 @@
 // TILED: attn.norm_row %[[IN]], %{{.*}}, %{{.*}} into %[[OUT]] eps 1.000000e-05
 
 // A round of four vectors, one, and a tail of half a vector: the lanes outside are the first element, whose difference is 0.
+// The second sweep asks for the next row.
 // V4-LABEL: func.func private @norm.norm_kernel(
 // V4: %[[FIRST:.*]] = memref.load
 // V4: %[[SHIFT:.*]] = vector.broadcast %[[FIRST]] : f32 to vector<16xf32>
 // V4-COUNT-5: vector.load {{.*}} vector<16xf32>
 // V4: %[[MASK:.*]] = vector.constant_mask [8] : vector<16xi1>
 // V4: vector.maskedload %{{.*}}[%c80], %[[MASK]], %[[SHIFT]]
+// V4-COUNT-6: memref.prefetch %{{.*}}, read, locality<3>, data
+// V4-NOT: memref.prefetch
 // V4: math.sqrt
 // V4: vector.maskedstore %{{.*}}[%c80], %[[MASK]]
 // V4-NOT: attn.
