@@ -39,10 +39,7 @@ public:
     partElements = partSteps * shape.stepElements();
     groups = index.ceilDiv(blocks, index.constant(tiling.groupBlocks));
     groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
-    // Where the number of blocks is not known, there are many.
-    int64_t tiles =
-        constantIndex(groupBlocks).value_or(tiling.groupBlocks) * (panelWidth / columns);
-    pace = llvm::divideCeil(panelWidth, std::max<int64_t>(tiles, 1)) * shape.words();
+    pace = llvm::divideCeil(panelWidth, tilesOfGroup()) * shape.words();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
     divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
@@ -62,6 +59,8 @@ private:
     int64_t depth;    ///< of the part
     Value widened;    ///< the panel's part in f32, or null
   };
+  /// Of a panel in a group: the next part is fetched meanwhile.
+  int64_t tilesOfGroup();
   /// The room for a panel's part in f32, or null where rows do not meet panels of 16 bits.
   Value roomToWiden();
   void forGroups(Value widened);
@@ -94,6 +93,17 @@ private:
 };
 
 } // namespace
+
+int64_t LinearTiler::tilesOfGroup() {
+  int64_t wide = panelWidth / columns;
+  if (auto known = constantIndex(groupBlocks))
+    return std::max<int64_t>(*known, 1) * wide;
+  // No fewer than that are known to be there, and no more than fetch a line with each iteration of
+  // the loop over k: a tile for fewer of them takes as many instructions.
+  int64_t least = llvm::divideCeil(leastOf(rowCount), tiling.rows) * wide;
+  int64_t lineTiles = panelWidth * tiling.unroll * shape.words() / lineElements(op.getPanels());
+  return std::min(tiling.groupBlocks * wide, std::max(least, lineTiles));
+}
 
 Value LinearTiler::start(Value panel, Value part) {
   int64_t panelElements = shape.panelSteps() * shape.stepElements();

@@ -94,10 +94,11 @@ func.func @groups(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>
   return
 }
 
-// As many rows as a batch has: every number is a sum of powers of two.
+// As many rows as a batch has: every number is a sum of powers of two. They may be few, so that each iteration of four steps fetches a line of the next panel.
 // CHECK-LABEL: func.func private @batch.linear_kernel
-// V4: size 8 x
-// CHECK: size 4 x
+// V4: size 8 x 48 x 64 contract 1 pace 4
+// V4: size 4 x
+// V3: size 4 x 24 x 64 contract 1 pace 4
 // CHECK: size 2 x
 // CHECK: size 1 x
 // CHECK-NOT: attn.linear_tile
