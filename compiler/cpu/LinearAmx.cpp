@@ -8,7 +8,7 @@
 //           attn.linear_amx_tile: sums in 2 x 3 registers of 16 x 16, A in one more, B in the last
 //             for 64 bytes of k, backwards in every other block:
 //               a few rows of the block before become outputs (LinearEpilogue.h)
-//               A = 16 rows, B = 16 columns;  sums[a][b] += A * B
+//               A = 16 rows, B = 16 columns;  sums[a][b] += A * B;  ask for lines of the next panel
 //   attn.linear_amx_finish: the last block's rows
 // A part of the group's rows stays in the second-level cache while the panels pass by; between the
 // parts sums are in the scratch. Outputs are computed between the products of another block, which
@@ -23,6 +23,7 @@
 #include "compiler/transforms/TargetModel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -36,9 +37,6 @@ static constexpr int64_t tileBytes = 64,
                          blockTiles = TargetModel::tileBlockRows / TileRegisters::rows;
 static constexpr int64_t panelTiles = panelWidth / TileRegisters::rows, panelBytes = 4 * panelWidth;
 static constexpr int64_t blockRows = TargetModel::tileBlockRows;
-
-/// Of the next panel, at most: the CPU's own prefetching runs ahead of each.
-static constexpr int64_t fetchStreams = 8;
 
 //===-- memory -> tiled ---------------------------------------------------------------------===//
 
@@ -63,6 +61,8 @@ private:
     Value firstBlock, block; ///< of the group, and within it
     Value ahead;             ///< of `panels`: where the next part of a panel begins
   };
+  /// `body` for numbers of blocks of a group that have code of their own.
+  void forCountsOfBlocks(llvm::function_ref<void()> body);
   /// Blocks [first, first + count).
   void group(Value first, Value count);
   void block(const Place &place);
@@ -76,7 +76,8 @@ private:
   OpBuilder builder;
   IndexBuilder index;
   int64_t stepElements, steps, parts;
-  int64_t fetched, streams; ///< cache lines of the next part with a step, of so many streams each
+  int64_t streams; ///< places of the next part that are fetched from
+  Value each;      ///< cache lines with a step, from each
   Value rows, groupBlocks, sums, pending;
 };
 
@@ -99,17 +100,16 @@ void AmxTiler::block(const Place &place) {
   // Each step of each block fetches its share of the part that comes next.
   Value stepsBefore = index.mul(place.block, index.sub(place.to, place.from));
   int64_t lineElements = shape.words() * tileBytes / 4;
-  Value ahead =
-      index.add(place.ahead, index.mul(stepsBefore, index.constant(fetched * lineElements)));
-  int64_t partElements = llvm::divideCeil(steps, parts) * stepElements;
-  int64_t apart = llvm::divideCeil(partElements / lineElements, streams) * lineElements;
+  Value fetched = index.mul(each, index.constant(lineElements));
+  Value ahead = index.add(place.ahead, index.mul(stepsBefore, fetched));
+  int64_t partLines = llvm::divideCeil(steps, parts) * stepElements / lineElements;
+  int64_t apart = llvm::divideCeil(partLines, streams) * lineElements;
   auto tile = [&](int64_t tiles, Value count) {
     auto tile = LinearAmxTileOp::create(
         builder, op.getLoc(), op.getRounded() ? op.getRounded() : op.getInput(), op.getPanels(),
         op.getQuantization(), op.getBias(), op.getCaptures(), op.getOut(), sums, pending, row,
         count, index.mul(place.panel, index.constant(panelWidth)), sumsOf(place), place.from,
-        place.to, ahead, tiles, llvm::divideCeil(blockRows, steps / parts), fetched, streams,
-        apart);
+        place.to, ahead, each, tiles, llvm::divideCeil(blockRows, steps / parts), streams, apart);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -146,23 +146,49 @@ void AmxTiler::group(Value first, Value count) {
   });
 }
 
+void AmxTiler::forCountsOfBlocks(llvm::function_ref<void()> body) {
+  // Every block of a group goes through all steps of a panel, which have so many lines each.
+  constexpr int64_t stepLines = panelTiles * TileRegisters::rows, mostStreams = 12;
+  auto known = [&](int64_t count) {
+    int64_t lines = llvm::divideCeil(stepLines, count);
+    int64_t perStream = llvm::divideCeil(lines, mostStreams);
+    streams = llvm::divideCeil(lines, perStream), each = index.constant(perStream);
+    body();
+  };
+  if (auto count = constantIndex(groupBlocks))
+    return known(std::max<int64_t>(*count, 1));
+  auto atLeast = [&](int64_t count, llvm::function_ref<void()> fewer) {
+    if (leastOf(rows) > (count - 1) * blockRows)
+      return known(count);
+    Value isMore = arith::CmpIOp::create(builder, op.getLoc(), arith::CmpIPredicate::uge,
+                                         groupBlocks, index.constant(count));
+    choose(index, isMore, [&] { known(count); }, fewer);
+  };
+  auto few = [&] {
+    streams = mostStreams;
+    each = index.ceilDiv(index.constant(stepLines / mostStreams),
+                         index.max(groupBlocks, index.constant(1)));
+    body();
+  };
+  atLeast(7, [&] { atLeast(4, few); }); // 193 to 256 rows, 97 to 192, fewer
+}
+
 void AmxTiler::run() {
   rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
   Value blocks = index.ceilDiv(rows, index.constant(blockRows));
   Value groups = index.ceilDiv(rows, index.constant(TargetModel::tileGroupRows));
   groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
-  int64_t lines =
-      llvm::divideCeil(panelTiles * TileRegisters::rows, constantIndex(groupBlocks).value_or(8));
-  fetched = llvm::divideCeil(lines, fetchStreams), streams = llvm::divideCeil(lines, fetched);
   SmallVector<ReassociationIndices> all = {{0, 1}};
   sums = memref::CollapseShapeOp::create(builder, op.getLoc(), op.getScratch(), all);
   pending = memref::AllocaOp::create(builder, op.getLoc(),
                                      MemRefType::get({Pending::Size}, builder.getIndexType()));
   memref::StoreOp::create(builder, op.getLoc(), index.constant(0), pending,
                           index.constant(Pending::Count));
-  forLoop(index, index.constant(0), groups, 1, [&](Value number) {
-    Value first = index.mul(number, groupBlocks);
-    group(first, index.min(groupBlocks, index.sub(blocks, first)));
+  forCountsOfBlocks([&] {
+    forLoop(index, index.constant(0), groups, 1, [&](Value number) {
+      Value first = index.mul(number, groupBlocks);
+      group(first, index.min(groupBlocks, index.sub(blocks, first)));
+    });
   });
   auto finish = LinearAmxFinishOp::create(builder, op.getLoc(), op.getQuantization(), op.getBias(),
                                           op.getCaptures(), op.getOut(), sums, pending);
@@ -231,9 +257,16 @@ private:
   static constexpr int64_t rowsRegister = 6, columnsRegister = 7;
 
   void forSums(llvm::function_ref<void(int64_t number, Value address)> body);
+  /// Of the pending rows that step `number` finishes, one of `pieces`.
+  LogicalResult finishRows(Value number, int64_t piece, int64_t pieces);
   /// Products of the chunk, and pending rows.
   LogicalResult multiply();
-  void fetchAhead(Value number);
+  /// Where the lines of the next part begin that step `number` asks for; one of them; those that
+  /// come with a product; those that come behind all.
+  Value aheadOf(Value number);
+  void fetch(Value first, int64_t stream, Value line);
+  void fetchAhead(Value first, int64_t product, int64_t products);
+  void fetchRest(Value first);
   Value is(Value number, int64_t other);
 
   LinearAmxTileOp op;
@@ -274,16 +307,31 @@ LogicalResult PendingRows::finish(Value from, Value to) {
   return failure(isBroken);
 }
 
-void AmxEmitter::fetchAhead(Value number) {
-  int64_t line = tileBytes / bytes, each = op.getFetched();
-  Value first = index.add(op.getAhead(), index.mul(number, index.constant(each * line)));
-  for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
-    for (int64_t i = 0; i < each; ++i) {
-      int64_t offset = stream * static_cast<int64_t>(op.getApart()) + i * line;
-      memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
-                                 ValueRange(index.add(first, index.constant(offset))),
-                                 /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
-    }
+Value AmxEmitter::aheadOf(Value number) {
+  Value lines = index.mul(number, op.getEach());
+  return index.add(op.getAhead(), index.mul(lines, index.constant(tileBytes / bytes)));
+}
+
+void AmxEmitter::fetch(Value first, int64_t stream, Value line) {
+  Value within = index.mul(line, index.constant(tileBytes / bytes));
+  Value offset = index.add(index.constant(stream * static_cast<int64_t>(op.getApart())), within);
+  memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(), index.add(first, offset),
+                             /*isWrite=*/false, /*localityHint=*/2, /*isDataCache=*/true);
+}
+
+void AmxEmitter::fetchAhead(Value first, int64_t product, int64_t products) {
+  int64_t streams = op.getStreams(), lines = streams * constantIndex(op.getEach()).value_or(1);
+  for (int64_t i = lines * product / products; i < lines * (product + 1) / products; ++i)
+    fetch(first, i % streams, index.constant(i / streams));
+}
+
+void AmxEmitter::fetchRest(Value first) {
+  if (constantIndex(op.getEach()))
+    return;
+  forLoop(index, index.constant(1), op.getEach(), 1, [&](Value line) {
+    for (int64_t stream = 0; stream < static_cast<int64_t>(op.getStreams()); ++stream)
+      fetch(first, stream, line);
+  });
 }
 
 void AmxEmitter::forSums(llvm::function_ref<void(int64_t number, Value address)> body) {
@@ -294,6 +342,25 @@ void AmxEmitter::forSums(llvm::function_ref<void(int64_t number, Value address)>
       body(t * panelTiles + v,
            registers.advance(first,
                              index.constant(t * TileRegisters::rows * panelBytes + v * tileBytes)));
+}
+
+/// Whether an epilogue is a function as GELU, of so many instructions that a core would not see the
+/// products behind those of all rows that are finished with a step.
+static bool isLong(Region &epilogue) {
+  return llvm::any_of(epilogue.getOps(), [](Operation &op) {
+    return isa_and_present<math::MathDialect>(op.getDialect());
+  });
+}
+
+LogicalResult AmxEmitter::finishRows(Value number, int64_t piece, int64_t pieces) {
+  int64_t pace = op.getPace(), from = pace * piece / pieces, to = pace * (piece + 1) / pieces;
+  if (from == to)
+    return success();
+  Value first = index.mul(number, index.constant(pace));
+  auto row = [&](int64_t r) {
+    return index.min(index.add(first, index.constant(r)), pending.count);
+  };
+  return pending.finish(row(from), row(to));
 }
 
 LogicalResult AmxEmitter::multiply() {
@@ -316,18 +383,17 @@ LogicalResult AmxEmitter::multiply() {
     start = either(index.sub(op.getTo(), index.constant(1)), start);
     direction = either(index.constant(-1), direction);
   }
+  int64_t tiles = op.getTiles(), pieces = isLong(op.getEpilogue()) ? tiles : 1;
   bool isBroken = false;
   forLoop(index, none, index.sub(op.getTo(), op.getFrom()), 1, [&](Value number) {
-    Value step = index.add(start, index.mul(number, direction)),
-          pace = index.constant(op.getPace());
-    fetchAhead(number);
+    Value step = index.add(start, index.mul(number, direction)), ahead = aheadOf(number);
     registers.keepVectorsAwake();
-    Value first = index.mul(number, pace);
-    isBroken |= failed(pending.finish(first, index.min(index.add(first, pace), pending.count)));
     Value within = registers.advance(rows, index.mul(step, index.constant(tileBytes)));
     Value down = registers.advance(
         weights, index.mul(step, index.constant(TileRegisters::rows * panelBytes)));
-    for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t) {
+    for (int64_t t = 0; t < tiles; ++t) {
+      if (t < pieces)
+        isBroken |= failed(finishRows(number, t, pieces));
       registers.load(rowsRegister,
                      registers.advance(within, index.constant(t * TileRegisters::rows * pitch)),
                      pitch, /*once=*/true);
@@ -337,9 +403,11 @@ LogicalResult AmxEmitter::multiply() {
         if (t == 0 || i > 0)
           registers.load(columnsRegister, registers.advance(down, index.constant(v * tileBytes)),
                          panelBytes);
+        fetchAhead(ahead, t * panelTiles + i, tiles * panelTiles);
         registers.multiply(t * panelTiles + v, rowsRegister, columnsRegister, precision);
       }
     }
+    fetchRest(ahead);
   });
   return failure(isBroken);
 }

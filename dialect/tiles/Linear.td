@@ -52,15 +52,15 @@ def Attn_LinearAmxTileOp : AttnAmxOp<"linear_amx_tile"> {
   let description = [{
     `input` are bytes or bf16, of which 16 * `tiles` rows from `row` on are read; their products are added to rows of `sums` from `place` on, or to zeros if `from`
     is 0. Meanwhile pending rows become those of `out`, as by attn.linear_tile, `pace` of them with a step. When it is done, none of these is left, and `count` of
-    its own rows are pending if `to` is the last step. With each step, `fetched` cache lines of each of `streams` of `panels`,
+    its own rows are pending if `to` is the last step. With each step, `each` cache lines of each of `streams` of `panels`,
     which begin at element `ahead` and lie `apart`, come ahead of their time.
   }];
   let arguments = !con((ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels), finished,
-                       (ins Index:$row, Index:$count, Index:$column, Index:$place, Index:$from, Index:$to, Index:$ahead, I64Attr:$tiles, I64Attr:$pace,
-                        I64Attr:$fetched, I64Attr:$streams, I64Attr:$apart));
+                       (ins Index:$row, Index:$count, Index:$column, Index:$place, Index:$from, Index:$to, Index:$ahead, Index:$each, I64Attr:$tiles,
+                        I64Attr:$pace, I64Attr:$streams, I64Attr:$apart));
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `by` $sums `,` $pending
-    `at` $row `,` $column `in` $place `rows` $count `of` $tiles `steps` $from `to` $to `pace` $pace `ahead` $ahead `fetched` $fetched `x` $streams `apart` $apart attr-dict `:`
+    `at` $row `,` $column `in` $place `rows` $count `of` $tiles `steps` $from `to` $to `pace` $pace `ahead` $ahead `fetched` $each `x` $streams `apart` $apart attr-dict `:`
     type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     `by` type($sums) `,` type($pending) ($epilogue^)?
   }];
