@@ -264,7 +264,9 @@ struct Run {
 };
 } // namespace
 
-static void callBarrier(void *team, int64_t, int64_t) { static_cast<Team *>(team)->barrier(); }
+static void callBarrier(void *team, int64_t thread, int64_t) {
+  static_cast<Team *>(team)->barrier(thread);
+}
 
 /// Indices in the GPU's memory are looked at where a run waits in any case.
 static attn_status checkIndicesOnGpu(const attn_context &context, const attn_abi_entry &entry,

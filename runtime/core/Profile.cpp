@@ -52,7 +52,7 @@ void Profile::barrier(void *profile, int64_t thread, int64_t kernel) {
   Profile &own = *static_cast<Profile *>(profile);
   Record &record = own.records[thread];
   attn_kernel_event event{int32_t(kernel), record.last, own.since(), 0};
-  own.team.barrier();
+  own.team.barrier(thread);
   event.end = record.last = own.since();
   record.events.push(event); // where memory is lacking it is not in the profile
 }

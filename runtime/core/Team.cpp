@@ -6,6 +6,7 @@
 #include "attn/attn.h"
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -39,13 +40,17 @@ static void relax() {
 #endif
 }
 
-void WaitWord::waitWhile(uint32_t old, uint64_t spinTicks) {
+bool WaitWord::spinWhile(uint32_t old, uint64_t spinTicks) const {
   uint64_t begin = ticks();
   do {
-    if (value.load(std::memory_order_acquire) != old)
-      return;
+    if (load() != old)
+      return true;
     relax();
   } while (ticks() - begin < spinTicks);
+  return false;
+}
+
+void WaitWord::sleepWhile(uint32_t old) {
   // `advance` writes the value before it reads `sleepers`, we the other way round: one of us sees
   // the other (both orders are sequentially consistent), and the kernel checks the value once more.
   sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -75,6 +80,17 @@ int32_t CpuMask::count() const {
   return total;
 }
 
+bool CpuMask::operator==(const CpuMask &other) const {
+  return memcmp(words, other.words, sizeof words) == 0;
+}
+
+CpuMask CpuMask::without(const CpuMask &others) const {
+  CpuMask result;
+  for (int32_t i = 0; i < kMost / kWordBits; ++i)
+    result.words[i] = words[i] & ~others.words[i];
+  return result;
+}
+
 CpuMask CpuMask::only(int32_t index) const {
   CpuMask result;
   for (int32_t cpu = 0; cpu < kMost; ++cpu) {
@@ -93,8 +109,13 @@ bool Team::start(int32_t threads, bool pins) {
   isPinned = pins && threads <= cpuCount;
   if (threads <= 1)
     return true;
-  if (!workers.reserve(size_t(threads) - 1)) // workers keep pointers into it: it must not move
+  staysApart = !isPinned && threads <= cpuCount;
+  if (!workers.reserve(size_t(threads) - 1) || // workers keep pointers into it: it must not move
+      !places.resize(size_t(threads)))
     return false;
+  for (int32_t &place : places)
+    place = -1;
+  notePlace(0);
   spinTicks = threads <= cpuCount ? kSpinTicks : kCrowdedSpinTicks;
   for (int32_t i = 1; i < threads; ++i) {
     workers.push({pthread_t(), this, i});
@@ -123,18 +144,64 @@ void *Team::workerMain(void *argument) {
   if (team.isPinned)
     team.cpus.only(int32_t(worker.index)).bindCaller();
   for (uint32_t seen = 0;;) {
-    team.epoch.waitWhile(seen, team.spinTicks);
+    team.wait(team.epoch, seen, worker.index);
     ++seen;
     if (team.isStopping)
       return nullptr;
     team.function(team.argument, worker.index);
-    team.barrier();
+    team.barrier(worker.index);
   }
 }
 
+void Team::notePlace(int64_t thread) {
+  int32_t cpu = sched_getcpu();
+  if (cpu < CpuMask::kMost && __atomic_load_n(&places[size_t(thread)], __ATOMIC_RELAXED) != cpu)
+    __atomic_store_n(&places[size_t(thread)], cpu, __ATOMIC_RELAXED);
+}
+
+CpuMask Team::placesOfOthers(int64_t thread) const {
+  CpuMask result;
+  for (size_t i = 0; i < places.size(); ++i) {
+    int32_t cpu = __atomic_load_n(&places[i], __ATOMIC_RELAXED);
+    if (int64_t(i) != thread && cpu >= 0)
+      result.add(cpu);
+  }
+  return result;
+}
+
+/// A thread that goes to sleep leaves the CPUs of the others to them until it is awake: kernels
+/// wake a thread where its waker runs, some pack those that sleep often onto few CPUs.
+void Team::wait(WaitWord &word, uint32_t old, int64_t thread) {
+  if (word.spinWhile(old, spinTicks))
+    return;
+  if (!staysApart)
+    return word.sleepWhile(old);
+  CpuMask before = CpuMask::ofCaller(), apart = before.without(placesOfOthers(thread));
+  apart.bindCaller();
+  word.sleepWhile(old);
+  if (CpuMask::ofCaller() == apart) // nobody else bound the thread meanwhile
+    before.bindCaller();
+  notePlace(thread);
+}
+
+/// Of the caller, who may have slept elsewhere and woken up where a worker is going to run.
+void Team::leaveSharedCpu() {
+  notePlace(0);
+  CpuMask others = placesOfOthers(0);
+  if (places[0] < 0 || !others.holds(places[0]))
+    return;
+  CpuMask before = CpuMask::ofCaller();
+  before.without(others).bindCaller();
+  before.bindCaller();
+  notePlace(0);
+}
+
 void Team::run(Function newFunction, void *newArgument) {
-  if (!isPinned)
+  if (!isPinned) {
+    if (staysApart)
+      leaveSharedCpu();
     return runOnAll(newFunction, newArgument);
+  }
   CpuMask before = CpuMask::ofCaller();
   cpus.only(0).bindCaller();
   runOnAll(newFunction, newArgument);
@@ -150,12 +217,13 @@ void Team::runOnAll(Function newFunction, void *newArgument) {
   argument = newArgument;
   epoch.advance();
   newFunction(newArgument, 0);
-  barrier(); // nobody is left in the function, so it and its argument may change
+  barrier(0); // nobody is left in the function, so it and its argument may change
 }
 
-void Team::barrier() {
+void Team::barrier(int64_t thread) {
   if (count == 1)
     return;
+  notePlace(thread);
   // Nobody can arrive for the next barrier before `release` has advanced, so resetting is safe.
   uint32_t round = release.load();
   if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
@@ -163,7 +231,7 @@ void Team::barrier() {
     release.advance();
     return;
   }
-  release.waitWhile(round, spinTicks);
+  wait(release, round, thread);
 }
 
 extern "C" int32_t attn_default_threads(void) {

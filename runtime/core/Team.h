@@ -3,7 +3,8 @@
 // A persistent team of threads with a barrier. The caller of `run` is thread 0, the others sleep
 // between runs. Whoever waits first spins for a bounded time (a barrier of running threads takes
 // well below a microsecond), then sleeps in the kernel, so a team larger than the machine, or a
-// busy machine, costs no whole time slices.
+// busy machine, costs no whole time slices. Threads that sleep wake up apart: two of a team on one
+// CPU would wait for one another at each barrier, and nothing moves them while they sleep in turns.
 #ifndef ATTN_CORE_TEAM_H
 #define ATTN_CORE_TEAM_H
 #include "core/Vector.h"
@@ -16,8 +17,10 @@ namespace attn {
 class alignas(128) WaitWord {
 public:
   uint32_t load() const { return value.load(std::memory_order_acquire); }
+  /// Waits until the counter is no longer `old`, for at most about `spinTicks`: is it?
+  bool spinWhile(uint32_t old, uint64_t spinTicks) const;
   /// Returns when the counter is no longer `old`.
-  void waitWhile(uint32_t old, uint64_t spinTicks);
+  void sleepWhile(uint32_t old);
   /// Adds one and wakes those that sleep.
   void advance();
 
@@ -35,8 +38,12 @@ struct CpuMask {
   /// Of the calling thread; empty where the kernel does not say.
   static CpuMask ofCaller();
   int32_t count() const;
+  bool operator==(const CpuMask &other) const;
+  bool holds(int32_t cpu) const { return words[cpu / kWordBits] >> cpu % kWordBits & 1; }
+  void add(int32_t cpu) { words[cpu / kWordBits] |= 1ul << cpu % kWordBits; }
   /// The mask of its `index`th CPU alone.
   CpuMask only(int32_t index) const;
+  CpuMask without(const CpuMask &others) const;
   /// Binds the calling thread; where the kernel refuses, it runs where it did.
   void bindCaller() const;
 };
@@ -59,7 +66,7 @@ public:
   /// Calls function(argument, thread) on every thread and returns when all calls have returned.
   void run(Function function, void *argument);
   /// Called by all threads inside `run`: returns when all of them have called it.
-  void barrier();
+  void barrier(int64_t thread);
 
 private:
   struct Worker {
@@ -69,17 +76,24 @@ private:
   };
   static void *workerMain(void *worker);
   void runOnAll(Function function, void *argument);
+  void wait(WaitWord &word, uint32_t old, int64_t thread);
+  /// Writes down where a thread runs, the calling one.
+  void notePlace(int64_t thread);
+  void leaveSharedCpu();
+  /// The CPUs where the others of the team were last.
+  CpuMask placesOfOthers(int64_t thread) const;
 
   WaitWord epoch;   // advanced for each run
   WaitWord release; // advanced when the last thread arrives at the barrier
   alignas(128) std::atomic<int32_t> arrived{0};
   Function function = nullptr;
   void *argument = nullptr;
-  bool isStopping = false, isPinned = false;
+  bool isStopping = false, isPinned = false, staysApart = false;
   CpuMask cpus; // where it is pinned
   int32_t count = 1;
   uint64_t spinTicks = 0;
   Vector<Worker> workers;
+  Vector<int32_t> places; // where each thread was last, atomic; below 0 where that is not known
 };
 
 } // namespace attn

@@ -20,11 +20,11 @@ static void playRounds(void *argument, int64_t thread) {
   Rounds &game = *static_cast<Rounds *>(argument);
   for (int round = 1; round <= game.rounds; ++round) {
     game.cells[size_t(thread) * 16] += thread + 1;
-    game.team.barrier();
+    game.team.barrier(thread);
     for (int64_t other = 0; other < game.team.size(); ++other)
       if (game.cells[size_t(other) * 16] != round * (other + 1))
         game.wrong.fetch_add(1);
-    game.team.barrier();
+    game.team.barrier(thread);
   }
 }
 
@@ -65,6 +65,68 @@ TEST(TeamTest, PinnedThreadsHaveCpusOfTheirOwn) {
     EXPECT_EQ(threads, mask.count());
 }
 
+/// The CPUs that a thread may run on once it no longer may on all of them; after a while in any
+/// case.
+static CpuMask maskOnceNarrow(pthread_t thread, const CpuMask &all) {
+  CpuMask mask;
+  timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do {
+    pthread_getaffinity_np(thread, sizeof mask.words, reinterpret_cast<cpu_set_t *>(mask.words));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (mask == all && now.tv_sec - begin.tv_sec < 2);
+  return mask;
+}
+
+TEST(TeamTest, SleepingThreadsLeaveTheCpusOfOthers) {
+  CpuMask all = CpuMask::ofCaller();
+  if (all.count() < 2)
+    GTEST_SKIP() << "needs 2 CPUs";
+  struct Round {
+    Team team;
+    CpuMask all;
+    pthread_t threads[2];
+    int32_t cpus[2];
+    CpuMask masks[2], ofWaitingCaller;
+  } round;
+  round.all = all;
+  ASSERT_TRUE(round.team.start(2));
+  // The kernel may move threads at any time, and does where the machine is busy: most rounds count.
+  int rounds = 20, callersMoved = 0, callersApart = 0, workersApart = 0;
+  for (int i = 0; i < rounds; ++i) {
+    if (i > 0) { // the caller wakes up where the worker was
+      CpuMask ofWorker;
+      ofWorker.add(round.cpus[1]);
+      ofWorker.bindCaller();
+      all.bindCaller();
+    }
+    round.team.run(
+        [](void *argument, int64_t thread) {
+          Round &round = *static_cast<Round *>(argument);
+          round.threads[thread] = pthread_self();
+          round.cpus[thread] = sched_getcpu();
+          round.masks[thread] = CpuMask::ofCaller();
+          round.team.barrier(thread);
+          if (thread == 1) // the caller waits at the barrier
+            round.ofWaitingCaller = maskOnceNarrow(round.threads[0], round.all);
+        },
+        &round);
+    EXPECT_EQ(all, round.masks[0]);
+    EXPECT_EQ(all, round.masks[1]);
+    EXPECT_EQ(all, CpuMask::ofCaller());
+    callersMoved += round.cpus[0] != round.cpus[1];
+    callersApart += !round.ofWaitingCaller.holds(round.cpus[1]);
+    int32_t callers = sched_getcpu();
+    CpuMask ofSleepingWorker = maskOnceNarrow(round.threads[1], all);
+    workersApart += !ofSleepingWorker.holds(callers);
+    EXPECT_LT(0, round.ofWaitingCaller.count());
+    EXPECT_LT(0, ofSleepingWorker.count());
+  }
+  EXPECT_LT(rounds / 2, callersMoved);
+  EXPECT_LT(rounds / 2, callersApart);
+  EXPECT_LT(rounds / 2, workersApart);
+}
+
 TEST(TeamTest, ManyShortRuns) {
   Team team;
   ASSERT_TRUE(team.start(4));
@@ -101,7 +163,7 @@ TEST(TeamTest, SlowThreadIsWaitedFor) {
         if (thread == 2)
           usleep(5000);
         late.arrived.fetch_add(1);
-        late.team.barrier();
+        late.team.barrier(thread);
         if (late.arrived.load() != 4)
           late.early.fetch_add(1);
       },
