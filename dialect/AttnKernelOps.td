@@ -124,6 +124,17 @@ def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
   let hasVerifier = 1;
 }
 
+def Attn_NormBytesKernelOp : AttnKernelOp<"norm_bytes_kernel"> {
+  let summary = "layer norm of every row (attn.norm_kernel), then bytes of it (attn.quantize_kernel)";
+  let description = [{ `scratch` [threads, columns or more] has room for a normed row for every thread; of i16 it is the bits of bf16. }];
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Attn_FactorBuffer:$scratch, MemRefOf<[I8]>:$out, Attn_Buffer:$range, F64Attr:$eps);
+  let assemblyFormat = [{
+    $input `,` $gamma `,` $beta `scratch` $scratch `into` $out `range` $range `eps` $eps attr-dict `:`
+    type($input) `,` type($gamma) `,` type($beta) `scratch` type($scratch) `into` type($out) `,` type($range)
+  }];
+  let hasVerifier = 1;
+}
+
 def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
   let summary = "out = a scalar function of elements";
   let arguments = (ins Variadic<Attn_AnyBuffer>:$inputs, Attn_AnyBuffer:$out);

@@ -137,6 +137,7 @@ std::string attn::describeKernel(Operation *kernel) {
       .Case([&](RoundKernelOp op) { return rows("rounding to bf16", op.getInput()); })
       .Case([&](QuantizeKernelOp op) { return rows("quantization", op.getInput()); })
       .Case([&](NormKernelOp op) { return rows("norm", op.getOut()); })
+      .Case([&](NormBytesKernelOp op) { return rows("norm and quantization", op.getInput()); })
       .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
       .Case([&](LookupKernelOp op) {
         return rows("lookup", op.getOut()) +

@@ -36,6 +36,7 @@ mlir::FailureOr<std::string> tileLinearAmx(LinearKernelOp op, const LinearShape 
 mlir::FailureOr<std::string> tileRound(RoundKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileQuantize(QuantizeKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileNorm(NormKernelOp op, const TilingContext &context);
+mlir::FailureOr<std::string> tileNormBytes(NormBytesKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileMap(MapKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileMean(MeanKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> tileLookup(LookupKernelOp op, const TilingContext &context);

@@ -49,6 +49,7 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
         .Case([&](RoundKernelOp op) { return tileRound(op, context); })
         .Case([&](QuantizeKernelOp op) { return tileQuantize(op, context); })
         .Case([&](NormKernelOp op) { return tileNorm(op, context); })
+        .Case([&](NormBytesKernelOp op) { return tileNormBytes(op, context); })
         .Case([&](MapKernelOp op) { return tileMap(op, context); })
         .Case([&](MeanKernelOp op) { return tileMean(op, context); })
         .Case([&](LookupKernelOp op) { return tileLookup(op, context); })

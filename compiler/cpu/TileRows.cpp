@@ -60,6 +60,22 @@ FailureOr<std::string> attn::tileNorm(NormKernelOp op, const TilingContext &cont
   return wholeRows();
 }
 
+FailureOr<std::string> attn::tileNormBytes(NormBytesKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  int64_t columns = op.getInput().getType().getShape().back();
+  Value normed =
+      rowOf(index, op.getScratch(), context.thread, 1, index.constant(0), index.constant(columns));
+  forEachRow(index, context, op.getOut(), [&](Value row) {
+    auto of = [&](Value buffer) { return rowOf(index, buffer, row, 1); };
+    NormRowOp::create(builder, op.getLoc(), of(op.getInput()), op.getGamma(), op.getBeta(), normed,
+                      op.getEpsAttr());
+    QuantizeRowOp::create(builder, op.getLoc(), normed, of(op.getOut()), of(op.getRange()),
+                          /*alone=*/true);
+  });
+  return wholeRows();
+}
+
 FailureOr<std::string> attn::tileRound(RoundKernelOp op, const TilingContext &context) {
   if (!context.target.amx && !context.target.bf16)
     return std::string("not needed");
@@ -78,7 +94,7 @@ FailureOr<std::string> attn::tileQuantize(QuantizeKernelOp op, const TilingConte
   forEachRow(index, context, op.getOut(), [&](Value row) {
     auto of = [&](Value buffer) { return rowOf(index, buffer, row, 1); };
     QuantizeRowOp::create(builder, op.getLoc(), of(op.getInput()), of(op.getOut()),
-                          of(op.getRange()));
+                          of(op.getRange()), /*alone=*/false);
   });
   return wholeRows();
 }

@@ -45,6 +45,10 @@ private:
   /// `zero` is the byte of 0, a float.
   void store(Value inverse, Value zero);
   void storeFromHalves(Value inverse, Value zero);
+  void prefetchNextRow(const RowVectors &rows, const VectorPlace &place) {
+    if (!op.getAlone())
+      rows.prefetchNextRow(op.getInput(), columns, place);
+  }
   /// The whole number next to x * inverse, in the lower bits of an integer (the lower 16 at least).
   Value whole(Value x, Value inverse) {
     return math.bits(math.add(math.mul(x, inverse), math.constant(magic)));
@@ -143,7 +147,7 @@ void QuantizeEmitter::store(Value inverse, Value zero) {
   Value zeroByte = arith::FPToSIOp::create(builder, loc, math.integers, zero),
         shift = math.isub(zeroByte, math.bits(math.constant(magic)));
   rows.forEachVector(columns, unroll, {}, [&](const VectorPlace &place, ValueRange) {
-    rows.prefetchNextRow(op.getInput(), columns, place);
+    prefetchNextRow(rows, place);
     Value x = widened(index, rows.load(input, place));
     storeBytes(math.iadd(whole(x, inverse), shift), rows, place);
     return SmallVector<Value>{};
@@ -159,7 +163,7 @@ void QuantizeEmitter::storeFromHalves(Value inverse, Value zero) {
   Value zeroByte = arith::FPToSIOp::create(builder, loc, math.integers, zero);
   zeroByte = inHalves(zeroByte, zeroByte);
   halves.forEachVector(columns, unroll, {}, [&](const VectorPlace &place, ValueRange) {
-    halves.prefetchNextRow(op.getInput(), columns, place);
+    prefetchNextRow(halves, place);
     Value words = halves.load(input, place);
     Value both = inHalves(whole(pairs.even(words), inverse), whole(pairs.odd(words), inverse));
     storeBytes(arith::AddIOp::create(builder, loc, both, zeroByte), halves, place);

@@ -118,6 +118,14 @@ KernelCost KernelCost::ofQuantization(RankedTensorType rows, Type stored) {
           elementsOf(rows) * SizePolynomial(stored.getIntOrFloatBitWidth() / 8 + 1)};
 }
 
+KernelCost KernelCost::ofNormedBytes(RankedTensorType rows, Value gamma) {
+  KernelCost norm = ofNorm(rows, gamma), quantization = ofQuantization(rows, rows.getElementType());
+  // Normed rows stay in the nearest cache: of their bytes only those that come out are moved.
+  SizePolynomial near = SizePolynomial(2) * bytesOf(rows);
+  return {norm.title + " and quantization", norm.flop + quantization.flop,
+          norm.bytes + quantization.bytes - near};
+}
+
 KernelCost KernelCost::ofCopy(const SizePolynomial &elements, Type element) {
   return {"copy", 0, elements * SizePolynomial(2 * element.getIntOrFloatBitWidth() / 8)};
 }

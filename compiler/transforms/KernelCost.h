@@ -22,6 +22,7 @@ struct KernelCost {
   /// Of rows in bf16, and as bytes.
   static KernelCost ofRounding(mlir::RankedTensorType rows);
   static KernelCost ofQuantization(mlir::RankedTensorType rows, mlir::Type stored);
+  static KernelCost ofNormedBytes(mlir::RankedTensorType rows, mlir::Value gamma);
   static KernelCost ofCopy(const SizePolynomial &elements, mlir::Type element);
   /// Of combining what became of the parts of a head's keys, in `bytes` of memory.
   static KernelCost ofCombination(const SizePolynomial &bytes);

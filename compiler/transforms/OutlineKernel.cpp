@@ -10,8 +10,9 @@ using namespace mlir;
 using namespace attn;
 
 bool attn::isKernel(Operation *op) {
-  return isa<LinearKernelOp, RoundKernelOp, QuantizeKernelOp, NormKernelOp, MapKernelOp,
-             MeanKernelOp, LookupKernelOp, RotaryKernelOp, AttentionKernelOp, CombineKernelOp>(op);
+  return isa<LinearKernelOp, RoundKernelOp, QuantizeKernelOp, NormKernelOp, NormBytesKernelOp,
+             MapKernelOp, MeanKernelOp, LookupKernelOp, RotaryKernelOp, AttentionKernelOp,
+             CombineKernelOp>(op);
 }
 
 /// The innermost name that a location carries: the layer's path in the spec.

@@ -77,17 +77,26 @@ BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
   return result;
 }
 
+FailureOr<FunctionPlan::NormRows> FunctionPlan::normRows(Operation *op, Value input, Value gamma,
+                                                         Value beta) {
+  int64_t normed = typeOf(gamma).getRank();
+  auto rows = readRows(op, viewOf(input), typeOf(input), typeOf(input).getRank() - normed);
+  if (failed(rows))
+    return failure();
+  auto flat = [&](Value tensor) {
+    BufferView view = viewOf(tensor);
+    return memrefOf(view, atLeastOne(view.collapsed(0, normed)));
+  };
+  return NormRows{*rows, flat(gamma), flat(beta)};
+}
+
 LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Value beta,
                                      FloatAttr eps, const BufferView &out) {
-  int64_t rank = typeOf(input).getRank(), normed = typeOf(gamma).getRank();
-  auto in = readRows(op, viewOf(input), typeOf(input), rank - normed),
-       result = rowsAndColumns(op, out, rank - normed);
-  auto gammaRow = viewOf(gamma), betaRow = viewOf(beta);
-  if (failed(in) || failed(result))
+  auto rows = normRows(op, input, gamma, beta);
+  auto result = rowsAndColumns(op, out, typeOf(input).getRank() - typeOf(gamma).getRank());
+  if (failed(rows) || failed(result))
     return failure();
-  Value g = memrefOf(gammaRow, atLeastOne(gammaRow.collapsed(0, normed)));
-  Value b = memrefOf(betaRow, atLeastOne(betaRow.collapsed(0, normed)));
-  NormKernelOp::create(builder, op->getLoc(), *in, g, b, *result, eps);
+  NormKernelOp::create(builder, op->getLoc(), rows->input, rows->gamma, rows->beta, *result, eps);
   KernelCost cost = KernelCost::ofNorm(typeOf(input), gamma);
   cost.bytes = cost.bytes - savedBytes(typeOf(input), out.element());
   barrier(op, cost);

@@ -104,15 +104,12 @@ BufferView FunctionPlan::roundedRows(RankedTensorType type, int64_t contract, Op
                      last);
 }
 
-FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const BufferView &input,
-                                                         Precision precision) {
+FunctionPlan::NarrowRows FunctionPlan::allocateNarrow(LinearOp op, Precision precision) {
   RankedTensorType type = typeOf(op.getInput());
+  bool areBytes = takesBytes(precision);
+  int64_t k = ShapedType::getNumElements(type.getShape().take_back(op.getContract()));
+  int64_t pitch = areBytes ? narrowPitch(k) : narrowPitch(2 * k) / 2;
   int64_t lifted = type.getRank() - op.getContract();
-  auto rows = readRows(op, input, type, lifted);
-  if (failed(rows))
-    return failure();
-  int64_t k = cast<MemRefType>(rows->getType()).getShape().back();
-  int64_t pitch = narrowPitch(takesBytes(precision) ? k : 2 * k);
   SizePolynomial count(1);
   for (int64_t d = 0; d < lifted; ++d)
     count = count * sizeOf(type, d);
@@ -125,18 +122,43 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
   auto view = [&](const BufferView &view, int64_t columns, int64_t pitch) {
     return memrefOf(view, {Atom{count, pitch}, Atom{columns, 1}});
   };
-  SizePolynomial room = count + SizePolynomial(restOfTile);
-  if (precision == Precision::BF16) {
-    BufferView rounded = buffer(room, pitch / 2, builder.getI16Type());
-    RoundKernelOp::create(builder, op.getLoc(), *rows, view(rounded, pitch / 2, pitch / 2));
+  BufferView rows = buffer(count + SizePolynomial(restOfTile), pitch,
+                           areBytes ? builder.getI8Type() : builder.getI16Type());
+  Value range = areBytes ? view(buffer(count, 2, builder.getF32Type()), 2, 2) : Value();
+  int64_t columns = llvm::alignTo(k, areBytes ? rowGranule(precision) : 1);
+  return {view(rows, pitch, pitch), view(rows, columns, pitch), range};
+}
+
+FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const BufferView &input,
+                                                         Precision precision) {
+  RankedTensorType type = typeOf(op.getInput());
+  auto rows = readRows(op, input, type, type.getRank() - op.getContract());
+  if (failed(rows))
+    return failure();
+  NarrowRows narrow = allocateNarrow(op, precision);
+  if (takesBytes(precision)) {
+    QuantizeKernelOp::create(builder, op.getLoc(), *rows, narrow.padded, narrow.range);
+    barrier(op, KernelCost::ofQuantization(type, input.element()));
+  } else {
+    RoundKernelOp::create(builder, op.getLoc(), *rows, narrow.padded);
     barrier(op, KernelCost::ofRounding(type));
-    return NarrowRows{view(rounded, k, pitch / 2), {}};
   }
-  BufferView bytes = buffer(room, pitch, builder.getI8Type());
-  Value range = view(buffer(count, 2, builder.getF32Type()), 2, 2);
-  QuantizeKernelOp::create(builder, op.getLoc(), *rows, view(bytes, pitch, pitch), range);
-  barrier(op, KernelCost::ofQuantization(type, input.element()));
-  return NarrowRows{view(bytes, llvm::alignTo(k, rowGranule(precision)), pitch), range};
+  return narrow;
+}
+
+FailureOr<FunctionPlan::NarrowRows> FunctionPlan::normedBytes(LinearOp op, Precision precision) {
+  RankedTensorType type = typeOf(op.getInput());
+  auto norm = normRows(op, op.getInput(), op.getNorm()[0], op.getNorm()[1]);
+  if (failed(norm))
+    return failure();
+  int64_t k = ShapedType::getNumElements(type.getShape().take_back(op.getContract()));
+  Type element = areRounded(op) ? Type(builder.getI16Type()) : builder.getF32Type();
+  Value scratch = threadRows(op, k, 0, element);
+  NarrowRows narrow = allocateNarrow(op, precision);
+  NormBytesKernelOp::create(builder, op.getLoc(), norm->input, norm->gamma, norm->beta, scratch,
+                            narrow.padded, narrow.range, op.getEpsAttr());
+  barrier(op, KernelCost::ofNormedBytes(type, op.getNorm()[0]));
+  return narrow;
 }
 
 LogicalResult FunctionPlan::emitLinear(LinearOp op) {
@@ -159,7 +181,14 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     return plan.layout.slot(params, rows, precision);
   };
   BufferView in = viewOf(op.getInput());
-  if (!op.getNorm().empty()) { // normed rows, read by all threads
+  NarrowRows narrowRows;
+  bool normsToBytes = !op.getNorm().empty() && takesBytes(precision) && !plan.isGpu;
+  if (normsToBytes) {
+    auto rows = normedBytes(op, precision);
+    if (failed(rows))
+      return failure();
+    narrowRows = *rows;
+  } else if (!op.getNorm().empty()) { // normed rows, read by all threads
     // An odd number of columns is multiplied in f32.
     bool isNarrow = input.getShape().back() % 2 == 0;
     BufferView normed = areRounded(op) ? roundedRows(input, contract, op)
@@ -185,16 +214,19 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   SmallVector<Value> quantization;
   int64_t contracted = 1;
   if (takesBytes(precision)) {
-    auto rows = narrow(op, in, precision);
-    if (failed(rows))
-      return failure();
-    inputBuffer = rows->elements;
+    if (!normsToBytes) {
+      auto rows = narrow(op, in, precision);
+      if (failed(rows))
+        return failure();
+      narrowRows = *rows;
+    }
+    inputBuffer = narrowRows.elements;
     int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth), scales = panelScales(slot);
     if (precision == Precision::Int8)
-      quantization = {rows->range, elements(slot, f32, inPanels / 4, scales),
+      quantization = {narrowRows.range, elements(slot, f32, inPanels / 4, scales),
                       elements(slot, i32, inPanels / 4 + scales, padded)};
     else
-      quantization = {rows->range, elements(slot, i16, inPanels / 2, scales),
+      quantization = {narrowRows.range, elements(slot, i16, inPanels / 2, scales),
                       elements(slot, f32, inPanels / 4 + scales / 2, padded)};
   } else if (isHalf(precision) && plan.isGpu && !hasHalfRows(in, lifted, plan.keptHalf())) {
     auto rows = halfRows(op, in);

@@ -158,12 +158,19 @@ BufferView FunctionPlan::allocate(RankedTensorType type, Operation *last, Type e
   return BufferView::dense(type, slotPointer(slot, element), pitch);
 }
 
-Value FunctionPlan::threadRows(Operation *op, int64_t floats, int64_t shared) {
+Value FunctionPlan::threadRows(Operation *op, int64_t columns, int64_t shared, Type element) {
+  if (!element)
+    element = builder.getF32Type();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  // What prefetchers take to follow the end of a thread's row is nobody's: some 20 lines.
+  constexpr int64_t gap = 11 * panelWidth * 4;
+  if (!plan.isGpu)
+    columns += gap / bytes;
   auto rows = SizePolynomial::dim("#threads") + SizePolynomial(shared);
-  size_t slot = allocateSlot(SizePolynomial(4 * floats) * rows);
+  size_t slot = allocateSlot(SizePolynomial(columns * bytes) * rows);
   releases.push_back({op, slot});
-  return memrefOf(BufferView{slotPointer(slot, builder.getF32Type()), 0, {}},
-                  {Atom{rows, floats}, Atom{floats, 1}});
+  return memrefOf(BufferView{slotPointer(slot, element), 0, {}},
+                  {Atom{rows, columns}, Atom{columns, 1}});
 }
 
 BufferView FunctionPlan::partOfConcat(ConcatOp concat, size_t position, const BufferView &whole) {

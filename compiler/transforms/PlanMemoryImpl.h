@@ -149,8 +149,9 @@ private:
   BufferView viewOf(Value tensor);
   Value pointerTo(SlotOp slot, Value layer, Type element);
   Value memrefOf(const BufferView &view, ArrayRef<Atom> atoms);
-  /// A row of `floats` for each thread to work in until `op` has run; behind them `shared` more.
-  Value threadRows(Operation *op, int64_t floats, int64_t shared = 0);
+  /// A row of `columns` for each thread to work in until `op` has run; behind them `shared` more.
+  /// `element`: another than f32.
+  Value threadRows(Operation *op, int64_t columns, int64_t shared = 0, Type element = {});
   FailureOr<Value> rowsAndColumns(Operation *op, const BufferView &view, int64_t rowAxes);
   FailureOr<Value> readRows(Operation *op, const BufferView &view, mlir::RankedTensorType type,
                             int64_t rowAxes);
@@ -162,13 +163,22 @@ private:
   LogicalResult emitLinear(LinearOp op);
   /// That a linear is multiplied in.
   Precision precisionOf(LinearOp op);
-  /// The rows of a linear's input in bf16, or as bytes with the scale and zero of each.
+  /// The rows of a linear's input in bf16, or as bytes with the scale and zero of each: with all
+  /// of their padding, and as the products read them.
   struct NarrowRows {
-    Value elements, range;
+    Value padded, elements, range;
   };
+  NarrowRows allocateNarrow(LinearOp op, Precision precision);
   FailureOr<NarrowRows> narrow(LinearOp op, const BufferView &input, Precision precision);
+  /// Of a linear with a norm.
+  FailureOr<NarrowRows> normedBytes(LinearOp op, Precision precision);
   /// The rows of a linear's input in bf16, for GPUs.
   FailureOr<Value> halfRows(LinearOp op, const BufferView &input);
+  /// What a norm reads: rows, gamma and beta.
+  struct NormRows {
+    Value input, gamma, beta;
+  };
+  FailureOr<NormRows> normRows(Operation *op, Value input, Value gamma, Value beta);
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
   bool isInPlace(MapOp op);

@@ -137,14 +137,19 @@ LogicalResult LinearKernelOp::verify() {
   return success();
 }
 
-LogicalResult QuantizeKernelOp::verify() {
-  if (ShapedType::isDynamic(columnsOf(getInput())) || columnsOf(getOut()) < columnsOf(getInput()) ||
-      columnsOf(getOut()) % 16 != 0 || columnsOf(getRange()) != 2) // quantize_kernel_c1
-    return emitOpError("expected static columns, as many of output in whole vectors, and a range");
-  if (!agree(rowsOf(getInput()), rowsOf(getOut())) ||
-      !agree(rowsOf(getInput()), rowsOf(getRange()))) // quantize_kernel_c2
-    return emitOpError("expected as many rows of input, output and range");
+/// Whether rows become bytes (quantize_kernel_c1, _c2; norm_bytes_kernel_c3).
+static LogicalResult verifyBytes(Operation *op, Value input, Value out, Value range) {
+  if (ShapedType::isDynamic(columnsOf(input)) || columnsOf(out) < columnsOf(input) ||
+      columnsOf(out) % 16 != 0 || columnsOf(range) != 2)
+    return op->emitOpError(
+        "expected static columns, as many of output in whole vectors, and a range");
+  if (!agree(rowsOf(input), rowsOf(out)) || !agree(rowsOf(input), rowsOf(range)))
+    return op->emitOpError("expected as many rows of input, output and range");
   return success();
+}
+
+LogicalResult QuantizeKernelOp::verify() {
+  return verifyBytes(*this, getInput(), getOut(), getRange());
 }
 
 LogicalResult RoundKernelOp::verify() {
@@ -156,15 +161,29 @@ LogicalResult RoundKernelOp::verify() {
   return success();
 }
 
+/// Whether gamma and beta are rows as those of `input` (norm_kernel_c2, norm_bytes_kernel_c2).
+static LogicalResult verifyAffine(Operation *op, Value input, Value gamma, Value beta) {
+  for (Value row : {gamma, beta})
+    if (typeOf(row).getRank() != 1 || columnsOf(row) != columnsOf(input))
+      return op->emitOpError("expected gamma and beta of ") << columnsOf(input) << " elements";
+  return success();
+}
+
 LogicalResult NormKernelOp::verify() {
   MemRefType input = typeOf(getInput()), out = typeOf(getOut());
   if (input.getRank() < 2 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
       !agree(rowsOf(getInput()), rowsOf(getOut()))) // norm_kernel_c1
     return emitOpError("expected input and output with the same rows and columns");
-  for (Value row : {getGamma(), getBeta()})
-    if (typeOf(row).getRank() != 1 || columnsOf(row) != columnsOf(getInput())) // norm_kernel_c2
-      return emitOpError("expected gamma and beta of ") << columnsOf(getInput()) << " elements";
-  return success();
+  return verifyAffine(*this, getInput(), getGamma(), getBeta());
+}
+
+LogicalResult NormBytesKernelOp::verify() {
+  if (typeOf(getInput()).getRank() < 2 || typeOf(getScratch()).getRank() != 2 ||
+      columnsOf(getScratch()) < columnsOf(getInput())) // norm_bytes_kernel_c1
+    return emitOpError("expected rows, and scratch with at least as many columns");
+  if (failed(verifyAffine(*this, getInput(), getGamma(), getBeta())))
+    return failure();
+  return verifyBytes(*this, getInput(), getOut(), getRange());
 }
 
 LogicalResult MapKernelOp::verify() {

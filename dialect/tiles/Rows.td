@@ -21,8 +21,9 @@ def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
 
 def Attn_QuantizeRowOp : AttnKernelOp<"quantize_row"> {
   let summary = "a row as unsigned bytes, and its scale and zero (attn.quantize_kernel)";
-  let arguments = (ins Attn_FactorRow:$input, MemRefRankOf<[I8], [1]>:$out, Attn_Row:$range);
-  let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";
+  let description = [{ With `alone` no row follows that is read next. }];
+  let arguments = (ins Attn_FactorRow:$input, MemRefRankOf<[I8], [1]>:$out, Attn_Row:$range, UnitAttr:$alone);
+  let assemblyFormat = "$input `into` $out `range` $range (`alone` $alone^)? attr-dict `:` type($input) `,` type($out) `,` type($range)";
 }
 
 def Attn_RoundRowOp : AttnKernelOp<"round_row"> {

@@ -25,8 +25,12 @@ module attributes {attn.model = "m"} {
   // INT8: attn.quantize_kernel {{.*}} : memref<?x32xf32
   // INT8: attn.linear_kernel {{.*}} into memref<?x64xi16, strided<[96, 1]>>
   // INT8: attn.quantize_kernel {{.*}} : memref<?x64xi16, strided<[96, 1]>>
-  // INT8: attn.norm_kernel {{.*}}, memref<?x32xi16, strided<[32, 1]>>
-  // INT8: attn.quantize_kernel {{.*}} : memref<?x32xi16, strided<[32, 1]>>
+  // Normed rows become bytes in the same kernel, one by one; each thread has a row, and 2112 bytes behind it.
+  // INT8: attn.norm_bytes_kernel {{.*}} scratch memref<?x1088xi16, strided<[1088, 1]>> into memref<?x64xi8
+  // INT8-NOT: quantize_kernel
+  // INT8: attn.linear_kernel
+  // BYTES-NOT: xi16
+  // BYTES: attn.norm_bytes_kernel {{.*}} scratch memref<?x560xf32, strided<[560, 1]>> into memref<?x64xi8
   // BYTES-NOT: xi16
   func.func @entry(%x: tensor<?x32xf32, #attn.axes<"B", "D">> {attn.name = "x"})
       -> (tensor<?x64xf32, #attn.axes<"B", "F">> {attn.name = "y"}) attributes {attn.entry} {

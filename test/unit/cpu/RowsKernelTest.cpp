@@ -388,6 +388,78 @@ TEST_P(RowsKernelTest, BytesOfBf16AreThoseOfTheSameNumbers) {
   }
 }
 
+/// Bytes of the norm of [n, columns], in one kernel and in two.
+std::string normBytesText(int64_t columns, int64_t pitch, llvm::StringRef element) {
+  std::string parameters = "%in: memref<f32>, %g: memref<f32>, %b: memref<f32>, %m: memref<" +
+                           element.str() + ">, %to: memref<i8>, %r: memref<f32>";
+  std::string buffers = llvm::formatv(R"(
+      %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, {0}], strides: [{0}, 1] : memref<f32> to memref<?x{0}xf32>
+      %gamma = memref.reinterpret_cast %g to offset: [0], sizes: [{0}], strides: [1] : memref<f32> to memref<{0}xf32>
+      %beta = memref.reinterpret_cast %b to offset: [0], sizes: [{0}], strides: [1] : memref<f32> to memref<{0}xf32>
+      %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, {1}], strides: [{1}, 1] : memref<i8> to memref<?x{1}xi8>
+      %range = memref.reinterpret_cast %r to offset: [0], sizes: [%n, 2], strides: [2, 1] : memref<f32> to memref<?x2xf32>
+      )",
+                                      columns, pitch);
+  return llvm::formatv(R"(
+    func.func @together({0}, {1}) {{{2}
+      %scratch = memref.reinterpret_cast %m to offset: [0], sizes: [%threads, {4}], strides: [{4}, 1]
+        : memref<{3}> to memref<?x{4}x{3}>
+      attn.norm_bytes_kernel %x, %gamma, %beta scratch %scratch into %out range %range eps 1.0e-5
+        : memref<?x{5}xf32>, memref<{5}xf32>, memref<{5}xf32> scratch memref<?x{4}x{3}> into memref<?x{6}xi8>, memref<?x2xf32>
+      return
+    }
+    func.func @normed({0}, {1}) {{{2}
+      %rows = memref.reinterpret_cast %m to offset: [0], sizes: [%n, {5}], strides: [{5}, 1]
+        : memref<{3}> to memref<?x{5}x{3}>
+      attn.norm_kernel %x, %gamma, %beta into %rows eps 1.0e-5
+        : memref<?x{5}xf32>, memref<{5}xf32>, memref<{5}xf32>, memref<?x{5}x{3}>
+      return
+    }
+    func.func @bytes({0}, {1}) {{{2}
+      %rows = memref.reinterpret_cast %m to offset: [0], sizes: [%n, {5}], strides: [{5}, 1]
+        : memref<{3}> to memref<?x{5}x{3}>
+      attn.quantize_kernel %rows into %out range %range : memref<?x{5}x{3}>, memref<?x{6}xi8>, memref<?x2xf32>
+      return
+    })",
+                       arguments, parameters, buffers, element, columns + 3, columns, pitch);
+}
+
+TEST_P(RowsKernelTest, BytesOfNormedRowsInOneKernelAreThoseOfTwo) {
+  if (KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "two kernels there";
+  for (const char *element : {"f32", "i16"})
+    for (int64_t columns : {1, 2, 17, 64, 131, 768}) {
+      const int64_t pitch = (columns + 63) / 64 * 64, n = 7, threads = 2;
+      auto runner = KernelRunner::create(normBytesText(columns, pitch, element), GetParam());
+      ASSERT_TRUE(runner);
+      vector<float> x = random(n * columns, 2, 3), gamma = random(columns), beta = random(columns);
+      x[3 * columns] = NAN; // its range is NaN, its bytes are what they are
+      auto run = [&](vector<llvm::StringRef> kernels) {
+        vector<float> rows(n * (columns + 3) + 1, guard), range(2 * n + 1, guard);
+        vector<uint8_t> bytes(n * pitch + 1, 77);
+        for (llvm::StringRef kernel : kernels)
+          runner->run(kernel, threads, nullptr, nullptr, n, x.data(), gamma.data(), beta.data(),
+                      rows.data(), bytes.data(), range.data());
+        EXPECT_EQ(bytes.back(), 77) << "written past the end";
+        EXPECT_EQ(range.back(), guard) << "written past the end";
+        if (kernels.size() == 1)
+          EXPECT_TRUE(llvm::all_of(llvm::ArrayRef(rows).drop_front(threads * (columns + 3)),
+                                   [](float value) { return value == guard; }))
+              << "more scratch than a row for each thread";
+        EXPECT_TRUE(std::isnan(range[6]));
+        range[6] = 0;
+        return std::pair(bytes, range);
+      };
+      auto together = run({"together"}), apart = run({"normed", "bytes"});
+      EXPECT_EQ(together.second, apart.second) << columns << " columns by way of " << element;
+      for (int64_t row = 0; row < n; ++row)
+        if (row != 3)
+          EXPECT_EQ(vector(&together.first[row * pitch], &together.first[row * pitch + columns]),
+                    vector(&apart.first[row * pitch], &apart.first[row * pitch + columns]))
+              << "row " << row << " of " << columns << " columns by way of " << element;
+    }
+}
+
 TEST_P(RowsKernelTest, ScalesOfRowsWithoutARangeSaySo) {
   const int64_t columns = 37, n = 3;
   auto runner = KernelRunner::create(quantizeText(columns, 64), GetParam());
