@@ -9,7 +9,9 @@
 //           attn.linear_tile ... at row(block), panel * 48, part * depth
 // A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
 // panel while all blocks do; the part of the next panel is fetched meanwhile. A share may begin and
-// end within a panel, so that threads have the same to do but for one block.
+// end within a panel, so that threads have the same to do but for one block. Where the whole
+// matrix stays in a second-level cache, threads with many rows divide these instead, as those of
+// norms do: a core reads what it has written itself, not what is in the other's cache.
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/LinearTiling.h"
@@ -23,22 +25,39 @@
 using namespace mlir;
 using namespace attn;
 
+/// Rows of a thread, at least, where threads divide the rows: weights come faster than so many are
+/// multiplied with them.
+static constexpr int64_t rowsOfThread = 64;
+
+/// The smallest block that so many rows or more are ever divided into.
+static int64_t smallestBlock(int64_t rows, int64_t most) {
+  int64_t smallest = most;
+  for (; rows <= most * most; ++rows) // beyond, it is `most` - 1 at least
+    smallest = std::min<int64_t>(smallest, rows / llvm::divideCeil(rows, most));
+  return std::min(smallest, std::max<int64_t>(most - 1, 1));
+}
+
 namespace {
 
 class LinearTiler {
 public:
   LinearTiler(LinearKernelOp op, const TilingContext &context, const LinearShape &shape)
-      : op(op), context(context), shape(shape), builder(op), index(builder, op.getLoc()) {
+      : op(op), context(context), panelWorkers(context), shape(shape), builder(op),
+        index(builder, op.getLoc()) {
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     chosen = choiceFor(op, context.target.name, linearName(op, shape));
     tiling = LinearTiling::of(shape, context.target, chosen, constantIndex(rowCount));
     depth = tiling.depth, columns = tiling.columns;
     blocks = index.ceilDiv(rowCount, index.constant(tiling.rows));
+    ownBlocks = {index.constant(0), blocks};
+    if (mayDivideRows())
+      divideRows();
     parts = llvm::divideCeil(shape.steps(0), depth);
     int64_t partSteps = shape.steps() / shape.steps(0) * depth;
     partElements = partSteps * shape.stepElements();
-    groups = index.ceilDiv(blocks, index.constant(tiling.groupBlocks));
-    groupBlocks = index.ceilDiv(blocks, index.max(groups, index.constant(1)));
+    Value count = index.sub(ownBlocks.to, ownBlocks.from);
+    groups = index.ceilDiv(count, index.constant(tiling.groupBlocks));
+    groupBlocks = index.ceilDiv(count, index.max(groups, index.constant(1)));
     pace = llvm::divideCeil(panelWidth, tilesOfGroup()) * shape.words();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
@@ -59,6 +78,21 @@ private:
     int64_t depth;    ///< of the part
     Value widened;    ///< the panel's part in f32, or null
   };
+  /// Whether threads might divide the rows: of f32, by blocks of two sizes.
+  bool mayDivideRows() const {
+    return shape.precision == Precision::F32 &&
+           constantIndex(rowCount).value_or(INT64_MAX) >= 2 * rowsOfThread &&
+           shape.steps() * shape.n * TargetModel::floatBytes <= TargetModel::l2Bytes &&
+           smallestBlock(leastOf(rowCount), tiling.rows) == tiling.rows - 1;
+  }
+  /// Has each thread go through all panels with rows of its own, where it has many.
+  void divideRows();
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return builder.createOrFold<arith::CmpIOp>(op.getLoc(), predicate, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, op.getLoc(), condition, a, b);
+  }
   /// Of a panel in a group: the next part is fetched meanwhile.
   int64_t tilesOfGroup();
   /// The room for a panel's part in f32, or null where rows do not meet panels of 16 bits.
@@ -78,6 +112,7 @@ private:
 
   LinearKernelOp op;
   const TilingContext &context;
+  TilingContext panelWorkers; ///< who divide the panels
   LinearShape shape;
   OpBuilder builder;
   IndexBuilder index;
@@ -88,11 +123,28 @@ private:
   int64_t partElements;   ///< of `panels`
   int64_t pace, fetched;  ///< elements fetched with a step of k, with a tile
   Value rowCount, blocks, divisor, groups, groupBlocks;
-  Value rowsAtLeast, longer;        ///< of a block; the blocks that have one more, the first ones
+  UnitShare ownBlocks{};     ///< of the thread, of all of them where threads divide the panels
+  Value rowsAtLeast, longer; ///< of a block; the blocks that have one more, the first ones
   SmallVector<int64_t, 4> rowSizes; ///< of the tiles written
 };
 
 } // namespace
+
+void LinearTiler::divideRows() {
+  // Each thread has as many blocks, of the sizes that there is code for.
+  Value even = index.mul(index.ceilDiv(blocks, context.threads), context.threads);
+  Value fit = compare(arith::CmpIPredicate::ule, index.mul(even, index.constant(tiling.rows - 1)),
+                      rowCount);
+  Value areMany = compare(arith::CmpIPredicate::uge, rowCount,
+                          index.mul(context.threads, index.constant(rowsOfThread)));
+  Value divides = arith::AndIOp::create(builder, op.getLoc(), fit, areMany);
+  Value none = index.constant(0), one = index.constant(1);
+  blocks = select(divides, even, blocks);
+  ownBlocks = unitShare(index, blocks, select(divides, context.thread, none),
+                        select(divides, context.threads, one));
+  panelWorkers.thread = select(divides, none, context.thread);
+  panelWorkers.threads = select(divides, one, context.threads);
+}
 
 int64_t LinearTiler::tilesOfGroup() {
   int64_t wide = panelWidth / columns;
@@ -117,12 +169,6 @@ Value LinearTiler::ahead(Value block, const Place &place) {
   // The next panel, or the first one of the next part; after the last part the first one again
   // where there are more groups, else what is in the cache already.
   Value one = index.constant(1), nextPart = index.add(place.part, one);
-  auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
-    return arith::CmpIOp::create(builder, op.getLoc(), predicate, a, b);
-  };
-  auto select = [&](Value condition, Value a, Value b) -> Value {
-    return arith::SelectOp::create(builder, op.getLoc(), condition, a, b);
-  };
   Value hasPart = compare(arith::CmpIPredicate::ult, nextPart, index.constant(parts));
   Value end = constantIndex(groups) == 1 ? start(place.panel, place.part)
                                          : start(place.firstPanel, index.constant(0));
@@ -160,14 +206,6 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
     return tile(index.constant(0));
   Value left = index.sub(index.constant(shape.n), first);
   forLoop(index, index.constant(0), index.min(left, index.constant(panelWidth)), columns, tile);
-}
-
-/// The smallest block that so many rows or more are ever divided into.
-static int64_t smallestBlock(int64_t rows, int64_t most) {
-  int64_t smallest = most;
-  for (; rows <= most * most; ++rows) // beyond, it is `most` - 1 at least
-    smallest = std::min<int64_t>(smallest, rows / llvm::divideCeil(rows, most));
-  return std::min(smallest, std::max<int64_t>(most - 1, 1));
 }
 
 void LinearTiler::block(Value block, const Place &place) {
@@ -213,7 +251,7 @@ Value LinearTiler::roomToWiden() {
 }
 
 void LinearTiler::group(Value first, Value count, Value widened) {
-  PanelShare share(index, shape.panels, count, context);
+  PanelShare share(index, shape.panels, count, panelWorkers);
   auto panels = [&](Value part, int64_t depth) {
     share.forEachPanel([&](Value panel, Value from, Value to) {
       if (widened)
@@ -237,10 +275,10 @@ void LinearTiler::group(Value first, Value count, Value widened) {
 
 void LinearTiler::forGroups(Value widened) {
   if (constantIndex(groups) == 1)
-    return group(index.constant(0), blocks, widened);
+    return group(ownBlocks.from, blocks, widened);
   forLoop(index, index.constant(0), groups, 1, [&](Value number) {
-    Value first = index.mul(number, groupBlocks);
-    group(first, index.min(groupBlocks, index.sub(blocks, first)), widened);
+    Value first = index.add(ownBlocks.from, index.mul(number, groupBlocks));
+    group(first, index.min(groupBlocks, index.sub(ownBlocks.to, first)), widened);
   });
 }
 

@@ -27,6 +27,41 @@ func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
   return
 }
 
+// Where the matrix stays in the second-level cache and each thread has 64 rows, threads divide these, in blocks of 7 and 8 rows as many for each;
+// else they divide the panels.
+// V4-LABEL: func.func private @many.linear_kernel
+// V4-SAME: %[[THREAD:[a-z0-9]+]]: index, %[[THREADS:[a-z0-9]+]]: index)
+// V4: %[[EACH:.*]] = arith.divui %{{.*}}, %[[THREADS]]
+// V4: %[[EVEN:.*]] = arith.muli %[[EACH]], %[[THREADS]]
+// V4: %[[FIT:.*]] = arith.cmpi ule
+// V4: %[[LEAST:.*]] = arith.muli %[[THREADS]], %c64
+// V4: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %[[LEAST]]
+// V4: %[[DIVIDES:.*]] = arith.andi %[[FIT]], %[[MANY]]
+// V4: %[[BLOCKS:.*]] = arith.select %[[DIVIDES]], %[[EVEN]]
+// V4: %[[ROW_THREAD:.*]] = arith.select %[[DIVIDES]], %[[THREAD]], %c0
+// V4: %[[ROW_THREADS:.*]] = arith.select %[[DIVIDES]], %[[THREADS]], %c1
+// V4: %[[BEFORE:.*]] = arith.muli %[[BLOCKS]], %[[ROW_THREAD]]
+// V4: %[[FIRST:.*]] = arith.divui %[[BEFORE]], %[[ROW_THREADS]]
+// V4: arith.select %[[DIVIDES]], %c0{{.*}}, %[[THREAD]]
+// V4: arith.select %[[DIVIDES]], %c1{{.*}}, %[[THREADS]]
+// V4: scf.for %{{.*}} = %c0
+// V4: arith.addi %[[FIRST]]
+// V4: attn.linear_tile {{.*}} size 8 x 48 x 64
+// V4: attn.linear_tile {{.*}} size 7 x 48 x 64
+// V4-NOT: attn.linear_tile
+// CHECK-LABEL: func.func @many
+func.func @many(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %n: index,
+                %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %tokens = arith.constant 197 : index
+  %rows = arith.muli %n, %tokens : index
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [%rows, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32, strided<[64, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [6144], strides: [1] : memref<f32> to memref<6144xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [%rows, 96], strides: [96, 1] : memref<f32> to memref<?x96xf32, strided<[96, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<?x64xf32, strided<[64, 1]>>, memref<6144xf32, strided<[1]>> into memref<?x96xf32, strided<[96, 1]>>
+  return
+}
+
 // The only panel is not fetched in advance, and no more columns are computed than fill vectors. Blocks of one size need no choice.
 // CHECK-LABEL: func.func private @classes.linear_kernel
 // CHECK-NOT: scf.if
@@ -87,10 +122,10 @@ func.func @one_block(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<
 func.func @groups(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                   %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
   %in = memref.reinterpret_cast %x to offset: [0], sizes: [1000, 64], strides: [64, 1] : memref<f32> to memref<1000x64xf32, strided<[64, 1]>>
-  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [6144], strides: [1] : memref<f32> to memref<6144xf32, strided<[1]>>
-  %out = memref.reinterpret_cast %y to offset: [0], sizes: [1000, 96], strides: [96, 1] : memref<f32> to memref<1000x96xf32, strided<[96, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [264192], strides: [1] : memref<f32> to memref<264192xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [1000, 4128], strides: [4128, 1] : memref<f32> to memref<1000x4128xf32, strided<[4128, 1]>>
   attn.linear_kernel %in, %panels into %out contract 1
-    : memref<1000x64xf32, strided<[64, 1]>>, memref<6144xf32, strided<[1]>> into memref<1000x96xf32, strided<[96, 1]>>
+    : memref<1000x64xf32, strided<[64, 1]>>, memref<264192xf32, strided<[1]>> into memref<1000x4128xf32, strided<[4128, 1]>>
   return
 }
 

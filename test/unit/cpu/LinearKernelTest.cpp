@@ -33,6 +33,23 @@ TEST_P(LinearKernelTest, RowsKnownAtRunTime) {
               nothing.begin(), data.sums.data(), nothing.begin());
 }
 
+TEST_P(LinearKernelTest, ManyRowsForEachThread) {
+  std::vector<LinearCase> cases;
+  for (int64_t rows : {64, 127, 128, 129, 192, 195, 256, 431})
+    cases.emplace_back(rows, 12, 100, Epilogue::Residual);
+  check(cases);
+  // At least 67, as many times as is known at run time.
+  auto ofPictures = [](int64_t count) {
+    LinearCase sized({40}, 50, Layout::dense({count, 67, 40}), Layout::dense({count, 67, 50}));
+    sized.dynamic = true;
+    return sized;
+  };
+  auto runner = KernelRunner::create(ofPictures(1).text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  for (int64_t count : {1, 2, 3, 5, 8})
+    run(*runner, "f", ofPictures(count));
+}
+
 TEST_P(LinearKernelTest, ColumnsThatDoNotFillVectorsOrPanels) {
   std::vector<LinearCase> cases;
   for (int64_t n : {1, 7, 8, 9, 10, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 80, 95, 97, 1000}) {
