@@ -45,6 +45,7 @@ public:
   mlir::LogicalResult emit(RoundKeysTileOp op);
   mlir::LogicalResult emit(TurnValuesTileOp op);
   mlir::LogicalResult emit(PairTileOp op);
+  mlir::LogicalResult emit(FactorTileOp op);
   mlir::LogicalResult emit(RescaleTileOp op);
 
 private:
@@ -90,6 +91,7 @@ private:
   mlir::Value firstLargest(mlir::Value rows, mlir::Value row, mlir::Value keys,
                            mlir::Value maximum);
   mlir::LogicalResult emitHardmax(SoftmaxTileOp op);
+  void takeMaxima(mlir::Value statistics, llvm::ArrayRef<mlir::Value> lanes);
   void weighMore(mlir::Value strip, mlir::Value statistics, mlir::Value key, mlir::Value lane);
   void raiseMaxima(ScoreTileOp op, llvm::ArrayRef<mlir::Value> lanes,
                    llvm::ArrayRef<mlir::Value> before, llvm::ArrayRef<mlir::Value> maxima);

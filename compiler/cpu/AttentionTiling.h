@@ -84,10 +84,17 @@ private:
   void beginBlock(int64_t queries);
   void tileStanding();
   void tileOnline();
+  void tileWaiting(mlir::Value keyTile, const ValueTile &valueTile, mlir::Value from,
+                   mlir::Value keys, int64_t queries);
   void tileFurther(int64_t queries);
   mlir::Value keysOf(mlir::Value from, mlir::Value count);
   ValueTile valuesOf(mlir::Value from, mlir::Value count);
-  void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys)> tile);
+  void forParts(mlir::Value all, int64_t size,
+                llvm::function_ref<void(mlir::Value from, mlir::Value count)> part);
+  void forKeyTiles(llvm::function_ref<void(mlir::Value from, mlir::Value keys)> tile) {
+    forParts(keyCount, shape.tile, tile);
+  }
+  Interval boundGroup(mlir::Value firstKey, mlir::Value keys);
   Interval boundTile(mlir::Value firstQuery, mlir::Value lastQuery, mlir::Value firstKey,
                      mlir::Value keys);
 
@@ -101,12 +108,13 @@ private:
   bool canWeigh();
   void tileScores(mlir::Value keyTile, mlir::Value scores, mlir::Value firstKey, mlir::Value keys,
                   int64_t queries, Stage stage, bool weighs = false);
-  void tilePairs(mlir::Value a, mlir::Value b, mlir::Value into, mlir::Value rows,
-                 mlir::Value words, int64_t queries, bool accumulate, bool selects = false);
+  void tilePairs(mlir::Value a, mlir::Value b, mlir::Value into, mlir::Value rows, mlir::Value from,
+                 mlir::Value to, int64_t queries, bool accumulate, bool selects = false);
   void prefetchAhead(mlir::Value from, mlir::Value row, int64_t size);
   void forKeyGroups(mlir::Value keys, int64_t size,
                     llvm::function_ref<void(mlir::Value, int64_t, bool)> body);
-  void tileSoftmax(mlir::Value keys, int64_t queries, bool online);
+  void tileSoftmax(mlir::Value scores, mlir::Value weights, mlir::Value keys, int64_t queries,
+                   bool online);
   void tileZeros(int64_t queries);
   /// Weights of all keys of the tile. Where `isLive` does not hold, a mask empties some of them.
   void tileValues(mlir::Value weights, const ValueTile &tile, int64_t queries, bool rescale,
@@ -150,6 +158,10 @@ private:
   // Of a group.
   mlir::Value firstBlock, groupBlocks, turns;
   bool areKeysPacked = false; // all of the head
+  mlir::Value areAllFinite;   // values that are packed
+  // Of a tile.
+  mlir::Value keysBefore; // of those whose scores stand
+  mlir::Value multiplied; // words of weights that no longer wait
   // Of a block.
   mlir::Value turn; // how many of the group went through the tile of keys before it
   mlir::Value lanes, rowCount;

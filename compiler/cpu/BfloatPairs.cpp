@@ -47,6 +47,23 @@ Value BfloatPairs::words(Value even, Value odd) const {
   return bitcast(pairs, target.lanes, builder.getF32Type());
 }
 
+Value BfloatPairs::wordsOfFinite(Value even, Value odd) const {
+  if (!target.amx)
+    return words(even, odd);
+  MathBuilder math(builder, loc, floats, target);
+  auto raised = [&](Value value) { return math.iadd(math.bits(value), math.integer(0x8000)); };
+  // As `and` and `or` it would become a shuffle of halves, three operations.
+  constexpr int64_t firstOrOther = 0xca;
+  Value lower = math.shiftRight(raised(even), 16), upper = raised(odd);
+  Value choice = math.scalarInteger(firstOrOther, 32);
+  Value words =
+      LLVM::CallIntrinsicOp::create(builder, loc, upper.getType(),
+                                    builder.getStringAttr("llvm.x86.avx512.pternlog.d.512"),
+                                    ValueRange{math.integer(0xffff0000), upper, lower, choice})
+          .getResult(0);
+  return math.fromBits(words);
+}
+
 Value BfloatPairs::neighbours(Value first, Value second) const {
   return bitcast(rounded(first, second), target.lanes, builder.getF32Type());
 }

@@ -21,6 +21,10 @@ public:
   mlir::Value bits(mlir::Value vector) const;
   /// Word i holds even[i] and odd[i], rounded to the nearest even. Denormals may become 0.
   mlir::Value words(mlir::Value even, mlir::Value odd) const;
+  /// The same of what is never NaN where it matters, halves away from zero on CPUs with tile
+  /// registers: additions, of which those do two a cycle beside products, for a conversion that
+  /// holds up the one unit left for multiplications.
+  mlir::Value wordsOfFinite(mlir::Value even, mlir::Value odd) const;
   /// The words of neighbours in `first`, then of those in `second`.
   mlir::Value neighbours(mlir::Value first, mlir::Value second) const;
   /// What is in the words, in f32.

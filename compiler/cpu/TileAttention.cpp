@@ -121,22 +121,38 @@ LogicalResult AttentionTiling::run() {
     Value narrow = arith::IndexCastOp::create(builder, index.loc, builder.getI32Type(), keyCount);
     keyCountReal = arith::SIToFPOp::create(builder, index.loc, builder.getF32Type(), narrow);
   }
+  auto variable = [&](Type type) {
+    return memref::AllocaOp::create(builder, index.loc, MemRefType::get({}, type));
+  };
+  keysBefore = zero;
   if (!op.getMask().empty())
-    turns =
-        memref::AllocaOp::create(builder, index.loc, MemRefType::get({}, builder.getIndexType()));
+    turns = variable(builder.getIndexType());
+  if (shape.weightsWait())
+    multiplied = variable(builder.getIndexType());
+  if (shape.packedTiles > 1)
+    areAllFinite = variable(builder.getI1Type());
   divideQueries();
   tileGroups();
   return success();
 }
 
-/// One block after the other where all keys are packed for them first.
+/// One block after the other where all keys are packed for them first, but for those that a mask
+/// empties for all of them.
 void AttentionTiling::tileGroup() {
   if (shape.packedTiles == 1)
     return tileBlocks();
   areKeysPacked = false;
+  memref::StoreOp::create(builder, index.loc, index.truth(true), areAllFinite);
   forKeyTiles([&](Value from, Value keys) {
-    keysOf(from, keys);
-    valuesOf(from, keys);
+    Value isLive = op.getMask().empty() ? index.truth(true) : boundGroup(from, keys).hi;
+    choose(index, isLive, [&] {
+      keysOf(from, keys);
+      Value areFinite = valuesOf(from, keys).areFinite,
+            before = memref::LoadOp::create(builder, index.loc, areAllFinite);
+      memref::StoreOp::create(builder, index.loc,
+                              arith::AndIOp::create(builder, index.loc, before, areFinite),
+                              areAllFinite);
+    });
   });
   areKeysPacked = true;
   Value first = firstBlock, count = groupBlocks;
@@ -194,7 +210,7 @@ AttentionTiling::ValueTile AttentionTiling::valuesOf(Value from, Value count) {
   if (shape.pairs) {
     Value packed = packedOf(shape.valueAt, from, shape.packedFeatures, shape.tileRoom / 2);
     if (areKeysPacked)
-      return {packed, count, {}};
+      return {packed, count, memref::LoadOp::create(builder, index.loc, areAllFinite)};
     auto turn = TurnValuesTileOp::create(builder, index.loc, rows, packed, count);
     return {packed, count, turn.getAreFinite()};
   }
@@ -210,7 +226,7 @@ void AttentionTiling::tileStanding() {
   if (shape.blocks == 1 && !shape.pairs) {
     forBlocks([&](int64_t queries) {
       tileScores(key, strip, zero, keyCount, queries, Stage::Weight);
-      tileSoftmax(keyCount, queries, /*online=*/false);
+      tileSoftmax(strip, strip, keyCount, queries, /*online=*/false);
     });
   } else {
     forKeyTiles([&](Value from, Value keys) {
@@ -221,7 +237,8 @@ void AttentionTiling::tileStanding() {
         tileScores(keyTile, scores, from, keys, queries, Stage::Weight);
       });
     });
-    forBlocks([&](int64_t queries) { tileSoftmax(keyCount, queries, /*online=*/false); });
+    forBlocks(
+        [&](int64_t queries) { tileSoftmax(strip, strip, keyCount, queries, /*online=*/false); });
   }
   forKeyTiles([&](Value from, Value keys) {
     ValueTile values = valuesOf(from, keys);
@@ -242,18 +259,89 @@ Interval AttentionTiling::boundTile(Value firstQuery, Value lastQuery, Value fir
   return boundMask(builder, index.loc, op.getMask(), bounds, op.getCaptures());
 }
 
-/// Tiles of keys; where their number is known, the last one may have code of its own.
-void AttentionTiling::forKeyTiles(llvm::function_ref<void(Value, Value)> tile) {
-  Value size = index.constant(shape.tile);
-  std::optional<int64_t> known = constantIndex(keyCount);
+/// The same for the queries of the group.
+Interval AttentionTiling::boundGroup(Value firstKey, Value keys) {
+  Value end = index.min(firstOf(index.add(firstBlock, groupBlocks)), queryCount);
+  return boundTile(firstOf(firstBlock), index.sub(end, index.constant(1)), firstKey, keys);
+}
+
+/// Parts of `size`; where it is known how many there are, the last one may have code of its own.
+void AttentionTiling::forParts(Value all, int64_t size,
+                               llvm::function_ref<void(Value, Value)> part) {
+  Value most = index.constant(size);
+  std::optional<int64_t> known = constantIndex(all);
   if (!known)
-    return forLoop(index, zero, keyCount, shape.tile,
-                   [&](Value from) { tile(from, index.min(size, index.sub(keyCount, from))); });
-  int64_t whole = *known / shape.tile * shape.tile;
+    return forLoop(index, zero, all, size,
+                   [&](Value from) { part(from, index.min(most, index.sub(all, from))); });
+  int64_t whole = *known / size * size;
   if (whole > 0)
-    forLoop(index, zero, index.constant(whole), shape.tile, [&](Value from) { tile(from, size); });
+    forLoop(index, zero, index.constant(whole), size, [&](Value from) { part(from, most); });
   if (whole < *known)
-    tile(index.constant(whole), index.constant(*known - whole));
+    part(index.constant(whole), index.constant(*known - whole));
+}
+
+/// Weights of a few keys at a time, which wait for those of the whole tile: sums go to memory and
+/// back once, and scores stay where they are read soonest. Those that wait are multiplied before
+/// where a maximum grew too much, where a mask empties the next keys, and where values that are not
+/// finite are to be passed over.
+void AttentionTiling::tileWaiting(Value keyTile, const ValueTile &valueTile, Value from, Value keys,
+                                  int64_t queries) {
+  bool isMasked = !op.getMask().empty();
+  Value one = index.constant(1), two = index.constant(2),
+        wordRows = index.constant(shape.tileRoom / 2), scoreRows = index.constant(shape.scoreKeys);
+  Value words = rowsOf(strip, zero, wordRows), scores = rowsOf(strip, wordRows, scoreRows);
+  auto products = [&](Value first, Value end, bool selects) {
+    tilePairs(valueTile.rows, words, sums, index.constant(valueFeatures), first, end, queries,
+              /*accumulate=*/true, selects);
+  };
+  auto multiply = [&](Value end) {
+    Value first = memref::LoadOp::create(builder, index.loc, multiplied);
+    Value areAny =
+        isMasked ? arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ult, first, end)
+                 : index.truth(true);
+    choose(index, areAny, [&] { products(first, end, false); });
+  };
+  auto setMultiplied = [&](Value end) {
+    memref::StoreOp::create(builder, index.loc, end, multiplied);
+  };
+  setMultiplied(zero);
+  forParts(keys, shape.scoreKeys, [&](Value at, Value count) {
+    Value first = index.add(from, at), rows = rowsOf(keyTile, at, count);
+    Value word = index.div(at, two), nextWord = index.add(word, index.div(scoreRows, two));
+    Interval live{index.truth(true), index.truth(true)};
+    if (isMasked)
+      live = boundTile(positions.back(), index.sub(index.add(positions.back(), rowCount), one),
+                       first, count);
+    auto weigh = [&] {
+      auto score = [&](Stage stage) { tileScores(rows, scores, first, count, queries, stage); };
+      tileDots(rows, scores, count, queries);
+      choose(index, live.lo, [&] { score(Stage::Weight); }, [&] { score(Stage::MaskedWeight); });
+      tileSoftmax(scores, rowsOf(words, word, index.div(scoreRows, two)), count, queries,
+                  /*online=*/true);
+      choose(index, FactorTileOp::create(builder, index.loc, statistics, queries), [&] {
+        multiply(word);
+        RescaleTileOp::create(builder, index.loc, sums, statistics, queries, shape.pairs);
+        setMultiplied(word);
+      });
+      auto multiplyAlone = [&] {
+        Value end = index.add(word, index.ceilDiv(count, two));
+        choose(
+            index, live.lo, [&] { products(word, end, false); },
+            [&] { products(word, end, true); });
+        setMultiplied(nextWord);
+      };
+      if (isMasked)
+        choose(index, valueTile.areFinite, [] {}, multiplyAlone);
+    };
+    auto passBy = [&] {
+      multiply(word);
+      setMultiplied(nextWord);
+    };
+    keysBefore = at;
+    choose(index, live.hi, weigh, passBy);
+    keysBefore = zero;
+  });
+  multiply(index.ceilDiv(keys, two));
 }
 
 /// Under a mask, tiles that it empties are passed by, first for the whole group, and those that it
@@ -270,6 +358,8 @@ void AttentionTiling::tileOnline() {
     Value keyTile;
     ValueTile valueTile;
     auto tileBlock = [&](int64_t queries, const Interval &live) {
+      if (shape.weightsWait())
+        return tileWaiting(keyTile, valueTile, from, keys, queries);
       auto scores = [&](Stage stage) {
         tileScores(keyTile, strip, from, keys, queries, stage, weighs);
       };
@@ -278,7 +368,7 @@ void AttentionTiling::tileOnline() {
       if (returned)
         StoreTileOp::create(builder, index.loc, strip, further[*returned], from, keys);
       if (isRow && !weighs)
-        tileSoftmax(keys, queries, /*online=*/true);
+        tileSoftmax(strip, strip, keys, queries, /*online=*/true);
       tileValues(strip, valueTile, queries, isRow, live.lo);
     };
     Value always = index.truth(true), never = index.truth(false);
@@ -291,9 +381,8 @@ void AttentionTiling::tileOnline() {
       return forBlocks(
           [&](int64_t queries) { tileBlock(queries, {isMasked ? never : always, always}); });
     }
-    Value one = index.constant(1), first = firstOf(firstBlock),
-          end = index.min(firstOf(index.add(firstBlock, groupBlocks)), queryCount);
-    Interval group = boundTile(first, index.sub(end, one), from, keys);
+    Value one = index.constant(1);
+    Interval group = boundGroup(from, keys);
     choose(index, group.hi, [&] {
       bring();
       memref::StoreOp::create(builder, index.loc, zero, turns);
@@ -345,12 +434,14 @@ std::string AttentionTiling::choice() {
                      : !op.getMask().empty() ? "online softmax over live strips of "
                                              : "online softmax over strips of ";
   bool isOnline = shape.lowering == AttentionLowering::Online;
-  int64_t keys = isOnline ? shape.tile : constantIndex(keyCount).value_or(shape.keys);
+  int64_t keys = isOnline ? shape.scoreKeys : constantIndex(keyCount).value_or(shape.keys);
   text += std::to_string(keys) + " keys, blocks of " + joinNumbers(blockSizes()) + " queries";
   if (partQueries != queryCount)
     text += " within " + std::to_string(*constantIndex(partQueries));
   if (shape.blocks > 1)
     text += ", up to " + std::to_string(groupSize) + " of them together";
+  if (shape.weightsWait())
+    text += ", weights waiting for those of " + std::to_string(shape.tile) + " keys";
   if (shape.packedTiles > 1)
     text += ", all keys packed first";
   if (shape.pairs)

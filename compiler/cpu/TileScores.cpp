@@ -154,8 +154,8 @@ static int64_t keysOfGroup(Value keys, int64_t most) {
 /// The sums of a tile's scores, where they come before these.
 void AttentionTiling::tileDots(Value keyTile, Value scores, Value keys, int64_t queries) {
   if (shape.pairs)
-    tilePairs(keyTile, block, scores, keys, index.constant(llvm::divideCeil(features, 2)), queries,
-              /*accumulate=*/false);
+    tilePairs(keyTile, block, scores, keys, zero, index.constant(llvm::divideCeil(features, 2)),
+              queries, /*accumulate=*/false);
 }
 
 /// Whether scores become weights while the next ones are computed: with 32 registers there are some
@@ -204,7 +204,8 @@ void AttentionTiling::tileScores(Value keyTile, Value scores, Value firstKey, Va
     Value one = index.constant(1), group = index.constant(size);
     Value last = index.mul(index.div(index.sub(keys, one), group), group),
           left = index.sub(keys, last);
-    SoftmaxTileOp::create(builder, index.loc, rowsOf(scores, last, left), statistics, lane, left,
+    Value rest = rowsOf(scores, last, left);
+    SoftmaxTileOp::create(builder, index.loc, rest, rest, statistics, lane, left,
                           vectorsOfPart * width, /*online=*/false, /*more=*/true, /*hard=*/false,
                           /*pairs=*/false);
   }
@@ -217,11 +218,11 @@ void AttentionTiling::prefetchAhead(Value from, Value row, int64_t size) {
   constexpr int64_t rowsUnderMask = 3;
   int64_t rows = op.getMask().empty() ? 1 : rowsUnderMask,
           steps = llvm::divideCeil(shape.tile, size);
-  Value step =
-      index.add(index.mul(turn, index.constant(steps)), index.div(row, index.constant(size)));
+  Value step = index.add(index.mul(turn, index.constant(steps)),
+                         index.div(index.add(keysBefore, row), index.constant(size)));
   Value last = index.constant(llvm::divideCeil(shape.tile, rows) - 1);
   Value isLeft = arith::CmpIOp::create(builder, index.loc, arith::CmpIPredicate::ule, step, last);
-  auto next = index.add(from, index.constant(shape.tile));
+  auto next = index.add(index.sub(from, keysBefore), index.constant(shape.tile));
   choose(index, isLeft, [&] {
     for (int64_t i = 0; i < rows; ++i) {
       Value ahead =
@@ -248,20 +249,21 @@ void AttentionTiling::forKeyGroups(Value keys, int64_t size,
   choose(index, isRest, [&] { body(whole, size, true); });
 }
 
-void AttentionTiling::tileSoftmax(Value keys, int64_t queries, bool online) {
+void AttentionTiling::tileSoftmax(Value scores, Value weights, Value keys, int64_t queries,
+                                  bool online) {
   int64_t width = context.target.lanes, count = queries / width,
           parts = llvm::divideCeil(count, blocks.softmaxVectors());
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
-    SoftmaxTileOp::create(builder, index.loc, strip, statistics, index.constant(from * width), keys,
-                          vectorsOfPart * width, online, /*more=*/false,
-                          op.getNormaliser() == Normaliser::Hardmax, shape.pairs);
+    SoftmaxTileOp::create(builder, index.loc, scores, weights, statistics,
+                          index.constant(from * width), keys, vectorsOfPart * width, online,
+                          /*more=*/false, op.getNormaliser() == Normaliser::Hardmax, shape.pairs);
   }
 }
 
 /// Products of pairs: rows of `a` with the block's columns of `b`. Behind the last row, `a` and
 /// `into` have room for a whole group.
-void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value words,
+void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value from, Value to,
                                 int64_t queries, bool accumulate, bool selects) {
   bool inTiles = context.target.amx && !selects;
   int64_t most = inTiles ? TargetModel::tileBlockRows
@@ -269,15 +271,15 @@ void AttentionTiling::tilePairs(Value a, Value b, Value into, Value rows, Value 
   forKeyGroups(rows, most, [&](Value row, int64_t size, bool) {
     if (inTiles)
       size = llvm::alignTo(size, TileRegisters::rows);
-    PairTileOp::create(builder, index.loc, a, b, into, row, zero, words, size, queries, accumulate,
-                       selects);
+    PairTileOp::create(builder, index.loc, a, b, into, row, zero, from, to, size, queries,
+                       accumulate, selects);
   });
 }
 
 void AttentionTiling::tileZeros(int64_t queries) {
   if (shape.pairs)
     tilePairs(packedOf(shape.valueAt, zero, shape.packedFeatures, shape.tileRoom / 2), strip, sums,
-              index.constant(valueFeatures), zero, queries, false);
+              index.constant(valueFeatures), zero, zero, queries, false);
   else
     tileProducts(strip, value, zero, queries, false, false);
 }
@@ -285,14 +287,16 @@ void AttentionTiling::tileZeros(int64_t queries) {
 void AttentionTiling::tileValues(Value weights, const ValueTile &tile, int64_t queries,
                                  bool rescale, Value isLive) {
   if (rescale)
-    RescaleTileOp::create(builder, index.loc, sums, statistics, queries, shape.pairs);
+    choose(index, FactorTileOp::create(builder, index.loc, statistics, queries), [&] {
+      RescaleTileOp::create(builder, index.loc, sums, statistics, queries, shape.pairs);
+    });
   if (!shape.pairs)
     return choose(
         index, isLive, [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, false); },
         [&] { tileProducts(weights, tile.rows, tile.keys, queries, true, true); });
   Value words = index.ceilDiv(tile.keys, index.constant(2));
   auto products = [&](bool selects) {
-    tilePairs(tile.rows, weights, sums, index.constant(valueFeatures), words, queries, true,
+    tilePairs(tile.rows, weights, sums, index.constant(valueFeatures), zero, words, queries, true,
               selects);
   };
   if (op.getMask().empty())

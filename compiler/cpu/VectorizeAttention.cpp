@@ -443,7 +443,7 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
   auto isTile = [](Operation *op) {
     return isa<RangeTileOp, QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp,
                ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp, RoundKeysTileOp,
-               TurnValuesTileOp, PairTileOp, RescaleTileOp>(op);
+               TurnValuesTileOp, PairTileOp, FactorTileOp, RescaleTileOp>(op);
   };
   root->walk([&](Operation *op) {
     if (isTile(op))
@@ -457,7 +457,7 @@ LogicalResult attn::vectorizeAttentionTiles(Operation *root, const CpuTarget &ta
         llvm::TypeSwitch<Operation *, LogicalResult>(tile)
             .Case<RangeTileOp, QueryTileOp, ResetTileOp, ScoreTileOp, SoftmaxTileOp, PackTileOp,
                   ValueTileOp, OutputTileOp, StoreTileOp, WeightRowsOp, LseTileOp, RoundKeysTileOp,
-                  TurnValuesTileOp, PairTileOp, RescaleTileOp>(
+                  TurnValuesTileOp, PairTileOp, FactorTileOp, RescaleTileOp>(
                 [&](auto op) { return emitter.emit(op); });
     if (failed(emitted))
       return failure();

@@ -128,21 +128,23 @@ void TileEmitter::multiplyInTiles(PairTileOp op) {
     else
       registers.zero(number);
   });
-  Value steps = index.ceilDiv(op.getWords(), index.constant(TileRegisters::rows));
-  forLoop(index, zero, steps, 1, [&](Value step) {
-    Value a = registers.advance(aRows, index.mul(step, index.constant(rowBytes))),
-          b = registers.advance(bRows,
-                                index.mul(step, index.constant(TileRegisters::rows * bPitch)));
-    for (int64_t i = 0; i < down; ++i) {
-      registers.load(aRegister,
-                     registers.advance(a, index.constant(i * TileRegisters::rows * aPitch)),
-                     aPitch);
-      for (int64_t j = 0; j < across; ++j) {
-        registers.load(bRegister, registers.advance(b, index.constant(j * rowBytes)), bPitch);
-        registers.multiply(i * across + j, aRegister, bRegister, Precision::BF16);
-      }
-    }
-  });
+  Value granule = index.constant(TileRegisters::rows);
+  forLoop(index, index.div(op.getFrom(), granule), index.ceilDiv(op.getTo(), granule), 1,
+          [&](Value step) {
+            Value a = registers.advance(aRows, index.mul(step, index.constant(rowBytes))),
+                  b = registers.advance(
+                      bRows, index.mul(step, index.constant(TileRegisters::rows * bPitch)));
+            for (int64_t i = 0; i < down; ++i) {
+              registers.load(aRegister,
+                             registers.advance(a, index.constant(i * TileRegisters::rows * aPitch)),
+                             aPitch);
+              for (int64_t j = 0; j < across; ++j) {
+                registers.load(bRegister, registers.advance(b, index.constant(j * rowBytes)),
+                               bPitch);
+                registers.multiply(i * across + j, aRegister, bRegister, Precision::BF16);
+              }
+            }
+          });
   forSums([&](int64_t number, Value address) { registers.store(number, address, sumPitch); });
 }
 
@@ -182,7 +184,7 @@ void TileEmitter::multiplyInVectors(PairTileOp op) {
     for (int64_t w = 0; w < vectors; ++w)
       store(sums[i * vectors + w], op.getSums(), places[i], lanes[w]);
   };
-  sumProducts(index.constant(0), op.getWords(), sums, {rows, vectorsAt, add, finish});
+  sumProducts(op.getFrom(), op.getTo(), sums, {rows, vectorsAt, add, finish});
 }
 
 //===-- sums ----------------------------------------------------------------------===//

@@ -86,7 +86,7 @@ void TileEmitter::raiseMaxima(ScoreTileOp op, ArrayRef<Value> lanes, ArrayRef<Va
   });
 }
 
-/// Word j takes the place of score j, once those of keys 2 j and 2 j + 1 are read.
+/// Word j may take the place of score j, once those of keys 2 j and 2 j + 1 are read.
 void TileEmitter::weighPairs(SoftmaxTileOp op, ArrayRef<Value> lanes, ArrayRef<Value> maxima,
                              MutableArrayRef<Value> sums) {
   Value one = index.constant(1), two = index.constant(2), sumRow = index.constant(Sum);
@@ -97,13 +97,14 @@ void TileEmitter::weighPairs(SoftmaxTileOp op, ArrayRef<Value> lanes, ArrayRef<V
   };
   auto add = [&](Value a, Value b) -> Value { return arith::AddFOp::create(builder, loc, a, b); };
   Value words = index.div(op.getKeys(), two);
-  if (target.amx) // halfway between the products that were and those that come
+  // Halfway between the products that were and those that come; weights that wait are few.
+  if (target.amx && op.getStrip() == op.getWeights())
     TileRegisters(index, target).keepTilesAwake();
   SmallVector<Value> all = sumLoop(words, sums, [&](Value word, MutableArrayRef<Value> sums) {
     Value key = index.mul(word, two);
     for (size_t w = 0; w < lanes.size(); ++w) {
       Value even = weight(key, w), odd = weight(index.add(key, one), w);
-      store(pairs.words(even, odd), op.getStrip(), word, lanes[w]);
+      store(pairs.wordsOfFinite(even, odd), op.getWeights(), word, lanes[w]);
       sums[w] = add(sums[w], add(even, odd));
     }
   });
@@ -114,7 +115,7 @@ void TileEmitter::weighPairs(SoftmaxTileOp op, ArrayRef<Value> lanes, ArrayRef<V
   choose(index, isOdd, [&] {
     for (size_t w = 0; w < lanes.size(); ++w) {
       Value last = weight(index.sub(op.getKeys(), one), w);
-      store(pairs.words(last, constant(0)), op.getStrip(), words, lanes[w]);
+      store(pairs.wordsOfFinite(last, constant(0)), op.getWeights(), words, lanes[w]);
       Value sum = load(op.getStatistics(), sumRow, lanes[w]);
       store(add(sum, last), op.getStatistics(), sumRow, lanes[w]);
     }
@@ -128,7 +129,7 @@ void TileEmitter::weighPairs(SoftmaxTileOp op, ArrayRef<Value> lanes, ArrayRef<V
                              : index.add(used, index.constant(TileRegisters::rows - 1));
   forLoop(index, used, end, 1, [&](Value word) {
     for (Value lane : lanes)
-      store(constant(0), op.getStrip(), word, lane);
+      store(constant(0), op.getWeights(), word, lane);
   });
 }
 
@@ -162,7 +163,7 @@ LogicalResult TileEmitter::emitHardmax(SoftmaxTileOp op) {
       Value isFirst = equal(found[w], zero);
       Value takes = arith::AndIOp::create(builder, loc, isLargest, isFirst);
       Value weight = choice(takes, one, zero);
-      store(weight, op.getStrip(), key, lanes[w]);
+      store(weight, op.getWeights(), key, lanes[w]);
       found[w] = arith::AddFOp::create(builder, loc, found[w], weight);
     }
   });
@@ -171,30 +172,47 @@ LogicalResult TileEmitter::emitHardmax(SoftmaxTileOp op) {
   return success();
 }
 
+/// Maxima that grew too much are taken, and sums of the smaller ones rescaled.
+void TileEmitter::takeMaxima(Value statistics, ArrayRef<Value> lanes) {
+  auto row = [&](Statistic statistic) { return index.constant(statistic); };
+  Value isAny;
+  for (Value lane : lanes) {
+    Value grew =
+        isBeyond(load(statistics, row(MaximumBefore), lane), load(statistics, row(Maximum), lane));
+    isAny = isAny ? arith::OrIOp::create(builder, loc, isAny, grew) : grew;
+  }
+  isAny = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isAny);
+  choose(index, isAny, [&] {
+    for (Value lane : lanes) {
+      Value before = load(statistics, row(MaximumBefore), lane);
+      Value maximum = keptMaximum(before, load(statistics, row(Maximum), lane));
+      Value rescaled = arith::SubFOp::create(builder, loc, before, maximum);
+      Value factor = math::Exp2Op::create(builder, loc, rescaled);
+      Value sum = load(statistics, row(Sum), lane);
+      store(arith::MulFOp::create(builder, loc, sum, factor), statistics, row(Sum), lane);
+      store(factor, statistics, row(Factor), lane);
+      store(maximum, statistics, row(MaximumBefore), lane);
+    }
+  });
+}
+
 LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
   if (op.getHard())
     return emitHardmax(op);
   int64_t vectors = vectorsOf(op.getQueries());
   auto row = [&](Statistic statistic) { return index.constant(statistic); };
   SmallVector<Value> lanes, maxima, sums;
-  for (int64_t w = 0; w < vectors; ++w) {
+  for (int64_t w = 0; w < vectors; ++w)
     lanes.push_back(plus(op.getLane(), w * target.lanes));
-    Value maximum = load(op.getStatistics(), row(Maximum), lanes[w]), sum = constant(0);
-    if (op.getOnline()) {
-      Value before = load(op.getStatistics(), row(MaximumBefore), lanes[w]);
-      maximum = keptMaximum(before, maximum);
-      Value rescaled = arith::SubFOp::create(builder, loc, before, maximum);
-      Value factor = math::Exp2Op::create(builder, loc, rescaled);
-      Value oldSum = load(op.getStatistics(), row(Sum), lanes[w]);
-      sum = arith::MulFOp::create(builder, loc, oldSum, factor);
-      store(factor, op.getStatistics(), row(Factor), lanes[w]);
-      store(maximum, op.getStatistics(), row(Maximum), lanes[w]);
-      store(maximum, op.getStatistics(), row(MaximumBefore), lanes[w]);
-    } else if (op.getMore()) {
-      sum = load(op.getStatistics(), row(Sum), lanes[w]);
-    }
-    maxima.push_back(maximum);
-    sums.push_back(sum);
+  if (op.getOnline())
+    takeMaxima(op.getStatistics(), lanes);
+  for (Value lane : lanes) {
+    Statistic kept = op.getOnline() ? MaximumBefore : Maximum;
+    maxima.push_back(load(op.getStatistics(), row(kept), lane));
+    if (op.getOnline())
+      store(maxima.back(), op.getStatistics(), row(Maximum), lane);
+    bool hasSum = op.getOnline() || op.getMore();
+    sums.push_back(hasSum ? load(op.getStatistics(), row(Sum), lane) : constant(0));
   }
   if (op.getPairs()) {
     weighPairs(op, lanes, maxima, sums);
@@ -205,7 +223,7 @@ LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
       Value score = load(op.getStrip(), key, lanes[w]);
       Value difference = arith::SubFOp::create(builder, loc, score, maxima[w]);
       Value weight = math::Exp2Op::create(builder, loc, difference);
-      store(weight, op.getStrip(), key, lanes[w]);
+      store(weight, op.getWeights(), key, lanes[w]);
       sums[w] = arith::AddFOp::create(builder, loc, sums[w], weight);
     }
   });
@@ -214,31 +232,38 @@ LogicalResult TileEmitter::emit(SoftmaxTileOp op) {
   return success();
 }
 
+LogicalResult TileEmitter::emit(FactorTileOp op) {
+  Value isAny;
+  for (int64_t w = 0; w < vectorsOf(op.getQueries()); ++w) {
+    Value factor =
+        load(op.getStatistics(), index.constant(Factor), index.constant(w * target.lanes));
+    Value isOther = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, factor,
+                                          constant(1)); // and of NaN
+    isAny = isAny ? arith::OrIOp::create(builder, loc, isAny, isOther) : isOther;
+  }
+  isAny = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isAny);
+  op.getIsOther().replaceAllUsesWith(isAny);
+  return success();
+}
+
 LogicalResult TileEmitter::emit(RescaleTileOp op) {
   SmallVector<Value> factors;
-  Value isOther, factorRow = index.constant(Factor);
-  for (int64_t w = 0; w < vectorsOf(op.getQueries()); ++w) {
+  Value factorRow = index.constant(Factor);
+  for (int64_t w = 0; w < vectorsOf(op.getQueries()); ++w)
     factors.push_back(load(op.getStatistics(), factorRow, index.constant(w * target.lanes)));
-    Value other = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, factors[w],
-                                        constant(1)); // and of NaN
-    isOther = isOther ? arith::OrIOp::create(builder, loc, isOther, other) : other;
-  }
-  Value isAny = vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isOther);
   bool isTurned = op.getTurned();
   int64_t vectors =
       isTurned ? factors.size() : vectorsOf(cast<MemRefType>(op.getSums().getType()).getDimSize(1));
   Value rows = isTurned ? index.dim(op.getSums(), 0) : index.constant(op.getQueries());
-  choose(index, isAny, [&] {
-    forLoop(index, index.constant(0), rows, 1, [&](Value row) {
-      Value own = isTurned ? Value() : broadcast(op.getStatistics(), factorRow, row);
-      for (int64_t w = 0; w < vectors; ++w) {
-        Value column = index.constant(w * target.lanes), sum = load(op.getSums(), row, column);
-        sum = arith::MulFOp::create(builder, loc, sum, own ? own : factors[w]);
-        store(sum, op.getSums(), row, column);
-      }
-    });
-    for (int64_t w = 0; w < vectorsOf(op.getQueries()); ++w)
-      store(constant(1), op.getStatistics(), factorRow, index.constant(w * target.lanes));
+  forLoop(index, index.constant(0), rows, 1, [&](Value row) {
+    Value own = isTurned ? Value() : broadcast(op.getStatistics(), factorRow, row);
+    for (int64_t w = 0; w < vectors; ++w) {
+      Value column = index.constant(w * target.lanes), sum = load(op.getSums(), row, column);
+      sum = arith::MulFOp::create(builder, loc, sum, own ? own : factors[w]);
+      store(sum, op.getSums(), row, column);
+    }
   });
+  for (int64_t w = 0; w < vectorsOf(op.getQueries()); ++w)
+    store(constant(1), op.getStatistics(), factorRow, index.constant(w * target.lanes));
   return success();
 }

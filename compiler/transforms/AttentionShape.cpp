@@ -15,6 +15,23 @@ static constexpr int64_t registerBlocks = 24;
 static constexpr int64_t unfusedBytes = TargetModel::l3Bytes;
 static_assert(AttentionShape::tileKeys == 64 && onlineBytes == 262144);
 
+int64_t attn::mostRows(mlir::Value buffer) {
+  auto type = llvm::cast<mlir::MemRefType>(buffer.getType());
+  int64_t axis = type.getRank() - 2, most = -1;
+  if (!type.isDynamicDim(axis))
+    return type.getDimSize(axis);
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (int64_t dim = 0; dim < axis; ++dim) {
+    bool isKnown = !mlir::ShapedType::isDynamic(strides[dim]) &&
+                   !mlir::ShapedType::isDynamic(strides[axis]) && type.getDimSize(dim) != 1;
+    if (!isKnown || strides[dim] <= strides[axis])
+      continue;
+    int64_t rows = strides[dim] / strides[axis];
+    most = most < 0 ? rows : std::min(most, rows);
+  }
+  return most;
+}
+
 std::string AttentionProblem::name() const {
   auto count = [](int64_t count, llvm::StringRef unit) -> std::string {
     return count < 0 ? unit.str() : llvm::formatv("{0} {1}", count, unit);
@@ -67,6 +84,7 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
   shape.lowering = mayStand ? wanted : AttentionLowering::Online;
   shape.blocks = blocksOf(shape.lowering, problem, choice.get(Knob::Blocks));
   bool isOnline = shape.lowering == AttentionLowering::Online;
+  bool weightsWait = problem.inTiles && isOnline && problem.weightsMayWait;
   auto setTile = [&](int64_t most, int64_t granule) {
     shape.tile = evenTile(problem.keyCount, choice.get(Knob::Keys).value_or(most), granule);
   };
@@ -80,21 +98,27 @@ AttentionShape AttentionShape::of(const AttentionProblem &problem,
     return keys * (shape.packedFeatures / 2 + shape.blockRows);
   };
   // Blocks that go through all keys one after the other find their sums in the first-level cache.
+  bool areManyQueries = problem.queryCount < 0 || problem.queryCount >= manyQueries;
   bool packsAll =
-      problem.inTiles && isOnline && !problem.isMasked && !choice.get(Knob::Blocks) &&
-      problem.queryCount >= manyQueries && problem.keyCount > tileKeys &&
-      4 * packedFloats(llvm::alignTo(problem.keyCount, tileKeys)) <= TargetModel::l2Bytes;
-  if (packsAll)
+      problem.inTiles && isOnline && (weightsWait || !problem.isMasked) && areManyQueries &&
+      !choice.get(Knob::Blocks) && problem.mostKeys > waitingTileKeys &&
+      4 * packedFloats(llvm::alignTo(problem.mostKeys, waitingTileKeys)) <= TargetModel::l2Bytes;
+  if (weightsWait)
+    setTile(waitingTileKeys, pairGranule);
+  else if (packsAll)
     setTile(tileKeys, pairGranule);
   else if (problem.inTiles)
     setTile(problem.isMasked ? maskedTileKeys : registerTileKeys, TargetModel::tileRows);
   else
     setTile(problem.isMasked ? maskedTileKeys : tileKeys, 8);
-  shape.packedTiles = packsAll ? llvm::divideCeil(problem.keyCount, shape.tile) : 1;
+  shape.packedTiles = packsAll ? llvm::divideCeil(problem.mostKeys, shape.tile) : 1;
   if (packsAll)
     shape.blocks = 1;
   shape.tileRoom = room(shape.tile);
-  shape.keys = isOnline ? shape.tileRoom : room(problem.keyCount);
+  shape.scoreKeys = weightsWait ? pairGranule : shape.tile;
+  shape.keys = shape.weightsWait() ? shape.tileRoom / 2 + shape.scoreKeys
+               : isOnline          ? shape.tileRoom
+                                   : room(problem.keyCount);
   shape.stripAt = 0;
   shape.queryAt = (isOnline ? 1 : shape.blocks) * shape.keys * queries;
   shape.statisticsAt = shape.queryAt + shape.blocks * shape.blockRows * queries;

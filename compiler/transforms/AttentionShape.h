@@ -14,13 +14,21 @@
 
 namespace attn {
 
+/// How many rows [batch..., rows, columns] can have: where their number is not known, as many as
+/// lie between one place of a batch dim and the next, or -1. Views permute, split and cut what is
+/// contiguous, so that rows of two places do not alternate.
+int64_t mostRows(mlir::Value buffer);
+
 /// What the choice of a lowering looks at; counts are -1 where they are known only at run time.
 struct AttentionProblem {
   int64_t queryCount, keyCount, features, valueFeatures;
+  int64_t mostKeys; ///< as many as there can be, of a cache for one; -1: no more is known
   /// Whether all scores may stand before any weight is known: tiles of keys are visited one by one
   /// under a mask, so that empty ones are passed by, and where more than the output is wanted.
   bool mayBeOneStrip;
   bool isMasked;
+  /// Whether weights of a few keys at a time will do: no more is wanted of them, or of scores.
+  bool weightsMayWait;
   bool pairs = false;   ///< both products are of pairs of bf16, whose sums are f32
   bool inTiles = false; ///< of a CPU's tile registers
 
@@ -35,8 +43,11 @@ struct AttentionProblem {
     };
     bool mayBeOneStrip = op.getMask().empty() && op.getSink().empty() && op.getFurther().empty() &&
                          op.getNormaliser() == Normaliser::Softmax;
-    return {dim(out, 2),   dim(key, 2),           dim(key, 1), dim(value, 1),
-            mayBeOneStrip, !op.getMask().empty(), pairs,       pairs && inTiles};
+    bool weightsMayWait =
+        op.getNormaliser() == Normaliser::Softmax &&
+        llvm::all_of(op.returnedKinds(), [](Returned kind) { return kind == Returned::LogSumExp; });
+    return {dim(out, 2),   dim(key, 2),           dim(key, 1),    dim(value, 1), mostRows(key),
+            mayBeOneStrip, !op.getMask().empty(), weightsMayWait, pairs,         pairs && inTiles};
   }
 
   /// What measured choices know such a kernel by: "attention, 197 queries, 197 keys, 64 -> 64".
@@ -55,8 +66,9 @@ struct AttentionShape {
   static constexpr int64_t maskedTileKeys = tileKeys / 2;
   /// Keys, and features, whose pairs fill a row of a tile register.
   static constexpr int64_t pairGranule = 32;
-  /// Of tile registers, whose sums go to memory and back with each tile.
-  static constexpr int64_t registerTileKeys = 112;
+  /// Of tile registers, whose sums go to memory and back with each tile: where weights wait for
+  /// those of a whole tile, and elsewhere.
+  static constexpr int64_t waitingTileKeys = 128, registerTileKeys = 112;
   /// For which all keys and values of a head are packed at a time, if they fit into a cache.
   static constexpr int64_t manyQueries = 5 * queries;
 
@@ -65,12 +77,14 @@ struct AttentionShape {
   int64_t blocks;         ///< of a group, at most
   int64_t keys;           ///< rows of a strip
   int64_t tile;           ///< keys of a tile
+  int64_t scoreKeys;      ///< of those, whose scores stand at a time; weights wait for all values
   int64_t tileRoom;       ///< that there is room for
   int64_t packedTiles;    ///< of a head, that are packed at a time: all, or one
   int64_t packedFeatures; ///< of a row of packed values or of sums: whole vectors
   int64_t blockRows;      ///< of a query block: one for each feature, or pair of them
   int64_t stripAt; ///< floats from the start of the scratch: scores [keys][queries], of each block
-                   ///< of the group unless online
+                   ///< of the group unless online; behind words of weights [tileRoom / 2][queries]
+                   ///< where they wait
   int64_t queryAt; ///< the transposed query blocks [blockRows][queries]
   int64_t statisticsAt; ///< [4][queries] for each block, see dialect/tiles/Attention.td
   int64_t sumsAt;  ///< [queries][packedFeatures] for each block; pairs: [packedFeatures][queries]
@@ -78,6 +92,9 @@ struct AttentionShape {
                    ///< packedTiles times
   int64_t keyAt;   ///< pairs: rounded keys [tileRoom][blockRows], packedTiles times
   int64_t floats;  ///< all of it, a multiple of 16
+
+  /// Whether weights of a few keys wait for those of the whole tile.
+  bool weightsWait() const { return scoreKeys < tile; }
 
   /// A lowering that was asked for is taken where it is possible, else that of a measured choice.
   static AttentionShape of(const AttentionProblem &problem, std::optional<AttentionLowering> asked,

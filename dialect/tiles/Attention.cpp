@@ -113,6 +113,8 @@ LogicalResult PairTileOp::verify() {
   return verifyWords(*this, getA(), 16);
 }
 
+LogicalResult FactorTileOp::verify() { return verifyPositive(*this, "queries", getQueries()); }
+
 LogicalResult RescaleTileOp::verify() {
   if (failed(verifyBuffers(*this)))
     return failure();

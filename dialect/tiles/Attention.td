@@ -71,18 +71,19 @@ def Attn_ScoreTileOp : AttnKernelOp<"score_tile", [AttrSizedOperandSegments]> {
 }
 
 def Attn_SoftmaxTileOp : AttnKernelOp<"softmax_tile"> {
-  let summary = "strip = exp2(strip - maximum) in place, and the sums";
+  let summary = "weights = exp2(strip - maximum), in place where both are one, and the sums";
   let description = [{
     `online`: the sums of earlier tiles and what was made of their weights are to be multiplied by factor = exp2(maximum before - maximum); a maximum that
     grew by 8 or less stays what it was before, with factor 1, so that weights are 256 at most. Where all scores are -inf, weights and factor are 0.
     `more`: maxima are what they are to be, and weights are added to the sums.
-    `hard`: the first of the largest scores gets weight 1, all others 0. With `pairs`, the strip's first half has the weights; sums are of those before they
-    are rounded.
+    `hard`: the first of the largest scores gets weight 1, all others 0. With `pairs`, words of two keys are the weights, which the first half of the strip may
+    hold; sums are of those before they are rounded.
   }];
-  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online, UnitAttr:$more, UnitAttr:$hard,
-                       UnitAttr:$pairs);
+  let arguments = (ins Attn_Buffer:$strip, Attn_Buffer:$weights, Attn_Buffer:$statistics, Index:$lane, Index:$keys, I64Attr:$queries, UnitAttr:$online,
+                       UnitAttr:$more, UnitAttr:$hard, UnitAttr:$pairs);
   let assemblyFormat = [{
-    $strip `[` $lane `]` `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`more` $more^)? (`hard` $hard^)? (`pairs` $pairs^)? attr-dict `:` type($strip) `,` type($statistics)
+    $strip `[` $lane `]` `into` $weights `,` $statistics `keys` $keys `queries` $queries (`online` $online^)? (`more` $more^)? (`hard` $hard^)? (`pairs` $pairs^)?
+    attr-dict `:` type($strip) `,` type($weights) `,` type($statistics)
   }];
   let hasVerifier = 1;
 }
@@ -162,22 +163,30 @@ def Attn_TurnValuesTileOp : AttnKernelOp<"turn_values_tile"> {
 }
 
 def Attn_PairTileOp : AttnKernelOp<"pair_tile"> {
-  let summary = "sums[row + i][lane + l] = sum over words w of a[row + i][w] * b[w][lane + l], both pairs of bf16, i < rows, l < queries";
+  let summary = "sums[row + i][lane + l] = sum over words from <= w < to of a[row + i][w] * b[w][lane + l], both pairs of bf16, i < rows, l < queries";
   let description = [{
-    `accumulate`: to what `sums` hold. `selects`: a pair's half of `b` that is 0 adds nothing, not even 0 * inf. In tile registers, words up to a multiple of
-    16 are read.
+    `accumulate`: to what `sums` hold. `selects`: a pair's half of `b` that is 0 adds nothing, not even 0 * inf. In tile registers, `from` is a
+    multiple of 16, and words up to one are read.
   }];
-  let arguments = (ins Attn_Buffer:$a, Attn_Buffer:$b, Attn_Buffer:$sums, Index:$row, Index:$lane, Index:$words, I64Attr:$rows, I64Attr:$queries,
+  let arguments = (ins Attn_Buffer:$a, Attn_Buffer:$b, Attn_Buffer:$sums, Index:$row, Index:$lane, Index:$from, Index:$to, I64Attr:$rows, I64Attr:$queries,
                        UnitAttr:$accumulate, UnitAttr:$selects);
   let assemblyFormat = [{
-    $a `,` $b `into` $sums `[` $row `,` $lane `]` `words` $words `rows` $rows `queries` $queries (`accumulate` $accumulate^)? (`selects` $selects^)?
+    $a `,` $b `into` $sums `[` $row `,` $lane `]` `words` $from `to` $to `rows` $rows `queries` $queries (`accumulate` $accumulate^)? (`selects` $selects^)?
     attr-dict `:` type($a) `,` type($b) `,` type($sums)
   }];
   let hasVerifier = 1;
 }
 
+def Attn_FactorTileOp : AttnKernelOp<"factor_tile"> {
+  let summary = "whether the factor of one of the queries is not 1";
+  let arguments = (ins Attn_Buffer:$statistics, I64Attr:$queries);
+  let results = (outs I1:$isOther);
+  let assemblyFormat = "$statistics `queries` $queries attr-dict `:` type($statistics)";
+  let hasVerifier = 1;
+}
+
 def Attn_RescaleTileOp : AttnKernelOp<"rescale_tile"> {
-  let summary = "sums[i] *= the query's factor, i < queries; nothing where all factors are 1";
+  let summary = "sums[i] *= the query's factor, i < queries, and factors are 1 from then on";
   let description = [{ `turned`: sums are [feature][query]. }];
   let arguments = (ins Attn_Buffer:$sums, Attn_Buffer:$statistics, I64Attr:$queries, UnitAttr:$turned);
   let assemblyFormat = "$sums `,` $statistics `queries` $queries (`turned` $turned^)? attr-dict `:` type($sums) `,` type($statistics)";

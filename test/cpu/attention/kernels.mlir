@@ -145,7 +145,7 @@ func.func @ranges(%mask: memref<3x40x24xi8>, %bias: memref<24xf32>, %b: index, %
 // V4: arith.addf %{{.*}}, %[[P]]
 // CHECK-NOT: attn.
 func.func @softmax(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %lane: index, %keys: index) {
-  attn.softmax_tile %strip[%lane], %statistics keys %keys queries 16 : memref<24x48xf32>, memref<4x48xf32>
+  attn.softmax_tile %strip[%lane] into %strip, %statistics keys %keys queries 16 : memref<24x48xf32>, memref<24x48xf32>, memref<4x48xf32>
   return
 }
 
@@ -154,7 +154,7 @@ func.func @softmax(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %la
 // V4: %[[SUM:.*]] = vector.load %{{.*}}[%c1, %{{.*}}]
 // V4: scf.for {{.*}} iter_args(%{{.*}} = %[[SUM]])
 func.func @more(%strip: memref<24x48xf32>, %statistics: memref<4x48xf32>, %lane: index, %keys: index) {
-  attn.softmax_tile %strip[%lane], %statistics keys %keys queries 16 more : memref<24x48xf32>, memref<4x48xf32>
+  attn.softmax_tile %strip[%lane] into %strip, %statistics keys %keys queries 16 more : memref<24x48xf32>, memref<24x48xf32>, memref<4x48xf32>
   return
 }
 

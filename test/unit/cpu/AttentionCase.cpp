@@ -26,14 +26,15 @@ int64_t AttentionCase::stateFloats() const {
 
 /// Of any level the most.
 static int64_t shapeFloats(const AttentionCase &c) {
-  auto floats = [&](bool inTiles) {
-    return AttentionShape::of({c.dynamic ? -1 : c.queries, c.dynamic ? -1 : c.keys, c.features,
-                               c.valueFeatures, c.mask == nullptr, c.mask != nullptr, c.rounds,
-                               inTiles},
+  bool areKeysKnown = !c.dynamic && !c.dynamicKeys, isMasked = c.mask != nullptr;
+  auto floats = [&](bool inTiles, int64_t mostKeys) {
+    return AttentionShape::of({c.dynamic ? -1 : c.queries, areKeysKnown ? c.keys : -1, c.features,
+                               c.valueFeatures, mostKeys, !isMasked, isMasked,
+                               /*weightsMayWait=*/true, c.rounds, inTiles},
                               c.lowering)
         .floats;
   };
-  return std::max(floats(false), floats(c.rounds));
+  return std::max({floats(false, -1), floats(c.rounds, -1), floats(c.rounds, c.keyRows())});
 }
 
 int64_t AttentionCase::scratchFloats() const {

@@ -143,6 +143,37 @@ TEST_P(AttentionKernelTest, BiasAndMaskOfPositions) {
   runCase(causal(shape(130, 16)));
   runCase(causal(shape(130, 32)));
   runCase(causal(cross(61, 1100, 8, 12)));
+  runCase(causal(cross(260, 300, 8, 12)));
+}
+
+/// The first keys and the last ones before a query: tiles that are live at both ends.
+TEST_P(AttentionKernelTest, SinksAndWindow) {
+  for (Case c : {cross(70, 190, 8, 20), cross(300, 290, 8, 20)}) {
+    c.hooks = R"(mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %few = arith.constant 5 : index
+        %width = arith.constant 40 : index
+        %isFirst = arith.cmpi slt, %j, %few : index
+        %end = arith.addi %j, %width : index
+        %isNear = arith.cmpi slt, %i, %end : index
+        %isBefore = arith.cmpi sle, %j, %i : index
+        %inWindow = arith.andi %isNear, %isBefore : i1
+        %live = arith.ori %isFirst, %inWindow : i1
+        attn.yield %live : i1
+      })";
+    c.mask = [](int64_t, int64_t i, int64_t j) { return j < 5 || (j <= i && i < j + 40); };
+    runCase(c);
+  }
+}
+
+/// A cache has room for more keys than there are; the rows behind them hold anything.
+TEST_P(AttentionKernelTest, KeysOfACache) {
+  if (KernelRunner::isGpu(level()))
+    GTEST_SKIP() << "GpuDecodingTest has them";
+  for (Case c : {cross(53, 129, 20, 36), causal(cross(250, 270, 8, 24))}) {
+    c.dynamicKeys = true, c.spareKeys = 300 - c.keys;
+    runCase(c);
+  }
 }
 
 TEST_P(AttentionKernelTest, BiasAndMaskOfSizesKnownAtRunTime) {
@@ -191,7 +222,8 @@ TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
 /// NaN and infinities in keys and values reach the queries that see them, and a query that sees no
 /// key gets 0.
 TEST_P(AttentionKernelTest, MaskedKeysCanBeAnything) {
-  for (Case c : {shape(40, 20), cross(40, 1100, 20, 20), cross(40, 200, 32, 20)}) {
+  for (Case c :
+       {shape(40, 20), cross(40, 1100, 20, 20), cross(40, 200, 32, 20), cross(250, 200, 32, 20)}) {
     c.hooks = R"(mask {
       ^bb0(%b: index, %h: index, %i: index, %j: index):
         %first = arith.constant 9 : index
@@ -250,16 +282,17 @@ TEST_P(AttentionKernelTest, LargeScores) {
 /// Maxima grow along the keys or do not, side by side: within a tile and from tile to tile, by less
 /// than weights may grow before they are rescaled, and by more.
 TEST_P(AttentionKernelTest, ScoresThatGrow) {
-  for (Case c : {cross(50, 150, 8, 8), cross(50, 150, 32, 8)}) {
+  for (Case c : {cross(50, 150, 8, 8), cross(50, 150, 32, 8), cross(250, 150, 8, 8)}) {
     c = atLevel(c);
     auto runner = KernelRunner::create(c.text(), level());
     ASSERT_TRUE(runner);
     Buffers in(c, 3);
+    int64_t middle = c.keys / 2;
     for (int64_t h = 0; h < c.heads; ++h) {
       for (int64_t n = 0; n < c.keys; ++n)
-        in.keyRow(0, h, n)[0] = float(n - c.keys / 2);
+        in.keyRow(0, h, n)[0] = float(n - middle);
       for (int64_t m = 0; m < c.queries; ++m) // slopes of -0.5 to 0.5 a key
-        in.queryRow(0, h, m)[0] = 0.02f * float(m - 25) * std::sqrt(float(c.features));
+        in.queryRow(0, h, m)[0] = 0.02f * float(m % 51 - 25) * std::sqrt(float(c.features));
     }
     in.run(*runner, 1);
     check(c, in);
@@ -306,8 +339,9 @@ INSTANTIATE_TEST_SUITE_P(Levels, BitsAttentionTest,
                          testing::Values("avx512bf16/bits", "amx-emulated/bits", "amx/bits"));
 
 TEST_P(BitsAttentionTest, Shapes) {
-  for (const Case &c : {shape(197, 64), cross(17, 5, 5, 17), cross(53, 101, 48, 80),
-                        cross(389, 131, 20, 36), causal(cross(101, 150, 20, 8))})
+  for (const Case &c :
+       {shape(197, 64), cross(17, 5, 5, 17), cross(53, 101, 48, 80), cross(389, 131, 20, 36),
+        causal(cross(101, 150, 20, 8)), causal(cross(389, 400, 20, 8))})
     runCase(c);
 }
 
