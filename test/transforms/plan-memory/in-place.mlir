@@ -1,6 +1,8 @@
 // RUN: attn-opt %s -attn-plan-memory -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,F32
 // RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=PAIRS
 // RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs only-tiles" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=TILES
+// RUN: attn-opt %s "--attn-plan-memory=precision=int8" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=BYTES
+// RUN: attn-opt %s "--attn-plan-memory=precision=int4" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=BYTES
 
 !x = tensor<?x4x8xf32, #attn.axes<"B", "T", "D">>
 !c = tensor<1x8xf32, #attn.axes<"1", "D">>
@@ -61,6 +63,7 @@ attn.param @g : !d from <"g", [8], offset = 0, strides = [1]>
 attn.param @w : !w from <"w", [8, 8], offset = 0, strides = [8, 1]>
 attn.param @u : tensor<808x8xf32, #attn.axes<"K", "D">> from <"u", [808, 8], offset = 0, strides = [8, 1]>
 attn.param @v : !long from <"v", [8, 808], offset = 0, strides = [808, 1]>
+attn.param @longer : tensor<8x3208xf32, #attn.axes<"D", "L">> from <"longer", [8, 3208], offset = 0, strides = [3208, 1]>
 
 // CHECK-LABEL: func.func private @block(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<f32>, %[[Y:[a-z0-9]+]]: memref<f32>) {
@@ -115,13 +118,15 @@ func.func @stack(%x: !x) -> !x attributes {attn.entry} {
 }
 
 // Sums of parts of a long k are in the result's place, which cannot be the residual's.
-// In tile registers they are elsewhere.
+// In tile registers they are elsewhere. Parts of bytes are four times as long.
 // F32-LABEL: func.func private @deep(
 // F32: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
 // PAIRS-LABEL: func.func private @deep(
 // PAIRS: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
 // TILES-LABEL: func.func private @deep(
 // TILES: attn.linear_kernel {{.*}} contract 1 in_place : memref<?x808xf32
+// BYTES-LABEL: func.func private @deep(
+// BYTES: attn.linear_kernel {{.*}} contract 1 in_place : memref<?x8{{08|32}}xi8
 func.func private @deep(%x: !x) -> !x {
   %u = attn.get @u : tensor<808x8xf32, #attn.axes<"K", "D">>
   %v = attn.get @v : !long
@@ -131,6 +136,18 @@ func.func private @deep(%x: !x) -> !x {
     %sum = arith.addf %s, %r : f32
     attn.yield %sum : f32
   } : (!deep, !long, !x) -> !x
+  return %y : !x
+}
+
+// BYTES-LABEL: func.func private @deeper(
+// BYTES: attn.linear_kernel {{.*}} contract 1 : memref<?x32{{08|32}}xi8
+func.func private @deeper(%h: tensor<?x4x3208xf32, #attn.axes<"B", "T", "L">>, %x: !x) -> !x {
+  %v = attn.get @longer : tensor<8x3208xf32, #attn.axes<"D", "L">>
+  %y = attn.linear %h, %v contract 1 captures(%x) epilogue {
+  ^bb0(%s: f32, %r: f32):
+    %sum = arith.addf %s, %r : f32
+    attn.yield %sum : f32
+  } : (tensor<?x4x3208xf32, #attn.axes<"B", "T", "L">>, tensor<8x3208xf32, #attn.axes<"D", "L">>, !x) -> !x
   return %y : !x
 }
 
