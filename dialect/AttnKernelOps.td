@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ops of the later stages: kernels on buffers (`memory`), and their tiles (`tiled`). A buffer is a strided memref [rows..., columns...];
-// an operand that is repeated along an axis has stride 0 there.
+// an operand that is repeated along an axis has stride 0 there. What a kernel writes is marked; it overlaps no other operand, except where an op says so.
 #ifndef ATTN_KERNEL_OPS_TD
 #define ATTN_KERNEL_OPS_TD
 
@@ -34,7 +34,7 @@ def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
                        DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$bytes, I64Attr:$layers,
                        I64Attr:$offset, I64Attr:$layer_stride);
   let assemblyFormat = [{
-    $sym_name $params `k` $k `columns` $columns `width` $width ($precision^)? `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
+    $sym_name $params `k` $k `columns` $columns `width` $width (`in` $precision^)? `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -85,8 +85,8 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
     registers the sums of 32 rows, and behind the threads' rows, where k comes in parts (TargetModel), sums of a group of 256 for all panels.
   }];
   let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
-                       Optional<MemRefOf<[I16]>>:$rounded, Optional<MemRefRankOf<[F32], [2]>>:$scratch, Optional<Attn_Buffer>:$bias,
-                       Variadic<Attn_Buffer>:$captures, Attn_FactorBuffer:$out, I64Attr:$contract, UnitAttr:$in_place);
+                       Optional<MemRefOf<[I16]>>:$rounded, Arg<Optional<MemRefRankOf<[F32], [2]>>, "", [MemWrite]>:$scratch, Optional<Attn_Buffer>:$bias,
+                       Variadic<Attn_Buffer>:$captures, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, I64Attr:$contract, UnitAttr:$in_place);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`scratch` $scratch^)? (`bias` $bias^)?
@@ -103,21 +103,21 @@ def Attn_QuantizeKernelOp : AttnKernelOp<"quantize_kernel"> {
     `range` [rows..., 2] gets scale and zero of each row: scale = (max - min) / 255 and zero = round(-min / scale), where min and max are those of
     the row and 0 (ONNX DynamicQuantizeLinear, row by row). Halves round to even. `input` of i16 is the bits of bf16. `out` has padding, whole vectors at the end of each row.
   }];
-  let arguments = (ins Attn_FactorBuffer:$input, MemRefOf<[I8]>:$out, Attn_Buffer:$range);
+  let arguments = (ins Attn_FactorBuffer:$input, Arg<MemRefOf<[I8]>, "", [MemWrite]>:$out, Arg<Attn_Buffer, "", [MemWrite]>:$range);
   let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";
   let hasVerifier = 1;
 }
 
 def Attn_RoundKernelOp : AttnKernelOp<"round_kernel"> {
   let summary = "rows in bf16, zeros behind each; nothing at all for machines that multiply f32 only";
-  let arguments = (ins Attn_Buffer:$input, MemRefOf<[I16, BF16]>:$out);
+  let arguments = (ins Attn_Buffer:$input, Arg<MemRefOf<[I16, BF16]>, "", [MemWrite]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;
 }
 
 def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
   let summary = "layer norm of every row";
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Attn_FactorBuffer:$out, F64Attr:$eps);
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, F64Attr:$eps);
   let assemblyFormat = [{
     $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
   }];
@@ -127,7 +127,7 @@ def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
 def Attn_NormBytesKernelOp : AttnKernelOp<"norm_bytes_kernel"> {
   let summary = "layer norm of every row (attn.norm_kernel), then bytes of it (attn.quantize_kernel)";
   let description = [{ `scratch` [threads, columns or more] has room for a normed row for every thread; of i16 it is the bits of bf16. }];
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Attn_FactorBuffer:$scratch, MemRefOf<[I8]>:$out, Attn_Buffer:$range, F64Attr:$eps);
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Arg<Attn_FactorBuffer, "", [MemWrite]>:$scratch, Arg<MemRefOf<[I8]>, "", [MemWrite]>:$out, Arg<Attn_Buffer, "", [MemWrite]>:$range, F64Attr:$eps);
   let assemblyFormat = [{
     $input `,` $gamma `,` $beta `scratch` $scratch `into` $out `range` $range `eps` $eps attr-dict `:`
     type($input) `,` type($gamma) `,` type($beta) `scratch` type($scratch) `into` type($out) `,` type($range)
@@ -137,7 +137,7 @@ def Attn_NormBytesKernelOp : AttnKernelOp<"norm_bytes_kernel"> {
 
 def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
   let summary = "out = a scalar function of elements";
-  let arguments = (ins Variadic<Attn_AnyBuffer>:$inputs, Attn_AnyBuffer:$out);
+  let arguments = (ins Variadic<Attn_AnyBuffer>:$inputs, Arg<Attn_AnyBuffer, "", [MemWrite]>:$out);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $inputs `)` `into` $out attr-dict `:` `(` type($inputs) `)` `,` type($out) $body";
   let hasVerifier = 1;
@@ -145,21 +145,21 @@ def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
 
 def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
   let summary = "out[rows, n] = mean over s of input[rows, s, n]";
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$out);
+  let arguments = (ins Attn_Buffer:$input, Arg<Attn_Buffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;
 }
 
 def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel"> {
   let summary = "out[rows, n] = table[indices[rows], n]";
-  let arguments = (ins Attn_Buffer:$table, Attn_IndexBuffer:$indices, Attn_Buffer:$out);
+  let arguments = (ins Attn_Buffer:$table, Attn_IndexBuffer:$indices, Arg<Attn_Buffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$table `[` $indices `]` `into` $out attr-dict `:` type($table) `,` type($indices) `,` type($out)";
   let hasVerifier = 1;
 }
 
 def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
   let summary = "pairs of columns turned by angles, cos and sin [rows, columns / 2]";
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Attn_FactorBuffer:$out, UnitAttr:$interleaved);
+  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, UnitAttr:$interleaved);
   let assemblyFormat = [{
     $input `by` $cos `,` $sin `into` $out (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin) `,` type($out)
   }];
@@ -175,8 +175,8 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
     was asked for (compiler/transforms/AttentionShape.h). `rounds`: the type of 16 bits that queries, keys, values and weights may be rounded to,
     where pairs of it are multiplied fast.
   }];
-  let arguments = (ins Attn_FactorBuffer:$query, Attn_FactorBuffer:$key, Attn_FactorBuffer:$value, Variadic<AnyMemRef>:$captures, Attn_FactorBuffer:$out,
-                       Variadic<Attn_Buffer>:$further, Attn_Buffer:$scratch, Optional<Attn_Buffer>:$partials, I64Attr:$batch,
+  let arguments = (ins Attn_FactorBuffer:$query, Attn_FactorBuffer:$key, Attn_FactorBuffer:$value, Variadic<AnyMemRef>:$captures, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out,
+                       Arg<Variadic<Attn_Buffer>, "", [MemWrite]>:$further, Arg<Attn_Buffer, "", [MemWrite]>:$scratch, Arg<Optional<Attn_Buffer>, "", [MemWrite]>:$partials, I64Attr:$batch,
                        DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser,
                        OptionalAttr<Attn_ReturnedArrayAttr>:$returned, OptionalAttr<Attn_AttentionLoweringAttr>:$lowering, OptionalAttr<TypeAttr>:$rounds);
   let regions = (region SizedRegion<1>:$score, MaxSizedRegion<1>:$bias, MaxSizedRegion<1>:$cap, MaxSizedRegion<1>:$mask,
@@ -198,7 +198,7 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
 def Attn_CombineKernelOp : AttnKernelOp<"combine_kernel"> {
   let summary = "the output of an attention [batch..., M, EV] whose keys were divided";
   let description = [{ `partials` [heads, parts, floats]: compiler/transforms/FewQueries.h says what a part holds. }];
-  let arguments = (ins Attn_Buffer:$partials, Attn_Buffer:$out);
+  let arguments = (ins Attn_Buffer:$partials, Arg<Attn_Buffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$partials `into` $out attr-dict `:` type($partials) `,` type($out)";
   let hasVerifier = 1;
 }

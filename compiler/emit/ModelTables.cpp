@@ -234,12 +234,27 @@ Constants TableWriter::parameters() {
   return table;
 }
 
+/// How the runtime packs panels of a precision that weights are stored in (slot_c3).
+static int32_t panelLayout(Precision stored) {
+  switch (stored) {
+  case Precision::F32:
+    return ATTN_PACK_PANELS;
+  case Precision::BF16:
+    return ATTN_PACK_PANELS_BF16;
+  case Precision::F16:
+    return ATTN_PACK_PANELS_F16;
+  case Precision::Int8:
+    return ATTN_PACK_PANELS_INT8;
+  case Precision::Int4:
+    return ATTN_PACK_PANELS_INT4;
+  case Precision::TF32:
+    break;
+  }
+  llvm_unreachable("nothing is stored in tf32");
+}
+
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
-  static constexpr int32_t panels[] = {ATTN_PACK_PANELS, ATTN_PACK_PANELS_BF16,
-                                       ATTN_PACK_PANELS_F16, ATTN_PACK_PANELS_INT8,
-                                       ATTN_PACK_PANELS_INT4};
-  int32_t layout =
-      slot.getWidth() ? panels[static_cast<size_t>(slot.getPrecision())] : ATTN_PACK_ROWS;
+  int32_t layout = slot.getWidth() ? panelLayout(slot.getPrecision()) : ATTN_PACK_ROWS;
   int64_t k = slot.getK(), column = 0;
   llvm::SmallVector<attn_abi_part> parts;
   for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {

@@ -14,6 +14,7 @@
 
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace attn {
@@ -29,8 +30,19 @@ constexpr Precision storedPrecision(Precision precision) {
 
 /// Neighbours along k that stand side by side in a panel.
 constexpr int64_t panelGroup(Precision precision) {
-  constexpr int64_t groups[] = {1, 2, 2, 4, 8};
-  return groups[static_cast<size_t>(precision)];
+  switch (precision) {
+  case Precision::F32:
+  case Precision::TF32:
+    return 1;
+  case Precision::BF16:
+  case Precision::F16:
+    return 2;
+  case Precision::Int8:
+    return 4;
+  case Precision::Int4:
+    return 8;
+  }
+  llvm_unreachable("every precision has its panels");
 }
 
 /// Whether weights are pairs of 16 bits.

@@ -52,7 +52,7 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
 }
 
 def CheckMemoryPass : Pass<"attn-check-memory", "mlir::ModuleOp"> {
-  let summary = "fails if a tensor is left that has no place";
+  let summary = "fails if a tensor is left that has no place, or a kernel may write what it reads";
 }
 
 #endif // ATTN_PASSES_TD

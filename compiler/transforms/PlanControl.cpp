@@ -131,6 +131,7 @@ LogicalResult FunctionPlan::emitView(Operation *op) {
 
 FailureOr<Value> FunctionPlan::argument(Operation *op, Value tensor) {
   BufferView view = viewOf(tensor);
+  usesReleased |= isReleased(view.base);
   RankedTensorType type = typeOf(tensor);
   if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))))
     return view.base;
@@ -259,6 +260,8 @@ LogicalResult FunctionPlan::emitBlock(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (failed(emit(op)))
       return failure();
+    if (usesReleased)
+      return op.emitError("memory stage: a buffer is used after it was released");
     releaseAfter(&op);
   }
   return success();

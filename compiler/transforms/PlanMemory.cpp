@@ -21,7 +21,6 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace attn {
-#define GEN_PASS_DEF_CHECKMEMORYPASS
 #define GEN_PASS_DEF_PLANMEMORYPASS
 #include "compiler/transforms/Passes.h.inc"
 } // namespace attn
@@ -139,7 +138,15 @@ Value FunctionPlan::workspaceAt(Value offset, Type element) {
 }
 
 Value FunctionPlan::slotPointer(size_t slot, Type element) {
-  return workspaceAt(slots[slot].offset, element);
+  Value pointer = workspaceAt(slots[slot].offset, element);
+  slots[slot].pointer = pointer;
+  slotOf[pointer] = slot;
+  return pointer;
+}
+
+bool FunctionPlan::isReleased(Value pointer) {
+  auto slot = slotOf.find(pointer);
+  return slot != slotOf.end() && slots[slot->second].pointer != pointer;
 }
 
 /// A new buffer for a tensor, free again after `last`.
@@ -244,6 +251,13 @@ BufferView FunctionPlan::outputOf(Value tensor) {
   return views[tensor] = allocate(typeOf(tensor), last, element);
 }
 
+bool FunctionPlan::isInInput(Operation *op) {
+  if (auto map = dyn_cast<MapOp>(op))
+    return isInPlace(map);
+  auto lookup = dyn_cast<LookupOp>(op);
+  return isView(op) || (lookup && isBeginning(lookup));
+}
+
 /// The last op of `block` that reads what `value` lies in: through views, concats, loops, and what
 /// takes its place.
 void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
@@ -251,7 +265,7 @@ void FunctionPlan::latestUse(Value value, Block *block, Operation *&latest) {
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     if (ancestor && (!latest || latest->isBeforeInBlock(ancestor)))
       latest = ancestor;
-    bool isPassedOn = isView(user) || isa<ConcatOp, scf::ForOp>(user);
+    bool isPassedOn = isInInput(user) || isa<ConcatOp, scf::ForOp>(user);
     for (Value result : user->getResults())
       if (isPassedOn || inPlace.lookup(result) == value)
         latestUse(result, block, latest);
@@ -272,7 +286,7 @@ Operation *FunctionPlan::lastUse(Value root, Block *block) {
 void FunctionPlan::releaseAfter(Operation *op) {
   for (auto &[user, slot] : releases)
     if (user == op)
-      slots[slot].free = true;
+      slots[slot].free = true, slots[slot].pointer = Value();
   llvm::erase_if(releases, [&](auto &release) { return release.first == op; });
 }
 
@@ -294,6 +308,7 @@ BufferView FunctionPlan::viewOf(Value tensor) {
 }
 
 Value FunctionPlan::memrefOf(const BufferView &view, ArrayRef<Atom> atoms) {
+  usesReleased |= isReleased(view.base);
   auto fold = [&](const SizePolynomial &value) -> OpFoldResult {
     if (value.isConstant())
       return builder.getIndexAttr(value.constant());
@@ -420,20 +435,6 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
     for (func::FuncOp function : functions)
       function.erase();
     modulePlan.layout.place();
-  }
-};
-
-struct CheckMemoryPass : attn::impl::CheckMemoryPassBase<CheckMemoryPass> {
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk([&](Operation *op) {
-        for (Type type : op->getResultTypes()) // vectors inside a score have no place
-          if (isa<TensorType>(type) && !isa<arith::ConstantOp>(op) &&
-              !op->getParentOfType<AttentionKernelOp>()) {
-            op->emitError("memory stage: a tensor is left that has no place");
-            return signalPassFailure();
-          }
-      });
   }
 };
 

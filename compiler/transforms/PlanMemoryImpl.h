@@ -107,7 +107,8 @@ private:
   struct Slot {
     SizePolynomial bytes;
     bool free;
-    Value offset; // a placeholder until all slots are known
+    Value offset;       // a placeholder until all slots are known
+    Value pointer = {}; // of the buffer that lies there now; null while it is free
   };
 
   // The new function.
@@ -119,6 +120,10 @@ private:
   size_t allocateSlot(SizePolynomial bytes);
   Value workspaceAt(Value offset, Type element);
   Value slotPointer(size_t slot, Type element);
+  /// Whether a buffer was released: what lies there by now may be another.
+  bool isReleased(Value pointer);
+  /// Whether an op's result lies where its first operand does.
+  bool isInInput(Operation *op);
   /// `element`: another than the type's, where it is stored narrower.
   BufferView allocate(mlir::RankedTensorType type, Operation *last, Type element = {});
   Type elementFor(Value tensor);
@@ -239,6 +244,8 @@ private:
   DenseMap<Value, BufferView> destinations; // tensors computed straight into a given place
   DenseMap<Value, Value> inPlace;           // tensors, and the operands whose place they may take
   SmallVector<Slot> slots;
+  DenseMap<Value, size_t> slotOf; // by the pointers of all buffers there have been
+  bool usesReleased = false;      // a kernel of the op being planned does: a defect
   SmallVector<std::pair<Operation *, size_t>> releases; // (last user, slot)
   size_t costs = 0;                                     // that this function has
   SizePolynomial calleeFrame;

@@ -65,6 +65,56 @@ SizePolynomial SizePolynomial::upperBound(const SizePolynomial &a, const SizePol
   return result;
 }
 
+bool SizePolynomial::isNeverNegative() const {
+  // In what each dim is more than 1, no coefficient is negative.
+  SizePolynomial shifted;
+  for (auto &[monomial, coefficient] : terms) {
+    SizePolynomial term(coefficient);
+    for (const std::string &name : monomial)
+      term = term * (SizePolynomial(1) + SizePolynomial::dim(name));
+    shifted = shifted + term;
+  }
+  return llvm::all_of(shifted.terms, [](auto &term) { return term.second >= 0; });
+}
+
+std::pair<SizePolynomial::Monomial, int64_t> SizePolynomial::leading() const {
+  auto isBefore = [](auto &a, auto &b) {
+    return std::pair(a.first.size(), a.first) < std::pair(b.first.size(), b.first);
+  };
+  auto found = std::max_element(terms.begin(), terms.end(), isBefore);
+  return *found;
+}
+
+SizePolynomial SizePolynomial::remainder(const SizePolynomial &divisor) const {
+  auto [names, factor] = divisor.leading();
+  SizePolynomial rest = *this, result;
+  while (!rest.terms.empty()) {
+    auto [own, coefficient] = rest.leading();
+    SizePolynomial term;
+    term.terms[own] = coefficient;
+    int64_t multiple = coefficient / factor;
+    if (!multiple || !std::includes(own.begin(), own.end(), names.begin(), names.end())) {
+      result = result + term;
+      rest = rest - term;
+      continue;
+    }
+    SizePolynomial quotient;
+    Monomial others;
+    std::set_difference(own.begin(), own.end(), names.begin(), names.end(),
+                        std::back_inserter(others));
+    quotient.terms[others] = multiple;
+    rest = rest - quotient * divisor;
+    // What is left of this monomial is less than the divisor.
+    if (auto left = rest.terms.find(own); left != rest.terms.end()) {
+      SizePolynomial kept;
+      kept.terms[own] = left->second;
+      result = result + kept;
+      rest = rest - kept;
+    }
+  }
+  return result;
+}
+
 Value SizePolynomial::emit(OpBuilder &builder, Location loc,
                            function_ref<Value(StringRef)> dim) const {
   Value sum;

@@ -36,6 +36,11 @@ public:
   /// (coefficients are not negative).
   static SizePolynomial upperBound(const SizePolynomial &a, const SizePolynomial &b);
 
+  /// Whether it is at least 0 for all dims of at least 1; false where that is not seen.
+  bool isNeverNegative() const;
+  /// The remainder of a division by `divisor`: this less a multiple of it. 0 where it divides.
+  SizePolynomial remainder(const SizePolynomial &divisor) const;
+
   /// Emits its value as an index; `dim` gives the value of a named dim.
   mlir::Value emit(mlir::OpBuilder &builder, mlir::Location loc,
                    llvm::function_ref<mlir::Value(llvm::StringRef)> dim) const;
@@ -46,6 +51,8 @@ public:
 private:
   using Monomial = std::vector<std::string>; // sorted names
   std::map<Monomial, int64_t> terms;         // no zero coefficients
+  /// The term of the highest degree; of several the last in the order of names.
+  std::pair<Monomial, int64_t> leading() const;
 };
 
 } // namespace attn

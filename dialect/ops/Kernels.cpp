@@ -51,6 +51,9 @@ LogicalResult SlotOp::verify() {
   if (getParams().empty() ||
       !llvm::all_of(getParams(), llvm::IsaPred<FlatSymbolRefAttr>)) // slot_c2
     return emitOpError("expected the symbols of its parameters");
+  if (getPrecision() == Precision::TF32) // slot_c3
+    return emitOpError(
+        "expected a precision that weights are stored in, but tf32 is stored as f32");
   return success();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One case per constraint of attn.barrier, attn.cost and of kernels on narrow rows in dialect/README.md.
+// One case per constraint of attn.slot, attn.barrier, attn.cost and of kernels on narrow rows in dialect/README.md.
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @barrier_c1(%call: memref<4xi8>, %thread: index) {
@@ -124,3 +124,18 @@ func.func @linear_kernel_c12(%x: memref<4x64xi16>, %w: memref<3072xf32>, %y: mem
   attn.linear_kernel %x, %w into %y contract 1 : memref<4x64xi16>, memref<3072xf32> into memref<4x8xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{expected sizes of at least 1, and offsets that are not negative}}
+attn.slot @slot_c1 [@a] k 0 columns 8 width 48 bytes 64 layers 1 at 0 + 0
+
+// -----
+
+// expected-error@+1 {{expected the symbols of its parameters}}
+attn.slot @slot_c2 [] k 8 columns 8 width 48 bytes 64 layers 1 at 0 + 0
+
+// -----
+
+// expected-error@+1 {{expected a precision that weights are stored in, but tf32 is stored as f32}}
+attn.slot @slot_c3 [@a] k 8 columns 8 width 48 in tf32 bytes 64 layers 1 at 0 + 0

@@ -9,10 +9,10 @@
 // UNKNOWN: unknown precision 'f8'
 
 // Panels of 6 -> 5: 48 columns of 16 groups of two; of 16 groups of four, 48 scales and 48 sums; of 4 groups of eight, with small scales.
-// BF16: attn.slot @panels.w [@w] k 6 columns 5 width 48 bf16 bytes 3072
+// BF16: attn.slot @panels.w [@w] k 6 columns 5 width 48 in bf16 bytes 3072
 // BF16: attn.slot @rows.b [@b] k 1 columns 5 width 0 bytes 20
-// INT8: attn.slot @panels.w [@w] k 6 columns 5 width 48 int8 bytes 3456
-// INT4: attn.slot @panels.w [@w] k 6 columns 5 width 48 int4 bytes 1056
+// INT8: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int8 bytes 3456
+// INT4: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int4 bytes 1056
 module attributes {attn.model = "m"} {
   attn.dim @B dyn 8
   attn.param @w : tensor<5x6xf32, #attn.axes<"O", "D">> from #attn.source<"w", [5, 6], offset = 0, strides = [6, 1]>
