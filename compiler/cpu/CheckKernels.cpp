@@ -27,7 +27,7 @@ static bool hasInstructions(Operation *op) {
   if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
     return true;
   return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
-             math::RoundEvenOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
+             math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
 }
 
 /// Kernels, their tiles, and whatever else of the dialect no later pass takes away.

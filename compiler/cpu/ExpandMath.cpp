@@ -35,6 +35,9 @@ static Value binary(const MathBuilder &m, ValueRange x) {
   return expand(m, x[0], x[1]);
 }
 
+/// Exact to 1.5 units; instructions for it, where there are some, are rough.
+static Value expandRsqrt(const MathBuilder &m, Value x) { return m.div(m.constant(1), m.sqrt(x)); }
+
 /// Without NaNs and signed zeros x86 has one instruction for it, which LLVM finds.
 static bool isPlain(arith::FastMathFlags flags) {
   return arith::bitEnumContainsAll(flags, arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
@@ -57,6 +60,7 @@ static Expansion expansionOf(Operation *op) {
       .Case([](math::PowFOp) { return binary<expandPow>; })
       .Case([](math::SinOp) { return unary<expandSin>; })
       .Case([](math::CosOp) { return unary<expandCos>; })
+      .Case([](math::RsqrtOp) { return unary<expandRsqrt>; })
       .Case([](arith::MaximumFOp op) -> Expansion {
         return isPlain(op.getFastmath()) ? nullptr : binary<expandMaximum>;
       })
