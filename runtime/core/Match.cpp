@@ -38,6 +38,8 @@ private:
   void reportLine(const Difference &difference, int width);
   attn_status report();
   const char *nearestMissing(const Difference &unused) const;
+  void helpTransposed();
+  void helpPrefix(Difference::Kind longer, Difference::Kind shorter);
 
   const attn_abi_model &tables;
   const Checkpoint &checkpoint;
@@ -50,19 +52,33 @@ private:
 };
 } // namespace
 
-/// Axes of size 1 at the front do not count: position embeddings are kept as [1, N, D] or [N, D].
+namespace {
+/// A shape without axes of size 1 at its ends.
+struct Core {
+  const int64_t *sizes;
+  int32_t rank;
+
+  Core(const int64_t *shape, int32_t count) : sizes(shape), rank(count) {
+    for (; rank && *sizes == 1; --rank)
+      ++sizes;
+    while (rank && sizes[rank - 1] == 1)
+      --rank;
+  }
+};
+} // namespace
+
+/// Axes of size 1 at the ends do not count: position embeddings are kept as [1, N, D] or [N, D],
+/// and the weight of a convolution of one place, [D, C, 1, 1], is that of a linear map.
 static bool hasShape(const StoredTensor &tensor, const attn_abi_parameter &parameter) {
-  int32_t a = 0, b = 0;
-  while (a < tensor.rank && tensor.shape[a] == 1)
-    ++a;
-  while (b < parameter.rank && parameter.shape[b] == 1)
-    ++b;
-  if (tensor.rank - a != parameter.rank - b)
-    return false;
-  for (; a < tensor.rank; ++a, ++b)
-    if (tensor.shape[a] != parameter.shape[b])
-      return false;
-  return true;
+  Core own(tensor.shape, tensor.rank), asked(parameter.shape, parameter.rank);
+  return own.rank == asked.rank &&
+         memcmp(own.sizes, asked.sizes, size_t(own.rank) * sizeof(int64_t)) == 0;
+}
+
+/// Whether a matrix is that of the parameter with its axes exchanged.
+static bool isTransposed(const StoredTensor &tensor, const attn_abi_parameter &parameter) {
+  return tensor.rank == 2 && parameter.rank == 2 && tensor.shape[0] == parameter.shape[1] &&
+         tensor.shape[1] == parameter.shape[0];
 }
 
 bool Matcher::matchParameter(const attn_abi_parameter &parameter) {
@@ -155,6 +171,60 @@ static void appendCount(Text &text, const char *&separator, size_t count, const 
   separator = ", ";
 }
 
+/// Says it where matrices are stored the other way round.
+void Matcher::helpTransposed() {
+  for (const Difference &difference : differences)
+    if (difference.kind == Difference::Reshaped &&
+        isTransposed(*difference.tensor, *difference.parameter)) {
+      Text name;
+      name.appendQuoted(difference.name, strlen(difference.name));
+      error.help("`%s` is stored as [in, out]: write `@conv1d` behind its declaration in the spec",
+                 name.c_str());
+      return;
+    }
+}
+
+/// Says it where each name of one side is one of the other side behind the same prefix. A name is
+/// looked for among a thousand others at most: it is a help, not worth minutes.
+void Matcher::helpPrefix(Difference::Kind longer, Difference::Kind shorter) {
+  const char *prefix = nullptr, *example = nullptr;
+  size_t length = 0, looked = 0;
+  for (const Difference &whole : differences) {
+    if (whole.kind != longer || ++looked > 1000)
+      continue;
+    size_t size = strlen(whole.name), candidates = 0;
+    bool isFound = false;
+    for (const Difference &part : differences) {
+      size_t own = strlen(part.name);
+      if (part.kind != shorter || ++candidates > 1000 || own + 1 >= size)
+        continue;
+      size_t before = size - own;
+      isFound = whole.name[before - 1] == '.' && strcmp(whole.name + before, part.name) == 0 &&
+                (!prefix || (before == length && strncmp(prefix, whole.name, before) == 0));
+      if (isFound) {
+        prefix = whole.name, length = before, example = part.name;
+        break;
+      }
+    }
+    if (!isFound)
+      return;
+  }
+  if (!prefix)
+    return;
+  Text common, name;
+  common.appendQuoted(prefix, length);
+  name.appendQuoted(example, strlen(example));
+  if (longer == Difference::Unused)
+    error.help(
+        "the tensors' names begin with `%s`, which the spec's do not have: write it in front "
+        "of them, or where they are bound, as for `%s`",
+        common.c_str(), name.c_str());
+  else
+    error.help("the spec's names begin with `%s`, which the tensors' do not have: leave it out, or "
+               "say how the tensors are called, `= \"...\"`, as for `%s`",
+               common.c_str(), name.c_str());
+}
+
 attn_status Matcher::report() {
   size_t counts[4] = {};
   int width = 0;
@@ -172,6 +242,9 @@ attn_status Matcher::report() {
   error.set(ATTN_BAD_WEIGHTS, "W0105", "%s (%zu bound)", head.c_str(), boundCount);
   for (const Difference &difference : differences)
     reportLine(difference, width);
+  helpTransposed();
+  helpPrefix(Difference::Unused, Difference::Missing);
+  helpPrefix(Difference::Missing, Difference::Unused);
   if (counts[1])
     error.help("tensors left out on purpose are named in the spec: `ignore \"pattern\"`");
   return error.status;
