@@ -123,6 +123,7 @@ private:
     bool component = afterDot();
     add(TokenKind::Word, begin);
     stream.tokens.back().afterDot = component;
+    stream.tokens.back().beforeDot = peek(0) == '.' && inWord(peek(1));
     if (!foreign)
       return;
     stream.tokens.back().afterError = true;
@@ -323,10 +324,14 @@ private:
 
 bool isReserved(llvm::StringRef word) {
   static const llvm::StringSet<> words = {
-      "model", "block", "cell",   "entry",  "stack", "shared", "dim",     "dyn", "linear",
-      "param", "let",   "return", "attend", "scan",  "over",   "along",   "as",  "if",
-      "then",  "else",  "and",    "or",     "not",   "with",   "optional"};
+      "model", "block", "cell",   "entry",  "stack", "dim",  "dyn",   "linear",
+      "param", "let",   "return", "attend", "scan",  "over", "along", "as",
+      "if",    "then",  "else",   "and",    "or",    "not",  "with",  "optional"};
   return words.contains(word);
+}
+
+bool Token::isReserved() const {
+  return kind == TokenKind::Word && !inPath() && frontend::isReserved(text);
 }
 
 llvm::StringRef describe(TokenKind kind) {

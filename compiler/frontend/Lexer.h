@@ -50,18 +50,22 @@ llvm::StringRef describe(TokenKind kind);
 
 struct Token {
   TokenKind kind = TokenKind::End;
-  bool afterDot = false; ///< A path's component: any word or integer, never reserved.
+  bool afterDot = false; ///< A path's further component: any word or integer, never reserved.
   llvm::StringRef text; ///< Of a Word also where it stands for a foreign operator (`and` for `&&`).
   SourceRange range;
   bool afterError = false; ///< Something before it was reported and left out.
+  bool beforeDot = false;  ///< A path's first component of several: never reserved either.
 
   bool is(TokenKind k) const { return kind == k; }
+  bool inPath() const { return afterDot || beforeDot; }
   bool isWord(llvm::StringRef word) const {
-    return kind == TokenKind::Word && !afterDot && text == word;
+    return kind == TokenKind::Word && !inPath() && text == word;
   }
+  /// Whether it is a word of the language that can be no name.
+  bool isReserved() const;
 };
 
-/// Whether a word can never be a name (except after a dot).
+/// Whether a word can never be a name (except in a path of several).
 bool isReserved(llvm::StringRef word);
 
 /// The tokens of a file, with one of kind End last, and its comments.

@@ -108,8 +108,7 @@ void Parser::parseAttendBody(AttendExpr &attend) {
   while (!is(TokenKind::RightBrace)) {
     // `return` is a line of an attention too; `score`, `bias` and `mask` always are.
     const Token &token = current();
-    bool outside = token.is(TokenKind::Word) && !token.afterDot && isReserved(token.text) &&
-                   token.text != "return" && startsItem();
+    bool outside = token.isReserved() && token.text != "return" && startsItem();
     if (is(TokenKind::End) || outside || is(TokenKind::LeftBrace)) {
       Diagnostic *diagnostic =
           errorAt(open, DiagCode::MissingClosingBrace, "this `{` is never closed");

@@ -78,9 +78,8 @@ std::unique_ptr<LinearDecl> Parser::parseLinearHead() {
     return linear;
   parseArrow(linear->from, linear->to);
   // `bias alibi(…)` is the next declaration.
-  const Token &follower = next();
-  bool isHook =
-      follower.is(TokenKind::Word) && !isReserved(follower.text) && !findRule(follower.text);
+  bool isHook = next().is(TokenKind::Word) && !next().isReserved() && !findRule(next()) &&
+                ahead(2).is(TokenKind::LeftParen);
   if (isWord("bias") && !isHook) {
     consume();
     linear->bias = true;
@@ -162,7 +161,8 @@ ItemPtr Parser::parseStack() {
   stack->count = parseExpr();
   if (!expectWord("of", DiagCode::UnexpectedToken, "and the block that is stacked"))
     return stack;
-  stack->shared = acceptWord("shared");
+  // A word of the language only before the name of a block.
+  stack->shared = next().is(TokenKind::Word) && acceptWord("shared");
   if (std::optional<Name> name = parseName("the block that is stacked"))
     stack->block = *name;
   stack->dimArguments = parseDimArguments();
@@ -224,7 +224,7 @@ ItemPtr Parser::parseImage() {
   if (!expectWord("x", DiagCode::UnexpectedToken, "between height and width"))
     return image;
   image->width = parseExpr();
-  if (is(TokenKind::Word) && !isReserved(current().text) && !isWord("mean") && !isWord("std") &&
+  if (is(TokenKind::Word) && !current().isReserved() && !isWord("mean") && !isWord("std") &&
       !startsItem())
     image->resampling = parseName("how to resample");
   if (acceptWord("mean"))

@@ -39,7 +39,7 @@ ExprPtr Parser::finish(ExprPtr expr, unsigned childDepth) {
 }
 
 ExprPtr Parser::missingExpression() {
-  if (is(TokenKind::Word) && isReserved(current().text) && !startsItem()) {
+  if (current().isReserved() && !startsItem()) {
     if (Diagnostic *diagnostic =
             error(DiagCode::KeywordAsName, "expected an expression, but got `" + current().text +
                                                "`, a word of the language"))
@@ -306,7 +306,11 @@ ExprPtr Parser::parsePrimary() {
       ast::Name name{word.text.str(), word.range};
       return std::make_unique<PathExpr>(Path{{name}, word.range});
     }
-    if (isReserved(token.text) && !token.afterDot)
+    if (token.isReserved() && misnamed.contains(token.text)) {
+      Token word = consume();
+      return std::make_unique<PathExpr>(Path{{{word.text.str(), word.range}}, word.range});
+    }
+    if (token.isReserved())
       return missingExpression();
     if (std::optional<Path> path = parsePath("a name"))
       return std::make_unique<PathExpr>(std::move(*path));

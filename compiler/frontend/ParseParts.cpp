@@ -6,7 +6,7 @@
 namespace attn::frontend {
 
 std::optional<ast::Name> Parser::parseName(llvm::StringRef what) {
-  if (is(TokenKind::Word) && !isReserved(current().text)) {
+  if (is(TokenKind::Word) && !current().isReserved()) {
     Token token = consume();
     return ast::Name{token.text.str(), token.range};
   }
@@ -18,10 +18,13 @@ std::optional<ast::Name> Parser::parseName(llvm::StringRef what) {
                        "_`; where a tensor is called so, bind it with `= \"…\"`");
     // A word that begins the next item is not eaten: more often the name is missing than badly
     // chosen.
-    if (!startsItem() || next().is(TokenKind::Equal) || next().is(TokenKind::Colon) ||
-        next().is(TokenKind::Comma))
-      consume();
-    return std::nullopt;
+    if (startsItem() && !next().is(TokenKind::Equal) && !next().is(TokenKind::Colon) &&
+        !next().is(TokenKind::Comma))
+      return std::nullopt;
+    // As a name it was reported: nothing more is said about it.
+    Token token = consume();
+    misnamed.insert(token.text);
+    return ast::Name{token.text.str(), token.range};
   }
   error(DiagCode::MissingName, "expected " + what + ", but got " + found());
   return std::nullopt;
@@ -83,7 +86,7 @@ void Parser::parseArrow(std::vector<ast::ExprPtr> &from, std::vector<ast::ExprPt
                   "expected `->` between the axes taken and the axes given, but got " + found()))
       diagnostic->help("write `D -> F` for a map from D to F");
     // The arrow alone may be missing.
-    if (!is(TokenKind::Word) || isReserved(current().text) || startsItem() || isWord("bias"))
+    if (!is(TokenKind::Word) || current().isReserved() || startsItem() || isWord("bias"))
       return;
   }
   to = parseDims();
@@ -92,7 +95,7 @@ void Parser::parseArrow(std::vector<ast::ExprPtr> &from, std::vector<ast::ExprPt
 ast::Type Parser::parseType() {
   ast::Type type;
   SourceRange begin = current().range;
-  if (is(TokenKind::Word) && !isReserved(current().text)) {
+  if (is(TokenKind::Word) && !current().isReserved()) {
     Token token = consume();
     type.word = ast::Name{token.text.str(), token.range};
   }
@@ -239,7 +242,7 @@ void Parser::parseBindingSource(ast::Binding &binding) {
   Diagnostic *diagnostic =
       error(DiagCode::UnknownBinding,
             "expected where the tensor is in the checkpoint, but got " + found());
-  bool isPath = is(TokenKind::Word) && !isReserved(current().text);
+  bool isPath = is(TokenKind::Word) && !current().isReserved();
   SourceRange begin = current().range;
   if (!startsItem())
     parseExpr();

@@ -39,9 +39,9 @@ const Parser::ItemRule Parser::itemRules[] = {
     {"return", InBlock | InEntry, &Parser::parseReturn},
 };
 
-const Parser::ItemRule *Parser::findRule(llvm::StringRef word) {
+const Parser::ItemRule *Parser::findRule(const Token &token) {
   for (const ItemRule &rule : itemRules)
-    if (rule.word == word)
+    if (token.isWord(rule.word))
       return &rule;
   return nullptr;
 }
@@ -128,8 +128,23 @@ bool Parser::expect(TokenKind kind, const llvm::Twine &context) {
 bool Parser::expectWord(llvm::StringRef word, DiagCode code, const llvm::Twine &context) {
   if (acceptWord(word))
     return true;
-  error(code, "expected `" + word + "` " + context + ", but got " + found());
-  return false;
+  Diagnostic *diagnostic =
+      error(code, "expected `" + word + "` " + context + ", but got " + found());
+  // Misspelt, it is read as what was meant.
+  bool isMisspelt = is(TokenKind::Word) && !atLineStart() && nearestName(current().text, {word});
+  if (diagnostic && isMisspelt)
+    diagnostic->help("did you mean `" + word + "`?");
+  return isMisspelt && (consume(), true);
+}
+
+std::optional<llvm::StringRef> Parser::misspeltOperator() const {
+  if (!position || atLineStart() || !tokens[position - 1].is(TokenKind::Word))
+    return std::nullopt;
+  bool isOperand = is(TokenKind::Word) || is(TokenKind::Integer) || is(TokenKind::Float);
+  const Token &last = tokens[position - 1];
+  return isOperand && !last.inPath() && !last.isReserved()
+             ? nearestName(last.text, {"attend", "scan", "not", "if"})
+             : std::nullopt;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -138,15 +153,16 @@ bool Parser::expectWord(llvm::StringRef word, DiagCode code, const llvm::Twine &
 
 bool Parser::startsItem() const {
   const Token &token = current();
-  if (!token.is(TokenKind::Word) || token.afterDot || !findRule(token.text))
+  if (!findRule(token))
     return false;
   // Words that may also be names begin an item only where a name cannot follow a name.
-  if (isReserved(token.text))
-    return !next().is(TokenKind::LeftParen); // `dim(q)` is a function
+  if (token.isReserved())
+    return token.text != "dim" || !next().is(TokenKind::LeftParen); // `dim(q)` is a function
   if (token.text == "forward")
     return next().is(TokenKind::LeftBracket) || next().is(TokenKind::LeftParen);
   bool takesString = token.text == "ignore" || token.text == "use";
-  return next().is(TokenKind::Word) || (takesString && next().is(TokenKind::String));
+  bool isFlag = token.text == "bias" && next().isReserved(); // of a linear map, before an item
+  return (next().is(TokenKind::Word) && !isFlag) || (takesString && next().is(TokenKind::String));
 }
 
 void Parser::synchronise() {
@@ -313,7 +329,7 @@ SourceRange Parser::parseBody(Scope scope, std::vector<ast::ItemPtr> &items) {
     return here();
   }
   while (!is(TokenKind::RightBrace)) {
-    const ItemRule *rule = current().is(TokenKind::Word) ? findRule(current().text) : nullptr;
+    const ItemRule *rule = findRule(current());
     bool belongsOutside =
         rule && !(rule->scopes & scope) && (rule->scopes & (InModel | InFile)) && !bracesBalance;
     if (is(TokenKind::End) || belongsOutside) {
@@ -332,10 +348,17 @@ SourceRange Parser::parseBody(Scope scope, std::vector<ast::ItemPtr> &items) {
 }
 
 ast::ItemPtr Parser::parseItem(Scope scope) {
-  const ItemRule *rule =
-      is(TokenKind::Word) && !current().afterDot ? findRule(current().text) : nullptr;
+  const ItemRule *rule = findRule(current());
   if (!rule) {
+    bool isAlone = !position || atLineStart() || tokens[position - 1].is(TokenKind::RightBrace) ||
+                   tokens[position - 1].is(TokenKind::LeftBrace);
     reportNoItem(scope);
+    // What was meant, where it is known, tells what follows it.
+    std::optional<llvm::StringRef> meant = isAlone ? misspeltItem(scope) : std::nullopt;
+    if (meant && next().is(TokenKind::Word)) {
+      tokens[position].text = *meant;
+      return parseItem(scope);
+    }
     // The token itself may be what stops the skipping.
     if (!is(TokenKind::RightBrace))
       consume();
@@ -401,21 +424,46 @@ void Parser::reportNoItem(Scope scope) {
     errorHere(DiagCode::StrayClosing, "this `" + current().text + "` closes nothing");
     return;
   }
+  if (is(TokenKind::At)) {
+    if (Diagnostic *diagnostic =
+            errorHere(DiagCode::ForeignOperator, "`@` is not an operator of this language"))
+      diagnostic
+          ->note("a product with a parameter is a linear map, declared as `linear w: D -> F` and "
+                 "applied as `w(x)`; products of queries and keys are scores of an `attend`")
+          .help("name what the product is for");
+    return;
+  }
+  if (std::optional<llvm::StringRef> meant = misspeltOperator()) {
+    if (Diagnostic *diagnostic = errorAt(lastRange(), DiagCode::UnexpectedToken,
+                                         "expected an operator behind `" + file.text(lastRange()) +
+                                             "`, but got " + foundHere()))
+      diagnostic->help("did you mean `" + *meant + "`?");
+    return;
+  }
   Diagnostic *diagnostic =
       errorHere(DiagCode::ExpectedDeclaration, expected + ", but got " + foundHere());
   if (!diagnostic || !is(TokenKind::Word))
     return;
-  std::vector<llvm::StringRef> words;
-  for (const ItemRule &rule : itemRules)
-    if (rule.scopes & scope)
-      words.push_back(rule.word);
   bool assigned = next().is(TokenKind::Equal);
-  if (std::optional<llvm::StringRef> near = nearestName(current().text, words))
+  std::optional<llvm::StringRef> near = misspeltItem(scope);
+  if (!near && position && !atLineStart()) // behind an expression
+    near = nearestName(current().text,
+                       {"and", "or", "along", "as", "group", "over", "optional", "eps"});
+  if (near)
     diagnostic->help("did you mean `" + *near + "`?");
   else if (assigned && (scope == InBlock || scope == InEntry))
     diagnostic->help("write `let " + current().text + " = …`");
   else if (assigned && scope == InModel)
     diagnostic->help("write `dim " + current().text + " = …` for a size");
+}
+
+std::optional<llvm::StringRef> Parser::misspeltItem(Scope scope) const {
+  std::vector<llvm::StringRef> words;
+  for (const ItemRule &rule : itemRules)
+    if (rule.scopes & scope)
+      words.push_back(rule.word);
+  bool isWord = is(TokenKind::Word) && !current().inPath();
+  return isWord ? nearestName(current().text, words) : std::nullopt;
 }
 
 std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics,

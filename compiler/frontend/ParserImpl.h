@@ -10,6 +10,7 @@
 #include "compiler/frontend/Lexer.h"
 #include "compiler/frontend/Parser.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace attn::frontend {
 
@@ -28,11 +29,15 @@ private:
     ast::ItemPtr (Parser::*parse)();
   };
   static const ItemRule itemRules[];
-  static const ItemRule *findRule(llvm::StringRef word);
+  /// The item that a word begins; null where it begins none.
+  static const ItemRule *findRule(const Token &token);
 
   // Tokens (Parser.cpp).
   const Token &current() const { return tokens[position]; }
-  const Token &next() const { return tokens[std::min(position + 1, tokens.size() - 1)]; }
+  const Token &ahead(size_t count) const {
+    return tokens[std::min(position + count, tokens.size() - 1)];
+  }
+  const Token &next() const { return ahead(1); }
   SourceRange lastRange() const { return position ? tokens[position - 1].range : SourceRange{}; }
   /// Just behind the last token: where something missing should have been.
   SourceRange here() const { return {lastRange().end, lastRange().end}; }
@@ -44,6 +49,9 @@ private:
   /// Consumes the token or reports `expected … <context>`.
   bool expect(TokenKind kind, const llvm::Twine &context);
   bool expectWord(llvm::StringRef word, DiagCode code, const llvm::Twine &context);
+  /// The word of an expression that the last token was probably meant to be, where an operand
+  /// follows it: `attend` for `attned q over k`.
+  std::optional<llvm::StringRef> misspeltOperator() const;
   /// How a message names what stands here.
   std::string found() const;
   std::string foundHere() const;
@@ -76,6 +84,8 @@ private:
   ast::ItemPtr parseItem(Scope scope);
   ast::ItemPtr parseMisplaced(const ItemRule &rule, Scope scope);
   void reportNoItem(Scope scope);
+  /// The word that begins an item here and is probably meant by the one that stands here.
+  std::optional<llvm::StringRef> misspeltItem(Scope scope) const;
 
   // Parts (ParseParts.cpp).
   std::optional<ast::Name> parseName(llvm::StringRef what);
@@ -169,6 +179,7 @@ private:
   bool strayClosed =
       false;           ///< A stray `}` was reported: what follows may stand in the wrong place.
   bool inWith = false; ///< In the `with` of a hook: a comma may begin another of its items.
+  llvm::StringSet<> misnamed; ///< Words of the language that were reported as names.
   unsigned nesting = 0;
 };
 

@@ -95,8 +95,10 @@ Diagnostic &Sema::warning(DiagCode code, SourceRange range, const llvm::Twine &m
   return unread = Diagnostic();
 }
 
-void Sema::unsupported(SourceRange range, const llvm::Twine &what) {
-  error(DiagCode::NotSupported, range, what + " is not supported yet");
+void Sema::unsupported(SourceRange range, const llvm::Twine &what, const llvm::Twine &meanwhile) {
+  Diagnostic &diagnostic = error(DiagCode::NotSupported, range, what + " is not supported yet");
+  if (std::string help = meanwhile.str(); !help.empty())
+    diagnostic.help(help);
 }
 
 void Sema::suggest(Diagnostic &diagnostic, llvm::StringRef name,

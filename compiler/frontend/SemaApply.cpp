@@ -104,7 +104,13 @@ mlir::Value Sema::applyLinear(Decl &decl, const CallExpr &call, mlir::Value inpu
     llvm::append_range(both, got);
     if (std::string where = whereSizes(both); !where.empty())
       diagnostic.note(where);
-    if (taken == decl.from.size())
+    bool isDynamic = llvm::any_of(got, [](const Axis &axis) { return axis.isDynamic(); });
+    auto *attend = llvm::dyn_cast<AttendExpr>(call.arguments[0].value.get());
+    if (attend && decl.from.size() > 1 && !got.empty() && got.back() != decl.from.back())
+      diagnostic.help(
+          "give the query, the keys and the values heads, `linear q, k, v: " + got.back().name +
+          " -> " + listAxes(decl.from) + "`: what the attention returns has them, too");
+    else if (taken == decl.from.size() && !isDynamic)
       diagnostic.help("write `linear " + decl.name + ": " + listAxes(got) + " -> " +
                       listAxes(decl.to) + (linear.bias ? " bias`" : "`"));
     return nullptr;

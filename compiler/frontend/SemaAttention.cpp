@@ -80,8 +80,11 @@ bool Sema::checkAlias(const AlongAxis &along, const Axis &key) {
 /// Whether the keys lie along one axis.
 bool Sema::checkAlong(const AttendExpr &attend) {
   if (attend.along.size() > 1)
-    unsupported(attend.along[0].axis.range.to(attend.along.back().axis.range),
-                "an attention along several axes");
+    unsupported(
+        attend.along[0].axis.range.to(attend.along.back().axis.range),
+        "an attention along several axes",
+        "merge them first, as in `split(x, \"b y x e -> b (y x) e\")`; in a mask, `floor(j / "
+        "X)` and `j % X` are the positions on each");
   return attend.along.size() == 1;
 }
 
@@ -140,6 +143,23 @@ bool Sema::readOperands(const AttendExpr &attend, AttendOperands &operands) {
   return false;
 }
 
+void Sema::repeatQuery(const AttendExpr &attend, AttendOperands &operands) {
+  Axes query = axesOfValue(operands.query), missing;
+  for (mlir::Value operand : {operands.key, operands.value})
+    for (const Axis &axis : dropFeatures(axesOfValue(operand))) {
+      if (axis == operands.keyAxis || findAxis(query, axis.name) >= 0)
+        break;
+      if (findAxis(missing, axis.name) < 0)
+        missing.push_back(axis);
+    }
+  if (missing.empty())
+    return;
+  llvm::append_range(missing, query);
+  operands.query = makeMap(
+      {operands.query}, missing, locate(attend.query->range),
+      [](mlir::OpBuilder &, mlir::Location, mlir::ValueRange element) { return element[0]; });
+}
+
 bool Sema::checkFeatures(const AttendExpr &attend, const AttendOperands &operands,
                          bool comparesRaw) {
   Axes query = axesOfValue(operands.query), keys = axesOfValue(operands.key);
@@ -170,14 +190,23 @@ bool Sema::checkBatch(const AttendExpr &attend, const AttendOperands &operands) 
       if (axis == key || batch)
         continue;
       bool isKey = operand == operands.key;
-      operands
-          .show(error(DiagCode::BatchAxis,
-                      isKey ? attend.key->range : operands.valuesOf(attend).range,
-                      (isKey ? llvm::Twine("the keys") : llvm::Twine("the values")) +
-                          " have the axis `" + axisLabel(axis.name) + "`, which the query lacks"),
-                attend)
-          .note("beside `" + axisLabel(key.name) +
-                "` and the features, keys and values have axes of the query");
+      Diagnostic &diagnostic =
+          operands
+              .show(error(DiagCode::BatchAxis,
+                          isKey ? attend.key->range : operands.valuesOf(attend).range,
+                          (isKey ? llvm::Twine("the keys") : llvm::Twine("the values")) +
+                              " have the axis `" + axisLabel(axis.name) +
+                              "`, which the query lacks"),
+                    attend)
+              .note("beside `" + axisLabel(key.name) +
+                    "` and the features, keys and values have axes of the query");
+      // Several heads of the query may share one of the keys.
+      for (const Axis &heads : dropFeatures(query))
+        if (!axis.isDynamic() && !heads.isDynamic() && heads.size % axis.size == 0 &&
+            findAxis(axesOfValue(operand), heads.name) < 0 && heads.name != operands.source)
+          diagnostic.help("where `" + heads.name + "` are heads that share those of `" + axis.name +
+                          "`, write `group " + heads.name + " by " + axis.name +
+                          "` behind `along " + source.text(attend.along.front().axis.range) + "`");
       return false;
     }
   if (findAxis(query, values.back().name) >= 0 && values.back().name != query.back().name) {
@@ -251,7 +280,10 @@ std::vector<SemaValue> Sema::evalAttend(const AttendExpr &attend) {
   AttendOperands operands;
   bool fine = readHooks(attend, hooks);
   std::vector<SemaValue> wrong(std::max<size_t>(hooks.returned.size(), 1), SemaValue::wrong());
-  if (!readOperands(attend, operands) || !fine || !groupHeads(attend, operands))
+  if (!readOperands(attend, operands) || !fine)
+    return wrong;
+  repeatQuery(attend, operands);
+  if (!groupHeads(attend, operands))
     return wrong;
   if (isCacheAxis(operands.keyAxis) && !hooks.saysMask) {
     error(DiagCode::CacheMask, attend.range, "an attention over a cache says its mask")

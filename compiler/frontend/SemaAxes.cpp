@@ -181,6 +181,20 @@ void Sema::noteSizes(Diagnostic &diagnostic, const Expr &expr) {
     diagnostic.note(sizes);
 }
 
+void Sema::noteSameNames(Diagnostic &diagnostic, llvm::ArrayRef<Axis> here,
+                         llvm::ArrayRef<Axis> there) {
+  auto size = [](const Axis &axis) {
+    llvm::StringRef own = llvm::StringRef(axis.name).rsplit(':').second;
+    return axis.isDynamic() ? "`" + (own.empty() ? axis.name : own.str()) + "` long"
+                            : std::to_string(axis.size) + " long";
+  };
+  for (const Axis &axis : here)
+    for (const Axis &other : there)
+      if (axisLabel(axis.name) == axisLabel(other.name) && axis != other)
+        diagnostic.note("`" + axisLabel(axis.name) + "` is " + size(axis) + " here, and " +
+                        size(other) + " there");
+}
+
 std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
   std::string text;
   std::set<std::string> seen;

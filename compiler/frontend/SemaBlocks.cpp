@@ -17,10 +17,10 @@ SemaValue Sema::outside(mlir::Value result, const Instance &instance, const Bloc
                         size_t number, const std::map<std::string, Axis> &bound,
                         SourceRange range) {
   Axes axes = axesOfValue(result);
-  size_t lifted = instance.everyLifted.size();
+  size_t lifted = axes.size() - block.signature.results[number].dims.size();
   for (size_t d = 0; d < axes.size(); ++d)
     axes[d] = d < lifted
-                  ? instance.everyLiftedOutside[d]
+                  ? instance.everyLiftedOutside[findAxis(instance.everyLifted, axes[d].name)]
                   : outerAxis(axes[d], *block.signature.results[number].dims[d - lifted], bound);
   for (const Axis &axis : axes)
     if (axis.name.size() > longestName) {
@@ -62,7 +62,8 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
     return SemaValue::wrong();
   }
   if (!stack.arguments.empty()) {
-    unsupported(stack.block.range, "a stack with compile-time arguments");
+    unsupported(stack.block.range, "a stack with compile-time arguments",
+                "where layers take turns, stack a block that has a part for each of them");
     return SemaValue::wrong();
   }
   Owner owner;

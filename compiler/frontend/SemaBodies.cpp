@@ -92,10 +92,21 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
   return results;
 }
 
+/// Takes from `declared` the axes that the block being built does not speak of and this result does
+/// not have: it depends on none of the parameters that have them.
+void Sema::dropLifted(Axes &declared, llvm::ArrayRef<Axis> axes) {
+  Instance *instance = frames.empty() ? nullptr : frames.back().instance;
+  if (!instance)
+    return;
+  llvm::erase_if(declared, [&](const Axis &axis) {
+    return findAxis(instance->everyLifted, axis.name) >= 0 && findAxis(axes, axis.name) < 0;
+  });
+}
+
 std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
                                             llvm::ArrayRef<SourceRange> places,
                                             const Signature &signature,
-                                            llvm::ArrayRef<Axes> declared,
+                                            llvm::MutableArrayRef<Axes> declared,
                                             llvm::ArrayRef<mlir::Type> types) {
   std::vector<mlir::Value> results;
   auto place = [&](size_t i) { return places[std::min(i, places.size() - 1)]; };
@@ -115,6 +126,7 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
     if (!values[i].isTensor() || i >= declared.size())
       continue;
     Axes axes = axesOfValue(values[i].tensor);
+    dropLifted(declared[i], axes);
     bool same = axes.size() == declared[i].size();
     mlir::Value result =
         same ? withLast(values[i].tensor, declared[i], locate(place(i))) : mlir::Value();
@@ -127,6 +139,7 @@ std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
                 "`" + signature.name.text + "` returns " + showTensor(values[i].tensor) +
                     ", but its type is " + source.text(signature.results[i].range));
       diagnostic.at(signature.results[i].range, "declared here");
+      noteSameNames(diagnostic, axes, declared[i]);
       Axes all = axes;
       llvm::append_range(all, declared[i]);
       if (std::string where = whereSizes(all); !where.empty())

@@ -56,7 +56,10 @@ bool Sema::findEntryCache(const Signature &signature) {
     }
     decl->used = true;
     if (entryCache) {
-      unsupported(parameter.name.range, "an entry with several caches");
+      unsupported(
+          parameter.name.range, "an entry with several caches",
+          "keys and values that stay the same, such as those of an encoder, can be computed "
+          "in each call");
       return false;
     }
     if (decl->size.error)
@@ -73,7 +76,7 @@ bool Sema::isNewAxis(const Axis &axis) {
     return true;
   if (axis.isDynamic()) {
     auto size = parseLinearSize(axis.name);
-    return size && entryDims.count(size->dim);
+    return size && size->scale == 1 && size->offset == 0 && entryDims.count(size->dim);
   }
   Decl *decl = scope->find(axis.name);
   return decl && decl->kind == Decl::Kind::Dim && decl->isNew;

@@ -63,7 +63,9 @@ void Sema::declareItem(Scope &in, const Item &item) {
     auto &norm = llvm::cast<NormDecl>(item);
     bool layerNorm = norm.norm == NormDecl::Norm::Layer;
     if (!layerNorm)
-      unsupported(norm.keyword, "`rmsnorm`");
+      unsupported(norm.keyword, "`rmsnorm`",
+                  "declare `param norm.weight: [D]` and write `x * rsqrt(mean(D, x * x) + 1e-6) * "
+                  "norm.weight`");
     declarePaths(layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm.names);
     break;
   }

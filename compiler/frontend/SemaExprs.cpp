@@ -52,7 +52,10 @@ SemaValue Sema::evalNode(const Expr &expr) {
         .note("strings name tensors and the axes of `split`");
     return SemaValue::wrong();
   case Expr::Kind::Index:
-    unsupported(expr.range, "indexing a tensor");
+    unsupported(
+        expr.range, "indexing a tensor",
+        "`first(N, x)` and `last(N, x)` take the ends of an axis; `attend first(N, x) over x, x "
+        "along N { mask j == 1 }` takes the second element");
     return SemaValue::wrong();
   case Expr::Kind::Tuple:
     unsupported(expr.range, "a tuple of values");
@@ -305,6 +308,7 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
     diagnostic.at(binary.left->range, "this is " + showAxes(a))
         .at(binary.right->range, "this is " + showAxes(b))
         .note("axes are matched by name, and one side has all the axes of the other");
+    noteSameNames(diagnostic, a, b);
     if (std::string where =
             whereSizes(more) + (whereSizes({axis}).empty() ? "" : ", ") + whereSizes({axis});
         !where.empty())

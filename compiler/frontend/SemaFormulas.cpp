@@ -401,6 +401,8 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     return size.error ? FormulaValue{}
                       : FormulaValue{Kind::Number, static_cast<double>(size.offset), {}};
   }
+  if (decl && decl->kind == Decl::Kind::Dim && formula.regions && !formula.isScore())
+    return formulaSize(*decl, formula);
   if (formula.isLine && tensorInScope(path))
     return formulaTensor(path, formula);
   Diagnostic &diagnostic = error(DiagCode::ScoreExpression, path.range,
@@ -411,7 +413,23 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     diagnostic.note("numbers and dims are known when compiling");
   else
     diagnostic.note("names are " + formula.listNames() + ", and dims");
+  bool isPosition = formula.positions ? formula.positions->count(name) : name == "i" || name == "j";
+  if (isPosition && !formula.isLine && formula.regions)
+    diagnostic.help("add `" + name + "` to the names in the parentheses of the " + formula.what());
   return {};
+}
+
+FormulaValue Sema::formulaSize(Decl &decl, Formula &formula) {
+  decl.used = true;
+  Size size = decl.dynamic ? Size{decl.name, 1, 0} : sizeOf(decl);
+  if (size.error)
+    return {};
+  Axis axis = axisOfSize(decl.name, size);
+  auto type = axesTensor(builder.getF32Type(), {axis.size},
+                         {mlir::StringAttr::get(&mlirContext, axis.name)});
+  int64_t least = size.scale + size.offset;
+  return FormulaValue::position(createAxisSize(formula.builder, formula.loc, type, 0),
+                                {std::min<int64_t>(least, 1), boundOf(axis)});
 }
 
 FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {

@@ -144,6 +144,8 @@ struct Formula {
   std::map<std::string, Decl *> maps = {};         ///< the hook's linear maps
   bool isLine = false; ///< of an attend, where any tensor of that place can be read
   bool isSink = false;
+  /// Of a hook that is applied in another formula: all that this one names.
+  const std::map<std::string, FormulaValue> *positions = nullptr;
 
   /// "score", "bias", "mask" or "sink".
   llvm::StringRef what() const;
@@ -163,7 +165,11 @@ struct Formula {
   mlir::Value scalar(const FormulaValue &value) const;
   mlir::Value vector(const FormulaValue &value, mlir::Type like) const;
   /// A formula of another hook that is applied in this one: nothing is named in it yet.
-  Formula inner() const { return {hook, builder, loc, {}, regions}; }
+  Formula inner() const {
+    Formula formula{hook, builder, loc, {}, regions};
+    formula.positions = positions ? positions : &names;
+    return formula;
+  }
 };
 
 /// What a value that is calculated of both depends on.

@@ -159,12 +159,23 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
     mlir::Value value = kept ? evalTensor(*kept, "what `dropout` is applied to") : mlir::Value();
     return value ? SemaValue::of(value) : SemaValue::wrong();
   }
-  static constexpr llvm::StringLiteral later[] = {"roll", "zeros", "greedy", "softmax", "unit",
-                                                  "sum",  "max",   "min",    "dot"};
-  if (llvm::is_contained(later, name)) {
-    unsupported(call.callee->range, "the function `" + name + "`");
-    return SemaValue::wrong();
-  }
+  /// Functions of the language that are not compiled, and what says the same until they are.
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
+      {"roll", ""},
+      {"zeros", "a tensor of zeros is `x * 0`"},
+      {"greedy", ""},
+      {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
+                  "logits have their largest where its probabilities do"},
+      {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
+      {"sum", "write `mean(N, x) * N`"},
+      {"max", "write `relu(a - b) + b` for the larger of two"},
+      {"min", "write `a - relu(a - b)` for the smaller of two"},
+      {"dot", "write `mean(D, a * b) * D`"}};
+  for (auto [function, meanwhile] : later)
+    if (function == name) {
+      unsupported(call.callee->range, "the function `" + name + "`", meanwhile);
+      return SemaValue::wrong();
+    }
   Diagnostic &diagnostic =
       error(DiagCode::UnknownName, call.callee->range, "there is no `" + name + "` to apply");
   suggest(diagnostic, name, [](const Decl &decl) {

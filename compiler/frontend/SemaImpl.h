@@ -244,12 +244,16 @@ private:
   // built.
   Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message);
   Diagnostic &warning(DiagCode code, SourceRange range, const llvm::Twine &message);
-  void unsupported(SourceRange range, const llvm::Twine &what);
+  /// `meanwhile`: what to write instead, if there is something.
+  void unsupported(SourceRange range, const llvm::Twine &what, const llvm::Twine &meanwhile = "");
   /// Adds "did you mean" where a name in scope is near.
   void suggest(Diagnostic &diagnostic, llvm::StringRef name,
                llvm::function_ref<bool(const Decl &)> filter = nullptr);
   /// "D = 768 (line 4), H = 12 (line 4)": the dims that axes consist of.
   std::string whereSizes(llvm::ArrayRef<Axis> axes);
+  /// Adds how axes differ that are called alike: "`T` is 4 here and 5 there".
+  static void noteSameNames(Diagnostic &diagnostic, llvm::ArrayRef<Axis> here,
+                            llvm::ArrayRef<Axis> there);
   bool isFirst(DiagCode code, SourceRange range);
   /// Tells an editor.
   void recordType(SourceRange range, const SemaValue &value);
@@ -324,10 +328,11 @@ private:
   void buildLet(const ast::LetStmt &let);
   /// The values of an expression that may give several; one wrong one stands for all.
   std::vector<SemaValue> evalSeveral(const ast::Expr &expr);
+  void dropLifted(Axes &declared, llvm::ArrayRef<Axis> axes);
   std::vector<mlir::Value> checkResults(llvm::ArrayRef<SemaValue> values,
                                         llvm::ArrayRef<SourceRange> places,
                                         const ast::Signature &signature,
-                                        llvm::ArrayRef<Axes> declared,
+                                        llvm::MutableArrayRef<Axes> declared,
                                         llvm::ArrayRef<mlir::Type> types);
 
   // SemaTaps.cpp. Without FrontendOptions::taps they do nothing.
@@ -474,6 +479,8 @@ private:
   // SemaTables.cpp, SemaRotary.cpp
   void setUpTable(Decl &decl);
   SemaValue tableValue(Decl &decl, SourceRange range);
+  /// A table's elements, computed; null and reported where one of them is no number.
+  mlir::DenseElementsAttr tableElements(Decl &decl, llvm::ArrayRef<int64_t> shape);
   /// An attn.table of `elements`, which go up to the bounds of dynamic axes.
   mlir::Value makeTable(llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
                         mlir::Location loc);
@@ -542,6 +549,8 @@ private:
   // SemaRearrange.cpp, SemaSplit.cpp
   SemaValue callPack(const ast::CallExpr &call);
   SemaValue callSplit(const ast::CallExpr &call);
+  /// Whether a call of (axis, tensor) has them the other way round, which is reported.
+  bool isSwapped(const ast::CallExpr &call, llvm::StringRef name);
   SemaValue callEnd(const ast::CallExpr &call, llvm::StringRef name);
   /// The first element of an axis, or the last.
   SemaValue takeEnd(mlir::Value value, int at, bool isLast, SourceRange place);
@@ -579,6 +588,9 @@ private:
   bool checkAlias(const ast::AlongAxis &along, const Axis &key);
   bool groupHeads(const ast::AttendExpr &attend, AttendOperands &operands);
   mlir::Value mergeHeads(mlir::Value value, const AttendOperands &operands, SourceRange range);
+  /// Gives a query that all batches share, such as learnt ones, the axes in front of the keys and
+  /// values that it lacks: it is repeated along them.
+  void repeatQuery(const ast::AttendExpr &attend, AttendOperands &operands);
   bool checkFeatures(const ast::AttendExpr &attend, const AttendOperands &operands,
                      bool comparesRaw);
   bool checkBatch(const ast::AttendExpr &attend, const AttendOperands &operands);
@@ -676,6 +688,8 @@ private:
 
   // SemaFormulas.cpp
   FormulaValue evalFormula(const ast::Expr &expr, Formula &formula);
+  /// A size that is known only when running, as a whole number.
+  FormulaValue formulaSize(Decl &decl, Formula &formula);
   FormulaValue formulaName(const ast::PathExpr &path, Formula &formula);
   FormulaValue formulaCall(const ast::CallExpr &call, Formula &formula);
   FormulaValue formulaUnary(const ast::UnaryExpr &unary, Formula &formula);

@@ -202,7 +202,8 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
   if (!statics)
     return nullptr;
 
-  std::string key = signature.name.text + "|" + owner.prefix + *statics;
+  // By the place of the declaration: blocks of several files may have one name.
+  std::string key = std::to_string(signature.name.range.begin) + "|" + owner.prefix + *statics;
   std::set<std::string> isNew;
   for (const auto &[name, axis] : bound) {
     key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
@@ -271,6 +272,7 @@ bool Sema::checkBlockArguments(const Instance &instance, const BlockDecl &block,
                 "`" + signature.name.text + "` takes " + source.text(type.range).str() +
                     " but gets " + showTensor(arguments[i].tensor));
       diagnostic.at(type.range, "declared here");
+      noteSameNames(diagnostic, axes[d], outer);
       if (std::string where = whereSizes(both); !where.empty())
         diagnostic.note(where);
       return false;
@@ -353,8 +355,11 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     if (!places.empty()) {
       std::vector<mlir::Value> results =
           checkResults(values, places, signature, instance.results, outputs);
-      if (results.size() == signature.results.size())
+      if (results.size() == signature.results.size()) {
+        function.setType(builder.getFunctionType(function.getArgumentTypes(),
+                                                 mlir::TypeRange(mlir::ValueRange(results))));
         buildReturn(function, places.front(), std::move(results));
+      }
     }
     frames.pop_back();
     instance.function = function;

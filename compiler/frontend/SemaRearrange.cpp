@@ -29,8 +29,27 @@ static Axes without(Axes axes, int at) {
   return axes;
 }
 
+bool Sema::isSwapped(const CallExpr &call, llvm::StringRef name) {
+  auto kindOf = [&](const Argument &argument) {
+    auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
+    Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+    return decl ? decl->kind : Decl::Kind::Unsupported;
+  };
+  const Argument &axis = call.arguments[0], &tensor = call.arguments[1];
+  Decl::Kind first = kindOf(axis);
+  bool isTensor = first == Decl::Kind::Value || first == Decl::Kind::Param ||
+                  first == Decl::Kind::Table || llvm::isa<CallExpr>(*axis.value);
+  if (!isTensor || kindOf(tensor) != Decl::Kind::Dim)
+    return false;
+  error(DiagCode::WrongArguments, call.range,
+        "`" + name + "` takes an axis, then a tensor, but gets them the other way round")
+      .help("write `" + name + "(" + source.text(tensor.value->range) + ", " +
+            source.text(axis.value->range) + ")`");
+  return true;
+}
+
 SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
-  if (!plainArguments(call, name, 2, 2, (name + "(N, x)").str()))
+  if (!plainArguments(call, name, 2, 2, (name + "(N, x)").str()) || isSwapped(call, name))
     return SemaValue::wrong();
   mlir::Value value = evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of",
                                  /*anyElement=*/true);
@@ -51,7 +70,7 @@ SemaValue Sema::takeEnd(mlir::Value value, int at, bool isLast, SourceRange plac
 }
 
 SemaValue Sema::callMean(const CallExpr &call) {
-  if (!plainArguments(call, "mean", 2, 2, "mean(N, x)"))
+  if (!plainArguments(call, "mean", 2, 2, "mean(N, x)") || isSwapped(call, "mean"))
     return SemaValue::wrong();
   mlir::Value value = evalTensor(*call.arguments[1].value, "what the mean is taken of");
   const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
@@ -63,7 +82,11 @@ SemaValue Sema::callMean(const CallExpr &call) {
     error(DiagCode::DynamicAxis, along.range,
           "the axis `" + axes[at].name +
               "` is known only when running, and `mean` needs one that is known when compiling")
-        .at(place.range, "this is " + showAxes(axes));
+        .at(place.range, "this is " + showAxes(axes))
+        .help("write the mean as an attention that weighs all positions alike: `attend first(" +
+              source.text(along.range) + ", x) * 0 over x, x along " + source.text(along.range) +
+              (source.text(place.range) == "x" ? llvm::Twine("`")
+                                               : "` of `let x = " + source.text(place.range) + "`"));
     return SemaValue::wrong();
   }
   auto op =

@@ -253,37 +253,53 @@ mlir::Value Sema::makeTable(llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr e
   return TableOp::create(builder, loc, tensorType(axes, {}, elements.getElementType()), elements);
 }
 
+mlir::DenseElementsAttr Sema::tableElements(Decl &decl, llvm::ArrayRef<int64_t> shape) {
+  std::vector<float> values;
+  llvm::SmallVector<int64_t> place(shape.size(), 0);
+  for (int64_t left = *productOf(shape); left > 0; --left) {
+    auto value = static_cast<float>(decl.formula->root.at(place));
+    if (!std::isfinite(value)) {
+      std::string where;
+      auto &table = *llvm::cast<TableDecl>(decl.item);
+      for (size_t d = 0; d < place.size(); ++d)
+        where += (d ? ", " : "") + table.axes[d].name.text + " = " + std::to_string(place[d]);
+      error(DiagCode::TableFormula, table.value->range,
+            "`" + decl.name + "` is no finite number at " + where);
+      return nullptr;
+    }
+    values.push_back(value);
+    for (size_t d = place.size(); d > 0 && ++place[d - 1] == shape[d - 1]; --d)
+      place[d - 1] = 0;
+  }
+  return mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, builder.getF32Type()),
+                                      llvm::ArrayRef<float>(values));
+}
+
 SemaValue Sema::tableValue(Decl &decl, SourceRange range) {
   if (decl.wrong)
     return SemaValue::wrong();
-  if (!decl.elements) {
-    auto shape = tableShape(decl.to, decl.range);
-    if (!shape) {
-      decl.wrong = true;
-      return SemaValue::wrong();
-    }
-    std::vector<float> values;
-    llvm::SmallVector<int64_t> place(shape->size(), 0);
-    for (int64_t left = *productOf(*shape); left > 0; --left) {
-      auto value = static_cast<float>(decl.formula->root.at(place));
-      if (!std::isfinite(value)) {
-        std::string where;
-        auto &table = *llvm::cast<TableDecl>(decl.item);
-        for (size_t d = 0; d < place.size(); ++d)
-          where += (d ? ", " : "") + table.axes[d].name.text + " = " + std::to_string(place[d]);
-        error(DiagCode::TableFormula, table.value->range,
-              "`" + decl.name + "` is no finite number at " + where);
-        decl.wrong = true;
-        return SemaValue::wrong();
+  // Along the positions that an entry adds to its cache, a table counts as `positions` does: it is
+  // made for all positions in the cache, of which the last are taken.
+  Axes axes = decl.to;
+  const Axis *added = nullptr;
+  if (!unapplied)
+    for (auto [axis, declared] : llvm::zip_equal(axes, decl.to))
+      if (isNewAxis(declared)) {
+        added = &declared;
+        axis = cacheAxis();
       }
-      values.push_back(value);
-      for (size_t d = place.size(); d > 0 && ++place[d - 1] == (*shape)[d - 1]; --d)
-        place[d - 1] = 0;
-    }
-    decl.elements = mlir::DenseElementsAttr::get(
-        mlir::RankedTensorType::get(*shape, builder.getF32Type()), llvm::ArrayRef<float>(values));
+  auto shape = tableShape(axes, decl.range);
+  if (!shape) {
+    decl.wrong = true;
+    return SemaValue::wrong();
   }
-  return SemaValue::of(makeTable(decl.to, decl.elements, locate(range, decl.name)));
+  if (!decl.elements || decl.elements.getType().getShape() != llvm::ArrayRef<int64_t>(*shape))
+    decl.elements = tableElements(decl, *shape);
+  decl.wrong = !decl.elements;
+  if (decl.wrong)
+    return SemaValue::wrong();
+  mlir::Value table = makeTable(axes, decl.elements, locate(range, decl.name));
+  return SemaValue::of(added ? newRows(table, *added, range) : table);
 }
 
 } // namespace attn::frontend

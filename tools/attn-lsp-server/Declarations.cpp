@@ -145,7 +145,7 @@ std::optional<Use> useAt(const SourceFile &source, uint32_t offset) {
     const Token &token = tokens[i];
     if (!token.is(TokenKind::Word) || offset < token.range.begin || offset > token.range.end)
       continue;
-    if (isReserved(token.text) && !token.afterDot)
+    if (token.isReserved())
       return std::nullopt;
     size_t first = i;
     while (tokens[first].afterDot && first >= 2 && tokens[first - 2].is(TokenKind::Word))
