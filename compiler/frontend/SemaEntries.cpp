@@ -174,7 +174,7 @@ void Sema::buildEntryBody(const EntryDecl &entry, const EntryDecl &body, Scope &
       builder, locate(entry.signature.name.range, entry.signature.name.text),
       entry.signature.name.text, builder.getFunctionType(entryInputs, entryOutputs));
   nameEntry(entry, signature, function);
-  frames = {{function, nullptr}};
+  frames = {{function, nullptr, &inside}};
   mlir::Block *block = function.addEntryBlock();
   builder.setInsertionPointToEnd(block);
   unsigned next = 0;

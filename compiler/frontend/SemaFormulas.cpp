@@ -388,8 +388,10 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     return formula.truth(name == "true");
   if (formula.tensors.count(name))
     return formulaTensor(path, formula);
-  if (Decl *decl = scope->find(name); decl && decl->kind == Decl::Kind::Static)
-    return atHome(*decl, [&](const Expr &expr) { return evalFormula(expr, formula); });
+  if (Decl *decl = scope->find(name); decl && decl->kind == Decl::Kind::Static) {
+    Formula there = formulaAt(*decl, formula);
+    return atHome(*decl, [&](const Expr &expr) { return evalFormula(expr, there); });
+  }
   if (formula.regions)
     if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
       return *value;

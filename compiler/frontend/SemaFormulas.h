@@ -146,6 +146,8 @@ struct Formula {
   bool isSink = false;
   /// Of a hook that is applied in another formula: all that this one names.
   const std::map<std::string, FormulaValue> *positions = nullptr;
+  /// Of the functions being built, the one in which axes have the names that stand here.
+  size_t frame = SIZE_MAX;
 
   /// "score", "bias", "mask" or "sink".
   llvm::StringRef what() const;
@@ -168,6 +170,7 @@ struct Formula {
   Formula inner() const {
     Formula formula{hook, builder, loc, {}, regions};
     formula.positions = positions ? positions : &names;
+    formula.frame = frame;
     return formula;
   }
 };

@@ -221,6 +221,8 @@ struct Instance {
   /// they are called outside.
   std::vector<Axes> lifted;
   Axes everyLifted, everyLiftedOutside;
+  /// What axes are where the block is applied, by what they are called in it.
+  std::map<std::string, Axis> outerAxes;
   /// Tensors of the caller that a static reads: the function's last arguments.
   std::vector<mlir::Value> captures;
   bool wrong = false;
@@ -688,6 +690,8 @@ private:
 
   // SemaFormulas.cpp
   FormulaValue evalFormula(const ast::Expr &expr, Formula &formula);
+  /// What positions are called at the home of a static: axes by the names that they have there.
+  Formula formulaAt(const Decl &fixed, const Formula &formula);
   /// A size that is known only when running, as a whole number.
   FormulaValue formulaSize(Decl &decl, Formula &formula);
   FormulaValue formulaName(const ast::PathExpr &path, Formula &formula);
@@ -761,6 +765,7 @@ private:
   struct Frame {
     mlir::func::FuncOp function;
     Instance *instance; ///< Null for an entry.
+    const Scope *scope; ///< Of its body.
   };
   std::vector<Frame> frames; ///< The functions being built, each inside of the one before.
   unsigned bodies = 0;       ///< Scopes of bodies so far.

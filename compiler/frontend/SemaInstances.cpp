@@ -243,6 +243,9 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
       }
     instance.lifted = std::move(lifted);
     nameLifted(instance, block);
+    instance.outerAxes = bound;
+    for (auto [own, outside] : llvm::zip_equal(instance.everyLifted, instance.everyLiftedOutside))
+      instance.outerAxes[axisLabel(own.name).str()] = outside;
     buildInstance(instance, block, owner, *inside);
   }
   if (instance.wrong || instance.parameters.size() != arguments.size())
@@ -337,7 +340,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
         builder, locate(signature.name.range, signature.name.text),
         uniqueSymbol(signature.name.text), builder.getFunctionType(inputs, outputs));
     function.setPrivate();
-    frames.push_back({function, &instance});
+    frames.push_back({function, &instance, &inside});
     mlir::Block *entry = function.addEntryBlock();
     builder.setInsertionPointToEnd(entry);
     layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();

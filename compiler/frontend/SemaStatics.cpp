@@ -3,7 +3,7 @@
 // Statics: what a block is given when compiling. A static stands for the expression that was
 // written for it, with the names that it had there: a number, a truth value, or a bias or mask.
 // What that reads of the tensors of its place is passed to the block's function with the others.
-#include "compiler/frontend/SemaImpl.h"
+#include "compiler/frontend/SemaFormulas.h"
 
 namespace attn::frontend {
 
@@ -115,6 +115,28 @@ std::optional<bool> Sema::knownTruth(const Expr &expr) {
   return name == "true"    ? std::optional(true)
          : name == "false" ? std::optional(false)
                            : std::nullopt;
+}
+
+Formula Sema::formulaAt(const Decl &fixed, const Formula &formula) {
+  auto lower = [](const Axis &axis) { return axisLabel(axis.name).lower(); };
+  Formula there = formula;
+  there.frame = std::min(formula.frame, frames.size() - 1);
+  for (; there.frame > 0 && frames[there.frame].scope != fixed.home; --there.frame) {
+    const std::map<std::string, Axis> &outer = frames[there.frame].instance->outerAxes;
+    std::map<std::string, FormulaValue> inside = std::exchange(there.names, {}), renamed;
+    for (auto &[name, value] : inside) {
+      auto axis = outer.find(axisLabel(value.axis.name).str());
+      if (axis == outer.end() || name != lower(value.axis)) {
+        there.names[name] = value;
+        continue;
+      }
+      value.axis = axis->second;
+      renamed[lower(value.axis)] = value;
+    }
+    for (const auto &[name, value] : renamed)
+      there.names[name] = value;
+  }
+  return there;
 }
 
 size_t Sema::liftedBefore(llvm::ArrayRef<Axis> axes, size_t own) {
