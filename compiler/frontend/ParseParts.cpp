@@ -13,7 +13,8 @@ std::optional<ast::Name> Parser::parseName(llvm::StringRef what) {
   if (is(TokenKind::Word)) {
     if (Diagnostic *diagnostic =
             error(DiagCode::KeywordAsName,
-                  "`" + current().text + "` is a word of the language and cannot name " + what))
+                  "`" + current().text + "` is a word of the language and cannot " +
+                      (what.starts_with("the name") ? "be " : "name ") + what))
       diagnostic->help("choose another name, such as `" + current().text +
                        "_`; where a tensor is called so, bind it with `= \"…\"`");
     // A word that begins the next item is not eaten: more often the name is missing than badly

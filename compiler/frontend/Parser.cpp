@@ -427,10 +427,9 @@ void Parser::reportNoItem(Scope scope) {
   if (is(TokenKind::At)) {
     if (Diagnostic *diagnostic =
             errorHere(DiagCode::ForeignOperator, "`@` is not an operator of this language"))
-      diagnostic
-          ->note("a product with a parameter is a linear map, declared as `linear w: D -> F` and "
-                 "applied as `w(x)`; products of queries and keys are scores of an `attend`")
-          .help("name what the product is for");
+      diagnostic->help("a product with a parameter is a linear map, declared as `linear w: D -> F` "
+                       "and applied as `w(x)`; products of queries and keys are scores of an "
+                       "`attend`");
     return;
   }
   if (std::optional<llvm::StringRef> meant = misspeltOperator()) {

@@ -221,7 +221,7 @@ struct Instance {
   /// they are called outside.
   std::vector<Axes> lifted;
   Axes everyLifted, everyLiftedOutside;
-  /// What axes are where the block is applied, by what they are called in it.
+  /// What axes of its parameters are where the block is applied, by what they are called in it.
   std::map<std::string, Axis> outerAxes;
   /// Tensors of the caller that a static reads: the function's last arguments.
   std::vector<mlir::Value> captures;

@@ -243,7 +243,10 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
       }
     instance.lifted = std::move(lifted);
     nameLifted(instance, block);
-    instance.outerAxes = bound;
+    for (const Parameter &parameter : signature.parameters)
+      for (const ExprPtr &expr : parameter.type.dims)
+        if (isBlockDim(block, *expr))
+          instance.outerAxes[canonicalText(*expr)] = bound[canonicalText(*expr)];
     for (auto [own, outside] : llvm::zip_equal(instance.everyLifted, instance.everyLiftedOutside))
       instance.outerAxes[axisLabel(own.name).str()] = outside;
     buildInstance(instance, block, owner, *inside);

@@ -71,6 +71,7 @@ def torch_case(rng):
     kind = rng.choice(["none", "bool", "float"])
     per_head, padded = flip(), flip()
     dropout = round(float(rng.random()), 2) if flip() else 0
+    shared = batched and not self_attention and not bias_kv and flip()  # one query, such as a learnt one, for all batches
 
     module = torch.nn.MultiheadAttention(E, H, bias=bias, add_bias_kv=bias_kv, add_zero_attn=zero, kdim=K, vdim=V,
                                          batch_first=batch_first)
@@ -82,7 +83,7 @@ def torch_case(rng):
     sizes = {"B": B, "T": T, "S": S, "E": E, "K": K, "V": V}
     draw = lambda axes: rng.standard_normal([sizes[axis] for axis in axes]).astype(np.float32)
     key_axes, value_axes = layout("S", "K"), layout("S", "V")
-    inputs = {"x": draw(layout("T", "E"))}
+    inputs = {"x": draw(["T", "E"] if shared else layout("T", "E"))}
     if not self_attention:
         inputs |= {"y": draw(key_axes), "z": draw(value_axes)}
 
@@ -103,6 +104,8 @@ def torch_case(rng):
     double.load_state_dict(module.state_dict())
     doubles = {name: torch.from_numpy(value if value.dtype == bool else value.astype(np.float64))
                for name, value in (inputs | masked).items()}
+    if shared:
+        doubles["x"] = doubles["x"].unsqueeze(0 if batch_first else 1).expand([sizes[axis] for axis in layout("T", "E")])
     with torch.no_grad():
         out, seen = double(doubles["x"], doubles.get("y", doubles["x"]), doubles.get("z", doubles["x"]),
                            key_padding_mask=doubles.get("padding"), attn_mask=doubles.get("m"),
@@ -130,12 +133,12 @@ def torch_case(rng):
     spec += f"  part attn: {block}[{given}]{'(' + ', '.join(said) + ')' if said else ''}\n"
 
     lets, arguments = [], []
-    parameters = [f"x: [{', '.join(layout('T', 'E'))}]"]
+    parameters = ["x: [T, E]" if shared else f"x: [{', '.join(layout('T', 'E'))}]"]
     called = "xxx" if self_attention else "xyz"
     if not self_attention:
         parameters += [f"y: [{', '.join(key_axes)}]", f"z: [{', '.join(value_axes)}]"]
     if batched and not batch_first:
-        for name, axes in [("x", "t {} e"), ("y", "s {} k"), ("z", "s {} v")][:1 if self_attention else 3]:
+        for name, axes in [("x", "t {} e"), ("y", "s {} k"), ("z", "s {} v")][shared:1 if self_attention else 3]:
             length, width = axes.split()[0], axes.split()[2]
             lets.append(f"let {name}1 = split({name}, \"{length} b {width} -> b {length} {width}\")")
     suffix = "1" if batched and not batch_first else ""
@@ -160,7 +163,8 @@ def torch_case(rng):
             arguments[0] += " and there"
         else:
             arguments.append("allowed = there")
-    call = f"attn({', '.join([name + suffix for name in called] + arguments)})"
+    tensors = [name if shared and name == "x" else name + suffix for name in called]
+    call = f"attn({', '.join(tensors + arguments)})"
     results = f"out: [{', '.join(layout('T', 'E'))}]"
     if weights == "none":
         lets.append(f"return {call}")
