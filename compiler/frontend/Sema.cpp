@@ -18,10 +18,16 @@ using namespace ast;
 constexpr unsigned mostErrors = 100;
 
 Decl *Scope::find(llvm::StringRef name) {
-  for (Scope *scope = this; scope; scope = scope->parent)
-    if (auto it = scope->names.find(name); it != scope->names.end())
-      return it->second.get();
-  return nullptr;
+  Scope *model = nullptr;
+  for (Scope *in = this; in; in = in->parent) {
+    if (auto found = in->names.find(name); found != in->names.end())
+      return found->second.get();
+    model = in->model ? in->model : model;
+  }
+  if (!model)
+    return nullptr;
+  auto found = model->names.find(name);
+  return found == model->names.end() ? nullptr : found->second.get();
 }
 
 Sema::Sema(SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
@@ -30,6 +36,7 @@ Sema::Sema(SourceFile &source, const FrontendOptions &options, mlir::MLIRContext
       builder(&context), paramBuilder(&context) {
   library.parent = &used;
   modelScope.parent = &library;
+  library.model = &modelScope;
   scope = &modelScope;
 }
 

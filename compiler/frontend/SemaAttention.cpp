@@ -147,7 +147,8 @@ void Sema::repeatQuery(const AttendExpr &attend, AttendOperands &operands) {
   Axes query = axesOfValue(operands.query), missing;
   for (mlir::Value operand : {operands.key, operands.value})
     for (const Axis &axis : dropFeatures(axesOfValue(operand))) {
-      if (axis == operands.keyAxis || findAxis(query, axis.name) >= 0)
+      bool isGroup = attend.groupBy && axisLabel(axis.name) == attend.groupBy->text;
+      if (axis == operands.keyAxis || isGroup || findAxis(query, axis.name) >= 0)
         break;
       if (findAxis(missing, axis.name) < 0)
         missing.push_back(axis);

@@ -160,10 +160,11 @@ static bool takesCache(const Signature &signature) {
                       [](const Parameter &parameter) { return parameter.type.isCache(); });
 }
 
-void Sema::checkUnapplied(const BlockDecl &block) {
+void Sema::checkUnapplied(const Decl &decl) {
+  auto &block = *llvm::cast<BlockDecl>(decl.item);
   const Signature &signature = block.signature;
   Scope inside;
-  inside.parent = &modelScope;
+  inside.parent = decl.home ? decl.home : &modelScope;
   int64_t size = 1009; // primes, so that two dims are never taken for each other
   for (const Name &dim : signature.dims)
     if (Decl *decl = declare(inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
@@ -203,7 +204,7 @@ void Sema::checkUnapplied() {
         continue;
       auto &block = *llvm::cast<BlockDecl>(decl->item);
       if (!applied.count(&block) && block.signature.statics.empty())
-        checkUnapplied(block);
+        checkUnapplied(*decl);
     }
   if (forward && !modelScope.find("forward")->used)
     buildEntry(*forward);

@@ -28,7 +28,7 @@ Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRe
   place->item = item;
   place->name = name.str();
   place->range = range;
-  place->home = &in == &used ? &used : nullptr;
+  place->home = &in == &used || &in == &library ? &in : nullptr;
   in.order.push_back(place.get());
   return place.get();
 }

@@ -166,8 +166,8 @@ struct Decl {
   SourceRange range; ///< Of the name.
   std::string name;
   bool used = false;
-  /// Of a block or a hook of a used file: where its names are looked up. Of a static: where its
-  /// `expr` was written.
+  /// Of a block or a hook outside of the model: where its names are looked up, which the model's
+  /// hide from the model alone. Of a static: where its `expr` was written.
   Scope *home = nullptr;
 
   // Dim, Static
@@ -202,6 +202,8 @@ struct Scope {
   llvm::StringMap<std::unique_ptr<Decl>> names;
   std::vector<Decl *> order;
   unsigned number = 0; ///< Of a body: no other has it.
+  /// Of what stands outside of the model in its file: where dims are found that it does not have.
+  Scope *model = nullptr;
 
   Decl *find(llvm::StringRef name);
 };
@@ -413,7 +415,7 @@ private:
   /// Finds what is wrong, whatever the sizes, in blocks that nothing applies and in scores that no
   /// attention names.
   void checkUnapplied();
-  void checkUnapplied(const ast::BlockDecl &block);
+  void checkUnapplied(const Decl &decl);
 
   // SemaDims.cpp, SemaConfig.cpp, SemaAxes.cpp
   void applySets();

@@ -85,8 +85,9 @@ SemaValue Sema::callMean(const CallExpr &call) {
         .at(place.range, "this is " + showAxes(axes))
         .help("write the mean as an attention that weighs all positions alike: `attend first(" +
               source.text(along.range) + ", x) * 0 over x, x along " + source.text(along.range) +
-              (source.text(place.range) == "x" ? llvm::Twine("`")
-                                               : "` of `let x = " + source.text(place.range) + "`"));
+              (source.text(place.range) == "x"
+                   ? llvm::Twine("`")
+                   : "` of `let x = " + source.text(place.range) + "`"));
     return SemaValue::wrong();
   }
   auto op =
