@@ -202,12 +202,15 @@ attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *p
   const StoredTensor *stored = file.find(wanted.name);
   if (!stored)
     return error.set(ATTN_BAD_INPUT, "R0205", "`%s` holds no tensor `%s`", path, wanted.name);
-  attn_tensor given = {
-      const_cast<char *>(stored->data), stored->dtype, stored->rank, {}, nullptr, 0, 0};
-  memcpy(given.shape, stored->shape, sizeof given.shape);
   if (stored->dtype < 0)
     return error.set(ATTN_BAD_INPUT, "R0201", "tensor `%s` of `%s` is %s, expected %s", wanted.name,
                      path, stored->dtypeName, attn_dtype_name(wanted.dtype));
+  Vector<char> memory;
+  const char *bytes = Checkpoint::bytesOf(*stored, memory, error);
+  if (!bytes)
+    return error.status;
+  attn_tensor given = {const_cast<char *>(bytes), stored->dtype, stored->rank, {}, nullptr, 0, 0};
+  memcpy(given.shape, stored->shape, sizeof given.shape);
   return convert(wanted, given, tensor);
 }
 

@@ -164,9 +164,14 @@ bool Runner::readWeights(const std::string &name, const std::vector<int64_t> &sh
   if (!tensor || !attn::isFloat(tensor->dtype) ||
       tensor->bytes != size_t(count) * attn_dtype_size(tensor->dtype))
     return false;
+  attn::Vector<char> memory;
+  attn::Error error;
+  const char *bytes = attn::Checkpoint::bytesOf(*tensor, memory, error);
+  if (!bytes)
+    return false;
   values.resize(size_t(count));
   for (int64_t i = 0; i < count; ++i)
-    values[size_t(i)] = double(attn::loadFloat(tensor->data, tensor->dtype, i));
+    values[size_t(i)] = double(attn::loadFloat(bytes, tensor->dtype, i));
   return true;
 }
 
