@@ -147,18 +147,19 @@ LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLeve
   llvm::SmallString<128> path(options.dumpStages);
   std::string number = "0" + std::to_string(static_cast<int>(stage) + 1);
   llvm::sys::path::append(path, number + "-" + stageName(stage) + suffix + ".mlir");
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error) {
+  // Under another name, then renamed: a stage is there whole or not at all.
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
     module.print(stream);
     stream << '\n';
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
+    auto &file = static_cast<llvm::raw_fd_ostream &>(stream);
+    file.flush();
+    std::error_code problem = file.error();
+    file.clear_error();
+    return llvm::errorCodeToError(problem);
+  });
   if (error)
     return emitErrorOf(ErrorKind::Environment, UnknownLoc::get(module.getContext()))
-           << "cannot write `" << path << "`: " << error.message();
+           << "cannot write `" << path << "`: " << llvm::toString(std::move(error));
   return success();
 }
 

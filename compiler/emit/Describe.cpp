@@ -22,6 +22,22 @@ static llvm::json::Array describeDims(ModuleOp model) {
   return dims;
 }
 
+/// "1", "T" or "2*T + 1".
+static std::string boundText(const AxisInfo &bound) {
+  if (!bound.isDynamic())
+    return std::to_string(bound.size);
+  std::string text = (bound.scale == 1 ? "" : std::to_string(bound.scale) + "*") + bound.dim;
+  if (bound.offset)
+    text += (bound.offset < 0 ? " - " : " + ") + std::to_string(std::abs(bound.offset));
+  return text;
+}
+
+static llvm::json::Object describeRange(const InputRange &range) {
+  return llvm::json::Object{{"least", boundText(range.least)},
+                            {"most", boundText(range.most)},
+                            {"notable", llvm::json::Array(range.notable)}};
+}
+
 static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
   llvm::json::Array list;
   for (const TensorInfo &tensor : tensors) {
@@ -35,6 +51,8 @@ static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
                                  {"image", bool(tensor.image)}};
     if (tensor.below)
       described["below"] = tensor.below;
+    if (tensor.range)
+      described["random"] = describeRange(*tensor.range);
     list.push_back(std::move(described));
   }
   return list;

@@ -21,8 +21,11 @@ namespace attn {
 
 static Expected<std::string> findLinker() {
   for (StringRef name : {"cc", "clang-22", "clang", "gcc"})
-    if (auto path = sys::findProgramByName(name))
-      return *path;
+    if (auto path = sys::findProgramByName(name)) {
+      SmallString<128> absolute(*path); // the linker runs in another folder
+      (void)sys::fs::make_absolute(absolute);
+      return absolute.str().str();
+    }
   return createStringError(
       "no linker: none of cc, clang-22, clang and gcc is in a folder of PATH\n"
       "  = help: install one (Debian: apt install gcc), or pass --emit=static, which needs none");
@@ -53,16 +56,27 @@ static std::string quoteCommand(ArrayRef<StringRef> args) {
 /// what it writes. Both outputs go to `log`.
 static int runIn(StringRef folder, StringRef program, ArrayRef<StringRef> args, StringRef log,
                  std::string &problem) {
-  SmallString<256> before;
-  if (sys::fs::current_path(before) || sys::fs::set_current_path(folder)) {
-    problem = ("cannot enter `" + folder + "`").str();
+  SmallString<256> before; // nothing where that folder is gone
+  if (sys::fs::current_path(before))
+    before.clear();
+  if (auto error = sys::fs::set_current_path(folder)) {
+    problem = ("cannot enter `" + folder + "`: " + error.message()).str();
     return -1;
   }
   std::optional<StringRef> redirects[] = {StringRef(""), log, log};
   int code = sys::ExecuteAndWait(program, args, std::nullopt, redirects, 0, 0, &problem);
-  if (auto error = sys::fs::set_current_path(before))
-    problem = error.message();
+  if (!before.empty())
+    (void)sys::fs::set_current_path(before);
   return code;
+}
+
+/// Whether what is linked may have found no room; linkers do not always say so.
+static bool isFull(StringRef folder, ArrayRef<LinkerInput> inputs) {
+  uint64_t needed = 1 << 20;
+  for (const LinkerInput &input : inputs)
+    needed += 2 * input.contents.size();
+  auto space = sys::fs::disk_space(folder);
+  return space && space->available < needed;
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> runLinker(ArrayRef<LinkerInput> inputs,
@@ -71,8 +85,14 @@ Expected<std::unique_ptr<MemoryBuffer>> runLinker(ArrayRef<LinkerInput> inputs,
   if (!linker)
     return linker.takeError();
   SmallString<128> folder;
-  if (auto error = sys::fs::createUniqueDirectory("attn-link", folder))
-    return createStringError("cannot make a temporary folder: " + error.message());
+  if (auto error = sys::fs::createUniqueDirectory("attn-link", folder)) {
+    SmallString<128> parent;
+    sys::path::system_temp_directory(/*ErasedOnReboot=*/true, parent);
+    return createStringError("cannot make a temporary folder in `" + parent +
+                             "`: " + error.message() + "\n  = help: name another by TMPDIR");
+  }
+  if (auto error = sys::fs::make_absolute(folder)) // TMPDIR need not be
+    return createStringError("cannot find `" + folder + "`: " + error.message());
   scope_exit cleanUp([&] { (void)sys::fs::remove_directories(folder); });
   auto inFolder = [&](StringRef name) { return (folder + "/" + name).str(); };
   for (const LinkerInput &input : inputs)
@@ -84,6 +104,10 @@ Expected<std::unique_ptr<MemoryBuffer>> runLinker(ArrayRef<LinkerInput> inputs,
   command.append({"-o", "output"});
   std::string problem, log = inFolder("log");
   int code = runIn(folder, *linker, command, log, problem);
+  if (code != 0 && isFull(folder, inputs))
+    return createStringError("linking failed: no space is left for temporary files in `" +
+                             sys::path::parent_path(folder) +
+                             "`\n  = help: free some, or name another folder by TMPDIR");
   if (code != 0) {
     auto said = MemoryBuffer::getFile(log);
     return createStringError("linking failed: `" + quoteCommand(command) + "`\n" +

@@ -2,6 +2,7 @@
 #include "compiler/emit/ModelInfo.h"
 
 #include "compiler/Pipeline.h"
+#include "compiler/emit/InputRanges.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -107,6 +108,8 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
                                         function.getArgAttr(i, "attn.image")));
       if (auto below = dyn_cast_or_null<IntegerAttr>(function.getArgAttr(i, "attn.below")))
         entry.inputs.back().below = below.getInt();
+      if (!function.isExternal())
+        entry.inputs.back().range = inputRange(model, function.getArgument(i));
     }
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
       entry.outputs.push_back(

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ ParameterCount countParameters(mlir::ModuleOp model);
 /// A CamelCase name in snake_case: "FashionViT" -> "fashion_vit".
 std::string snakeCase(llvm::StringRef name);
 
+/// Integers from `least` to `most`, both included, which may follow a size as axes do, and now and
+/// then one of `notable`.
+struct InputRange {
+  AxisInfo least, most;
+  llvm::SmallVector<int64_t> notable;
+};
+
 /// An input or output of an entry.
 struct TensorInfo {
   std::string name;
@@ -57,12 +65,13 @@ struct TensorInfo {
   llvm::SmallVector<AxisInfo> axes;
   int64_t below = 0;               ///< bound of what are indices; 0 where elements may be anything
   mlir::DictionaryAttr image = {}; ///< how a picture becomes it; null where none is taken
+  std::optional<InputRange> range = {}; ///< of random inputs; none: 0 and 1, or as `below` says
 };
 
 /// A function that can be called from outside.
 struct EntryInfo {
   std::string name;
-  llvm::SmallVector<TensorInfo> inputs, outputs;
+  std::vector<TensorInfo> inputs, outputs;
   std::string cache; ///< that it takes; empty: none
   AxisInfo rows;     ///< that it pushes to its cache
 };

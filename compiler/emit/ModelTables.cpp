@@ -60,6 +60,7 @@ private:
   Constants dims();
   llvm::Constant *tensors(llvm::ArrayRef<TensorInfo> list);
   llvm::Constant *axis(const AxisInfo &axis);
+  llvm::Constant *range(const std::optional<InputRange> &range);
   Constants tensor(const TensorInfo &tensor);
   Constants caches();
   Constants entryTable();
@@ -111,8 +112,21 @@ Constants TableWriter::tensor(const TensorInfo &tensor) {
   Constants axes;
   for (const AxisInfo &info : tensor.axes)
     axes.push_back(axis(info));
-  return {build.text(tensor.name), build.i32(dtypeCode(tensor.elementType)),
-          build.i32(int64_t(axes.size())), build.array(axes, "axes"), build.i64(tensor.below)};
+  return {build.text(tensor.name),         build.i32(dtypeCode(tensor.elementType)),
+          build.i32(int64_t(axes.size())), build.array(axes, "axes"),
+          build.i64(tensor.below),         range(tensor.range)};
+}
+
+llvm::Constant *TableWriter::range(const std::optional<InputRange> &range) {
+  if (!range)
+    return build.array({}, "random");
+  Constants notable;
+  for (int64_t value : range->notable)
+    notable.push_back(build.i64(value));
+  return build.array(
+      {build.structure({axis(range->least), axis(range->most), build.i32(int64_t(notable.size())),
+                        build.array(notable, "notable")})},
+      "random");
 }
 
 llvm::Constant *TableWriter::tensors(llvm::ArrayRef<TensorInfo> list) {

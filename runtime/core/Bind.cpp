@@ -64,6 +64,14 @@ static attn_status packBinding(const attn_abi_model &tables, const Binding &bind
   return packAll(jobs, block, team, error);
 }
 
+/// What was read is of one state of the files.
+static attn_status checkUnchanged(const Checkpoint &checkpoint, Error &error) {
+  for (const SourceFile *file : checkpoint.sourceFiles())
+    if (attn_status status = file->checkUnchanged(error))
+      return status;
+  return ATTN_OK;
+}
+
 static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoint, Error &error) {
   Binding binding;
   Packing packing;
@@ -71,7 +79,8 @@ static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoin
     return error.status;
   PackCache cache(*model.tables, checkpoint);
   if (!cache.read(packing.block.data(), packing.team)) {
-    if (packBinding(*model.tables, binding, packing.block.data(), packing.team, error))
+    if (packBinding(*model.tables, binding, packing.block.data(), packing.team, error) ||
+        checkUnchanged(checkpoint, error))
       return error.status;
     cache.write(packing.block.data(), packing.team);
   }
@@ -91,7 +100,8 @@ extern "C" attn_status attn_abi_pack(const attn_abi_model *tables, const char *p
   else if (checkSlots(*tables, error) == ATTN_OK && checkpoint.open(path, error) == ATTN_OK &&
            matchCheckpoint(*tables, checkpoint, binding, error) == ATTN_OK) {
     if (team.start(threads))
-      packBinding(*tables, binding, static_cast<char *>(block), team, error);
+      packBinding(*tables, binding, static_cast<char *>(block), team, error) ||
+          checkUnchanged(checkpoint, error);
     else
       error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads", int(threads));
   }
@@ -114,8 +124,7 @@ extern "C" attn_status attn_model_bind_memory(attn_model *model, const void *dat
   Checkpoint checkpoint;
   if (!model || !data)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_model_bind_memory: null pointer");
-  else if (checkpoint.openMemory(static_cast<const char *>(data), size, "memory", false, error) ==
-           ATTN_OK)
+  else if (checkpoint.openMemory(static_cast<const char *>(data), size, "memory", error) == ATTN_OK)
     bindCheckpoint(*model, checkpoint, error);
   return error.report(message);
 }

@@ -210,8 +210,60 @@ struct Work {
   float *scratch; ///< a panel of f32 for each thread
   size_t scratchSize;
   std::atomic<size_t> next{0};
+  std::atomic<bool> lacksMemory{false};
+  std::atomic<const SourceFile *> unreadable{nullptr};
+};
+
+/// The elements that a piece of work reads, in memory: where a file holds them, read into a window
+/// that later pieces use again.
+struct Window {
+  Work &work;
+  Vector<char> bytes;
+
+  /// Makes `view` the elements from `first` on; false where they cannot be read.
+  bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
 };
 } // namespace
+
+bool Window::take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view) {
+  size_t width = attn_dtype_size(source.dtype);
+  view = source;
+  if (!source.file) {
+    view.data = source.data + size_t(first) * width;
+    return true;
+  }
+  if (!bytes.reserve(size_t(count) * width)) {
+    work.lacksMemory = true;
+    return false;
+  }
+  view.data = bytes.data();
+  if (source.file->read(source.offset + uint64_t(first) * width, size_t(count) * width,
+                        bytes.data()))
+    return true;
+  work.unreadable = source.file;
+  return false;
+}
+
+/// As packRectangle, of a source that may lie in a file.
+static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
+                     int64_t columnStride, int64_t rows, int64_t columns, float *to,
+                     int64_t toStride, Window &window) {
+  StoredTensor view;
+  int64_t span = (rows - 1) * kStride + (columns - 1) * columnStride + 1;
+  // Rows far from each other are read one by one, with nothing of what lies between.
+  if (source.file && columnStride == 1 && span > 4 * rows * columns) {
+    for (int64_t k = 0; k < rows; ++k) {
+      if (!window.take(source, index + k * kStride, columns, view))
+        return false;
+      packRectangle(view, 0, kStride, 1, 1, columns, to + k * toStride, toStride);
+    }
+    return true;
+  }
+  if (!window.take(source, index, span, view))
+    return false;
+  packRectangle(view, 0, kStride, columnStride, rows, columns, to, toStride);
+  return true;
+}
 
 /// Rows of four bytes for each column, in a panel.
 static int64_t groupsOf(const attn_abi_slot &slot) {
@@ -257,7 +309,7 @@ static void storePanel(const attn_abi_slot &slot, const float *values, int64_t c
              scales + column, sums + column);
 }
 
-static void packUnit(const Unit &unit, char *block, float *scratch) {
+static bool packUnit(const Unit &unit, char *block, float *scratch, Window &window) {
   const attn_abi_slot &slot = *unit.job->slot;
   const attn_abi_part &part = *unit.job->part;
   const StoredTensor &source = *unit.job->source;
@@ -267,7 +319,6 @@ static void packUnit(const Unit &unit, char *block, float *scratch) {
   // outerStride.
   bool isEven = part.inner == 1 || part.outerStride == part.inner * part.innerStride;
   int64_t stride = part.inner == 1 ? part.outerStride : part.innerStride;
-  int64_t least = INT64_MAX, most = 0;
   for (int64_t n = unit.begin; n < unit.end;) {
     int64_t column = part.column + n, run = unit.end - n;
     if (!isEven)
@@ -280,29 +331,24 @@ static void packUnit(const Unit &unit, char *block, float *scratch) {
                                unit.kBegin * slot.width + column % slot.width
                          : base + unit.kBegin * slot.columns + column;
     int64_t rows = unit.kEnd - unit.kBegin;
-    if (isF32) {
-      packRectangle(source, index, part.kStride, stride, rows, run, to,
-                    isPanels ? slot.width : slot.columns);
-    } else {
-      packRectangle(source, index, part.kStride, stride, rows, run, scratch, run);
+    int64_t toStride = !isF32 ? run : isPanels ? slot.width : slot.columns;
+    if (!packFrom(source, index, part.kStride, stride, rows, run, isF32 ? to : scratch, toStride,
+                  window))
+      return false;
+    if (!isF32)
       storePanel(slot, scratch, column, run, reinterpret_cast<char *>(base));
-    }
-    int64_t last = index + (rows - 1) * part.kStride + (run - 1) * stride;
-    least = smaller(least, index);
-    most = last > most ? last : most;
     n += run;
   }
-  if (source.isMapped && least <= most) {
-    int64_t size = int64_t(attn_dtype_size(source.dtype));
-    dropMappedPages(source.data + least * size, source.data + (most + 1) * size);
-  }
+  return true;
 }
 
 static void packOnThread(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
   float *scratch = work.scratch + size_t(thread) * work.scratchSize;
+  Window window{work, {}};
   for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
-    packUnit(work.units[i], work.block, scratch);
+    if (!packUnit(work.units[i], work.block, scratch, window))
+      return;
 }
 
 /// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
@@ -341,7 +387,9 @@ attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, 
     return error.outOfMemory("packing the weights");
   Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most)};
   team.run(packOnThread, &work);
-  return ATTN_OK;
+  if (const SourceFile *file = work.unreadable)
+    return file->cannotRead(error);
+  return work.lacksMemory ? error.outOfMemory("packing the weights") : ATTN_OK;
 }
 
 bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {

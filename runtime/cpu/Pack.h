@@ -41,8 +41,8 @@ struct PackJob {
   const StoredTensor *source;
 };
 
-/// Fills the parts of `block` on all threads of the team. Mapped pages of the sources are dropped
-/// as they have been read.
+/// Fills the parts of `block` on all threads of the team. What lies in files is read piece by
+/// piece; ATTN_IO where one has become shorter.
 attn_status packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error);
 
 /// Whether a slot and its parts stay inside the block and inside tensors of the parameters' shapes.

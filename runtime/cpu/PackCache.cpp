@@ -118,7 +118,7 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
            part.innerStride, part.outerStride});
     }
   }
-  for (const MappedFile *file : checkpoint.mappedFiles()) {
+  for (const SourceFile *file : checkpoint.sourceFiles()) {
     const FileIdentity &own = file->identity();
     for (uint64_t word : {own.device, own.inode, own.size, own.seconds, own.nanoseconds})
       hash.add(word);
@@ -129,7 +129,7 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
 PackCache::PackCache(const attn_abi_model &tables, const Checkpoint &checkpoint)
     : bytes(uint64_t(tables.packedBytes)) {
   const char *folder = getenv("ATTN_CACHE_DIR");
-  if (!folder || !*folder || checkpoint.mappedFiles().empty())
+  if (!folder || !*folder || checkpoint.sourceFiles().empty())
     return;
   size_t size = strlen(folder) + 32;
   if (!(path = static_cast<char *>(malloc(size))))

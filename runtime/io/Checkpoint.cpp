@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <dirent.h>
-#include <new>
 #include <sys/stat.h>
 
 using namespace attn;
@@ -20,10 +19,8 @@ static bool endsWith(const char *text, const char *suffix) {
 }
 
 Checkpoint::~Checkpoint() {
-  for (MappedFile *file : files) {
-    file->~MappedFile();
-    free(file);
-  }
+  for (SourceFile *file : files)
+    dispose(file);
 }
 
 const StoredTensor *Checkpoint::find(const char *name) const {
@@ -43,17 +40,28 @@ attn_status Checkpoint::add(StoredTensor tensor, const char *label, Error &error
   return ATTN_OK;
 }
 
-attn_status Checkpoint::openMemory(const char *data, size_t size, const char *label, bool isMapped,
-                                   Error &error) {
+attn_status Checkpoint::openMemory(const char *data, size_t size, const char *label, Error &error) {
   Vector<StoredTensor> found;
   if (attn_status status = readSafetensors(data, size, label, arena, found, error))
     return status;
   for (StoredTensor &tensor : found) {
-    tensor.isMapped = isMapped;
+    tensor.data = data + tensor.offset;
     if (attn_status status = add(tensor, label, error))
       return status;
   }
   return ATTN_OK;
+}
+
+const char *Checkpoint::bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error) {
+  if (!tensor.file)
+    return tensor.data;
+  if (!memory.resize(tensor.bytes + 1)) // never null, even for no bytes
+    error.outOfMemory(tensor.name);
+  else if (tensor.file->read(tensor.offset, tensor.bytes, memory.data()))
+    return memory.data();
+  else
+    tensor.file->cannotRead(error);
+  return nullptr;
 }
 
 attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t count, Error &error) {
@@ -87,15 +95,32 @@ attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t coun
 }
 
 attn_status Checkpoint::openFile(const char *path, Error &error) {
-  void *memory = malloc(sizeof(MappedFile));
-  MappedFile *file = memory ? new (memory) MappedFile : nullptr;
+  SourceFile *file = create<SourceFile>();
   if (!file || !files.push(file)) {
-    free(memory);
+    dispose(file);
     return error.outOfMemory(path);
   }
   if (attn_status status = file->open(path, error))
     return status;
-  return openMemory(file->data(), file->size(), path, true, error);
+  char start[8];
+  size_t first = file->size() < sizeof start ? size_t(file->size()) : sizeof start;
+  if (!file->read(0, first, start))
+    return file->cannotRead(error);
+  Vector<char> header;
+  Vector<StoredTensor> found;
+  if (!header.resize(size_t(headerBytes(start, file->size()))))
+    return error.outOfMemory(path);
+  if (!file->read(0, header.size(), header.data()))
+    return file->cannotRead(error);
+  memcpy(header.data(), start, first); // the length that the header was read by
+  if (attn_status status = readSafetensors(header.data(), file->size(), path, arena, found, error))
+    return status;
+  for (StoredTensor &tensor : found) {
+    tensor.file = file;
+    if (attn_status status = add(tensor, path, error))
+      return status;
+  }
+  return ATTN_OK;
 }
 
 attn_status Checkpoint::openIndex(const char *path, Error &error) {
@@ -179,10 +204,13 @@ attn_status Checkpoint::openDirectory(const char *path, Error &error) {
   if (!directory)
     return error.set(ATTN_IO, "R0501", "cannot read `%s`: %s", path, strerror(errno));
   // An index before a single file, the usual name before others.
-  Text best;
+  Text best, fromTorch;
   int bestRank = 0, sameRank = 0;
   while (dirent *item = readdir(directory)) {
     const char *name = item->d_name;
+    if (fromTorch.size() == 0 &&
+        (endsWith(name, ".bin") || endsWith(name, ".pt") || endsWith(name, ".pth")))
+      fromTorch.append("%s", name);
     int rank = strcmp(name, "model.safetensors.index.json") == 0 ? 4
                : strcmp(name, "model.safetensors") == 0          ? 3
                : endsWith(name, ".safetensors.index.json")       ? 2
@@ -198,6 +226,11 @@ attn_status Checkpoint::openDirectory(const char *path, Error &error) {
   closedir(directory);
   if (bestRank == 0) {
     error.set(ATTN_IO, "R0501", "directory `%s` holds no .safetensors file", path);
+    if (fromTorch.size()) {
+      error.note("it holds `%s`, a PyTorch file by its name", fromTorch.c_str());
+      helpToConvert(error);
+      return error.status;
+    }
     error.help("pass a .safetensors file, an index of shards or a directory that holds either");
     return error.status;
   }

@@ -17,12 +17,13 @@ struct StoredTensor {
   char dtypeName[16];
   int32_t rank;
   int64_t shape[ATTN_MAX_RANK];
-  const char *data;
+  const char *data; // null where it is in a file
   size_t bytes;
-  bool isMapped; // pages may be dropped once read
+  const SourceFile *file; // null where it is in memory
+  uint64_t offset;        // of its bytes in the file, or in the memory of one
 };
 
-/// Owns the maps and names of its tensors.
+/// Owns the files and names of its tensors.
 class Checkpoint {
 public:
   Checkpoint() = default;
@@ -33,15 +34,16 @@ public:
   /// A file, an index of shards or a directory.
   attn_status open(const char *path, Error &error);
   /// The bytes of a .safetensors file; `label` names it in messages.
-  attn_status openMemory(const char *data, size_t size, const char *label, bool isMapped,
-                         Error &error);
+  attn_status openMemory(const char *data, size_t size, const char *label, Error &error);
   attn_status addTensors(const attn_named_tensor *tensors, size_t count, Error &error);
 
   const Vector<StoredTensor> &tensors() const { return list; }
   /// Of a checkpoint on disk.
-  const Vector<MappedFile *> &mappedFiles() const { return files; }
+  const Vector<SourceFile *> &sourceFiles() const { return files; }
   /// Null where there is none of that name.
   const StoredTensor *find(const char *name) const;
+  /// The bytes of a tensor: its own, or read from its file into `memory`; null after an error.
+  static const char *bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error);
 
 private:
   attn_status openFile(const char *path, Error &error);
@@ -52,13 +54,20 @@ private:
   Vector<StoredTensor> list;
   NameTable names;
   Arena arena;
-  Vector<MappedFile *> files;
+  Vector<SourceFile *> files;
 };
 
+/// Adds how to convert a file of PyTorch's to .safetensors.
+void helpToConvert(Error &error);
+
+/// Bytes of a .safetensors file that hold its header, if it has one: at most all `size`.
+/// `start` are its first 8, or all where it has fewer.
+uint64_t headerBytes(const char *start, uint64_t size);
+
 /// Reads the header of a .safetensors file of `size` bytes strictly by the format's rules and
-/// appends its tensors (names are copied into `arena`). ATTN_BAD_WEIGHTS with the place in the
-/// header.
-attn_status readSafetensors(const char *data, size_t size, const char *label, Arena &arena,
+/// appends its tensors (names are copied into `arena`), by their offsets. `data` are the bytes up
+/// to the header's end. ATTN_BAD_WEIGHTS with the place in the header.
+attn_status readSafetensors(const char *data, uint64_t size, const char *label, Arena &arena,
                             Vector<StoredTensor> &tensors, Error &error);
 
 /// Writes tensors as a .safetensors file, in their order, whole or not at all. Names are UTF-8, no

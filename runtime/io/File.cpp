@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,44 +16,73 @@ static attn_status cannotRead(const char *path, int number, Error &error) {
   return error.status;
 }
 
-MappedFile::~MappedFile() {
-  if (bytes)
-    munmap(const_cast<char *>(bytes), length);
+SourceFile::~SourceFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+  free(name);
 }
 
-attn_status MappedFile::open(const char *path, Error &error) {
+static FileIdentity identityOf(const struct stat &info) {
+  return {uint64_t(info.st_dev), uint64_t(info.st_ino), uint64_t(info.st_size),
+          uint64_t(info.st_mtim.tv_sec), uint64_t(info.st_mtim.tv_nsec)};
+}
+
+attn_status SourceFile::open(const char *path, Error &error) {
+  if (!(name = strdup(path)))
+    return error.outOfMemory("a file name");
   // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-  int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0)
-    return cannotRead(path, errno, error);
+  descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
-  attn_status status = ATTN_OK;
-  if (fstat(descriptor, &info) != 0) {
-    status = cannotRead(path, errno, error);
-  } else if (!S_ISREG(info.st_mode)) {
-    status = error.set(ATTN_IO, "R0501", "cannot read `%s`: not a regular file", path);
-  } else if (info.st_size > 0) {
-    whose = {uint64_t(info.st_dev), uint64_t(info.st_ino), uint64_t(info.st_size),
-             uint64_t(info.st_mtim.tv_sec), uint64_t(info.st_mtim.tv_nsec)};
-    void *map =
-        mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
-    if (map == MAP_FAILED) {
-      status = cannotRead(path, errno, error);
-    } else {
-      bytes = static_cast<const char *>(map);
-      length = size_t(info.st_size);
-    }
-  }
-  close(descriptor);
-  return status;
+  if (descriptor < 0 || fstat(descriptor, &info) != 0)
+    return ::cannotRead(path, errno, error);
+  if (!S_ISREG(info.st_mode))
+    return error.set(ATTN_IO, "R0501", "cannot read `%s`: not a regular file", path);
+  whose = identityOf(info);
+  return ATTN_OK;
 }
 
-void attn::dropMappedPages(const void *begin, const void *end) {
-  size_t mask = size_t(sysconf(_SC_PAGESIZE)) - 1, before = -size_t(begin) & mask,
-         after = size_t(end) & mask, size = size_t(end) - size_t(begin);
-  if (before + after < size)
-    madvise(const_cast<char *>(static_cast<const char *>(begin)) + before, size - before - after,
-            MADV_DONTNEED);
+bool SourceFile::read(uint64_t offset, size_t size, void *to) const {
+  char *at = static_cast<char *>(to);
+  while (size > 0) {
+    ssize_t got = pread(descriptor, at, size, off_t(offset));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    at += got, offset += uint64_t(got), size -= size_t(got);
+  }
+  return true;
+}
+
+attn_status SourceFile::checkUnchanged(Error &error) const {
+  struct stat info;
+  if (fstat(descriptor, &info) != 0)
+    return ::cannotRead(name, errno, error);
+  FileIdentity now = identityOf(info);
+  if (now.size == whose.size && now.seconds == whose.seconds &&
+      now.nanoseconds == whose.nanoseconds)
+    return ATTN_OK;
+  error.set(ATTN_IO, "R0501", "`%s` was changed while it was read", name);
+  if (now.size != whose.size)
+    error.note("it had %llu bytes, now %llu", static_cast<unsigned long long>(whose.size),
+               static_cast<unsigned long long>(now.size));
+  return error.status;
+}
+
+attn_status SourceFile::cannotRead(Error &error) const {
+  if (checkUnchanged(error))
+    return error.status;
+  return error.set(ATTN_IO, "R0501", "cannot read all of `%s`", name);
+}
+
+void attn::reserveStandardFiles() {
+  for (int number = 0; number < 3; ++number) {
+    if (fcntl(number, F_GETFD) >= 0 || errno != EBADF)
+      continue;
+    int opened = ::open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != number)
+      close(opened); // the smallest free number is taken
+  }
 }
 
 attn_status attn::readFile(const char *path, size_t limit, Vector<char> &bytes, Error &error) {

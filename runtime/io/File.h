@@ -10,29 +10,35 @@ struct FileIdentity {
   uint64_t device, inode, size, seconds, nanoseconds; ///< the time is that of the last change
 };
 
-/// A regular file mapped for reading. Code that reads it must not run while another process
-/// truncates the file.
-class MappedFile {
+/// A regular file that is read in parts. It is not mapped: another process may truncate it at any
+/// time, which is an error of `read`, where a map would end the process.
+class SourceFile {
 public:
-  MappedFile() = default;
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
-  ~MappedFile();
+  SourceFile() = default;
+  SourceFile(const SourceFile &) = delete;
+  SourceFile &operator=(const SourceFile &) = delete;
+  ~SourceFile();
 
   attn_status open(const char *path, Error &error);
-  const char *data() const { return bytes; }
-  size_t size() const { return length; }
+  /// Fills `to` with `size` bytes from `offset` on; false where the file cannot be read or has
+  /// become shorter. Any thread may call it.
+  bool read(uint64_t offset, size_t size, void *to) const;
+  /// The error of a failed `read`.
+  attn_status cannotRead(Error &error) const;
+  /// An error where the file has been changed since it was opened.
+  attn_status checkUnchanged(Error &error) const;
+  uint64_t size() const { return whose.size; }
   const FileIdentity &identity() const { return whose; }
 
 private:
-  const char *bytes = nullptr;
-  size_t length = 0;
+  char *name = nullptr;
+  int descriptor = -1;
   FileIdentity whose = {};
 };
 
-/// Tells the kernel that the whole pages inside [begin, end) of a file map are not needed in this
-/// process for now; reading them again brings them back.
-void dropMappedPages(const void *begin, const void *end);
+/// Takes the numbers of standard input, output and error where they are closed, so that no file
+/// that is opened later gets one of them. Reading and writing them stays an error.
+void reserveStandardFiles();
 
 /// Reads a file to its end; "-" is standard input. ATTN_IO where it cannot be read or has more than
 /// `limit` bytes.

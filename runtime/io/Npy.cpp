@@ -156,6 +156,11 @@ static attn_status malformed(const char *label, const char *problem, Error &erro
 attn_status attn::readNpy(Vector<char> &bytes, const char *label, attn_tensor &tensor,
                           Error &error) {
   auto at = [&](size_t i) { return size_t(static_cast<unsigned char>(bytes[i])); };
+  if (bytes.size() >= 4 && memcmp(bytes.data(), "PK\x03\x04", 4) == 0) {
+    malformed(label, "it is a zip archive, as .npz and PyTorch's files are", error);
+    error.help("save one array: numpy.save('x.npy', array), of a PyTorch tensor `x.cpu().numpy()`");
+    return error.status;
+  }
   if (bytes.size() < 10 || memcmp(bytes.data(), "\x93NUMPY", 6) != 0)
     return malformed(label, "it does not begin with \\x93NUMPY", error);
   size_t version = at(6), start = version == 1 ? 10 : 12, length = at(8) | at(9) << 8;

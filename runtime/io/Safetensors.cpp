@@ -23,8 +23,7 @@ struct HeaderReader {
   Arena &arena;
   Vector<StoredTensor> &tensors;
   Error &error;
-  const char *body;
-  size_t bodySize;
+  uint64_t body, bodySize; ///< where the tensors begin, and the bytes from there on
 
   attn_status malformed(const char *name);
   attn_status read();
@@ -122,7 +121,7 @@ bool HeaderReader::readTensor(StoredTensor &tensor) {
   memcpy(tensor.dtypeName, dtype->name, strlen(dtype->name) + 1);
   if (dtype->dtype >= 0)
     strcpy(tensor.dtypeName, attn_dtype_name(dtype->dtype));
-  tensor.data = body + begin;
+  tensor.offset = body + uint64_t(begin);
   tensor.bytes = size_t(bytes);
   return true;
 }
@@ -130,8 +129,8 @@ bool HeaderReader::readTensor(StoredTensor &tensor) {
 static int compareByPlace(const void *left, const void *right) {
   auto *a = *static_cast<const StoredTensor *const *>(left);
   auto *b = *static_cast<const StoredTensor *const *>(right);
-  if (a->data != b->data)
-    return a->data < b->data ? -1 : 1;
+  if (a->offset != b->offset)
+    return a->offset < b->offset ? -1 : 1;
   return a->bytes < b->bytes ? -1 : a->bytes > b->bytes; // empty ones first: they take no place
 }
 
@@ -142,9 +141,9 @@ attn_status HeaderReader::checkCoverage(size_t first) {
       return error.outOfMemory(label);
   if (!order.empty())
     qsort(order.data(), order.size(), sizeof(const StoredTensor *), compareByPlace);
-  size_t reached = 0;
+  uint64_t reached = 0;
   for (const StoredTensor *tensor : order) {
-    size_t begin = size_t(tensor->data - body);
+    uint64_t begin = tensor->offset - body;
     if (begin != reached) {
       json.problem = begin < reached ? "two tensors overlap" : "bytes that belong to no tensor";
       return malformed(tensor->name);
@@ -189,21 +188,51 @@ attn_status HeaderReader::read() {
   return json.isGood() ? checkCoverage(first) : malformed(nullptr);
 }
 
-attn_status attn::readSafetensors(const char *data, size_t size, const char *label, Arena &arena,
+/// Files of torch.save are zip archives, older ones begin with a pickle of protocol 2 or later.
+static bool isFromTorch(const char *data) {
+  return memcmp(data, "PK\x03\x04", 4) == 0 || (data[0] == '\x80' && data[1] >= 2 && data[1] <= 5);
+}
+
+void attn::helpToConvert(Error &error) {
+  error.help("convert it: python3 -c \"import sys, torch, safetensors.torch as s; "
+             "s.save_file({k: v.contiguous() for k, v in torch.load(sys.argv[1], 'cpu').items()}, "
+             "sys.argv[2])\" OLD.pt NEW.safetensors");
+}
+
+static uint64_t headerLength(const char *start) {
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i)
+    length = length << 8 | static_cast<unsigned char>(start[i]);
+  return length;
+}
+
+uint64_t attn::headerBytes(const char *start, uint64_t size) {
+  if (size < 8)
+    return size;
+  uint64_t length = headerLength(start);
+  return length > kMaxHeader || length > size - 8 ? 8 : 8 + length;
+}
+
+attn_status attn::readSafetensors(const char *data, uint64_t size, const char *label, Arena &arena,
                                   Vector<StoredTensor> &tensors, Error &error) {
   if (size < 8)
     return error.set(ATTN_BAD_WEIGHTS, "W0201",
                      "`%s` is not a valid safetensors file: %zu bytes, expected at least 8", label,
-                     size);
-  uint64_t length = 0;
-  for (int i = 7; i >= 0; --i)
-    length = length << 8 | static_cast<unsigned char>(data[i]);
-  if (length > kMaxHeader || length > size - 8) {
+                     size_t(size));
+  uint64_t length = headerLength(data);
+  bool isTooLong = length > kMaxHeader || length > size - 8;
+  if (isTooLong && isFromTorch(data)) {
+    error.set(ATTN_BAD_WEIGHTS, "W0201", "`%s` is a PyTorch file (%s), expected a safetensors file",
+              label, data[0] == 'P' ? "a zip archive of pickles" : "a pickle");
+    helpToConvert(error);
+    return error.status;
+  }
+  if (isTooLong) {
     error.set(ATTN_BAD_WEIGHTS, "W0201",
               "`%s` is not a valid safetensors file: its header is said to have %llu bytes", label,
               static_cast<unsigned long long>(length));
-    error.note("expected at most %llu, the file has %zu bytes",
-               static_cast<unsigned long long>(kMaxHeader), size);
+    error.note("expected at most %llu, the file has %llu bytes",
+               static_cast<unsigned long long>(kMaxHeader), static_cast<unsigned long long>(size));
     error.help("the file may be truncated, or of another format");
     return error.status;
   }
@@ -212,7 +241,7 @@ attn_status attn::readSafetensors(const char *data, size_t size, const char *lab
                       arena,
                       tensors,
                       error,
-                      data + 8 + length,
-                      size - 8 - size_t(length)};
+                      8 + length,
+                      size - 8 - length};
   return reader.read();
 }

@@ -152,6 +152,7 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
 
 extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
   Command command;
+  reserveStandardFiles();
   return runCommandLine(*tables, argc, argv, command);
 }
 

@@ -19,6 +19,12 @@ static int32_t chooseRepeat(double once) {
   return wanted < 5 ? 5 : wanted > 1000 ? 1000 : int32_t(wanted);
 }
 
+/// Peaks right before and right after the runs: what others do on the machine changes them.
+static Peaks largerOf(const Peaks &a, const Peaks &b) {
+  return {a.flopPerSecond > b.flopPerSecond ? a.flopPerSecond : b.flopPerSecond,
+          a.bytesPerSecond > b.bytesPerSecond ? a.bytesPerSecond : b.bytesPerSecond};
+}
+
 /// Profiled runs of a GPU, of which the fastest is shown.
 static constexpr int32_t kGpuProfiles = 5;
 
@@ -66,6 +72,8 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
     return status;
   double once = 0;
   Gpu *gpu = gpuOf(*context);
+  int32_t threads = attn_context_threads(context);
+  Peaks before = gpu ? Peaks() : measurePeaks(threads);
   if (gpu)
     gpu->enableTiming();
   // The first run allocates and faults pages in; a GPU's second one makes a graph.
@@ -85,9 +93,9 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
   // The fastest profiled run is shown; what the kernels compute is recorded in any case. Events
   // between a GPU's kernels slow it down, so its profiled runs come before those that are timed.
   bool hasKernels = command.isProfile || command.trace;
-  int32_t before = !hasKernels ? 1 : gpu ? kGpuProfiles : 0;
+  int32_t ahead = !hasKernels ? 1 : gpu ? kGpuProfiles : 0;
   RunProfile profile;
-  for (int32_t i = -before; i < repeat; ++i) {
+  for (int32_t i = -ahead; i < repeat; ++i) {
     bool isProfiled = i < 0 || (hasKernels && !gpu);
     if (attn_status status = attn_profile_enable(context, isProfiled, message))
       return status;
@@ -99,13 +107,12 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
       return status;
     if (i >= 0)
       times[size_t(i)] = time, endToEnd[size_t(i)] = passed;
-    bool isFirst = i == -before;
+    bool isFirst = i == -ahead;
     if (isProfiled && (isFirst || time < profile.milliseconds()) && !profile.take(context, time))
       return error.outOfMemory("the profile"), error.report(message);
   }
   if (command.trace && profile.writeTrace(command.trace, error))
     return error.report(message);
-  int32_t threads = attn_context_threads(context);
   BenchResult result{&model,
                      gpu,
                      model.tables->entries[entry].name,
@@ -113,7 +120,7 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
                      repeat,
                      Times::of(times),
                      Times::of(endToEnd),
-                     gpu ? Peaks() : measurePeaks(threads),
+                     gpu ? Peaks() : largerOf(before, measurePeaks(threads)),
                      &profile,
                      command.isProfile};
   (command.isJson ? printBenchJson : printBenchText)(result);

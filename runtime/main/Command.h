@@ -22,8 +22,9 @@ struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
-  int32_t threads = 0, repeat = 0, cached = 0;
-  int32_t gpu = -1; ///< The CPU.
+  int32_t threads = 0, repeat = 0;
+  int32_t cached = 0; ///< positions in the entry's cache, before a run
+  int32_t gpu = -1;   ///< The CPU.
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
 
   // For programs around the command line; no options set them.
@@ -33,6 +34,7 @@ struct Command {
   void *observeContext = nullptr;
   /// Of every entry, how many outputs are written; the others are for the observer. Null: all.
   const int32_t *written = nullptr;
+  bool isQuiet = false; ///< Notes about inputs have been printed.
 };
 
 /// Exit codes of compiled executables.

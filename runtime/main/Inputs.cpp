@@ -2,11 +2,12 @@
 //
 // Inputs of the command line: files of several kinds, or random numbers.
 #include "core/Dtype.h"
-#include "core/Random.h"
 #include "io/Checkpoint.h"
 #include "io/Npy.h"
 #include "main/Command.h"
+#include "main/RandomInputs.h"
 #include <cerrno>
+#include <cstdio>
 #include <strings.h>
 
 using namespace attn;
@@ -66,12 +67,12 @@ struct InputReader {
 
   attn_status run();
   attn_status checkNames();
-  attn_status setSizes();
   attn_status readTensor(int32_t index, const char *path);
   attn_status readStored(const attn_abi_tensor &wanted, const char *path, attn_tensor &tensor);
   attn_status readImages(int32_t index);
   attn_status fitRows(int32_t index);
-  attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, attn_tensor &tensor);
+  attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, const char *path,
+                      attn_tensor &tensor);
   attn_status draw(int32_t index, uint64_t seed);
   attn_status checkName(const Setting &setting);
   bool isGiven(const Setting &setting, int32_t index) const {
@@ -116,55 +117,22 @@ attn_status InputReader::checkNames() {
   return ATTN_OK;
 }
 
-/// --set B=8: sizes of random inputs.
-attn_status InputReader::setSizes() {
-  const attn_abi_model &tables = *model.tables;
-  for (int32_t d = 0; d < tables.dimCount; ++d)
-    dims[d] = tables.dims[d].isDynamic ? 1 : tables.dims[d].value;
-  for (const Setting &setting : command.sizes) {
-    int32_t found = -1;
-    for (int32_t d = 0; d < tables.dimCount; ++d)
-      if (strlen(tables.dims[d].name) == size_t(setting.length) &&
-          memcmp(tables.dims[d].name, setting.name, size_t(setting.length)) == 0)
-        found = d;
-    if (found < 0 || !tables.dims[found].isDynamic)
-      return error.set(ATTN_INVALID_ARGUMENT, "U0002",
-                       "`--set %s`: model `%s` has no dynamic `%.*s`", setting.name, tables.name,
-                       setting.length, setting.name);
-    char *end;
-    errno = 0;
-    long long value = strtoll(setting.value, &end, 10);
-    if (errno || *end || value < 1 || value > tables.dims[found].value)
-      return error.set(ATTN_BAD_INPUT, "R0203", "`--set %s`: expected 1 to %lld", setting.name,
-                       static_cast<long long>(tables.dims[found].value));
-    dims[found] = value;
-  }
-  return ATTN_OK;
-}
-
 static bool isInteger(int32_t dtype) { return dtype == ATTN_I32 || dtype == ATTN_I64; }
 
-/// Writes a float as an element of type `dtype`.
-static void storeFloat(float value, int32_t dtype, void *data, int64_t index) {
-  char *at = static_cast<char *>(data) + index * int64_t(attn_dtype_size(dtype));
-  double wide = double(value);
-  uint16_t half = dtype == ATTN_F16 ? floatToHalf(value) : floatToBfloat(value);
-  const void *from = dtype == ATTN_F32   ? static_cast<const void *>(&value)
-                     : dtype == ATTN_F64 ? static_cast<const void *>(&wide)
-                                         : static_cast<const void *>(&half);
-  memcpy(at, from, attn_dtype_size(dtype));
-}
-
 /// Copies a tensor into memory of our own. Floats become the float type that the entry takes (NumPy
-/// has no bf16), integers the other integer type where they fit.
+/// has no bf16), integers the other integer type where they fit; a note says so.
 attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tensor &given,
-                                 attn_tensor &tensor) {
+                                 const char *path, attn_tensor &tensor) {
   tensor = given;
   bool isConverted =
       wanted.dtype != given.dtype && ((isFloat(wanted.dtype) && isFloat(given.dtype)) ||
                                       (isInteger(wanted.dtype) && isInteger(given.dtype)));
-  if (isConverted)
+  if (isConverted) {
     tensor.dtype = wanted.dtype;
+    if (!command.isQuiet)
+      fprintf(stderr, "note: input `%s`: `%s` holds %s, which becomes %s\n", wanted.name, path,
+              attn_dtype_name(given.dtype), attn_dtype_name(wanted.dtype));
+  }
   if (!inputs.allocate(tensor))
     return error.outOfMemory("an input");
   int64_t elements = 0;
@@ -202,13 +170,16 @@ attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *p
   const StoredTensor *stored = file.find(wanted.name);
   if (!stored)
     return error.set(ATTN_BAD_INPUT, "R0205", "`%s` holds no tensor `%s`", path, wanted.name);
-  attn_tensor given = {
-      const_cast<char *>(stored->data), stored->dtype, stored->rank, {}, nullptr, 0, 0};
-  memcpy(given.shape, stored->shape, sizeof given.shape);
   if (stored->dtype < 0)
     return error.set(ATTN_BAD_INPUT, "R0201", "tensor `%s` of `%s` is %s, expected %s", wanted.name,
                      path, stored->dtypeName, attn_dtype_name(wanted.dtype));
-  return convert(wanted, given, tensor);
+  Vector<char> memory;
+  const char *bytes = Checkpoint::bytesOf(*stored, memory, error);
+  if (!bytes)
+    return error.status;
+  attn_tensor given = {const_cast<char *>(bytes), stored->dtype, stored->rank, {}, nullptr, 0, 0};
+  memcpy(given.shape, stored->shape, sizeof given.shape);
+  return convert(wanted, given, path, tensor);
 }
 
 attn_status InputReader::readTensor(int32_t index, const char *path) {
@@ -219,15 +190,19 @@ attn_status InputReader::readTensor(int32_t index, const char *path) {
   if (strcmp(path, "-") != 0 && !hasSuffix(path, ".npy")) {
     error.set(ATTN_BAD_INPUT, "R0303", "input `%s`: `%s` is of a kind that is not read",
               wanted.name, path);
-    error.help("expected .npy, .safetensors, random[:SEED]%s",
-               model.tables->imageCount ? ", or .png and .jpg for a picture" : "");
+    bool isFromTorch = hasSuffix(path, ".pt") || hasSuffix(path, ".pth") || hasSuffix(path, ".bin");
+    if (isFromTorch)
+      error.help("save the tensor for NumPy: numpy.save('x.npy', x.cpu().numpy())");
+    else
+      error.help("expected .npy, .safetensors, random[:SEED]%s",
+                 model.tables->imageCount ? ", or .png and .jpg for a picture" : "");
     return error.status;
   }
   Vector<char> bytes;
   attn_tensor given = {};
   if (readFile(path, kMaxFile, bytes, error) || readNpy(bytes, path, given, error))
     return error.status;
-  return convert(wanted, given, tensor);
+  return convert(wanted, given, path, tensor);
 }
 
 /// Writes a number as an element of type `dtype`, in which it has to be.
@@ -332,8 +307,6 @@ attn_status InputReader::readImages(int32_t index) {
   return ATTN_OK;
 }
 
-/// N(0, 1) for floats; indices anywhere in their table; 0 or 1 for other integers, of which one
-/// cannot know how large they may be.
 attn_status InputReader::draw(int32_t index, uint64_t seed) {
   const attn_abi_tensor &wanted = entry.inputs[index];
   attn_tensor &tensor = inputs.list[size_t(index)];
@@ -343,32 +316,14 @@ attn_status InputReader::draw(int32_t index, uint64_t seed) {
     tensor.shape[a] = axisSize(wanted.axes[a], dims);
   if (!inputs.allocate(tensor))
     return error.outOfMemory("an input");
-  int64_t elements = 0;
-  countElements(tensor.shape, tensor.rank, elements);
-  RandomStream stream(seed, wanted.name, strlen(wanted.name));
-  if (!isFloat(tensor.dtype)) {
-    char *at = static_cast<char *>(tensor.data);
-    uint64_t below = wanted.below > 0 ? uint64_t(wanted.below) : 2;
-    for (int64_t i = 0; i < elements; ++i, at += attn_dtype_size(tensor.dtype)) {
-      uint64_t value = (stream.bits(uint64_t(i)) >> 16) % below; // low bytes first
-      memcpy(at, &value, attn_dtype_size(tensor.dtype));
-    }
-    return ATTN_OK;
-  }
-  for (int64_t begin = 0; begin < elements; begin += 256) {
-    int64_t count = elements - begin < 256 ? elements - begin : 256;
-    float values[256];
-    stream.normal(begin, count, 0, 1, values);
-    for (int64_t i = 0; i < count; ++i)
-      storeFloat(values[i], tensor.dtype, tensor.data, begin + i);
-  }
+  drawInput(wanted, dims, seed, tensor);
   return ATTN_OK;
 }
 
 attn_status InputReader::run() {
   if (!inputs.list.resize(size_t(entry.inputCount)))
     return error.outOfMemory("the inputs");
-  if (checkNames() || setSizes())
+  if (checkNames() || chooseSizes(command, *model.tables, dims, error))
     return error.status;
   uint64_t seed;
   int count;
@@ -401,6 +356,12 @@ attn_status InputReader::run() {
           dims[axis.dim] = value;
       }
     }
+  }
+  if (entry.cache >= 0) {
+    const attn_abi_dim &cache = model.tables->dims[model.tables->caches[entry.cache].dim];
+    int64_t &held = dims[&cache - model.tables->dims];
+    held = command.cached + axisSize(entry.rows, dims);
+    held = held < cache.value ? held : cache.value; // attn_run says where there is no room
   }
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);

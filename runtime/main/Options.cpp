@@ -16,11 +16,11 @@ static bool parseSetting(const char *text, Vector<Setting> &settings) {
          settings.push({text, int(equals - text), equals + 1});
 }
 
-static bool parseCount(const char *text, int32_t most, int32_t &value) {
+static bool parseCount(const char *text, int32_t least, int32_t most, int32_t &value) {
   char *end;
   errno = 0;
   long parsed = strtol(text, &end, 10);
-  if (errno || end == text || *end || parsed < 1 || parsed > most)
+  if (errno || end == text || *end || parsed < least || parsed > most)
     return false;
   value = int32_t(parsed);
   return true;
@@ -35,7 +35,7 @@ static bool parseDevice(const char *text, int32_t &gpu) {
     return false;
   gpu = 0;
   return text[4] == 0 || strcmp(text + 4, ":0") == 0 ||
-         (text[4] == ':' && parseCount(text + 5, 1023, gpu));
+         (text[4] == ':' && parseCount(text + 5, 1, 1023, gpu));
 }
 
 /// An option with a value, which may also stand after "=".
@@ -54,20 +54,20 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   } else if (strcmp(name, "--output") == 0) {
     isGood = parseSetting(value, command.outputs);
     expected = "NAME=FILE";
-  } else if (strcmp(name, "--set") == 0) {
+  } else if (strcmp(name, "--set-size") == 0) {
     isGood = parseSetting(value, command.sizes);
     expected = "DIM=N";
   } else if (strcmp(name, "--pad") == 0) {
     isGood = parseSetting(value, command.pads);
     expected = "NAME=NUMBER";
   } else if (strcmp(name, "--threads") == 0) {
-    isGood = parseCount(value, 1024, command.threads);
+    isGood = parseCount(value, 1, 1024, command.threads);
     expected = "1 to 1024";
   } else if (strcmp(name, "--repeat") == 0) {
-    isGood = parseCount(value, 1000000, command.repeat);
+    isGood = parseCount(value, 1, 1000000, command.repeat);
     expected = "1 to 1000000";
   } else if (strcmp(name, "--cached") == 0) {
-    isGood = parseCount(value, INT32_MAX, command.cached);
+    isGood = parseCount(value, 0, INT32_MAX, command.cached);
     expected = "a number of positions";
   } else if (strcmp(name, "--device") == 0) {
     isGood = parseDevice(value, command.gpu);
@@ -80,9 +80,9 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
-  static const char *const valued[] = {"--weights", "--entry",  "--input",   "--output",
-                                       "--set",     "--pad",    "--threads", "--repeat",
-                                       "--cached",  "--device", "--trace"};
+  static const char *const valued[] = {"--weights",  "--entry",  "--input",   "--output",
+                                       "--set-size", "--pad",    "--threads", "--repeat",
+                                       "--cached",   "--device", "--trace"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -171,7 +171,7 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --input NAME=FILE   .npy (- for standard input), .safetensors, or random[:SEED]%s\n"
       "  --output NAME=FILE  .npy (- for standard output); without it outputs are printed short\n"
       "  --entry NAME        which entry to run, where there are several\n"
-      "  --set DIM=N         a dynamic size of random inputs (default 1)\n"
+      "  --set-size DIM=N    of random inputs: a size that is known only when running (default 1)\n"
       "  --threads N         default: ATTN_NUM_THREADS, else the CPUs this process may use\n"
       "  --device DEVICE     cpu (default), or cuda[:N] where it has code for GPUs\n"
       "  --bench             time the entry, with random inputs where none are given\n"

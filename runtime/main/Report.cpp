@@ -116,24 +116,42 @@ attn_status RunProfile::writeTrace(const char *path, Error &error) const {
   return file.commit(error);
 }
 
-/// A share in percent, or as many blanks where the whole is unknown.
+/// Whether what was reached is more than the peak that was measured: it came out of caches, or
+/// multiplied narrower numbers than f32.
+static bool isBeyond(double part, double whole) { return whole > 0 && part > whole; }
+
+/// A share in percent, `~100%` beyond a peak, a dash where that is unknown.
 static void printShare(double part, double whole) {
-  if (whole > 0)
+  if (isBeyond(part, whole))
+    printf("%8s", "~100%");
+  else if (whole > 0)
     printf("%7.1f%%", 100 * part / whole);
   else
     printf("%8s", "-");
 }
 
-static void printKernels(const BenchResult &result) {
+static const char *wholeShare(Text &text, double part, double whole) {
+  if (isBeyond(part, whole))
+    text.append("~100%%");
+  else
+    text.append("%.0f%%", 100 * part / whole);
+  return text.c_str();
+}
+
+/// Whether a share was beyond a peak.
+static bool printKernels(const BenchResult &result) {
   const RunProfile &profile = *result.profile;
   printf("\n  The run of %.3f ms, kernel by kernel\n"
          "        ms   share  calls waiting  GFLOP/s of peak     GB/s of peak  kernel\n",
          profile.milliseconds());
   double sum = 0;
+  bool hasBeyond = false;
   for (const Kernel &kernel : profile.kernels()) {
     double seconds = kernel.seconds, flop = kernel.calls * kernel.info.flop,
            bytes = kernel.calls * kernel.info.bytes;
     sum += seconds;
+    hasBeyond |= isBeyond(flop / seconds, result.peaks.flopPerSecond) ||
+                 isBeyond(bytes / seconds, result.peaks.bytesPerSecond);
     printf("%10.3f%7.1f%%%7d%7.1f%%%9.1f", 1e3 * seconds,
            100 * 1e3 * seconds / profile.milliseconds(), int(kernel.calls), 100 * kernel.waiting(),
            1e-9 * flop / seconds);
@@ -145,6 +163,7 @@ static void printKernels(const BenchResult &result) {
   double rest = profile.milliseconds() - 1e3 * sum;
   printf("%10.3f%7.1f%%%*s  before the first and after the last kernel\n", rest,
          100 * rest / profile.milliseconds(), 49, "");
+  return hasBeyond;
 }
 
 void attn::printBenchText(const BenchResult &result) {
@@ -165,12 +184,19 @@ void attn::printBenchText(const BenchResult &result) {
          bytes = result.profile->bytes();
   printf("  %.2f GFLOP, %.1f MB of operands: %.1f GFLOP/s, %.1f GB/s\n", 1e-9 * flop, 1e-6 * bytes,
          1e-9 * flop / seconds, 1e-9 * bytes / seconds);
-  if (result.peaks.bytesPerSecond > 0)
-    printf("  of the machine's %.1f GFLOP/s in f32 %.0f%%, of its %.1f GB/s %.0f%%\n",
-           1e-9 * result.peaks.flopPerSecond, 100 * flop / seconds / result.peaks.flopPerSecond,
-           1e-9 * result.peaks.bytesPerSecond, 100 * bytes / seconds / result.peaks.bytesPerSecond);
+  const Peaks &peaks = result.peaks;
+  bool hasBeyond = isBeyond(flop / seconds, peaks.flopPerSecond) ||
+                   isBeyond(bytes / seconds, peaks.bytesPerSecond);
+  Text ofFlop, ofBytes;
+  if (peaks.bytesPerSecond > 0)
+    printf("  of the machine's %.1f GFLOP/s in f32 %s, of its %.1f GB/s %s\n",
+           1e-9 * peaks.flopPerSecond, wholeShare(ofFlop, flop / seconds, peaks.flopPerSecond),
+           1e-9 * peaks.bytesPerSecond, wholeShare(ofBytes, bytes / seconds, peaks.bytesPerSecond));
   if (result.hasKernels)
-    printKernels(result);
+    hasBeyond |= printKernels(result);
+  if (hasBeyond)
+    printf(
+        "  ~ more than the peak: bytes came out of caches, or operations are on less than f32\n");
 }
 
 void attn::printBenchJson(const BenchResult &result) {

@@ -64,6 +64,7 @@ std::string defaultOutput(StringRef spec, const Emit &emit) {
   if (emit.kind != Emit::Link)
     return "-";
   std::string stem = spec == "<stdin>" ? "model" : sys::path::stem(spec).str();
+  stem = stem.empty() ? "model" : stem;
   switch (emit.artifact) {
   case ArtifactKind::Executable:
     return stem;
@@ -175,6 +176,20 @@ int emitPtx(Spec &spec, const CompileOptions &options, StringRef output) {
   return text ? writeOutput(output, *text) : printer.failure();
 }
 
+/// An output must not take the place of what it is made from.
+int checkOutput(const opt::InputArgList &args, StringRef spec, StringRef output) {
+  std::pair<StringRef, StringRef> inputs[] = {{"spec", spec},
+                                              {"weights", args.getLastArgValue(OPT_weights)},
+                                              {"configuration", args.getLastArgValue(OPT_config)},
+                                              {"file of tiles", args.getLastArgValue(OPT_tuning)}};
+  for (auto [what, path] : inputs)
+    if (bool isSame;
+        output != "-" && !path.empty() && !sys::fs::equivalent(output, path, isSame) && isSame)
+      return fail(Usage, "the output `" + output + "` would replace the " + what,
+                  "name another file by `-o`");
+  return Ok;
+}
+
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
   bool hasWeights = args.hasArg(OPT_weights), embeds = args.hasArg(OPT_embed_weights);
   if (embeds && !hasWeights)
@@ -202,13 +217,15 @@ int runCompile(const opt::InputArgList &args) {
   Spec spec;
   if (int code = loadForCompiling(args, options, spec))
     return code;
+  std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
+  if (int code = checkOutput(args, spec.path(), output))
+    return code;
   if (args.hasArg(OPT_tune))
     if (int code = tuneKernels(spec, args, options))
       return code;
   if (!options.dumpStages.empty())
     if (auto error = sys::fs::create_directories(options.dumpStages))
       return fail(Environment, "cannot make `" + options.dumpStages + "`: " + error.message());
-  std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
   std::optional<int64_t> workspace;
   int code = Ok;
   switch (emit.kind) {

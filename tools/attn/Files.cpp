@@ -13,8 +13,11 @@ using namespace llvm;
 namespace attn::tool {
 
 std::unique_ptr<MemoryBuffer> readInput(StringRef path) {
-  auto buffer = MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false,
-                                             /*RequiresNullTerminator=*/true);
+  // Volatile: read, not mapped, since another process may truncate it.
+  auto buffer = path == "-" ? MemoryBuffer::getSTDIN()
+                            : MemoryBuffer::getFile(path, /*IsText=*/false,
+                                                    /*RequiresNullTerminator=*/true,
+                                                    /*IsVolatile=*/true);
   if (buffer)
     return std::move(*buffer);
   fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());

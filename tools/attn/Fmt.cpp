@@ -35,7 +35,7 @@ static int formatFile(StringRef path, bool isCheck) {
 }
 
 int runFmt(const opt::InputArgList &args) {
-  std::vector<std::string> files = args.getAllArgValues(OPT_INPUT);
+  std::vector<std::string> files = allFiles(args);
   if (files.empty())
     return fail(Usage, "expected a spec, or `-`");
   int worst = Ok;

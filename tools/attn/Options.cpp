@@ -60,7 +60,7 @@ bool belongsTo(const OptTable::Info &info, const OptTable::SubCommand *verb) {
 }
 
 bool isSpelledOption(const OptTable::Info &info) {
-  return info.ID != OPT_INPUT && info.ID != OPT_UNKNOWN;
+  return info.ID != OPT_INPUT && info.ID != OPT_UNKNOWN && info.ID != OPT_rest;
 }
 
 StringRef spelling(const OptTable::Info &info) { return info.getPrefixedName(OptionStrTable); }
@@ -178,10 +178,18 @@ CommandLine parseCommandLine(ArrayRef<const char *> arguments) {
   return line;
 }
 
-StringRef onlyFile(const InputArgList &args, StringRef what) {
+std::vector<std::string> allFiles(const InputArgList &args) {
   std::vector<std::string> files = args.getAllArgValues(OPT_INPUT);
+  for (const std::string &file : args.getAllArgValues(OPT_rest))
+    files.push_back(file);
+  return files;
+}
+
+StringRef onlyFile(const InputArgList &args, StringRef what) {
+  std::vector<std::string> files = allFiles(args);
   if (files.size() == 1 && !files.front().empty())
-    return args.getLastArgValue(OPT_INPUT);
+    return args.hasArg(OPT_INPUT) ? args.getLastArgValue(OPT_INPUT)
+                                  : args.getLastArgValue(OPT_rest);
   if (files.size() > 1)
     fail(Usage, "expected one " + what + ", but got " + Twine(files.size()));
   else

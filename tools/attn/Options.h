@@ -26,6 +26,9 @@ struct CommandLine {
 /// `arguments` is argv without the program's name; it must outlive the result.
 CommandLine parseCommandLine(llvm::ArrayRef<const char *> arguments);
 
+/// All files that a verb is given, those behind `--` too.
+std::vector<std::string> allFiles(const llvm::opt::InputArgList &args);
+
 /// The only file that a verb takes; an empty string after a usage error has been printed.
 llvm::StringRef onlyFile(const llvm::opt::InputArgList &args, llvm::StringRef what);
 

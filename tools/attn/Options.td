@@ -26,6 +26,7 @@ defvar specVerbs = [check, compile, run, bench, verify, explain];
 defvar setVerbs = [check, compile, run, bench, verify, explain, import];
 defvar codeVerbs = [compile, run, bench, verify, explain];
 defvar runVerbs = [run, bench];
+defvar randomVerbs = [run, bench, verify];
 
 // --name VALUE and --name=VALUE.
 multiclass Valued<string name, list<SubCommand> verbs, string help, string meta> {
@@ -35,13 +36,14 @@ multiclass Valued<string name, list<SubCommand> verbs, string help, string meta>
 
 def help : Flag<["--"], "help">, HelpText<"Print this">;
 def help_h : Flag<["-"], "h">, Alias<help>;
+def rest : Option<["--"], "", KIND_REMAINING_ARGS>;
 def version : Flag<["--"], "version">, HelpText<"Print the version">;
 defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, explain, fmt],
                           "How errors are written: text (default) or json, one object a line", "FORM">;
 
 defm weights : Valued<"weights", [check, compile, run, bench, verify],
                       "A .safetensors file, an index of shards, or a folder; random[:SEED] where something is run", "FILE">;
-defm set : Valued<"set", setVerbs, "Another size for a dim, any number of times", "DIM=N">;
+defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`, any number of times", "DIM=N">;
 defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
 defm target : Valued<"target", codeVerbs,
                      "native (default), x86-64-v3, x86-64-v4, vnni, avx512bf16, amx, sm_80, sm_90a; several joined by commas, chosen from at load", "LEVELS">;
@@ -62,6 +64,7 @@ defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without i
 defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;
 defm input : Valued<"input", [run, bench, verify],
                     "A .npy or .safetensors file, a picture where one is taken, or random[:SEED]", "NAME=FILE">;
+defm set_size : Valued<"set-size", randomVerbs, "A size of random inputs that is known only when running, any number of times", "DIM=N">;
 defm pad : Valued<"pad", [run, bench],
                   "Cut or fill the rows of an input to the length that the entry takes: ids=0", "NAME=NUMBER">;
 defm output : Valued<"output", [run], "Write an output as .npy; without it outputs are printed short", "NAME=FILE">;
@@ -84,6 +87,6 @@ defm trace : Valued<"trace", [bench], "Write that run as a Chrome trace", "FILE"
 def json : Flag<["--"], "json", [bench, inspect]>, HelpText<"Print JSON">;
 
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE">;
-defm seed : Valued<"seed", [verify], "Of random weights and inputs (default 0)", "N">;
+defm seed : Valued<"seed", [verify], "Of random weights, inputs, and cuts of what goes to a cache (default 0)", "N">;
 
 def check_only : Flag<["--"], "check", [fmt]>, HelpText<"Change nothing; exit 3 where a file is not formatted">;

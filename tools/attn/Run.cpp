@@ -4,6 +4,7 @@
 // started. In all three cases the command line of compiled executables (attn_main) does the work.
 #include "Artifact.h"
 #include "Build.h"
+#include "Files.h"
 #include "MapArguments.h"
 #include "Report.h"
 #include "Verbs.h"
@@ -74,12 +75,19 @@ private:
   bool needsWeights = false;
 };
 
-/// --set of a dynamic dim bounds it in the code, and is the size of random inputs too.
+/// --set of a dynamic dim bounds it in the code, and is the size of random inputs where --set-size
+/// gives none.
 void addDynamicSizes(Spec &spec, const opt::InputArgList &args, Flags &flags) {
   for (const std::string &set : args.getAllArgValues(OPT_set))
     for (DimOp dim : spec.module().getOps<DimOp>())
       if (dim.getDynamic() && dim.getSymName() == StringRef(set).split('=').first)
-        flags.add("--set", set);
+        flags.add("--set-size", set);
+}
+
+/// The last of several settings of a dim counts.
+void addSizes(const opt::InputArgList &args, Flags &flags) {
+  for (const std::string &size : args.getAllArgValues(OPT_set_size))
+    flags.add("--set-size", size);
 }
 
 /// How many outputs of each entry are its own, not intermediates.
@@ -116,6 +124,7 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
   if (isOnGpu && options.chips.empty())
     options.chips.assign(std::begin(gpuChips), std::end(gpuChips));
   addDynamicSizes(spec, args, flags);
+  addSizes(args, flags);
   if (args.hasArg(OPT_map)) {
     if (!mapsIntermediate(flags.observation, spec.module()))
       spec.printWarnings();
@@ -158,6 +167,9 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
   auto artifact = readArtifact(bytes);
   if (!artifact)
     return fail(BadInput, "`" + path + "` holds no compiled model");
+  for (const std::string &set : args.getAllArgValues(OPT_set))
+    return fail(Usage, "`--set` is for specs: `" + path + "` is compiled",
+                "sizes of random inputs are given by `--set-size " + set + "`");
   for (auto id : {OPT_target, OPT_precision, OPT_O, OPT_config, OPT_tuning})
     if (const opt::Arg *arg = args.getLastArg(id))
       return fail(Usage, "`" + arg->getSpelling() + "` is for specs: `" + path + "` is compiled");
@@ -172,8 +184,7 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
   if (flags.observation.isWanted() && artifact->form == ArtifactForm::Executable)
     return fail(Usage, "`--map` is for specs and shared libraries: `" + path + "` is a program",
                 "draw from the spec, or compile with `--emit=shared`");
-  for (const std::string &set : args.getAllArgValues(OPT_set))
-    flags.add("--set", set);
+  addSizes(args, flags);
   flags.completeWeights(model->getBoolean("embedded").value_or(false));
   switch (artifact->form) {
   case ArtifactForm::Executable:
@@ -212,10 +223,10 @@ int runVerb(const opt::InputArgList &args, bool isBench) {
     return code;
   if (!isArtifact(path))
     return runSpec(args, flags, isOnGpu);
-  auto buffer = MemoryBuffer::getFile(path);
+  auto buffer = readInput(path);
   if (!buffer)
-    return fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());
-  return runArtifact(path, (*buffer)->getBuffer(), args, flags);
+    return Environment;
+  return runArtifact(path, buffer->getBuffer(), args, flags);
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "io/Checkpoint.h"
 #include "io/Npy.h"
 #include "main/Command.h"
+#include "main/RandomInputs.h"
 
 namespace attn::tool {
 
@@ -16,6 +17,11 @@ struct Runner::State {
   attn::Checkpoint checkpoint;
   bool isRandom = false;
   uint64_t seed = 0;
+  bool hasRead = false;                          ///< notes about inputs have been printed
+  std::vector<std::vector<int32_t>> kernelCalls; ///< of the last run of each entry
+
+  /// After a run of an entry.
+  void countCalls(int32_t entry);
 
   ~State() {
     attn_context_destroy(context);
@@ -98,8 +104,30 @@ static bool makeCommand(const Runner::Request &request, const std::vector<std::s
     hasMemory &= command.inputs.push({name.c_str(), int(name.size()), file.c_str()});
   for (const auto &[name, size] : request.sizes)
     hasMemory &= command.sizes.push({name.c_str(), int(name.size()), texts[used++].c_str()});
+  command.cached = int32_t(request.cached);
   command.isBench = true; // inputs that are not given are drawn
   return hasMemory;
+}
+
+int Runner::readSizes(const std::vector<std::string> &settings, Sizes &sizes) const {
+  attn::Command command;
+  attn::Error error;
+  std::vector<int64_t> dims(static_cast<size_t>(state->tables->dimCount));
+  for (const std::string &setting : settings) {
+    size_t equals = setting.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == setting.size())
+      return fail(Usage, "`--set-size " + setting + "`: expected DIM=N");
+    if (!command.sizes.push({setting.c_str(), int(equals), setting.c_str() + equals + 1}))
+      return fail(Environment, "no memory");
+    sizes.push_back({setting.substr(0, equals), 0});
+  }
+  if (attn::chooseSizes(command, *state->tables, dims.data(), error))
+    return failWithError(error);
+  for (auto &[name, size] : sizes)
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (name == state->tables->dims[d].name)
+        size = dims[d];
+  return Ok;
 }
 
 void Runner::emptyCaches() {
@@ -107,8 +135,7 @@ void Runner::emptyCaches() {
     attn_cache_truncate(state->context, i, 0, nullptr);
 }
 
-int Runner::run(const Request &request, std::vector<Numbers> &inputs,
-                std::vector<Numbers> &outputs) {
+int Runner::read(const Request &request, std::vector<Numbers> &inputs) {
   const attn_abi_entry &entry = state->tables->entries[request.entry];
   Request complete = request;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
@@ -123,32 +150,103 @@ int Runner::run(const Request &request, std::vector<Numbers> &inputs,
     texts.push_back(std::to_string(size));
   attn::Command command;
   attn::Error error;
-  attn::Tensors given, made;
+  attn::Tensors given;
   if (!makeCommand(complete, texts, command))
     return fail(Environment, "no memory");
+  command.isQuiet = state->hasRead;
   if (attn::readInputs(command, *state->model, request.entry, given, error))
     return failWithError(error);
-  char *message = nullptr;
-  if (!made.list.resize(size_t(entry.outputCount)))
+  state->hasRead = true;
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    inputs.push_back(toNumbers(entry.inputs[i].name, given.list[size_t(i)]));
+  return Ok;
+}
+
+/// A tensor of the numbers, in memory of `owner`; false where that is lacking.
+static bool fromNumbers(const Numbers &numbers, int32_t dtype, attn::Tensors &owner,
+                        attn_tensor &tensor) {
+  tensor = {};
+  tensor.dtype = dtype;
+  tensor.rank = int32_t(numbers.shape.size());
+  std::copy(numbers.shape.begin(), numbers.shape.end(), tensor.shape);
+  if (!owner.allocate(tensor))
+    return false;
+  size_t width = attn_dtype_size(dtype);
+  for (size_t i = 0; i < numbers.values.size(); ++i) {
+    if (attn::isFloat(dtype)) {
+      attn::storeFloat(float(numbers.values[i]), dtype, tensor.data, int64_t(i));
+      continue;
+    }
+    int64_t whole = int64_t(numbers.values[i]);
+    memcpy(static_cast<char *>(tensor.data) + i * width, &whole, width); // low bytes first
+  }
+  return true;
+}
+
+int Runner::run(int32_t number, const std::vector<Numbers> &inputs, std::vector<Numbers> &outputs) {
+  const attn_abi_entry &entry = state->tables->entries[number];
+  attn::Tensors given, made;
+  if (!given.list.resize(inputs.size()) || !made.list.resize(size_t(entry.outputCount)))
     return fail(Environment, "no memory");
-  if (attn_status status = attn_infer_shapes(state->context, request.entry, given.list.data(),
-                                             made.list.data(), &message))
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!fromNumbers(inputs[i], entry.inputs[i].dtype, given, given.list[i]))
+      return fail(Environment, "no memory for the inputs");
+  char *message = nullptr;
+  if (attn_status status =
+          attn_infer_shapes(state->context, number, given.list.data(), made.list.data(), &message))
     return failWithStatus(status, message);
   for (attn_tensor &tensor : made.list)
     if (!made.allocate(tensor))
       return fail(Environment, "no memory for the outputs");
-  if (attn_status status =
-          attn_run(state->context, request.entry, given.list.data(), made.list.data(), &message))
+  if (attn_status status = attn_profile_enable(state->context, 1, &message))
     return failWithStatus(status, message);
-  for (int32_t i = 0; i < entry.inputCount; ++i)
-    inputs.push_back(toNumbers(entry.inputs[i].name, given.list[size_t(i)]));
+  if (attn_status status =
+          attn_run(state->context, number, given.list.data(), made.list.data(), &message))
+    return failWithStatus(status, message);
+  state->countCalls(number);
   for (int32_t i = 0; i < entry.outputCount; ++i)
     outputs.push_back(toNumbers(entry.outputs[i].name, made.list[size_t(i)]));
   return Ok;
 }
 
+void Runner::State::countCalls(int32_t entry) {
+  kernelCalls.resize(size_t(tables->entryCount));
+  std::vector<int32_t> &calls = kernelCalls[size_t(entry)];
+  calls.assign(size_t(tables->kernelCount), 0);
+  const attn_kernel_event *events = nullptr;
+  int64_t count = attn_profile_events(context, 0, &events);
+  for (int64_t i = 0; i < count; ++i)
+    if (events[i].kernel >= 0 && events[i].kernel < tables->kernelCount)
+      ++calls[size_t(events[i].kernel)];
+}
+
+double Runner::operations(int32_t number, const Sizes &sizes, int64_t cached) const {
+  const attn_abi_entry &entry = state->tables->entries[number];
+  std::vector<int64_t> dims;
+  for (int32_t d = 0; d < state->tables->dimCount; ++d) {
+    const attn_abi_dim &dim = state->tables->dims[d];
+    dims.push_back(dim.isDynamic ? 1 : dim.value);
+    for (const auto &[name, size] : sizes)
+      if (name == dim.name)
+        dims.back() = size;
+  }
+  if (entry.cache >= 0)
+    dims[size_t(state->tables->caches[entry.cache].dim)] =
+        cached + attn::axisSize(entry.rows, dims.data());
+  double sum = 0;
+  for (int32_t k = 0; k < state->tables->kernelCount; ++k)
+    for (int32_t t = 0; t < state->tables->kernels[k].flopTerms; ++t) {
+      const attn_abi_term &term = state->tables->kernels[k].flop[t];
+      double product = double(term.factor) * state->kernelCalls[size_t(number)][size_t(k)];
+      for (int32_t d : term.dims)
+        product *= d >= 0 ? double(dims[size_t(d)]) : 1;
+      sum += product;
+    }
+  return sum;
+}
+
 bool Runner::readWeights(const std::string &name, const std::vector<int64_t> &shape,
-                         std::vector<double> &values) const {
+                         std::vector<double> &values, std::string &problem) const {
   int64_t count = 0;
   if (!attn::countElements(shape.data(), int32_t(shape.size()), count))
     return false;
@@ -164,9 +262,16 @@ bool Runner::readWeights(const std::string &name, const std::vector<int64_t> &sh
   if (!tensor || !attn::isFloat(tensor->dtype) ||
       tensor->bytes != size_t(count) * attn_dtype_size(tensor->dtype))
     return false;
+  attn::Vector<char> memory;
+  attn::Error error;
+  const char *bytes = attn::Checkpoint::bytesOf(*tensor, memory, error);
+  if (!bytes) {
+    problem = error.text.c_str();
+    return false;
+  }
   values.resize(size_t(count));
   for (int64_t i = 0; i < count; ++i)
-    values[size_t(i)] = double(attn::loadFloat(tensor->data, tensor->dtype, i));
+    values[size_t(i)] = double(attn::loadFloat(bytes, tensor->dtype, i));
   return true;
 }
 

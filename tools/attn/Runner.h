@@ -30,22 +30,34 @@ public:
   /// error.
   int bind(const std::string &path, uint64_t seed, int32_t threads);
 
+  /// Sizes that are known only when running, by the names of their dims.
+  using Sizes = std::vector<std::pair<std::string, int64_t>>;
+
+  /// Reads `--set-size DIM=N`. 0, or an exit code after an error.
+  int readSizes(const std::vector<std::string> &settings, Sizes &sizes) const;
+
   struct Request {
     int32_t entry = 0;
     std::vector<std::pair<std::string, std::string>> inputs; ///< NAME=FILE
-    std::vector<std::pair<std::string, int64_t>> sizes;      ///< of random inputs
+    Sizes sizes;                                             ///< of random inputs
     uint64_t seed = 0;
+    int64_t cached = 0; ///< positions in the entry's cache
   };
-  /// Reads or draws the inputs, runs the entry; `inputs` and `outputs` become what went in and came
-  /// out. 0, or an exit code after an error.
-  int run(const Request &request, std::vector<Numbers> &inputs, std::vector<Numbers> &outputs);
+  /// Reads or draws the inputs of an entry. 0, or an exit code after an error.
+  int read(const Request &request, std::vector<Numbers> &inputs);
+  /// Runs an entry. 0, or an exit code after an error.
+  int run(int32_t entry, const std::vector<Numbers> &inputs, std::vector<Numbers> &outputs);
+
+  /// Operations of a run with these sizes, of an entry that has run; `cached` positions before.
+  double operations(int32_t entry, const Sizes &sizes, int64_t cached) const;
 
   /// Empties all caches.
   void emptyCaches();
 
-  /// A tensor of the weights that are bound, by its name and shape. False where there is none.
+  /// A tensor of the weights that are bound, by its name and shape. False where there is none, or
+  /// where its file can no longer be read, which `problem` then says.
   bool readWeights(const std::string &name, const std::vector<int64_t> &shape,
-                   std::vector<double> &values) const;
+                   std::vector<double> &values, std::string &problem) const;
 
 private:
   struct State;

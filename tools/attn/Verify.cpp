@@ -2,34 +2,30 @@
 //
 // `attn verify`: compiled code against the reference interpreter in double precision, entry by
 // entry, or against an output that something else computed.
-#include "Build.h"
 #include "Report.h"
-#include "Runner.h"
 #include "Verbs.h"
+#include "Verifier.h"
 #include "compiler/emit/ModelInfo.h"
-#include "compiler/reference/Interpreter.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 #include <fmt/format.h>
 
 using namespace llvm;
 
 namespace attn::tool {
-namespace {
 
 /// Relative L2 error that f32 arithmetic explains: a few roundings of 6e-8 for each of some hundred
 /// layers' operations, which add up as a random walk.
-constexpr double referenceBound = 1e-5;
+static constexpr double referenceBound = 1e-5;
 /// What rounding weights to bf16 or f16 explains, and weights and activations to int8: half a step
 /// of 2^-8 or 2^-11 of each weight, and of 1/127 of a column's or 1/255 of a row's largest element.
-constexpr double bf16Bound = 2e-2, f16Bound = 4e-3, int8Bound = 5e-2;
+static constexpr double bf16Bound = 2e-2, f16Bound = 4e-3, int8Bound = 5e-2;
 /// A step of int4 is a quarter of a normal deviate: 8 % of error for each linear.
-constexpr double int4Bound = 3e-1;
+static constexpr double int4Bound = 3e-1;
 /// Against another f32 computation, whose roundings come on top.
-constexpr double againstBound = 1e-4;
+static constexpr double againstBound = 1e-4;
 
-double boundOf(Precision precision) {
+static double boundOf(Precision precision) {
   return precision == Precision::F32    ? referenceBound
          : precision == Precision::TF32 ? referenceBound // CPUs multiply f32
          : precision == Precision::BF16 ? bf16Bound
@@ -38,81 +34,27 @@ double boundOf(Precision precision) {
                                         : int4Bound;
 }
 
-struct Difference {
-  double maxAbsolute = 0, relativeL2 = 0;
-};
-
-/// NaN and infinities are equal to themselves; other than that they differ by infinity.
-Difference compare(ArrayRef<double> got, ArrayRef<double> expected) {
-  Difference difference;
-  double errorSquares = 0, squares = 0;
-  for (auto [a, b] : zip_equal(got, expected)) {
-    if (a == b || (std::isnan(a) && std::isnan(b)))
-      continue;
-    double error = std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : INFINITY;
-    difference.maxAbsolute = std::max(difference.maxAbsolute, error);
-    errorSquares += error * error;
-  }
-  for (double b : expected)
-    squares += std::isfinite(b) ? b * b : 0;
-  if (errorSquares > 0)
-    difference.relativeL2 = squares > 0 ? std::sqrt(errorSquares / squares) : INFINITY;
-  return difference;
+int Verifier::run(const CompileOptions &options) {
+  if (int code = readOptions())
+    return code;
+  if (int code = model.compile(spec, options))
+    return code;
+  bound = std::max(boundOf(options.precision), boundOfCaches());
+  runner = std::make_unique<Runner>(model.tables());
+  Runner::Sizes sizes;
+  if (int code = runner->readSizes(args.getAllArgValues(OPT_set_size), sizes))
+    return code;
+  choice = std::make_unique<SizeChoice>(spec.module(), *model.tables(), sizes);
+  if (int code = runner->bind(weights, seed, threads))
+    return code;
+  StringRef against = args.getLastArgValue(OPT_against);
+  int code = against.empty() ? verifyEntries() : verifyAgainst(against);
+  if (code != Ok || !hasDifference)
+    return code;
+  return fail(
+      Differs,
+      fmt::format("the largest relative L2 error, {:.2e}, is past the bound {:.0e}", worst, bound));
 }
-
-std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
-class Verifier {
-public:
-  Verifier(Spec &spec, const opt::InputArgList &args) : spec(spec), args(args) {}
-
-  int run(const CompileOptions &options) {
-    if (int code = readOptions())
-      return code;
-    if (int code = model.compile(spec, options))
-      return code;
-    bound = std::max(boundOf(options.precision), boundOfCaches());
-    runner = std::make_unique<Runner>(model.tables());
-    if (int code = runner->bind(weights, seed, threads))
-      return code;
-    StringRef against = args.getLastArgValue(OPT_against);
-    int code = against.empty() ? verifyEntries() : verifyAgainst(against);
-    if (code != Ok || !hasDifference)
-      return code;
-    return fail(Differs,
-                fmt::format("the largest relative L2 error, {:.2e}, is past the bound {:.0e}",
-                            worst, bound));
-  }
-
-private:
-  int readOptions();
-  int chooseEntries(SmallVectorImpl<int32_t> &entries) const;
-  int verifyEntries();
-  int verifyEntry(int32_t entry, int64_t size);
-  /// What rounding what caches keep explains.
-  double boundOfCaches() const;
-  int verifyAgainst(StringRef path);
-  Expected<std::vector<reference::Tensor>> interpretEntry(StringRef entry,
-                                                          ArrayRef<Numbers> inputs);
-  void report(StringRef what, const Numbers &got, ArrayRef<double> expected);
-
-  Spec &spec;
-  const opt::InputArgList &args;
-  LoadedModel model;
-  std::unique_ptr<Runner> runner;
-  reference::Caches kept;
-  std::string weights; // empty: random
-  uint64_t seed = 0;
-  int32_t threads = 0;
-  std::vector<std::pair<std::string, std::string>> inputs;
-  double bound = referenceBound, worst = 0;
-  bool hasDifference = false;
-};
 
 int Verifier::readOptions() {
   weights = args.getLastArgValue(OPT_weights).str();
@@ -154,42 +96,69 @@ int Verifier::chooseEntries(SmallVectorImpl<int32_t> &entries) const {
   return Ok;
 }
 
-/// Every entry with all dynamic dims at 1, then again at 3, or their bound where that is less.
+/// Every entry with all sizes that are known only when running at 1, then at 3, then longer ones.
 int Verifier::verifyEntries() {
-  SmallVector<int32_t> entries;
+  SmallVector<int32_t> entries, plain;
   if (int code = chooseEntries(entries))
     return code;
-  bool isDynamic = false;
-  for (int32_t i = 0; i < model.tables()->dimCount; ++i)
-    isDynamic |= model.tables()->dims[i].isDynamic && model.tables()->dims[i].value > 1;
   outs() << fmt::format("seed {}, bound {:.0e} (relative L2), weights {}\n", seed, bound,
                         weights.empty() ? "random" : weights);
-  for (int64_t size : {1, 3}) {
-    if (size > 1 && (!isDynamic || !inputs.empty()))
-      continue;
-    runner->emptyCaches();
-    kept = {};
-    // Twice, where the second call sees what the first has left.
-    for (int round = 0; round < (model.tables()->cacheCount ? 2 : 1); ++round)
-      for (int32_t entry : entries)
-        if (int code = verifyEntry(entry, size))
-          return code;
+  copy_if(entries, std::back_inserter(plain),
+          [&](int32_t entry) { return entryAt(entry).cache < 0; });
+  for (int64_t size : {1, 3})
+    if (int code = verifyRound(plain, size))
+      return code;
+  for (int32_t entry : plain)
+    if (int code = inputs.empty() ? verifyLonger(entry) : Ok)
+      return code;
+  for (int32_t cache = 0; cache < model.tables()->cacheCount; ++cache) {
+    SmallVector<int32_t> own;
+    copy_if(entries, std::back_inserter(own),
+            [&](int32_t entry) { return entryAt(entry).cache == cache; });
+    if (int code = own.empty() ? Ok : verifyCache(cache, own))
+      return code;
   }
   return Ok;
 }
 
-Expected<std::vector<reference::Tensor>> Verifier::interpretEntry(StringRef entry,
-                                                                  ArrayRef<Numbers> given) {
-  std::vector<reference::Tensor> tensors;
+int Verifier::verifyRound(ArrayRef<int32_t> entries, int64_t size) {
+  for (int32_t entry : entries)
+    if (size == 1 || inputs.empty())
+      if (int code = verifyEntry(entry, choice->uniform(entryAt(entry), size)))
+        return code;
+  return Ok;
+}
+
+int Verifier::verifyLonger(int32_t entry) {
+  auto operations = [&](const Runner::Sizes &sizes) {
+    return runner->operations(entry, sizes, /*cached=*/0);
+  };
+  for (const Runner::Sizes &sizes : choice->longer(entryAt(entry), operations))
+    if (int code = verifyEntry(entry, sizes))
+      return code;
+  return Ok;
+}
+
+int Verifier::interpret(int32_t entry, ArrayRef<Numbers> given, reference::Caches &caches,
+                        Tensors &results) {
+  Tensors tensors;
   for (const Numbers &input : given)
     tensors.push_back({SmallVector<int64_t>(input.shape.begin(), input.shape.end()), input.values});
+  std::string unreadable;
   auto load = [&](StringRef name, ArrayRef<int64_t> shape) -> Expected<std::vector<double>> {
     std::vector<double> values;
-    if (runner->readWeights(name.str(), shape.vec(), values))
+    if (runner->readWeights(name.str(), shape.vec(), values, unreadable))
       return values;
     return createStringError("tensor `" + name + "` cannot be read");
   };
-  return reference::interpret(spec.module(), entry, tensors, load, kept);
+  auto computed = reference::interpret(spec.module(), entryAt(entry).name, tensors, load, caches);
+  if (computed) {
+    results = std::move(*computed);
+    return Ok;
+  }
+  std::string problem = toString(computed.takeError());
+  return unreadable.empty() ? fail(Internal, "the reference interpreter: " + problem)
+                            : failWithMessage(Environment, unreadable);
 }
 
 double Verifier::boundOfCaches() const {
@@ -202,49 +171,57 @@ double Verifier::boundOfCaches() const {
   return most;
 }
 
-int Verifier::verifyEntry(int32_t entry, int64_t size) {
+int Verifier::verifyEntry(int32_t entry, const Runner::Sizes &sizes) {
+  std::string what = entryAt(entry).name + (inputs.empty() ? sizesText(sizes) : "");
+  if (!done.insert(what).second)
+    return Ok;
   Runner::Request request;
   request.entry = entry;
   request.inputs = inputs;
+  request.sizes = sizes;
   request.seed = seed;
-  std::string sizes;
-  ArrayRef<attn_abi_cache> caches(model.tables()->caches, size_t(model.tables()->cacheCount));
-  for (int32_t i = 0; i < model.tables()->dimCount; ++i) {
-    const attn_abi_dim &dim = model.tables()->dims[i];
-    if (!dim.isDynamic)
-      continue;
-    if (llvm::any_of(caches, [&](const attn_abi_cache &cache) { return cache.dim == i; }))
-      continue; // its size is what it holds
-    request.sizes.push_back({dim.name, std::min(size, dim.value)});
-    sizes += fmt::format(" {} = {}", dim.name, std::min(size, dim.value));
-  }
   std::vector<Numbers> given, made;
-  if (int code = runner->run(request, given, made))
+  if (int code = runner->read(request, given))
     return code;
-  StringRef name = model.tables()->entries[entry].name;
-  for (const attn_abi_cache &cache : caches)
-    sizes += fmt::format(" {} = {}", cache.name, kept.lengths[cache.name]);
-  auto expected = interpretEntry(name, given);
-  if (!expected)
-    return fail(Internal, "the reference interpreter: " + toString(expected.takeError()));
-  for (auto [got, wanted] : zip_equal(made, *expected)) {
-    if (!equal(got.shape, wanted.shape))
-      return fail(Internal, "`" + name + "` gives " + shapeText(got.shape) +
-                                ", the reference interpreter " + shapeText(wanted.shape));
-    report((name + (inputs.empty() ? Twine(sizes) : Twine(""))).str(), got, wanted.data);
+  if (int code = runner->run(entry, given, made))
+    return code;
+  reference::Caches none;
+  Tensors expected;
+  if (int code = interpret(entry, given, none, expected))
+    return code;
+  bool isSmallest = all_of(sizes, [](const auto &size) { return size.second == 1; });
+  for (auto [got, wanted] : zip_equal(made, expected)) {
+    if (int code = checkShape(entryAt(entry).name, got, wanted.shape))
+      return code;
+    Difference difference;
+    difference.add(got.values, wanted.data);
+    report(what, got, difference, isSmallest && !sizes.empty());
   }
   return Ok;
 }
 
-void Verifier::report(StringRef what, const Numbers &got, ArrayRef<double> expected) {
-  Difference difference = compare(got.values, expected);
-  bool isPast = !(difference.relativeL2 <= bound + got.rounding);
-  outs() << fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}\n", what.str(),
-                        got.name, shapeText(got.shape), difference.maxAbsolute,
-                        difference.relativeL2, isPast ? "  past the bound" : "");
+int checkShape(StringRef entry, const Numbers &got, ArrayRef<int64_t> expected) {
+  if (equal(got.shape, expected))
+    return Ok;
+  return fail(Internal, "`" + entry + "` gives " + shapeText(got.shape) +
+                            ", the reference interpreter " + shapeText(expected));
+}
+
+void Verifier::report(StringRef what, const Numbers &got, const Difference &difference,
+                      bool isSmallest) {
+  double error = difference.relativeL2();
+  bool isPast = !(error <= bound + got.rounding);
+  // Where every size is 1, softmax has one key and its weights are 1: nothing to wonder about.
+  std::string remark = difference.remark();
+  if (isSmallest && StringRef(remark).ends_with("little"))
+    remark.clear();
+  outs() << fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}{}\n", what.str(),
+                        got.name, shapeText(got.shape), difference.maxAbsolute(), error,
+                        isPast ? "  past the bound" : "",
+                        remark.empty() ? "" : "  (" + remark + ")");
   outs().flush();
   if (isPast)
-    worst = std::max(worst, difference.relativeL2);
+    worst = std::max(worst, error);
   hasDifference |= isPast;
 }
 
@@ -267,9 +244,12 @@ int Verifier::verifyAgainst(StringRef path) {
   Runner::Request request;
   request.entry = entries.front();
   request.inputs = inputs;
+  request.sizes = choice->uniform(entry, 1);
   request.seed = seed;
   std::vector<Numbers> given, made;
-  if (int code = runner->run(request, given, made))
+  if (int code = runner->read(request, given))
+    return code;
+  if (int code = runner->run(request.entry, given, made))
     return code;
   bound = std::max(bound, againstBound);
   outs() << fmt::format("against {}, bound {:.0e} (relative L2), weights {}\n", file.str(), bound,
@@ -280,13 +260,13 @@ int Verifier::verifyAgainst(StringRef path) {
     if (got.shape != expected.shape)
       return fail(BadInput, "`" + file + "` is " + shapeText(expected.shape) + ", but output `" +
                                 got.name + "` is " + shapeText(got.shape));
-    report(entry.name, got, expected.values);
+    Difference difference;
+    difference.add(got.values, expected.values);
+    report(entry.name, got, difference);
     return Ok;
   }
   return fail(Usage, "entry `" + Twine(entry.name) + "` has no output `" + outputName + "`");
 }
-
-} // namespace
 
 int runVerify(const opt::InputArgList &args) {
   CompileOptions options;

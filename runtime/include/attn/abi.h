@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 9
+#define ATTN_ABI_VERSION 10
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -31,12 +31,21 @@ typedef struct {
   int64_t scale, offset;
 } attn_abi_axis;
 
+/* What random integers are drawn from so that a run says something: `least` to `most`, both
+ * included (numbers, or sizes as of axes), and now and then one of `notable`. */
+typedef struct {
+  attn_abi_axis least, most;
+  int32_t notableCount;
+  const int64_t *notable;
+} attn_abi_random;
+
 typedef struct {
   const char *name;
   int32_t dtype;
   int32_t rank;
   const attn_abi_axis *axes;
   int64_t below; /* of an input of indices: all are from 0 to below - 1; 0: any value will do */
+  const attn_abi_random *random; /* of inputs; null: as `below` says, without it 0 and 1 */
 } attn_abi_tensor;
 
 /* A tensor of the checkpoint. `pattern` holds "{n}" where it belongs to a stack of `layers` layers

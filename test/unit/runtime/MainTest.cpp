@@ -98,7 +98,7 @@ TEST_F(MainTest, DescribesHelpsAndTimes) {
 }
 
 TEST_F(MainTest, RandomInputsAreDeterministic) {
-  std::string run = "--entry run --weights random:1 --set B=3 --input x=random";
+  std::string run = "--entry run --weights random:1 --set-size B=3 --input x=random";
   std::string first = tiny(run + ":5").text;
   EXPECT_NE(std::string::npos, first.find("f32[3, 5]")) << first;
   EXPECT_EQ(first, tiny(run + ":5 --threads 3").text);
@@ -127,7 +127,8 @@ TEST_F(MainTest, WrongInputExitsWith1) {
   expectFailure(usual(), 1, "has 9 along axis 0, `B`, expected 1 to 8");
   writeInput(0);
   expectFailure(usual(), 1, "has 0 along axis 0, `B`, expected 1 to 8");
-  expectFailure("--entry run --weights random --set B=9 --input x=random", 1, "expected 1 to 8");
+  expectFailure("--entry run --weights random --set-size B=9 --input x=random", 1,
+                "expected 1 to 8");
   writeText(inputPath, "\x93NUMPY nonsense");
   expectFailure(usual(), 1, "error[R0301]");
   writeInput(1);

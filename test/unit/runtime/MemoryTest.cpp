@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Peak memory of binding: at most 1.4 times the weights, since mapped pages are dropped as they are
-// packed.
+// Peak memory of binding: at most 1.4 times the weights, since files are read piece by piece.
 #include "TestSupport.h"
 #include "tiny_model.h"
 #include <chrono>

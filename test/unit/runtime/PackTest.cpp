@@ -179,17 +179,28 @@ static void checkOne(unsigned seed, Team &team) {
   EXPECT_FALSE(isSlotSound(tables, slot));
   shapes[0][0] += 1;
 
+  // Every other time the tensors lie one after the other in a file.
+  SourceFile file;
+  std::string bytes = "head";
   Vector<PackJob> jobs;
   std::vector<StoredTensor> stored(static_cast<size_t>(partCount));
   for (size_t p = 0; p < stored.size(); ++p) {
     stored[p].dtype = dtypes[p];
     stored[p].data = data[p].data();
+    if (seed % 4 > 1) {
+      stored[p].data = nullptr;
+      stored[p].file = &file;
+      stored[p].offset = bytes.size();
+      bytes.append(data[p].begin(), data[p].end());
+    }
     jobs.push({&slot, &parts[p], 0, &stored[p]});
   }
+  Error error;
+  test::writeText(test::scratchPath("tensors"), bytes);
+  ASSERT_EQ(ATTN_OK, file.open(test::scratchPath("tensors").c_str(), error));
   std::vector<char> block(size_t(tables.packedBytes) + 64), expected;
   std::fill(block.begin() + tables.packedBytes, block.end(), 77); // guard
   expected = block;
-  Error error;
   ASSERT_EQ(ATTN_OK, packAll(jobs, block.data(), team, error));
   std::vector<float> matrix(size_t(k * columns));
   for (size_t p = 0; p < parts.size(); ++p)

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One run of `attn verify`: entries without a cache at several sizes (Verify.cpp), entries of a
+// cache in calls that continue each other (VerifyCaches.cpp).
+#pragma once
+
+#include "Build.h"
+#include "Difference.h"
+#include "VerifySizes.h"
+#include "compiler/reference/Interpreter.h"
+
+namespace attn::tool {
+
+class Verifier {
+public:
+  Verifier(Spec &spec, const llvm::opt::InputArgList &args) : spec(spec), args(args) {}
+  int run(const CompileOptions &options);
+
+private:
+  using Tensors = std::vector<reference::Tensor>;
+  /// A call among those that fill a cache: an entry and the positions that it adds.
+  struct Cut {
+    int32_t entry;
+    int64_t rows;
+  };
+  /// A sequence of calls that begins with an empty cache. With `whole`, what `entry` would be given
+  /// for all positions in one call, calls are given parts of that; else each has inputs of its own.
+  struct Sequence {
+    int32_t entry;
+    std::vector<Cut> cuts;
+    std::vector<Numbers> whole;
+    Runner::Sizes sizes;
+  };
+  /// Of each call of a sequence: outputs of the compiled code, and of the interpreter.
+  struct Results {
+    std::vector<std::vector<Numbers>> made;
+    std::vector<Tensors> expected;
+  };
+
+  int readOptions();
+  int chooseEntries(llvm::SmallVectorImpl<int32_t> &entries) const;
+  int verifyEntries();
+  int verifyEntry(int32_t entry, const Runner::Sizes &sizes);
+  int verifyRound(llvm::ArrayRef<int32_t> entries, int64_t size);
+  int verifyLonger(int32_t entry);
+  int verifyAgainst(llvm::StringRef path);
+
+  int verifyCache(int32_t cache, llvm::ArrayRef<int32_t> entries);
+  int verifyPositions(int32_t entry, llvm::ArrayRef<int32_t> steps, int64_t batch,
+                      int64_t positions);
+  int verifySteps(llvm::ArrayRef<int32_t> entries, int64_t batch);
+  int verifySequence(const Sequence &sequence);
+  int givenTo(const Sequence &sequence, const Cut &cut, int64_t begin, std::vector<Numbers> &given);
+  int runCuts(const Sequence &sequence, Results &results);
+  void reportCuts(const Sequence &sequence, const Results &results);
+  int reportWhole(const Sequence &sequence, const Results &results);
+  std::string cutsText(const Sequence &sequence) const;
+  /// Cuts of `positions`: one long one and steps; or any, by the seed.
+  std::vector<Cut> longThenSteps(int32_t entry, llvm::ArrayRef<int32_t> steps, int64_t positions);
+  std::vector<Cut> randomCuts(int32_t entry, llvm::ArrayRef<int32_t> steps, int64_t positions);
+  bool isStepOf(const attn_abi_entry &step, const attn_abi_entry &sequence) const;
+  bool canBeCut(const attn_abi_entry &entry) const;
+
+  /// 0 and what the interpreter computes, or an exit code after an error.
+  int interpret(int32_t entry, llvm::ArrayRef<Numbers> inputs, reference::Caches &caches,
+                Tensors &results);
+  const attn_abi_entry &entryAt(int32_t entry) const { return model.tables()->entries[entry]; }
+  /// What rounding what caches keep explains.
+  double boundOfCaches() const;
+  /// A line of the report; remarks on numbers that prove nothing.
+  void report(llvm::StringRef what, const Numbers &got, const Difference &difference,
+              bool isSmallest = false);
+
+  Spec &spec;
+  const llvm::opt::InputArgList &args;
+  LoadedModel model;
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<SizeChoice> choice;
+  std::string weights; // empty: random
+  uint64_t seed = 0;
+  int32_t threads = 0;
+  std::vector<std::pair<std::string, std::string>> inputs;
+  double bound = 0, worst = 0;
+  bool hasDifference = false;
+  llvm::StringSet<> done; ///< entries at sizes
+};
+
+/// 0 where the shapes are the same, else an internal error.
+int checkShape(llvm::StringRef entry, const Numbers &got, llvm::ArrayRef<int64_t> expected);
+
+} // namespace attn::tool
