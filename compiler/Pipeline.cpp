@@ -3,8 +3,11 @@
 // The stages in order, and why their passes stand in this order.
 #include "compiler/Pipeline.h"
 #include "compiler/Errors.h"
+#include "compiler/OneKernel.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/Codegen.h"
+#include "compiler/emit/DebugLines.h"
+#include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/ModelTables.h"
@@ -12,6 +15,7 @@
 #include "compiler/gpu/Passes.h"
 #include "compiler/gpu/Ptx.h"
 #include "compiler/transforms/KernelChoice.h"
+#include "compiler/transforms/OutlineKernel.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -112,6 +116,35 @@ static void addKernels(OpPassManager &passes, CpuLevel level) {
   passes.addPass(createCheckKernelsPass());
 }
 
+/// The passes that make a stage of the one before it; `gpu`: planned for GPUs.
+static void addStage(OpPassManager &passes, ModuleOp model, const CompileOptions &options,
+                     Stage stage, std::optional<CpuLevel> level, bool gpu = false) {
+  switch (stage) {
+  case Stage::Attn:
+    return;
+  case Stage::Fused:
+    return addFused(passes);
+  case Stage::Memory:
+    return addMemory(passes, options, gpu);
+  case Stage::Tiled:
+    return addTiled(passes, *level);
+  case Stage::Kernels:
+    return addKernels(passes, *level);
+  case Stage::Llvm:
+  case Stage::Object:
+    // A kernel by itself is called by no entry.
+    return buildLowerToLlvm(
+        passes, *level, options.kernel.empty() ? entrySignatures(model) : WrapEntriesPassOptions());
+  }
+}
+
+static void addGpuKernels(OpPassManager &passes, llvm::StringRef chip, Precision precision) {
+  GpuKernelsPassOptions kernels;
+  kernels.chip = chip.str();
+  kernels.tf32 = precision == Precision::TF32;
+  passes.addPass(createGpuKernelsPass(kernels));
+}
+
 //===-- running them ------------------------------------------------------------------------===//
 
 namespace {
@@ -124,33 +157,49 @@ public:
 
   /// Runs the stages to `until`; not past Llvm.
   LogicalResult run(Stage until);
-  /// The same to Memory, planned for GPUs. Null after an error.
-  OwningOpRef<ModuleOp> planForGpus();
+  /// The same to Memory, of which nothing is dumped; for GPUs or CPUs. Null after an error.
+  OwningOpRef<ModuleOp> plan(bool gpu);
 
   OwningOpRef<ModuleOp> shared;       ///< attn, fused or memory
   llvm::SmallVector<Staged> perLevel; ///< from tiled on
 
 private:
-  LogicalResult step(ModuleOp module, Stage stage, std::optional<CpuLevel> level, bool gpu = false);
+  OwningOpRef<ModuleOp> begin();
+  LogicalResult findKernel();
+  LogicalResult make(ModuleOp module, Stage stage, std::optional<CpuLevel> level, bool gpu);
+  LogicalResult step(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
   LogicalResult dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
 
   ModuleOp model;
   const CompileOptions &options;
+  KernelPlace kernelPlace; // of the one that is wanted
 };
 
 } // namespace
 
+void printStage(ModuleOp module, llvm::raw_ostream &stream) {
+  module.print(stream, OpPrintingFlags().enableDebugInfo());
+  stream << '\n';
+}
+
+static std::string suffixOf(std::optional<CpuLevel> level) {
+  return level ? "." + cpuLevelName(*level).str() : "";
+}
+
 LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
   if (options.dumpStages.empty())
     return success();
-  std::string suffix = level ? "." + cpuLevelName(*level).str() : "";
+  OwningOpRef<ModuleOp> alone;
+  if (kernelPlace.location && stage <= Stage::Memory) {
+    alone = module.clone();
+    keepOneKernel(module = *alone, stage, options.kernel, kernelPlace);
+  }
   llvm::SmallString<128> path(options.dumpStages);
   std::string number = "0" + std::to_string(static_cast<int>(stage) + 1);
-  llvm::sys::path::append(path, number + "-" + stageName(stage) + suffix + ".mlir");
+  llvm::sys::path::append(path, number + "-" + stageName(stage) + suffixOf(level) + ".mlir");
   // Under another name, then renamed: a stage is there whole or not at all.
   llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    module.print(stream);
-    stream << '\n';
+    printStage(module, stream);
     auto &file = static_cast<llvm::raw_fd_ostream &>(stream);
     file.flush();
     std::error_code problem = file.error();
@@ -163,44 +212,57 @@ LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLeve
   return success();
 }
 
-LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLevel> level,
+LogicalResult Lowering::make(ModuleOp module, Stage stage, std::optional<CpuLevel> level,
                              bool gpu) {
   PassManager passes(module.getContext());
-  switch (stage) {
-  case Stage::Attn:
-    break;
-  case Stage::Fused:
-    addFused(passes);
-    break;
-  case Stage::Memory:
-    attachChoices(module, options.tuning); // scratch is planned for the tiles that there will be
-    addMemory(passes, options, gpu);
-    break;
-  case Stage::Tiled:
-    addTiled(passes, *level);
-    break;
-  case Stage::Kernels:
-    addKernels(passes, *level);
-    break;
-  case Stage::Llvm:
-  case Stage::Object:
-    buildLowerToLlvm(passes, *level, EntrySignatures::of(model));
+  addStage(passes, model, options, stage, level, gpu);
+  if (stage >= Stage::Llvm)
     passes.enableVerifier(false); // LLVM verifies what comes out
-    break;
-  }
-  if (failed(passes.run(module)))
+  return passes.run(module);
+}
+
+LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
+  if (failed(make(module, stage, level, /*gpu=*/false)))
     return failure();
-  return gpu ? success() : dump(module, stage, level);
+  if (kernelPlace.location && stage == Stage::Tiled)
+    keepOneKernel(module, stage, options.kernel, kernelPlace);
+  return dump(module, stage, level);
+}
+
+/// The model, with the measured choices that scratch is planned for and tiles are made by.
+OwningOpRef<ModuleOp> Lowering::begin() {
+  OwningOpRef<ModuleOp> module = model.clone();
+  attachChoices(*module, options.tuning);
+  return module;
+}
+
+LogicalResult Lowering::findKernel() {
+  OwningOpRef<ModuleOp> memory = plan(/*gpu=*/false);
+  if (!memory)
+    return failure();
+  for (const NamedKernel &kernel : kernelsOf(*memory))
+    if (kernel.name == options.kernel)
+      kernelPlace = {kernel.kernel->getLoc(),
+                     kernel.kernel->getParentOfType<func::FuncOp>().getSymName().str()};
+  if (!kernelPlace.location)
+    return emitErrorOf(ErrorKind::Input, model.getLoc())
+           << "there is no kernel `" << options.kernel << "`";
+  return success();
 }
 
 LogicalResult Lowering::run(Stage until) {
   until = std::min(until, Stage::Llvm);
-  shared = model.clone();
+  if (!options.kernel.empty() && failed(findKernel()))
+    return failure();
+  shared = begin();
   for (Stage stage : {Stage::Attn, Stage::Fused, Stage::Memory})
     if (stage <= until && failed(step(*shared, stage, std::nullopt)))
       return failure();
-  if (until <= Stage::Memory)
+  if (until <= Stage::Memory) {
+    if (kernelPlace.location)
+      keepOneKernel(*shared, until, options.kernel, kernelPlace);
     return success();
+  }
   for (CpuLevel level : options.levels) {
     perLevel.push_back({shared->clone(), level});
     for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
@@ -210,10 +272,10 @@ LogicalResult Lowering::run(Stage until) {
   return success();
 }
 
-OwningOpRef<ModuleOp> Lowering::planForGpus() {
-  OwningOpRef<ModuleOp> module = model.clone();
+OwningOpRef<ModuleOp> Lowering::plan(bool gpu) {
+  OwningOpRef<ModuleOp> module = begin();
   for (Stage stage : {Stage::Fused, Stage::Memory})
-    if (failed(step(*module, stage, std::nullopt, /*gpu=*/true)))
+    if (failed(make(*module, stage, std::nullopt, gpu)))
       return nullptr;
   return module;
 }
@@ -225,6 +287,45 @@ llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOpti
   if (until <= Stage::Memory)
     lowering.perLevel.push_back({std::move(lowering.shared), std::nullopt});
   return std::move(lowering.perLevel);
+}
+
+std::optional<llvm::SmallVector<std::string>> kernelNames(ModuleOp model,
+                                                          const CompileOptions &options) {
+  OwningOpRef<ModuleOp> memory = Lowering(model, options).plan(/*gpu=*/options.levels.empty());
+  if (!memory)
+    return std::nullopt;
+  return llvm::map_to_vector(kernelsOf(*memory),
+                             [](const NamedKernel &kernel) { return kernel.name; });
+}
+
+std::string printPipelines(ModuleOp model, const CompileOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto line = [&](const llvm::Twine &name, llvm::function_ref<void(OpPassManager &)> add) {
+    PassManager passes(model.getContext(), ModuleOp::getOperationName());
+    add(passes);
+    stream << name << ": ";
+    passes.printAsTextualPipeline(stream);
+    stream << '\n';
+  };
+  auto stageLine = [&](Stage stage, std::optional<CpuLevel> level) {
+    line(stageName(stage) + suffixOf(level),
+         [&](OpPassManager &passes) { addStage(passes, model, options, stage, level); });
+  };
+  stageLine(Stage::Fused, std::nullopt);
+  if (!options.levels.empty())
+    stageLine(Stage::Memory, std::nullopt);
+  for (CpuLevel level : options.levels)
+    for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
+      stageLine(stage, level);
+  if (!options.chips.empty())
+    line("memory.gpu", [&](OpPassManager &passes) {
+      addStage(passes, model, options, Stage::Memory, std::nullopt, /*gpu=*/true);
+    });
+  for (llvm::StringRef chip : options.chips)
+    line("kernels." + chip,
+         [&](OpPassManager &passes) { addGpuKernels(passes, chip, options.precision); });
+  return text;
 }
 
 //===-- code --------------------------------------------------------------------------------===//
@@ -243,26 +344,24 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
 }
 
 /// From the memory stage: kernels become LLVM's code for the GPU, which is taken out of the module.
-static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip, Precision precision) {
+static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip,
+                                      const CompileOptions &options) {
   PassManager passes(memory.getContext());
-  GpuKernelsPassOptions kernels;
-  kernels.chip = chip.str();
-  kernels.tf32 = precision == Precision::TF32;
-  passes.addPass(createGpuKernelsPass(kernels));
+  addGpuKernels(passes, chip, options.precision);
   if (failed(passes.run(memory)))
     return failure();
-  return takeGpuCode(memory);
+  return takeGpuCode(memory, options.kernel);
 }
 
 /// Adds the host's side of a GPU's code to `module`.
 static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRef chip,
-                                 Precision precision, llvm::Module &module) {
+                                 const CompileOptions &options, llvm::Module &module) {
   OwningOpRef<ModuleOp> host = memory.clone();
-  auto code = lowerForGpu(*host, chip, precision);
+  auto code = lowerForGpu(*host, chip, options);
   if (failed(code))
     return failure();
   PassManager passes(model.getContext());
-  buildLowerToLlvm(passes, CpuLevel::X86_64_V3, EntrySignatures::of(model));
+  buildLowerToLlvm(passes, CpuLevel::X86_64_V3, entrySignatures(model));
   passes.enableVerifier(false);
   if (failed(passes.run(*host)) || failed(addCode(*host, chipSuffix(chip), module)))
     return failure();
@@ -293,12 +392,12 @@ static bool addAssembly(ModuleOp model, const CompileOptions &options, GpuCode &
 LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
   if (options.chips.empty())
     return success();
-  OwningOpRef<ModuleOp> planned = Lowering(model, options).planForGpus();
+  OwningOpRef<ModuleOp> planned = Lowering(model, options).plan(/*gpu=*/true);
   if (!planned)
     return failure();
   for (llvm::StringRef chip : options.chips) {
     OwningOpRef<ModuleOp> own = planned->clone();
-    auto code = lowerForGpu(*own, chip, options.precision);
+    auto code = lowerForGpu(*own, chip, options);
     if (failed(code))
       return failure();
     addAssembly(model, options, *code, assemble(options, *code));
@@ -306,27 +405,18 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
   return success();
 }
 
-static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, ModuleOp model,
-                                                     const CompileOptions &options) {
-  Lowering lowering(model, options);
-  if (failed(lowering.run(Stage::Llvm)))
-    return nullptr;
-  llvm::LLVMContext context;
-  llvm::Module module(modelName(model), context);
-  module.setTargetTriple(llvm::Triple(targetTriple()));
-  module.setDataLayout(targetDataLayout());
-  for (Staged &level : lowering.perLevel)
-    if (failed(addCode(*level.module, levelSuffix(*level.level), module)))
-      return nullptr;
+/// Adds the code for each GPU, and the tables that the runtime reads, to the module.
+static LogicalResult addRest(ModuleOp model, Lowering &lowering, const CompileOptions &options,
+                             llvm::Module &module) {
   std::vector<GpuCode> gpus(options.chips.size());
   std::vector<std::future<llvm::Expected<Assembly>>> assemblies; // while MLIR lowers the next one
   OwningOpRef<ModuleOp> planned;
-  if (!gpus.empty() && !(planned = lowering.planForGpus()))
-    return nullptr;
+  if (!gpus.empty() && !(planned = lowering.plan(/*gpu=*/true)))
+    return failure();
   for (auto [chip, code] : llvm::zip_equal(options.chips, gpus)) {
-    auto lowered = addGpu(model, *planned, chip, options.precision, module);
+    auto lowered = addGpu(model, *planned, chip, options, module);
     if (failed(lowered))
-      return nullptr;
+      return failure();
     code = std::move(*lowered);
     assemblies.push_back(
         std::async(std::launch::async, assemble, std::cref(options), std::ref(code)));
@@ -337,29 +427,63 @@ static std::unique_ptr<llvm::MemoryBuffer> compileTo(CodegenOutput output, Modul
   CompileOptions described = options;
   if (!isAssembled)
     described.ptxas.reset();
-  if (failed(addModelTables(model, *lowering.shared, described, gpus, module)))
-    return nullptr;
-  return generateCode(module, options.optLevel, output);
+  return addModelTables(model, *lowering.shared, described, gpus, module);
+}
+
+/// The code of all levels as one module, with the spec's lines where people read it.
+static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp model,
+                               const CompileOptions &options) {
+  Lowering lowering(model, options);
+  if (failed(lowering.run(Stage::Llvm)))
+    return failure();
+  module.setTargetTriple(llvm::Triple(targetTriple()));
+  module.setDataLayout(targetDataLayout());
+  for (Staged &level : lowering.perLevel) {
+    if (hasLines)
+      addDebugLines(*level.module);
+    if (failed(addCode(*level.module, levelSuffix(*level.level), module)))
+      return failure();
+  }
+  return options.kernel.empty() ? addRest(model, lowering, options, module) : success();
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compileToObject(ModuleOp model, const CompileOptions &options) {
-  return compileTo(CodegenOutput::Object, model, options);
-}
-
-std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &options) {
-  OwningOpRef<ModuleOp> planned = Lowering(model, options).planForGpus();
-  if (!planned)
-    return std::nullopt;
-  auto code = lowerForGpu(*planned, options.chips.front(), options.precision);
-  if (failed(code))
-    return std::nullopt;
-  generatePtx(*code);
-  return std::move(code->ptx);
+  llvm::LLVMContext context;
+  llvm::Module module(modelName(model), context);
+  if (failed(compileTo(module, /*hasLines=*/false, model, options)))
+    return nullptr;
+  return generateCode(module, options.optLevel, CodegenOutput::Object);
 }
 
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(ModuleOp model,
                                                       const CompileOptions &options) {
-  return compileTo(CodegenOutput::Assembly, model, options);
+  llvm::LLVMContext context;
+  llvm::Module module(modelName(model), context);
+  if (failed(compileTo(module, /*hasLines=*/true, model, options)))
+    return nullptr;
+  return generateCode(module, options.optLevel, CodegenOutput::Assembly);
+}
+
+std::optional<std::string> compileToLlvmIr(ModuleOp model, const CompileOptions &options) {
+  llvm::LLVMContext context;
+  llvm::Module module(modelName(model), context);
+  if (failed(compileTo(module, /*hasLines=*/true, model, options)))
+    return std::nullopt;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, /*AAW=*/nullptr);
+  return text;
+}
+
+std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &options) {
+  OwningOpRef<ModuleOp> planned = Lowering(model, options).plan(/*gpu=*/true);
+  if (!planned)
+    return std::nullopt;
+  auto code = lowerForGpu(*planned, options.chips.front(), options);
+  if (failed(code))
+    return std::nullopt;
+  generatePtx(*code);
+  return std::move(code->ptx);
 }
 
 } // namespace attn

@@ -51,6 +51,7 @@ struct CompileOptions {
   Precision precision = {};                   ///< of linears
   unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
+  std::string kernel;                         ///< of kernelNames: stages and text hold it alone
   std::optional<AttentionLowering> attention; ///< for those that can be lowered so
   TunedChoices tuning;                        ///< measured tiles, where there are some
   std::optional<Ptxas> ptxas;                 ///< assembles the code of GPUs; none: drivers do
@@ -74,6 +75,18 @@ struct Staged {
 /// diagnostics; an empty result says that there were some.
 llvm::SmallVector<Staged> lowerTo(mlir::ModuleOp model, Stage until, const CompileOptions &options);
 
+/// Prints a stage with the places of its ops in the spec (dialect/Locations.h).
+void printStage(mlir::ModuleOp module, llvm::raw_ostream &stream);
+
+/// What the kernels of a model are called, those that remarks and profiles name; for the GPU where
+/// there is no CPU level among the options. Nothing after an error has been reported.
+std::optional<llvm::SmallVector<std::string>> kernelNames(mlir::ModuleOp model,
+                                                          const CompileOptions &options);
+
+/// The passes of every stage, `fused: builtin.module(...)` a line, as `attn-opt --pass-pipeline`
+/// takes them.
+std::string printPipelines(mlir::ModuleOp model, const CompileOptions &options);
+
 /// Machine code and tables of a model (attn-stage module) as one relocatable ELF object, or
 /// assembly text. Null after an error has been reported. The object defines `attn_model_<name>`
 /// (runtime/include/attn/abi.h).
@@ -81,6 +94,9 @@ std::unique_ptr<llvm::MemoryBuffer> compileToObject(mlir::ModuleOp model,
                                                     const CompileOptions &options);
 std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
                                                       const CompileOptions &options);
+
+/// The code that assembly and objects are made of, as LLVM's text, before LLVM optimises it.
+std::optional<std::string> compileToLlvmIr(mlir::ModuleOp model, const CompileOptions &options);
 
 /// The kernels of a model for the one GPU of `options`, as PTX. Nothing after an error has been
 /// reported.

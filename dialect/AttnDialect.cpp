@@ -2,6 +2,7 @@
 //
 // Registration of the dialect, and the helpers for named axes.
 #include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -54,6 +55,7 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/AttnOps.cpp.inc"
       >();
+  addInterface(createLocationAliases(this));
 }
 
 std::optional<int64_t> attn::countElements(ArrayRef<int64_t> sizes) {

@@ -376,6 +376,7 @@ std::string FewQueries::choice() {
           (group() == 1 ? " query" : " queries") + " at a time";
   if (parts() > 1)
     text += ", keys in " + std::to_string(parts()) + " parts";
+  text += "; too few queries to be the lanes of a vector";
   std::optional<int64_t> keys = constantIndex(index.dim(op.getKey(), op.getBatch()));
   return text + describeVerdicts(op, {0, queries}, tileStarts(keys, tileKeys));
 }

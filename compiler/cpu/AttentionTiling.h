@@ -143,6 +143,7 @@ private:
   IndexBuilder index;
   ScoreFunction score;
   KernelChoice chosen; // measured
+  std::string reason;  // for the lowering
   AttentionShape shape;
   int64_t granule, features, valueFeatures;
   int64_t groupSize;         // blocks, at most

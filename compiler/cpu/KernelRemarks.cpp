@@ -5,6 +5,7 @@
 #include "compiler/cpu/Loops.h"
 #include "compiler/transforms/KernelCost.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -45,10 +46,10 @@ static int64_t lastDim(Value buffer) {
 
 static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank(); }
 
-/// `, then mulf erf addf`: what a region does with an element.
+/// `, then gelu, x + ...`: what a region does with an element.
 static std::string operations(Region &region, StringRef before) {
-  SmallVector<StringRef> names = operationsOf(region);
-  return names.empty() ? "" : (before + " " + llvm::join(names, " ")).str();
+  SmallVector<std::string> texts = wordsOf(region);
+  return texts.empty() ? "" : (before + " " + llvm::join(texts, ", ")).str();
 }
 
 namespace {
@@ -58,10 +59,10 @@ enum Dependence { Nothing = 0, Query = 1, Key = 2, Pair = Query | Key };
 
 } // namespace
 
-/// What a hook does with every pair, then what it does for the sake of the query or the key alone:
-/// after `own` arguments of the pair come the positions, the last two of query and key, and
-/// captures.
-static std::string sorted(Region &hook, size_t own, size_t positions, StringRef name) {
+/// What a hook computes, in the spec's words, and how many operations it takes for every pair and
+/// for the sake of the query or the key alone, but for a score, whose product is what counts: after
+/// `own` arguments of the pair come the positions, the last two of query and key, and captures.
+static std::string describeHook(Region &hook, size_t own, size_t positions, StringRef name) {
   if (hook.empty())
     return {};
   DenseMap<Value, unsigned> dependence;
@@ -72,27 +73,37 @@ static std::string sorted(Region &hook, size_t own, size_t positions, StringRef 
     dependence[block.getArgument(own + positions - 2)] = Query;
     dependence[block.getArgument(own + positions - 1)] = Key;
   }
-  std::string texts[] = {"", "", "", ""};
+  unsigned counts[] = {0, 0, 0, 0};
+  SmallVector<StringRef> names;
   for (Operation &op : block.without_terminator()) {
     unsigned of = Nothing;
     for (Value operand : op.getOperands())
       of |= dependence.lookup(operand);
     for (Value result : op.getResults())
       dependence[result] = of;
-    if (!op.hasTrait<OpTrait::ConstantLike>())
-      texts[of] += " " + op.getName().stripDialect().str();
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    counts[of] += !isa<DotOp>(op);
+    names.push_back(op.getName().stripDialect());
   }
-  std::string text = ("; " + name + texts[Pair] + texts[Nothing]).str();
-  if (!texts[Query].empty())
-    text += ", of the query" + texts[Query];
-  if (!texts[Key].empty())
-    text += ", of the key" + texts[Key];
-  return text;
+  StringRef words = wordsAt(block.getTerminator()->getLoc());
+  std::string text =
+      ("; " + name + " ").str() + (words.empty() ? llvm::join(names, " ") : words.str());
+  SmallVector<std::string> done;
+  constexpr std::pair<unsigned, StringLiteral> kinds[] = {
+      {Pair, "a pair"}, {Query, "a query"}, {Key, "a key"}};
+  for (auto [kind, each] : kinds)
+    if (counts[kind])
+      done.push_back(llvm::formatv("{0} {1}", counts[kind], each));
+  return done.empty() || own == 2 ? text : text + " (operations: " + llvm::join(done, ", ") + ")";
 }
 
 std::string attn::rowsText(Value out) { return Count::of(out, 0, rankOf(out) - 1).text("rows"); }
 
-static std::string work(double flop) { return llvm::formatv("; {0:f2} MFLOP", flop / 1e6); }
+static std::string work(double flop) {
+  return flop < 1e10 ? llvm::formatv("; {0:f2} MFLOP", flop / 1e6)
+                     : llvm::formatv("; {0:f2} GFLOP", flop / 1e9);
+}
 
 static std::string describe(LinearKernelOp op) {
   auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getQuantization(), op.getOut(),
@@ -109,19 +120,72 @@ static std::string describe(LinearKernelOp op) {
                        shape->precision == Precision::F32 ? "" : " in " + type);
 }
 
+std::string attn::pairWork(AttentionKernelOp op, std::optional<int64_t> pairs) {
+  int64_t batch = op.getBatch(), heads = Count::of(op.getOut(), 0, batch).least,
+          all = Count::of(op.getOut(), batch, batch + 1).least *
+                Count::of(op.getKey(), batch, batch + 1).least;
+  return work(2.0 * double(heads) * double(pairs.value_or(all)) *
+              double(lastDim(op.getKey()) + lastDim(op.getValue())));
+}
+
 static std::string describe(AttentionKernelOp op) {
   int64_t batch = op.getBatch();
   Count heads = Count::of(op.getOut(), 0, batch),
         queries = Count::of(op.getOut(), batch, batch + 1),
         keys = Count::of(op.getKey(), batch, batch + 1);
-  int64_t features = lastDim(op.getKey()), values = lastDim(op.getValue());
-  double flop = 2.0 * heads.least * queries.least * keys.least * (features + values);
+  int64_t features = lastDim(op.getKey());
+  // Of a mask, the tiles that it leaves say how much is done (MaskVerdicts.h).
+  std::string done = op.getMask().empty() ? pairWork(op, std::nullopt) : "";
   size_t positions = batch + 2;
   return llvm::formatv("attention, {0} of {1} features, {2}, {3}{4}{5}{6}{7}{8}",
                        heads.text("heads"), features, queries.text("queries"), keys.text("keys"),
-                       sorted(op.getScore(), 2, positions, "score"),
-                       sorted(op.getBias(), 1, positions, "bias"), sorted(op.getCap(), 1, 0, "cap"),
-                       sorted(op.getMask(), 0, positions, "mask"), work(flop));
+                       describeHook(op.getScore(), 2, positions, "score"),
+                       describeHook(op.getBias(), 1, positions, "bias"),
+                       describeHook(op.getCap(), 1, 0, "cap"),
+                       describeHook(op.getMask(), 0, positions, "mask"), done);
+}
+
+static std::string timeText(double ns) {
+  return ns < 1e5 ? llvm::formatv("{0:f1} us", ns / 1e3) : llvm::formatv("{0:f2} ms", ns / 1e6);
+}
+
+/// What speaks against a lowering that was not taken.
+static std::string drawback(AttentionLowering lowering, const AttentionProblem &problem) {
+  constexpr double kilobyte = 1e3;
+  double scores = 4.0 * AttentionShape::queries * double(problem.keyCount);
+  switch (lowering) {
+  case AttentionLowering::Strip:
+    return llvm::formatv("scores of {0:f0} kB leave the first-level cache", scores / kilobyte);
+  case AttentionLowering::Online:
+    return "sums are multiplied for each tile of keys";
+  case AttentionLowering::Unfused:
+    return llvm::formatv("scores of {0:f0} kB stand at a time",
+                         scores * double(blocksOf(lowering, problem)) / kilobyte);
+  }
+  llvm_unreachable("a lowering");
+}
+
+std::string attn::describeLowering(AttentionKernelOp op, const AttentionProblem &problem,
+                                   AttentionLowering taken, bool isMeasured) {
+  if (problem.isMasked)
+    return "; online, so that tiles which the mask empties are passed by";
+  if (!problem.mayBeOneStrip)
+    return "; tile by tile, which alone can give what is asked of it";
+  if (problem.keyCount < 0)
+    return "; online, for any number of keys";
+  double heads = double(Count::of(op.getOut(), 0, op.getBatch()).least);
+  auto estimate = [&](AttentionLowering lowering) {
+    return timeText(heads * estimateLowering(problem, lowering));
+  };
+  std::string text = "; " + stringifyAttentionLowering(taken).str();
+  text += op.getLowering() ? " as asked for" : isMeasured ? " as measured" : "";
+  text += " (est. " + estimate(taken);
+  for (auto other :
+       {AttentionLowering::Strip, AttentionLowering::Online, AttentionLowering::Unfused})
+    if (other != taken)
+      text += "; " + stringifyAttentionLowering(other).str() + " " + estimate(other) + ": " +
+              drawback(other, problem);
+  return text + ")";
 }
 
 std::string attn::describeKernel(Operation *kernel) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/cpu/CpuTarget.h"
+#include "compiler/transforms/AttentionShape.h"
 #include "mlir/IR/Operation.h"
 #include <string>
 
@@ -15,6 +16,14 @@ std::string describeKernel(mlir::Operation *kernel);
 
 /// That `kernel`, alone in a function named after its layer, was tiled.
 void remarkTiled(mlir::Operation *kernel, const CpuTarget &target, llvm::StringRef text);
+
+/// `; 12.30 MFLOP`: the products of an attention, of so many pairs of each head; by default of all.
+std::string pairWork(AttentionKernelOp op, std::optional<int64_t> pairs);
+
+/// Why an attention is lowered as it is: what the lowerings were estimated to take, or that there
+/// was no choice.
+std::string describeLowering(AttentionKernelOp op, const AttentionProblem &problem,
+                             AttentionLowering taken, bool isMeasured);
 
 /// `8, 4, 2 or 1`.
 std::string joinNumbers(llvm::ArrayRef<int64_t> numbers);

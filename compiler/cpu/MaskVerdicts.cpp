@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/MaskVerdicts.h"
 
+#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct TileCounts {
   int64_t empty = 0, full = 0, tested = 0;
+  int64_t pairs = 0; ///< of tiles that are not empty
 };
 
 } // namespace
@@ -40,6 +42,8 @@ static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64
           !matchPattern(live.lo, m_ConstantInt(&all)))
         return std::nullopt;
       ++(some.isZero() ? counts.empty : all.isOne() ? counts.full : counts.tested);
+      if (!some.isZero())
+        counts.pairs += (queries[i + 1] - queries[i]) * (keys[j + 1] - keys[j]);
     }
   }
   return counts;
@@ -63,8 +67,8 @@ std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queri
   if (!queries.empty() && !keys.empty() && !readsTensors)
     counts = countTiles(op, queries, keys);
   if (!counts)
-    return "; tiles are judged when running";
-  return llvm::formatv("; of {0} x {1} tiles {2} are empty, {3} full, {4} tested",
+    return "; tiles are judged when running" + pairWork(op, std::nullopt) + " without the mask";
+  return llvm::formatv("; of {0} x {1} tiles {2} are empty, {3} full, {4} tested{5}",
                        queries.size() - 1, keys.size() - 1, counts->empty, counts->full,
-                       counts->tested);
+                       counts->tested, pairWork(op, counts->pairs));
 }

@@ -115,6 +115,7 @@ LogicalResult AttentionTiling::run() {
                                       multipliesPairs(op, context.target), context.target.amx);
   chosen = choiceFor(op, context.target.name, problem.name());
   shape = AttentionShape::of(problem, op.getLowering(), chosen);
+  reason = describeLowering(op, problem, shape.lowering, chosen.get(Knob::Lowering).has_value());
   granule = constantIndex(queryCount) ? context.target.lanes : 16;
 
   if (op.getNormaliser() == Normaliser::ReluMean) {
@@ -456,6 +457,7 @@ std::string AttentionTiling::choice() {
       starts.push_back(*constantIndex(firstOf(index.constant(block))));
     starts.push_back(*constantIndex(queryCount));
   }
+  text += reason;
   return text + describeVerdicts(op, starts, tileStarts(constantIndex(keyCount), shape.tile));
 }
 

@@ -158,8 +158,10 @@ static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMac
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
                                                  CodegenOutput output) {
   module.setPICLevel(llvm::PICLevel::BigPIC);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(optLevel);
+  machine->Options.MCOptions.AsmVerbose = true; // assembly is for people
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
-      generate(module, *createMachine(optLevel), optLevel, output), module.getName(),
+      generate(module, *machine, optLevel, output), module.getName(),
       /*RequiresNullTerminator=*/false);
 }
 

@@ -5,19 +5,25 @@
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cstddef>
+
+namespace attn {
+#define GEN_PASS_DEF_WRAPENTRIESPASS
+#include "compiler/emit/Passes.h.inc"
+} // namespace attn
 
 using namespace mlir;
 using namespace attn;
 
-EntrySignatures EntrySignatures::of(ModuleOp model) {
-  EntrySignatures signatures;
+WrapEntriesPassOptions attn::entrySignatures(ModuleOp model) {
+  WrapEntriesPassOptions signatures;
   for (auto [position, dim] : llvm::enumerate(model.getOps<DimOp>()))
     if (dim.getDynamic())
-      signatures.dynamicDims.push_back(int32_t(position));
+      signatures.dims.push_back(static_cast<int64_t>(position));
   for (const EntryInfo &entry : entriesOf(model))
     signatures.entries.push_back(
-        {entry.name, int32_t(entry.inputs.size()), int32_t(entry.outputs.size())});
+        llvm::formatv("{0}:{1}:{2}", entry.name, entry.inputs.size(), entry.outputs.size()));
   return signatures;
 }
 
@@ -58,11 +64,24 @@ private:
   LLVM::LLVMFuncOp function;
 };
 
-struct EntryWrappersPass : PassWrapper<EntryWrappersPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EntryWrappersPass)
-  explicit EntryWrappersPass(EntrySignatures signatures) : signatures(std::move(signatures)) {}
-  StringRef getArgument() const override { return "attn-wrap-entries"; }
-  StringRef getDescription() const override { return "entries get the runtime's signature"; }
+/// An entry as the pass's options say it.
+struct Entry {
+  StringRef name;
+  int64_t inputs = 0, outputs = 0;
+
+  static FailureOr<Entry> of(StringRef text) {
+    Entry entry;
+    StringRef inputs, outputs;
+    std::tie(entry.name, inputs) = text.split(':');
+    std::tie(inputs, outputs) = inputs.split(':');
+    if (inputs.getAsInteger(10, entry.inputs) || outputs.getAsInteger(10, entry.outputs))
+      return failure();
+    return entry;
+  }
+};
+
+struct WrapEntriesPass : attn::impl::WrapEntriesPassBase<WrapEntriesPass> {
+  using WrapEntriesPassBase::WrapEntriesPassBase;
 
   LLVM::LLVMFuncOp find(StringRef name) {
     auto function = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
@@ -73,7 +92,7 @@ struct EntryWrappersPass : PassWrapper<EntryWrappersPass, OperationPass<ModuleOp
     return function;
   }
 
-  void wrapEntry(const EntrySignatures::Entry &entry, LLVM::LLVMFuncOp callee) {
+  void wrapEntry(const Entry &entry, LLVM::LLVMFuncOp callee) {
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     Type i64 = IntegerType::get(&getContext(), 64);
     Wrapper wrapper(callee, entrySymbol(entry.name), LLVM::LLVMVoidType::get(&getContext()),
@@ -83,9 +102,9 @@ struct EntryWrappersPass : PassWrapper<EntryWrappersPass, OperationPass<ModuleOp
     SmallVector<Value> operands{field(pointer, offsetof(attn_abi_call, packed)),
                                 field(pointer, offsetof(attn_abi_call, workspace)), call, thread,
                                 field(i64, offsetof(attn_abi_call, threads))};
-    Value dims = field(pointer, offsetof(attn_abi_call, dims));
-    for (int32_t dim : signatures.dynamicDims)
-      operands.push_back(wrapper.load(i64, dims, 8 * int64_t(dim)));
+    Value sizes = field(pointer, offsetof(attn_abi_call, dims));
+    for (int64_t dim : dims)
+      operands.push_back(wrapper.load(i64, sizes, 8 * dim));
     Value inputs = field(pointer, offsetof(attn_abi_call, inputs));
     for (int64_t i = 0; i < entry.inputs; ++i)
       operands.push_back(wrapper.load(pointer, inputs, 8 * i));
@@ -95,31 +114,31 @@ struct EntryWrappersPass : PassWrapper<EntryWrappersPass, OperationPass<ModuleOp
     wrapper.callAndReturn(operands);
   }
 
-  void wrapWorkspace(const EntrySignatures::Entry &entry, LLVM::LLVMFuncOp callee) {
+  void wrapWorkspace(const Entry &entry, LLVM::LLVMFuncOp callee) {
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     Type i64 = IntegerType::get(&getContext(), 64);
     Wrapper wrapper(callee, workspaceSymbol(entry.name), i64, {pointer, i64});
     SmallVector<Value> operands{wrapper.argument(1)};
-    for (int32_t dim : signatures.dynamicDims)
-      operands.push_back(wrapper.load(i64, wrapper.argument(0), 8 * int64_t(dim)));
+    for (int64_t dim : dims)
+      operands.push_back(wrapper.load(i64, wrapper.argument(0), 8 * dim));
     wrapper.callAndReturn(operands);
   }
 
   void runOnOperation() override {
-    for (const EntrySignatures::Entry &entry : signatures.entries) {
-      LLVM::LLVMFuncOp function = find(entry.name), workspace = find("workspace." + entry.name);
+    for (StringRef text : entries) {
+      FailureOr<Entry> entry = Entry::of(text);
+      if (failed(entry)) {
+        getOperation().emitError() << "expected NAME:INPUTS:OUTPUTS, but got '" << text << "'";
+        return signalPassFailure();
+      }
+      LLVM::LLVMFuncOp function = find(entry->name),
+                       workspace = find(("workspace." + entry->name).str());
       if (!function || !workspace)
         return;
-      wrapEntry(entry, function);
-      wrapWorkspace(entry, workspace);
+      wrapEntry(*entry, function);
+      wrapWorkspace(*entry, workspace);
     }
   }
-
-  EntrySignatures signatures;
 };
 
 } // namespace
-
-std::unique_ptr<Pass> attn::createEntryWrappersPass(EntrySignatures signatures) {
-  return std::make_unique<EntryWrappersPass>(std::move(signatures));
-}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ops that stand for the runtime's side: places in the packed block, the team's barrier.
-#include "compiler/emit/LowerRuntime.h"
 #include "attn/abi.h"
+#include "compiler/emit/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,6 +12,11 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include <array>
 #include <cstddef>
+
+namespace attn {
+#define GEN_PASS_DEF_LOWERRUNTIMEPASS
+#include "compiler/emit/Passes.h.inc"
+} // namespace attn
 
 using namespace mlir;
 using namespace attn;
@@ -132,16 +137,7 @@ static void lowerLaunch(LaunchOp op) {
 
 namespace {
 
-struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerRuntimePass)
-  StringRef getArgument() const override { return "attn-lower-runtime"; }
-  StringRef getDescription() const override {
-    return "places in the packed block become arithmetic, barriers become calls";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, memref::MemRefDialect>();
-  }
-
+struct LowerRuntimePass : attn::impl::LowerRuntimePassBase<LowerRuntimePass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     DenseMap<StringAttr, int64_t> kernels;
@@ -165,7 +161,3 @@ struct LowerRuntimePass : PassWrapper<LowerRuntimePass, OperationPass<ModuleOp>>
 };
 
 } // namespace
-
-std::unique_ptr<Pass> attn::createLowerRuntimePass() {
-  return std::make_unique<LowerRuntimePass>();
-}

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/emit/Codegen.h"
-#include "compiler/emit/LowerRuntime.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
+
+namespace attn {
+#define GEN_PASS_DEF_SETDATALAYOUTPASS
+#define GEN_PASS_DEF_SETLEVELPASS
+#include "compiler/emit/Passes.h.inc"
+} // namespace attn
 
 using namespace mlir;
 using namespace attn;
@@ -14,13 +19,16 @@ using namespace attn;
 namespace {
 
 /// Gives functions what is the same for all of a level.
-struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetLevelPass)
-  explicit SetLevelPass(CpuLevel level = CpuLevel::X86_64_V3) : level(level) {}
-  StringRef getArgument() const override { return "attn-set-level"; }
-  StringRef getDescription() const override { return "functions get the CPU of a level"; }
+struct SetLevelPass : attn::impl::SetLevelPassBase<SetLevelPass> {
+  using SetLevelPassBase::SetLevelPassBase;
 
   void runOnOperation() override {
+    std::optional<CpuLevel> known = parseCpuLevel(this->level);
+    if (!known) {
+      getOperation().emitError() << "unknown CPU level '" << this->level << "'";
+      return signalPassFailure();
+    }
+    CpuLevel level = *known;
     // Constants that levels have in common become one.
     for (auto global : getOperation().getOps<LLVM::GlobalOp>())
       global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
@@ -48,16 +56,10 @@ struct SetLevelPass : PassWrapper<SetLevelPass, OperationPass<ModuleOp>> {
       SymbolTable::setSymbolVisibility(function, SymbolTable::Visibility::Public);
     }
   }
-
-  CpuLevel level;
 };
 
 /// The layout of data comes first: the conversions ask for it.
-struct SetDataLayoutPass : PassWrapper<SetDataLayoutPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SetDataLayoutPass)
-  StringRef getArgument() const override { return "attn-set-data-layout"; }
-  StringRef getDescription() const override { return "the module gets its triple and layout"; }
-
+struct SetDataLayoutPass : attn::impl::SetDataLayoutPassBase<SetDataLayoutPass> {
   void runOnOperation() override {
     Builder builder(&getContext());
     getOperation()->setAttr(LLVM::LLVMDialect::getTargetTripleAttrName(),
@@ -69,8 +71,9 @@ struct SetDataLayoutPass : PassWrapper<SetDataLayoutPass, OperationPass<ModuleOp
 
 } // namespace
 
-void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level, const EntrySignatures &entries) {
-  passes.addPass(std::make_unique<SetDataLayoutPass>());
+void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level,
+                            const WrapEntriesPassOptions &entries) {
+  passes.addPass(createSetDataLayoutPass());
   passes.addPass(createLowerRuntimePass());
   // What looks at one function at a time runs on several at once.
   OpPassManager &inside = passes.nest<func::FuncOp>();
@@ -91,6 +94,8 @@ void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level, const EntrySi
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
-  passes.addPass(createEntryWrappersPass(entries));
-  passes.addPass(std::make_unique<SetLevelPass>(level));
+  passes.addPass(createWrapEntriesPass(entries));
+  SetLevelPassOptions functionsOf;
+  functionsOf.level = cpuLevelName(level).str();
+  passes.addPass(createSetLevelPass(functionsOf));
 }

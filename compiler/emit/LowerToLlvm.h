@@ -8,7 +8,7 @@
 #pragma once
 
 #include "compiler/Pipeline.h"
-#include "compiler/emit/EntryWrappers.h"
+#include "compiler/emit/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace attn {
@@ -18,6 +18,6 @@ namespace attn {
 /// (attn.dim, attn.param, attn.slot) are dropped. `entries` get functions that the runtime can
 /// call.
 void buildLowerToLlvm(mlir::OpPassManager &passes, CpuLevel level,
-                      const EntrySignatures &entries = {});
+                      const WrapEntriesPassOptions &entries = {});
 
 } // namespace attn

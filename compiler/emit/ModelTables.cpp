@@ -5,6 +5,7 @@
 #include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/SlotParts.h"
+#include "compiler/transforms/OutlineKernel.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -217,14 +218,17 @@ llvm::Constant *TableWriter::terms(ArrayAttr polynomial) {
 
 Constants TableWriter::kernels() {
   Constants table;
+  llvm::StringMap<std::string> names; // of costs' kernels
+  for (const NamedKernel &kernel : kernelsOf(memory))
+    if (mlir::StringAttr cost = costOf(kernel.kernel))
+      names.try_emplace(cost.getValue(), kernel.name);
   for (CostOp cost : memory.getOps<CostOp>()) {
     costIndex[cost.getSymName()] = int32_t(table.size());
-    llvm::StringRef function = cost.getSymName().rsplit('.').first; // cost.Block.3
-    function.consume_front("cost.");
     table.push_back(build.structure(
-        {build.text(function), build.text(cost.getTitle()), build.text(placeOf(cost.getLoc())),
-         build.i32(int64_t(cost.getFlop().size())), build.i32(int64_t(cost.getBytes().size())),
-         terms(cost.getFlop()), terms(cost.getBytes())}));
+        {build.text(names.lookup(cost.getSymName())), build.text(cost.getTitle()),
+         build.text(placeOf(cost.getLoc())), build.i32(int64_t(cost.getFlop().size())),
+         build.i32(int64_t(cost.getBytes().size())), terms(cost.getFlop()),
+         terms(cost.getBytes())}));
   }
   return table;
 }

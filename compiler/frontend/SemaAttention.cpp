@@ -245,6 +245,7 @@ bool Sema::buildLines(const AttendHooks &hooks, AttentionRegions &regions) {
     Formula formula{hook, inner, locate(expr.range, name), {}, &regions};
     formula.names = positionsOf(regions, inner);
     formula.isLine = true;
+    formula.words = wordsOf(expr);
     formula.isSink = part == AttentionRegions::Sink;
     return formula;
   };

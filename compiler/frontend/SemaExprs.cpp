@@ -2,6 +2,7 @@
 //
 // Expressions -> ops. Operators match axes by name.
 #include "compiler/frontend/SemaImpl.h"
+#include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
@@ -213,7 +214,8 @@ SemaValue Sema::evalUnary(const UnaryExpr &unary) {
   if (!isCalculable(value.tensor, unary.operand->range))
     return SemaValue::wrong();
   return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(unary.range),
-                               [](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+                               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+                                 loc = inWords(loc, "-" + sideWords(*unary.operand));
                                  return mlir::arith::NegFOp::create(b, loc, x[0]).getResult();
                                }));
 }
@@ -285,10 +287,13 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
   if (!calculable)
     return SemaValue::wrong();
   Location loc = locate(binary.range);
+  std::string words =
+      sideWords(*binary.left) + " " + spelling(binary.op).str() + " " + sideWords(*binary.right);
   if (left.isNumber() || right.isNumber()) {
     mlir::Value tensor = left.isTensor() ? left.tensor : right.tensor;
     return SemaValue::of(makeMap({tensor}, axesOfValue(tensor), loc,
                                  [&](mlir::OpBuilder &b, Location l, mlir::ValueRange x) {
+                                   l = inWords(l, words);
                                    mlir::Value lhs =
                                        left.isTensor() ? x[0] : constantOf(b, l, left.number);
                                    mlir::Value rhs =
@@ -317,7 +322,7 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
   }
   return SemaValue::of(makeMap({left.tensor, right.tensor}, more, loc,
                                [&](mlir::OpBuilder &inner, Location l, mlir::ValueRange x) {
-                                 return scalarOp(inner, l, binary.op, x[0], x[1]);
+                                 return scalarOp(inner, inWords(l, words), binary.op, x[0], x[1]);
                                }));
 }
 

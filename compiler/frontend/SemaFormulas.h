@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler/frontend/SemaImpl.h"
+#include "dialect/Locations.h"
 #include <array>
 
 namespace attn::frontend {
@@ -148,7 +149,10 @@ struct Formula {
   const std::map<std::string, FormulaValue> *positions = nullptr;
   /// Of the functions being built, the one in which axes have the names that stand here.
   size_t frame = SIZE_MAX;
+  std::string words = {}; ///< of the spec, for the whole formula
 
+  /// The formula's place, with its words.
+  mlir::Location spoken() const { return inWords(loc, words); }
   /// "score", "bias", "mask" or "sink".
   llvm::StringRef what() const;
   bool isScore() const { return hook == ast::HookDecl::Hook::Score; }

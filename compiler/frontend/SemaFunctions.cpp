@@ -2,6 +2,7 @@
 //
 // The functions of the language that work element by element, and the table of all.
 #include "compiler/frontend/SemaImpl.h"
+#include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -110,7 +111,7 @@ SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
     return SemaValue::wrong();
   return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(call.range),
                                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                                 return function->build(b, loc, x[0]);
+                                 return function->build(b, inWords(loc, name), x[0]);
                                }));
 }
 

@@ -299,7 +299,7 @@ bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
     wrongFormula(bias.range, "a bias is a number, but this is a truth value", line);
     return false;
   }
-  YieldOp::create(line.builder, line.loc,
+  YieldOp::create(line.builder, line.spoken(),
                   arith::AddFOp::create(line.builder, line.loc, score, line.scalar(value)));
   return true;
 }
@@ -314,7 +314,7 @@ bool Sema::buildCap(const Expr &cap, mlir::OpBuilder &inner, Location loc, mlir:
   }
   mlir::Value part = arith::DivFOp::create(inner, loc, score, constantOf(inner, loc, *bound));
   mlir::Value soft = mlir::math::TanhOp::create(inner, loc, part);
-  YieldOp::create(inner, loc,
+  YieldOp::create(inner, inWords(loc, wordsOf(cap)),
                   arith::MulFOp::create(inner, loc, soft, constantOf(inner, loc, *bound)));
   return true;
 }
@@ -327,7 +327,7 @@ bool Sema::buildMask(const Expr &mask, Formula &line) {
     wrongFormula(mask.range, "a mask is a truth value, but this is a number", line);
     return false;
   }
-  YieldOp::create(line.builder, line.loc, value.value);
+  YieldOp::create(line.builder, line.spoken(), value.value);
   return true;
 }
 
@@ -344,7 +344,7 @@ bool Sema::buildSink(const Expr &sink, Formula &line) {
     wrongFormula(sink.range, "a sink is a number, but this is none", line);
     return false;
   }
-  YieldOp::create(line.builder, line.loc, line.scalar(value));
+  YieldOp::create(line.builder, line.spoken(), line.scalar(value));
   return true;
 }
 

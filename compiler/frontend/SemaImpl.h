@@ -549,6 +549,11 @@ private:
   int64_t boundOf(const Axis &axis) const;
   mlir::Location locate(SourceRange range, llvm::StringRef name);
   mlir::Location locate(SourceRange range) { return locate(range, context); }
+  /// An expression as the spec has it, on one line, a static argument as it was given; shortened
+  /// where it is long.
+  std::string wordsOf(const ast::Expr &expr);
+  /// A side of an operator: what is more than a name or a number is `...`.
+  std::string sideWords(const ast::Expr &side);
 
   // SemaRearrange.cpp, SemaSplit.cpp
   SemaValue callPack(const ast::CallExpr &call);

@@ -49,7 +49,7 @@ bool Sema::finishScore(FormulaValue value, Formula &pair, SourceRange place) {
         .help("write `dot(q, k)`");
     return false;
   }
-  YieldOp::create(pair.builder, pair.loc, value.value);
+  YieldOp::create(pair.builder, pair.spoken(), value.value);
   return true;
 }
 
@@ -91,6 +91,7 @@ bool Sema::buildScore(const Expr *score, AttentionRegions &regions, mlir::Value 
   inner.setInsertionPointToEnd(&regions.add(AttentionRegions::Score));
   Location loc = score ? locate(score->range, "score") : regions.loc;
   Formula pair{HookDecl::Hook::Score, inner, loc, {}, &regions};
+  pair.words = score ? wordsOf(*score) : "scaled_dot";
   FormulaValue query{Kind::Vector, 0, q, Side::Query, {}, axesOfValue(q).back()},
       key{Kind::Vector, 0, k, Side::Key, {}, axesOfValue(k).back()};
   auto *call = llvm::dyn_cast_or_null<CallExpr>(score);

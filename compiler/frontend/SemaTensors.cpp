@@ -3,6 +3,8 @@
 // Tensors: their types and places, and the ops that only move or rename axes.
 #include "compiler/frontend/SemaImpl.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 namespace attn::frontend {
 
 using namespace ast;
@@ -15,6 +17,29 @@ Location Sema::locate(SourceRange range, llvm::StringRef name) {
   if (name.empty())
     return file;
   return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);
+}
+
+std::string Sema::wordsOf(const Expr &expr) {
+  constexpr size_t mostLetters = 72;
+  if (const Decl *fixed = staticOf(&expr))
+    return atHome(*fixed, [&](const Expr &own) { return wordsOf(own); });
+  llvm::SmallVector<llvm::StringRef> lines, words;
+  source.text(expr.range).split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    llvm::SplitString(line.split("//").first, words);
+  std::string text = llvm::join(words, " ");
+  return text.size() <= mostLetters ? text : text.substr(0, mostLetters - 4) + " ...";
+}
+
+std::string Sema::sideWords(const Expr &side) {
+  switch (side.kind) {
+  case Expr::Kind::Path:
+  case Expr::Kind::Integer:
+  case Expr::Kind::Float:
+    return wordsOf(side);
+  default:
+    return "...";
+  }
 }
 
 std::optional<int64_t> Sema::boundOfDim(llvm::StringRef name) const {

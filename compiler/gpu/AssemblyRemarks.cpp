@@ -19,8 +19,9 @@ static const AssembledKernel *findKernel(const Assembly *assembly, llvm::StringR
 
 static std::string describe(const GpuKernelInfo &info, const AssembledKernel *assembled) {
   int64_t shared = info.sharedBytes + (assembled ? assembled->sharedBytes : 0);
-  std::string text = llvm::formatv("{0} threads, {1} {2} a multiprocessor", info.threads,
-                                   info.blocks, info.blocks == 1 ? "block" : "blocks");
+  std::string text =
+      llvm::formatv("`{3}` in PTX: {0} threads, {1} {2} a multiprocessor", info.threads,
+                    info.blocks, info.blocks == 1 ? "block" : "blocks", info.name);
   if (shared)
     text += llvm::formatv("; {0} bytes of {1}shared memory", shared, assembled ? "" : "dynamic ");
   if (!assembled)
@@ -52,7 +53,7 @@ void attn::remarkAssembly(Location model, const GpuCode &code, const Assembly *a
     Location loc = info.location;
     remark::passed(loc, remark::RemarkOpts::name(assembled ? "Assembled" : "Generated")
                             .category(code.chip)
-                            .function(info.name))
+                            .function(info.kernel))
         << describe(info, assembled);
     if (assembled)
       warnOf(*assembled, loc, code.chip);

@@ -62,7 +62,7 @@ private:
     gpu::GPUModuleOp gpu;
     SymbolTable &host, &device;
   };
-  LogicalResult move(Operation *kernel, Modules modules);
+  LogicalResult move(const NamedKernel &named, Modules modules);
   FailureOr<SmallVector<KernelLaunch>> launchesOfLinear(LinearKernelOp op);
   FailureOr<SmallVector<KernelLaunch>> launchesOf(Operation *kernel);
   FailureOr<gpu::GPUFuncOp> build(OutlinedKernel &outlined, ValueRange given,
@@ -176,14 +176,6 @@ static void nameInstructions(Operation *root) {
   }
 }
 
-/// The cost that the barrier behind a kernel names; null where there is none.
-static StringAttr costOf(Operation *kernel) {
-  for (Operation *next = kernel->getNextNode(); next; next = next->getNextNode())
-    if (auto barrier = dyn_cast<BarrierOp>(next))
-      return barrier.getCostAttr() ? barrier.getCostAttr().getAttr() : StringAttr();
-  return {};
-}
-
 FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKernelOp op) {
   auto launches = launchFewRowsLinear(op, multiprocessors);
   if (failed(launches) || (!launches->empty() && !launches->back().condition))
@@ -266,7 +258,8 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   return function;
 }
 
-LogicalResult GpuKernelsPass::move(Operation *kernel, Modules modules) {
+LogicalResult GpuKernelsPass::move(const NamedKernel &named, Modules modules) {
+  Operation *kernel = named.kernel;
   StringAttr cost = costOf(kernel);
   bool hasCode = workerKindOf(kernel).has_value();
   auto launches = launchesOf(kernel);
@@ -287,6 +280,7 @@ LogicalResult GpuKernelsPass::move(Operation *kernel, Modules modules) {
         failed = true;
         return;
       }
+      (*function)->setAttr(GpuKernelInfo::kernelAttribute, builder.getStringAttr(named.name));
       auto symbol = SymbolRefAttr::get(modules.gpu.getSymNameAttr(),
                                        FlatSymbolRefAttr::get(function->getNameAttr()));
       SmallVector<Value> words(given);
@@ -316,13 +310,8 @@ void GpuKernelsPass::runOnOperation() {
                                          builder.getArrayAttr(target));
   SymbolTable host(root), device(module);
   dropParts(root, chip);
-  SmallVector<Operation *> kernels;
-  root.walk([&](Operation *op) {
-    if (isKernel(op))
-      kernels.push_back(op);
-  });
-  for (Operation *kernel : kernels)
-    if (failed(move(kernel, {module, host, device})))
+  for (const NamedKernel &named : kernelsOf(root))
+    if (failed(move(named, {module, host, device})))
       return signalPassFailure();
   expandMath(module, gpuLane);
   nameInstructions(module);

@@ -85,6 +85,9 @@ GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
   GpuKernelInfo info;
   info.name = function.getName().str();
   info.location = function.getLoc();
+  info.kernel = info.name;
+  if (auto kernel = function->getAttrOfType<StringAttr>(kernelAttribute))
+    info.kernel = kernel.str();
   info.threads = (*function.getKnownBlockSize())[0];
   if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksAttribute))
     info.blocks = blocks.getInt();
@@ -110,13 +113,18 @@ GpuCode::GpuCode(GpuCode &&) = default;
 GpuCode &GpuCode::operator=(GpuCode &&) = default;
 GpuCode::~GpuCode() = default;
 
-FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
+FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, llvm::StringRef kernel) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto target = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]);
   GpuCode code;
   code.chip = target.getChip().str();
-  for (auto function : gpuModule.getOps<gpu::GPUFuncOp>())
-    code.kernels.push_back(GpuKernelInfo::of(function));
+  for (auto function : llvm::make_early_inc_range(gpuModule.getOps<gpu::GPUFuncOp>())) {
+    GpuKernelInfo info = GpuKernelInfo::of(function);
+    if (kernel.empty() || info.kernel == kernel)
+      code.kernels.push_back(std::move(info));
+    else
+      function.erase();
+  }
   code.turnsPanels = turnsPanels(code.chip);
   // Alone: the host's functions are another's business.
   OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());

@@ -24,15 +24,16 @@ void registerPtx(mlir::DialectRegistry &registry);
 /// What the launch of a kernel needs to know (attn_abi_gpu_kernel), and the attributes of gpu.func
 /// that say it.
 struct GpuKernelInfo {
-  static constexpr llvm::StringLiteral blocksAttribute = "attn.blocks",
-                                       sharedAttribute = "attn.shared",
+  static constexpr llvm::StringLiteral kernelAttribute = "attn.kernel", ///< a string
+      blocksAttribute = "attn.blocks", sharedAttribute = "attn.shared",
                                        costAttribute = "attn.cost", ///< a string
       mapsAttribute = "attn.maps";                                  ///< arrays: swizzle, box
   struct TensorMap {
     int64_t swizzle;
     llvm::SmallVector<int64_t, 5> box;
   };
-  std::string name;
+  std::string name;        ///< of its function, which PTX can have
+  std::string kernel;      ///< what people see: "Block.mlp.fc1"; several functions may be of one
   int64_t threads;         ///< of a block
   int64_t blocks = 8;      ///< for each multiprocessor
   int64_t sharedBytes = 0; ///< of dynamic shared memory
@@ -62,8 +63,8 @@ struct GpuCode {
 };
 
 /// Takes the gpu.module out of `module` (attn-gpu-kernels) and lowers it to LLVM's code. Errors are
-/// reported through MLIR's diagnostics.
-mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module);
+/// reported through MLIR's diagnostics. Of one kernel alone, where its name is given.
+mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module, llvm::StringRef kernel = {});
 
 /// Makes PTX of LLVM's code. Other codes' may be made at the same time.
 void generatePtx(GpuCode &code);

@@ -44,11 +44,6 @@ std::string AttentionProblem::name() const {
                        pairs ? ", bf16" : "");
 }
 
-AttentionLowering attn::chooseLowering(const AttentionProblem &problem) {
-  return problem.keyCount <= AttentionShape::tileKeys ? AttentionLowering::Strip
-                                                      : AttentionLowering::Online;
-}
-
 /// Tiles of about equal size, a multiple of `granule`.
 static int64_t evenTile(int64_t keyCount, int64_t most, int64_t granule) {
   if (keyCount < 0)
@@ -57,8 +52,8 @@ static int64_t evenTile(int64_t keyCount, int64_t most, int64_t granule) {
   return std::max<int64_t>(llvm::alignTo(llvm::divideCeil(keyCount, tiles), granule), granule);
 }
 
-static int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
-                        std::optional<int64_t> chosen) {
+int64_t attn::blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
+                       std::optional<int64_t> chosen) {
   int64_t most = 1;
   if (lowering == AttentionLowering::Online) {
     int64_t bytes = 4 * AttentionShape::queries * (problem.features + problem.valueFeatures);

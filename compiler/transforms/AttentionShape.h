@@ -54,8 +54,16 @@ struct AttentionProblem {
   std::string name() const;
 };
 
-/// The lowering of least cost (compiler/cpu/README.md says what was measured).
+/// Nanoseconds of one head on a core of the target model (LoweringCost.cpp): the products, and what
+/// moves beyond the first-level cache or is done again for each tile of keys.
+double estimateLowering(const AttentionProblem &problem, AttentionLowering lowering);
+
+/// Strip or online, what costs less by that. Sizes known at run time count as a picture's tokens.
 AttentionLowering chooseLowering(const AttentionProblem &problem);
+
+/// Blocks of a group, at most: by the model of the target, or as `chosen`.
+int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
+                 std::optional<int64_t> chosen = {});
 
 struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/transforms/KernelCost.h"
 #include "compiler/transforms/BufferView.h"
+#include "dialect/Locations.h"
+#include "mlir/Interfaces/CastInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,18 +35,35 @@ static SizePolynomial bytesOf(Operation *op) {
   return bytesOf(op->getOperands()) + bytesOf(op->getResults());
 }
 
-SmallVector<StringRef> attn::operationsOf(Region &region) {
-  SmallVector<StringRef> names;
+/// All but constants.
+static SmallVector<Operation *> operationsOf(Region &region) {
+  SmallVector<Operation *> operations;
   if (!region.empty())
     for (Operation &op : region.front().without_terminator())
       if (!op.hasTrait<OpTrait::ConstantLike>())
-        names.push_back(op.getName().stripDialect());
-  return names;
+        operations.push_back(&op);
+  return operations;
 }
 
-/// " mulf erf"
-static std::string listed(ArrayRef<StringRef> names) {
-  return names.empty() ? "" : " " + llvm::join(names, " ");
+SmallVector<std::string> attn::wordsOf(Region &region) {
+  SmallVector<std::string> texts;
+  DenseSet<Attribute> said;
+  for (Operation *op : operationsOf(region)) {
+    StringRef words = wordsAt(op->getLoc());
+    if (!words.empty() && !said.insert(op->getLoc()).second)
+      continue; // of the same expression
+    if (isa<CastOpInterface>(op) && words.empty())
+      texts.push_back(llvm::formatv("conversion to {0}", op->getResult(0).getType()));
+    else
+      texts.push_back(words.empty() ? op->getName().stripDialect().str() : words.str());
+  }
+  return texts;
+}
+
+/// " gelu, x + ..."
+static std::string listed(Region &region) {
+  SmallVector<std::string> texts = wordsOf(region);
+  return texts.empty() ? "" : " " + llvm::join(texts, ", ");
 }
 
 static std::string columnsOf(RankedTensorType type) {
@@ -58,9 +78,9 @@ static KernelCost costOf(LinearOp op) {
     k *= size;
   for (Value weights : op.getWeights())
     n += tensorOf(weights).getNumElements() / k;
-  SmallVector<StringRef> fused = operationsOf(op.getEpilogue());
-  int64_t each = 2 * k + static_cast<int64_t>(fused.size());
-  return {llvm::formatv("linear {0} -> {1}{2}{3}", k, n, fused.empty() ? "" : ",", listed(fused)),
+  std::string fused = listed(op.getEpilogue());
+  int64_t each = 2 * k + static_cast<int64_t>(operationsOf(op.getEpilogue()).size());
+  return {llvm::formatv("linear {0} -> {1}{2}{3}", k, n, fused.empty() ? "" : ",", fused),
           elementsOf(result) * SizePolynomial(each), bytesOf(op.getOperation())};
 }
 
@@ -77,10 +97,9 @@ KernelCost KernelCost::of(Operation *op) {
   return llvm::TypeSwitch<Operation *, KernelCost>(op)
       .Case<LinearOp, AttentionOp>([](auto op) { return costOf(op); })
       .Case([](MapOp op) {
-        SmallVector<StringRef> names = operationsOf(op.getBody());
-        return KernelCost{"map" + listed(names),
-                          elementsOf(tensorOf(op.getResult())) *
-                              SizePolynomial(static_cast<int64_t>(names.size())),
+        auto each = static_cast<int64_t>(operationsOf(op.getBody()).size());
+        return KernelCost{"map" + listed(op.getBody()),
+                          elementsOf(tensorOf(op.getResult())) * SizePolynomial(each),
                           bytesOf(op.getOperation())};
       })
       .Case([](ReduceMeanOp op) {

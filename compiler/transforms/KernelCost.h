@@ -8,8 +8,9 @@
 
 namespace attn {
 
-/// What a scalar function does, constants aside: "mulf", "erf".
-llvm::SmallVector<llvm::StringRef> operationsOf(mlir::Region &region);
+/// What a scalar function does, constants aside: in the spec's words, "gelu" or "x + ...", where
+/// its ops have them (dialect/Locations.h), else "mulf", "conversion to f16".
+llvm::SmallVector<std::string> wordsOf(mlir::Region &region);
 
 struct KernelCost {
   std::string title;    ///< "linear 768 -> 3072"

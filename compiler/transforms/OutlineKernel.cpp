@@ -5,6 +5,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attn;
@@ -26,6 +27,40 @@ static StringRef nameOf(Location loc) {
   return {};
 }
 
+/// What a kernel's function is called, after the function that it stands in and its layer.
+static std::string nameOf(Operation *kernel, function_ref<bool(StringRef)> isTaken) {
+  StringRef layer = nameOf(kernel->getLoc());
+  if (layer.empty())
+    layer = kernel->getName().stripDialect();
+  std::string base = (kernel->getParentOfType<func::FuncOp>().getSymName() + "." + layer).str(),
+              unique = base;
+  for (unsigned i = 2; isTaken(unique); ++i)
+    unique = base + "." + std::to_string(i);
+  return unique;
+}
+
+SmallVector<NamedKernel> attn::kernelsOf(ModuleOp module) {
+  SymbolTable symbols(module);
+  StringSet<> names;
+  SmallVector<NamedKernel> kernels;
+  module.walk([&](Operation *op) {
+    if (!isKernel(op))
+      return;
+    std::string name =
+        nameOf(op, [&](StringRef text) { return symbols.lookup(text) || names.contains(text); });
+    names.insert(name);
+    kernels.push_back({op, std::move(name)});
+  });
+  return kernels;
+}
+
+StringAttr attn::costOf(Operation *kernel) {
+  for (Operation *next = kernel->getNextNode(); next; next = next->getNextNode())
+    if (auto barrier = dyn_cast<BarrierOp>(next))
+      return barrier.getCostAttr() ? barrier.getCostAttr().getAttr() : StringAttr();
+  return {};
+}
+
 namespace {
 
 class Outliner {
@@ -38,7 +73,6 @@ public:
 private:
   /// What of the caller the kernel needs, cloned into the function where it is cheap to compute.
   void need(Value value);
-  std::string name();
 
   Operation *kernel;
   func::FuncOp caller;
@@ -68,16 +102,6 @@ void Outliner::need(Value value) {
   clones.insert(op);
 }
 
-std::string Outliner::name() {
-  StringRef layer = nameOf(kernel->getLoc());
-  if (layer.empty())
-    layer = kernel->getName().stripDialect();
-  std::string base = (caller.getSymName() + "." + layer).str(), unique = base;
-  for (unsigned i = 2; symbols.lookup(unique); ++i)
-    unique = base + "." + std::to_string(i);
-  return unique;
-}
-
 OutlinedKernel Outliner::run() {
   // The threads' own index and count are the caller's fourth and fifth arguments.
   Value ownThread = caller.getArgument(3), ownThreads = caller.getArgument(4);
@@ -94,7 +118,8 @@ OutlinedKernel Outliner::run() {
   Location loc = kernel->getLoc();
   builder.setInsertionPoint(caller);
   auto function = func::FuncOp::create(
-      builder, loc, name(), builder.getFunctionType(TypeRange(ValueRange(operands)), {}));
+      builder, loc, nameOf(kernel, [&](StringRef name) { return symbols.lookup(name); }),
+      builder.getFunctionType(TypeRange(ValueRange(operands)), {}));
   function.setPrivate();
   symbols.insert(function);
   builder.setInsertionPoint(kernel);

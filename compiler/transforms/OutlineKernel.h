@@ -4,11 +4,25 @@
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <string>
 
 namespace attn {
 
 /// Whether an op is a kernel on buffers.
 bool isKernel(mlir::Operation *op);
+
+/// A kernel and what its function is called, `Block.mlp.fc1`: the name that people see.
+struct NamedKernel {
+  mlir::Operation *kernel;
+  std::string name;
+};
+
+/// All kernels of a module of the `memory` stage, in the order in which they are outlined.
+llvm::SmallVector<NamedKernel> kernelsOf(mlir::ModuleOp module);
+
+/// The attn.cost that a kernel is one of or a part of: that of the barrier behind it. Null where
+/// there is none.
+mlir::StringAttr costOf(mlir::Operation *kernel);
 
 /// A kernel, alone in a private function that is called where it was. The function's last two
 /// arguments are a worker's number and how many there are.

@@ -13,7 +13,7 @@ LABEL = re.compile(r"^([\w.\"$]+):")
 JUMP = re.compile(r"^\s+j\w+\s+(\.\w+)")
 FRAME = re.compile(r"movq\s+%rsp, %rbp")  # else %rbp is a register like others
 
-lines = [line for line in open(sys.argv[1]) if not re.match(r"^\s*(#|\.p2align|$)", line)]
+lines = [line for line in open(sys.argv[1]) if not re.match(r"^\s*(#|\.p2align|\.loc|\.cfi|\.Ltmp\d+:|$)", line)]
 function, labels, loops, framed = None, {}, [], set()
 for number, line in enumerate(lines):
     if label := LABEL.match(line):

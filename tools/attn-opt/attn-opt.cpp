@@ -3,6 +3,7 @@
 // attn-opt: mlir-opt with the attn dialect and passes, for tests and for looking at one pass at a
 // time.
 #include "compiler/cpu/Passes.h"
+#include "compiler/emit/Passes.h"
 #include "compiler/gpu/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
@@ -19,6 +20,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   attn::registerAttnPasses();
   attn::registerAttnCpuPasses();
+  attn::registerAttnEmitPasses();
   attn::registerAttnGpuPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Attn's optimiser driver\n", registry));

@@ -90,6 +90,7 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
     return fail(Usage, "`-O" + level + "`: expected -O0 to -O3");
   options.optLevel = unsigned(*number);
   options.dumpStages = args.getLastArgValue(OPT_dump_stages).str();
+  options.kernel = args.getLastArgValue(OPT_kernel).str();
   options.embedWeights = args.hasArg(OPT_embed_weights);
   return takeTuning(args, options);
 }

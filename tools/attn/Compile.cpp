@@ -25,7 +25,7 @@ namespace {
 
 /// What `--emit` asks for.
 struct Emit {
-  enum Kind { Link, Header, Assembly, Ptx, StageText } kind = Link;
+  enum Kind { Link, Header, Assembly, LlvmIr, Ptx, StageText } kind = Link;
   ArtifactKind artifact = ArtifactKind::Executable;
   Stage stage = Stage::Attn;
 };
@@ -44,15 +44,17 @@ int readEmit(const opt::InputArgList &args, Emit &emit) {
     return emit.kind = Emit::Header, Ok;
   if (name == "asm")
     return emit.kind = Emit::Assembly, Ok;
+  if (name == "llvm-ir")
+    return emit.kind = Emit::LlvmIr, Ok;
   if (auto stage = parseStage(name); stage && *stage != Stage::Object) {
     emit.kind = Emit::StageText;
     return emit.stage = *stage, Ok;
   }
   if (name == "ptx")
     return emit.kind = Emit::Ptx, Ok;
-  static constexpr StringRef names[] = {"exe",   "shared",  "static", "object", "header",
-                                        "asm",   "ptx",     "attn",   "fused",  "memory",
-                                        "tiled", "kernels", "llvm"};
+  static constexpr StringRef names[] = {"exe",    "shared",  "static",  "object", "header",
+                                        "asm",    "llvm-ir", "ptx",     "attn",   "fused",
+                                        "memory", "tiled",   "kernels", "llvm"};
   auto nearest = frontend::nearestName(name, names);
   return fail(Usage,
               "`--emit " + name + "`: expected one of " + join(ArrayRef<StringRef>(names), ", "),
@@ -90,8 +92,7 @@ int emitStage(Spec &spec, const Emit &emit, const CompileOptions &options, Strin
       stream << "// -----\n";
     if (staged.level)
       stream << "// " << cpuLevelName(*staged.level) << '\n';
-    staged.module->print(stream);
-    stream << '\n';
+    printStage(*staged.module, stream);
   }
   return writeOutput(output, text);
 }
@@ -170,9 +171,11 @@ int emitAssembly(Spec &spec, const CompileOptions &options, StringRef output) {
   return text ? writeOutput(output, text->getBuffer()) : printer.failure();
 }
 
-int emitPtx(Spec &spec, const CompileOptions &options, StringRef output) {
+using CompileToText = std::optional<std::string> (*)(mlir::ModuleOp, const CompileOptions &);
+
+int emitText(Spec &spec, CompileToText compile, const CompileOptions &options, StringRef output) {
   DiagnosticPrinter printer(spec.context());
-  auto text = compileToPtx(spec.module(), options);
+  auto text = compile(spec.module(), options);
   return text ? writeOutput(output, *text) : printer.failure();
 }
 
@@ -188,6 +191,31 @@ int checkOutput(const opt::InputArgList &args, StringRef spec, StringRef output)
       return fail(Usage, "the output `" + output + "` would replace the " + what,
                   "name another file by `-o`");
   return Ok;
+}
+
+/// `--kernel` is of what people look at.
+int checkKernel(const opt::InputArgList &args, const Emit &emit) {
+  bool isText = emit.kind != Emit::Link && emit.kind != Emit::Header;
+  if (!args.hasArg(OPT_kernel) || isText)
+    return Ok;
+  return fail(Usage, "`--kernel` is for stages, asm, llvm-ir and ptx",
+              "say which: `--emit=kernels`, for example");
+}
+
+int findKernel(Spec &spec, const CompileOptions &options) {
+  if (options.kernel.empty())
+    return Ok;
+  DiagnosticPrinter printer(spec.context());
+  auto names = kernelNames(spec.module(), options);
+  if (!names)
+    return printer.failure();
+  if (is_contained(*names, options.kernel))
+    return Ok;
+  SmallVector<StringRef> known(names->begin(), names->end());
+  auto nearest = frontend::nearestName(options.kernel, known);
+  return fail(Usage, "`--kernel " + options.kernel + "`: the model has no such kernel",
+              (nearest ? "did you mean `" + nearest->str() + "`? " : std::string()) +
+                  "`attn explain " + spec.path() + "` lists them");
 }
 
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
@@ -212,6 +240,8 @@ int runCompile(const opt::InputArgList &args) {
     return code;
   if (int code = checkEmbedding(args, emit))
     return code;
+  if (int code = checkKernel(args, emit))
+    return code;
   if (int code = checkTuning(args))
     return code;
   Spec spec;
@@ -219,6 +249,10 @@ int runCompile(const opt::InputArgList &args) {
     return code;
   std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
   if (int code = checkOutput(args, spec.path(), output))
+    return code;
+  if (args.hasArg(OPT_print_pipeline))
+    return writeOutput(args.getLastArgValue(OPT_o, "-"), printPipelines(spec.module(), options));
+  if (int code = findKernel(spec, options))
     return code;
   if (args.hasArg(OPT_tune))
     if (int code = tuneKernels(spec, args, options))
@@ -236,8 +270,10 @@ int runCompile(const opt::InputArgList &args) {
   case Emit::Assembly:
     code = emitAssembly(spec, options, output);
     break;
+  case Emit::LlvmIr:
+    return emitText(spec, compileToLlvmIr, options, output);
   case Emit::Ptx:
-    return emitPtx(spec, options, output);
+    return emitText(spec, compileToPtx, options, output);
   case Emit::Link:
     if ((code = findAssembler(options)))
       return code;

@@ -52,10 +52,13 @@ def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">,
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,
         MetaVarName<"FILE">;
-defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, ptx, or a stage: attn, fused, "
+defm emit : Valued<"emit", [compile], "exe (default), shared, static, object, header, asm, llvm-ir, ptx, or a stage: attn, fused, "
                    "memory, tiled, kernels, llvm", "KIND">;
 def embed_weights : Flag<["--"], "embed-weights", [compile]>, HelpText<"Put the packed weights into the artifact">;
 defm dump_stages : Valued<"dump-stages", [compile], "Write the module of every stage to DIR", "DIR">;
+defm kernel : Valued<"kernel", [compile], "Of a stage, asm, llvm-ir or ptx, print one kernel alone, named as `attn explain` and `attn bench --profile` do", "NAME">;
+def print_pipeline : Flag<["--"], "print-pipeline", [compile]>,
+                     HelpText<"Print the passes of every stage, as `attn-opt --pass-pipeline` takes them, and do no more">;
 defm attention : Valued<"attention", codeVerbs, "For developers: auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING">;
 defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE">;
 def tune : Flag<["--"], "tune", [compile]>, HelpText<"Measure kernels with other tiles, and write the fastest to the file of --tuning">;

@@ -229,7 +229,7 @@ typedef struct {
 
 /* A kernel: what ends in one barrier. The operations and bytes of a call are sums of terms. */
 typedef struct {
-  const char *function; /* of the IR: an entry or a block of the spec */
+  const char *function; /* of the kernel: "Block.mlp.fc1" */
   const char *title;    /* "linear 768 -> 3072" */
   const char *location; /* "vit.attn:16:5" */
   int32_t flopTerms, byteTerms;

@@ -312,7 +312,7 @@ ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_t
  * for a multiply-add, for all pairs of an attention whether masked or not; `bytes` the operands and
  * results once each. */
 typedef struct {
-  const char *function; /* an entry or a block of the spec */
+  const char *function; /* the kernel's own: "Block.mlp.fc1" */
   const char *title;    /* "linear 768 -> 3072" */
   const char *location; /* in the spec: "vit.attn:16:5" */
   double flop, bytes;   /* of one call, for the sizes of the last run */

@@ -17,7 +17,7 @@ assert one["bytes"] < profile["bytes"] < 3 * one["bytes"]  # weights are read on
 assert "kernels" not in one and one["peak_flop_per_s"] > 1e9 and one["peak_bytes_per_s"] > 1e8
 
 # 96 -> 3 * 96 on 50 rows an image; the last layer, of which only a row is wanted, has code of its own.
-(qkv,) = [kernel for kernel in kernels if (kernel["function"], kernel["kernel"]) == ("Block", "linear 96 -> 288")]
+(qkv,) = [kernel for kernel in kernels if (kernel["function"], kernel["kernel"]) == ("Block.attn.q.2", "linear 96 -> 288")]
 assert qkv["calls"] == 3 and qkv["flop"] == 3 * 3 * 50 * 288 * 2 * 96, qkv
 
 events = trace["traceEvents"]

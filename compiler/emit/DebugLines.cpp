@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/emit/DebugLines.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/BinaryFormat/Dwarf.h"
+
+using namespace mlir;
+
+namespace {
+
+class DebugLines {
+public:
+  explicit DebugLines(ModuleOp module) : module(module), context(module.getContext()) {}
+
+  void add() {
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        add(function);
+  }
+
+private:
+  LLVM::DIFileAttr fileOf(FileLineColLoc place) {
+    return LLVM::DIFileAttr::get(context, place ? place.getFilename().getValue() : "", "");
+  }
+  LLVM::DICompileUnitAttr unitOf(LLVM::DIFileAttr file);
+  void add(LLVM::LLVMFuncOp function);
+
+  ModuleOp module;
+  MLIRContext *context;
+  LLVM::DICompileUnitAttr unit;
+};
+
+} // namespace
+
+/// LLVM merges the places of a fused location into none.
+static FileLineColLoc placeOf(Location loc) { return loc->findInstanceOf<FileLineColLoc>(); }
+
+LLVM::DICompileUnitAttr DebugLines::unitOf(LLVM::DIFileAttr file) {
+  if (!unit)
+    unit = LLVM::DICompileUnitAttr::get(DistinctAttr::create(UnitAttr::get(context)),
+                                        llvm::dwarf::DW_LANG_C, file,
+                                        StringAttr::get(context, "attn"), /*isOptimized=*/true,
+                                        LLVM::DIEmissionKind::DebugDirectivesOnly);
+  return unit;
+}
+
+void DebugLines::add(LLVM::LLVMFuncOp function) {
+  FileLineColLoc own = placeOf(function.getLoc());
+  LLVM::DIFileAttr file = fileOf(own);
+  unsigned line = own ? own.getLine() : 0;
+  auto subprogram = LLVM::DISubprogramAttr::get(
+      context, DistinctAttr::create(UnitAttr::get(context)), unitOf(file), file,
+      function.getSymNameAttr(), function.getSymNameAttr(), file, line, line,
+      LLVM::DISubprogramFlags::Definition | LLVM::DISubprogramFlags::Optimized,
+      LLVM::DISubroutineTypeAttr::get(context, ArrayRef<LLVM::DITypeAttr>()),
+      ArrayRef<LLVM::DINodeAttr>(), ArrayRef<LLVM::DINodeAttr>());
+  auto placed = [&](Location loc, LLVM::DILocalScopeAttr scope) -> Location {
+    return FusedLoc::get({loc}, scope, context);
+  };
+  Location inside = own ? Location(own) : FileLineColLoc::get(context, "", 0, 0);
+  function.getBody().walk([&](Operation *op) {
+    FileLineColLoc place = placeOf(op->getLoc());
+    if (!place)
+      return op->setLoc(inside);
+    if (fileOf(place) == file)
+      return op->setLoc(place);
+    // What was written in another file, the library for one, says so.
+    op->setLoc(placed(place, LLVM::DILexicalBlockFileAttr::get(subprogram, fileOf(place), 0)));
+  });
+  function->setLoc(placed(inside, subprogram));
+}
+
+void attn::addDebugLines(ModuleOp module) { DebugLines(module).add(); }
