@@ -415,6 +415,8 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
 }
 
 FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {
+  if (!spend(1, expr.range))
+    return {};
   switch (expr.kind) {
   case Expr::Kind::Error:
     return {};

@@ -213,6 +213,8 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
     key += "|" + showTypes(axes);
   if (entryCache)
     key += "|" + entryCache->name;
+  if (!spend(1, call.range))
+    return nullptr;
   Instance &instance = instances[key];
   if (instances.size() > mostInstances) {
     error(DiagCode::SizeOverflow, call.range,
@@ -285,7 +287,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   mlir::OpBuilder::InsertionGuard guard(builder);
   Scope *outerScope = std::exchange(scope, &inside);
   mlir::Value outerLayer = layer;
-  std::vector<Tap> outerTaps = std::exchange(taps, {});
+  Taps outerTaps = std::exchange(taps, {});
   std::string outerContext = std::exchange(context, signature.name.text);
   const Owner *outerOwner = std::exchange(this->owner, &owner);
   instance.active = true;
@@ -303,7 +305,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Hook && !decl->wrong)
       setUpWith(*decl, owner, inside);
-  bool fine = true;
+  bool fine = checkLength(signature);
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
     inputs.push_back(builder.getIndexType());
@@ -353,8 +355,11 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
     if (!places.empty()) {
       std::vector<mlir::Value> results =
           checkResults(values, places, signature, instance.results, outputs);
-      if (results.size() == signature.results.size())
+      if (results.size() == signature.results.size()) {
         buildReturn(function, places.front(), std::move(results));
+        for (const auto &tap : taps.list)
+          instance.taps.push_back(tap.first);
+      }
     }
     frames.pop_back();
     instance.function = function;
@@ -366,8 +371,6 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   instance.active = false;
   scope = outerScope;
   layer = outerLayer;
-  for (const Tap &tap : taps)
-    instance.taps.push_back(tap.name);
   taps = std::move(outerTaps);
   context = outerContext;
 }
