@@ -26,7 +26,7 @@ constexpr unsigned contextBefore = 50;
 
 /// Of an absurdly long line, more of what surrounds `offset` than is shown.
 SourceRange partAround(const SourceFile &file, SourceRange line, uint32_t offset) {
-  constexpr uint32_t before = 500, after = 1500;
+  constexpr uint32_t before = 200, after = 600;
   if (line.size() <= before + after)
     return line;
   auto isInside = [&](uint32_t at) {
