@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Tuning.h"
+#include "compiler/Json.h"
 #include "compiler/cpu/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/STLExtras.h"
@@ -186,24 +187,8 @@ bool Reader::read(const json::Value &value, Tuning &tuning) {
   return true;
 }
 
-/// Whether brackets stand deeper in each other than in any such file: the JSON library goes down
-/// into them by recursion.
-static bool isTooDeep(StringRef text) {
-  constexpr int most = 16;
-  int depth = 0;
-  for (char c : text) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > most)
-      return true;
-  }
-  return false;
-}
-
 Expected<Tuning> Tuning::parse(StringRef text) {
-  if (isTooDeep(text))
-    return createStringError("expected an object with \"version\" and \"kernels\", but brackets "
-                             "stand too deep in each other");
-  auto value = json::parse(text);
+  auto value = parseJson(text);
   if (!value)
     return value.takeError();
   Reader reader;

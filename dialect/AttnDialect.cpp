@@ -46,7 +46,23 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.cpp.inc"
 
+namespace {
+/// Large tables are printed once, before the model, however many ops hold them.
+struct TableAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
+    auto elements = dyn_cast<DenseElementsAttr>(attribute);
+    if (!elements || elements.isSplat() || elements.getNumElements() <= 1024)
+      return AliasResult::NoAlias;
+    os << "table";
+    return AliasResult::FinalAlias;
+  }
+};
+} // namespace
+
 void AttnDialect::initialize() {
+  addInterfaces<TableAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialect/AttnAttrs.cpp.inc"

@@ -22,6 +22,12 @@ config.substitutions.append(("%examples", os.path.join(config.attn_source, "exam
 config.substitutions.append(("%source", config.attn_source))
 config.substitutions.append(("%exits", "bash " + os.path.join(config.test_source_root, "exits.sh")))
 config.substitutions.append(("%build", config.attn_build))
+config.substitutions.append(("%replay", os.path.join(config.attn_build, "test", "fuzz", "replay")))
+config.substitutions.append(
+    ("%fuzz", " ".join(["bash", os.path.join(config.test_source_root, "fuzz", "run.sh"), os.path.join(config.attn_build, "test", "fuzz")]))
+)
+if config.attn_has_fuzzer:
+    config.available_features.add("fuzzer")
 
 if os.environ.get("ATTN_FULL_TESTS") == "1":
     config.available_features.add("full")

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Sets up, builds and passes every test; ends with `N passed, N failed`. clang-tidy looks at what changed; with --full at
-# everything, which test/clang-tidy.log records, and the property tests take their long variants.
+# everything, which test/clang-tidy.log records, and the property tests take their long variants. With --sanitize, it is
+# the runtime and the front end that are tested instead, with sanitizers (tools/sanitize.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset OPENBLAS_CORETYPE
-full=0
+full=0 sanitize=0
 for argument in "$@"; do
   case $argument in
     --full) full=1 ;;
-    *) echo "usage: tools/check.sh [--full]" >&2; exit 2 ;;
+    --sanitize) sanitize=1 ;;
+    *) echo "usage: tools/check.sh [--full] [--sanitize]" >&2; exit 2 ;;
   esac
 done
 
 echo "== setup"
 tools/setup.sh
-echo "== build"
-tools/build.sh
 passed=0 failed=0
 
 # One more check by name, counted like a test.
@@ -32,6 +32,17 @@ check() {
   fi
 }
 
+if ((sanitize)); then
+  for sanitizer in address,undefined thread; do
+    echo "== $sanitizer"
+    check "$sanitizer" tools/sanitize.sh "$sanitizer"
+  done
+  echo "$passed passed, $failed failed"
+  exit $((failed > 0))
+fi
+
+echo "== build"
+tools/build.sh
 echo "== style"
 check clang-format bash -c 'git ls-files "*.cpp" "*.h" "*.c" | xargs clang-format-22 --dry-run --Werror'
 if ((full)); then

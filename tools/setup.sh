@@ -12,6 +12,8 @@ packages=(
   libprotobuf-dev protobuf-compiler
   # pictures in compiled programs
   libpng-dev libjpeg62-turbo-dev
+  # sanitizers and fuzzers
+  libclang-rt-22-dev
   # style checks
   clang-format-22 clang-tidy-22
   # tests and the Fashion-MNIST example

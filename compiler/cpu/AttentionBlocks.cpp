@@ -19,11 +19,14 @@ std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
     return {queries};
   int64_t vectors = llvm::divideCeil(*all, granule),
           blocks = llvm::divideCeil(vectors, AttentionShape::queries / granule);
-  for (int64_t i = 0; i < blocks; ++i) {
-    int64_t from = vectors * i / blocks * granule, to = vectors * (i + 1) / blocks * granule;
-    if (to - from == queries)
-      counts.insert(std::min(to, *all) - from);
-  }
+  // Block i begins at vector i * vectors / blocks, rounded down: blocks have two lengths, and the
+  // last one the larger of them, of which queries may be missing.
+  int64_t least = vectors / blocks, longer = vectors % blocks, last = least + (longer > 0);
+  bool hasShort = longer ? true : blocks > 1;
+  if ((hasShort && least * granule == queries) || (longer > 1 && last * granule == queries))
+    counts.insert(queries);
+  if (last * granule == queries)
+    counts.insert(*all - (vectors - last) * granule);
   return counts;
 }
 

@@ -51,6 +51,8 @@ static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64
 
 SmallVector<int64_t> attn::tileStarts(std::optional<int64_t> count, int64_t size) {
   SmallVector<int64_t> starts;
+  if (count && *count / size > mostJudgedTiles)
+    return starts;
   for (int64_t at = 0; count && at < *count; at += size)
     starts.push_back(at);
   if (count)
@@ -64,7 +66,8 @@ std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queri
     return {};
   bool readsTensors = !op.getMask().front().getOps<ElementOp>().empty();
   std::optional<TileCounts> counts;
-  if (!queries.empty() && !keys.empty() && !readsTensors)
+  if (!queries.empty() && !keys.empty() && !readsTensors &&
+      static_cast<int64_t>(queries.size() * keys.size()) <= mostJudgedTiles)
     counts = countTiles(op, queries, keys);
   if (!counts)
     return "; tiles are judged when running" + pairWork(op, std::nullopt) + " without the mask";

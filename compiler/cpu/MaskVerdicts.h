@@ -9,12 +9,17 @@
 namespace attn {
 
 /// `; of 4 x 3 tiles 3 are empty, 2 full, 7 tested` for a mask whose tiles begin at `queries` and
-/// `keys`, their ends behind the last; without them, or where the mask reads tensors, that tiles
-/// are judged when running. Nothing without a mask, or where nobody asked for remarks.
+/// `keys`, their ends behind the last; without them, where there are too many, or where the mask
+/// reads tensors, that tiles are judged when running. Nothing without a mask, or where nobody asked
+/// for remarks.
 std::string describeVerdicts(AttentionKernelOp op, llvm::ArrayRef<int64_t> queries,
                              llvm::ArrayRef<int64_t> keys);
 
-/// The starts of tiles of `size` among `count`, and `count`; none where that is not known.
+/// So many tiles are judged at most when compiling, along both axes together.
+constexpr int64_t mostJudgedTiles = 1 << 16;
+
+/// The starts of tiles of `size` among `count`, and `count`; none where that is not known, or where
+/// they are too many to be judged.
 llvm::SmallVector<int64_t> tileStarts(std::optional<int64_t> count, int64_t size);
 
 } // namespace attn

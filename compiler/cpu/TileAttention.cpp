@@ -452,7 +452,8 @@ std::string AttentionTiling::choice() {
   if (!chosen.empty())
     text += "; tuned: " + choiceText(chosen);
   SmallVector<int64_t> starts;
-  if (std::optional<int64_t> blocks = constantIndex(blockCount)) {
+  if (std::optional<int64_t> blocks = constantIndex(blockCount);
+      blocks && *blocks <= mostJudgedTiles) {
     for (int64_t block = 0; block < *blocks; ++block)
       starts.push_back(*constantIndex(firstOf(index.constant(block))));
     starts.push_back(*constantIndex(queryCount));

@@ -71,6 +71,9 @@ static bool isTransposed(llvm::StringRef a, llvm::StringRef b) {
 
 std::optional<llvm::StringRef> nearestName(llvm::StringRef name,
                                            llvm::ArrayRef<llvm::StringRef> candidates) {
+  constexpr size_t longest = 64; // more is no slip of the hand, and dear to compare
+  if (name.size() > longest)
+    return std::nullopt;
   unsigned bound = std::max<size_t>(1, name.size() / 3);
   std::optional<llvm::StringRef> best;
   unsigned bestDistance = bound + 1;

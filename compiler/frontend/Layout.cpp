@@ -78,9 +78,9 @@ Layout comment(llvm::StringRef text) {
   return layout;
 }
 
-Layout concat(std::vector<Layout> parts) {
+Layout concat(Parts parts) {
   Layout layout;
-  for (Layout &part : parts)
+  for (Layout &part : parts.list)
     layout.add(std::move(part));
   return layout;
 }

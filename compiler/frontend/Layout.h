@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::frontend {
@@ -31,13 +32,24 @@ struct Layout {
   }
 };
 
+/// `{a, b, c}`, from the first to the last. They are moved into a tree, which is as deep as
+/// expressions are; a list of initialisers would copy them.
+struct Parts {
+  std::vector<Layout> list;
+
+  template <typename... Ts> Parts(Ts &&...parts) {
+    list.reserve(sizeof...(parts));
+    (list.emplace_back(std::forward<Ts>(parts)), ...);
+  }
+};
+
 /// A place where the line may end; else `flat` stands there.
 Layout breakOr(llvm::StringRef flat = " ");
 /// A place where the line ends.
 Layout lineEnd();
 /// ` // …` at the end of a line, not counted in its width; what follows must begin a line.
 Layout comment(llvm::StringRef text);
-Layout concat(std::vector<Layout> parts);
+Layout concat(Parts parts);
 Layout group(Layout inner);
 /// Lines that begin inside stand further in.
 Layout nest(Layout inner);

@@ -24,12 +24,31 @@ constexpr unsigned tabWidth = 4;
 constexpr unsigned longestLine = 140; ///< Display columns; longer lines are shown around the place.
 constexpr unsigned contextBefore = 50;
 
-/// A line of the source as it is shown, with the display column of each byte.
+/// Of an absurdly long line, more of what surrounds `offset` than is shown.
+SourceRange partAround(const SourceFile &file, SourceRange line, uint32_t offset) {
+  constexpr uint32_t before = 200, after = 600;
+  if (line.size() <= before + after)
+    return line;
+  auto isInside = [&](uint32_t at) {
+    return at < line.end && (file.text({at, at + 1}).front() & 0xC0) == 0x80;
+  };
+  SourceRange part{offset - std::min(before, offset - line.begin),
+                   offset + std::min(after, line.end - offset)};
+  while (isInside(part.begin))
+    ++part.begin;
+  while (isInside(part.end))
+    ++part.end;
+  return part;
+}
+
+/// A line of the source as it is shown, or a part of it, with the display column of each byte.
 struct ShownLine {
   std::string text;
   std::vector<unsigned> columns; ///< Of byte i of the line; one more for the end.
+  bool isCutBefore, isCutBehind; ///< It is a part.
 
-  explicit ShownLine(llvm::StringRef line) {
+  ShownLine(llvm::StringRef line, bool isCutBefore, bool isCutBehind)
+      : isCutBefore(isCutBefore), isCutBehind(isCutBehind) {
     unsigned column = 0;
     for (size_t i = 0; i < line.size();) {
       size_t length = llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(line[i]));
@@ -59,7 +78,7 @@ struct ShownLine {
 
   /// Leaves what surrounds `column`, with `…` where something was cut; for absurdly long lines.
   void cutAround(unsigned column) {
-    if (columns.back() <= longestLine)
+    if (columns.back() <= longestLine && !isCutBefore && !isCutBehind)
       return;
     unsigned first = column > contextBefore ? column - contextBefore : 0;
     std::string kept;
@@ -72,9 +91,10 @@ struct ShownLine {
       at += std::max(0, llvm::sys::unicode::columnWidthUTF8(character));
       i += length;
     }
-    text = (first ? "…" : "") + kept + (at < columns.back() ? "…" : "");
+    bool hasMore = first || isCutBefore;
+    text = (hasMore ? "…" : "") + kept + (at < columns.back() || isCutBehind ? "…" : "");
     for (unsigned &c : columns)
-      c = std::min(c < first ? 0 : c - first + (first != 0), longestLine);
+      c = std::min(c < first ? 0 : c - first + hasMore, longestLine);
   }
 };
 
@@ -125,8 +145,9 @@ private:
     std::optional<uint32_t> shownLine;
     for (const Mark &mark : marks) {
       SourceRange where = file.lineAt(mark.range.begin);
-      uint32_t start = where.begin;
-      ShownLine line(file.text(where));
+      SourceRange part = partAround(file, where, mark.range.begin);
+      uint32_t start = part.begin;
+      ShownLine line(file.text(part), where.begin < part.begin, part.end < where.end);
       line.cutAround(line.column(mark.range.begin - start));
       if (llvm::StringRef name = file.nameAt(start); name != shownFile) {
         LineColumn place = file.lineAndColumn(mark.range.begin);

@@ -176,14 +176,18 @@ void Sema::noteUnused(Scope &in) {
 }
 
 void Sema::warnUnused() {
+  constexpr unsigned most = 100;
+  unsigned count = 0;
   for (const auto &[place, usage] : usages) {
-    if (usage.used)
+    if (usage.used || ++count > most)
       continue;
     Diagnostic &diagnostic = warning(DiagCode::UnusedName, {place.first, place.second},
                                      "the " + usage.what + " `" + usage.name + "` is never used");
     if (usage.isParameter)
       diagnostic.note("its tensor must still be in the checkpoint; `ignore` names tensors that are "
                       "left out");
+    if (count == most)
+      diagnostic.note("more names that are never used are not shown");
   }
 }
 

@@ -135,6 +135,8 @@ std::optional<Axis> Sema::axisOf(const Expr &expr) {
 std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange range,
                                  bool sizesOnly) {
   Axes axes;
+  if (!checkRank(exprs.size(), range))
+    return std::nullopt;
   bool wrong = false;
   for (const ExprPtr &expr : exprs) {
     std::optional<Axis> axis = axisOf(*expr);

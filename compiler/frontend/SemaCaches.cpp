@@ -196,35 +196,55 @@ std::vector<SemaValue> Sema::evalPush(const CallExpr &call, const AlongAxis &alo
   return value ? std::vector{SemaValue::of(key), SemaValue::of(value)} : wrong;
 }
 
-/// How often an entry comes to each push, through the blocks that it applies. In a stack, layers
-/// have keys and values of their own, unless a push is none of the layer's.
-static void countPushes(mlir::func::FuncOp function, mlir::ModuleOp module, bool inStack,
-                        llvm::MapVector<mlir::StringAttr, std::pair<unsigned, PushOp>> &counts) {
+namespace {
+/// How often a function comes to the pushes of one state, 2 standing for more than once. In a
+/// stack, layers have keys and values of their own, unless a push is none of the layer's.
+struct PushCount {
+  unsigned ofLayer = 0, ofAll = 0;
+  PushOp last;
+
+  void add(const PushCount &other, bool inStack) {
+    ofLayer = std::min(2u, ofLayer + other.ofLayer);
+    ofAll = std::min(2u, ofAll + (inStack ? 2 : 1) * other.ofAll);
+    last = other.last;
+  }
+};
+using PushCounts = llvm::MapVector<mlir::StringAttr, PushCount>;
+} // namespace
+
+/// Through the blocks that it applies, each of which is looked at once.
+static const PushCounts &countPushes(mlir::func::FuncOp function, mlir::ModuleOp module,
+                                     std::map<mlir::Operation *, PushCounts> &known) {
+  auto [place, isFirst] = known.insert({function, {}});
+  if (!isFirst)
+    return place->second;
+  PushCounts &counts = place->second;
   function.walk([&](mlir::Operation *op) {
-    if (auto push = llvm::dyn_cast<PushOp>(op)) {
-      auto &[count, last] = counts[push.getStateAttr().getAttr()];
-      count += inStack && !push.getLayer() ? 2 : 1, last = push;
-    }
+    if (auto push = llvm::dyn_cast<PushOp>(op))
+      counts[push.getStateAttr().getAttr()].add(
+          push.getLayer() ? PushCount{1, 0, push} : PushCount{0, 1, push}, /*inStack=*/false);
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       if (auto callee = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee()))
-        countPushes(callee, module, inStack || op->getParentOfType<mlir::scf::ForOp>(), counts);
+        for (const auto &[state, count] : countPushes(callee, module, known))
+          counts[state].add(count, op->getParentOfType<mlir::scf::ForOp>() != nullptr);
   });
+  return counts;
 }
 
 void Sema::checkPushes(mlir::func::FuncOp entry, SourceRange place) {
   if (!entryCache || options.taps) // layers are calls one after the other then
     return;
-  llvm::MapVector<mlir::StringAttr, std::pair<unsigned, PushOp>> counts;
-  countPushes(entry, *module, /*inStack=*/false, counts);
-  for (auto &[state, found] : counts)
-    if (found.first > 1)
-      error(DiagCode::PushedTwice, pushes[found.second],
+  std::map<mlir::Operation *, PushCounts> known;
+  const PushCounts &counts = countPushes(entry, *module, known);
+  for (const auto &[state, count] : counts)
+    if (count.ofLayer + count.ofAll > 1)
+      error(DiagCode::PushedTwice, pushes[count.last],
             "an entry comes here more than once, and pushes to the same keys and values")
           .note("a stack has keys and values for each of its layers; whatever else pushes to a "
                 "cache does so once")
           .help("apply the block as a part: `part name: Block`");
   std::set<std::string> parts;
-  for (auto &[state, found] : counts)
+  for (const auto &[state, count] : counts)
     parts.insert(state.str());
   auto [first, isFirst] = cacheParts.insert({entryCache->name, {place, parts}});
   if (!isFirst && first->second.second != parts)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `config.name`: values of the checkpoint's config.json.
+#include "compiler/Json.h"
 #include "compiler/frontend/SemaImpl.h"
-
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace attn::frontend {
 
@@ -17,12 +16,10 @@ void Sema::loadConfig() {
     diagnostics.error(DiagCode::BadConfig,
                       "the configuration `" + options.config + "` cannot be read: " + why);
   };
-  auto buffer = llvm::MemoryBuffer::getFile(options.config);
-  if (!buffer)
-    return fail(buffer.getError().message());
-  if ((*buffer)->getBufferSize() > (16u << 20))
-    return fail("it is larger than 16 MiB");
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse((*buffer)->getBuffer());
+  llvm::Expected<std::string> text = readFile(options.config);
+  if (!text)
+    return fail(llvm::toString(text.takeError()));
+  llvm::Expected<llvm::json::Value> value = parseJson(*text);
   if (!value)
     return fail(llvm::toString(value.takeError()));
   if (!value->getAsObject())

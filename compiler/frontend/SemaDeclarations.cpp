@@ -7,6 +7,8 @@ namespace attn::frontend {
 
 using namespace ast;
 
+constexpr int64_t mostLayers = 1 << 16;
+
 Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRef name,
                     SourceRange range) {
   auto &place = in.names[name];
@@ -23,6 +25,7 @@ Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRe
       in.names.erase(name);
     return nullptr;
   }
+  spend(1, range);
   place = std::make_unique<Decl>();
   place->kind = kind;
   place->item = item;
@@ -34,9 +37,14 @@ Decl *Sema::declare(Scope &in, Decl::Kind kind, const Item *item, llvm::StringRe
 }
 
 void Sema::declareItem(Scope &in, const Item &item) {
-  auto declarePaths = [&](Decl::Kind kind, const std::vector<Path> &names) {
+  auto declarePaths = [&](Decl::Kind kind, const std::vector<Path> &names, const Binding &binding,
+                          const Type *type = nullptr) {
     for (const Path &path : names)
-      declare(in, kind, &item, path.str(), path.range);
+      if (Decl *decl = declare(in, kind, &item, path.str(), path.range)) {
+        decl->path = &path;
+        decl->binding = &binding;
+        decl->type = type;
+      }
   };
   auto declareUnsupported = [&](llvm::StringRef name, SourceRange range) {
     if (Decl *decl = declare(in, Decl::Kind::Unsupported, &item, name, range))
@@ -57,7 +65,8 @@ void Sema::declareItem(Scope &in, const Item &item) {
       }
     break;
   case Item::Kind::Linear:
-    declarePaths(Decl::Kind::Linear, llvm::cast<LinearDecl>(item).names);
+    declarePaths(Decl::Kind::Linear, llvm::cast<LinearDecl>(item).names,
+                 llvm::cast<LinearDecl>(item).binding);
     break;
   case Item::Kind::Norm: {
     auto &norm = llvm::cast<NormDecl>(item);
@@ -66,7 +75,7 @@ void Sema::declareItem(Scope &in, const Item &item) {
       unsupported(norm.keyword, "`rmsnorm`",
                   "declare `param norm.weight: [D]` and write `x * rsqrt(mean(D, x * x) + 1e-6) * "
                   "norm.weight`");
-    declarePaths(layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm.names);
+    declarePaths(layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm.names, norm.binding);
     break;
   }
   case Item::Kind::Param: {
@@ -78,12 +87,14 @@ void Sema::declareItem(Scope &in, const Item &item) {
       const Expr *condition = group.binding.condition.get();
       std::optional<bool> isThere = condition ? evalCondition(*condition) : std::optional(true);
       if (isThere.value_or(true))
-        declarePaths(isParam && isThere ? Decl::Kind::Param : Decl::Kind::Unsupported, group.names);
+        declarePaths(isParam && isThere ? Decl::Kind::Param : Decl::Kind::Unsupported, group.names,
+                     group.binding, &group.type);
     }
     break;
   }
   case Item::Kind::Embedding:
-    declarePaths(Decl::Kind::Embedding, llvm::cast<EmbeddingDecl>(item).names);
+    declarePaths(Decl::Kind::Embedding, llvm::cast<EmbeddingDecl>(item).names,
+                 llvm::cast<EmbeddingDecl>(item).binding);
     break;
   case Item::Kind::Stack: {
     auto &stack = llvm::cast<StackDecl>(item);
@@ -96,7 +107,8 @@ void Sema::declareItem(Scope &in, const Item &item) {
     break;
   }
   case Item::Kind::Part:
-    declarePaths(Decl::Kind::Part, llvm::cast<PartDecl>(item).names);
+    declarePaths(Decl::Kind::Part, llvm::cast<PartDecl>(item).names,
+                 llvm::cast<PartDecl>(item).binding);
     break;
   case Item::Kind::Block: {
     auto &block = llvm::cast<BlockDecl>(item);
@@ -237,6 +249,11 @@ void Sema::declareStack(Decl &stack) {
           stack.size.isStatic() ? "a stack of " + std::to_string(stack.size.offset) + " layers"
                                 : "the number of layers must be known when compiling")
         .note("a stack has at least 1 layer");
+    stack.wrong = true;
+  } else if (!stack.wrong && stack.size.offset > mostLayers) {
+    error(DiagCode::SizeOverflow, item.count->range,
+          "a stack of " + llvm::Twine(stack.size.offset) + " layers")
+        .note("a stack has at most " + llvm::Twine(mostLayers) + " layers");
     stack.wrong = true;
   }
   stack.wrong |= !findBlock(item.block);

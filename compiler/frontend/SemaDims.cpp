@@ -263,6 +263,8 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
 }
 
 std::optional<bool> Sema::evalCondition(const Expr &expr) {
+  if (!spend(1, expr.range))
+    return std::nullopt;
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr); unary && unary->op == UnaryOp::Not) {
     std::optional<bool> value = evalCondition(*unary->operand);
     return value ? std::optional<bool>(!*value) : std::nullopt;
@@ -312,6 +314,8 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
 }
 
 Size Sema::evalSize(const Expr &expr) {
+  if (!spend(1, expr.range))
+    return Size::wrong();
   switch (expr.kind) {
   case Expr::Kind::Error:
     return Size::wrong();

@@ -101,7 +101,8 @@ bool Sema::bindEntryDims(const EntryDecl &entry, const Signature &signature, Sco
 
 /// Reads the types of parameters and results into `entryParameters` and `entryResults`.
 bool Sema::readSignature(const EntryDecl &entry, const Signature &signature, Scope &inside) {
-  bool fine = findEntryCache(signature) && bindEntryDims(entry, signature, inside);
+  bool fine = checkLength(signature) && findEntryCache(signature) &&
+              bindEntryDims(entry, signature, inside);
   entryInputs.clear(), entryOutputs.clear(), entryParameters.clear(), entryResults.clear();
   if (!fine)
     return false;
@@ -215,6 +216,7 @@ void Sema::buildEntryBody(const EntryDecl &entry, const EntryDecl &body, Scope &
     if (returned.size() == signature.results.size())
       buildReturn(function, places.front(), std::move(returned));
   }
+  checkOperations(function, entry.signature.name.range);
   checkPushes(function, entry.signature.name.range);
 }
 
@@ -228,7 +230,7 @@ void Sema::buildEntry(const EntryDecl &entry) {
   scope = &inside;
   context = entry.signature.name.text;
   layer = nullptr;
-  taps.clear();
+  taps = {};
   for (const Parameter &parameter : body->signature.parameters)
     imageUsed |= image && parameter.name.text == "image";
   if (readSignature(entry, body->signature, inside)) {

@@ -21,6 +21,8 @@ SemaValue Sema::eval(const Expr &expr) {
         .help("name parts of it by `let`");
     return SemaValue::wrong();
   }
+  if (!spend(1, expr.range))
+    return SemaValue::wrong();
   ++evalDepth;
   SemaValue value = evalNode(expr);
   --evalDepth;

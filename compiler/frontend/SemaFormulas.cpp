@@ -435,6 +435,8 @@ FormulaValue Sema::formulaSize(Decl &decl, Formula &formula) {
 }
 
 FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {
+  if (!spend(1, expr.range))
+    return {};
   switch (expr.kind) {
   case Expr::Kind::Error:
     return {};

@@ -5,7 +5,7 @@
 // value, about which nothing more is said. A block is checked and built where it is applied, once
 // for each set of sizes.
 //
-//   Sema.cpp              diagnostics, the file, the module
+//   Sema.cpp              diagnostics, the file, the module; SemaLimits.cpp: what may be too much
 //   SemaDeclarations.cpp  names into scopes; dims, parameters and stacks of the model
 //   SemaDims.cpp          sizes: --set and arithmetic; SemaConfig.cpp: config.json
 //   SemaAxes.cpp          axes and their names
@@ -36,6 +36,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include <map>
 #include <set>
@@ -179,6 +180,9 @@ struct Decl {
   bool isNew = false;      ///< The positions that the running entry adds to its cache.
 
   // Linear: weight and bias. Norm: gamma and beta. Param, Embedding: weight.
+  const ast::Path *path = nullptr;
+  const ast::Binding *binding = nullptr;
+  const ast::Type *type = nullptr; ///< Of a Param.
   Axes from, to;
   ParamRef weight, bias;
   double eps = 0;
@@ -186,10 +190,8 @@ struct Decl {
 
   mlir::Type element; ///< Of a cache.
 
-  // Table: its axes are `to`.
-  std::shared_ptr<TableFormula> formula;
-  mlir::DenseElementsAttr elements; ///< Once it was computed.
-  std::shared_ptr<Scope> with;      ///< Of a hook: its own parameters, once they are set up.
+  std::shared_ptr<TableFormula> formula; ///< Of a table, whose axes are `to`.
+  std::shared_ptr<Scope> with;           ///< Of a hook: its own parameters, once they are set up.
 
   // Value
   SemaValue value;
@@ -204,14 +206,21 @@ struct Scope {
   unsigned number = 0; ///< Of a body: no other has it.
   /// Of what stands outside of the model in its file: where dims are found that it does not have.
   Scope *model = nullptr;
+  /// By the name of a packed tensor and the last word of a path: its parts. Once they were asked
+  /// for.
+  using Parts = llvm::StringMap<const Decl *>;
+  std::optional<std::map<std::pair<Decl::Kind, std::string>, Parts>> packed;
 
+  /// The parameters of the same packed tensor as `decl`, which is one.
+  const Parts &partsBeside(const Decl &decl);
   Decl *find(llvm::StringRef name);
 };
 
-/// A named intermediate that a function gives beside its results.
-struct Tap {
-  std::string name;
-  mlir::Value value;
+/// The named intermediates that a function gives beside its results.
+struct Taps {
+  std::vector<std::pair<std::string, mlir::Value>> list;
+  llvm::StringSet<> names;
+  llvm::StringMap<unsigned> counts; ///< Of each name, how often it came again.
 };
 
 /// One function made of a block.
@@ -262,6 +271,18 @@ private:
   /// Tells an editor.
   void recordType(SourceRange range, const SemaValue &value);
   bool isQuiet(DiagCode code) const;
+
+  // SemaLimits.cpp
+  /// Counts expressions and declarations, those of a block each time that it is built. False where
+  /// there are too many; the first time, that is reported.
+  bool spend(size_t count, SourceRange range);
+  /// False, and reported, where a tensor would have too many axes.
+  bool checkRank(size_t count, SourceRange range);
+  /// False, and reported, where a signature names too many tensors.
+  bool checkLength(const ast::Signature &signature);
+  /// False, and reported, where a call of an entry would never end.
+  bool checkOperations(mlir::func::FuncOp entry, SourceRange place);
+  double operationsOf(mlir::func::FuncOp function);
 
   // Sema.cpp
   void checkFile(const ast::File &file);
@@ -483,20 +504,23 @@ private:
   // SemaTables.cpp, SemaRotary.cpp
   void setUpTable(Decl &decl);
   SemaValue tableValue(Decl &decl, SourceRange range);
-  /// A table's elements, computed; null and reported where one of them is no number.
-  mlir::DenseElementsAttr tableElements(Decl &decl, llvm::ArrayRef<int64_t> shape);
   /// An attn.table of `elements`, which go up to the bounds of dynamic axes.
   mlir::Value makeTable(llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
                         mlir::Location loc);
-  /// Sizes, dynamic ones at their bounds; nothing and reported where they are too many to compute.
-  std::optional<llvm::SmallVector<int64_t>> tableShape(llvm::ArrayRef<Axis> axes,
-                                                       SourceRange range);
+  /// Constants of these axes, dynamic ones at their bounds: `count` of them, which `compute` gives
+  /// for their sizes. They are computed once for each `key` and sizes. None after an error: too
+  /// many elements in the model, or what `compute` reports.
+  using Constants = llvm::SmallVector<mlir::DenseElementsAttr, 2>;
+  llvm::ArrayRef<mlir::DenseElementsAttr>
+  constantsOf(llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRef key, SourceRange range,
+              llvm::function_ref<Constants(llvm::ArrayRef<int64_t>)> compute);
   SemaValue callRotary(const ast::CallExpr &call);
 
   // SemaResize.cpp
   SemaValue callResize(const ast::CallExpr &call);
+  /// Null after an error.
   mlir::Value resizeAxis(mlir::Value value, int at, const Axis &to, bool isCubic,
-                         mlir::Location loc);
+                         SourceRange range);
   struct Packing {
     int64_t total = 0, offset = 0;
     llvm::SmallVector<int64_t, 4> strides;
@@ -718,6 +742,7 @@ private:
   mlir::MLIRContext &mlirContext;
   DiagnosticEngine &diagnostics;
   std::set<std::tuple<unsigned, uint32_t, uint32_t>> reported;
+  size_t spent = 0;  ///< Expressions and declarations so far.
   Diagnostic unread; ///< Where what was reported already goes.
 
   std::optional<llvm::json::Value> config;
@@ -749,6 +774,11 @@ private:
   std::vector<const Decl *> computing; ///< Dims, each needed by the one before.
   unsigned evalDepth = 0;              ///< Of expressions, through blocks.
   llvm::StringMap<ParamRef> params;
+  int64_t tensors = 0;                        ///< Of the checkpoint, each layer's counted.
+  std::map<std::string, Constants> constants; ///< By what they are, and their sizes.
+  int64_t constantElements = 0;
+  llvm::DenseMap<mlir::Operation *, double> operations; ///< Of functions.
+  double tableSteps = 0;                                ///< Of formulas of tables.
   /// By tensor and offset in it: who is bound there.
   std::map<std::pair<std::string, int64_t>, std::pair<std::string, SourceRange>> bindings;
   std::set<std::string> symbols;
@@ -777,7 +807,7 @@ private:
   std::vector<Frame> frames; ///< The functions being built, each inside of the one before.
   unsigned bodies = 0;       ///< Scopes of bodies so far.
   unsigned homes = 0;        ///< Of statics whose expressions are being evaluated.
-  std::vector<Tap> taps;     ///< Of the function being built.
+  Taps taps;                 ///< Of the function being built.
   std::map<std::string, SourceRange> namedLater; ///< By the `let`s of the body being built.
   std::string context; ///< The `let`, block or entry whose expression is built.
   unsigned depth = 0;  ///< Of blocks applied in blocks.

@@ -214,6 +214,8 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
     key += "|" + showTypes(axes);
   if (entryCache)
     key += "|" + entryCache->name;
+  if (!spend(1, call.range))
+    return nullptr;
   Instance &instance = instances[key];
   if (instances.size() > mostInstances) {
     error(DiagCode::SizeOverflow, call.range,
@@ -293,7 +295,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   mlir::OpBuilder::InsertionGuard guard(builder);
   Scope *outerScope = std::exchange(scope, &inside);
   mlir::Value outerLayer = layer;
-  std::vector<Tap> outerTaps = std::exchange(taps, {});
+  Taps outerTaps = std::exchange(taps, {});
   std::string outerContext = std::exchange(context, signature.name.text);
   const Owner *outerOwner = std::exchange(this->owner, &owner);
   instance.active = true;
@@ -311,7 +313,7 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Hook && !decl->wrong)
       setUpWith(*decl, owner, inside);
-  bool fine = true;
+  bool fine = checkLength(signature);
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
     inputs.push_back(builder.getIndexType());
@@ -365,6 +367,8 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
         function.setType(builder.getFunctionType(function.getArgumentTypes(),
                                                  mlir::TypeRange(mlir::ValueRange(results))));
         buildReturn(function, places.front(), std::move(results));
+        for (const auto &tap : taps.list)
+          instance.taps.push_back(tap.first);
       }
     }
     frames.pop_back();
@@ -377,8 +381,6 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
   instance.active = false;
   scope = outerScope;
   layer = outerLayer;
-  for (const Tap &tap : taps)
-    instance.taps.push_back(tap.name);
   taps = std::move(outerTaps);
   context = outerContext;
 }

@@ -4,6 +4,7 @@
 #include "compiler/frontend/SemaImpl.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace attn::frontend {
 
@@ -71,14 +72,15 @@ SemaValue Sema::callPositions(const CallExpr &call) {
     return SemaValue::wrong();
   bool isNew = isNewAxis(*axis);
   Axis along = isNew ? cacheAxis() : *axis;
-  auto shape = tableShape({along}, call.range);
-  if (!shape)
+  auto compute = [&](llvm::ArrayRef<int64_t> shape) -> Constants {
+    auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape.front())));
+    auto type = mlir::RankedTensorType::get(shape, builder.getI32Type());
+    return {mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all))};
+  };
+  auto elements = constantsOf({along}, 1, "positions", call.range, compute);
+  if (elements.empty())
     return SemaValue::wrong();
-  auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape->front())));
-  auto type = mlir::RankedTensorType::get(*shape, builder.getI32Type());
-  mlir::Value table =
-      makeTable({along}, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all)),
-                locate(call.range));
+  mlir::Value table = makeTable({along}, elements.front(), locate(call.range));
   return SemaValue::of(isNew ? newRows(table, *axis, call.range) : table);
 }
 
@@ -91,34 +93,52 @@ namespace {
 /// and to tables.
 class IndexSources {
 public:
-  explicit IndexSources(mlir::ModuleOp module) : module(module) {}
+  explicit IndexSources(mlir::ModuleOp module) : symbols(module) {
+    module.walk([&](mlir::func::CallOp call) { calls[call.getCallee()].push_back(call); });
+  }
 
   void trace(mlir::Value value) {
-    if (!seen.insert(value).second)
-      return;
-    if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(value))
-      return traceArgument(argument);
-    mlir::Operation *op = value.getDefiningOp();
-    if (auto table = llvm::dyn_cast<TableOp>(op))
-      tables.push_back(table);
-    else if (llvm::isa<RelabelOp, SliceOp, RearrangeOp>(op))
-      trace(op->getOperand(0));
-    else if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
-      traceLoop(loop, llvm::cast<mlir::OpResult>(value).getResultNumber());
-    else if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
-      trace(module.lookupSymbol<mlir::func::FuncOp>(call.getCallee())
-                .front()
-                .getTerminator()
-                ->getOperand(llvm::cast<mlir::OpResult>(value).getResultNumber()));
+    inputs.clear(), tables.clear(), seen.clear();
+    reach(value);
+    while (!open.empty()) {
+      mlir::Value next = open.pop_back_val();
+      if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(next))
+        traceArgument(argument);
+      else
+        traceResult(llvm::cast<mlir::OpResult>(next));
+    }
   }
 
   llvm::SmallVector<mlir::BlockArgument> inputs; ///< of entries
   llvm::SmallVector<TableOp> tables;
 
 private:
+  void reach(mlir::Value value) {
+    if (seen.insert(value).second)
+      open.push_back(value);
+  }
+
+  void traceResult(mlir::OpResult result) {
+    mlir::Operation *op = result.getOwner();
+    unsigned number = result.getResultNumber();
+    if (auto table = llvm::dyn_cast<TableOp>(op))
+      tables.push_back(table);
+    else if (llvm::isa<RelabelOp, SliceOp, RearrangeOp>(op))
+      reach(op->getOperand(0));
+    else if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
+      traceLoop(loop, number);
+    else if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
+      traceCall(symbols.lookup<mlir::func::FuncOp>(call.getCallee()), number);
+  }
+
+  void traceCall(mlir::func::FuncOp function, unsigned result) {
+    if (function.front().mightHaveTerminator()) // a block with an error does not return
+      reach(function.front().getTerminator()->getOperand(result));
+  }
+
   void traceLoop(mlir::scf::ForOp loop, unsigned result) {
-    trace(loop.getInitArgs()[result]);
-    trace(loop.getBody()->getTerminator()->getOperand(result));
+    reach(loop.getInitArgs()[result]);
+    reach(loop.getBody()->getTerminator()->getOperand(result));
   }
 
   void traceArgument(mlir::BlockArgument argument) {
@@ -128,23 +148,29 @@ private:
     auto function = llvm::cast<mlir::func::FuncOp>(parent);
     if (function->hasAttr("attn.entry"))
       inputs.push_back(argument);
-    module.walk([&](mlir::func::CallOp call) {
-      if (call.getCallee() == function.getSymName())
-        trace(call.getOperand(argument.getArgNumber()));
-    });
+    for (mlir::func::CallOp call : calls.lookup(function.getSymName()))
+      reach(call.getOperand(argument.getArgNumber()));
   }
 
-  mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
+  llvm::StringMap<llvm::SmallVector<mlir::func::CallOp>> calls; ///< by what they call
   llvm::DenseSet<mlir::Value> seen;
+  llvm::SmallVector<mlir::Value> open; ///< seen, not looked at
 };
 } // namespace
+
+static int64_t largestOf(TableOp table) {
+  auto elements = llvm::cast<mlir::DenseElementsAttr>(table.getElements()).getValues<int32_t>();
+  return *std::max_element(elements.begin(), elements.end());
+}
 
 void Sema::boundIndices() {
   llvm::SmallVector<LookupOp> ops;
   module->walk([&](LookupOp op) { ops.push_back(op); });
+  IndexSources sources(*module);
+  llvm::DenseMap<mlir::Attribute, int64_t> largest; // of the elements of tables
   for (LookupOp op : ops) {
     int64_t rows = llvm::cast<mlir::RankedTensorType>(op.getTable().getType()).getDimSize(0);
-    IndexSources sources(*module);
     sources.trace(op.getIndices());
     for (mlir::BlockArgument input : sources.inputs) {
       auto function = llvm::cast<mlir::func::FuncOp>(input.getOwner()->getParentOp());
@@ -154,15 +180,14 @@ void Sema::boundIndices() {
       function.setArgAttr(i, "attn.below", builder.getI64IntegerAttr(below));
     }
     for (TableOp table : sources.tables) {
-      int64_t most = 0;
-      for (const llvm::APInt &index :
-           llvm::cast<mlir::DenseElementsAttr>(table.getElements()).getValues<llvm::APInt>())
-        most = std::max(most, index.getSExtValue());
+      auto [most, isFirst] = largest.insert({table.getElements(), 0});
+      if (isFirst)
+        most->second = largestOf(table);
       const Lookup &lookup = lookups[op];
-      if (most >= rows)
+      if (most->second >= rows)
         error(DiagCode::IndicesBeyondTable, lookup.place,
               "`" + lookup.name + "` has " + llvm::Twine(rows) + " rows, but positions go up to " +
-                  llvm::Twine(most))
+                  llvm::Twine(most->second))
             .at(lookup.table, "declared here")
             .note("the first row is that of position 0");
     }

@@ -4,10 +4,13 @@
 #include "compiler/frontend/SemaImpl.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attn::frontend {
 
 using namespace ast;
+
+constexpr int64_t mostTensors = 1 << 20;
 
 static llvm::SmallVector<int64_t, 4> sizesOf(llvm::ArrayRef<Axis> axes) {
   llvm::SmallVector<int64_t, 4> sizes;
@@ -16,12 +19,23 @@ static llvm::SmallVector<int64_t, 4> sizesOf(llvm::ArrayRef<Axis> axes) {
   return sizes;
 }
 
+/// What exceeds 64 bits stays at their end: it is refused later (`productOf`).
+static int64_t times(int64_t a, int64_t b) {
+  int64_t product;
+  return llvm::MulOverflow(a, b, product) ? INT64_MAX : product;
+}
+
+static int64_t plus(int64_t a, int64_t b) {
+  int64_t sum;
+  return llvm::AddOverflow(a, b, sum) ? INT64_MAX : sum;
+}
+
 /// Row-major strides, innermost `unit`.
 static llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<Axis> axes, int64_t unit) {
   llvm::SmallVector<int64_t, 4> strides(axes.size());
   for (size_t i = axes.size(); i-- > 0;) {
     strides[i] = unit;
-    unit *= axes[i].size;
+    unit = times(unit, axes[i].size);
   }
   return strides;
 }
@@ -29,7 +43,7 @@ static llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<Axis> axes, int64_t
 static int64_t count(llvm::ArrayRef<Axis> axes) {
   int64_t product = 1;
   for (const Axis &axis : axes)
-    product *= axis.size;
+    product = times(product, axis.size);
   return product;
 }
 
@@ -72,14 +86,9 @@ void Sema::setUpShapes(Scope &owned) {
       }
       decl->eps = eps.value_or(0);
     } else if (decl->kind == Decl::Kind::Param) {
-      for (const auto &group : llvm::cast<ParamDecl>(decl->item)->groups)
-        for (const Path &path : group.names) {
-          if (path.range.begin != decl->range.begin)
-            continue;
-          std::optional<Axes> axes = typeAxes(group.type, "a parameter", TypePlace::Param);
-          read(group.type.dims, group.type.range, decl->to);
-          decl->wrong |= !axes;
-        }
+      std::optional<Axes> axes = typeAxes(*decl->type, "a parameter", TypePlace::Param);
+      read(decl->type->dims, decl->type->range, decl->to);
+      decl->wrong |= !axes;
     }
   }
 }
@@ -89,44 +98,39 @@ void Sema::setUpParameters(Scope &owned, const Owner &owner) {
   // Tied parameters last: what they are tied to is there then.
   for (bool tied : {false, true})
     for (Decl *decl : owned.order) {
-      auto isTied = [&](const Binding &binding) {
-        return (binding.kind == Binding::Kind::Tied) == tied;
-      };
-      if (decl->kind == Decl::Kind::Linear) {
-        if (isTied(llvm::cast<LinearDecl>(decl->item)->binding))
-          setUpLinear(*decl, owner, owned);
-      } else if (decl->kind == Decl::Kind::Embedding) {
-        if (isTied(llvm::cast<EmbeddingDecl>(decl->item)->binding))
-          setUpEmbedding(*decl, owner, owned);
-      } else if (decl->kind == Decl::Kind::Norm) {
-        if (isTied(llvm::cast<NormDecl>(decl->item)->binding))
-          setUpNorm(*decl, owner, owned);
-      } else if (decl->kind == Decl::Kind::Param) {
-        for (const auto &group : llvm::cast<ParamDecl>(decl->item)->groups)
-          for (const Path &path : group.names)
-            if (path.range.begin == decl->range.begin && isTied(group.binding))
-              setUpParam(*decl, owner, owned);
-      }
+      if (!decl->binding || (decl->binding->kind == Binding::Kind::Tied) != tied)
+        continue;
+      if (decl->kind == Decl::Kind::Linear)
+        setUpLinear(*decl, owner, owned);
+      else if (decl->kind == Decl::Kind::Embedding)
+        setUpEmbedding(*decl, owner, owned);
+      else if (decl->kind == Decl::Kind::Norm)
+        setUpNorm(*decl, owner, owned);
+      else if (decl->kind == Decl::Kind::Param)
+        setUpParam(*decl, owner, owned);
     }
 }
 
 /// The last word of a path: what a split calls the part.
 static llvm::StringRef lastWord(const Path &path) { return path.parts.back().text; }
 
+const Scope::Parts &Scope::partsBeside(const Decl &decl) {
+  if (!packed) {
+    packed.emplace();
+    for (const Decl *other : order)
+      if (other->binding && other->binding->kind == Binding::Kind::Split)
+        (*packed)[{other->kind, other->binding->pattern.text}][lastWord(*other->path)] = other;
+  }
+  return (*packed)[{decl.kind, decl.binding->pattern.text}];
+}
+
 std::optional<Sema::Packing> Sema::splitPacking(const Decl &decl, const LinearDecl &linear,
                                                 Scope &owned) {
   const Binding &binding = linear.binding;
+  if (!spend(binding.components.size(), binding.range))
+    return std::nullopt;
   // The parts: linear maps of this body that are bound to the same packed tensor.
-  llvm::StringMap<const Decl *> parts;
-  for (const Decl *other : owned.order) {
-    auto *item = other->kind == Decl::Kind::Linear ? llvm::cast<LinearDecl>(other->item) : nullptr;
-    if (!item || item->binding.kind != Binding::Kind::Split ||
-        item->binding.pattern.text != binding.pattern.text)
-      continue;
-    for (const Path &path : item->names)
-      if (path.str() == other->name)
-        parts[lastWord(path)] = other;
-  }
+  const Scope::Parts &parts = owned.partsBeside(decl);
   std::vector<llvm::StringRef> words;
   for (const auto &part : parts)
     words.push_back(part.first());
@@ -192,7 +196,7 @@ std::optional<Sema::Packing> Sema::splitPacking(const Decl &decl, const LinearDe
     }
     if (part == &decl)
       packing.offset = groupSize;
-    groupSize += count(llvm::ArrayRef<Axis>(part->to).drop_front(leading));
+    groupSize = plus(groupSize, count(llvm::ArrayRef<Axis>(part->to).drop_front(leading)));
     if (sizesOf(part->from) != sizesOf(decl.from)) {
       error(DiagCode::SplitParts, binding.range,
             "the parts of a packed tensor take the same axes, but `" + decl.name + "` takes " +
@@ -204,7 +208,7 @@ std::optional<Sema::Packing> Sema::splitPacking(const Decl &decl, const LinearDe
   }
   packing.strides = rowMajor(llvm::ArrayRef<Axis>(decl.to).take_front(leading), groupSize);
   llvm::append_range(packing.strides, rowMajor(rest, 1));
-  packing.total = groupSize * count(llvm::ArrayRef<Axis>(decl.to).take_front(leading));
+  packing.total = times(groupSize, count(llvm::ArrayRef<Axis>(decl.to).take_front(leading)));
   return packing;
 }
 
@@ -247,6 +251,13 @@ ParamRef Sema::makeParam(const Owner &owner, llvm::StringRef path, llvm::ArrayRe
                 llvm::StringRef(otherPath).rsplit('.').first + ")`");
       return {};
     }
+  }
+  tensors += perLayer ? *owner.layers : 1;
+  if (tensors > mostTensors) {
+    error(DiagCode::SizeOverflow, range, "the parameters of this model are too many")
+        .note("a model has at most " + llvm::Twine(mostTensors) +
+              " tensors, those of each layer of a stack counted");
+    return {};
   }
   param = {uniqueSymbol(key), type, perLayer, sourceAttr};
   headerHere();
@@ -382,15 +393,9 @@ ParamRef Sema::packedParam(Decl &decl, const Owner &owner, Scope &owned, const B
     unsupported(binding.range, "an `embedding` that is a part of a packed tensor");
     return {};
   }
-  llvm::StringMap<const Decl *> parts;
-  for (const Decl *other : owned.order)
-    if (other->kind == Decl::Kind::Param)
-      for (const auto &group : llvm::cast<ParamDecl>(other->item)->groups)
-        for (const Path &path : group.names)
-          if (path.range.begin == other->range.begin &&
-              group.binding.kind == Binding::Kind::Split &&
-              group.binding.pattern.text == binding.pattern.text)
-            parts[lastWord(path)] = other;
+  if (!spend(binding.components.size(), binding.range))
+    return {};
+  const Scope::Parts &parts = owned.partsBeside(decl);
   int64_t total = 0;
   std::optional<int64_t> offset;
   for (const Name &word : binding.components) {
@@ -409,12 +414,18 @@ ParamRef Sema::packedParam(Decl &decl, const Owner &owner, Scope &owned, const B
       return {};
     if (part->second == &decl)
       offset = total;
-    total += count(part->second->to);
+    total = plus(total, count(part->second->to));
   }
   if (!offset || parts.size() != binding.components.size()) {
     error(DiagCode::SplitParts, binding.range,
           "the parts of `" + binding.pattern.text + "` are named once each")
         .at(decl.range, "one of them");
+    return {};
+  }
+  if (!productOf({total})) {
+    error(DiagCode::SizeOverflow, binding.range,
+          "`" + binding.pattern.text + "` has too many elements")
+        .note("the most are 2^48");
     return {};
   }
   std::optional<std::string> name = tensorName(binding, owner, decl.name, "", 1);
@@ -459,10 +470,11 @@ ParamRef Sema::wholeParam(Decl &decl, const Owner &owner, Scope &owned, const Bi
 void Sema::setUpParam(Decl &decl, const Owner &owner, Scope &owned) {
   if (decl.wrong)
     return;
+  size_t names = 0;
   for (const auto &group : llvm::cast<ParamDecl>(decl.item)->groups)
-    for (const Path &path : group.names)
-      if (path.range.begin == decl.range.begin)
-        decl.weight = wholeParam(decl, owner, owned, group.binding, "", group.names.size());
+    if (&group.binding == decl.binding)
+      names = group.names.size();
+  decl.weight = wholeParam(decl, owner, owned, *decl.binding, "", names);
   decl.wrong = !decl.weight.type;
 }
 

@@ -15,11 +15,11 @@ using mlir::Location;
 
 namespace {
 /// For each new place, old ones and their weights: `indices[tap][place]`.
-struct Taps {
+struct Interpolation {
   std::vector<std::vector<int32_t>> indices;
   std::vector<std::vector<float>> weights;
 
-  Taps(size_t taps, int64_t places) : indices(taps), weights(taps) {
+  Interpolation(size_t taps, int64_t places) : indices(taps), weights(taps) {
     for (size_t k = 0; k < taps; ++k) {
       indices[k].reserve(places);
       weights[k].reserve(places);
@@ -42,8 +42,8 @@ static double cubic(double x) {
   return x < 2 ? a * (((x - 5) * x + 8) * x - 4) : 0;
 }
 
-static Taps tapsOf(bool isCubic, int64_t from, int64_t to) {
-  Taps taps(isCubic ? 4 : 2, to);
+static Interpolation tapsOf(bool isCubic, int64_t from, int64_t to) {
+  Interpolation taps(isCubic ? 4 : 2, to);
   for (int64_t i = 0; i < to; ++i) {
     // The middle of the new element, where old ones have theirs at whole numbers.
     double place = (i + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5;
@@ -73,8 +73,26 @@ static mlir::Value weightedSum(mlir::OpBuilder &b, Location loc, mlir::ValueRang
 }
 
 mlir::Value Sema::resizeAxis(mlir::Value value, int at, const Axis &to, bool isCubic,
-                             Location loc) {
+                             SourceRange range) {
+  Location loc = locate(range, context);
   Axes axes = axesOfValue(value);
+  auto compute = [&](llvm::ArrayRef<int64_t> shape) {
+    Interpolation taps = tapsOf(isCubic, axes[at].size, to.size);
+    Constants all;
+    auto add = [&](mlir::Type element, auto values) {
+      all.push_back(
+          mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, element), values));
+    };
+    for (const std::vector<int32_t> &indices : taps.indices)
+      add(builder.getI32Type(), llvm::ArrayRef(indices));
+    for (const std::vector<float> &weights : taps.weights)
+      add(builder.getF32Type(), llvm::ArrayRef(weights));
+    return all;
+  };
+  std::string key = (isCubic ? "bicubic " : "bilinear ") + std::to_string(axes[at].size);
+  auto tables = constantsOf({to}, isCubic ? 8 : 4, key, range, compute);
+  if (tables.empty())
+    return nullptr;
   llvm::SmallVector<int64_t> order{at}, back;
   for (int d = 0; d < static_cast<int>(axes.size()); ++d) {
     if (d != at)
@@ -84,17 +102,15 @@ mlir::Value Sema::resizeAxis(mlir::Value value, int at, const Axis &to, bool isC
   mlir::Value rows = permute(value, order, loc);
   Axes result = axesOfValue(rows);
   result[0] = to;
-  Taps taps = tapsOf(isCubic, axes[at].size, to.size);
+  mlir::RankedTensorType type = tensorType(result, range);
+  if (!type)
+    return nullptr;
   llvm::SmallVector<mlir::Value> inputs;
-  auto table = [&](mlir::Type element, auto values) {
-    auto type = mlir::RankedTensorType::get({to.size}, element);
-    return makeTable({to}, mlir::DenseElementsAttr::get(type, values), loc);
-  };
-  for (const std::vector<int32_t> &indices : taps.indices)
-    inputs.push_back(LookupOp::create(builder, loc, tensorType(result, {}), rows,
-                                      table(builder.getI32Type(), llvm::ArrayRef(indices))));
-  for (const std::vector<float> &weights : taps.weights)
-    inputs.push_back(table(builder.getF32Type(), llvm::ArrayRef(weights)));
+  for (mlir::DenseElementsAttr elements : tables) {
+    mlir::Value table = makeTable({to}, elements, loc);
+    bool isIndex = elements.getElementType().isInteger();
+    inputs.push_back(isIndex ? LookupOp::create(builder, loc, type, rows, table) : table);
+  }
   return permute(makeMap(inputs, result, loc, weightedSum), back, loc);
 }
 
@@ -154,7 +170,9 @@ SemaValue Sema::callResize(const CallExpr &call) {
         unsupported(tensor.range, "resizing a tensor with an axis known only when running");
         return SemaValue::wrong();
       }
-    value = resizeAxis(value, at, *to, word == "bicubic", locate(call.range, context));
+    value = resizeAxis(value, at, *to, word == "bicubic", call.range);
+    if (!value)
+      return SemaValue::wrong();
   }
   return SemaValue::of(value);
 }

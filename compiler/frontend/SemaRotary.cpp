@@ -4,6 +4,7 @@
 // 2021), computed here in double precision.
 #include "compiler/frontend/SemaImpl.h"
 
+#include "llvm/ADT/bit.h"
 #include <cmath>
 
 namespace attn::frontend {
@@ -15,6 +16,15 @@ namespace {
 struct Frequencies {
   double base = 10000;
   std::optional<double> factor, lowFactor, highFactor, originalLength;
+
+  /// What tells these from others.
+  std::string key() const {
+    std::string text = "rotary";
+    for (double number : {base, factor.value_or(0), lowFactor.value_or(0), highFactor.value_or(0),
+                          originalLength.value_or(0)})
+      text += " " + std::to_string(llvm::bit_cast<uint64_t>(number));
+    return text;
+  }
 
   /// The angle by which pair `p` of `pairs` turns from one position to the next.
   double at(int64_t p, int64_t pairs) const {
@@ -182,19 +192,23 @@ SemaValue Sema::callRotary(const CallExpr &call) {
   }
   bool isNew = isNewAxis(axes[at]);
   Axes angles = {isNew ? cacheAxis() : axes[at], {features.name + "/2", features.size / 2}};
-  auto shape = tableShape(angles, call.range);
-  if (!shape)
+  auto compute = [&](llvm::ArrayRef<int64_t> shape) {
+    Constants both;
+    for (double (*function)(double) :
+         {static_cast<double (*)(double)>(std::cos), static_cast<double (*)(double)>(std::sin)})
+      both.push_back(mlir::DenseElementsAttr::get(
+          mlir::RankedTensorType::get(shape, builder.getF32Type()),
+          llvm::ArrayRef<float>(anglesOf(shape, reader.frequencies, function))));
+    return both;
+  };
+  auto elements = constantsOf(angles, 2, reader.frequencies.key(), call.range, compute);
+  if (elements.empty())
     return SemaValue::wrong();
-  auto table = [&](double (*function)(double)) {
-    mlir::Value all =
-        makeTable(angles,
-                  mlir::DenseElementsAttr::get(
-                      mlir::RankedTensorType::get(*shape, builder.getF32Type()),
-                      llvm::ArrayRef<float>(anglesOf(*shape, reader.frequencies, function))),
-                  locate(call.range));
+  auto table = [&](mlir::DenseElementsAttr values) {
+    mlir::Value all = makeTable(angles, values, locate(call.range));
     return isNew ? newRows(all, axes[at], call.range) : all;
   };
-  mlir::Value cosine = table(std::cos), sine = table(std::sin);
+  mlir::Value cosine = table(elements[0]), sine = table(elements[1]);
   auto op = RotaryOp::create(builder, locate(call.range, context), value.getType(), value, cosine,
                              sine, reader.isInterleaved);
   return SemaValue::of(op.getResult());

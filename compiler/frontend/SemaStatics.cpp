@@ -93,6 +93,8 @@ std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallE
 }
 
 std::optional<bool> Sema::knownTruth(const Expr &expr) {
+  if (!spend(1, expr.range))
+    return std::nullopt;
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr); unary && unary->op == UnaryOp::Not) {
     std::optional<bool> value = knownTruth(*unary->operand);
     return value ? std::optional(!*value) : std::nullopt;
@@ -163,6 +165,7 @@ mlir::Value Sema::here(mlir::Value value, size_t frame) {
   size_t first = own.function.getNumArguments() - captures.size();
   size_t at = llvm::find(captures, outer) - captures.begin();
   if (at == captures.size()) {
+    spend(at, {}); // all of them are moved
     captures.push_back(outer);
     (void)own.function.insertArgument(first + at, outer.getType(), {}, outer.getLoc());
   }

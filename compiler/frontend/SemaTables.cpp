@@ -3,34 +3,34 @@
 // table pos[t: T, c: D] = formula: constants, computed here in double precision.
 #include "compiler/frontend/SemaImpl.h"
 
+#include "llvm/ADT/bit.h"
 #include <cmath>
 
 namespace attn::frontend {
 
 using namespace ast;
 
-constexpr int64_t largestTable = int64_t(1) << 26;
+constexpr int64_t mostElements = int64_t(1) << 25;
+constexpr double mostSteps = 1 << 30;
 
 namespace {
+using Function = double (*)(double, double, double);
+
 /// A part of a formula: a function of its parts, an index, or a number.
 struct Node {
-  double (*function)(double, double, double) = nullptr; ///< Null: a number or an index.
-  int index = -1;                                       ///< Of the table's axes.
+  Function function = nullptr; ///< Null: a number or an index.
+  int index = -1;              ///< Of the table's axes.
   double number = 0;
   bool isTruth = false;
   std::vector<Node> parts;
 
-  double at(llvm::ArrayRef<int64_t> place) const {
-    if (!function)
-      return index < 0 ? number : static_cast<double>(place[index]);
-    double values[3] = {};
-    for (size_t i = 0; i < parts.size(); ++i)
-      values[i] = parts[i].at(place);
-    return function(values[0], values[1], values[2]);
-  }
+  double at(llvm::ArrayRef<int64_t> place) const;
+  /// How long it takes, in additions.
+  double steps() const;
+  /// What tells it from others.
+  void print(llvm::raw_ostream &os) const;
 };
 
-using Function = double (*)(double, double, double);
 struct NamedFunction {
   llvm::StringLiteral name;
   unsigned arguments;
@@ -59,6 +59,7 @@ static const NamedFunction functions[] = {
 static double negate(double x, double, double) { return -x; }
 static double invert(double x, double, double) { return x == 0 ? 1 : 0; }
 static double choose(double c, double x, double y) { return c != 0 ? x : y; }
+static double power(double x, double y, double) { return std::pow(x, y); }
 
 /// What an operator does; null for one that has no meaning here.
 static Function functionOf(BinaryOp op) {
@@ -74,7 +75,7 @@ static Function functionOf(BinaryOp op) {
   case BinaryOp::Remainder:
     return [](double x, double y, double) { return x - y * std::floor(x / y); };
   case BinaryOp::Power:
-    return [](double x, double y, double) { return std::pow(x, y); };
+    return power;
   case BinaryOp::Equal:
     return [](double x, double y, double) -> double { return x == y; };
   case BinaryOp::NotEqual:
@@ -94,6 +95,35 @@ static Function functionOf(BinaryOp op) {
   default:
     return nullptr;
   }
+}
+
+double Node::at(llvm::ArrayRef<int64_t> place) const {
+  if (!function)
+    return index < 0 ? number : static_cast<double>(place[index]);
+  if (function == choose)
+    return parts[parts[0].at(place) != 0 ? 1 : 2].at(place);
+  double values[3] = {};
+  for (size_t i = 0; i < parts.size(); ++i)
+    values[i] = parts[i].at(place);
+  return function(values[0], values[1], values[2]);
+}
+
+double Node::steps() const {
+  if (function == choose)
+    return 1 + parts[0].steps() + std::max(parts[1].steps(), parts[2].steps());
+  bool isNamed = llvm::any_of(functions, [&](auto &known) { return known.function == function; });
+  double sum = isNamed || function == power ? 16 : 1;
+  for (const Node &part : parts)
+    sum += part.steps();
+  return sum;
+}
+
+void Node::print(llvm::raw_ostream &os) const {
+  os << '(' << reinterpret_cast<uintptr_t>(function) << ' ' << index << ' '
+     << llvm::bit_cast<uint64_t>(number);
+  for (const Node &part : parts)
+    part.print(os);
+  os << ')';
 }
 
 namespace {
@@ -232,47 +262,38 @@ void Sema::setUpTable(Decl &decl) {
   decl.wrong = false;
 }
 
-std::optional<llvm::SmallVector<int64_t>> Sema::tableShape(llvm::ArrayRef<Axis> axes,
-                                                           SourceRange range) {
+llvm::ArrayRef<mlir::DenseElementsAttr>
+Sema::constantsOf(llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRef key, SourceRange range,
+                  llvm::function_ref<Constants(llvm::ArrayRef<int64_t>)> compute) {
   llvm::SmallVector<int64_t> shape;
-  for (const Axis &axis : axes)
+  std::string text = key.str();
+  for (const Axis &axis : axes) {
     shape.push_back(boundOf(axis));
-  if (std::optional<int64_t> count = productOf(shape); count && *count <= largestTable)
-    return shape;
-  Diagnostic &diagnostic =
-      error(DiagCode::SizeOverflow, range, "a table of " + showAxes(axes) + " is too large");
-  diagnostic.note("tables are computed when compiling, up to the bounds of their axes, and have at "
-                  "most 2^26 elements");
-  if (std::string where = whereSizes(axes); !where.empty())
-    diagnostic.note(where);
-  return std::nullopt;
+    text += " " + std::to_string(shape.back());
+  }
+  if (auto known = constants.find(text); known != constants.end())
+    return known->second;
+  std::optional<int64_t> elements = productOf(shape);
+  if (!elements || *elements * count > mostElements - constantElements) {
+    bool isAlone = !elements || *elements * count > mostElements;
+    Diagnostic &diagnostic = error(
+        DiagCode::SizeOverflow, range,
+        (isAlone ? "a table of " + showAxes(axes) + " is too large"
+                 : "the tables of this model are too large with " + showAxes(axes) + " more"));
+    diagnostic.note("tables, also those of `positions`, `rotary` and `resize`, are computed when "
+                    "compiling, up to the bounds of their axes; those of a model have at most 2^25 "
+                    "elements together");
+    if (std::string where = whereSizes(axes); !where.empty())
+      diagnostic.note(where);
+    return {};
+  }
+  constantElements += *elements * count;
+  return constants[text] = compute(shape);
 }
 
 mlir::Value Sema::makeTable(llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
                             mlir::Location loc) {
   return TableOp::create(builder, loc, tensorType(axes, {}, elements.getElementType()), elements);
-}
-
-mlir::DenseElementsAttr Sema::tableElements(Decl &decl, llvm::ArrayRef<int64_t> shape) {
-  std::vector<float> values;
-  llvm::SmallVector<int64_t> place(shape.size(), 0);
-  for (int64_t left = *productOf(shape); left > 0; --left) {
-    auto value = static_cast<float>(decl.formula->root.at(place));
-    if (!std::isfinite(value)) {
-      std::string where;
-      auto &table = *llvm::cast<TableDecl>(decl.item);
-      for (size_t d = 0; d < place.size(); ++d)
-        where += (d ? ", " : "") + table.axes[d].name.text + " = " + std::to_string(place[d]);
-      error(DiagCode::TableFormula, table.value->range,
-            "`" + decl.name + "` is no finite number at " + where);
-      return nullptr;
-    }
-    values.push_back(value);
-    for (size_t d = place.size(); d > 0 && ++place[d - 1] == shape[d - 1]; --d)
-      place[d - 1] = 0;
-  }
-  return mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, builder.getF32Type()),
-                                      llvm::ArrayRef<float>(values));
 }
 
 SemaValue Sema::tableValue(Decl &decl, SourceRange range) {
@@ -288,18 +309,46 @@ SemaValue Sema::tableValue(Decl &decl, SourceRange range) {
         added = &declared;
         axis = cacheAxis();
       }
-  auto shape = tableShape(axes, decl.range);
-  if (!shape) {
-    decl.wrong = true;
-    return SemaValue::wrong();
-  }
-  if (!decl.elements || decl.elements.getType().getShape() != llvm::ArrayRef<int64_t>(*shape))
-    decl.elements = tableElements(decl, *shape);
-  decl.wrong = !decl.elements;
+  const Node &root = decl.formula->root;
+  auto &table = *llvm::cast<TableDecl>(decl.item);
+  auto compute = [&](llvm::ArrayRef<int64_t> shape) -> Constants {
+    int64_t count = *productOf(shape);
+    tableSteps += root.steps() * static_cast<double>(count);
+    if (tableSteps > mostSteps) {
+      error(DiagCode::SizeOverflow, decl.range, "the tables of this model take too long to compute")
+          .note("their elements times the operations of their formulas are at most 2^30, where "
+                "`**` and each function counts as 16");
+      return {};
+    }
+    std::vector<float> values;
+    values.reserve(count);
+    llvm::SmallVector<int64_t> place(shape.size(), 0);
+    for (; count > 0; --count) {
+      auto value = static_cast<float>(root.at(place));
+      if (!std::isfinite(value)) {
+        std::string where;
+        for (size_t d = 0; d < place.size(); ++d)
+          where += (d ? ", " : "") + table.axes[d].name.text + " = " + std::to_string(place[d]);
+        error(DiagCode::TableFormula, table.value->range,
+              "`" + decl.name + "` is no finite number at " + where);
+        return {};
+      }
+      values.push_back(value);
+      for (size_t d = place.size(); d > 0 && ++place[d - 1] == shape[d - 1]; --d)
+        place[d - 1] = 0;
+    }
+    return {mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, builder.getF32Type()),
+                                         llvm::ArrayRef<float>(values))};
+  };
+  std::string key = "table ";
+  llvm::raw_string_ostream os(key);
+  root.print(os);
+  auto elements = constantsOf(axes, 1, key, decl.range, compute);
+  decl.wrong = elements.empty();
   if (decl.wrong)
     return SemaValue::wrong();
-  mlir::Value table = makeTable(axes, decl.elements, locate(range, decl.name));
-  return SemaValue::of(added ? newRows(table, *added, range) : table);
+  mlir::Value value = makeTable(axes, elements.front(), locate(range, decl.name));
+  return SemaValue::of(added ? newRows(value, *added, range) : value);
 }
 
 } // namespace attn::frontend

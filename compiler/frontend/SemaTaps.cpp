@@ -14,13 +14,11 @@ namespace attn::frontend {
 using namespace ast;
 
 void Sema::addTap(const llvm::Twine &name, mlir::Value value) {
-  std::string unique = name.str();
-  auto isTaken = [&] {
-    return llvm::any_of(taps, [&](const Tap &tap) { return tap.name == unique; });
-  };
-  for (unsigned i = 1; isTaken(); ++i)
-    unique = (name + "." + llvm::Twine(i)).str();
-  taps.push_back({unique, value});
+  std::string wanted = name.str(), unique = wanted;
+  unsigned &count = taps.counts[wanted];
+  for (; !taps.names.insert(unique).second; unique = wanted + "." + std::to_string(count))
+    ++count;
+  taps.list.push_back({unique, value});
 }
 
 void Sema::tapPattern(const Pattern &pattern) {
@@ -40,6 +38,8 @@ void Sema::tapLet(const LetStmt &let) {
 }
 
 void Sema::tapCall(const Instance &instance, mlir::func::CallOp call, const llvm::Twine &name) {
+  if (!spend(instance.taps.size(), {}))
+    return;
   for (size_t i = 0; i < instance.taps.size(); ++i)
     addTap(name + "." + instance.taps[i], call.getResult(instance.results.size() + i));
 }
@@ -47,7 +47,7 @@ void Sema::tapCall(const Instance &instance, mlir::func::CallOp call, const llvm
 mlir::Value Sema::tapLayers(const Instance &instance, llvm::ArrayRef<mlir::Value> operands,
                             int64_t layers, llvm::StringRef name, mlir::Location loc) {
   mlir::Value carried = operands.front();
-  for (int64_t n = 0; n < layers; ++n) {
+  for (int64_t n = 0; n < layers && spend(1, {}); ++n) {
     llvm::SmallVector<mlir::Value> passed{mlir::arith::ConstantIndexOp::create(builder, loc, n),
                                           carried};
     llvm::append_range(passed, operands.drop_front());
@@ -61,16 +61,21 @@ mlir::Value Sema::tapLayers(const Instance &instance, llvm::ArrayRef<mlir::Value
 void Sema::buildReturn(mlir::func::FuncOp function, SourceRange place,
                        std::vector<mlir::Value> results) {
   bool isEntry = function->hasAttr("attn.entry");
-  for (const Tap &tap : taps) {
-    llvm::SmallVector<mlir::NamedAttribute> attributes;
+  llvm::SmallVector<mlir::Type> types;
+  llvm::SmallVector<mlir::DictionaryAttr> attributes;
+  for (const auto &[name, value] : taps.list) {
+    llvm::SmallVector<mlir::NamedAttribute> own;
     if (isEntry) {
-      attributes.push_back(builder.getNamedAttr("attn.name", builder.getStringAttr(tap.name)));
-      attributes.push_back(builder.getNamedAttr("attn.tap", builder.getUnitAttr()));
+      own.push_back(builder.getNamedAttr("attn.name", builder.getStringAttr(name)));
+      own.push_back(builder.getNamedAttr("attn.tap", builder.getUnitAttr()));
     }
-    (void)function.insertResult(function.getNumResults(), tap.value.getType(),
-                                builder.getDictionaryAttr(attributes));
-    results.push_back(tap.value);
+    attributes.push_back(builder.getDictionaryAttr(own));
+    types.push_back(value.getType());
+    results.push_back(value);
   }
+  // All at once: each insertion makes a new type of the function.
+  llvm::SmallVector<unsigned> places(types.size(), function.getNumResults());
+  (void)function.insertResults(places, types, attributes);
   mlir::func::ReturnOp::create(builder, locate(place, "return"), results);
 }
 

@@ -63,6 +63,8 @@ int64_t Sema::boundOf(const Axis &axis) const {
 
 mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange range,
                                         mlir::Type element) {
+  if (!checkRank(axes.size(), range))
+    return nullptr;
   llvm::SmallVector<int64_t> shape, bounds;
   llvm::SmallVector<mlir::StringAttr> names;
   for (const Axis &axis : axes) {

@@ -6,12 +6,13 @@
 #include "compiler/frontend/SemaImpl.h"
 #include "compiler/std/Library.h"
 
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 namespace attn::frontend {
 
 using namespace ast;
+
+constexpr size_t largestUses = 64u << 20;
 
 std::unique_ptr<File> Sema::readUse(const UseDecl &use, std::set<std::string> &seen) {
   std::string name, text;
@@ -42,14 +43,19 @@ std::unique_ptr<File> Sema::readUse(const UseDecl &use, std::set<std::string> &s
       llvm::sys::path::append(path, use.file->text);
     }
     llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    if (!buffer) {
+    llvm::Expected<std::string> read = readFile(path.str());
+    if (!read) {
       error(DiagCode::UnknownUse, place,
-            "`" + path + "` cannot be read: " + buffer.getError().message());
+            "`" + path + "` cannot be read: " + llvm::toString(read.takeError()));
+      return nullptr;
+    }
+    if (source.size() + read->size() > largestUses) {
+      error(DiagCode::UnknownUse, place, "the files that this one uses are too large")
+          .note("the most are 64 MiB together");
       return nullptr;
     }
     name = path.str().str();
-    text = (*buffer)->getBuffer().str();
+    text = std::move(*read);
   }
   if (name == source.name() || !seen.insert(name).second)
     return std::make_unique<File>(); // it is there

@@ -1,9 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/frontend/SourceFile.h"
 
+#include "llvm/Support/FileSystem.h"
 #include <algorithm>
 
 namespace attn::frontend {
+
+constexpr size_t largestFile = 16u << 20;
+constexpr size_t blockSize = 1024;
+
+llvm::Expected<std::string> readFile(llvm::StringRef path) {
+  llvm::Expected<llvm::sys::fs::file_t> file = llvm::sys::fs::openNativeFileForRead(path);
+  if (!file)
+    return file.takeError();
+  // What a pipe or a device holds is not known before.
+  std::string text;
+  size_t size = 0;
+  while (size <= largestFile) {
+    text.resize(std::max<size_t>(2 * size, 1 << 16));
+    llvm::Expected<size_t> count = llvm::sys::fs::readNativeFile(
+        *file, llvm::MutableArrayRef(text.data() + size, text.size() - size));
+    if (!count || *count == 0) {
+      llvm::sys::fs::closeFile(*file);
+      if (!count)
+        return count.takeError();
+      text.resize(size);
+      return text;
+    }
+    size += *count;
+  }
+  llvm::sys::fs::closeFile(*file);
+  return llvm::createStringError("it is larger than 16 MiB");
+}
+
+static bool beginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
 SourceFile::SourceFile(std::string name, std::string text) : contents(std::move(text)) {
   addFile(std::move(name), 0);
@@ -24,7 +54,21 @@ SourceRange SourceFile::addFile(std::string name, uint32_t begin) {
   for (uint32_t i = begin, e = contents.size(); i != e; ++i)
     if (contents[i] == '\n' || (contents[i] == '\r' && (i + 1 == e || contents[i + 1] != '\n')))
       lineStarts.push_back(i + 1);
+  while (blocks.size() * blockSize <= contents.size()) {
+    uint32_t count = 0;
+    if (!blocks.empty()) {
+      auto from = contents.begin() + (blocks.size() - 1) * blockSize;
+      count = blocks.back() + std::count_if(from, from + blockSize, beginsCharacter);
+    }
+    blocks.push_back(count);
+  }
   return files.back().range;
+}
+
+uint32_t SourceFile::charactersBefore(uint32_t offset) const {
+  uint32_t block = offset / blockSize;
+  auto begin = contents.begin() + block * blockSize, end = contents.begin() + offset;
+  return blocks[block] + std::count_if(begin, end, beginsCharacter);
 }
 
 const SourceFile::File &SourceFile::fileAt(uint32_t offset) const {
@@ -56,11 +100,8 @@ unsigned SourceFile::lineCount() const {
 
 LineColumn SourceFile::lineAndColumn(uint32_t offset) const {
   offset = std::min(offset, fileAt(offset).range.end);
-  LineColumn place{line(offset), 1};
-  for (uint32_t i = lineStarts[lineIndex(offset)]; i < offset; ++i)
-    place.column +=
-        (static_cast<unsigned char>(contents[i]) & 0xC0) != 0x80; // not a continuation byte
-  return place;
+  uint32_t start = lineStarts[lineIndex(offset)];
+  return {line(offset), charactersBefore(offset) - charactersBefore(start) + 1};
 }
 
 } // namespace attn::frontend

@@ -7,6 +7,7 @@
 #define ATTN_COMPILER_FRONTEND_SOURCEFILE_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ struct LineColumn {
   unsigned column = 1;
 };
 
+/// The bytes of a file, which may be a pipe; an error says why it cannot be read, or that it has
+/// more than 16 MiB.
+llvm::Expected<std::string> readFile(llvm::StringRef path);
+
 /// The text of a spec and its line table. `name` is what diagnostics print, as the user wrote it.
 class SourceFile {
 public:
@@ -45,6 +50,8 @@ public:
 
   /// Puts a file that this one uses behind all others; the range of its text.
   SourceRange use(std::string name, llvm::StringRef text);
+  /// Bytes of all files together.
+  size_t size() const { return contents.size(); }
   bool isUsed(uint32_t offset) const { return offset > files.front().range.end; }
   /// The name of the file that an offset lies in.
   llvm::StringRef nameAt(uint32_t offset) const { return fileAt(offset).name; }
@@ -74,7 +81,11 @@ private:
   /// In `lineStarts`, of the line that an offset lies in.
   size_t lineIndex(uint32_t offset) const;
 
+  uint32_t charactersBefore(uint32_t offset) const;
+
   std::string contents; ///< Of all files.
+  /// Of each KiB of them, the characters before it: lines may be as long as a file.
+  std::vector<uint32_t> blocks;
   std::vector<File> files;
   std::vector<uint32_t> lineStarts;
 };

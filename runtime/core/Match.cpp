@@ -37,7 +37,7 @@ private:
   bool findUnused();
   void reportLine(const Difference &difference, int width);
   attn_status report();
-  const char *nearestMissing(const Difference &unused) const;
+  const char *nearestMissing(const Difference &unused);
   void helpTransposed();
   void helpPrefix(Difference::Kind longer, Difference::Kind shorter);
 
@@ -49,6 +49,7 @@ private:
   Vector<Difference> differences;
   Vector<bool> isUsed;
   size_t boundCount = 0;
+  size_t compared = 0; ///< pairs of an unused and a missing name
 };
 } // namespace
 
@@ -121,14 +122,13 @@ bool Matcher::findUnused() {
   return true;
 }
 
-const char *Matcher::nearestMissing(const Difference &unused) const {
+const char *Matcher::nearestMissing(const Difference &unused) {
   size_t length = strlen(unused.name), best = length / 4 + 2;
   const char *nearest = nullptr;
-  size_t looked = 0;
   for (const Difference &other : differences) {
     if (other.kind != Difference::Missing)
       continue;
-    if (++looked > 1000) // a help, not worth minutes on a checkpoint of another model
+    if (++compared > 100000) // a help, not worth minutes on a checkpoint of another model
       break;
     size_t distance = editDistance(unused.name, length, other.name, strlen(other.name), best);
     if (distance < best) {

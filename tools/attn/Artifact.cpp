@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Artifact.h"
 
+#include "compiler/Json.h"
 #include "llvm/Object/Archive.h"
 #include "llvm/Object/ELFObjectFile.h"
 
@@ -44,12 +45,10 @@ static ArtifactForm formOf(const object::ELF64LEFile &file) {
   return ArtifactForm::Shared;
 }
 
-static std::optional<Artifact> readElf(StringRef bytes) {
+static Expected<Artifact> readElf(StringRef bytes) {
   auto object = object::ELFObjectFile<object::ELF64LE>::create(MemoryBufferRef(bytes, "artifact"));
-  if (!object) {
-    consumeError(object.takeError());
-    return std::nullopt;
-  }
+  if (!object)
+    return object.takeError();
   for (const object::SectionRef &section : object->sections()) {
     auto name = section.getName();
     if (!name) {
@@ -59,38 +58,60 @@ static std::optional<Artifact> readElf(StringRef bytes) {
     if (*name != ".attn.description")
       continue;
     auto contents = section.getContents();
-    if (!contents) {
-      consumeError(contents.takeError());
-      return std::nullopt;
-    }
+    if (!contents)
+      return contents.takeError();
     return Artifact{formOf(object->getELFFile()), contents->rtrim('\0').str()};
   }
-  return std::nullopt;
+  return createStringError("none of its sections describes one");
 }
 
-static std::optional<Artifact> readArchive(StringRef bytes) {
+static Expected<Artifact> readArchive(StringRef bytes) {
   auto archive = object::Archive::create(MemoryBufferRef(bytes, "artifact"));
-  if (!archive) {
-    consumeError(archive.takeError());
-    return std::nullopt;
-  }
+  if (!archive)
+    return archive.takeError();
   std::optional<Artifact> found;
+  bool isCutOff = false;
   Error error = Error::success();
   for (const object::Archive::Child &child : (*archive)->children(error)) {
     auto member = child.getBuffer();
-    if (!member)
+    if (!member) {
       consumeError(member.takeError());
-    else if (!found && (found = readElf(*member)))
-      found->form = ArtifactForm::Static;
+      continue;
+    }
+    // LLVM believes what a member says of its size.
+    isCutOff = member->begin() < bytes.begin() || member->end() > bytes.end();
+    if (isCutOff || found)
+      break;
+    auto own = readElf(*member);
+    if (own)
+      found = {ArtifactForm::Static, own->description};
+    else
+      consumeError(own.takeError());
   }
-  consumeError(std::move(error));
-  return found;
+  if (error)
+    return std::move(error);
+  if (isCutOff)
+    return createStringError("it is cut off");
+  if (!found)
+    return createStringError("none of its members describes one");
+  return std::move(*found);
 }
 
-std::optional<Artifact> readArtifact(StringRef bytes) {
+Expected<Artifact> readArtifact(StringRef bytes) {
   if (bytes.starts_with("!<arch>\n"))
     return readArchive(bytes);
-  return looksLikeArtifact(bytes) ? readElf(bytes) : std::nullopt;
+  if (looksLikeArtifact(bytes))
+    return readElf(bytes);
+  return createStringError("it is no ELF file and no archive");
+}
+
+Expected<json::Object> parseDescription(const Artifact &artifact) {
+  auto value = parseJson(artifact.description);
+  if (value && value->getAsObject())
+    return std::move(*value->getAsObject());
+  if (!value)
+    consumeError(value.takeError());
+  return createStringError("the description of its model is damaged");
 }
 
 } // namespace attn::tool

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
-#include <optional>
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 #include <string>
 
 namespace attn::tool {
@@ -16,9 +17,12 @@ struct Artifact {
   std::string description; ///< JSON, the text of section .attn.description
 };
 
-/// What the bytes of a file are, found without running or loading it. None: no ELF file or archive
-/// with a description of a model in it.
-std::optional<Artifact> readArtifact(llvm::StringRef bytes);
+/// What the bytes of a file are, found without running or loading it. An error says why they are no
+/// ELF file or archive with a description of a model in it.
+llvm::Expected<Artifact> readArtifact(llvm::StringRef bytes);
+
+/// Its description, or an error that says that it is damaged.
+llvm::Expected<llvm::json::Object> parseDescription(const Artifact &artifact);
 
 /// Whether a file is an artifact by its first bytes (ELF or an archive).
 bool looksLikeArtifact(llvm::StringRef bytes);

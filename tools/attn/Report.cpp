@@ -59,10 +59,13 @@ int failWithMessage(ExitCode code, StringRef message) {
 
 void printDiagnostics(const frontend::DiagnosticEngine &diagnostics) {
   outs().flush();
+  std::string text; // in one piece: stderr has no buffer
+  raw_string_ostream os(text);
   if (jsonDiagnostics)
-    diagnostics.renderJson(errs());
+    diagnostics.renderJson(os);
   else
-    diagnostics.render(errs(), {wantsColour()});
+    diagnostics.render(os, {wantsColour()});
+  errs() << text;
 }
 
 int notSupportedYet(const Twine &what) { return fail(Usage, what + " is not supported yet"); }

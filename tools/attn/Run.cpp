@@ -166,19 +166,17 @@ int runShared(StringRef path, StringRef symbol, Flags &flags) {
 int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, Flags &flags) {
   auto artifact = readArtifact(bytes);
   if (!artifact)
-    return fail(BadInput, "`" + path + "` holds no compiled model");
+    return fail(BadInput,
+                "`" + path + "` holds no compiled model: " + toString(artifact.takeError()));
   for (const std::string &set : args.getAllArgValues(OPT_set))
     return fail(Usage, "`--set` is for specs: `" + path + "` is compiled",
                 "sizes of random inputs are given by `--set-size " + set + "`");
   for (auto id : {OPT_target, OPT_precision, OPT_O, OPT_config, OPT_tuning})
     if (const opt::Arg *arg = args.getLastArg(id))
       return fail(Usage, "`" + arg->getSpelling() + "` is for specs: `" + path + "` is compiled");
-  auto description = json::parse(artifact->description);
-  const json::Object *model = description ? description->getAsObject() : nullptr;
-  if (!model) {
-    consumeError(description.takeError());
-    return fail(BadInput, "`" + path + "`: the description of its model is damaged");
-  }
+  auto model = parseDescription(*artifact);
+  if (!model)
+    return fail(BadInput, "`" + path + "`: " + toString(model.takeError()));
   if (!flags.observation.taps.empty())
     return fail(Usage, "`--taps` is for specs: `" + path + "` is compiled, without intermediates");
   if (flags.observation.isWanted() && artifact->form == ArtifactForm::Executable)
