@@ -95,7 +95,8 @@ static Expected<Buffer> linkObject(MemoryBufferRef object, const LinkOptions &op
 
 static Expected<Buffer> makeArchive(MemoryBufferRef object, const LinkOptions &options) {
   std::vector<NewArchiveMember> members;
-  members.emplace_back(MemoryBufferRef(object.getBuffer(), options.symbol + ".o"));
+  std::string name = options.symbol + ".o"; // outlives its member
+  members.emplace_back(MemoryBufferRef(object.getBuffer(), name));
   std::vector<Buffer> files; // what the members point into
   std::vector<std::unique_ptr<object::Archive>> archives;
   for (const std::string &path : libraryArchives(options)) {
