@@ -28,7 +28,7 @@ static const attn_abi_model &tables() {
 void attn::fuzz::safetensors(const uint8_t *data, size_t size) {
   Error error;
   Checkpoint checkpoint;
-  if (checkpoint.openMemory(reinterpret_cast<const char *>(data), size, "fuzz", false, error)) {
+  if (checkpoint.openMemory(reinterpret_cast<const char *>(data), size, "fuzz", error)) {
     require(error.text.size() > 0, "an error without words");
     return;
   }
