@@ -39,7 +39,8 @@ def compile_spec(attn, spec, library, level, lowering, flags=()):
     command = [attn, "compile", spec, "--emit=shared", "-o", library, f"--target={level}", f"--attention={lowering}", *flags]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ATTN_PTXAS": ""})
     if done.returncode:
-        raise Failed(f"`{' '.join(command)}` exits with {done.returncode}: {done.stderr.strip()}")
+        message = done.stderr[max(done.stderr.find("error"), 0):].strip()  # without warnings of what is not used
+        raise Failed(f"`{' '.join(command)}` exits with {done.returncode}: {message}")
 
 
 class Library:
