@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random operations that move, join, cut and resize tensors, whose results may share the memory of others; all operations."""
+from gen_ops import (add_param, add_positions, add_table, binary, formula_of_table, linear, norm, parameter_path, rotary,
+                     static_axes, unary, word_of)
+from sizes import Problem, Size
+
+
+def split_moves(scope, x=None):
+    """The axes in another order; some joined to one, one cut into two."""
+    rng = scope.rng
+    x = x or (scope.any_value() if rng.chance(0.2) and scope.values else scope.pick_value())
+    if x is None or any(word_of(scope, axis) is None for axis in x.axes):
+        return None
+    left, atoms = [], []
+    for axis in x.axes:
+        size = scope.size(axis)
+        factors = [n for n in (2, 3, 4, 5, 7) if scope.is_simple(axis) and scope.is_static(axis) and size.rest % n == 0]
+        if factors and rng.chance(0.25) and len(x.axes) < 5:
+            outer = scope.dim_like(Size(rng.pick(factors)), without=list(x.axes) + atoms)
+            inner = scope.new_dim(size.divide(scope.size(outer)), f"{axis} / {outer}")
+            left.append(f"({outer.lower()} {inner.lower()})")
+            atoms += [outer, inner]
+        elif "*" in axis:
+            left.append(word_of(scope, axis))
+            atoms += axis.split("*")
+        else:
+            left.append(word_of(scope, axis))
+            atoms += [] if axis == "1" else [axis]
+    if len({atom.lower() for atom in atoms}) < len(atoms):
+        return None
+    order = rng.some(atoms, len(atoms))
+    right, axes, n = [], [], 0
+    while n < len(order):
+        if n + 1 < len(order) and rng.chance(0.2) and not (scope.size(order[n]).dyn and scope.size(order[n + 1]).dyn):
+            right.append(f"({order[n].lower()} {order[n + 1].lower()})")
+            axes.append(f"{order[n]}*{order[n + 1]}")
+            n += 2
+        else:
+            right.append(order[n].lower())
+            axes.append(order[n])
+            n += 1
+    if not scope.fits(axes):
+        return None
+    value = scope.let(f'split({x.text}, "{" ".join(left)} -> {" ".join(right)}")', axes, x.dtype)
+    scope.views.append(value)
+    return unary(scope, value) if x.dtype == "f32" and rng.chance(0.5) else value
+
+
+def pack(scope):
+    """A parameter or another value in front of a value or behind it, along an axis of their lengths' sum."""
+    rng = scope.rng
+    x = scope.pick_value(lambda value: any(scope.is_simple(axis) for axis in value.axes[:-1]))
+    if x is None:
+        return None
+    place = rng.pick([n for n, axis in enumerate(x.axes[:-1]) if scope.is_simple(axis)])
+    axis, size = x.axes[place], scope.size(x.axes[place])
+    extra = rng.pick([1, 1, 2, 3])
+    rest = [own for n, own in enumerate(x.axes) if n != place]
+    shared = rng.some([own for own in rest if scope.is_simple(own) and scope.is_static(own)], 2)
+    shared = [own for own in x.axes if own in shared or own == axis]  # in the order of the value, the packed axis at its place
+    name = parameter_path(scope, "tok")
+    if extra == 1:
+        front = "1"
+    else:
+        front = scope.dim_like(Size(extra), without=x.axes)
+    total = f"{axis} + {extra}" if not scope.is_static(axis) else scope.new_dim(size + Size(extra), f"{axis} + {extra}")
+    axes = [total if n == place else own for n, own in enumerate(x.axes)]
+    packed = [front if own == axis else own for own in shared]
+    if not scope.fits(axes) or not unique_packing(scope, [packed, list(x.axes)], total):
+        return None
+    scope.declare(f"param {name}: [{', '.join(front if own == axis else own for own in shared)}]", True)
+    parts = [name, x.text]
+    if rng.chance(0.4):
+        parts.reverse()
+    value = scope.let(f"pack({total}, {', '.join(parts)})", axes)
+    scope.views.append(value)
+    return norm(scope, value) if rng.chance(0.5) else value
+
+
+def unique_packing(scope, parts, total):
+    """Whether only one choice of an axis of each part makes up `total`."""
+    sums = []
+    for own in parts[0]:
+        for other in parts[1]:
+            rest = [set(axis for axis in parts[0] if axis != own), set(axis for axis in parts[1] if axis != other)]
+            try:
+                size = scope.size(own) + scope.size(other)
+            except Problem:  # sizes of two dims that are known when running
+                continue
+            if size == scope.size(total) and (rest[0] <= rest[1] or rest[1] <= rest[0]):
+                sums.append(size)
+    return len(sums) == 1
+
+
+def ends(scope):
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.2) else scope.pick_value(lambda value: len(value.axes) > 1)
+    if x is None or len(x.axes) < 2:
+        return None
+    axis = rng.pick(x.axes)
+    if axis == "1":
+        return None
+    what = rng.pick(["first", "last", "mean"]) if x.dtype == "f32" and scope.is_static(axis) else rng.pick(["first", "last"])
+    return scope.let(f"{what}({axis}, {x.text})", [own for own in x.axes if own != axis], x.dtype)
+
+
+def relabel(scope):
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.2) else scope.pick_value()
+    if x is None:
+        return None
+    simple = [axis for axis in x.axes if scope.is_simple(axis)]
+    if not simple:
+        return None
+    axis = rng.pick(simple)
+    size = scope.size(axis)
+    if size.dyn:
+        other = scope.same_dim(axis, x.axes)
+    else:
+        other = scope.dim_like(size, without=x.axes)
+    return scope.let(f"relabel({x.text}, {axis} = {other})", [other if own == axis else own for own in x.axes], x.dtype)
+
+
+def resize(scope):
+    """A parameter or a table on another grid, which may be of the same size; alone, or added to a value."""
+    rng = scope.rng
+    x = scope.pick_value(lambda value: static_axes(scope, value))
+    target = rng.some(static_axes(scope, x), rng.whole(1, 3)) if x and rng.chance(0.5) else \
+        [scope.static_dim(largest=12) for _ in range(rng.whole(2, 3))]
+    if len(set(target)) < len(target) or not scope.fits(target):
+        return None
+    if len(target) == 1:
+        target.append(scope.static_dim(without=target, largest=9))
+    source, changed = list(target), []
+    is_same = rng.chance(0.5)
+    for axis in rng.some(target, min(len(target) - 1, rng.pick([1, 2, 2]))):
+        size = scope.size(axis).rest if is_same else rng.size(20)
+        other = scope.dim_like(Size(size), without=source + target)
+        source[source.index(axis)] = other
+        changed.append(f"{other} = {axis}")
+    if not scope.fits(source):
+        return None
+    if rng.chance(0.7):
+        name = parameter_path(scope, "grid")
+        scope.declare(f"param {name}: [{', '.join(source)}]", True)
+    else:
+        name, indices = scope.spec.fresh("tab"), [scope.spec.fresh("t") for _ in source]
+        named = ", ".join(f"{index}: {axis}" for index, axis in zip(indices, source))
+        scope.declare(f"table {name}[{named}] = {formula_of_table(rng, indices, 7)}")
+    grid = scope.let(f"resize({name}, {rng.pick(['bicubic', 'bilinear'])}, {', '.join(changed)})", target)
+    if x and set(target) <= set(x.axes) and rng.chance(0.4):
+        return scope.let(f"{x.text} {rng.pick('+*')} {grid.text}", x.axes)
+    scope.views.append(grid)
+    return grid
+
+
+OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
+       (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]
