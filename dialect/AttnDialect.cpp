@@ -2,7 +2,7 @@
 //
 // Registration of the dialect, and the helpers for named axes.
 #include "dialect/AttnDialect.h"
-#include "dialect/Locations.h"
+#include "dialect/Aliases.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -46,23 +46,7 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.cpp.inc"
 
-namespace {
-/// Large tables are printed once, before the model, however many ops hold them.
-struct TableAliases : OpAsmDialectInterface {
-  using OpAsmDialectInterface::OpAsmDialectInterface;
-
-  AliasResult getAlias(Attribute attribute, raw_ostream &os) const override {
-    auto elements = dyn_cast<DenseElementsAttr>(attribute);
-    if (!elements || elements.isSplat() || elements.getNumElements() <= 1024)
-      return AliasResult::NoAlias;
-    os << "table";
-    return AliasResult::FinalAlias;
-  }
-};
-} // namespace
-
 void AttnDialect::initialize() {
-  addInterfaces<TableAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialect/AttnAttrs.cpp.inc"
@@ -71,7 +55,7 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/AttnOps.cpp.inc"
       >();
-  addInterface(createLocationAliases(this));
+  addInterface(createAliases(this));
 }
 
 std::optional<int64_t> attn::countElements(ArrayRef<int64_t> sizes) {

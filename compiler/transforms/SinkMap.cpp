@@ -95,8 +95,8 @@ struct SinkMapPass : attn::impl::SinkMapPassBase<SinkMapPass> {
     RewritePatternSet patterns(&getContext());
     patterns.add<MapOfConcat>(&getContext());
     populateSliceHoisting(patterns);
-    // Each residual that a slice passes may take a turn, so their number bounds none. It ends, since
-    // slices only move up, and maps only into a concat's parts.
+    // Each residual that a slice passes may take a turn, so their number bounds none. It ends,
+    // since slices only move up, and maps only into a concat's parts.
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))

@@ -65,7 +65,12 @@ static Expected<Artifact> readElf(StringRef bytes) {
   return createStringError("none of its sections describes one");
 }
 
-static Expected<Artifact> readArchive(StringRef bytes) {
+static Expected<Artifact> readArchive(StringRef file) {
+  // LLVM compares the name of the first member with longer ones, past the end of a file that is cut
+  // off there.
+  constexpr size_t longestName = 32;
+  std::string padded = file.str() + std::string(longestName, '\0');
+  StringRef bytes = StringRef(padded).take_front(file.size());
   auto archive = object::Archive::create(MemoryBufferRef(bytes, "artifact"));
   if (!archive)
     return archive.takeError();
