@@ -154,9 +154,8 @@ static void cloneBody(OpBuilder &builder, MapOp op, MapKernelOp kernel, IRMappin
 }
 
 /// Whether a map is nothing, since what reads its result converts it: of what is pushed to a cache,
-/// and of keys and values there. On a GPU, of an argument of 16 bits, too, that is multiplied as it
-/// is, and of what has been computed to the place of its rounded result.
-bool FunctionPlan::isInPlace(MapOp op) {
+/// and of keys and values there.
+bool FunctionPlan::isOfCache(MapOp op) {
   for (Type half : {Type(builder.getBF16Type()), Type(builder.getF16Type())}) {
     if (!converts(op, half))
       continue;
@@ -166,6 +165,14 @@ bool FunctionPlan::isInPlace(MapOp op) {
     if (isPushed || isKept)
       return true;
   }
+  return false;
+}
+
+/// That; and on a GPU, of an argument of 16 bits that is multiplied as it is, and of what has been
+/// computed to the place of its rounded result.
+bool FunctionPlan::isInPlace(MapOp op) {
+  if (isOfCache(op))
+    return true;
   Type half = plan.keptHalf();
   if (!half || !converts(op, half))
     return false;

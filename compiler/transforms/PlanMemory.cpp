@@ -253,7 +253,7 @@ BufferView FunctionPlan::outputOf(Value tensor) {
 
 bool FunctionPlan::isInInput(Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
-    return isInPlace(map);
+    return isOfCache(map);
   auto lookup = dyn_cast<LookupOp>(op);
   return isView(op) || (lookup && isBeginning(lookup));
 }

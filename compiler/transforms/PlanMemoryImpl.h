@@ -186,6 +186,7 @@ private:
   FailureOr<NormRows> normRows(Operation *op, Value input, Value gamma, Value beta);
   LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
                          const BufferView &out);
+  bool isOfCache(MapOp op);
   bool isInPlace(MapOp op);
   LogicalResult emitMap(MapOp op);
   LogicalResult emitMean(ReduceMeanOp op);
