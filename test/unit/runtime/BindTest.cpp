@@ -58,15 +58,18 @@ TEST_F(BindTest, ListsEveryDifferenceWithTheNearestName) {
   weights["something.else"] = floatTensor({2}, {1, 2});
   weights["layers.0.attn_mask"] = floatTensor({2}, {1, 2}); // named by the spec's `ignore`
   EXPECT_EQ(ATTN_BAD_WEIGHTS, bind());
-  EXPECT_EQ("error[W0105]: 1 parameter has no tensor, 2 tensors have no parameter, 1 tensor has "
-            "another shape, 1 tensor has another type (3 bound)\n"
-            "   missing   layers.1.weight   f32[6, 6]   tiny.attn:3:10\n"
-            "   reshaped  head.weight       f32[6, 5], expected f32[5, 6]   tiny.attn:4:10\n"
-            "   retyped   pos               i32[1, 6], expected f32[6]   tiny.attn:5:9\n"
-            "   unused    layers.1.wieght   f32[6, 6]   did you mean `layers.1.weight`?\n"
-            "   unused    something.else    f32[2]\n"
-            "   = help: tensors left out on purpose are named in the spec: `ignore \"pattern\"`",
-            handles.text());
+  EXPECT_EQ(
+      "error[W0105]: 1 parameter has no tensor, 2 tensors have no parameter, 1 tensor has "
+      "another shape, 1 tensor has another type (3 bound)\n"
+      "   missing   layers.1.weight   f32[6, 6]   tiny.attn:3:10\n"
+      "   reshaped  head.weight       f32[6, 5], expected f32[5, 6]   tiny.attn:4:10\n"
+      "   retyped   pos               i32[1, 6], expected f32[6]   tiny.attn:5:9\n"
+      "   unused    layers.1.wieght   f32[6, 6]   did you mean `layers.1.weight`?\n"
+      "   unused    something.else    f32[2]\n"
+      "   = help: `head.weight` is stored as [in, out]: write `@conv1d` behind its declaration in "
+      "the spec\n"
+      "   = help: tensors left out on purpose are named in the spec: `ignore \"pattern\"`",
+      handles.text());
   EXPECT_FALSE(attn_model_has_weights(handles.model));
 }
 
