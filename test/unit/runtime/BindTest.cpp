@@ -73,6 +73,29 @@ TEST_F(BindTest, ListsEveryDifferenceWithTheNearestName) {
   EXPECT_FALSE(attn_model_has_weights(handles.model));
 }
 
+TEST_F(BindTest, WeightOfAConvolutionOfOnePlace) {
+  weights["head.weight"].shape = {TINY_K, TINY_D, 1, 1};
+  ASSERT_EQ(ATTN_OK, bind()) << handles.text();
+  expectReference();
+}
+
+TEST_F(BindTest, PrefixOfAllNamesIsSaidOnce) {
+  Tensors prefixed;
+  for (const auto &[name, tensor] : weights)
+    prefixed["model." + name] = tensor;
+  weights = prefixed;
+  EXPECT_EQ(ATTN_BAD_WEIGHTS, bind());
+  std::string text = handles.text(), help = "the tensors' names begin with `model.`, which the "
+                                            "spec's do not have";
+  EXPECT_NE(std::string::npos, text.find(help)) << text;
+  EXPECT_EQ(text.find(help), text.rfind(help)) << text;
+
+  weights["something.else"] = floatTensor({2}, {1, 2}); // not all of them have it
+  EXPECT_EQ(ATTN_BAD_WEIGHTS, bind());
+  text = handles.text();
+  EXPECT_EQ(std::string::npos, text.find("names begin with")) << text;
+}
+
 TEST_F(BindTest, FailedBindingKeepsTheWeightsBoundBefore) {
   ASSERT_EQ(ATTN_OK, bind());
   std::vector<float> before = run();
