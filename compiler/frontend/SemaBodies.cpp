@@ -92,8 +92,6 @@ std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, Source
   return results;
 }
 
-/// Takes from `declared` the axes that the block being built does not speak of and this result does
-/// not have: it depends on none of the parameters that have them.
 void Sema::dropLifted(Axes &declared, llvm::ArrayRef<Axis> axes) {
   Instance *instance = frames.empty() ? nullptr : frames.back().instance;
   if (!instance)

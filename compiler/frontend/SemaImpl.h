@@ -353,6 +353,8 @@ private:
   void buildLet(const ast::LetStmt &let);
   /// The values of an expression that may give several; one wrong one stands for all.
   std::vector<SemaValue> evalSeveral(const ast::Expr &expr);
+  /// Takes from `declared` the axes that the block being built does not speak of and a result of
+  /// `axes` does not have: it depends on none of the parameters that have them.
   void dropLifted(Axes &declared, llvm::ArrayRef<Axis> axes);
   std::vector<mlir::Value> checkResults(llvm::ArrayRef<SemaValue> values,
                                         llvm::ArrayRef<SourceRange> places,

@@ -13,7 +13,8 @@
 using namespace attn;
 
 /// What a core computes and moves in a nanosecond: within the first-level cache, from the second,
-/// from the third.
+/// from the third. Round numbers, none of them measured: estimates are there to be compared with
+/// each other, and rank as the runs of tools/bench/lowerings.py did (compiler/cpu/README.md).
 static constexpr double flopPerNs = 100, pairSpeed = 2, tileSpeed = 20;
 static constexpr double nearBytesPerNs = 400, farBytesPerNs = 64, sharedBytesPerNs = 20;
 static constexpr int64_t scorePasses = 4;
