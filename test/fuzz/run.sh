@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# run.sh FUZZERS FOLDER SECONDS TARGET: runs a fuzzer of the build folder FUZZERS on the inputs of this folder, those of
+# run.sh FUZZERS FOLDER SECONDS TARGET [OPTION...]: runs a fuzzer of the build folder FUZZERS on the inputs of this folder, those of
 # specs on the tests' and examples', too, within the limits that every reader keeps: 1 GiB, and 10 s for an input. New
 # inputs go to FOLDER/corpus, what a reader does not survive to FOLDER.
 set -euo pipefail
 fuzzers=$1 folder=$2 seconds=$3 target=$4
+shift 4
 tests=$(cd "$(dirname "$0")/.." && pwd)
 inputs=$tests/fuzz/Inputs
 mkdir -p "$folder/corpus"
@@ -23,4 +24,4 @@ esac
 [[ $target == spec ]] || add "$inputs/corpus/$target"
 add "$inputs/regressions/$target"
 cd "$folder"
-exec "$fuzzers/$target" "${arguments[@]}" corpus "${seeds[@]}"
+exec "$fuzzers/$target" "${arguments[@]}" "$@" corpus "${seeds[@]}"
