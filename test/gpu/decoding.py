@@ -50,7 +50,7 @@ def main():
     write_safetensors(f"{options.folder}/decoder.safetensors", weights)
     spec = os.path.join(os.path.dirname(os.path.abspath(caches.__file__)), "decoder.attn")
     library = os.path.abspath(f"{options.folder}/decoder.{options.target}.{options.precision}.so")
-    subprocess.run(["attn", "compile", spec, "--emit=shared", f"--target=x86-64-v3,{options.target}", f"--precision={options.precision}",
+    subprocess.run(["attn", "compile", spec, "--emit=shared", "-O0", f"--target=x86-64-v3,{options.target}", f"--precision={options.precision}",
                     "-o", library], check=True)
     driver = Driver(os.environ["ATTN_CUDA_PATH"])
     model = Model(library, "attn_model_decoder", f"{options.folder}/decoder.safetensors", 1, gpu=0)

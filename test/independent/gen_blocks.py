@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random blocks, in the model and in used files, and their application: directly, as parts, as stacks."""
 from gen_hooks import Pairs
-from gen_ops import add_table, linear, norm, static_axes, unary
+from gen_ops import add_table, binary, linear, norm, rotary, static_axes, unary
 from gen_scope import BLOCK_NAMES, DIM_NAMES, Scope, Value
-from gen_views import OPS
+from gen_views import OPS, ends, relabel, split_moves
 
 
-class Block:
-    """A block as its callers know it. `inputs`: [[axes]] in its own names; `binds`: {own dim: the first caller's axis}."""
-
-    def __init__(self, name, home):
-        self.name, self.home = name, home
+BARE_OPS = [(op, weight) for op, weight in OPS if op in (unary, binary, split_moves, ends, relabel, add_table, rotary)]
 
 
 def new_block(caller, values, is_stacked, body, home=None):
@@ -84,11 +80,15 @@ def write_block(name, scope, results):
     scope.home.lines.append("\n".join([header(name, scope, results)] + ["  " + line for line in body] + ["}"]))
 
 
-def random_body(count):
+def random_body(count, is_bare=False):
+    """is_bare: without parameters and statics."""
     def body(scope):
-        statics(scope)
+        if not is_bare:
+            statics(scope)
+        elif scope.depth == 1 and not scope.home.is_model:
+            apply_bare(scope)
         for _ in range(count):
-            random_op(scope)
+            random_op(scope, is_bare)
         number_static(scope)
     return body
 
@@ -123,19 +123,49 @@ def number_static(scope):
             scope.let(text, x.axes)
 
 
-def random_op(scope):
-    """One operation that fits, of any kind."""
+def random_op(scope, is_bare=False):
+    """One operation that fits, of any kind; is_bare: without parameters."""
     from gen_attention import attention
     for _ in range(8):
-        total = [(op, weight) for op, weight in OPS] + [(attention, 8)]
+        total = BARE_OPS[:] if is_bare else OPS + [(attention, 8)]
         if scope.depth < 3 and not scope.cache:
-            total.append((apply, 7 if scope.is_entry else 5))
+            total.append((apply_bare if is_bare else apply, 12 if scope.is_entry else 6))
         weights = [weight for _, weight in total]
         op = total[scope.rng.rng.choice(len(total), p=[w / sum(weights) for w in weights])][0]
         made = op(scope)
         if made is not None:
             return made
     return None
+
+
+def twin(entry, inner, axes, lifted):
+    """A block of the model with the name and the signature of one that a used file's blocks apply, and its application.
+
+    inner: the scope of that block; axes: {its dims: the entry's axes}; lifted: what it is lifted over."""
+    spec, taken = entry.spec, entry.spec.model.taken
+    if inner.name in taken or any(inner.name in file.pinned for file in spec.files):
+        return
+    given = [list(lifted) + [axes.get(axis, axis) for axis in value.axes] for _, value in inner.parameters]
+    if any(len(set(own)) < len(own) for own in given):
+        return
+    taken.add(inner.name)
+    spec.names_in(entry).add(inner.name)
+    scope = Scope(spec, spec.model, block={"stacked": False})
+    scope.depth, scope.own, scope.brackets, scope.lifted = 3, dict(inner.own_in_brackets), list(inner.brackets), lifted
+    for text, value in inner.parameters:
+        scope.feed(text, value)
+        scope.values.append(value)
+    random_body(2, is_bare=True)(scope)
+    fitting = [value for value in scope.values if value.dtype == "f32" and value.axes and all(map(scope.returnable, value.axes))
+               and scope.is_fed(value)]
+    if not fitting:
+        return
+    write_block(inner.name, scope, [fitting[-1]])
+    tensors = []
+    for own, (_, value) in zip(given, inner.parameters):
+        same = [other for other in entry.values if list(other.axes) == own and other.dtype == value.dtype]
+        tensors.append(entry.rng.pick(same).text if same else entry.tensor_input(own, value.dtype))
+    entry.let(f"{inner.name}({', '.join(tensors)})", outer_axes(scope, axes, fitting[-1]))
 
 
 def same_shape_body(scope):
@@ -209,8 +239,8 @@ def dim_arguments(scope, bound):
     return "[" + ", ".join(f"{name}: {bound[name]}" for name in chosen) + "]" if chosen else ""
 
 
-def apply(caller):
-    """A new block, applied in one of the ways, or one that is there applied again."""
+def apply(caller, is_bare=False):
+    """A new block, applied in one of the ways. is_bare: directly, without parameters."""
     rng, spec = caller.rng, caller.spec
     if spec.block_budget <= 0:
         return None
@@ -220,12 +250,13 @@ def apply(caller):
         return None
     spec.block_budget -= 1
     is_stacked = caller.is_entry and rng.chance(0.4)
+    is_bare = is_bare or not is_stacked and rng.chance(0.55)
     values = [x]
     others = [v for v in caller.values if v is not x and set(v.axes) & set(x.axes) and not v.is_endless and caller.is_fed(v)
               and all(caller.is_simple(axis) for axis in v.axes)]
     if others and rng.chance(0.4):
         values.append(rng.pick(others))
-    body = same_shape_body if is_stacked else random_body(rng.whole(2, 4))
+    body = same_shape_body if is_stacked else random_body(rng.whole(2, 4), is_bare)
     name, scope, bound = new_block(caller, values, is_stacked, body)
     if is_stacked:
         results = [scope.last]
@@ -241,6 +272,10 @@ def apply(caller):
             return abandon(caller, name, scope)
     write_block(name, scope, results)
     return applied(caller, name, scope, bound, values, results, is_stacked)
+
+
+def apply_bare(caller):
+    return apply(caller, is_bare=True)
 
 
 def abandon(caller, name, scope):
@@ -282,8 +317,16 @@ def applied(caller, name, scope, bound, values, results, is_stacked):
     else:
         function = name
     text = f"{function}({', '.join(tensors + [word for word in given if word not in at_part])})"
+    scope.is_direct = function == name and not scope.statics
+    if scope.is_direct and not scope.lifted and not caller.home.is_model:
+        scope.name, scope.own_in_brackets = name, {dim: scope.own[dim] for dim in scope.brackets}
+        caller.applied.append((scope, bound))
     made = [Value(spec.fresh("r"), outer_axes(scope, bound, value), value.dtype, value.is_endless) for value in results]
     if any(len(set(value.axes)) < len(value.axes) for value in made):
         return None
     caller.let_values(made, text)
+    if scope.is_direct and caller.is_entry:
+        for inner, own in scope.applied:
+            if set(own.values()) <= set(bound):
+                twin(caller, inner, {dim: bound[axis] for dim, axis in own.items()}, scope.lifted)
     return made[0]

@@ -121,6 +121,8 @@ def binary(scope):
     others = [value for value in scope.floats() if set(value.axes) <= set(x.axes)]
     if scope.lifted:  # With as many axes, the order of the compiled result depends on what the block is lifted over
         others = [value for value in others if len(value.axes) < len(x.axes) or value.axes == x.axes]
+    if not scope.is_fed(x):  # what stems from parameters has not the axes that the block is lifted over
+        others = [value for value in others if not scope.is_fed(value)]
     y = scope.rng.pick(others)
     # As many axes on both sides: the result has those of the left one.
     left, right = (x, y) if len(x.axes) > len(y.axes) or scope.rng.chance(0.5) else (y, x)

@@ -75,7 +75,7 @@ class Home:
                 forbidden |= spec.model.taken
             hiding = [] if is_seen_outside else [name for name in spec.model.taken if name in pool and name not in forbidden]
         free = [name for name in pool if name not in forbidden]
-        name = rng.pick(hiding) if hiding and rng.chance(0.7) else rng.pick(free) if free else spec.fresh(pool[0])
+        name = rng.pick(hiding) if hiding and rng.chance(0.5) else rng.pick(free) if free else spec.fresh(pool[0])
         self.taken.add(name)
         if is_seen_outside:
             self.pinned.add(name)
@@ -99,6 +99,7 @@ class Scope:
         self.depth = 0
         self.has_other_queries = False  # attentions whose query has no axes that the block is lifted over
         self.cache = None
+        self.applied = []  # (scope, {its dims: axes here}) of blocks that a used file's block applies directly
         self.lifted = ()  # axes of the caller's that the block does not speak of
 
     @property

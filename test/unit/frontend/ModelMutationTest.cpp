@@ -16,7 +16,10 @@ using namespace attn::frontend::test;
 constexpr unsigned seed = 20261121;
 
 /// ATTN_FULL_TESTS=1 asks for more of them.
-static unsigned rounds(unsigned few) { return getenv("ATTN_FULL_TESTS") ? 20 * few : few; }
+static unsigned rounds(unsigned few) {
+  const char *isFull = getenv("ATTN_FULL_TESTS");
+  return isFull && llvm::StringRef(isFull) == "1" ? 20 * few : few;
+}
 
 static const std::vector<std::string> &examples() {
   static const std::vector<std::string> texts = [] {
