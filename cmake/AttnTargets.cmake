@@ -35,12 +35,19 @@ function(attn_library name)
   endif()
 endfunction()
 
+# The precompiled headers for an executable: with the code model that they were compiled in.
+function(attn_precompiled name)
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp" -fPIC)
+  target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
+endfunction()
+
 # attn_tool(name SOURCES... [LINK libs...]): an executable in build/bin.
 function(attn_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   attn_compiler_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  attn_precompiled(${name})
 endfunction()
 
 # attn_unit_test(name SOURCES... [LINK libs...]): a GoogleTest executable in build/test/unit, found by tools/check.sh.
@@ -50,5 +57,8 @@ function(attn_unit_test name)
   attn_compiler_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
+  if(ARG_LINK MATCHES "Attn|Kernel|Attention")
+    attn_precompiled(${name})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

@@ -11,9 +11,6 @@
 namespace attn::frontend {
 namespace {
 
-/// Larger than any spec a person or an importer writes; keeps offsets and token counts small.
-constexpr size_t largestFile = 16u << 20;
-
 bool startsWord(char c) { return llvm::isAlpha(c) || c == '_'; }
 bool inWord(char c) { return llvm::isAlnum(c) || c == '_'; }
 

@@ -222,7 +222,7 @@ SemaValue Sema::evalUnary(const UnaryExpr &unary) {
                                }));
 }
 
-static std::optional<double> fold(BinaryOp op, double a, double b) {
+std::optional<double> foldNumbers(BinaryOp op, double a, double b) {
   switch (op) {
   case BinaryOp::Add:
     return a + b;
@@ -233,7 +233,7 @@ static std::optional<double> fold(BinaryOp op, double a, double b) {
   case BinaryOp::Divide:
     return a / b;
   case BinaryOp::Remainder:
-    return std::fmod(a, b);
+    return a - b * std::floor(a / b);
   case BinaryOp::Power:
     return std::pow(a, b);
   default:
@@ -269,7 +269,7 @@ SemaValue Sema::evalBinary(const BinaryExpr &binary) {
   if (left.isError() || right.isError())
     return SemaValue::wrong();
   if (left.isNumber() && right.isNumber()) {
-    if (std::optional<double> value = fold(binary.op, left.number, right.number);
+    if (std::optional<double> value = foldNumbers(binary.op, left.number, right.number);
         value && std::isfinite(*value))
       return SemaValue::of(*value);
     else if (value)

@@ -28,16 +28,13 @@ static mlir::Value remainder(const Formula &formula, mlir::Value a, mlir::Value 
   return arith::RemSIOp::create(builder, formula.loc, shifted, b);
 }
 
-static std::optional<double> fold(BinaryOp op, double a, double b) {
-  double value = op == BinaryOp::Add         ? a + b
-                 : op == BinaryOp::Subtract  ? a - b
-                 : op == BinaryOp::Multiply  ? a * b
-                 : op == BinaryOp::Divide    ? a / b
-                 : op == BinaryOp::Remainder ? a - b * std::floor(a / b)
-                                             : std::pow(a, b);
+/// What may be written in a hook: a finite number, or an infinite one of what was written as `inf`.
+static std::optional<double> foldInHook(BinaryOp op, double a, double b) {
+  std::optional<double> value = foldNumbers(op, a, b);
   bool isInfinite = std::isinf(a) || std::isinf(b); // `-inf` was written
-  return std::isfinite(value) || (isInfinite && !std::isnan(value)) ? std::optional(value)
-                                                                    : std::nullopt;
+  if (!value || std::isnan(*value) || (std::isinf(*value) && !isInfinite))
+    return std::nullopt;
+  return value;
 }
 
 /// `Whole` of two positions, `Real` of any numbers, or of vectors.
@@ -82,7 +79,7 @@ FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula)
   if (left.kind == Kind::Error || right.kind == Kind::Error)
     return {};
   if (left.kind == Kind::Number && right.kind == Kind::Number) {
-    if (auto value = fold(binary.op, left.number, right.number))
+    if (auto value = foldInHook(binary.op, left.number, right.number))
       return {Kind::Number, *value, {}};
     error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
     return {};

@@ -88,6 +88,9 @@ Axes axesOfType(mlir::Type tensor);
 Axes axesOfValue(mlir::Value value);
 /// The product of sizes, nothing where it exceeds 2^48.
 std::optional<int64_t> productOf(llvm::ArrayRef<int64_t> sizes);
+
+/// What `op` makes of two numbers, where it makes a number; `a % b` has the sign of b.
+std::optional<double> foldNumbers(ast::BinaryOp op, double a, double b);
 /// The expression as one writes it, `1 + Y*X`: the name of an axis of that size. `rename` gives
 /// other names to dims.
 std::string canonicalText(const ast::Expr &expr,

@@ -13,7 +13,7 @@ using namespace ast;
 
 constexpr size_t mostExpressions = 300000;
 constexpr size_t mostAxes = 32;
-constexpr size_t mostTensors = 1000; // of a signature
+constexpr size_t mostInSignature = 1000; // tensors
 constexpr double mostOperations = 1 << 24;
 
 bool Sema::spend(size_t count, SourceRange range) {
@@ -40,11 +40,11 @@ bool Sema::checkRank(size_t count, SourceRange range) {
 }
 
 bool Sema::checkLength(const Signature &signature) {
-  if (signature.parameters.size() <= mostTensors && signature.results.size() <= mostTensors)
+  if (signature.parameters.size() <= mostInSignature && signature.results.size() <= mostInSignature)
     return true;
   error(DiagCode::SizeOverflow, signature.name.range,
         "`" + signature.name.text + "` takes or gives too many tensors")
-      .note("the most are " + llvm::Twine(mostTensors) + " either way");
+      .note("the most are " + llvm::Twine(mostInSignature) + " either way");
   return false;
 }
 

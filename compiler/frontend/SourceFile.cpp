@@ -6,7 +6,6 @@
 
 namespace attn::frontend {
 
-constexpr size_t largestFile = 16u << 20;
 constexpr size_t blockSize = 1024;
 
 llvm::Expected<std::string> readFile(llvm::StringRef path) {
