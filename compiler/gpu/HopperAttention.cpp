@@ -45,18 +45,33 @@ Value HopperAttention::numberOf(Value stage) {
                                    hopper.mul(stage, 4)));
 }
 
-/// A head's last rows come first: under a causal mask they take longest. Neighbouring blocks have
-/// rows of the same head, which share keys.
+/// Under a mask, rows take different times. Parts of keys, and a few queries, are all alike, and
+/// neighbouring blocks then have what shares keys.
+bool HopperAttention::isBalanced() {
+  return fragments.elements.isMasked() && !op.getPartials() && !tile.packsRows;
+}
+
+UnitOrder HopperAttention::order(Value down) {
+  return UnitOrder(hopper, hopper.fromIndex(fragments.rows.heads), hopper.fromIndex(down),
+                   hopper.fromIndex(fragments.rows.keyCount),
+                   2 * (tile.features + tile.valueFeatures));
+}
+
 void HopperAttention::enterUnit(Value number) {
-  Value unit = hopper.toIndex(number),
-        down = index.ceilDiv(fragments.rows.count, index.constant(tile.rows()));
-  Value fromEnd = index.add(index.rem(unit, down), index.constant(1)),
-        shared = index.div(unit, down);
-  firstRow = index.mul(index.sub(down, fromEnd), index.constant(tile.rows()));
-  headNumber = shared, startTile = index.constant(0), endTile = fragments.tileCount;
+  Value down = index.ceilDiv(fragments.rows.count, index.constant(tile.rows()));
+  startTile = index.constant(0), endTile = fragments.tileCount;
+  if (isBalanced()) {
+    UnitOrder::Unit unit = order(down).at(block, blocks, hopper.div(number, blocks));
+    headNumber = hopper.toIndex(unit.head);
+    firstRow = index.mul(hopper.toIndex(unit.row), index.constant(tile.rows()));
+  } else {
+    Value unit = hopper.toIndex(number);
+    headNumber = index.div(unit, down);
+    firstRow = index.mul(index.rem(unit, down), index.constant(tile.rows()));
+  }
   if (op.getPartials()) {
     Value parts = index.dim(op.getPartials(), 1), size = index.ceilDiv(endTile, parts);
-    headNumber = index.div(shared, parts), part = index.rem(shared, parts);
+    part = index.rem(headNumber, parts), headNumber = index.div(headNumber, parts);
     startTile = index.min(index.mul(part, size), endTile);
     endTile = index.min(endTile, index.add(startTile, size));
   }
@@ -71,16 +86,18 @@ void HopperAttention::forEachUnit(llvm::function_ref<void(Places &)> body) {
   Value units = index.mul(fragments.rows.heads, down);
   if (op.getPartials())
     units = index.mul(units, index.dim(op.getPartials(), 1));
+  Value end = isBalanced()
+                  ? hopper.add(block, hopper.mul(order(down).roundsOf(block, blocks), blocks))
+                  : hopper.fromIndex(units);
   Value zero = hopper.constant(0);
-  hopper.loop(block, hopper.fromIndex(units), blocks, {zero, zero, zero, zero, zero},
-              [&](Value number, ValueRange carried) {
-                enterUnit(number);
-                Places places = Places::of(carried);
-                body(places);
-                places.queries =
-                    arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
-                return places.all();
-              });
+  hopper.loop(
+      block, end, blocks, {zero, zero, zero, zero, zero}, [&](Value number, ValueRange carried) {
+        enterUnit(number);
+        Places places = Places::of(carried);
+        body(places);
+        places.queries = arith::XOrIOp::create(builder, loc, places.queries, hopper.constant(1));
+        return places.all();
+      });
 }
 
 void HopperAttention::run(const TilingContext &context) {

@@ -7,6 +7,7 @@
 #include "compiler/gpu/AttentionFragments.h"
 #include "compiler/gpu/HopperAttentionTile.h"
 #include "compiler/gpu/Kernels.h"
+#include "compiler/gpu/UnitOrder.h"
 
 namespace attn {
 
@@ -63,6 +64,9 @@ private:
     }
   };
 
+  bool isBalanced();
+  /// Of units of `down` rows of tiles for each head; `down` is an index.
+  UnitOrder order(Value down);
   /// body(places) for each unit of the block, which has been entered.
   void forEachUnit(llvm::function_ref<void(Places &)> body);
   void enterUnit(Value number);

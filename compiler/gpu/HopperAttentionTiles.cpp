@@ -79,6 +79,10 @@ void HopperAttention::nextTile(Value number, Value before, Places &places, State
   std::array<Value, 2> factors = fragments.softmax.weigh(weights, state.softmax);
   hopper.pin(weights);
   lookThrough(before, places.values.stage, state);
+  // Done already. It keeps ptxas from moving the wait below in front of the exponentials above,
+  // which are to be computed while the products run; a mask's branches do so without it.
+  if (!fragments.elements.isMasked())
+    hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
   hopper.waitForProducts(0);
   hopper.pin(state.sums);
   hopper.arriveByWarp(tile.valueRing.emptied(hopper, places.values.stage));
