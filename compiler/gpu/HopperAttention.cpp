@@ -61,7 +61,9 @@ void HopperAttention::enterUnit(Value number) {
   Value down = index.ceilDiv(fragments.rows.count, index.constant(tile.rows()));
   startTile = index.constant(0), endTile = fragments.tileCount;
   if (isBalanced()) {
-    UnitOrder::Unit unit = order(down).at(block, blocks, hopper.div(number, blocks));
+    // Of the number alone: a register more in consumers would be one too many.
+    UnitOrder::Unit unit =
+        order(down).at(hopper.rem(number, blocks), blocks, hopper.div(number, blocks));
     headNumber = hopper.toIndex(unit.head);
     firstRow = index.mul(hopper.toIndex(unit.row), index.constant(tile.rows()));
   } else {
