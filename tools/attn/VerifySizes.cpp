@@ -12,7 +12,7 @@ namespace attn::tool {
 /// Primes, and one past tiles and strips of 16, 64, 128 and 512.
 static constexpr int64_t lengths[] = {7, 17, 37, 65, 131, 257, 523, 1031};
 /// Floating-point operations of one set of sizes: some tenths of a second of the interpreter.
-static constexpr double budget = 3e7;
+static constexpr double budget = 1e8;
 
 SizeChoice::SizeChoice(mlir::ModuleOp module, const attn_abi_model &tables, Runner::Sizes fixed)
     : tables(tables), fixed(std::move(fixed)) {

@@ -49,7 +49,8 @@ TEST_P(PortableKernelTest, MediumTiles) {
 // One to four panels across, as their number has it: 2 and 4 for 10, 3 for 21, 4 for 16.
 TEST_P(PortableKernelTest, LargeTiles) {
   std::vector<LinearCase> cases;
-  for (auto [rows, k, n] : {std::tuple(400, 40, 44), {385, 24, 90}, {130, 66, 270}, {131, 97, 390}})
+  for (auto [rows, k, n] :
+       {std::tuple(400, 40, 44), {385, 24, 90}, {130, 66, 470}, {129, 33, 1000}, {131, 97, 768}})
     cases.emplace_back(rows, k, n, Epilogue::Residual);
   checkAll(cases);
 }
@@ -65,7 +66,7 @@ TEST_P(PortableKernelTest, TileThatFitsTheRowsOfARun) {
     };
     auto runner = KernelRunner::create(sized(1).text("f"), GetParam());
     ASSERT_TRUE(runner);
-    for (int64_t rows : {1, 31, 32, 65, 129, 257})
+    for (int64_t rows : {1, 31, 32, 33, 64, 65, 128, 129, 256, 257, 400})
       run(*runner, "f", sized(rows));
   }
 }

@@ -43,12 +43,7 @@ TEST_P(ByteKernelTest, FewRows) {
 
 TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::Int8, 4, random))); }
 
-TEST_P(ByteKernelTest, PanelsOfInt4) {
-  std::vector<LinearCase> cases = casesOf(Panels::Int4, 32, random);
-  if (KernelRunner::isGpu(GetParam())) // which is interpreted, and has no parts of k
-    llvm::erase_if(cases, [](const LinearCase &test) { return test.depth() > 8192; });
-  check(cases);
-}
+TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
 TEST_P(ByteKernelTest, RowsRoundedToBf16) {
   llvm::StringRef level = GetParam();
