@@ -22,23 +22,22 @@ target_precompile_headers(AttnPrecompiled PRIVATE
   <mlir/IR/Matchers.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h> <llvm/ADT/StringExtras.h> <llvm/ADT/StringMap.h>
   <llvm/ADT/TypeSwitch.h> <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>)
 
+# Reads the precompiled headers, which are of position-independent code.
+function(attn_precompiled name)
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
+endfunction()
+
 # attn_library(name SOURCES... [LINK libs...]): a static library of compiler code.
 function(attn_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   attn_compiler_flags(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
+  attn_precompiled(${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-endfunction()
-
-# The precompiled headers for an executable: with the code model that they were compiled in.
-function(attn_precompiled name)
-  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp" -fPIC)
-  target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
 endfunction()
 
 # attn_tool(name SOURCES... [LINK libs...]): an executable in build/bin.
@@ -47,6 +46,7 @@ function(attn_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   attn_compiler_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  target_compile_options(${name} PRIVATE -fPIC)
   attn_precompiled(${name})
 endfunction()
 
@@ -57,7 +57,8 @@ function(attn_unit_test name)
   attn_compiler_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
-  if(ARG_LINK MATCHES "Attn|Kernel|Attention")
+  if(ARG_LINK MATCHES "Attn|Kernel|Attention") # tests of the compiler; others include no MLIR
+    target_compile_options(${name} PRIVATE -fPIC)
     attn_precompiled(${name})
   endif()
   add_test(NAME ${name} COMMAND ${name})

@@ -61,7 +61,8 @@ void HopperAttention::enterUnit(Value number) {
   Value down = index.ceilDiv(fragments.rows.count, index.constant(tile.rows()));
   startTile = index.constant(0), endTile = fragments.tileCount;
   if (isBalanced()) {
-    // Of the number alone: a register more in consumers would be one too many.
+    // The block is computed from the number: kept in a register of its own besides, it makes ptxas
+    // spill where heads are of 128.
     UnitOrder::Unit unit =
         order(down).at(hopper.rem(number, blocks), blocks, hopper.div(number, blocks));
     headNumber = hopper.toIndex(unit.head);

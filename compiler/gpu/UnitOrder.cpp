@@ -4,8 +4,8 @@
 using namespace mlir;
 using namespace attn;
 
-/// Bytes of keys and values that a section of heads may have: about what the L2 cache of Hopper
-/// holds. A section has `leastHeads` at any rate: 132 blocks then share them by four.
+/// Bytes of keys and values that a section of heads may have: a little more than the 50 MB of an
+/// H100's L2 cache. A section has `leastHeads` at any rate: 132 blocks then share them by four.
 constexpr int64_t sectionBytes = 64 << 20;
 constexpr int64_t leastHeads = 32;
 

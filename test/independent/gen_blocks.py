@@ -138,20 +138,20 @@ def random_op(scope, is_bare=False):
     return None
 
 
-def twin(entry, inner, axes, lifted):
+def twin(entry, name, inner, axes, lifted):
     """A block of the model with the name and the signature of one that a used file's blocks apply, and its application.
 
-    inner: the scope of that block; axes: {its dims: the entry's axes}; lifted: what it is lifted over."""
+    name, inner: of that block, and its scope; axes: {its dims: the entry's axes}; lifted: what it is lifted over."""
     spec, taken = entry.spec, entry.spec.model.taken
-    if inner.name in taken or any(inner.name in file.pinned for file in spec.files):
+    if name in taken or any(name in file.pinned for file in spec.files):
         return
     given = [list(lifted) + [axes.get(axis, axis) for axis in value.axes] for _, value in inner.parameters]
     if any(len(set(own)) < len(own) for own in given):
         return
-    taken.add(inner.name)
-    spec.names_in(entry).add(inner.name)
+    taken.add(name)
+    spec.names_in(entry).add(name)
     scope = Scope(spec, spec.model, block={"stacked": False})
-    scope.depth, scope.own, scope.brackets, scope.lifted = 3, dict(inner.own_in_brackets), list(inner.brackets), lifted
+    scope.depth, scope.own, scope.brackets, scope.lifted = 3, {dim: inner.own[dim] for dim in inner.brackets}, list(inner.brackets), lifted
     for text, value in inner.parameters:
         scope.feed(text, value)
         scope.values.append(value)
@@ -160,12 +160,12 @@ def twin(entry, inner, axes, lifted):
                and scope.is_fed(value)]
     if not fitting:
         return
-    write_block(inner.name, scope, [fitting[-1]])
+    write_block(name, scope, [fitting[-1]])
     tensors = []
     for own, (_, value) in zip(given, inner.parameters):
         same = [other for other in entry.values if list(other.axes) == own and other.dtype == value.dtype]
         tensors.append(entry.rng.pick(same).text if same else entry.tensor_input(own, value.dtype))
-    entry.let(f"{inner.name}({', '.join(tensors)})", outer_axes(scope, axes, fitting[-1]))
+    entry.let(f"{name}({', '.join(tensors)})", outer_axes(scope, axes, fitting[-1]))
 
 
 def same_shape_body(scope):
@@ -317,16 +317,15 @@ def applied(caller, name, scope, bound, values, results, is_stacked):
     else:
         function = name
     text = f"{function}({', '.join(tensors + [word for word in given if word not in at_part])})"
-    scope.is_direct = function == name and not scope.statics
-    if scope.is_direct and not scope.lifted and not caller.home.is_model:
-        scope.name, scope.own_in_brackets = name, {dim: scope.own[dim] for dim in scope.brackets}
-        caller.applied.append((scope, bound))
+    is_plain = function == name and not scope.statics
+    if is_plain and not scope.lifted and not caller.home.is_model:
+        caller.applied.append((name, scope, bound))
     made = [Value(spec.fresh("r"), outer_axes(scope, bound, value), value.dtype, value.is_endless) for value in results]
     if any(len(set(value.axes)) < len(value.axes) for value in made):
         return None
     caller.let_values(made, text)
-    if scope.is_direct and caller.is_entry:
-        for inner, own in scope.applied:
+    if is_plain and caller.is_entry:
+        for inner_name, inner, own in scope.applied:
             if set(own.values()) <= set(bound):
-                twin(caller, inner, {dim: bound[axis] for dim, axis in own.items()}, scope.lifted)
+                twin(caller, inner_name, inner, {dim: bound[axis] for dim, axis in own.items()}, scope.lifted)
     return made[0]
