@@ -34,7 +34,7 @@ SourceRange partAround(const SourceFile &file, SourceRange line, uint32_t offset
   };
   SourceRange part{offset - std::min(before, offset - line.begin),
                    offset + std::min(after, line.end - offset)};
-  while (isInside(part.begin))
+  while (part.begin < offset && isInside(part.begin))
     ++part.begin;
   while (isInside(part.end))
     ++part.end;
