@@ -84,7 +84,8 @@ static Expected<Artifact> readArchive(StringRef file) {
       continue;
     }
     // LLVM believes what a member says of its size.
-    isCutOff = member->begin() < bytes.begin() || member->end() > bytes.end();
+    isCutOff = member->begin() < bytes.begin() || member->begin() > bytes.end() ||
+               member->size() > static_cast<size_t>(bytes.end() - member->begin());
     if (isCutOff || found)
       break;
     auto own = readElf(*member);
