@@ -37,6 +37,7 @@ void arrive(Step &step, int lane, uint64_t id, uint64_t count, bool waits) {
   barrier.arrived += weight(step.warp, lane);
   Thread &thread = step.thread(lane);
   barrier.gathering.add(thread.witness);
+  step.isStraight = false; // whom it releases may be of this warp
   if (waits) {
     barrier.waiting.push_back(&thread);
     thread.state = Thread::State::Waiting;

@@ -39,6 +39,7 @@ Action decodeRet(Decoding &decoding) {
       if (thread.copies.owed() || thread.bulkCopies.owed())
         return step.fail("ends with asynchronous copies that nothing has waited for", lane);
       thread.state = Thread::State::Exited;
+      step.isStraight = false;
       --step.block.alive;
     });
   };

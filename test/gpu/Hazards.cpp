@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/gpu/Hazards.h"
+#include <algorithm>
 
 namespace attn::ptx {
 
@@ -40,7 +41,7 @@ std::string Hazards::checkRead(const Author &author, uint32_t offset, const Byte
   return "";
 }
 
-std::string Hazards::checkWrite(const Author &author, uint32_t offset, const Byte &byte) {
+std::string Hazards::checkWrite(const Author &author, uint32_t offset, const Byte &byte) const {
   if (byte.write.clock && !(author.atomic && byte.write.atomic) &&
       !ordered(author, byte.write, true))
     return race(author, "writes", offset, byte.write, "writes");
@@ -49,59 +50,112 @@ std::string Hazards::checkWrite(const Author &author, uint32_t offset, const Byt
   };
   if (conflicts(byte.read))
     return race(author, "writes", offset, byte.read, "reads");
-  if (byte.manyReaders)
-    for (const Access &reader : readers[offset])
-      if (conflicts(reader))
-        return race(author, "writes", offset, reader, "reads");
+  for (const Access &reader : readers[byte.others])
+    if (conflicts(reader))
+      return race(author, "writes", offset, reader, "reads");
   return "";
 }
 
-std::string Hazards::read(const Author &author, uint32_t offset, uint32_t bytes) {
-  Access access{author.clock, uint16_t(author.actor), author.atomic, author.async, author.line};
-  for (uint32_t at = offset; at < offset + bytes; ++at) {
-    Byte &byte = state[at];
-    std::string error = checkRead(author, at, byte);
+void Hazards::split(uint32_t word) {
+  isSplit[word] = true;
+  uint32_t begin = 4 * word;
+  uint32_t end = std::min<uint32_t>(begin + 4, state.size());
+  for (uint32_t at = begin + 1; at < end; ++at) {
+    uint32_t own = state[at].others;
+    if (!readers[state[begin].others].empty() && !own) {
+      own = readers.size();
+      readers.emplace_back();
+    }
+    if (own)
+      readers[own] = readers[state[begin].others];
+    state[at] = state[begin];
+    state[at].others = own;
+  }
+}
+
+/// After a write of all its bytes.
+void Hazards::join(uint32_t word) {
+  const Byte *bytes = &state[4 * word];
+  isSplit[word] = bytes[0].inFlight != bytes[1].inFlight ||
+                  bytes[0].inFlight != bytes[2].inFlight || bytes[0].inFlight != bytes[3].inFlight;
+}
+
+/// Calls `body` for the bytes that stand for those of an access, until an error.
+template <typename Body> std::string Hazards::each(uint32_t offset, uint32_t bytes, Body body) {
+  for (uint32_t at = offset, end = offset + bytes; at < end;) {
+    uint32_t word = at / 4;
+    bool isWhole = at % 4 == 0 && at + 4 <= end;
+    if (!isWhole && !isSplit[word])
+      split(word);
+    std::string error = body(at);
     if (!error.empty())
       return error;
-    // A reader that this one knows of is replaced: who is ordered after this is after that.
-    if (byte.read.clock && byte.read.actor != author.actor &&
-        ((author.atomic && !byte.read.atomic) ||
-         !author.witness->knows(byte.read.actor, byte.read.clock))) {
-      std::vector<Access> &others = readers[at];
-      if (!byte.manyReaders)
-        others.clear();
-      byte.manyReaders = true;
-      bool found = false;
-      for (Access &other : others)
-        if (other.actor == byte.read.actor) {
-          other = byte.read;
-          found = true;
-        }
-      if (!found)
-        others.push_back(byte.read);
-    }
-    byte.read = access;
+    at += isSplit[word] ? 1 : 4;
   }
   return "";
 }
 
+/// Keeps who read last beside the one who does now.
+void Hazards::keepReader(Byte &byte) {
+  if (!byte.others) {
+    byte.others = readers.size();
+    readers.emplace_back();
+  }
+  std::vector<Access> &others = readers[byte.others];
+  // A reader's last access stands for its earlier ones: those go before the list grows.
+  if (others.size() == others.capacity() && others.size() >= 64) {
+    std::vector<Access> last;
+    std::vector<bool> isKept(actors.size());
+    for (size_t i = others.size(); i-- > 0;)
+      if (!isKept[others[i].actor]) {
+        isKept[others[i].actor] = true;
+        last.push_back(others[i]);
+      }
+    std::copy(last.rbegin(), last.rend(), others.begin());
+    others.resize(last.size());
+  }
+  others.push_back(byte.read);
+}
+
+std::string Hazards::read(const Author &author, uint32_t offset, uint32_t bytes) {
+  Access access{author.clock, uint16_t(author.actor), author.atomic, author.async, author.line};
+  return each(offset, bytes, [&](uint32_t at) {
+    Byte &byte = state[at];
+    std::string error = checkRead(author, at, byte);
+    // A reader that this one knows of is replaced: who is ordered after this is after that.
+    if (error.empty() && byte.read.clock && byte.read.actor != author.actor &&
+        ((author.atomic && !byte.read.atomic) ||
+         !author.witness->knows(byte.read.actor, byte.read.clock)))
+      keepReader(byte);
+    if (error.empty())
+      byte.read = access;
+    return error;
+  });
+}
+
 std::string Hazards::write(const Author &author, uint32_t offset, uint32_t bytes) {
   Access access{author.clock, uint16_t(author.actor), author.atomic, author.async, author.line};
-  for (uint32_t at = offset; at < offset + bytes; ++at) {
+  std::string error = each(offset, bytes, [&](uint32_t at) {
     Byte &byte = state[at];
     std::string error = checkWrite(author, at, byte);
     if (!error.empty())
       return error;
     byte.write = access;
     byte.read = {};
-    byte.manyReaders = false;
-  }
-  return "";
+    readers[byte.others].clear();
+    return error;
+  });
+  for (uint32_t word = (offset + 3) / 4; error.empty() && word < (offset + bytes) / 4; ++word)
+    if (isSplit[word])
+      join(word);
+  return error;
 }
 
 void Hazards::setInFlight(uint32_t offset, uint32_t bytes, bool inFlight) {
-  for (uint32_t at = offset; at < offset + bytes; ++at)
+  each(offset, bytes, [&](uint32_t at) {
     state[at].inFlight = inFlight;
+    return std::string();
+  });
 }
 
 } // namespace attn::ptx

@@ -7,7 +7,7 @@
 
 #include "test/gpu/Knowledge.h"
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 namespace attn::ptx {
 
@@ -25,7 +25,7 @@ struct Author {
 
 class Hazards {
 public:
-  explicit Hazards(size_t bytes) : state(bytes) {}
+  explicit Hazards(size_t bytes) : state(bytes), isSplit((bytes + 3) / 4), readers(1) {}
 
   /// A new actor, called `name` in errors.
   uint32_t addActor(std::string name);
@@ -49,19 +49,26 @@ private:
     /// Clock 0: never.
     Access write;
     Access read;
+    /// Of the readers that do not know of one another, besides `read`: the number of their list.
+    uint32_t others = 0;
     bool inFlight = false;
-    bool manyReaders = false;
   };
 
+  template <typename Body> std::string each(uint32_t offset, uint32_t bytes, Body body);
+  void split(uint32_t word);
+  void join(uint32_t word);
+  void keepReader(Byte &byte);
   static bool ordered(const Author &author, const Access &before, bool write);
   std::string race(const Author &author, const char *verb, uint32_t offset, const Access &before,
                    const char *beforeVerb) const;
   std::string checkRead(const Author &author, uint32_t offset, const Byte &byte) const;
-  std::string checkWrite(const Author &author, uint32_t offset, const Byte &byte);
+  std::string checkWrite(const Author &author, uint32_t offset, const Byte &byte) const;
 
+  /// Of every byte; where a word of four is not split, its first byte stands for all of them.
   std::vector<Byte> state;
-  /// Readers that do not know of one another, besides Byte::read.
-  std::unordered_map<uint32_t, std::vector<Access>> readers;
+  std::vector<bool> isSplit;
+  /// Lists of Byte::others; the first is nobody's, and empty.
+  std::vector<std::vector<Access>> readers;
   std::vector<std::string> actors;
 };
 

@@ -17,21 +17,9 @@ static void raise(std::vector<uint32_t> &clocks, uint32_t actor, uint32_t clock)
   clocks[actor] = std::max(clocks[actor], clock);
 }
 
-static bool covers(const std::vector<uint32_t> &clocks, uint32_t actor, uint32_t clock) {
-  return actor < clocks.size() && clocks[actor] >= clock;
-}
-
 void Knowledge::join(const Knowledge &other) {
   joinClocks(seen, other.seen);
   joinClocks(fenced, other.fenced);
-}
-
-bool Witness::knows(uint32_t other, uint32_t at) const {
-  return other == actor || (learnt && covers(learnt->seen, other, at));
-}
-
-bool Witness::knowsFenced(uint32_t other, uint32_t at) const {
-  return other == actor ? fencedClock >= at : learnt && covers(learnt->fenced, other, at);
 }
 
 void Witness::fence() {

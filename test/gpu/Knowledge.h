@@ -30,10 +30,19 @@ struct Witness {
   uint32_t fencedClock = 0;
   SharedKnowledge learnt;
 
-  bool knows(uint32_t other, uint32_t at) const;
-  bool knowsFenced(uint32_t other, uint32_t at) const;
+  bool knows(uint32_t other, uint32_t at) const {
+    return other == actor || (learnt && covers(learnt->seen, other, at));
+  }
+  bool knowsFenced(uint32_t other, uint32_t at) const {
+    return other == actor ? fencedClock >= at : learnt && covers(learnt->fenced, other, at);
+  }
   /// `fence.proxy.async`.
   void fence();
+
+private:
+  static bool covers(const std::vector<uint32_t> &clocks, uint32_t actor, uint32_t clock) {
+    return actor < clocks.size() && clocks[actor] >= clock;
+  }
 };
 
 /// What a barrier gathers from those who arrive.

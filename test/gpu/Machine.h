@@ -179,6 +179,8 @@ struct Machine {
   uint32_t started = 0;
   uint64_t steps = 0;
   std::string error;
+  /// The kernel has `wgmma`, whose registers are watched.
+  bool usesProducts = false;
 
   /// Keeps the first error.
   void fail(const std::string &message);
@@ -191,10 +193,17 @@ struct Machine {
 private:
   void startBlock();
   bool runWarp(Warp &warp, uint32_t budget);
-  uint32_t chooseLanes(Warp &warp, uint32_t &pc, bool lowestFirst);
+  struct Choice {
+    uint32_t lanes = 0;
+    uint32_t pc = 0;
+    /// They are all that the warp has and that do not wait.
+    bool areAll = false;
+  };
+  Choice chooseLanes(Warp &warp, bool lowestFirst);
+  uint32_t lanesToGo(Warp &warp, uint32_t lanes, uint32_t pc);
   uint32_t convergedLanes(Warp &warp, uint32_t lanes, const Instruction &instruction);
   bool landCopies(Block &block, uint32_t odds);
-  void execute(Warp &warp, uint32_t lanes, uint32_t pc);
+  bool execute(Warp &warp, uint32_t lanes, uint32_t pc);
   void finishBlock(Block &block);
   void reportDeadlock();
 };

@@ -32,14 +32,21 @@ uint32_t Machine::convergedLanes(Warp &warp, uint32_t lanes, const Instruction &
   return 0;
 }
 
+/// The lanes that may execute the instruction at `pc` now, of `lanes`, which are there.
+uint32_t Machine::lanesToGo(Warp &warp, uint32_t lanes, uint32_t pc) {
+  return pc < kernel.instructions.size() ? convergedLanes(warp, lanes, kernel.instructions[pc])
+                                         : lanes;
+}
+
 /// Lanes that are at one instruction and may execute it; none where all wait.
-uint32_t Machine::chooseLanes(Warp &warp, uint32_t &pc, bool lowestFirst) {
+Machine::Choice Machine::chooseLanes(Warp &warp, bool lowestFirst) {
   uint32_t left = 0;
   for (int lane = 0; lane < warpSize; ++lane)
     if (warp.lanes >> lane & 1 && warp.thread(lane).state == Thread::State::Runnable)
       left |= 1u << lane;
+  uint32_t all = left;
   while (left) {
-    pc = warp.thread(__builtin_ctz(left)).pc;
+    uint32_t pc = warp.thread(__builtin_ctz(left)).pc;
     for (uint32_t rest = left; rest; rest &= rest - 1) {
       uint32_t other = warp.thread(__builtin_ctz(rest)).pc;
       if (lowestFirst ? other < pc : other > pc)
@@ -49,22 +56,22 @@ uint32_t Machine::chooseLanes(Warp &warp, uint32_t &pc, bool lowestFirst) {
     for (uint32_t rest = left; rest; rest &= rest - 1)
       if (warp.thread(__builtin_ctz(rest)).pc == pc)
         there |= rest & -rest;
-    uint32_t together = pc < kernel.instructions.size()
-                            ? convergedLanes(warp, there, kernel.instructions[pc])
-                            : there;
-    if (together)
-      return together;
+    if (uint32_t together = lanesToGo(warp, there, pc))
+      return {together, pc, together == all};
     left &= ~there;
   }
-  return 0;
+  return {};
 }
 
-void Machine::execute(Warp &warp, uint32_t lanes, uint32_t pc) {
+/// Whether the lanes go straight on (Step::isStraight).
+bool Machine::execute(Warp &warp, uint32_t lanes, uint32_t pc) {
   ++steps;
   Block &home = *warp.block;
-  if (pc >= kernel.instructions.size())
-    return fail("line " + std::to_string(kernel.line) + ": kernel '" + kernel.name +
-                "' runs past its end without ret");
+  if (pc >= kernel.instructions.size()) {
+    fail("line " + std::to_string(kernel.line) + ": kernel '" + kernel.name +
+         "' runs past its end without ret");
+    return false;
+  }
   const Instruction &instruction = kernel.instructions[pc];
   Step step{*this, home, warp, instruction, lanes, lanes, pc + 1};
   for (uint32_t rest = lanes; rest; rest &= rest - 1)
@@ -73,12 +80,15 @@ void Machine::execute(Warp &warp, uint32_t lanes, uint32_t pc) {
     for (int lane = 0; lane < warpSize; ++lane)
       if (lanes >> lane & 1 && !(step.read(instruction.guard, lane) & 1))
         step.lanes &= ~(1u << lane);
-    if (instruction.convergence != Convergence::None && step.lanes && step.lanes != lanes)
-      return step.fail("only some of the lanes that execute it together have its guard set",
-                       __builtin_ctz(lanes & ~step.lanes));
+    if (instruction.convergence != Convergence::None && step.lanes && step.lanes != lanes) {
+      step.fail("only some of the lanes that execute it together have its guard set",
+                __builtin_ctz(lanes & ~step.lanes));
+      return false;
+    }
   }
   if (step.lanes)
     instruction.action(step);
+  return step.isStraight;
 }
 
 bool Machine::runWarp(Warp &warp, uint32_t budget) {
@@ -90,31 +100,44 @@ bool Machine::runWarp(Warp &warp, uint32_t budget) {
     if (thread.state == Thread::State::Waiting && thread.ready && thread.ready())
       thread.state = Thread::State::Runnable;
   }
+  // Lanes that go on together need not be looked for.
+  Choice next;
+  bool isKnown = false;
   while (budget-- && !failed()) {
-    uint32_t pc = 0;
-    uint32_t lanes = chooseLanes(warp, pc, choose(16) != 0);
-    if (!lanes)
+    bool lowestFirst = choose(16) != 0;
+    if (isKnown) {
+      uint32_t together = lanesToGo(warp, next.lanes, next.pc);
+      next.areAll = together == next.lanes;
+      next.lanes = together;
+    } else {
+      next = chooseLanes(warp, lowestFirst);
+    }
+    if (!next.lanes)
       break;
-    execute(warp, lanes, pc);
+    isKnown = execute(warp, next.lanes, next.pc++) && next.areAll;
     moved = true;
   }
   return moved;
 }
 
-/// Lets pending copies go on, each with a chance of 1 in `odds`.
+/// Lets pending copies go on, each with a chance of 1 in `odds`, a power of two.
 bool Machine::landCopies(Block &home, uint32_t odds) {
   bool moved = false;
-  for (size_t i = 0; i < home.copies.size() && !failed();) {
-    if (choose(odds)) {
-      ++i;
+  std::vector<PendingCopy> &copies = home.copies;
+  size_t kept = 0;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < copies.size(); ++i) {
+    // Eight bits a copy: odds are at most 64.
+    bits = i % 8 == 0 ? random() : bits >> 8;
+    bool goesOn = !failed() && bits % odds == 0;
+    moved |= goesOn;
+    if (goesOn && !copies[i].advance())
       continue;
-    }
-    moved = true;
-    if (home.copies[i].advance())
-      ++i;
-    else
-      home.copies.erase(home.copies.begin() + i);
+    if (kept != i)
+      copies[kept] = std::move(copies[i]);
+    ++kept;
   }
+  copies.resize(kept);
   return moved;
 }
 
@@ -167,6 +190,8 @@ void Machine::reportDeadlock() {
 void Machine::run() {
   // How eagerly copies arrive is one thing that seeds vary.
   uint32_t odds = 1u << choose(7);
+  for (const Instruction &instruction : kernel.instructions)
+    usesProducts |= instruction.name.compare(0, 5, "wgmma") == 0;
   while (!failed()) {
     while (resident.size() < options.residentBlocks && started < grid.count())
       startBlock();

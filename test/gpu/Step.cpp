@@ -65,15 +65,8 @@ static uint64_t readSpecial(const Step &step, Special special, int lane) {
   return 0;
 }
 
-uint64_t Step::read(const Operand &operand, int lane) {
+uint64_t Step::readOther(const Operand &operand, int lane) {
   switch (operand.kind) {
-  case Operand::Kind::Register: {
-    Products &products = warp.products;
-    if (products.writers[operand.reg] || products.readers[operand.reg])
-      fail("reads a register of a wgmma that no wgmma.wait_group has waited for", lane);
-    products.touched[operand.reg] = products.fences + 1;
-    return warp.registers[size_t(operand.reg) * warpSize + lane] ^ uint64_t(operand.negated);
-  }
   case Operand::Kind::Immediate:
     return operand.value;
   case Operand::Kind::Special:
@@ -84,16 +77,17 @@ uint64_t Step::read(const Operand &operand, int lane) {
   }
 }
 
-void Step::write(const Operand &operand, int lane, uint64_t value) {
-  if (operand.kind == Operand::Kind::Sink)
-    return;
-  if (operand.kind != Operand::Kind::Register)
-    return fail("operand is not a register");
+void Step::writeOther(const Operand &operand) {
+  if (operand.kind != Operand::Kind::Sink)
+    fail("operand is not a register");
+}
+
+void Step::touch(uint32_t reg, int lane, const char *verb) {
   Products &products = warp.products;
-  if (products.writers[operand.reg] || products.readers[operand.reg])
-    fail("writes a register of a wgmma that no wgmma.wait_group has waited for", lane);
-  products.touched[operand.reg] = products.fences + 1;
-  warp.registers[size_t(operand.reg) * warpSize + lane] = value;
+  if (products.writers[reg] || products.readers[reg])
+    fail(std::string(verb) + " a register of a wgmma that no wgmma.wait_group has waited for",
+         lane);
+  products.touched[reg] = products.fences + 1;
 }
 
 uint64_t Step::address(const Operand &operand, int lane) {
@@ -200,6 +194,7 @@ uint8_t *Step::locate(int lane, Space space, uint64_t address, uint32_t bytes, b
 void Step::retryWhen(int lane, std::function<bool()> ready,
                      std::function<std::string()> waitingFor) {
   Thread &waiter = thread(lane);
+  isStraight = false;
   waiter.state = Thread::State::Waiting;
   waiter.ready = std::move(ready);
   waiter.waitingFor = std::move(waitingFor);

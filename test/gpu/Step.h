@@ -19,6 +19,8 @@ struct Step {
   uint32_t lanes;
   /// Where lane goes next unless the action says otherwise.
   uint32_t next;
+  /// All lanes go on at `next`, and no lane of the warp begins or ends to wait.
+  bool isStraight = true;
 
   bool active(int lane) const { return lanes >> lane & 1; }
   int firstLane() const { return __builtin_ctz(lanes); }
@@ -32,8 +34,20 @@ struct Step {
         body(lane);
   }
 
-  uint64_t read(const Operand &operand, int lane);
-  void write(const Operand &operand, int lane, uint64_t value);
+  uint64_t read(const Operand &operand, int lane) {
+    if (operand.kind != Operand::Kind::Register)
+      return readOther(operand, lane);
+    if (machine.usesProducts)
+      touch(operand.reg, lane, "reads");
+    return warp.registers[size_t(operand.reg) * warpSize + lane] ^ uint64_t(operand.negated);
+  }
+  void write(const Operand &operand, int lane, uint64_t value) {
+    if (operand.kind != Operand::Kind::Register)
+      return writeOther(operand);
+    if (machine.usesProducts)
+      touch(operand.reg, lane, "writes");
+    warp.registers[size_t(operand.reg) * warpSize + lane] = value;
+  }
   /// An address operand's base and offset.
   uint64_t address(const Operand &operand, int lane);
 
@@ -50,7 +64,16 @@ struct Step {
 
   /// Makes the lane wait and try the instruction again when `ready` says so.
   void retryWhen(int lane, std::function<bool()> ready, std::function<std::string()> waitingFor);
-  void jump(int lane, uint32_t pc) { thread(lane).pc = pc; }
+  void jump(int lane, uint32_t pc) {
+    isStraight = false;
+    thread(lane).pc = pc;
+  }
+
+private:
+  uint64_t readOther(const Operand &operand, int lane);
+  void writeOther(const Operand &operand);
+  /// Notes that an instruction other than a `wgmma` uses a register.
+  void touch(uint32_t reg, int lane, const char *verb);
 };
 
 } // namespace attn::ptx

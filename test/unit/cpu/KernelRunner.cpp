@@ -21,7 +21,6 @@
 #include "test/gpu/Launch.h"
 #include "test/unit/cpu/TileEmulator.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -38,12 +37,6 @@ bool KernelRunner::supports(llvm::StringRef level) {
     return true; // the interpreter
   auto wanted = instructionsOf(level), host = hostCpuLevel();
   return wanted && host && *wanted <= *host;
-}
-
-static std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  return text;
 }
 
 template <typename Options> static Options atLevel(llvm::StringRef level) {
@@ -82,24 +75,21 @@ static bool lowerForGpu(ModuleOp module, llvm::StringRef level, GpuCode &code) {
 }
 
 /// Everything to LLVM's dialect.
-static bool lower(ModuleOp module, llvm::StringRef level, KernelRunner &runner) {
-  if (!runPasses(module, [&](PassManager &passes) {
-        passes.addPass(createTilePass(atLevel<TilePassOptions>(level)));
-        passes.addPass(createCheckTiledPass());
-      }))
-    return false;
-  runner.tiled = textOf(module);
-  if (!runPasses(module, [&](PassManager &passes) {
-        passes.addPass(createVectorizePass(atLevel<VectorizePassOptions>(level)));
-        passes.addPass(createExpandMathPass(atLevel<ExpandMathPassOptions>(level)));
-        passes.addPass(createCanonicalizerPass());
-        passes.addPass(createCSEPass());
-        passes.addPass(createCheckKernelsPass());
-      }))
-    return false;
-  runner.kernels = textOf(module);
+static bool lower(ModuleOp module, llvm::StringRef level) {
   return runPasses(module,
-                   [&](PassManager &passes) { buildLowerToLlvm(passes, *instructionsOf(level)); });
+                   [&](PassManager &passes) {
+                     passes.addPass(createTilePass(atLevel<TilePassOptions>(level)));
+                     passes.addPass(createCheckTiledPass());
+                     passes.addPass(createVectorizePass(atLevel<VectorizePassOptions>(level)));
+                     passes.addPass(createExpandMathPass(atLevel<ExpandMathPassOptions>(level)));
+                     passes.addPass(createCanonicalizerPass());
+                     passes.addPass(createCSEPass());
+                     passes.addPass(createCheckKernelsPass());
+                   }) &&
+         runPasses(module, [&](PassManager &passes) {
+           buildLowerToLlvm(passes, *instructionsOf(level));
+           passes.enableVerifier(false);
+         });
 }
 
 /// Kernels as PTX, and the memory that they share with this process.
@@ -160,7 +150,7 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     runner->gpu->module = ptx::Module::parse(runner->ptx);
     runner->gpu->device.shareHost();
     EXPECT_TRUE(runner->gpu->module.errors.empty()) << runner->gpu->module.errors.front();
-  } else if (!lower(*module, level, *runner)) {
+  } else if (!lower(*module, level)) {
     return nullptr;
   }
   llvm::LLVMContext llvmContext;
@@ -169,8 +159,6 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     ADD_FAILURE() << "no LLVM IR";
     return nullptr;
   }
-  auto copy = llvm::CloneModule(*ir);
-  runner->assembly = generateCode(*copy, optLevel, CodegenOutput::Assembly)->getBuffer().str();
   auto object = generateCode(*ir, optLevel, CodegenOutput::Object);
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit) {

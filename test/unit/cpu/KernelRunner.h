@@ -53,8 +53,7 @@ public:
       call(packed, workspace, &team, thread, threads, arguments...);
   }
 
-  /// The stages as text, to look at when a test fails.
-  std::string tiled, kernels, assembly, ptx;
+  std::string ptx; ///< of a GPU
 
 private:
   void *address(llvm::StringRef name);
