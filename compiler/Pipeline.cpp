@@ -318,13 +318,17 @@ std::string printPipelines(ModuleOp model, const CompileOptions &options) {
   for (CpuLevel level : options.levels)
     for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
       stageLine(stage, level);
+  if (!options.levels.empty())
+    stream << "object: " << llvmPipeline(options.optLevel, /*isGpu=*/false) << '\n';
   if (!options.chips.empty())
     line("memory.gpu", [&](OpPassManager &passes) {
       addStage(passes, model, options, Stage::Memory, std::nullopt, /*gpu=*/true);
     });
-  for (llvm::StringRef chip : options.chips)
+  for (llvm::StringRef chip : options.chips) {
     line("kernels." + chip,
          [&](OpPassManager &passes) { addGpuKernels(passes, chip, options.precision); });
+    stream << "ptx." << chip << ": " << llvmPipeline(gpuOptLevel, /*isGpu=*/true) << '\n';
+  }
   return text;
 }
 

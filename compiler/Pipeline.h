@@ -84,7 +84,7 @@ std::optional<llvm::SmallVector<std::string>> kernelNames(mlir::ModuleOp model,
                                                           const CompileOptions &options);
 
 /// The passes of every stage, `fused: builtin.module(...)` a line, as `attn-opt --pass-pipeline`
-/// takes them.
+/// takes them, and LLVM's of objects and PTX, as `opt -passes` does.
 std::string printPipelines(mlir::ModuleOp model, const CompileOptions &options);
 
 /// Machine code and tables of a model (attn-stage module) as one relocatable ELF object, or

@@ -73,27 +73,39 @@ std::unique_ptr<llvm::Module> translateToLlvmIr(ModuleOp module, llvm::LLVMConte
   return result;
 }
 
+std::string llvmPipeline(unsigned optLevel, bool isGpu) {
+  std::string level = std::to_string(std::min(optLevel, 3u));
+  if (optLevel == 0 || isGpu)
+    return "default<O" + level + ">";
+  // MLIR has folded and vectorised already: `default<O3>`, which runs most of these passes several
+  // times over and puts kernels into their callers, gives code of the same speed in about twice the
+  // time (tools/bench/results/llvm-pipeline.md). Loops are unrolled where their trip counts are
+  // known, others as the model of the CPU says. Without the passes around that, sums spill.
+  return "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
+         "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
+         "loop(indvars,loop-deletion,loop-unroll-full),gvn,instcombine<no-verify-fixpoint>,dse,"
+         "loop-mssa(licm),simplifycfg,instcombine<no-verify-fixpoint>,loop-unroll<O" +
+         level +
+         ">,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg),globaldce,constmerge";
+}
+
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine, unsigned optLevel) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   // A CPU's code is vectors already; of a GPU's thread, halves and bytes may be paired.
+  bool isGpu = machine.getTargetTriple().isNVPTX();
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving =
-      machine.getTargetTriple().isNVPTX();
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = isGpu;
   llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-      llvm::OptimizationLevel::O3};
-  llvm::OptimizationLevel level = levels[std::min(optLevel, 3u)];
-  llvm::ModulePassManager passes = optLevel == 0 ? builder.buildO0DefaultPipeline(level)
-                                                 : builder.buildPerModuleDefaultPipeline(level);
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(passes, llvmPipeline(optLevel, isGpu)));
   passes.run(module, modules);
 }
 
@@ -170,7 +182,7 @@ std::string generatePtx(llvm::Module &module, llvm::StringRef chip, llvm::String
   std::unique_ptr<llvm::TargetMachine> machine(targetOf(triple).createTargetMachine(
       triple, chip, features, llvm::TargetOptions(), std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
-  auto text = generate(module, *machine, /*optLevel=*/3, CodegenOutput::Assembly);
+  auto text = generate(module, *machine, gpuOptLevel, CodegenOutput::Assembly);
   return {text.begin(), text.end()};
 }
 

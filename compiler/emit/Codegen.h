@@ -22,6 +22,13 @@ void registerLlvmTranslation(mlir::DialectRegistry &registry);
 std::unique_ptr<llvm::Module> translateToLlvmIr(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                 llvm::StringRef name);
 
+/// Code for GPUs is always optimised.
+constexpr unsigned gpuOptLevel = 3;
+
+/// LLVM's passes of a level (-O0 to -O3), as `opt -passes` takes them; behind them comes its code
+/// generator.
+std::string llvmPipeline(unsigned optLevel, bool isGpu);
+
 enum class CodegenOutput { Object, Assembly };
 
 /// Optimises `module` (-O0 to -O3) and generates position-independent code for the CPUs that its
@@ -29,8 +36,8 @@ enum class CodegenOutput { Object, Assembly };
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
                                                  CodegenOutput output);
 
-/// Optimises `module` (-O3) and generates PTX for `chip` ("sm_80") with `features` ("+ptx80").
-/// Modules of different contexts may be generated at the same time.
+/// Optimises `module` (gpuOptLevel) and generates PTX for `chip` ("sm_80") with `features`
+/// ("+ptx80"). Modules of different contexts may be generated at the same time.
 std::string generatePtx(llvm::Module &module, llvm::StringRef chip, llvm::StringRef features);
 
 } // namespace attn

@@ -24,6 +24,8 @@ order = ["attn", "fused", "memory", "tiled", "kernels", "llvm"]
 made = {"attn": dumped["attn"]}
 for line in pipelines.read_text().splitlines():
     name, pipeline = line.split(": ", 1)
+    if name == "object":
+        continue  # LLVM's
     stage, _, level = name.partition(".")
     before = order[order.index(stage) - 1]
     source = made.get(f"{before}.{level}") or made[before]

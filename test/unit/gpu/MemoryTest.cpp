@@ -110,6 +110,46 @@ TEST(SharedMemory, race_names_both_lines) {
             "block (0, 0, 0))");
 }
 
+TEST(SharedMemory, bytes_of_a_word_are_accessed_apart) {
+  std::string body = R"(
+    mov.u32 %r1, %tid.x;
+    and.b32 %r2, %r1, 31;
+    shl.b32 %r3, %r2, 2;
+    mov.u32 %r4, smem;
+    add.s32 %r4, %r4, %r3;
+    setp.ge.u32 %p1, %r1, 32;
+    @!%p1 st.shared.u32 [%r4], %r2;
+    bar.sync 0;
+    @%p1 st.shared.u8 [%r4+2], %r2;
+    @!%p1 ld.shared.u8 %r5, [%r4+1];
+    bar.sync 0;
+    ld.shared.u32 %r6, [%r4];
+    bar.sync 0;
+    @%p1 st.shared.u32 [%r4], %r2;
+    bar.sync 0;
+    ld.shared.u8 %r5, [%r4+3];
+    ret;)";
+  Device device;
+  auto run = [&](const std::string &from, const std::string &to) {
+    return Trial{kernelText("", replaced(body, from, to), ".extern .shared .align 16 .b8 smem[];"),
+                 device,
+                 {1},
+                 {64},
+                 128,
+                 {}};
+  };
+  expectRuns(run("[%r4+1]", "[%r4+3]"));
+  const char *race = "and no synchronisation orders the two";
+  expectFails(run("[%r4+1]", "[%r4+2]"), race);
+  expectFails(run("ld.shared.u8 %r5, [%r4+1]", "ld.shared.u32 %r5, [%r4]"), race);
+  expectFails(run("bar.sync 0;\n    ld.shared.u32", "ld.shared.u32"), race);
+  // All have read the word; one who writes a byte of it must know of them all.
+  expectFails(run("ld.shared.u32 %r6, [%r4];\n    bar.sync 0;\n    @%p1 st.shared.u32 [%r4]",
+                  "ld.shared.u32 %r6, [%r4];\n    @%p1 st.shared.u8 [%r4+3]"),
+              race);
+  expectFails(run("bar.sync 0;\n    ld.shared.u8 %r5, [%r4+3]", "ld.shared.u8 %r5, [%r4+3]"), race);
+}
+
 TEST(SharedMemory, is_written_after_others_have_read) {
   std::string body = R"(
     mov.u32 %r1, %tid.x;
