@@ -78,9 +78,10 @@ std::string llvmPipeline(unsigned optLevel, bool isGpu) {
   if (optLevel == 0 || isGpu)
     return "default<O" + level + ">";
   // MLIR has folded and vectorised already: `default<O3>`, which runs most of these passes several
-  // times over and puts kernels into their callers, gives code of the same speed in about twice the
-  // time (tools/bench/results/llvm-pipeline.md). Loops are unrolled where their trip counts are
-  // known, others as the model of the CPU says. Without the passes around that, sums spill.
+  // times over and puts kernels into their callers, gives code of the same speed and makes
+  // compiling take half as long again (tools/bench/results/llvm-pipeline.md). Loops are unrolled
+  // where their trip counts are known, others as the model of the CPU says. Without the passes
+  // around that, sums spill.
   return "function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,"
          "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,"
          "loop(indvars,loop-deletion,loop-unroll-full),gvn,instcombine<no-verify-fixpoint>,dse,"
