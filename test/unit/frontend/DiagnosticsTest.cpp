@@ -106,6 +106,18 @@ TEST(Diagnostics, LongLinesAreCut) {
   EXPECT_NE(text.find("a!b"), std::string::npos);
 }
 
+TEST(Diagnostics, LongLineThatBeginsInsideACharacter) {
+  SourceFile source("f", "\xa5" + std::string(900, 'a'));
+  DiagnosticEngine diagnostics(source);
+  diagnostics.error(DiagCode::UnknownName, {0, 1}, "wrong");
+  EXPECT_EQ(rendered(diagnostics), "error[A0201]: wrong\n"
+                                   "  --> f:1:1\n"
+                                   "    1 | \uFFFD" +
+                                       std::string(139, 'a') +
+                                       "…\n"
+                                       "      | ^\n");
+}
+
 TEST(Diagnostics, SortedAndTheFileAsAWholeLast) {
   SourceFile source("f", "a b c");
   DiagnosticEngine diagnostics(source);
