@@ -18,6 +18,7 @@ struct CpuTarget {
   bool bf16 = false;          ///< vdpbf16ps: products of bf16, added up by twos, as fast as fma
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
+  bool gpu = false;           ///< a GPU's lane: rounds to bf16 by instructions, divides by calls
 
   bool multipliesPairs() const { return bf16 || amx; }
   /// Whether an instruction rounds f32 to pairs of bf16.

@@ -26,8 +26,8 @@ struct OddFunction {
 // takes longer: 0.38 ns an element of erf, where this takes 0.33.
 static Value byQuotient(const MathBuilder &m, Value x, const OddFunction &function) {
   Value t = m.mul(x, x);
-  return m.div(m.mul(x, m.polynomial(t, function.numerator)),
-               m.polynomial(t, function.denominator));
+  return m.quotient(m.mul(x, m.polynomial(t, function.numerator)),
+                    m.polynomial(t, function.denominator));
 }
 
 static constexpr size_t pieces = 32;

@@ -100,12 +100,12 @@ void attn::expandMath(Operation *root, const CpuTarget &target) {
   });
   for (auto [op, expansion] : ops)
     expand(op, expansion, target);
-  root->walk([](Operation *op) {
+  root->walk([&](Operation *op) {
     if (auto wider = dyn_cast<arith::ExtFOp>(op);
         wider && getElementTypeOrSelf(wider.getIn().getType()).isBF16())
       expandFromBfloat(wider);
     else if (auto narrower = dyn_cast<arith::TruncFOp>(op);
-             narrower && getElementTypeOrSelf(narrower.getType()).isBF16())
+             narrower && !target.gpu && getElementTypeOrSelf(narrower.getType()).isBF16())
       expandToBfloat(narrower);
   });
 }

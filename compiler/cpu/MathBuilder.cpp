@@ -2,6 +2,7 @@
 #include "compiler/cpu/MathBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace attn;
@@ -28,6 +29,18 @@ Value MathBuilder::add(Value a, Value b) const { return arith::AddFOp::create(bu
 Value MathBuilder::sub(Value a, Value b) const { return arith::SubFOp::create(builder, loc, a, b); }
 Value MathBuilder::mul(Value a, Value b) const { return arith::MulFOp::create(builder, loc, a, b); }
 Value MathBuilder::div(Value a, Value b) const { return arith::DivFOp::create(builder, loc, a, b); }
+
+// The reciprocal is 1 unit off at most (PTX ISA 9.7.3.13), and the product is rounded.
+Value MathBuilder::quotient(Value a, Value b) const {
+  if (!target.gpu)
+    return div(a, b);
+  Value scalar = vector::ExtractOp::create(builder, loc, b, 0);
+  Value inverse =
+      LLVM::CallIntrinsicOp::create(builder, loc, scalar.getType(),
+                                    builder.getStringAttr("llvm.nvvm.rcp.approx.ftz.f"), scalar)
+          .getResult(0);
+  return mul(a, vector::BroadcastOp::create(builder, loc, floats, inverse));
+}
 
 Value MathBuilder::fma(Value a, Value b, Value c) const {
   return math::FmaOp::create(builder, loc, a, b, c);

@@ -29,6 +29,9 @@ public:
   Value sub(Value a, Value b) const;
   Value mul(Value a, Value b) const;
   Value div(Value a, Value b) const;
+  /// a / b, rounded to the nearest; on a GPU 2 units of the last place off at most, and 1 <= b <
+  /// 2^126.
+  Value quotient(Value a, Value b) const;
   /// a * b + c, rounded once.
   Value fma(Value a, Value b, Value c) const;
   Value neg(Value a) const;

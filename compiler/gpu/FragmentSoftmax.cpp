@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/FragmentSoftmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <limits>
 
 using namespace mlir;
@@ -35,11 +36,17 @@ FragmentSoftmax::State FragmentSoftmax::initial(std::optional<std::array<Value, 
 std::array<Value, 2> FragmentSoftmax::weigh(MutableArrayRef<Value> scores, State &state) const {
   OpBuilder &builder = cores.builder;
   Location loc = cores.loc;
-  // The difference first: scores may be so large that unit * score has no fractional digits left.
-  auto power = [&](Value score, Value shift) {
-    Value difference = arith::SubFOp::create(builder, loc, score, shift);
-    return cores.exp2(arith::MulFOp::create(builder, loc, difference, cores.number(unit)));
+  auto scaled = [&](Value value) -> Value {
+    return arith::MulFOp::create(builder, loc, value, cores.number(unit));
   };
+  auto difference = [&](Value a, Value b) -> Value {
+    return arith::SubFOp::create(builder, loc, a, b);
+  };
+  // unit * score is finite where unit is 1 at most: exponents are unit * score - shift, rounded
+  // once, and as the shift is the rounded product for all of a row, before and after it grew, its
+  // error cancels. Otherwise the difference comes first: of two scores near the largest float,
+  // which masks by addition make, it is small.
+  bool isFused = unit <= 1;
   std::array<Value, 2> factors, shifts, before = state.maxima;
   for (auto [i, score] : llvm::enumerate(scores)) {
     Value &maximum = state.maxima[FragmentPlace::of(static_cast<int64_t>(i)).row];
@@ -51,12 +58,20 @@ std::array<Value, 2> FragmentSoftmax::weigh(MutableArrayRef<Value> scores, State
     // Something to subtract: of a row of -inf alone, weights are 2^-inf.
     shifts[r] =
         arith::SelectOp::create(builder, loc, equals(maximum, none), cores.number(0), maximum);
-    factors[r] = power(before[r], shifts[r]);
+    if (isFused)
+      shifts[r] = scaled(shifts[r]);
+    factors[r] = cores.exp2(isFused ? difference(scaled(before[r]), shifts[r])
+                                    : scaled(difference(before[r], shifts[r])));
     state.sums[r] = arith::MulFOp::create(builder, loc, state.sums[r], factors[r]);
   }
+  std::array<Value, 2> negated;
+  for (int r = 0; isFused && r < 2; ++r)
+    negated[r] = arith::NegFOp::create(builder, loc, shifts[r]);
   for (auto [i, score] : llvm::enumerate(scores)) {
     int64_t r = FragmentPlace::of(static_cast<int64_t>(i)).row;
-    score = power(score, shifts[r]);
+    score = cores.exp2(
+        isFused ? math::FmaOp::create(builder, loc, score, cores.number(unit), negated[r])
+                : scaled(difference(score, shifts[r])));
     state.sums[r] = arith::AddFOp::create(builder, loc, state.sums[r], score);
   }
   return factors;
@@ -70,8 +85,8 @@ std::array<Value, 2> FragmentSoftmax::inverses(const State &state) const {
     Value sum = cores.acrossRow(state.sums[r], [&](Value a, Value b) -> Value {
       return arith::AddFOp::create(builder, loc, a, b);
     });
-    Value quotient = arith::DivFOp::create(builder, loc, cores.number(1), sum);
-    result[r] = arith::SelectOp::create(builder, loc, equals(sum, 0), cores.number(0), quotient);
+    result[r] =
+        arith::SelectOp::create(builder, loc, equals(sum, 0), cores.number(0), cores.inverse(sum));
   }
   return result;
 }

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace attn {
@@ -176,6 +177,37 @@ static void nameInstructions(Operation *root) {
   }
 }
 
+/// Whether a divisor is 1 and more by its form, as that of a sigmoid: 1 + exp(x).
+static bool isOneAndMore(Value divisor) {
+  auto sum = divisor.getDefiningOp<arith::AddFOp>();
+  if (!sum)
+    return false;
+  auto isOne = [](Value value) { return matchPattern(value, m_OneFloat()); };
+  auto isPositive = [](Value value) {
+    return isa_and_present<math::ExpOp, math::Exp2Op, math::AbsFOp>(value.getDefiningOp());
+  };
+  return (isOne(sum.getLhs()) && isPositive(sum.getRhs())) ||
+         (isOne(sum.getRhs()) && isPositive(sum.getLhs()));
+}
+
+/// Division rounded to the nearest is a subroutine; of sigmoids and the like a few instructions do,
+/// 2 units of the last place off at most, if the divisor is infinite, too (PTX ISA 9.7.3.8).
+static void approximateDivisions(Operation *root) {
+  SmallVector<arith::DivFOp> divisions;
+  root->walk([&](arith::DivFOp op) {
+    if (op.getType().isF32() && isOneAndMore(op.getRhs()))
+      divisions.push_back(op);
+  });
+  for (arith::DivFOp op : divisions) {
+    OpBuilder builder(op);
+    auto quotient = LLVM::CallIntrinsicOp::create(builder, op.getLoc(), op.getType(),
+                                                  builder.getStringAttr("llvm.nvvm.div.full"),
+                                                  op.getOperands());
+    op.replaceAllUsesWith(quotient.getOperation());
+    op.erase();
+  }
+}
+
 FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKernelOp op) {
   auto launches = launchFewRowsLinear(op, multiprocessors);
   if (failed(launches) || (!launches->empty() && !launches->back().condition))
@@ -313,6 +345,7 @@ void GpuKernelsPass::runOnOperation() {
   for (const NamedKernel &named : kernelsOf(root))
     if (failed(move(named, {module, host, device})))
       return signalPassFailure();
+  approximateDivisions(module);
   expandMath(module, gpuLane);
   nameInstructions(module);
   // What is launched later waits for what was launched before.

@@ -95,6 +95,7 @@ private:
   void addValues(State &state, Value stage);
   void firstTile(Value number, Places &places, State &state);
   void nextTile(Value number, Value before, Places &places, State &state);
+  void releaseQueries();
   void lastValues(Value number, Places &places, State &state);
   void lookThrough(Value number, Value stage, State &state);
   State noKeys();

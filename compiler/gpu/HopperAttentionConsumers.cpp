@@ -68,6 +68,7 @@ SmallVector<Value> HopperAttention::overTiles(Places places) {
         Places at = places;
         if (isMasked)
           leave(at);
+        releaseQueries();
         scf::YieldOp::create(builder, loc, carry(at, noKeys()));
       });
   return SmallVector<Value>(some.getResults());
@@ -136,8 +137,6 @@ void HopperAttention::consume() {
       hopper.wait(filled, places.queries);
     SmallVector<Value> results = overTiles(places);
     places = Places::of(results);
-    if (!tile.packsRows)
-      hopper.arriveByWarp(hopper.add(filled, 8));
     finish(State::of(ArrayRef(results).drop_front(placeValues), tile.valueFeatures / 2));
     hopper.syncWarp(); // some lanes have had no row
   });

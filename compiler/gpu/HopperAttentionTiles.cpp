@@ -123,6 +123,13 @@ void HopperAttention::lookThrough(Value number, Value stage, State &state) {
   state.special = looked.getResult(0);
 }
 
+/// The last scores are computed: the producer may bring the next unit's queries, while the last sums
+/// are.
+void HopperAttention::releaseQueries() {
+  if (!tile.packsRows)
+    hopper.arriveByWarp(hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier + 8));
+}
+
 void HopperAttention::lastValues(Value number, Places &places, State &state) {
   hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
   hopper.pin(state.sums);
@@ -170,6 +177,7 @@ SmallVector<Value> HopperAttention::overAll(Places places) {
     places = Places::of(results);
     state = State::of(ArrayRef(results).drop_front(placeValues), sums);
   }
+  releaseQueries();
   lastValues({}, places, state);
   state.weights.clear();
   return carry(places, state);
@@ -223,6 +231,7 @@ SmallVector<Value> HopperAttention::overLive(Value first, Places places) {
     state = State::of(results.drop_front(1 + placeValues), sums);
   }
   leave(places);
+  releaseQueries();
   lastValues(first, places, state);
   state.weights.clear();
   return carry(places, state);

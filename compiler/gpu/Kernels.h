@@ -14,7 +14,11 @@ namespace attn {
 constexpr int64_t blockThreads = 128;
 
 /// What shared parts of code generation take for one lane.
-inline const CpuTarget gpuLane{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false};
+inline const CpuTarget gpuLane = [] {
+  CpuTarget lane{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false};
+  lane.gpu = true;
+  return lane;
+}();
 
 /// Whether an attention is one for tensor cores: its worker is a block then.
 bool usesTensorCores(AttentionKernelOp op);

@@ -175,6 +175,10 @@ Value TensorCores::exp2(Value x) const {
   return call(builder, loc, "llvm.nvvm.ex2.approx.ftz.f", builder.getF32Type(), x);
 }
 
+Value TensorCores::inverse(Value x) const {
+  return call(builder, loc, "llvm.nvvm.rcp.approx.ftz.f", builder.getF32Type(), x);
+}
+
 Value TensorCores::larger(Value a, Value b) const {
   return arith::MaxNumFOp::create(builder, loc, a, b);
 }

@@ -77,6 +77,8 @@ public:
                                         bool isTransposed) const;
   /// 2^x, by the unit that is right to 2^-22; 0 for less than 2^-126.
   Value exp2(Value x) const;
+  /// 1 / x, rounded or the float beside it; 0 for x >= 2^126.
+  Value inverse(Value x) const;
   /// The larger one; of a number and NaN, the number.
   Value larger(Value a, Value b) const;
   /// `combine` of the four lanes of a row, for all of them.
