@@ -24,6 +24,8 @@ static std::string describe(const GpuKernelInfo &info, const AssembledKernel *as
                     info.blocks, info.blocks == 1 ? "block" : "blocks", info.name);
   if (shared)
     text += llvm::formatv("; {0} bytes of {1}shared memory", shared, assembled ? "" : "dynamic ");
+  if (info.approximatesQuotients)
+    text += "; quotients within 2 units of the last place";
   if (!assembled)
     return text;
   text += llvm::formatv("; {0} registers, ", assembled->registers);

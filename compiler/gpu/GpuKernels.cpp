@@ -66,6 +66,8 @@ private:
   LogicalResult move(const NamedKernel &named, Modules modules);
   FailureOr<SmallVector<KernelLaunch>> launchesOfLinear(LinearKernelOp op);
   FailureOr<SmallVector<KernelLaunch>> launchesOf(Operation *kernel);
+  LogicalResult emit(Operation *kernel, const TilingContext &context, const KernelLaunch &launch,
+                     ValueRange maps);
   FailureOr<gpu::GPUFuncOp> build(OutlinedKernel &outlined, ValueRange given,
                                   const KernelLaunch &launch, StringAttr cost, Modules modules);
 
@@ -87,17 +89,18 @@ static std::pair<Value, Value> workersOf(WorkerKind kind, OpBuilder &builder, Lo
   return {index.add(index.mul(block, warps), own), index.mul(blocks, warps)};
 }
 
-/// `isTurned`: panels of bf16 are.
-static LogicalResult emit(Operation *kernel, const TilingContext &context,
-                          const KernelLaunch &launch, ValueRange maps, bool isTurned) {
+LogicalResult GpuKernelsPass::emit(Operation *kernel, const TilingContext &context,
+                                   const KernelLaunch &launch, ValueRange maps) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
       .Case([&](LinearKernelOp op) {
         if (launch.fewRows)
-          return emitFewRowsLinear(op, context, *launch.fewRows, isTurned);
+          return emitFewRowsLinear(op, context, *launch.fewRows, turnsPanels(chip));
         if (isByteLinear(op))
           return emitByteLinear(op, context);
-        return maps.empty() ? emitLinear(op, context, launch)
-                            : emitHopperLinear(op, context, maps, launch.size == TileSize::Small);
+        if (!launch.hopperLinear)
+          return emitLinear(op, context, launch);
+        emitHopperLinear(op, *launch.hopperLinear, multiprocessors, context, maps);
+        return success();
       })
       .Case([&](AttentionKernelOp op) { return emitAttention(op, context, maps); })
       .Case([&](CombineKernelOp op) {
@@ -248,6 +251,8 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   std::string name = outlined.function.getSymName().str() + suffixOf(launch.size);
   if (launch.fewRows)
     name += ".rows" + std::to_string(launch.fewRows->rows);
+  if (launch.hopperLinear)
+    name += "." + launch.hopperLinear->name();
   OpBuilder builder(&getContext());
   builder.setInsertionPointToEnd(modules.gpu.getBody());
   auto function = gpu::GPUFuncOp::create(builder, loc, ptxName(name, modules.device),
@@ -282,7 +287,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   gpu::ReturnOp::create(builder, loc);
   SmallVector<Value> maps = addTensorMaps(function, launch);
   TilingContext context{gpuLane, worker, workers, /*interleaves=*/true};
-  if (failed(emit(kernel, context, launch, maps, turnsPanels(chip))))
+  if (failed(emit(kernel, context, launch, maps)))
     return failure();
   kernel->erase();
   lowerElements(function);

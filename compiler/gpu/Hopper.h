@@ -5,10 +5,7 @@
 // are of the PTX ISA 8.7.
 #pragma once
 
-#include "compiler/gpu/FewRowsTile.h"
 #include "compiler/gpu/Integers.h"
-#include <optional>
-#include <vector>
 
 namespace attn {
 
@@ -31,23 +28,6 @@ struct TensorMap {
   /// Of these dims of a buffer, the innermost last. Ops are created in the host's function.
   static TensorMap of(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
                       llvm::ArrayRef<int64_t> box, llvm::ArrayRef<unsigned> dims);
-};
-
-/// For many rows, or for fewer than would keep all multiprocessors busy.
-enum class TileSize { Large, Medium, Small };
-
-/// How a kernel is launched: one of several ways to compute an op, of which the host takes the
-/// first whose condition holds.
-struct KernelLaunch {
-  int64_t threads;
-  int64_t sharedBytes = 0; ///< of dynamic shared memory
-  int64_t blocks = 8;      ///< for each multiprocessor
-  int64_t resident = 0;    ///< of these, how many registers are to do for; 0: any number
-  std::vector<TensorMap> maps = {};
-  mlir::Value condition = {}; ///< an i1 of the host's; null: always
-  TileSize size = TileSize::Large;
-  std::optional<FewRowsTile> fewRows = {}; ///< of the kernel for these
-  bool tf32 = false;                       ///< f32 is rounded for tensor cores
 };
 
 /// Emits instructions at the builder's insertion point. Addresses in shared memory are of 32 bits.

@@ -123,8 +123,8 @@ void HopperAttention::lookThrough(Value number, Value stage, State &state) {
   state.special = looked.getResult(0);
 }
 
-/// The last scores are computed: the producer may bring the next unit's queries, while the last sums
-/// are.
+/// The last scores are computed: the producer may bring the next unit's queries, while the last
+/// sums are.
 void HopperAttention::releaseQueries() {
   if (!tile.packsRows)
     hopper.arriveByWarp(hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier + 8));

@@ -6,7 +6,7 @@
 
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/ScoreFunction.h"
-#include "compiler/gpu/Hopper.h"
+#include "compiler/gpu/KernelLaunch.h"
 
 namespace attn {
 
@@ -100,8 +100,8 @@ bool isHopperAttention(AttentionKernelOp op);
 KernelLaunch launchHopperAttention(AttentionKernelOp op);
 void emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,
                          const TilingContext &context, mlir::ValueRange maps);
-mlir::LogicalResult emitHopperLinear(LinearKernelOp op, const TilingContext &context,
-                                     mlir::ValueRange maps, bool isSmall);
+void emitHopperLinear(LinearKernelOp op, const HopperLinearTile &tile, int64_t multiprocessors,
+                      const TilingContext &context, mlir::ValueRange maps);
 
 /// Writes the code of what bounds boxes of tensors; every thread of a warp meets it.
 void lowerRanges(mlir::Operation *root);

@@ -99,6 +99,10 @@ GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
     for (auto map : maps.getAsRange<DenseI64ArrayAttr>())
       info.maps.push_back({map[0], llvm::to_vector<5>(map.asArrayRef().drop_front())});
   info.words = static_cast<int64_t>(function.getNumArguments() - info.maps.size());
+  function.walk([&](LLVM::CallIntrinsicOp op) {
+    info.approximatesQuotients |=
+        op.getIntrin() == "llvm.nvvm.div.full" || op.getIntrin() == "llvm.nvvm.rcp.approx.ftz.f";
+  });
   return info;
 }
 

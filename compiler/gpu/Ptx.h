@@ -40,7 +40,8 @@ struct GpuKernelInfo {
   std::string cost;        ///< the attn.cost that it is one of or a part of; empty: none
   int64_t words;           ///< arguments but tensor maps
   std::vector<TensorMap> maps;
-  mlir::LocationAttr location; ///< of the op in the spec
+  mlir::LocationAttr location;        ///< of the op in the spec
+  bool approximatesQuotients = false; ///< 2 units of the last place off at most
 
   static GpuKernelInfo of(mlir::gpu::GPUFuncOp function);
 };
