@@ -138,10 +138,12 @@ static void addStage(OpPassManager &passes, ModuleOp model, const CompileOptions
   }
 }
 
-static void addGpuKernels(OpPassManager &passes, llvm::StringRef chip, Precision precision) {
+static void addGpuKernels(OpPassManager &passes, llvm::StringRef chip,
+                          const CompileOptions &options) {
   GpuKernelsPassOptions kernels;
   kernels.chip = chip.str();
-  kernels.tf32 = precision == Precision::TF32;
+  kernels.tf32 = options.precision == Precision::TF32;
+  kernels.watchdog = options.gpuWatchdog;
   passes.addPass(createGpuKernelsPass(kernels));
 }
 
@@ -326,7 +328,7 @@ std::string printPipelines(ModuleOp model, const CompileOptions &options) {
     });
   for (llvm::StringRef chip : options.chips) {
     line("kernels." + chip,
-         [&](OpPassManager &passes) { addGpuKernels(passes, chip, options.precision); });
+         [&](OpPassManager &passes) { addGpuKernels(passes, chip, options); });
     stream << "ptx." << chip << ": " << llvmPipeline(gpuOptLevel, /*isGpu=*/true) << '\n';
   }
   return text;
@@ -351,7 +353,7 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
 static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip,
                                       const CompileOptions &options) {
   PassManager passes(memory.getContext());
-  addGpuKernels(passes, chip, options.precision);
+  addGpuKernels(passes, chip, options);
   if (failed(passes.run(memory)))
     return failure();
   return takeGpuCode(memory, options.kernel);

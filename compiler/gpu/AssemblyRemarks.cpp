@@ -24,10 +24,10 @@ static std::string describe(const GpuKernelInfo &info, const AssembledKernel *as
                     info.blocks, info.blocks == 1 ? "block" : "blocks", info.name);
   if (shared)
     text += llvm::formatv("; {0} bytes of {1}shared memory", shared, assembled ? "" : "dynamic ");
-  if (info.approximatesQuotients)
-    text += "; quotients within 2 units of the last place";
+  std::string quotients =
+      info.approximatesQuotients ? "; quotients within 2 units of the last place" : "";
   if (!assembled)
-    return text;
+    return text + quotients;
   text += llvm::formatv("; {0} registers, ", assembled->registers);
   if (assembled->spillStores || assembled->spillLoads)
     text += llvm::formatv("spills of {0} bytes stored and {1} loaded", assembled->spillStores,
@@ -36,7 +36,7 @@ static std::string describe(const GpuKernelInfo &info, const AssembledKernel *as
     text += "no spills";
   if (assembled->stackBytes)
     text += llvm::formatv(", {0} bytes of stack", assembled->stackBytes);
-  return text;
+  return text + quotients;
 }
 
 static void warnOf(const AssembledKernel &kernel, Location loc, llvm::StringRef chip) {

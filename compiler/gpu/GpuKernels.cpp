@@ -260,6 +260,8 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), builder.getUnitAttr());
   function->setAttr(GpuKernelInfo::blocksAttribute, builder.getI64IntegerAttr(launch.blocks));
   function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(launch.sharedBytes));
+  if (watchdog)
+    function->setAttr(Hopper::watchdogAttribute, builder.getI64IntegerAttr(launches));
   if (cost)
     function->setAttr(GpuKernelInfo::costAttribute, cost);
   if (launch.resident)

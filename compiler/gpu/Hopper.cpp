@@ -7,6 +7,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attn;
@@ -42,6 +44,10 @@ Hopper::Hopper(OpBuilder &builder, Location loc, Type half) : Integers(builder, 
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value base = dynamicSharedMemory(builder, loc, module);
   sharedBase = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
+  auto function = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUFuncOp>();
+  if (!function)
+    function = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
+  watched = function->getAttrOfType<IntegerAttr>(watchdogAttribute);
 }
 
 Value Hopper::uniform(Value value) const {
@@ -62,8 +68,45 @@ void Hopper::initBarrier(Value address, int64_t arrivals) const {
 
 void Hopper::publishBarriers() const { NVVM::FenceMbarrierInitOp::create(builder, loc); }
 
-void Hopper::wait(Value address, Value parity) const {
-  constexpr int64_t ticks = 1'000'000; // until it looks again by itself
+/// Nanoseconds until a wait looks again by itself, and until a watchdog gives it up.
+static constexpr int64_t ticks = 1'000'000, patience = 2'000'000'000;
+
+/// Where kernels with a watchdog find the address of their report.
+static Value watchdogAddress(OpBuilder &builder, Location loc) {
+  constexpr StringLiteral name = "attn_watchdog";
+  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    global = LLVM::GlobalOp::create(builder, loc, builder.getI64Type(), /*isConstant=*/false,
+                                    LLVM::Linkage::External, name, builder.getI64IntegerAttr(0),
+                                    /*alignment=*/8, /*addrSpace=*/1);
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
+void Hopper::watch(Value address, Value parity, StringRef place) const {
+  char letters[12] = {};
+  std::copy_n(place.begin(), std::min(place.size(), sizeof letters), letters);
+  std::string report;
+  for (unsigned word = 0; word < 3; ++word)
+    report += llvm::formatv("mov.b32 w, {0}; st.global.b32 [t+{1}], w; ",
+                            llvm::support::endian::read32le(letters + 4 * word), 12 + 4 * word);
+  std::string text =
+      llvm::formatv("{{ .reg .pred p; .reg .b64 s, t; .reg .b32 w; mov.u64 s, %globaltimer; "
+                    "WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, {0}; @p bra DONE; "
+                    "mov.u64 t, %globaltimer; sub.u64 t, t, s; setp.lt.u64 p, t, {1}; @p bra WAIT; "
+                    "ld.global.b64 t, [$2]; mov.u32 w, %ctaid.x; st.global.b32 [t+4], w; "
+                    "mov.u32 w, %tid.x; st.global.b32 [t+8], w; {2}"
+                    "mov.b32 w, {3}; st.global.b32 [t], w; fence.sc.sys; trap; DONE: }",
+                    ticks, patience, report, watched.getInt() + 1);
+  assembly(text, "r,r,l", ValueRange{address, parity, watchdogAddress(builder, loc)}, TypeRange());
+}
+
+void Hopper::wait(Value address, Value parity, StringRef place) const {
+  if (watched)
+    return watch(address, parity, place);
   NVVM::MBarrierTryWaitParityOp::create(builder, loc, pointer(address), parity, constant(ticks));
 }
 

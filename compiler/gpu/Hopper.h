@@ -33,6 +33,11 @@ struct TensorMap {
 /// Emits instructions at the builder's insertion point. Addresses in shared memory are of 32 bits.
 class Hopper : public Integers {
 public:
+  /// The number of a kernel that has a watchdog: a wait that does not end writes it, the block, the
+  /// thread and what was waited for to where `attn_watchdog` points (runtime/cuda/Gpu.h,
+  /// WatchdogReport), and traps.
+  static constexpr llvm::StringLiteral watchdogAttribute = "attn.watchdog";
+
   /// In a gpu.func, at its beginning. `half`, bf16 or f16, is what is multiplied.
   Hopper(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type half);
 
@@ -46,8 +51,9 @@ public:
   void initBarrier(mlir::Value address, int64_t arrivals) const;
   /// Makes them known to the copy engine, and to all threads of the block.
   void publishBarriers() const;
-  /// Until the phase of this parity has ended.
-  void wait(mlir::Value address, mlir::Value parity) const;
+  /// Until the phase of this parity has ended. `place` says what is waited for, in up to 12
+  /// letters, where the kernel has a watchdog.
+  void wait(mlir::Value address, mlir::Value parity, llvm::StringRef place) const;
   /// One arrival for all of a warp, after what its threads have done before.
   void arriveByWarp(mlir::Value address) const;
   /// An arrival, after which the phase waits for `bytes` of copies, too.
@@ -92,10 +98,12 @@ public:
   void pin(llvm::MutableArrayRef<mlir::Value> values) const;
 
   mlir::Type half;
-  mlir::Value thread;     ///< of the block
-  mlir::Value sharedBase; ///< address of dynamic shared memory
+  mlir::Value thread;        ///< of the block
+  mlir::Value sharedBase;    ///< address of dynamic shared memory
+  mlir::IntegerAttr watched; ///< the kernel's number; null where it has no watchdog
 
 private:
+  void watch(mlir::Value address, mlir::Value parity, llvm::StringRef place) const;
   llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text, llvm::StringRef constraints,
                                           mlir::ValueRange operands, mlir::TypeRange results) const;
 };

@@ -134,7 +134,7 @@ void HopperAttention::consume() {
     if (tile.packsRows)
       loadQueries();
     else
-      hopper.wait(filled, places.queries);
+      hopper.wait(filled, places.queries, "queries");
     SmallVector<Value> results = overTiles(places);
     places = Places::of(results);
     finish(State::of(ArrayRef(results).drop_front(placeValues), tile.valueFeatures / 2));

@@ -29,7 +29,8 @@ static Value before(const Hopper &hopper, Value parity) {
 void HopperAttention::fill(const StageRing &ring, RingPlace &at, Value isLeader,
                            llvm::function_ref<void(Value, Value)> copy) {
   hopper.when(isLeader, [&] {
-    hopper.wait(ring.emptied(hopper, at.stage), before(hopper, at.parity));
+    hopper.wait(ring.emptied(hopper, at.stage), before(hopper, at.parity),
+                &ring == &tile.keyRing ? "free keys" : "free values");
     copy(ring.memory(hopper, at.stage), ring.filled(hopper, at.stage));
   });
   advance(ring, at);
@@ -52,7 +53,7 @@ void HopperAttention::fillTile(Value number, Places &places, Value isLeader) {
 void HopperAttention::bringQueries(Value parity, Value isLeader) {
   hopper.when(isLeader, [&] {
     Value filled = hopper.add(hopper.sharedBase, HopperAttentionTile::queryBarrier);
-    hopper.wait(hopper.add(filled, 8), before(hopper, parity));
+    hopper.wait(hopper.add(filled, 8), before(hopper, parity), "free queries");
     hopper.expect(filled, HopperAttentionTile::bytesOf(tile.rows(), tile.features));
     copyRows(hopper.add(hopper.sharedBase, HopperAttentionTile::queryMemory), maps[2], mapDims[2],
              hopper.fromIndex(firstRow), tile.rows(), tile.features, filled);

@@ -44,7 +44,7 @@ SmallVector<Value> HopperAttention::wordsOf(ArrayRef<Value> weights) {
 }
 
 void HopperAttention::firstTile(Value number, Places &places, State &state) {
-  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
+  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity, "keys");
   hopper.fenceProducts();
   SmallVector<Value> weights = scores(places.keys.stage);
   hopper.waitForProducts(0);
@@ -57,7 +57,7 @@ void HopperAttention::firstTile(Value number, Places &places, State &state) {
 }
 
 void HopperAttention::nextTile(Value number, Value before, Places &places, State &state) {
-  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
+  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity, "keys");
   // The groups' turns: barriers 1 and 2.
   if (tile.consumers > 1)
     hopper.syncNamed(hopper.add(consumer, 1), 2 * warpGroupThreads);
@@ -65,7 +65,7 @@ void HopperAttention::nextTile(Value number, Value before, Places &places, State
   hopper.pin(state.weights);
   hopper.fenceProducts();
   SmallVector<Value> weights = scores(places.keys.stage);
-  hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
+  hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity, "values");
   hopper.fenceProducts(); // of sums and weights, another group's registers
   addValues(state, places.values.stage);
   if (tile.consumers > 1) {
@@ -82,7 +82,7 @@ void HopperAttention::nextTile(Value number, Value before, Places &places, State
   // Done already. It keeps ptxas from moving the wait below in front of the exponentials above,
   // which are to be computed while the products run; a mask's branches do so without it.
   if (!fragments.elements.isMasked())
-    hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
+    hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity, "values");
   hopper.waitForProducts(0);
   hopper.pin(state.sums);
   hopper.arriveByWarp(tile.valueRing.emptied(hopper, places.values.stage));
@@ -131,7 +131,7 @@ void HopperAttention::releaseQueries() {
 }
 
 void HopperAttention::lastValues(Value number, Places &places, State &state) {
-  hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity);
+  hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity, "values");
   hopper.pin(state.sums);
   hopper.pin(state.weights);
   hopper.fenceProducts();
@@ -185,7 +185,7 @@ SmallVector<Value> HopperAttention::overAll(Places places) {
 
 /// The number of the next tile, when its keys are there, as an index.
 Value HopperAttention::nextNumber(const Places &places) {
-  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity);
+  hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity, "keys");
   return hopper.toIndex(cores.load(numberOf(places.keys.stage), builder.getI32Type(), 4));
 }
 

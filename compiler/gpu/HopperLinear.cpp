@@ -82,7 +82,7 @@ void HopperLinear::produce() {
                          // At first, the phase before the first counts as ended.
                          Value before =
                              arith::XOrIOp::create(builder, loc, parity, hopper.constant(1));
-                         hopper.wait(ring.emptied(hopper, stage), before);
+                         hopper.wait(ring.emptied(hopper, stage), before, "free stage");
                          Value filled = ring.filled(hopper, stage),
                                memory = ring.memory(hopper, stage);
                          hopper.expect(filled, ring.bytes);
@@ -109,7 +109,7 @@ void HopperLinear::consume() {
         [&](Value step, ValueRange state) -> SmallVector<Value> {
           Value stage = state[0], parity = state[1], before = state[2];
           SmallVector<Value> sums(state.drop_front(3));
-          hopper.wait(ring.filled(hopper, stage), parity);
+          hopper.wait(ring.filled(hopper, stage), parity, "stage");
           Value memory = ring.memory(hopper, stage);
           Value rows = hopper.descriptor(hopper.add(
                     memory, hopper.mul(consumer, HopperLinearTile::groupRows * swizzleBytes))),

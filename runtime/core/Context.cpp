@@ -169,6 +169,10 @@ extern "C" attn_status attn_context_set_stream(attn_context *context, void *stre
 
 Gpu *attn::gpuOf(attn_context &context) { return context.gpu; }
 
+extern "C" const char *attn_context_code(const attn_context *context) {
+  return context->gpu ? context->gpu->loaded() : context->model->level->name;
+}
+
 extern "C" int32_t attn_context_threads(const attn_context *context) {
   return context->team.size();
 }

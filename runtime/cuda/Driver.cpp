@@ -24,7 +24,8 @@ static constexpr Symbol kSymbols[] = {
     {"cuDeviceGetAttribute", offsetof(CudaDriver, deviceGetAttribute)},
     {"cuDevicePrimaryCtxRetain", offsetof(CudaDriver, devicePrimaryCtxRetain)},
     {"cuDevicePrimaryCtxRelease_v2", offsetof(CudaDriver, devicePrimaryCtxRelease)},
-    {"cuCtxSetCurrent", offsetof(CudaDriver, ctxSetCurrent)},
+    {"cuCtxPushCurrent_v2", offsetof(CudaDriver, ctxPushCurrent)},
+    {"cuCtxPopCurrent_v2", offsetof(CudaDriver, ctxPopCurrent)},
     {"cuModuleLoadDataEx", offsetof(CudaDriver, moduleLoadDataEx)},
     {"cuModuleUnload", offsetof(CudaDriver, moduleUnload)},
     {"cuModuleGetFunction", offsetof(CudaDriver, moduleGetFunction)},
@@ -35,6 +36,7 @@ static constexpr Symbol kSymbols[] = {
     {"cuStreamCreate", offsetof(CudaDriver, streamCreate)},
     {"cuStreamDestroy_v2", offsetof(CudaDriver, streamDestroy)},
     {"cuStreamSynchronize", offsetof(CudaDriver, streamSynchronize)},
+    {"cuStreamIsCapturing", offsetof(CudaDriver, streamIsCapturing)},
     {"cuLaunchKernel", offsetof(CudaDriver, launchKernel)},
     {"cuCtxSynchronize", offsetof(CudaDriver, ctxSynchronize)},
     {"cuFuncSetAttribute", offsetof(CudaDriver, funcSetAttribute)},
@@ -54,6 +56,13 @@ static constexpr Symbol kSymbols[] = {
     {"cuGraphDestroy", offsetof(CudaDriver, graphDestroy)},
     {"cuGraphExecDestroy", offsetof(CudaDriver, graphExecDestroy)},
     {"cuGetErrorString", offsetof(CudaDriver, getErrorString)},
+};
+
+static constexpr Symbol kWatchdogSymbols[] = {
+    {"cuModuleGetGlobal_v2", offsetof(CudaDriver, moduleGetGlobal)},
+    {"cuMemHostAlloc", offsetof(CudaDriver, memHostAlloc)},
+    {"cuMemHostGetDevicePointer_v2", offsetof(CudaDriver, memHostGetDevicePointer)},
+    {"cuMemFreeHost", offsetof(CudaDriver, memFreeHost)},
 };
 
 /// The library's path: what ATTN_CUDA_PATH says, or the name that the loader looks for.
@@ -96,6 +105,13 @@ attn_status CudaDriver::load(Error &error) {
 
 attn_status CudaDriver::loadTensorMaps(Error &error) {
   return find(*this, "cuTensorMapEncodeTiled", offsetof(CudaDriver, tensorMapEncodeTiled), error);
+}
+
+attn_status CudaDriver::loadWatchdog(Error &error) {
+  for (const Symbol &symbol : kWatchdogSymbols)
+    if (attn_status status = find(*this, symbol.name, symbol.offset, error))
+      return status;
+  return ATTN_OK;
 }
 
 attn_status CudaDriver::check(CuResult result, const char *what, Error &error) const {

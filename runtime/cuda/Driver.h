@@ -53,6 +53,8 @@ constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;
 /// Attributes of functions.
 constexpr int kCuMaxDynamicSharedBytes = 8;
+/// Memory of the host that the device can write to.
+constexpr unsigned kCuHostMapped = 2;
 /// What others do on the legacy default stream does not wait for such a stream.
 constexpr unsigned kCuStreamNonBlocking = 1;
 /// CUtensorMapDataType, CUtensorMapL2promotion.
@@ -68,7 +70,8 @@ struct CudaDriver {
   CuResult (*deviceGetAttribute)(int *value, int attribute, CuDevice device);
   CuResult (*devicePrimaryCtxRetain)(CuContext *context, CuDevice device);
   CuResult (*devicePrimaryCtxRelease)(CuDevice device);
-  CuResult (*ctxSetCurrent)(CuContext context);
+  CuResult (*ctxPushCurrent)(CuContext context);
+  CuResult (*ctxPopCurrent)(CuContext *context);
   CuResult (*moduleLoadDataEx)(CuModule *module, const void *image, unsigned optionCount,
                                int *options, void **values);
   CuResult (*moduleUnload)(CuModule module);
@@ -80,6 +83,8 @@ struct CudaDriver {
   CuResult (*streamCreate)(CuStream *stream, unsigned flags);
   CuResult (*streamDestroy)(CuStream stream);
   CuResult (*streamSynchronize)(CuStream stream);
+  /// `status` becomes 0 where the stream is not being captured.
+  CuResult (*streamIsCapturing)(CuStream stream, int *status);
   CuResult (*launchKernel)(CuFunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
                            unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                            CuStream stream, void **arguments, void **extra);
@@ -114,12 +119,21 @@ struct CudaDriver {
                                    const uint32_t *box, const uint32_t *elementStrides,
                                    int interleave, int swizzle, int promotion, int fill) = nullptr;
   CuResult (*getErrorString)(CuResult result, const char **text);
+  /// What the watchdog of kernels writes to, memory of the host's; looked for where kernels have
+  /// one.
+  CuResult (*moduleGetGlobal)(CuPointer *pointer, size_t *bytes, CuModule module,
+                              const char *name) = nullptr;
+  CuResult (*memHostAlloc)(void **pointer, size_t bytes, unsigned flags) = nullptr;
+  CuResult (*memHostGetDevicePointer)(CuPointer *pointer, void *host, unsigned flags) = nullptr;
+  CuResult (*memFreeHost)(void *pointer) = nullptr;
 
   /// Fills the functions in: of ATTN_CUDA_PATH, a library or a folder of one, else of the system's.
   /// The error says what is missing. The library stays loaded.
   attn_status load(Error &error);
   /// Looks for tensorMapEncodeTiled; an error where there is none.
   attn_status loadTensorMaps(Error &error);
+  /// Looks for what a watchdog needs.
+  attn_status loadWatchdog(Error &error);
   /// ATTN_OK, or an error "`what` failed: ..." in the driver's own words.
   attn_status check(CuResult result, const char *what, Error &error) const;
 };

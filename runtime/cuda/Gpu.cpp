@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cuda/Gpu.h"
 #include "core/Buffers.h"
+#include <cstdio>
+#include <cstring>
+#include <new>
 
 using namespace attn;
 
 Gpu::~Gpu() {
   if (!context)
     return;
-  driver.ctxSetCurrent(context);
+  Error ignored;
+  Entered entered(*this, ignored);
   settle();
   for (EntryGraph *graph : graphs) {
     if (graph)
@@ -28,7 +32,15 @@ Gpu::~Gpu() {
   for (CuModule loaded : {module, stridedModule})
     if (loaded)
       driver.moduleUnload(loaded);
+  if (watchdog)
+    driver.memFreeHost(watchdog);
   driver.devicePrimaryCtxRelease(device);
+}
+
+Gpu::Entered::~Entered() {
+  CuContext popped = nullptr;
+  if (isEntered)
+    driver.ctxPopCurrent(&popped);
 }
 
 /// Waits for runs that nobody waited for: their memory is about to go, or to be used elsewhere.
@@ -91,10 +103,45 @@ attn_status Gpu::loadPtx(const char *ptx, CuModule &loaded, Error &error) {
 
 /// The machine code, where it is for this very GPU and the driver takes it, else the PTX.
 attn_status Gpu::loadModule(Error &error) {
-  if (code->cubin && code->capability == capability &&
-      driver.moduleLoadDataEx(&module, code->cubin, 0, nullptr, nullptr) == 0)
+  bool isAssembled = code->cubin && code->capability == capability &&
+                     driver.moduleLoadDataEx(&module, code->cubin, 0, nullptr, nullptr) == 0;
+  snprintf(loadedText, sizeof loadedText, "%s, %s", code->chip,
+           isAssembled ? "machine code" : "PTX");
+  return isAssembled ? ATTN_OK : loadPtx(code->ptx, module, error);
+}
+
+/// Tells kernels that have a watchdog where to write.
+attn_status Gpu::loadWatchdog(Error &error) {
+  if (!strstr(code->ptx, "attn_watchdog"))
     return ATTN_OK;
-  return loadPtx(code->ptx, module, error);
+  if (attn_status status = driver.loadWatchdog(error))
+    return status;
+  CuPointer global = 0, report = 0;
+  size_t bytes = 0;
+  void *memory = nullptr;
+  if (driver.check(driver.memHostAlloc(&memory, sizeof(WatchdogReport), kCuHostMapped),
+                   "making room for the watchdog", error))
+    return error.status;
+  watchdog = new (memory) WatchdogReport();
+  if (driver.check(driver.memHostGetDevicePointer(&report, memory, 0), "opening the watchdog",
+                   error) ||
+      driver.check(driver.moduleGetGlobal(&global, &bytes, module, "attn_watchdog"),
+                   "opening the watchdog", error) ||
+      driver.check(driver.memcpyHtoDAsync(global, &report, sizeof report, stream),
+                   "opening the watchdog", error))
+    return error.status;
+  return driver.check(driver.streamSynchronize(stream), "opening the watchdog", error);
+}
+
+/// Says where a kernel has waited in vain.
+void Gpu::addWatchdog(Error &error) const {
+  if (!watchdog || !watchdog->kernel)
+    return;
+  const char *name =
+      watchdog->kernel <= code->kernelCount ? code->kernels[watchdog->kernel - 1].name : "?";
+  error.note("a wait of kernel `%s` did not end: block %d, warp %d, for %.*s", name,
+             int(watchdog->block), int(watchdog->thread / 32), int(sizeof watchdog->place),
+             watchdog->place);
 }
 
 attn_status Gpu::loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &function, Error &error) {
@@ -116,8 +163,8 @@ attn_status Gpu::loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &funct
 }
 
 attn_status Gpu::loadCode(Error &error) {
-  if (attn_status status = loadModule(error))
-    return status;
+  if (loadModule(error) || loadWatchdog(error))
+    return error.status;
   if (!functions.resize(size_t(code->kernelCount)))
     return error.outOfMemory("the GPU's kernels");
   for (int32_t i = 0; i < code->kernelCount; ++i)
@@ -162,15 +209,17 @@ attn_status Gpu::open(const attn_abi_model &model, SharedWeights &sharedWeights,
   for (EntryGraph *&graph : graphs)
     if (!(graph = create<EntryGraph>()))
       return error.outOfMemory("the GPU's state");
-  if (driver.check(driver.ctxSetCurrent(context), "opening the GPU", error) ||
+  Entered entered(*this, error);
+  if (!entered ||
       driver.check(driver.streamCreate(&stream, kCuStreamNonBlocking), "making a stream", error))
     return error.status;
   return loadCode(error);
 }
 
 attn_status Gpu::setStream(CuStream wanted, Error &error) {
-  if (attn_status status = driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
-    return status;
+  Entered entered(*this, error);
+  if (!entered)
+    return error.status;
   // The workspace is one for all streams.
   settle();
   callersStream = wanted;
@@ -194,8 +243,9 @@ attn_status Gpu::loadStrided(Error &error) {
 }
 
 attn_status Gpu::read(void *to, const attn_tensor &from, Error &error) {
-  if (attn_status status = driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
-    return status;
+  Entered entered(*this, error);
+  if (!entered)
+    return error.status;
   recording.clear();
   auto dense = reinterpret_cast<CuPointer>(from.data);
   if (!isDense(from)) {
@@ -214,8 +264,8 @@ attn_status Gpu::read(void *to, const attn_tensor &from, Error &error) {
 
 attn_status Gpu::writeCache(int32_t cache, const void *from, size_t bytes, Error &error) {
   Memory &memory = caches[size_t(cache)];
-  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error) ||
-      grow(memory, bytes, "making room for a cache", error) ||
+  Entered entered(*this, error);
+  if (!entered || grow(memory, bytes, "making room for a cache", error) ||
       driver.check(driver.memcpyHtoDAsync(memory.pointer, from, bytes, stream), "copying a cache",
                    error))
     return error.status;
@@ -223,8 +273,9 @@ attn_status Gpu::writeCache(int32_t cache, const void *from, size_t bytes, Error
 }
 
 attn_status Gpu::readCache(int32_t cache, void *to, size_t bytes, Error &error) {
-  if (attn_status status = driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
-    return status;
+  Entered entered(*this, error);
+  if (!entered)
+    return error.status;
   settle();
   if (attn_status status =
           driver.check(driver.memcpyDtoHAsync(to, caches[size_t(cache)].pointer, bytes, stream),
@@ -235,6 +286,7 @@ attn_status Gpu::readCache(int32_t cache, void *to, size_t bytes, Error &error) 
 
 void Gpu::fillCache(int32_t cache, unsigned char value) {
   const Memory &memory = caches[size_t(cache)];
-  driver.ctxSetCurrent(context);
+  Error ignored;
+  Entered entered(*this, ignored);
   driver.memsetD8Async(memory.pointer, value, memory.bytes, currentStream());
 }

@@ -45,6 +45,14 @@ struct EntryGraph {
   size_t first = 0;
 };
 
+/// What a kernel whose wait did not end writes before it traps (attn_watchdog in its module points
+/// there): memory of the host's, since the device's is lost then.
+struct WatchdogReport {
+  int32_t kernel; ///< Its number and 1.
+  int32_t block, thread;
+  char place[12]; ///< What it waited for.
+};
+
 /// The GPU that a context runs on; null where it runs on the CPU.
 class Gpu *gpuOf(attn_context &context);
 
@@ -84,9 +92,28 @@ public:
 
   int32_t index() const { return number; }
   const char *chip() const { return code->chip; }
+  /// What was loaded: "sm_90a, machine code", or "sm_90a, PTX", which the driver has compiled.
+  const char *loaded() const { return loadedText; }
   const char *name() const { return label; }
 
 private:
+  /// Makes the GPU's context the thread's current one, until it ends: then it is the caller's
+  /// again.
+  class Entered {
+  public:
+    Entered(const Gpu &gpu, Error &error)
+        : driver(gpu.driver), isEntered(driver.check(driver.ctxPushCurrent(gpu.context),
+                                                     "taking the GPU", error) == ATTN_OK) {}
+    Entered(const Entered &) = delete;
+    Entered &operator=(const Entered &) = delete;
+    ~Entered();
+    explicit operator bool() const { return isEntered; }
+
+  private:
+    const CudaDriver &driver;
+    bool isEntered;
+  };
+
   /// The most arguments of a kernel.
   static constexpr int32_t kMostWords = 64, kMostMaps = 8;
 
@@ -116,6 +143,9 @@ private:
   attn_status loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &function, Error &error);
   attn_status grow(Memory &memory, size_t bytes, const char *what, Error &error);
   void settle();
+  bool isCaptured() const;
+  attn_status loadWatchdog(Error &error);
+  void addWatchdog(Error &error) const;
 
   attn_status upload(const GpuRun &run, Error &error);
   attn_status uploadAll(const char *packed, Error &error);
@@ -169,6 +199,8 @@ private:
   Recording recording;         ///< Of the run that begins.
   Vector<CuFunction> functions;
   int capability = 0, multiprocessors = 1;
+  char loadedText[40] = "";
+  WatchdogReport *watchdog = nullptr; ///< Where kernels have one.
   Memory work;
   Failure failure;
   bool usesGraphs = true;   ///< Until one could not be made.

@@ -7,12 +7,21 @@
 
 using namespace attn;
 
+/// Whether what is asked for now becomes a graph of the caller's, in which a graph of the entry's
+/// could not be updated.
+bool Gpu::isCaptured() const {
+  int status = 0;
+  return callersStream && driver.streamIsCapturing(callersStream, &status) == 0 && status != 0;
+}
+
 /// Does what has been recorded.
 attn_status Gpu::perform(EntryGraph &own, Error &error) {
   bool isLike = recording.isLike(own.done);
   failure = Failure();
   if ((failure.result = encodeMaps(recording, isLike ? &own.done : nullptr)))
     return reportFailure(error);
+  if (isCaptured())
+    return issue(recording, 0, recording.size(), error);
   // A node that could not be updated leaves others that were.
   if (own.exec && !(isLike && updateGraph(own)))
     dropGraph(own);

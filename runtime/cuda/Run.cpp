@@ -17,7 +17,8 @@ attn_status Gpu::run(const GpuRun &run, Error &error) {
   for (const Vector<RunBuffer> *buffers : {&run.inputs, &run.outputs})
     for (const RunBuffer &buffer : *buffers)
       waits |= buffer.place == RunBuffer::Host;
-  if (driver.check(driver.ctxSetCurrent(context), "taking the GPU", error))
+  Entered entered(*this, error);
+  if (!entered)
     return error.status;
   attn_status status = enqueue(run, error);
   isPending = true;
@@ -26,8 +27,10 @@ attn_status Gpu::run(const GpuRun &run, Error &error) {
     return ATTN_OK;
   CuResult ended = driver.streamSynchronize(currentStream());
   isPending = false;
-  if (status || driver.check(ended, "running the model", error))
+  if (status || driver.check(ended, "running the model", error)) {
+    addWatchdog(error);
     return error.status;
+  }
   return takeTimes(run, error);
 }
 

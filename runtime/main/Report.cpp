@@ -171,7 +171,7 @@ void attn::printBenchText(const BenchResult &result) {
   const Times &times = result.times;
   if (result.gpu)
     printf("%s.%s on %s (%s), runs: %d\n", tables.name, result.entry, result.gpu->name(),
-           result.gpu->chip(), int(result.repeat));
+           result.gpu->loaded(), int(result.repeat));
   else
     printf("%s.%s on %s, threads: %d, runs: %d\n", tables.name, result.entry,
            result.model->level->name, int(result.threads), int(result.repeat));
@@ -212,7 +212,7 @@ void attn::printBenchJson(const BenchResult &result) {
               static_cast<long long>(tables.packedBytes), result.profile->flop(),
               result.profile->bytes(), result.peaks.flopPerSecond, result.peaks.bytesPerSecond);
   if (result.gpu) {
-    text.append(", \"device\": ");
+    text.append(", \"code\": \"%s\", \"device\": ", result.gpu->loaded());
     appendString(text, result.gpu->name());
     text.append(", \"end_to_end_minimum_ms\": %.6f, \"end_to_end_median_ms\": %.6f, "
                 "\"end_to_end_p95_ms\": %.6f",

@@ -42,6 +42,8 @@ struct Options {
   uint32_t residentBlocks = 4;
   /// Instructions of warps after which the kernel is held to hang.
   uint64_t stepLimit = 1ull << 26;
+  /// Tensor copies to shared memory never arrive, as of a GPU that hangs.
+  bool losesCopies = false;
 };
 
 struct Result {

@@ -179,6 +179,9 @@ struct Machine {
   uint32_t started = 0;
   uint64_t steps = 0;
   std::string error;
+  /// The time in which nothing moved, in nanoseconds. A kernel that reads the timer may wait so.
+  uint64_t idle = 0;
+  bool readsTimer = false;
   /// The kernel has `wgmma`, whose registers are watched.
   bool usesProducts = false;
 
@@ -187,6 +190,9 @@ struct Machine {
   bool failed() const { return !error.empty(); }
   /// A number in [0, bound).
   uint32_t choose(uint32_t bound) { return uint32_t(random() % bound); }
+
+  /// %globaltimer: a microsecond for each instruction of a warp.
+  uint64_t nanoseconds() const { return 1000 * steps + idle; }
 
   void run();
 
@@ -205,6 +211,7 @@ private:
   bool landCopies(Block &block, uint32_t odds);
   bool execute(Warp &warp, uint32_t lanes, uint32_t pc);
   void finishBlock(Block &block);
+  bool passTime();
   void reportDeadlock();
 };
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,7 @@ enum class Special : uint8_t {
   One,
   Zero,
   Clock,
+  GlobalTimer,
   DynamicSharedBytes,
   TotalSharedBytes
 };
@@ -147,6 +149,8 @@ struct Module {
   std::vector<Kernel> kernels;
   Segment globals;
   Segment constants;
+  /// Where in `globals` its variables are, by name.
+  std::map<std::string, uint64_t> globalOffsets;
   /// What is wrong with the text, one sentence an error, each with its line; empty when all is
   /// well.
   std::vector<std::string> errors;

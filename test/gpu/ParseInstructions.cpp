@@ -32,7 +32,7 @@ static const std::unordered_map<std::string, Special> &specials() {
       {"%nsmid", Special::NSmId},
       {"%clock", Special::Clock},
       {"%clock64", Special::Clock},
-      {"%globaltimer", Special::Clock},
+      {"%globaltimer", Special::GlobalTimer},
       {"%dynamic_smem_size", Special::DynamicSharedBytes},
       {"%total_smem_size", Special::TotalSharedBytes},
       // A cluster is one block.

@@ -160,7 +160,9 @@ void Parser::declare(const std::string &name, Space space, uint32_t alignment, b
   Name entry{Name::Kind::Variable, 0, 0};
   switch (space) {
   case Space::Global:
-    entry.value = moduleWindow + append(module.globals, alignment, bytes);
+    entry.value = append(module.globals, alignment, bytes);
+    module.globalOffsets[name] = entry.value;
+    entry.value += moduleWindow;
     break;
   case Space::Const:
     entry.value = append(module.constants, alignment, bytes);

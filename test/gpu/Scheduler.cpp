@@ -155,6 +155,20 @@ void Machine::finishBlock(Block &home) {
                   std::to_string(i));
 }
 
+/// Where nothing moves, lanes that try to wait (mbarrier.try_wait) look again some time later,
+/// which a kernel that reads the timer sees. False where there are none.
+bool Machine::passTime() {
+  bool isWoken = false;
+  for (auto &home : resident)
+    for (Thread &thread : home->threads)
+      if (readsTimer && thread.state == Thread::State::Waiting && thread.ready) {
+        thread.state = Thread::State::Runnable;
+        isWoken = true;
+      }
+  idle += isWoken ? 1'000'000'000 : 0;
+  return isWoken;
+}
+
 /// Who waits where; lanes of a warp that wait alike are one line.
 void Machine::reportDeadlock() {
   std::string text = "deadlock: no thread can go on";
@@ -190,8 +204,12 @@ void Machine::reportDeadlock() {
 void Machine::run() {
   // How eagerly copies arrive is one thing that seeds vary.
   uint32_t odds = 1u << choose(7);
-  for (const Instruction &instruction : kernel.instructions)
+  for (const Instruction &instruction : kernel.instructions) {
     usesProducts |= instruction.name.compare(0, 5, "wgmma") == 0;
+    for (const Operand &operand : instruction.operands)
+      readsTimer |=
+          operand.kind == Operand::Kind::Special && operand.special == Special::GlobalTimer;
+  }
   while (!failed()) {
     while (resident.size() < options.residentBlocks && started < grid.count())
       startBlock();
@@ -228,7 +246,7 @@ void Machine::run() {
       continue;
     for (auto &home : resident)
       moved |= landCopies(*home, 1);
-    if (!moved)
+    if (!moved && !passTime())
       reportDeadlock();
   }
 }

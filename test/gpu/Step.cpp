@@ -57,6 +57,8 @@ static uint64_t readSpecial(const Step &step, Special special, int lane) {
     return 0;
   case Special::Clock:
     return machine.steps;
+  case Special::GlobalTimer:
+    return machine.nanoseconds();
   case Special::DynamicSharedBytes:
     return machine.dynamicSharedBytes;
   case Special::TotalSharedBytes:

@@ -71,7 +71,8 @@ void issueLoad(Step &step, int lane, const Copy &copy, uint64_t mbarrierAddress)
                    error);
     return false;
   };
-  block.copies.push_back({land, true});
+  if (!block.machine->options.losesCopies)
+    block.copies.push_back({land, true});
 }
 
 void issueStore(Step &step, int lane, const Copy &copy) {

@@ -8,17 +8,26 @@ using namespace attn;
 using namespace attn::interpreted;
 
 namespace {
-
 struct Node {
   Action action;
   std::string kernel; ///< Of a launch.
   size_t number = 0;  ///< In its graph.
   bool isCopy = false;
 };
+} // namespace
 
-struct Graph {
+struct attn::interpreted::Graph {
   std::vector<std::unique_ptr<Node>> nodes;
 };
+
+void Stream::add(Action action) {
+  if (!captured)
+    return waiting.push_back(std::move(action));
+  captured->nodes.push_back(std::make_unique<Node>());
+  captured->nodes.back()->action = std::move(action);
+}
+
+namespace {
 
 /// An executable graph: its nodes have actions of their own. `from` has to be there for updates.
 struct Executable {
@@ -157,10 +166,38 @@ DRIVER cuGraphExecMemcpyNodeSetParams(CuGraphExec exec, CuGraphNode handle, cons
 
 DRIVER cuGraphLaunch(CuGraphExec exec, CuStream stream) {
   BEGIN_CALL();
+  if (state().stream(stream).captured) // would be a graph within it
+    return captureUnsupported;
   ++state().counts.graphLaunches;
   // As it is now: later updates are not for this launch.
   for (const Action &action : reinterpret_cast<Executable *>(exec)->actions)
     state().stream(stream).waiting.push_back(action);
+  return success;
+}
+
+DRIVER cuStreamBeginCapture_v2(CuStream handle, int) {
+  BEGIN_CALL();
+  Stream &stream = state().stream(handle);
+  if (stream.captured)
+    return captureUnsupported;
+  graphs().push_back(new Graph);
+  stream.captured = graphs().back();
+  return success;
+}
+
+DRIVER cuStreamEndCapture(CuStream handle, CuGraph *graph) {
+  BEGIN_CALL();
+  Stream &stream = state().stream(handle);
+  if (!stream.captured)
+    return invalidValue;
+  *graph = reinterpret_cast<CuGraph>(stream.captured);
+  stream.captured = nullptr;
+  return success;
+}
+
+DRIVER cuStreamIsCapturing(CuStream stream, int *status) {
+  BEGIN_CALL();
+  *status = state().stream(stream).captured ? 1 : 0;
   return success;
 }
 

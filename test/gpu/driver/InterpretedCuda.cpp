@@ -3,7 +3,7 @@
 // libcuda.so.1 without a GPU: the functions of the CUDA driver that the runtime uses (runtime/cuda/
 // Driver.h), with the interpreter of PTX in the place of the device. ATTN_CUDA_PATH names it in
 // tests. Copies and kernels wait until their stream is waited for, and run then in the caller's
-// thread; ATTN_PTX_SEED chooses the kernels' interleavings.
+// thread; ATTN_PTX_SEED chooses the kernels' interleavings, ATTN_PTX_FAULTS plants faults in them.
 #include "test/gpu/driver/State.h"
 #include <algorithm>
 #include <cstdio>
@@ -69,8 +69,8 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, CuDevice) {
   case kCuMinor:
     *value = capability % 10;
     return success;
-  case kCuMultiprocessors:
-    *value = 1;
+  case kCuMultiprocessors: // so that kernels whose blocks stay on theirs are several, too
+    *value = 2;
     return success;
   }
   return invalidValue;
@@ -82,12 +82,40 @@ DRIVER cuDevicePrimaryCtxRetain(CuContext *context, CuDevice) {
 }
 
 DRIVER cuDevicePrimaryCtxRelease_v2(CuDevice) { return success; }
-DRIVER cuCtxSetCurrent(CuContext) { return success; }
+
+DRIVER cuCtxPushCurrent_v2(CuContext context) {
+  BEGIN_CALL();
+  Call::contexts().push_back(context);
+  return success;
+}
+
+DRIVER cuCtxPopCurrent_v2(CuContext *context) {
+  BEGIN_CALL();
+  if (Call::contexts().empty())
+    return invalidContext;
+  *context = Call::contexts().back();
+  Call::contexts().pop_back();
+  return success;
+}
+
+DRIVER cuCtxSetCurrent(CuContext context) {
+  BEGIN_CALL();
+  if (!Call::contexts().empty())
+    Call::contexts().pop_back();
+  Call::contexts().push_back(context);
+  return success;
+}
+
+DRIVER cuCtxGetCurrent(CuContext *context) {
+  BEGIN_CALL();
+  *context = Call::contexts().empty() ? nullptr : Call::contexts().back();
+  return success;
+}
 
 /// Errors go to the log, options 5 and 6 as the reference has them.
 DRIVER cuModuleLoadDataEx(CuModule *module, const void *image, unsigned optionCount, int *options,
                           void **values) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   if (strncmp(static_cast<const char *>(image),
               "\x7f"
               "ELF",
@@ -113,13 +141,13 @@ DRIVER cuModuleLoadDataEx(CuModule *module, const void *image, unsigned optionCo
 }
 
 DRIVER cuModuleUnload(CuModule module) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   delete reinterpret_cast<LoadedModule *>(module);
   return success;
 }
 
 DRIVER cuModuleGetFunction(CuFunction *function, CuModule module, const char *name) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   auto *owner = reinterpret_cast<LoadedModule *>(module);
   if (!owner->module.find(name))
     return notFound;
@@ -130,7 +158,7 @@ DRIVER cuModuleGetFunction(CuFunction *function, CuModule module, const char *na
 
 /// What is read unwritten is NaN.
 DRIVER cuMemAlloc_v2(CuPointer *pointer, size_t bytes) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   if (bytes > size_t(8) << 30)
     return outOfMemory;
   auto memory = std::make_unique<std::vector<uint8_t>>(bytes, 0xff);
@@ -145,7 +173,7 @@ DRIVER cuMemAlloc_v2(CuPointer *pointer, size_t bytes) {
 
 /// Its addresses are not given out again; what is still to be done there fails.
 DRIVER cuMemFree_v2(CuPointer pointer) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   auto found = state().memory.find(pointer);
   if (found == state().memory.end())
     return invalidValue;
@@ -159,22 +187,54 @@ static CuResult enqueueCopy(CuStream stream, void *host, CuPointer device, size_
                             bool isToDevice) {
   if (!hostOf(device, bytes, isToDevice))
     return invalidValue;
-  state().stream(stream).waiting.push_back(copyAction(host, device, bytes, isToDevice));
+  state().stream(stream).add(copyAction(host, device, bytes, isToDevice));
+  return success;
+}
+
+/// The variable's initial value, with which it begins in each launch.
+DRIVER cuModuleGetGlobal_v2(CuPointer *pointer, size_t *bytes, CuModule handle, const char *name) {
+  BEGIN_CALL_IN_CONTEXT();
+  ptx::Module &module = reinterpret_cast<LoadedModule *>(handle)->module;
+  auto found = module.globalOffsets.find(name);
+  if (found == module.globalOffsets.end())
+    return notFound;
+  *bytes = 8;
+  *pointer = state().device.map(module.globals.bytes.data() + found->second, *bytes, name);
+  return success;
+}
+
+DRIVER cuMemHostAlloc(void **pointer, size_t bytes, unsigned) {
+  BEGIN_CALL_IN_CONTEXT();
+  *pointer = calloc(1, bytes);
+  state().hostBytes[*pointer] = bytes;
+  return *pointer ? success : outOfMemory;
+}
+
+DRIVER cuMemHostGetDevicePointer_v2(CuPointer *pointer, void *host, unsigned) {
+  BEGIN_CALL_IN_CONTEXT();
+  *pointer = state().device.map(host, state().hostBytes[host], "memory of the host");
+  return success;
+}
+
+DRIVER cuMemFreeHost(void *pointer) {
+  BEGIN_CALL_IN_CONTEXT();
+  state().hostBytes.erase(pointer);
+  free(pointer);
   return success;
 }
 
 DRIVER cuMemcpyHtoDAsync_v2(CuPointer to, const void *from, size_t bytes, CuStream stream) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   return enqueueCopy(stream, const_cast<void *>(from), to, bytes, true);
 }
 
 DRIVER cuMemcpyDtoHAsync_v2(void *to, CuPointer from, size_t bytes, CuStream stream) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   return enqueueCopy(stream, to, from, bytes, false);
 }
 
 DRIVER cuStreamCreate(CuStream *stream, unsigned) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   state().stream(nullptr); // The first is the legacy default stream.
   state().streams.push_back(std::make_unique<Stream>());
   *stream = reinterpret_cast<CuStream>(state().streams.back().get());
@@ -183,7 +243,7 @@ DRIVER cuStreamCreate(CuStream *stream, unsigned) {
 
 /// What it has to do is done in any case.
 DRIVER cuStreamDestroy_v2(CuStream stream) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   Stream *own = &state().stream(stream);
   CuResult result = state().wait(*own);
   auto &streams = state().streams;
@@ -196,20 +256,25 @@ DRIVER cuStreamDestroy_v2(CuStream stream) {
 }
 
 DRIVER cuStreamSynchronize(CuStream stream) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
+  if (state().stream(stream).captured)
+    return captureUnsupported;
   return state().wait(state().stream(stream));
 }
 
 DRIVER cuCtxSynchronize() {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
+  for (const auto &stream : state().streams)
+    if (stream->captured)
+      return captureUnsupported;
   return state().waitForAll();
 }
 
 DRIVER cuMemsetD8Async(CuPointer pointer, unsigned char value, size_t bytes, CuStream stream) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   if (!hostOf(pointer, bytes, true))
     return invalidValue;
-  state().stream(stream).waiting.push_back([=] {
+  state().stream(stream).add([=] {
     uint8_t *host = hostOf(pointer, bytes, true);
     if (!host)
       return invalidValue;
@@ -220,7 +285,7 @@ DRIVER cuMemsetD8Async(CuPointer pointer, unsigned char value, size_t bytes, CuS
 }
 
 DRIVER cuFuncSetAttribute(CuFunction function, int attribute, int value) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   if (attribute != kCuMaxDynamicSharedBytes || value < 0)
     return invalidValue;
   reinterpret_cast<Kernel *>(function)->sharedBytes = unsigned(value);
@@ -253,20 +318,20 @@ DRIVER cuTensorMapEncodeTiled(CuTensorMap *map, int type, unsigned rank, void *p
 }
 
 DRIVER cuEventCreate(CuEvent *event, unsigned) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   *event = reinterpret_cast<CuEvent>(new Event);
   return success;
 }
 
 DRIVER cuEventDestroy_v2(CuEvent event) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   delete reinterpret_cast<Event *>(event);
   return success;
 }
 
 DRIVER cuEventRecord(CuEvent event, CuStream stream) {
-  BEGIN_CALL();
-  state().stream(stream).waiting.push_back([event] {
+  BEGIN_CALL_IN_CONTEXT();
+  state().stream(stream).add([event] {
     reinterpret_cast<Event *>(event)->time = std::chrono::steady_clock::now();
     return success;
   });
@@ -283,14 +348,14 @@ DRIVER cuEventElapsedTime(float *milliseconds, CuEvent begin, CuEvent end) {
 DRIVER cuLaunchKernel(CuFunction function, unsigned gridX, unsigned gridY, unsigned gridZ,
                       unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                       CuStream stream, void **arguments, void **extra) {
-  BEGIN_CALL();
+  BEGIN_CALL_IN_CONTEXT();
   ++state().counts.launches;
   Action action;
   CuKernelNode launch = {function, gridX,  gridY,       gridZ,     blockX,
                          blockY,   blockZ, sharedBytes, arguments, extra};
   if (CuResult result = prepareLaunch(launch, action))
     return result;
-  state().stream(stream).waiting.push_back(std::move(action));
+  state().stream(stream).add(std::move(action));
   return success;
 }
 

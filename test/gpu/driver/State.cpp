@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/gpu/driver/State.h"
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <sstream>
+#include <unistd.h>
 
 namespace attn::interpreted {
 
@@ -40,6 +45,11 @@ CuResult State::waitForAll() {
   return first;
 }
 
+std::vector<CuContext> &Call::contexts() {
+  thread_local std::vector<CuContext> contexts;
+  return contexts;
+}
+
 Call::Call(const char *function) : lock(state().mutex) {
   if (state().failing != function)
     return;
@@ -56,6 +66,55 @@ uint8_t *hostOf(CuPointer pointer, size_t bytes, bool write) {
     state().lastError = error;
   return found;
 }
+
+namespace {
+
+/// What ATTN_PTX_FAULTS plants in a kernel whose name holds NAME: "hang=NAME,nan=NAME,crash=NAME".
+class Faults {
+public:
+  explicit Faults(const std::string &kernel) {
+    const char *given = getenv("ATTN_PTX_FAULTS");
+    std::istringstream list(given ? given : "");
+    for (std::string fault; std::getline(list, fault, ',');) {
+      size_t equals = fault.find('=');
+      if (equals != std::string::npos && kernel.find(fault.substr(equals + 1)) != std::string::npos)
+        kinds.insert(fault.substr(0, equals));
+    }
+  }
+
+  void begin(ptx::Options &options) {
+    if (kinds.count("crash"))
+      raise(SIGSEGV);
+    if (kinds.count("hang"))
+      options.losesCopies = true, options.stepLimit = 1 << 22;
+    if (kinds.count("nan"))
+      for (const auto &[address, memory] : state().memory)
+        before[address] = *memory;
+  }
+
+  /// A kernel that waits for ever does so; one with a watchdog has failed. In the first word that a
+  /// kernel has written, all bits are ones.
+  void end(const ptx::Result &result) {
+    if (kinds.count("hang") && !result && result.error.find("trap") == std::string::npos)
+      for (;;)
+        pause();
+    for (auto &[address, old] : before) {
+      std::vector<uint8_t> &memory = *state().memory[address];
+      auto written = std::mismatch(memory.begin(), memory.end(), old.begin()).first;
+      if (written == memory.end())
+        continue;
+      auto word = memory.begin() + (written - memory.begin()) / 4 * 4;
+      std::fill_n(word, std::min<ptrdiff_t>(4, memory.end() - word), uint8_t(0xff));
+      return;
+    }
+  }
+
+private:
+  std::set<std::string> kinds;
+  std::map<CuPointer, std::vector<uint8_t>> before;
+};
+
+} // namespace
 
 CuResult prepareLaunch(const CuKernelNode &launch, Action &action) {
   auto *kernel = reinterpret_cast<Kernel *>(launch.function);
@@ -78,8 +137,11 @@ CuResult prepareLaunch(const CuKernelNode &launch, Action &action) {
     ptx::Options options;
     if (const char *seed = getenv("ATTN_PTX_SEED"))
       options.seed = strtoull(seed, nullptr, 10);
+    Faults faults(kernel->name);
+    faults.begin(options);
     ptx::Result result = ptx::launch(state().device, kernel->owner->module, kernel->name, grid,
                                      block, sharedBytes, values, options);
+    faults.end(result);
     if (result)
       return success;
     state().lastError = kernel->name + ": " + result.error;

@@ -18,7 +18,8 @@
 namespace attn::interpreted {
 
 constexpr CuResult success = 0, invalidValue = 1, outOfMemory = 2, invalidImage = 200,
-                   invalidPtx = 218, notFound = 500, launchFailed = 719, unknown = 999;
+                   invalidContext = 201, invalidPtx = 218, notFound = 500, launchFailed = 719,
+                   captureUnsupported = 900, unknown = 999;
 
 /// Dynamic shared memory that a kernel may have without asking.
 constexpr unsigned plainSharedBytes = 48 << 10;
@@ -40,15 +41,21 @@ struct Event {
 /// What is done when its turn comes: nothing that it was asked for with is looked at before.
 using Action = std::function<CuResult()>;
 
+struct Graph;
+
 /// Does nothing until it is waited for, as if the device were slow.
 struct Stream {
   std::deque<Action> waiting;
+  Graph *captured = nullptr; ///< What it is asked for goes there.
+
+  void add(Action action);
 };
 
 struct State {
   std::recursive_mutex mutex;
   ptx::Device device;
   std::map<CuPointer, std::unique_ptr<std::vector<uint8_t>>> memory;
+  std::map<void *, size_t> hostBytes; ///< Of memory of the host that was allocated.
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<std::unique_ptr<Stream>> streams; ///< The first is the legacy default stream.
   InterpretedCounts counts = {};
@@ -72,6 +79,9 @@ public:
   explicit Call(const char *function);
   bool fails() const { return isFailing; }
 
+  /// The contexts that the thread has pushed, the current one last.
+  static std::vector<CuContext> &contexts();
+
 private:
   std::lock_guard<std::recursive_mutex> lock;
   bool isFailing = false;
@@ -88,8 +98,12 @@ Action copyAction(void *host, CuPointer device, size_t bytes, bool isToDevice);
 } // namespace attn::interpreted
 
 #define DRIVER extern "C" __attribute__((visibility("default"))) CuResult
-/// Begins a function of the driver.
+/// Begins a function of the driver; one that needs a current context.
 #define BEGIN_CALL()                                                                               \
   Call call(__func__);                                                                             \
   if (call.fails())                                                                                \
   return unknown
+#define BEGIN_CALL_IN_CONTEXT()                                                                    \
+  BEGIN_CALL();                                                                                    \
+  if (Call::contexts().empty() || !Call::contexts().back())                                        \
+  return invalidContext

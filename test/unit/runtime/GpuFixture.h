@@ -179,6 +179,7 @@ protected:
     setenv("ATTN_CUDA_PATH", ATTN_TEST_CUDA, 1);
     driver = dlopen(ATTN_TEST_CUDA "/libcuda.so.1", RTLD_NOW);
     ASSERT_TRUE(driver) << dlerror();
+    function<int(void *)>("cuCtxSetCurrent")(callersContext());
     void *block = nullptr;
     ASSERT_EQ(0, posix_memalign(&block, 64, 4 * packedWords));
     embedded = static_cast<uint32_t *>(block);
@@ -208,7 +209,12 @@ protected:
     fail("", 0, 0);
     rowBytes = 128;
     free(embedded);
+    void *current = nullptr;
+    function<int(void **)>("cuCtxGetCurrent")(&current);
+    EXPECT_EQ(callersContext(), current) << "the caller's, as before";
   }
+  /// Another GPU's, which is the thread's current one while the runtime uses its own.
+  void *callersContext() { return &tables; }
   void create() {
     ASSERT_EQ(ATTN_OK, attn_model_create(&tables, nullptr, &handles.model, &handles.message))
         << handles.text();

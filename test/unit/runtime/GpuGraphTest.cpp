@@ -198,3 +198,43 @@ TEST_F(GpuGraphTest, a_map_that_is_refused_leaves_the_graph_as_it_was) {
   EXPECT_EQ("", updates());
   EXPECT_EQ(1, instantiations());
 }
+
+TEST_F(GpuGraphTest, runs_on_a_stream_that_is_captured_are_the_callers_graph) {
+  void *stream = nullptr, *graph = nullptr, *exec = nullptr;
+  ASSERT_EQ(0, function<int(void **, unsigned)>("cuStreamCreate")(&stream, 1));
+  ASSERT_EQ(ATTN_OK, attn_context_set_stream(handles.context, stream, &handles.message));
+  auto input = onDevice(given), first = onDevice(made), second = onDevice(made);
+  attn_tensor in = onGpu(bfloats(given, 16), input), one = onGpu(bfloats(made, 16), first),
+              two = onGpu(bfloats(made, 16), second);
+  ASSERT_EQ(ATTN_OK, run(0, in, one)) << handles.text();
+  ASSERT_EQ(0, function<int(void *, int)>("cuStreamBeginCapture_v2")(stream, 0));
+  for (const attn_tensor &output : {one, two, one})
+    ASSERT_EQ(ATTN_OK, run(0, in, output)) << handles.text();
+  ASSERT_EQ(0, function<int(void *, void **)>("cuStreamEndCapture")(stream, &graph));
+  ASSERT_EQ(0, function<int(void **, void *, unsigned long long)>("cuGraphInstantiateWithFlags")(
+                   &exec, graph, 0));
+  function<int(void *)>("cuStreamSynchronize")(stream);
+  fromDevice(made, second);
+  EXPECT_NE(given, made) << "captured, not run";
+  function<int(void *, void *)>("cuGraphLaunch")(exec, stream);
+  function<int(void *)>("cuStreamSynchronize")(stream);
+  fromDevice(made, second);
+  EXPECT_EQ(given, made);
+  // Graphs of the runtime's own go on afterwards.
+  std::fill(made.begin(), made.end(), 0);
+  for (int repeat = 0; repeat < 3; ++repeat)
+    ASSERT_EQ(ATTN_OK, run(0, in, two)) << handles.text();
+  function<int(void *)>("cuStreamSynchronize")(stream);
+  fromDevice(made, second);
+  EXPECT_EQ(given, made);
+  function<int(void *)>("cuGraphExecDestroy")(exec);
+  function<int(void *)>("cuGraphDestroy")(graph);
+  ASSERT_EQ(ATTN_OK, attn_context_set_stream(handles.context, nullptr, &handles.message));
+  function<int(void *)>("cuStreamDestroy_v2")(stream);
+}
+
+TEST_F(GpuGraphTest, the_code_that_runs_is_named) {
+  EXPECT_STREQ("sm_80, PTX", attn_context_code(handles.context));
+  ASSERT_EQ(ATTN_OK, attn_context_set_device(handles.context, ATTN_DEVICE_CPU, 0, nullptr));
+  EXPECT_STREQ("plain", attn_context_code(handles.context));
+}
