@@ -39,6 +39,20 @@ TensorMap TensorMap::of(OpBuilder &builder, Location loc, Value buffer, ArrayRef
   return map;
 }
 
+/// Where kernels with a watchdog find the address of their report.
+static Value watchdogAddress(OpBuilder &builder, Location loc, gpu::GPUModuleOp module) {
+  constexpr StringLiteral name = "attn_watchdog";
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    global = LLVM::GlobalOp::create(builder, loc, builder.getI64Type(), /*isConstant=*/false,
+                                    LLVM::Linkage::External, name, builder.getI64IntegerAttr(0),
+                                    /*alignment=*/8, /*addrSpace=*/1);
+  }
+  return LLVM::AddressOfOp::create(builder, loc, global);
+}
+
 Hopper::Hopper(OpBuilder &builder, Location loc, Type half) : Integers(builder, loc), half(half) {
   auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
@@ -48,6 +62,8 @@ Hopper::Hopper(OpBuilder &builder, Location loc, Type half) : Integers(builder, 
   if (!function)
     function = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
   watched = function->getAttrOfType<IntegerAttr>(watchdogAttribute);
+  if (watched)
+    watchdog = watchdogAddress(builder, loc, module);
 }
 
 Value Hopper::uniform(Value value) const {
@@ -71,21 +87,6 @@ void Hopper::publishBarriers() const { NVVM::FenceMbarrierInitOp::create(builder
 /// Nanoseconds until a wait looks again by itself, and until a watchdog gives it up.
 static constexpr int64_t ticks = 1'000'000, patience = 2'000'000'000;
 
-/// Where kernels with a watchdog find the address of their report.
-static Value watchdogAddress(OpBuilder &builder, Location loc) {
-  constexpr StringLiteral name = "attn_watchdog";
-  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
-  auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
-  if (!global) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    global = LLVM::GlobalOp::create(builder, loc, builder.getI64Type(), /*isConstant=*/false,
-                                    LLVM::Linkage::External, name, builder.getI64IntegerAttr(0),
-                                    /*alignment=*/8, /*addrSpace=*/1);
-  }
-  return LLVM::AddressOfOp::create(builder, loc, global);
-}
-
 void Hopper::watch(Value address, Value parity, StringRef place) const {
   char letters[12] = {};
   std::copy_n(place.begin(), std::min(place.size(), sizeof letters), letters);
@@ -101,7 +102,7 @@ void Hopper::watch(Value address, Value parity, StringRef place) const {
                     "mov.u32 w, %tid.x; st.global.b32 [t+8], w; {2}"
                     "mov.b32 w, {3}; st.global.b32 [t], w; fence.sc.sys; trap; DONE: }",
                     ticks, patience, report, watched.getInt() + 1);
-  assembly(text, "r,r,l", ValueRange{address, parity, watchdogAddress(builder, loc)}, TypeRange());
+  assembly(text, "r,r,l", ValueRange{address, parity, watchdog}, TypeRange());
 }
 
 void Hopper::wait(Value address, Value parity, StringRef place) const {

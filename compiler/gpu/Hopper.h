@@ -103,6 +103,8 @@ public:
   mlir::IntegerAttr watched; ///< the kernel's number; null where it has no watchdog
 
 private:
+  mlir::Value watchdog; ///< where the address of its report is
+
   void watch(mlir::Value address, mlir::Value parity, llvm::StringRef place) const;
   llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text, llvm::StringRef constraints,
                                           mlir::ValueRange operands, mlir::TypeRange results) const;

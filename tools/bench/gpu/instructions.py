@@ -18,11 +18,12 @@ BLOCKS = 8
 
 
 class Case:
-    """`body` computes %d0.. of %a0.., words of 32 bits, in each of `threads` threads of a block. `draw` makes the inputs."""
+    """`body` computes %d0.. of %a0.., words of 32 bits, in each of `threads` threads of a block. `draw` makes the inputs. `map`, sizes and box of a
+    tensor of bf16, innermost first, is what the inputs are as a tensor, too, whose map is a parameter of that name."""
 
-    def __init__(self, name, inputs, outputs, body, draw, exact=True, threads=32, capability=80, floats=True, globals=""):
+    def __init__(self, name, inputs, outputs, body, draw, exact=True, threads=32, capability=80, floats=True, globals="", directives="", map=None):
         self.name, self.inputs, self.outputs, self.body, self.draw, self.exact = name, inputs, outputs, body, draw, exact
-        self.threads, self.capability, self.floats, self.globals = threads, capability, floats, globals
+        self.threads, self.capability, self.floats, self.globals, self.directives, self.map = threads, capability, floats, globals, directives, map
 
     def text(self, target):
         loads = "\n".join(f"  ld.global.b32 %a{i}, [%rd4+{4 * i}];" for i in range(self.inputs))
@@ -32,7 +33,8 @@ class Case:
 .target {target}
 .address_size 64
 {self.globals}
-.visible .entry k(.param .u64 in, .param .u64 out)
+.visible .entry k(.param .u64 in, .param .u64 out{", .param .align 64 .b8 map[128]" if self.map else ""})
+{self.directives}
 {{
   .reg .b32 %a<{self.inputs + 1}>; .reg .b32 %d<{self.outputs + 1}>; .reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<4>; .reg .b16 %h<8>;
   ld.param.u64 %rd1, [in];
@@ -118,9 +120,9 @@ def mma(kind, types, a, b, c, draw, **more):
 SHARED = ".shared .align 1024 .b8 smem[8192];"
 
 
-def through_shared(inputs):
-    """Each thread's words lie one after the other, thread by thread."""
-    stores = "\n".join(f"  st.shared.b32 [%r4+{4 * i}], %a{i};" for i in range(inputs))
+def through_shared(inputs, first=0):
+    """Each thread's words from `first` on lie one after the other, thread by thread."""
+    stores = "\n".join(f"  st.shared.b32 [%r4+{4 * i}], %a{first + i};" for i in range(inputs))
     return f"  mov.u32 %r3, smem;\n  mad.lo.s32 %r4, %r0, {4 * inputs}, %r3;\n{stores}\n  bar.sync 0;"
 
 
@@ -153,6 +155,85 @@ def wgmma(swizzle, stride, leading):
   wgmma.wait_group.sync.aligned 0;"""
     name = f"wgmma.mma_async.m64n8k16.bf16 swizzle {swizzle}"
     return Case(name, inputs, 4, body, bf16_pairs, exact=False, threads=128, capability=90, globals=SHARED)
+
+
+def wgmma_of_registers(n, begins):
+    """A in registers, B down the columns of boxes of 64 columns and 16 rows, swizzled by 128 bytes, as attention multiplies weights and values. `begins`:
+    sums are not read, which are NaN before."""
+    words_of_b, sums = 16, n // 2
+    high = f"{(1 << 62) | (1024 >> 4) << 32 | (2048 >> 4) << 16}"
+    registers = ", ".join(f"%d{i}" for i in range(sums))
+    body = through_shared(words_of_b, first=4) + f"""
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  and.b32 %r5, %r3, 262143;
+  shr.u32 %r5, %r5, 4;
+  cvt.u64.u32 %rd6, %r5;
+  or.b64 %rd6, %rd6, {high};
+  setp.ne.b32 %p1, 0, {int(not begins)};
+""" + "\n".join(f"  mov.b32 %d{i}, {'0x7fc00000' if begins else f'%a{i % 20}'};" for i in range(sums)) + f"""
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n{n}k16.f32.bf16.bf16 {{{registers}}}, {{%a0, %a1, %a2, %a3}}, %rd6, %p1, 1, 1, 1;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;"""
+    name = f"wgmma.mma_async.m64n{n}k16.bf16 of registers, B transposed" + (", scale-d false" if begins else "")
+    return Case(name, 4 + words_of_b, sums, body, bf16_pairs, exact=False, threads=128, capability=90, globals=SHARED)
+
+
+def box():
+    """Boxes of 64 x 8 of a tensor of 40 x 20, which leave it on every side and at every corner."""
+    body = """
+  mov.u32 %r3, smem;
+  mov.u32 %r4, bar;
+  and.b32 %r5, %r1, 1;
+  mad.lo.s32 %r5, %r5, 32, -8;
+  shr.u32 %r6, %r1, 1;
+  and.b32 %r6, %r6, 1;
+  mad.lo.s32 %r6, %r6, 19, -3;
+  setp.ge.u32 %p1, %r1, 4;
+  @%p1 add.s32 %r5, %r5, 8;
+  @%p1 add.s32 %r6, %r6, 4;
+  setp.ne.u32 %p2, %r0, 0;
+  @%p2 bra READY;
+  mbarrier.init.shared::cta.b64 [%r4], 1;
+  fence.mbarrier_init.release.cluster;
+  mov.b64 %rd6, map;
+  cvta.param.u64 %rd6, %rd6;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 1024;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r3], [%rd6, {%r5, %r6}], [%r4];
+READY:
+  bar.sync 0;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r4], 0;
+  @!%p3 bra WAIT;
+  mad.lo.s32 %r7, %r0, 8, %r3;
+  ld.shared.b32 %d0, [%r7];
+  ld.shared.b32 %d1, [%r7+4];"""
+    return Case("cp.async.bulk.tensor.2d beyond each side", 1, 2, body, bf16_pairs, threads=128, capability=90, floats=False,
+                globals=SHARED + " .shared .align 8 .b64 bar;", map=((40, 20), (64, 8)))
+
+
+def registers_and_barrier():
+    """Warp groups give registers back and take some, and exchange words by a named barrier: each has its neighbour's."""
+    body = """
+  mov.u32 %r3, smem;
+  mad.lo.s32 %r4, %r0, 4, %r3;
+  st.shared.b32 [%r4], %a0;
+  xor.b32 %r5, %r0, 32;
+  mad.lo.s32 %r5, %r5, 4, %r3;
+  setp.lt.u32 %p1, %r0, 128;
+  @%p1 bra FIRST;
+  setmaxnreg.inc.sync.aligned.u32 232;
+  bar.sync 1, 384;
+  ld.shared.b32 %d0, [%r5];
+  bra END;
+FIRST:
+  setmaxnreg.dec.sync.aligned.u32 40;
+  bar.sync 1, 384;
+  ld.shared.b32 %d0, [%r5];
+END:"""
+    return Case("setmaxnreg beside bar.sync 1", 1, 1, body, words, threads=384, capability=90, floats=False, globals=SHARED,
+                directives=".maxntid 384, 1, 1\n.minnctapersm 1")
 
 
 CASES = [
@@ -192,6 +273,9 @@ CASES = [
     wgmma(1, 1024, 16),
     wgmma(2, 512, 16),
     wgmma(3, 256, 16),
+    *[wgmma_of_registers(n, begins) for n in (128, 208) for begins in (False, True)],
+    box(),
+    registers_and_barrier(),
 ]
 
 
@@ -225,6 +309,16 @@ class Driver:
         self.call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
         return value.value
 
+    def encode(self, place, address, sizes, box):
+        """A tensor map of bf16, swizzled by 128 bytes."""
+        bf16, plain, swizzle_128, promote_256, zeros = 9, 0, 3, 3, 0
+        rank, u64, u32 = len(sizes), ctypes.c_uint64, ctypes.c_uint32
+        strides = [2 * sizes[0]]
+        for size in sizes[1:-1]:
+            strides.append(strides[-1] * size)
+        self.call("cuTensorMapEncodeTiled", ctypes.c_void_p(place), bf16, rank, ctypes.c_void_p(address), (u64 * rank)(*sizes), (u64 * rank)(*strides),
+                  (u32 * rank)(*box), (u32 * rank)(*[1] * rank), plain, swizzle_128, promote_256, zeros)
+
     def run(self, case, given):
         target = "sm_90a" if self.capability == 90 else "sm_80"
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
@@ -241,7 +335,13 @@ class Driver:
             self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(array.nbytes))
         size = ctypes.c_size_t
         self.call("cuMemcpyHtoDAsync_v2", pointers[0], given.ctypes.data_as(ctypes.c_void_p), size(given.nbytes), self.stream)
-        arguments = (ctypes.c_void_p * 2)(*[ctypes.addressof(pointer) for pointer in pointers])
+        places = [ctypes.addressof(pointer) for pointer in pointers]
+        if case.map:
+            room = ctypes.create_string_buffer(128 + 64)
+            place = (ctypes.addressof(room) + 63) // 64 * 64
+            self.encode(place, pointers[0].value, *case.map)
+            places.append(place)
+        arguments = (ctypes.c_void_p * len(places))(*places)
         self.call("cuLaunchKernel", function, BLOCKS, 1, 1, case.threads, 1, 1, 0, self.stream, arguments, None)
         self.call("cuMemcpyDtoHAsync_v2", made.ctypes.data_as(ctypes.c_void_p), pointers[1], size(made.nbytes), self.stream)
         self.call("cuStreamSynchronize", self.stream)
