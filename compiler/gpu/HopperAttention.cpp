@@ -119,9 +119,10 @@ void HopperAttention::run(const TilingContext &context) {
     hopper.publishBarriers();
   });
   gpu::BarrierOp::create(builder, loc);
-  // Of the 168 registers that each of 384 threads has, the producer gives most away; to judge
-  // tiles, it keeps some. 256 threads have as many as they can name.
+  // Of the 168 registers that each of 384 threads has, or the 128 of 512, the producer gives most
+  // away; to judge tiles, it keeps some. 256 threads have as many as they can name.
   int64_t kept = fragments.elements.isMasked() ? 40 : 24;
+  int64_t taken = (65536 / warpGroupThreads - kept) / tile.consumers / 8 * 8;
   auto setRegisters = [&](int64_t count, bool increase) {
     if (tile.consumers > 1)
       hopper.setRegisters(count, increase);
@@ -134,7 +135,7 @@ void HopperAttention::run(const TilingContext &context) {
         hopper.when(isFirstWarp, [&] { produce(hopper.elect()); });
       },
       [&] {
-        setRegisters(252 - kept / 2, /*increase=*/true);
+        setRegisters(std::min<int64_t>(taken, 252 - kept / 2), /*increase=*/true);
         consume();
       });
 }

@@ -91,6 +91,10 @@ private:
   // Consumers.
   void consume();
   void loadQueries();
+  void awaitTurn();
+  void passTurn();
+  /// The barrier of the group's threads alone, behind those of the turns.
+  Value ownBarrier() { return hopper.add(consumer, 1 + tile.consumers); }
   Values scores(Value stage);
   void addValues(State &state, Value stage);
   void firstTile(Value number, Places &places, State &state);

@@ -15,7 +15,7 @@ using namespace attn;
 void HopperAttention::loadQueries() {
   constexpr int64_t rowThreads = 8, chunkBytes = 16, step = warpGroupThreads / rowThreads;
   static_assert(rowThreads * chunkBytes == swizzleBytes);
-  hopper.syncNamed(hopper.add(consumer, 3), warpGroupThreads); // the unit before is multiplied
+  hopper.syncNamed(ownBarrier(), warpGroupThreads); // the unit before is multiplied
   GlobalRows queries(cores, op.getQuery());
   Value own = hopper.rem(hopper.thread, warpGroupThreads), down = hopper.div(own, rowThreads),
         chunk = hopper.rem(own, rowThreads);
@@ -49,7 +49,7 @@ void HopperAttention::loadQueries() {
     }
   }
   hopper.fenceStores();
-  hopper.syncNamed(hopper.add(consumer, 3), warpGroupThreads);
+  hopper.syncNamed(ownBarrier(), warpGroupThreads);
 }
 
 /// Places and state, but for weights, after the unit's tiles.
@@ -99,7 +99,7 @@ void HopperAttention::finish(const State &state) {
     return store(state);
   // One warp's finding is all warps'.
   Value own = hopper.rem(hopper.thread, warpGroupThreads), zero = hopper.constant(0),
-        id = hopper.add(consumer, 3);
+        id = ownBarrier();
   Value flags = hopper.add(hopper.add(hopper.sharedBase, HopperAttentionTile::specialFlags),
                            hopper.mul(consumer, 16));
   auto isNot = [&](Value word) -> Value {
@@ -121,10 +121,9 @@ void HopperAttention::finish(const State &state) {
 }
 
 void HopperAttention::consume() {
-  constexpr int64_t both = 2 * warpGroupThreads;
   bool takesTurns = tile.consumers > 1 && !fragments.hasOneTile();
   if (takesTurns) // the first group's first turn
-    hopper.when(hopper.equals(consumer, 1), [&] { hopper.arriveNamed(hopper.constant(1), both); });
+    hopper.when(hopper.equals(consumer, tile.consumers - 1), [&] { passTurn(); });
   Value own = hopper.rem(hopper.thread, warpGroupThreads), warp = hopper.div(own, 32);
   Value offset = hopper.toIndex(
       hopper.add(hopper.mul(consumer, HopperAttentionTile::groupRows), hopper.mul(warp, 16)));
@@ -140,6 +139,6 @@ void HopperAttention::consume() {
     finish(State::of(ArrayRef(results).drop_front(placeValues), tile.valueFeatures / 2));
     hopper.syncWarp(); // some lanes have had no row
   });
-  if (takesTurns) // the turn that the second group has passed on last
-    hopper.when(hopper.equals(consumer, 0), [&] { hopper.syncNamed(hopper.constant(1), both); });
+  if (takesTurns) // the turn that the last group has passed on last
+    hopper.when(hopper.equals(consumer, 0), [&] { awaitTurn(); });
 }

@@ -22,23 +22,43 @@ static bool packsRows(AttentionKernelOp op) {
   return areShared || queries <= 16;
 }
 
+static bool hasHooks(AttentionKernelOp op) { return !op.getBias().empty() || !op.getCap().empty(); }
+
+/// Whether a tile is of 192 rows: of small heads, whose keys are so read less often. Each of three
+/// groups has 160 registers for each of its threads, which masks and hooks take more than. It is
+/// for rows that leave little of such tiles empty.
+static bool hasThreeGroups(AttentionKernelOp op, const HopperAttentionTile &tile) {
+  int64_t queries = op.getQuery().getType().getShape()[op.getBatch()],
+          rows = 3 * HopperAttentionTile::groupRows;
+  return !tile.packsRows && tile.consumers == 2 && op.getMask().empty() && !hasHooks(op) &&
+         std::max(tile.features, tile.valueFeatures) <= 64 && !ShapedType::isDynamic(queries) &&
+         int64_t(llvm::alignTo(queries, rows)) * 16 <= queries * 17;
+}
+
 /// Keys of a tile where values, 128 or more rows of queries and `room` bytes leave so many. Of 240
 /// registers, a key takes three quarters of one: half for its score, a quarter for its weight;
 /// hooks and masks need some. Where all keys fit into one tile, or fewer tiles of less keys do,
 /// they are of that size.
-static int64_t keysOf(AttentionKernelOp op, int64_t valueFeatures, int64_t keyBytes, int64_t room) {
-  int64_t keyCount = op.getKey().getType().getShape()[op.getBatch()];
-  bool hasHooks = !op.getBias().empty() || !op.getCap().empty();
+static int64_t keysOf(AttentionKernelOp op, const HopperAttentionTile &tile, int64_t keyBytes,
+                      int64_t room) {
+  int64_t keyCount = op.getKey().getType().getShape()[op.getBatch()],
+          valueFeatures = tile.valueFeatures;
+  bool isDynamic = ShapedType::isDynamic(keyCount);
   int64_t registers = op.getMask().empty() ? 188 : 170;
-  if (hasHooks)
+  // Large sums leave less for masks, for few tiles, which are unrolled, and for numbers of keys
+  // that are known when running.
+  if (hasHooks(op))
     registers = 152;
-  else if (valueFeatures > 160) // large sums leave less for what is on its way
+  else if (!op.getMask().empty() && valueFeatures > 160)
     registers -= 12;
+  else if (isDynamic ? valueFeatures > 232 : valueFeatures > 160 && keyCount <= 512)
+    registers -= isDynamic ? 24 : 12;
   registers -= valueFeatures / 2;
-  int64_t most = std::min({registers * 4 / 3, room / (2 * keyBytes), int64_t(208)});
+  int64_t most = std::min(
+      {registers * 4 / 3, room / (2 * keyBytes), int64_t(tile.consumers == 3 ? 128 : 208)});
   most = most / 16 * 16;
   int64_t usual = std::min<int64_t>(most, 128);
-  if (ShapedType::isDynamic(keyCount) || !op.getMask().empty() || op.getPartials() ||
+  if (isDynamic || !op.getMask().empty() || op.getPartials() ||
       keyCount > 4 * most)
     return usual;
   return llvm::alignTo(llvm::divideCeil(keyCount, llvm::divideCeil(keyCount, most)), 16);
@@ -55,13 +75,15 @@ HopperAttentionTile HopperAttentionTile::of(AttentionKernelOp op) {
   tile.valueFeatures = op.getValue().getType().getShape().back();
   bool isOne = (rows && *rows <= groupRows) || tile.valueFeatures > 192;
   tile.consumers = tile.packsRows && isOne ? 1 : 2;
+  if (hasThreeGroups(op, tile))
+    tile.consumers = 3;
   int64_t keyBytes = boxesOf(tile.features) * swizzleBytes,
           valueBytes = boxesOf(tile.valueFeatures) * swizzleBytes;
   int64_t room = mostSharedBytes - queryMemory - bytesOf(tile.rows(), tile.features);
   if (tile.consumers == 1)
     tile.keys = keyBytes + valueBytes <= 2 * swizzleBytes ? 128 : 64;
   else
-    tile.keys = keysOf(op, tile.valueFeatures, keyBytes + valueBytes, room);
+    tile.keys = keysOf(op, tile, keyBytes + valueBytes, room);
   int64_t stages =
       tile.packsRows ? std::min(room / (tile.keys * (keyBytes + valueBytes)), mostStages) : 2;
   tile.keyRing = {stages, tile.keys * keyBytes, keyBarriers,

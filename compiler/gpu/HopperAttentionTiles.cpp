@@ -43,6 +43,17 @@ SmallVector<Value> HopperAttention::wordsOf(ArrayRef<Value> weights) {
   return words;
 }
 
+// The groups' turns at the tensor cores: barrier 1 + consumer is of a group and the one before it.
+void HopperAttention::awaitTurn() {
+  hopper.syncNamed(hopper.add(consumer, 1), 2 * warpGroupThreads);
+}
+
+void HopperAttention::passTurn() {
+  Value next = hopper.add(consumer, 1);
+  next = hopper.select(hopper.equals(next, tile.consumers), hopper.constant(0), next);
+  hopper.arriveNamed(hopper.add(next, 1), 2 * warpGroupThreads);
+}
+
 void HopperAttention::firstTile(Value number, Places &places, State &state) {
   hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity, "keys");
   hopper.fenceProducts();
@@ -58,9 +69,8 @@ void HopperAttention::firstTile(Value number, Places &places, State &state) {
 
 void HopperAttention::nextTile(Value number, Value before, Places &places, State &state) {
   hopper.wait(tile.keyRing.filled(hopper, places.keys.stage), places.keys.parity, "keys");
-  // The groups' turns: barriers 1 and 2.
   if (tile.consumers > 1)
-    hopper.syncNamed(hopper.add(consumer, 1), 2 * warpGroupThreads);
+    awaitTurn();
   hopper.pin(state.sums);
   hopper.pin(state.weights);
   hopper.fenceProducts();
@@ -68,10 +78,8 @@ void HopperAttention::nextTile(Value number, Value before, Places &places, State
   hopper.wait(tile.valueRing.filled(hopper, places.values.stage), places.values.parity, "values");
   hopper.fenceProducts(); // of sums and weights, another group's registers
   addValues(state, places.values.stage);
-  if (tile.consumers > 1) {
-    Value other = arith::SubIOp::create(builder, loc, hopper.constant(2), consumer);
-    hopper.arriveNamed(other, 2 * warpGroupThreads);
-  }
+  if (tile.consumers > 1)
+    passTurn();
   hopper.waitForProducts(1);
   hopper.pin(weights);
   hopper.arriveByWarp(tile.keyRing.emptied(hopper, places.keys.stage));

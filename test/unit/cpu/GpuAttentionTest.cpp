@@ -66,6 +66,16 @@ TEST_P(GpuAttentionTest, TilesOf72) { runCase(tiles(230, 72)); }
 TEST_P(GpuAttentionTest, TilesOf128) { runCase(tiles(500, 128)); }
 TEST_P(GpuAttentionTest, TilesOf192) { runCase(tiles(230, 192)); }
 TEST_P(GpuAttentionTest, TilesOf256) { runCase(tiles(230, 256)); }
+// Three groups of Hopper's, whose tiles have 192 rows: one tile of keys, several, and rows that end
+// within a group.
+TEST_P(GpuAttentionTest, ThreeGroupsOfRows) {
+  for (auto [queries, keys, features, valueFeatures] :
+       {std::tuple(185, 300, 64, 64), {570, 130, 40, 56}, {192, 100, 56, 64}}) {
+    Case c = cross(queries, keys, features, valueFeatures);
+    c.batch = c.heads = 1;
+    runCase(c);
+  }
+}
 TEST_P(GpuAttentionTest, ManyKeysOfManyHeads) { runCase(causal(cross(140, 400, 64, 32))); }
 
 } // namespace
