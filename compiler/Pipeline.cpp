@@ -144,6 +144,7 @@ static void addGpuKernels(OpPassManager &passes, llvm::StringRef chip,
   kernels.chip = chip.str();
   kernels.tf32 = options.precision == Precision::TF32;
   kernels.watchdog = options.gpuWatchdog;
+  kernels.overlap = options.gpuOverlap;
   passes.addPass(createGpuKernelsPass(kernels));
 }
 
@@ -327,8 +328,7 @@ std::string printPipelines(ModuleOp model, const CompileOptions &options) {
       addStage(passes, model, options, Stage::Memory, std::nullopt, /*gpu=*/true);
     });
   for (llvm::StringRef chip : options.chips) {
-    line("kernels." + chip,
-         [&](OpPassManager &passes) { addGpuKernels(passes, chip, options); });
+    line("kernels." + chip, [&](OpPassManager &passes) { addGpuKernels(passes, chip, options); });
     stream << "ptx." << chip << ": " << llvmPipeline(gpuOptLevel, /*isGpu=*/true) << '\n';
   }
   return text;

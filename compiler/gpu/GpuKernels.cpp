@@ -271,6 +271,13 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   modules.device.insert(function);
   Block &from = outlined.function.getBody().front(), &to = function.getBody().front();
   builder.setInsertionPointToStart(&to);
+  if (overlap && chip == hopperChip) {
+    // The next kernel may take its place already; what this one reads may only now be there. It
+    // waits for the end of the one before, which has waited for all before that.
+    using Kind = NVVM::GridDepActionKind;
+    for (Kind kind : {Kind::launch_dependents, Kind::wait})
+      NVVM::GriddepcontrolOp::create(builder, loc, kind);
+  }
   auto [worker, workers] = workersOf(*workerKindOf(outlined.kernel), builder, loc);
   IRMapping mapping;
   auto next = to.args_begin();

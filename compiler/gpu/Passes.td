@@ -11,6 +11,7 @@ def GpuKernelsPass : Pass<"attn-gpu-kernels", "mlir::ModuleOp"> {
   let options = [Option<"chip", "chip", "std::string", "\"sm_80\"", "what the code is for: sm_80 or sm_90a">,
                  Option<"tf32", "tf32", "bool", "false", "linears of f32 are multiplied on tensor cores, rounded to tf32">,
                  Option<"watchdog", "watchdog", "bool", "false", "waits that do not end trap, and say where">,
+                 Option<"overlap", "overlap", "bool", "false", "kernels are launched before those that they wait for have ended">,
                  Option<"multiprocessors", "multiprocessors", "int64_t", "132", "that tiles should keep busy">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
                            "mlir::vector::VectorDialect", "mlir::math::MathDialect", "mlir::gpu::GPUDialect", "mlir::NVVM::NVVMDialect", "mlir::LLVM::LLVMDialect"];

@@ -58,6 +58,11 @@ static constexpr Symbol kSymbols[] = {
     {"cuGetErrorString", offsetof(CudaDriver, getErrorString)},
 };
 
+static constexpr Symbol kOverlapSymbols[] = {
+    {"cuLaunchKernelEx", offsetof(CudaDriver, launchKernelEx)},
+    {"cuGraphAddDependencies_v2", offsetof(CudaDriver, graphAddDependencies)},
+};
+
 static constexpr Symbol kWatchdogSymbols[] = {
     {"cuModuleGetGlobal_v2", offsetof(CudaDriver, moduleGetGlobal)},
     {"cuMemHostAlloc", offsetof(CudaDriver, memHostAlloc)},
@@ -88,6 +93,14 @@ static attn_status find(CudaDriver &driver, const char *name, size_t offset, Err
   return ATTN_OK;
 }
 
+template <size_t count>
+static attn_status findAll(CudaDriver &driver, const Symbol (&symbols)[count], Error &error) {
+  for (const Symbol &symbol : symbols)
+    if (attn_status status = find(driver, symbol.name, symbol.offset, error))
+      return status;
+  return ATTN_OK;
+}
+
 attn_status CudaDriver::load(Error &error) {
   char path[4096];
   libraryPath(path);
@@ -97,9 +110,8 @@ attn_status CudaDriver::load(Error &error) {
     error.help("install NVIDIA's driver, or run on the CPU");
     return error.status;
   }
-  for (const Symbol &symbol : kSymbols)
-    if (attn_status status = find(*this, symbol.name, symbol.offset, error))
-      return status;
+  if (attn_status status = findAll(*this, kSymbols, error))
+    return status;
   return check(init(0), "starting the CUDA driver", error);
 }
 
@@ -107,11 +119,10 @@ attn_status CudaDriver::loadTensorMaps(Error &error) {
   return find(*this, "cuTensorMapEncodeTiled", offsetof(CudaDriver, tensorMapEncodeTiled), error);
 }
 
+attn_status CudaDriver::loadOverlap(Error &error) { return findAll(*this, kOverlapSymbols, error); }
+
 attn_status CudaDriver::loadWatchdog(Error &error) {
-  for (const Symbol &symbol : kWatchdogSymbols)
-    if (attn_status status = find(*this, symbol.name, symbol.offset, error))
-      return status;
-  return ATTN_OK;
+  return findAll(*this, kWatchdogSymbols, error);
 }
 
 attn_status CudaDriver::check(CuResult result, const char *what, Error &error) const {

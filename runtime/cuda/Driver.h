@@ -33,6 +33,27 @@ struct CuKernelNode {
   void **arguments, **extra;
 };
 
+/// CUlaunchAttribute and CUlaunchConfig.
+struct CuLaunchAttribute {
+  int id, padding;
+  union {
+    int value;
+    char bytes[64];
+  };
+};
+struct CuLaunchConfig {
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  CuStream stream;
+  CuLaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+/// A kernel may start before the one before it on the stream has ended.
+constexpr int kCuProgrammaticLaunch = 6;
+/// CUgraphEdgeData; of such a launch in a graph, both are 1.
+struct CuGraphEdge {
+  unsigned char fromPort, toPort, type, reserved[5];
+};
+
 /// CUDA_MEMCPY3D, of version 2: where a copy is from or goes to, and the whole of it.
 struct CuCopyEnd {
   size_t x, y, z, level;
@@ -119,6 +140,11 @@ struct CudaDriver {
                                    const uint32_t *box, const uint32_t *elementStrides,
                                    int interleave, int swizzle, int promotion, int fill) = nullptr;
   CuResult (*getErrorString)(CuResult result, const char **text);
+  /// Launches that overlap; looked for where kernels are made for it (CUDA 12.3).
+  CuResult (*launchKernelEx)(const CuLaunchConfig *config, CuFunction function, void **arguments,
+                             void **extra) = nullptr;
+  CuResult (*graphAddDependencies)(CuGraph graph, const CuGraphNode *from, const CuGraphNode *to,
+                                   const CuGraphEdge *edges, size_t count) = nullptr;
   /// What the watchdog of kernels writes to, memory of the host's; looked for where kernels have
   /// one.
   CuResult (*moduleGetGlobal)(CuPointer *pointer, size_t *bytes, CuModule module,
@@ -132,6 +158,8 @@ struct CudaDriver {
   attn_status load(Error &error);
   /// Looks for tensorMapEncodeTiled; an error where there is none.
   attn_status loadTensorMaps(Error &error);
+  /// Looks for what launches that overlap need.
+  attn_status loadOverlap(Error &error);
   /// Looks for what a watchdog needs.
   attn_status loadWatchdog(Error &error);
   /// ATTN_OK, or an error "`what` failed: ..." in the driver's own words.

@@ -110,6 +110,11 @@ attn_status Gpu::loadModule(Error &error) {
   return isAssembled ? ATTN_OK : loadPtx(code->ptx, module, error);
 }
 
+attn_status Gpu::loadOverlap(Error &error) {
+  overlaps = strstr(code->ptx, "griddepcontrol.wait");
+  return overlaps ? driver.loadOverlap(error) : ATTN_OK;
+}
+
 /// Tells kernels that have a watchdog where to write.
 attn_status Gpu::loadWatchdog(Error &error) {
   if (!strstr(code->ptx, "attn_watchdog"))
@@ -163,7 +168,7 @@ attn_status Gpu::loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &funct
 }
 
 attn_status Gpu::loadCode(Error &error) {
-  if (loadModule(error) || loadWatchdog(error))
+  if (loadModule(error) || loadOverlap(error) || loadWatchdog(error))
     return error.status;
   if (!functions.resize(size_t(code->kernelCount)))
     return error.outOfMemory("the GPU's kernels");

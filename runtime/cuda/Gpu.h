@@ -144,6 +144,7 @@ private:
   attn_status grow(Memory &memory, size_t bytes, const char *what, Error &error);
   void settle();
   bool isCaptured() const;
+  attn_status loadOverlap(Error &error);
   attn_status loadWatchdog(Error &error);
   void addWatchdog(Error &error) const;
 
@@ -174,6 +175,9 @@ private:
   void dropGraph(EntryGraph &own);
 
   attn_status issue(const Recording &run, size_t first, size_t end, Error &error);
+  /// Whether a step is a launch that may start before the one before it has ended.
+  bool startsEarly(const Step &step) const { return overlaps && step.kernel >= 0; }
+  CuResult launch(const CuKernelNode &node, bool startsEarly);
   static void prepare(const Recording &run, size_t step, PreparedLaunch &launch);
   CuResult encodeMaps(Recording &run, const Recording *before);
   CuResult encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded);
@@ -203,6 +207,7 @@ private:
   WatchdogReport *watchdog = nullptr; ///< Where kernels have one.
   Memory work;
   Failure failure;
+  bool overlaps = false;    ///< Kernels wait for those before them by themselves.
   bool usesGraphs = true;   ///< Until one could not be made.
   bool graphsCopies = true; ///< Until one could not be made with copies to and from the host.
   bool isPending = false;   ///< Whether a run may be under way that nobody waited for.

@@ -95,7 +95,11 @@ CuResult Gpu::addNode(EntryGraph &own, size_t step) {
   } else {
     PreparedLaunch launch;
     prepare(own.done, step, launch);
-    result = driver.graphAddKernelNode(&node, own.graph, behind, count, &launch.node);
+    bool isEarly = count && startsEarly(own.done[step]) && own.done[step - 1].kind == Step::Launch;
+    result = driver.graphAddKernelNode(&node, own.graph, behind, isEarly ? 0 : count, &launch.node);
+    CuGraphEdge edge = {1, 0, 1, {}};
+    if (!result && isEarly)
+      result = driver.graphAddDependencies(own.graph, behind, &node, &edge, 1);
   }
   if (!result && !own.nodes.push(node))
     result = kCuOutOfMemory;

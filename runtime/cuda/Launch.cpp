@@ -81,6 +81,18 @@ void Gpu::prepare(const Recording &run, size_t i, PreparedLaunch &launch) {
   }
 }
 
+CuResult Gpu::launch(const CuKernelNode &node, bool startsEarly) {
+  if (!startsEarly)
+    return driver.launchKernel(node.function, node.gridX, node.gridY, node.gridZ, node.blockX,
+                               node.blockY, node.blockZ, node.sharedBytes, currentStream(),
+                               node.arguments, node.extra);
+  CuLaunchAttribute attribute = {};
+  attribute.id = kCuProgrammaticLaunch, attribute.value = 1;
+  CuLaunchConfig config = {node.gridX,  node.gridY,       node.gridZ,      node.blockX, node.blockY,
+                           node.blockZ, node.sharedBytes, currentStream(), &attribute,  1};
+  return driver.launchKernelEx(&config, node.function, node.arguments, node.extra);
+}
+
 /// Steps of a run one by one, on the current stream.
 attn_status Gpu::issue(const Recording &run, size_t first, size_t end, Error &error) {
   for (size_t i = first; i < end; ++i) {
@@ -106,9 +118,7 @@ attn_status Gpu::issue(const Recording &run, size_t first, size_t end, Error &er
       prepare(run, i, launch);
       const CuKernelNode &node = launch.node;
       failure.kernel = run[i].kernel;
-      failure.result = driver.launchKernel(node.function, node.gridX, node.gridY, node.gridZ,
-                                           node.blockX, node.blockY, node.blockZ, node.sharedBytes,
-                                           currentStream(), node.arguments, node.extra);
+      failure.result = this->launch(node, startsEarly(run[i]));
       if (failure.result)
         reportFailure(error);
     }

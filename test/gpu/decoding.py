@@ -17,7 +17,7 @@ from vit_twin import write_safetensors
 
 
 class Counts(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int) for name in ("launches", "graphLaunches", "instantiations", "kernelUpdates", "copyUpdates", "encodings")]
+    _fields_ = [(name, ctypes.c_int) for name in ("launches", "earlyLaunches", "graphLaunches", "instantiations", "kernelUpdates", "copyUpdates", "encodings")]
     _fields_ += [(name, ctypes.c_size_t) for name in ("allocations", "allocatedBytes", "mostBytes", "bytesToDevice", "pendingActions")]
 
 
@@ -42,6 +42,7 @@ def main():
     parser.add_argument("--target", required=True)
     parser.add_argument("--precision", default="f32")
     parser.add_argument("--bound", type=float, required=True)
+    parser.add_argument("--overlap", action="store_true", help="kernels start while those before them end")
     options = parser.parse_args()
     print(f"seed {options.seed}")
     os.makedirs(options.folder, exist_ok=True)
@@ -51,8 +52,9 @@ def main():
     spec = os.path.join(os.path.dirname(os.path.abspath(caches.__file__)), "decoder.attn")
     library = os.path.abspath(f"{options.folder}/decoder.{options.target}.{options.precision}.so")
     subprocess.run(["attn", "compile", spec, "--emit=shared", "-O0", f"--target=x86-64-v3,{options.target}", f"--precision={options.precision}",
-                    "-o", library], check=True)
+                    "-o", library] + ["--gpu-overlap"] * options.overlap, check=True)
     driver = Driver(os.environ["ATTN_CUDA_PATH"])
+    begin = driver.counts()
     model = Model(library, "attn_model_decoder", f"{options.folder}/decoder.safetensors", 1, gpu=0)
 
     ids = rng.integers(0, caches.V, (2, 23), dtype=np.int32)
@@ -77,6 +79,9 @@ def main():
     # lookup of positions.
     assert len(updates[2]) < did["launches"] / 2, "most kernels know no position"
     assert not [name for name in updates[2] if "fc" in name or "norm" in name or "o_proj" in name], updates[2]
+    # Where kernels overlap, all launches say so, and all edges of the graph but those of copies.
+    early = after.earlyLaunches - begin.earlyLaunches
+    assert early > did["launches"] if options.overlap else early == 0, early
     assert did["encodings"] == 0 or options.target == "sm_90a"
 
     # A cache that is filled here and there: what it holds goes with it, or it is refused where the CPU keeps it in another form.

@@ -60,6 +60,8 @@ defm kernel : Valued<"kernel", [compile], "Of a stage, asm, llvm-ir or ptx, prin
 def print_pipeline : Flag<["--"], "print-pipeline", [compile]>,
                      HelpText<"Print the passes of every stage, as `attn-opt --pass-pipeline` takes them, and do no more">;
 defm attention : Valued<"attention", codeVerbs, "For developers: auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING">;
+def gpu_overlap : Flag<["--"], "gpu-overlap", codeVerbs>,
+                  HelpText<"For developers: kernels of sm_90a start while those before them end (programmatic dependent launch); not measured yet">;
 def gpu_watchdog : Flag<["--"], "gpu-watchdog", codeVerbs>,
                    HelpText<"For developers: kernels of sm_90a whose waits do not end stop after 2 s, and the error says where">;
 defm tuning : Valued<"tuning", codeVerbs, "Take the measured tiles in FILE where there are some for this CPU", "FILE">;

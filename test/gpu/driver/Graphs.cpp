@@ -18,6 +18,7 @@ struct Node {
 
 struct attn::interpreted::Graph {
   std::vector<std::unique_ptr<Node>> nodes;
+  bool isLoose = false; ///< Nothing is before its last node yet.
 };
 
 void Stream::add(Action action) {
@@ -41,12 +42,16 @@ std::vector<Graph *> &graphs() {
   return graphs;
 }
 
+/// A kernel's node without an edge gets one next (cuGraphAddDependencies_v2), or the graph is none.
 CuResult addNode(CuGraphNode *made, CuGraph handle, const CuGraphNode *behind, size_t count,
                  Node node) {
   Graph &graph = *reinterpret_cast<Graph *>(handle);
-  bool isChain = graph.nodes.empty() ? count == 0
-                                     : count == 1 && reinterpret_cast<Node *>(behind[0]) ==
-                                                         graph.nodes.back().get();
+  bool isFirst = graph.nodes.empty(), isLoose = !isFirst && count == 0 && !node.kernel.empty();
+  bool isChain = isFirst ? count == 0
+                         : isLoose || (count == 1 && reinterpret_cast<Node *>(behind[0]) ==
+                                                         graph.nodes.back().get());
+  isChain &= !graph.isLoose;
+  graph.isLoose = isLoose;
   if (!isChain) {
     state().lastError = "a node that is not behind the one before";
     return invalidValue;
@@ -109,6 +114,26 @@ DRIVER cuGraphAddKernelNode(CuGraphNode *node, CuGraph graph, const CuGraphNode 
   return result ? result : addNode(node, graph, behind, count, std::move(own));
 }
 
+/// The edge of a kernel that starts while the one before it ends, which must be one that waits.
+DRIVER cuGraphAddDependencies_v2(CuGraph handle, const CuGraphNode *from, const CuGraphNode *to,
+                                 const CuGraphEdge *edges, size_t count) {
+  BEGIN_CALL();
+  Graph &graph = *reinterpret_cast<Graph *>(handle);
+  size_t size = graph.nodes.size();
+  bool isGood = graph.isLoose && count == 1 && size > 1 &&
+                reinterpret_cast<Node *>(from[0]) == graph.nodes[size - 2].get() &&
+                reinterpret_cast<Node *>(to[0]) == graph.nodes[size - 1].get() &&
+                !graph.nodes[size - 2]->kernel.empty() && edges[0].fromPort == 1 &&
+                edges[0].toPort == 0 && edges[0].type == 1;
+  if (!isGood) {
+    state().lastError = "an edge that is not from one kernel to the next";
+    return invalidValue;
+  }
+  graph.isLoose = false;
+  ++state().counts.earlyLaunches;
+  return success;
+}
+
 DRIVER cuGraphAddMemcpyNode(CuGraphNode *node, CuGraph graph, const CuGraphNode *behind,
                             size_t count, const CuCopyNode *copy, CuContext) {
   BEGIN_CALL();
@@ -131,6 +156,10 @@ DRIVER cuGraphAddEventRecordNode(CuGraphNode *node, CuGraph graph, const CuGraph
 
 DRIVER cuGraphInstantiateWithFlags(CuGraphExec *exec, CuGraph graph, unsigned long long) {
   BEGIN_CALL();
+  if (reinterpret_cast<Graph *>(graph)->isLoose) {
+    state().lastError = "a node that is not behind the one before";
+    return invalidValue;
+  }
   ++state().counts.instantiations;
   auto *executable = new Executable{reinterpret_cast<Graph *>(graph), {}};
   for (const auto &node : executable->from->nodes)

@@ -359,6 +359,19 @@ DRIVER cuLaunchKernel(CuFunction function, unsigned gridX, unsigned gridY, unsig
   return success;
 }
 
+DRIVER cuLaunchKernelEx(const CuLaunchConfig *config, CuFunction function, void **arguments,
+                        void **extra) {
+  BEGIN_CALL_IN_CONTEXT();
+  bool isPlain = config->attributeCount == 1 && config->attributes[0].id == kCuProgrammaticLaunch &&
+                 config->attributes[0].value == 1;
+  if (!isPlain)
+    return invalidValue;
+  ++state().counts.earlyLaunches;
+  return cuLaunchKernel(function, config->gridX, config->gridY, config->gridZ, config->blockX,
+                        config->blockY, config->blockZ, config->sharedBytes, config->stream,
+                        arguments, extra);
+}
+
 DRIVER cuGetErrorString(CuResult result, const char **text) {
   BEGIN_CALL();
   *text = result == launchFailed || result == invalidValue ? state().lastError.c_str()

@@ -10,6 +10,7 @@ extern "C" {
 /// How often it was asked for what, since the process began, and what is there now.
 struct InterpretedCounts {
   int launches;       ///< of kernels, one by one
+  int earlyLaunches;  ///< of kernels that start while the one before ends, there and in graphs
   int graphLaunches;  ///< of graphs
   int instantiations; ///< of graphs
   int kernelUpdates;  ///< of nodes in an executable graph

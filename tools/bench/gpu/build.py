@@ -71,9 +71,12 @@ class Folder:
             sys.exit(f"{name} could not be compiled")
         return f"{name}.so"
 
-    def add(self, kind, spec, name, sizes, runs, half, phases):
-        name += "" if half == "bf16" else f"-{half}"
-        artifact = {"name": name, "kind": kind, "sizes": sizes, "runs": runs, "half": half, "phases": phases, "file": self.compile(spec, name, sizes, half)}
+    def add(self, kind, spec, name, sizes, runs, half, phases, option=""):
+        """`option`: what is compared with the same artifact without it."""
+        name += ("" if half == "bf16" else f"-{half}") + (f"-{option}" if option else "")
+        flags = [f"--gpu-{option}"] if option else []
+        artifact = {"name": name, "kind": kind, "sizes": sizes, "runs": runs, "half": half, "phases": phases, "option": option,
+                    "file": self.compile(spec, name, sizes, half, *flags)}
         if not self.args.list:
             inspected = subprocess.run([self.args.attn, "inspect", str(self.args.folder / artifact["file"]), "--json"], check=True, capture_output=True)
             artifact["symbol"] = json.loads(inspected.stdout)["symbol"]
@@ -97,12 +100,15 @@ class Folder:
         self.add_kernels(SMALL_F16, "f16", ["smoke"])
         for kind, (sizes, runs) in SMALL_MODELS.items():
             self.add(kind, EXAMPLES / MODELS[kind][0], f"small-{kind}", sizes, runs, "bf16", phases)
+        sizes, runs = SMALL_MODELS["gpt2"]
+        self.add("gpt2", EXAMPLES / MODELS["gpt2"][0], "small-gpt2", sizes, runs, "bf16", ["smoke"], "overlap")
 
     def add_timed(self):
         phases = ["times", "compiled"]
         self.add_kernels(TIMED, "bf16", phases)
         for kind, (spec, runs) in MODELS.items():
             self.add(kind, EXAMPLES / spec, kind, {}, runs, "bf16", phases)
+            self.add(kind, EXAMPLES / spec, kind, {}, runs[-1:], "bf16", ["times"], "overlap")
         self.add_kernels(TIMED_F16, "f16", phases)
         self.add("vit", EXAMPLES / MODELS["vit"][0], "vit", {}, MODELS["vit"][1][:1], "f16", phases)
 

@@ -32,7 +32,7 @@ class Case:
 
 
 def suffix(artifact):
-    return "" if artifact["half"] == "bf16" else f", {artifact['half']}"
+    return ("" if artifact["half"] == "bf16" else f", {artifact['half']}") + (f", {artifact['option']}" if artifact["option"] else "")
 
 
 def other(call):
