@@ -58,8 +58,7 @@ static int64_t keysOf(AttentionKernelOp op, const HopperAttentionTile &tile, int
       {registers * 4 / 3, room / (2 * keyBytes), int64_t(tile.consumers == 3 ? 128 : 208)});
   most = most / 16 * 16;
   int64_t usual = std::min<int64_t>(most, 128);
-  if (isDynamic || !op.getMask().empty() || op.getPartials() ||
-      keyCount > 4 * most)
+  if (isDynamic || !op.getMask().empty() || op.getPartials() || keyCount > 4 * most)
     return usual;
   return llvm::alignTo(llvm::divideCeil(keyCount, llvm::divideCeil(keyCount, most)), 16);
 }
