@@ -145,6 +145,7 @@ static void addGpuKernels(OpPassManager &passes, llvm::StringRef chip,
   kernels.tf32 = options.precision == Precision::TF32;
   kernels.watchdog = options.gpuWatchdog;
   kernels.overlap = options.gpuOverlap;
+  kernels.bulkStores = options.gpuBulkStores;
   passes.addPass(createGpuKernelsPass(kernels));
 }
 

@@ -55,6 +55,7 @@ struct CompileOptions {
   std::optional<AttentionLowering> attention; ///< for those that can be lowered so
   TunedChoices tuning;                        ///< measured tiles, where there are some
   std::optional<Ptxas> ptxas;                 ///< assembles the code of GPUs; none: drivers do
+  bool gpuBulkStores = false;                 ///< Hopper's linears store by the copy engine
   bool gpuOverlap = false;   ///< kernels of GPUs begin before those before them have ended
   bool gpuWatchdog = false;  ///< kernels of GPUs trap where a wait does not end
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)

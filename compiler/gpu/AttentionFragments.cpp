@@ -10,6 +10,9 @@
 using namespace mlir;
 using namespace attn;
 
+/// Heads with more have no registers left for two ways to compute an exponent.
+static constexpr int64_t mostFusedFeatures = 248;
+
 static double unitOf(ScoreElements &elements, const ScoreFunction &score) {
   constexpr double log2e = 1.4426950408889634;
   return elements.isProportional() ? *score.factor * log2e : log2e;
@@ -18,7 +21,9 @@ static double unitOf(ScoreElements &elements, const ScoreFunction &score) {
 AttentionFragments::AttentionFragments(AttentionKernelOp op, const ScoreFunction &score,
                                        const TensorCores &cores, int64_t tileKeys, bool packsRows)
     : cores(cores), index(cores.index), rows(op, index, packsRows),
-      elements(op, score, cores.builder), softmax(cores, unitOf(elements, score)),
+      elements(op, score, cores.builder),
+      softmax(cores, unitOf(elements, score),
+              op.getOut().getType().getShape().back() <= mostFusedFeatures),
       tileKeys(tileKeys), op(op), out(cores, op.getOut()) {
   std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
   hasTail = !keyCount || *keyCount % tileKeys != 0;

@@ -2,10 +2,14 @@
 #include "compiler/gpu/FragmentSoftmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <limits>
 
 using namespace mlir;
 using namespace attn;
+
+/// Of this size, a float has 13 fractional digits left.
+static constexpr double largeExponent = 1024;
 
 static constexpr double none = -std::numeric_limits<double>::infinity();
 
@@ -42,12 +46,7 @@ std::array<Value, 2> FragmentSoftmax::weigh(MutableArrayRef<Value> scores, State
   auto difference = [&](Value a, Value b) -> Value {
     return arith::SubFOp::create(builder, loc, a, b);
   };
-  // unit * score is finite where unit is 1 at most: exponents are unit * score - shift, rounded
-  // once, and as the shift is the rounded product for all of a row, before and after it grew, its
-  // error cancels. Otherwise the difference comes first: of two scores near the largest float,
-  // which masks by addition make, it is small.
-  bool isFused = unit <= 1;
-  std::array<Value, 2> factors, shifts, before = state.maxima;
+  std::array<Value, 2> factors, shifts, products, before = state.maxima;
   for (auto [i, score] : llvm::enumerate(scores)) {
     Value &maximum = state.maxima[FragmentPlace::of(static_cast<int64_t>(i)).row];
     maximum = cores.larger(maximum, score);
@@ -58,20 +57,41 @@ std::array<Value, 2> FragmentSoftmax::weigh(MutableArrayRef<Value> scores, State
     // Something to subtract: of a row of -inf alone, weights are 2^-inf.
     shifts[r] =
         arith::SelectOp::create(builder, loc, equals(maximum, none), cores.number(0), maximum);
-    if (isFused)
-      shifts[r] = scaled(shifts[r]);
-    factors[r] = cores.exp2(isFused ? difference(scaled(before[r]), shifts[r])
-                                    : scaled(difference(before[r], shifts[r])));
+    products[r] = arith::NegFOp::create(builder, loc, scaled(shifts[r]));
+    factors[r] = cores.exp2(scaled(difference(before[r], shifts[r])));
     state.sums[r] = arith::MulFOp::create(builder, loc, state.sums[r], factors[r]);
   }
-  std::array<Value, 2> negated;
-  for (int r = 0; isFused && r < 2; ++r)
-    negated[r] = arith::NegFOp::create(builder, loc, shifts[r]);
+  auto exponentials = [&](bool isFused) {
+    SmallVector<Value> weights;
+    for (auto [i, score] : llvm::enumerate(scores)) {
+      int64_t r = FragmentPlace::of(static_cast<int64_t>(i)).row;
+      weights.push_back(cores.exp2(
+          isFused ? math::FmaOp::create(builder, loc, score, cores.number(unit), products[r])
+                  : scaled(difference(score, shifts[r]))));
+    }
+    return weights;
+  };
+  auto branch = [&](bool isFused) {
+    return [&, isFused](OpBuilder &, Location) {
+      scf::YieldOp::create(builder, loc, exponentials(isFused));
+    };
+  };
+  SmallVector<Value> weights;
+  if (fuses) {
+    // One fused multiply-add, whose error is that of the product for the largest score, the same
+    // for all of a row. Where scores are large, it has no fractional digits left: the difference is
+    // first.
+    Value largest = cores.larger(math::AbsFOp::create(builder, loc, products[0]),
+                                 math::AbsFOp::create(builder, loc, products[1]));
+    Value areLarge = cores.any(arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGE,
+                                                     largest, cores.number(largeExponent)));
+    weights = scf::IfOp::create(builder, loc, areLarge, branch(false), branch(true)).getResults();
+  } else {
+    weights = exponentials(false);
+  }
   for (auto [i, score] : llvm::enumerate(scores)) {
     int64_t r = FragmentPlace::of(static_cast<int64_t>(i)).row;
-    score = cores.exp2(
-        isFused ? math::FmaOp::create(builder, loc, score, cores.number(unit), negated[r])
-                : scaled(difference(score, shifts[r])));
+    score = weights[i];
     state.sums[r] = arith::AddFOp::create(builder, loc, state.sums[r], score);
   }
   return factors;

@@ -14,8 +14,10 @@ class FragmentSoftmax {
 public:
   using Value = mlir::Value;
 
-  /// `unit` times a score, which is positive, is an exponent of 2.
-  FragmentSoftmax(const TensorCores &cores, double unit) : cores(cores), unit(unit) {}
+  /// `unit` times a score, which is positive, is an exponent of 2. `fuses`: by one multiply-add,
+  /// but for large scores, which takes some registers.
+  FragmentSoftmax(const TensorCores &cores, double unit, bool fuses)
+      : cores(cores), unit(unit), fuses(fuses) {}
 
   /// Of the rows g and g + 8.
   struct State {
@@ -43,6 +45,7 @@ private:
 
   const TensorCores &cores;
   double unit;
+  bool fuses;
 };
 
 } // namespace attn

@@ -222,8 +222,9 @@ FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKern
     launches->push_back(*launch);
     return launches;
   }
-  auto more = chip == hopperChip && isHopperLinear(op) ? launchHopperLinear(op, multiprocessors)
-                                                       : launchLinear(op, multiprocessors, tf32);
+  auto more = chip == hopperChip && isHopperLinear(op)
+                  ? launchHopperLinear(op, multiprocessors, bulkStores)
+                  : launchLinear(op, multiprocessors, tf32);
   if (failed(more))
     return failure();
   launches->append(*more);

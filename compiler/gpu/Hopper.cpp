@@ -135,6 +135,25 @@ void Hopper::copyBox(Value address, Value map, ValueRange place, Value barrier) 
       NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
 }
 
+void Hopper::storeBox(Value address, Value map, ValueRange place) const {
+  assembly("{ cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$1, $2}], [$3]; "
+           "cp.async.bulk.commit_group; }",
+           "l,r,r,r", ValueRange{map, place[0], place[1], address}, TypeRange());
+}
+
+void Hopper::waitForStores(int64_t pending) const {
+  std::string text = pending ? "cp.async.bulk.wait_group.read " + std::to_string(pending) + ";"
+                             : std::string("cp.async.bulk.wait_group 0;");
+  assembly(text, "", ValueRange(), TypeRange());
+}
+
+void Hopper::storeMatrices(Value address, ArrayRef<Value> words) const {
+  SmallVector<Value> operands{address};
+  llvm::append_range(operands, words);
+  assembly("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};", "r,r,r,r,r",
+           operands, TypeRange());
+}
+
 void Hopper::syncNamed(Value id, int64_t threads) const {
   NVVM::BarrierOp::create(builder, loc, Type(), id, constant(threads), NVVM::BarrierReductionAttr(),
                           Value());

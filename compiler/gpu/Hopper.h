@@ -63,6 +63,17 @@ public:
   void copyBox(mlir::Value address, mlir::Value map, mlir::ValueRange place,
                mlir::Value barrier) const;
 
+  /// Copies a box in shared memory to `place` of a tensor map, but for what is outside of the
+  /// tensor: a group of the thread's own (9.7.9.27, 9.7.9.25.6). Generic stores to the box come
+  /// before, with fenceStores and a barrier.
+  void storeBox(mlir::Value address, mlir::Value map, mlir::ValueRange place) const;
+  /// Until at most `pending` such groups have not been read from shared memory, or, where none is
+  /// pending, until all is done.
+  void waitForStores(int64_t pending) const;
+  /// stmatrix (9.7.14.5.16): four matrices of 8 x 8 halves, of whose row i of matrix m lane
+  /// 8 * m + i has the address.
+  void storeMatrices(mlir::Value address, llvm::ArrayRef<mlir::Value> words) const;
+
   /// Named barriers (9.7.13.1) for `threads` threads in all: waiting, or only arriving.
   void syncNamed(mlir::Value id, int64_t threads) const;
   void arriveNamed(mlir::Value id, int64_t threads) const;

@@ -9,6 +9,7 @@
 #include "compiler/gpu/HopperLinearTile.h"
 #include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/LinearOutput.h"
+#include "compiler/gpu/TensorCores.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -24,7 +25,8 @@ public:
   HopperLinear(LinearKernelOp op, const HopperLinearTile &tile, int64_t multiprocessors,
                ValueRange maps)
       : op(op), tile(tile), ring(tile.ring()), multiprocessors(multiprocessors), rowMap(maps[0]),
-        weightMap(maps[1]), builder(op), loc(op.getLoc()), index(builder, loc),
+        weightMap(maps[1]), outMap(tile.storesBoxes ? maps[2] : Value()), builder(op),
+        loc(op.getLoc()), index(builder, loc),
         hopper(builder, loc, op.getInput().getType().getElementType()) {}
 
   void run(const TilingContext &context);
@@ -35,12 +37,13 @@ private:
   void produce();
   void consume();
   void finish(Value firstRow, Value firstColumn, ArrayRef<Value> sums);
+  void finishByBoxes(Value firstRow, Value firstColumn, ArrayRef<Value> sums);
 
   LinearKernelOp op;
   HopperLinearTile tile;
   StageRing ring;
   int64_t multiprocessors;
-  Value rowMap, weightMap;
+  Value rowMap, weightMap, outMap;
   OpBuilder builder;
   Location loc;
   IndexBuilder index;
@@ -133,10 +136,65 @@ void HopperLinear::consume() {
     release(results[2]);
     Value row = hopper.add(hopper.mul(down, tile.rows()),
                            hopper.mul(consumer, HopperLinearTile::groupRows));
-    finish(row, hopper.mul(across, tile.columns), sums);
+    if (tile.storesBoxes)
+      finishByBoxes(row, hopper.mul(across, tile.columns), sums);
+    else
+      finish(row, hopper.mul(across, tile.columns), sums);
     hopper.syncWarp(); // some lanes have had no row
     return {results[0], results[1]};
   });
+  if (tile.storesBoxes)
+    hopper.when(hopper.equals(hopper.rem(hopper.thread, warpGroupThreads), 0),
+                [&] { hopper.waitForStores(0); });
+}
+
+// Words of 64 columns go to shared memory by stmatrix, where a box has them: chunk c of row r is at
+// c ^ r % 8. One thread of the group then has the copy engine take them, while the next 64 columns
+// are computed. Rows behind the last are computed as that one, and are outside of the tensor.
+void HopperLinear::finishByBoxes(Value firstRow, Value firstColumn, ArrayRef<Value> sums) {
+  TensorCores cores(builder, loc, op.getInput().getType().getElementType());
+  Value consumer = hopper.add(group, -1), barrier = hopper.add(consumer, 1);
+  Value own = hopper.rem(hopper.thread, warpGroupThreads), lane = hopper.rem(own, 32),
+        warp = hopper.div(own, 32), isFirst = hopper.equals(own, 0);
+  Value top = hopper.mul(warp, 16), row = hopper.add(top, hopper.div(lane, 4)),
+        column = hopper.add(firstColumn, hopper.mul(hopper.rem(lane, 4), 2));
+  SmallVector<LinearOutputRow> outputs;
+  Value last = index.sub(rowCount, index.constant(1));
+  for (int64_t r = 0; r < 2; ++r)
+    outputs.emplace_back(
+        op, index, index.min(hopper.toIndex(hopper.add(hopper.add(firstRow, row), 8 * r)), last));
+  // Of stmatrix: the lane's row, and which of two neighbouring chunks.
+  Value matrix = hopper.div(lane, 8), inMatrix = hopper.rem(lane, 8);
+  Value storeRow = hopper.add(hopper.add(top, hopper.mul(hopper.rem(matrix, 2), 8)), inMatrix),
+        chunk = hopper.div(matrix, 2);
+  Value boxes = hopper.add(hopper.add(hopper.sharedBase, tile.firstStore()),
+                           hopper.mul(consumer, 2 * HopperLinearTile::boxBytes));
+  int64_t count = tile.columns / swizzleElements;
+  for (int64_t box = 0; box < count; ++box) {
+    Value memory = hopper.add(boxes, box % 2 * HopperLinearTile::boxBytes);
+    // What was there before is read: the box before the last, or, where boxes are odd, the last.
+    hopper.when(isFirst, [&] { hopper.waitForStores(box == 0 && count % 2 != 0 ? 0 : 1); });
+    hopper.syncNamed(barrier, warpGroupThreads);
+    for (int64_t pair = 0; pair < 4; ++pair) { // of 8 columns each
+      SmallVector<Value> words;
+      for (int64_t c = 0; c < 2; ++c)
+        for (int64_t r = 0; r < 2; ++r) {
+          int64_t j = 8 * box + 2 * pair + c;
+          SmallVector<Value> two = outputs[r].finished(hopper.toIndex(hopper.add(column, 8 * j)),
+                                                       sums.slice(4 * j + 2 * r, 2));
+          words.push_back(cores.word(two[0], two[1]));
+        }
+      Value at = arith::XOrIOp::create(builder, loc, hopper.add(chunk, 2 * pair), inMatrix);
+      hopper.storeMatrices(
+          hopper.add(hopper.add(memory, hopper.mul(storeRow, swizzleBytes)), hopper.mul(at, 16)),
+          words);
+    }
+    hopper.fenceStores();
+    hopper.syncNamed(barrier, warpGroupThreads);
+    hopper.when(isFirst, [&] {
+      hopper.storeBox(memory, outMap, {hopper.add(firstColumn, box * swizzleElements), firstRow});
+    });
+  }
 }
 
 void HopperLinear::finish(Value firstRow, Value firstColumn, ArrayRef<Value> sums) {
@@ -193,8 +251,39 @@ bool attn::isHopperLinear(LinearKernelOp op) {
          cast<MemRefType>(op.getInput().getType()).getRank() == 2;
 }
 
-FailureOr<SmallVector<KernelLaunch>> attn::launchHopperLinear(LinearKernelOp op,
-                                                              int64_t multiprocessors) {
+/// Whether the output can be stored by boxes: of halves, rows of all its leading dims at one
+/// distance, which is of whole pieces of 16 bytes.
+static bool hasBoxes(LinearKernelOp op) {
+  MemRefType type = op.getOut().getType();
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (int64_t d = 0; d + 2 < type.getRank(); ++d)
+    if (ShapedType::isDynamic(strides[d]) || ShapedType::isDynamic(type.getDimSize(d + 1)) ||
+        strides[d] != strides[d + 1] * type.getDimSize(d + 1))
+      return false;
+  return type.getElementType() == op.getInput().getType().getElementType() && type.getRank() >= 2 &&
+         op.getQuantization().empty() && neighboursIn(op.getOut()) == 8;
+}
+
+/// The output as a matrix, in boxes of 64 rows and columns.
+static TensorMap outMapOf(OpBuilder &builder, LinearKernelOp op) {
+  Location loc = op.getLoc();
+  IndexBuilder index(builder, loc);
+  MemRefType type = op.getOut().getType();
+  auto [strides, offset] = type.getStridesAndOffset();
+  auto parts = memref::ExtractStridedMetadataOp::create(builder, loc, op.getOut());
+  Value pointer = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, op.getOut());
+  Value start = ShapedType::isDynamic(offset) ? parts.getOffset() : index.constant(offset);
+  int64_t rank = type.getRank();
+  TensorMap map;
+  map.words = {index.add(pointer, index.mul(start, index.constant(2))),
+               index.constant(type.getDimSize(rank - 1)), index.product(op.getOut(), 0, rank - 1),
+               index.constant(2 * strides[rank - 2])};
+  map.box = {swizzleElements, HopperLinearTile::groupRows};
+  return map;
+}
+
+FailureOr<SmallVector<KernelLaunch>>
+attn::launchHopperLinear(LinearKernelOp op, int64_t multiprocessors, bool bulkStores) {
   auto shape = LinearShape::of(op, gpuLane);
   if (failed(shape))
     return failure();
@@ -212,6 +301,8 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchHopperLinear(LinearKernelOp op,
     SmallVector<Value> words{pointer, index.constant(k), index.constant(columns),
                              index.constant(2 * k)};
     launch.maps.push_back({words, {HopperLinearTile::depth, tile.columns}});
+    if (tile.storesBoxes)
+      launch.maps.push_back(outMapOf(builder, op));
     return launch;
   };
   std::vector<HopperLinearTile> tiles = HopperLinearTile::all(*shape);
@@ -220,6 +311,10 @@ FailureOr<SmallVector<KernelLaunch>> attn::launchHopperLinear(LinearKernelOp op,
     tiles = {HopperLinearTile::best(tiles, *known, multiprocessors)};
   else
     tiles = HopperLinearTile::few(tiles, leastCount(op.getInput(), 0, 1), multiprocessors);
+  bool canStoreBoxes = bulkStores && hasBoxes(op);
+  for (HopperLinearTile &tile : tiles)
+    tile.storesBoxes =
+        canStoreBoxes && tile.columns % swizzleElements == 0 && tile.n % tile.columns == 0;
   // Each where none of those behind it costs less.
   SmallVector<KernelLaunch> launches;
   for (auto [i, tile] : llvm::enumerate(tiles)) {

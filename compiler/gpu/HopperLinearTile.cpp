@@ -15,7 +15,7 @@ static constexpr int64_t productsPerCycle = 2048, mostBytesPerCycle = 64, allByt
 StageRing HopperLinearTile::ring() const {
   StageRing ring;
   ring.bytes = stageBytes();
-  ring.stages = std::min<int64_t>({(mostSharedBytes - barrierBytes) / ring.bytes,
+  ring.stages = std::min<int64_t>({(mostSharedBytes - barrierBytes - storeBytes()) / ring.bytes,
                                    consumers == 1 ? 12 : 6, std::max<int64_t>(2, steps)});
   ring.firstBarrier = 0, ring.firstStage = barrierBytes;
   return ring;

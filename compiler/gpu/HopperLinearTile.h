@@ -24,13 +24,20 @@ struct HopperLinearTile {
   int64_t consumers; ///< warp groups that multiply, each with 64 rows
   int64_t columns;
   int64_t n, steps; ///< columns in all, stages of k
+  /// The output goes to memory by the copy engine, 64 columns of each group at a time, of which
+  /// shared memory has two.
+  bool storesBoxes = false;
 
   /// Of up to 6 stages, or 12 of a tile of one warp group, which has all of k on its way if it can.
   StageRing ring() const;
   int64_t rows() const { return consumers * groupRows; }
   int64_t threads() const { return (1 + consumers) * warpGroupThreads; }
   int64_t stageBytes() const { return (rows() + columns) * swizzleBytes; }
-  int64_t sharedBytes() const { return barrierBytes + ring().stages * stageBytes(); }
+  static constexpr int64_t boxBytes = groupRows * swizzleBytes;
+  int64_t storeBytes() const { return storesBoxes ? 2 * consumers * boxBytes : 0; }
+  /// Where what is stored begins, behind the stages.
+  int64_t firstStore() const { return barrierBytes + ring().stages * stageBytes(); }
+  int64_t sharedBytes() const { return firstStore() + storeBytes(); }
   int64_t across() const { return llvm::divideCeil(n, columns); }
   /// "128x192"
   std::string name() const;

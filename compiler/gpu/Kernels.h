@@ -94,8 +94,8 @@ mlir::LogicalResult emitByteLinear(LinearKernelOp op, const TilingContext &conte
 // tensor maps and conditions in the host's function, before the op; and the code of one, where
 // `maps` are its arguments.
 bool isHopperLinear(LinearKernelOp op);
-mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchHopperLinear(LinearKernelOp op,
-                                                                    int64_t multiprocessors);
+mlir::FailureOr<llvm::SmallVector<KernelLaunch>>
+launchHopperLinear(LinearKernelOp op, int64_t multiprocessors, bool bulkStores);
 bool isHopperAttention(AttentionKernelOp op);
 KernelLaunch launchHopperAttention(AttentionKernelOp op);
 void emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,

@@ -9,8 +9,7 @@
 using namespace mlir;
 using namespace attn;
 
-/// How many columns of a buffer lie side by side at a multiple of their number: 8 at most.
-static int64_t neighboursIn(Value buffer) {
+int64_t attn::neighboursIn(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -102,7 +101,7 @@ SmallVector<Value> LinearOutputRow::load(Value buffer, ValueRange place, int64_t
   return elements;
 }
 
-void LinearOutputRow::finishPiece(Value column, ArrayRef<Value> sums) {
+SmallVector<Value> LinearOutputRow::finished(Value column, ArrayRef<Value> sums) {
   OpBuilder &builder = index.builder;
   Location loc = index.loc;
   auto count = static_cast<int64_t>(sums.size());
@@ -120,6 +119,14 @@ void LinearOutputRow::finishPiece(Value column, ArrayRef<Value> sums) {
   SmallVector<Value> results;
   for (ArrayRef<Value> element : elements)
     results.push_back(epilogue(element));
+  return results;
+}
+
+void LinearOutputRow::finishPiece(Value column, ArrayRef<Value> sums) {
+  OpBuilder &builder = index.builder;
+  Location loc = index.loc;
+  auto count = static_cast<int64_t>(sums.size());
+  SmallVector<Value> results = finished(column, sums);
   SmallVector<Value> place = placeIn(op.getOut(), column);
   if (count == 1)
     return storeFloat(builder, loc, results[0], op.getOut(), place);

@@ -9,6 +9,9 @@
 
 namespace attn {
 
+/// How many columns of a buffer lie side by side at a multiple of their number: 8 at most.
+int64_t neighboursIn(mlir::Value buffer);
+
 /// A row of a linear's output. Code is emitted at the index' builder.
 class LinearOutputRow {
 public:
@@ -19,6 +22,9 @@ public:
   /// there are 1, 2, 4 or 8, and `column` is a multiple of their number. `isInside`: it is known
   /// that all are. They go to memory in pieces as large as all buffers are aligned for.
   void finish(mlir::Value column, llvm::ArrayRef<mlir::Value> sums, bool isInside);
+
+  /// What these neighbouring columns become, in f32; all of them are the output's.
+  llvm::SmallVector<mlir::Value> finished(mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
 private:
   llvm::SmallVector<mlir::Value> placeIn(mlir::Value buffer, mlir::Value column);

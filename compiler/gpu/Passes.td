@@ -12,6 +12,7 @@ def GpuKernelsPass : Pass<"attn-gpu-kernels", "mlir::ModuleOp"> {
                  Option<"tf32", "tf32", "bool", "false", "linears of f32 are multiplied on tensor cores, rounded to tf32">,
                  Option<"watchdog", "watchdog", "bool", "false", "waits that do not end trap, and say where">,
                  Option<"overlap", "overlap", "bool", "false", "kernels are launched before those that they wait for have ended">,
+                 Option<"bulkStores", "bulk-stores", "bool", "false", "Hopper's linears store by the copy engine">,
                  Option<"multiprocessors", "multiprocessors", "int64_t", "132", "that tiles should keep busy">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
                            "mlir::vector::VectorDialect", "mlir::math::MathDialect", "mlir::gpu::GPUDialect", "mlir::NVVM::NVVMDialect", "mlir::LLVM::LLVMDialect"];

@@ -91,6 +91,7 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
   options.optLevel = unsigned(*number);
   options.dumpStages = args.getLastArgValue(OPT_dump_stages).str();
   options.kernel = args.getLastArgValue(OPT_kernel).str();
+  options.gpuBulkStores = args.hasArg(OPT_gpu_bulk_stores);
   options.gpuOverlap = args.hasArg(OPT_gpu_overlap);
   options.gpuWatchdog = args.hasArg(OPT_gpu_watchdog);
   options.embedWeights = args.hasArg(OPT_embed_weights);

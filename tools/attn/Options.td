@@ -60,6 +60,8 @@ defm kernel : Valued<"kernel", [compile], "Of a stage, asm, llvm-ir or ptx, prin
 def print_pipeline : Flag<["--"], "print-pipeline", [compile]>,
                      HelpText<"Print the passes of every stage, as `attn-opt --pass-pipeline` takes them, and do no more">;
 defm attention : Valued<"attention", codeVerbs, "For developers: auto (default), strip, online or unfused, where an attention can be lowered so", "LOWERING">;
+def gpu_bulk_stores : Flag<["--"], "gpu-bulk-stores", codeVerbs>,
+                      HelpText<"For developers: linears of sm_90a store through shared memory, by the copy engine; not measured yet">;
 def gpu_overlap : Flag<["--"], "gpu-overlap", codeVerbs>,
                   HelpText<"For developers: kernels of sm_90a start while those before them end (programmatic dependent launch); not measured yet">;
 def gpu_watchdog : Flag<["--"], "gpu-watchdog", codeVerbs>,

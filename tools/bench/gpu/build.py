@@ -80,15 +80,15 @@ class Folder:
         if not self.args.list:
             inspected = subprocess.run([self.args.attn, "inspect", str(self.args.folder / artifact["file"]), "--json"], check=True, capture_output=True)
             artifact["symbol"] = json.loads(inspected.stdout)["symbol"]
-        if "smoke" in phases and kind in KERNELS and half == "bf16":
+        if "smoke" in phases and kind in KERNELS and half == "bf16" and not option:
             artifact["watched"] = self.compile(spec, f"{name}-watched", sizes, half, "--gpu-watchdog")
         self.artifacts.append(artifact)
 
-    def add_kernels(self, shapes, half, phases):
+    def add_kernels(self, shapes, half, phases, option=""):
         for kind, own in shapes.items():
             spec, dims, runs = KERNELS[kind]
             for shape in own:
-                self.add(kind, HERE / spec, f"{kind}-" + "x".join(map(str, shape)), dict(zip(dims, shape)), runs, half, phases)
+                self.add(kind, HERE / spec, f"{kind}-" + "x".join(map(str, shape)), dict(zip(dims, shape)), runs, half, phases, option)
 
     def add_small(self):
         """In --tiny, the first of each kind goes through all phases."""
@@ -100,12 +100,15 @@ class Folder:
         self.add_kernels(SMALL_F16, "f16", ["smoke"])
         for kind, (sizes, runs) in SMALL_MODELS.items():
             self.add(kind, EXAMPLES / MODELS[kind][0], f"small-{kind}", sizes, runs, "bf16", phases)
+        if not self.args.tiny:
+            self.add_kernels({"linear": SMALL["linear"][4:]}, "bf16", ["smoke"], "bulk-stores")
         sizes, runs = SMALL_MODELS["gpt2"]
         self.add("gpt2", EXAMPLES / MODELS["gpt2"][0], "small-gpt2", sizes, runs, "bf16", ["smoke"], "overlap")
 
     def add_timed(self):
         phases = ["times", "compiled"]
         self.add_kernels(TIMED, "bf16", phases)
+        self.add_kernels({"linear": TIMED["linear"][:3]}, "bf16", ["times"], "bulk-stores")
         for kind, (spec, runs) in MODELS.items():
             self.add(kind, EXAMPLES / spec, kind, {}, runs, "bf16", phases)
             self.add(kind, EXAMPLES / spec, kind, {}, runs[-1:], "bf16", ["times"], "overlap")
