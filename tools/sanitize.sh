@@ -51,5 +51,5 @@ run examples/fashion-vit/fashion_vit.attn "$1" --weights examples/fashion-vit/fa
   --input image=examples/fashion-vit/boot.png || failed=1
 run examples/self-attention/self_attention.attn "$1" --weights examples/self-attention/self_attention.safetensors \
   --entry unscaled --input x=examples/self-attention/x.npy || failed=1
-run test/numeric/decoder.attn "$1" --weights random --bench || failed=1
+run test/numeric/decoder.attn "$1" --weights random --bench --entry decode || failed=1
 exit $failed
