@@ -5,6 +5,7 @@
 #include "cpu/Features.h"
 #include "cpu/Pack.h"
 #include "main/PeakKernels.h"
+#include <atomic>
 #include <ctime>
 
 using namespace attn;
@@ -19,20 +20,20 @@ struct Work {
   PeakKernels kernels;
   const float *data; // null: multiply-adds
   int64_t blocks, threads;
-  volatile float output;
+  std::atomic<float> output; ///< Of any thread: what is computed is used.
 };
 } // namespace
 
 static void runShare(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
   if (!work.data) {
-    work.output = work.kernels.multiplyAdd(0.5f, kSteps);
+    work.output.store(work.kernels.multiplyAdd(0.5f, kSteps), std::memory_order_relaxed);
     return;
   }
   int64_t begin = work.blocks * thread / work.threads,
           end = work.blocks * (thread + 1) / work.threads;
-  work.output =
-      work.kernels.sum(work.data + begin * READ_CHAINS * work.kernels.lanes, size_t(end - begin));
+  const float *own = work.data + begin * READ_CHAINS * work.kernels.lanes;
+  work.output.store(work.kernels.sum(own, size_t(end - begin)), std::memory_order_relaxed);
 }
 
 /// The least seconds of a few runs.
