@@ -117,19 +117,20 @@ class Driver:
             self.driver = ctypes.CDLL(os.path.join(path, "libcuda.so.1") if os.path.isdir(path) else path)
         except OSError as error:
             raise RuntimeError(f"there is no CUDA driver: {error}") from None
-        pointer, u64, size = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t
+        pointer, u64, size, u32 = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint
         for name, arguments in [("cuMemAlloc_v2", [pointer, size]), ("cuMemcpyHtoDAsync_v2", [u64, pointer, size, pointer]),
                                 ("cuMemcpyDtoHAsync_v2", [pointer, u64, size, pointer]), ("cuMemsetD8Async", [u64, ctypes.c_ubyte, size, pointer]),
                                 ("cuStreamSynchronize", [pointer]), ("cuCtxSetCurrent", [pointer]), ("cuStreamBeginCapture_v2", [pointer, ctypes.c_int]),
                                 ("cuStreamEndCapture", [pointer, pointer]), ("cuGraphInstantiateWithFlags", [pointer, pointer, ctypes.c_uint64]),
-                                ("cuGraphLaunch", [pointer, pointer])]:
+                                ("cuGraphLaunch", [pointer, pointer]), ("cuLaunchKernel", [pointer, *[u32] * 7, pointer, pointer, pointer]),
+                                ("cuMemFree_v2", [u64])]:
             getattr(self.driver, name).argtypes = arguments
         device, context, stream = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuInit", 0)
         self.call("cuDeviceGet", ctypes.byref(device), 0)
         name = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", name, 256, device)
-        self.name = name.value.decode()
+        self.name, self.device = name.value.decode(), device
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
         self.call("cuStreamCreate", ctypes.byref(stream), 1)
@@ -139,7 +140,9 @@ class Driver:
     def call(self, name, *arguments):
         result = getattr(self.driver, name)(*arguments)
         if result:
-            raise RuntimeError(f"{name} failed with CUDA error {result}")
+            text = ctypes.c_char_p()
+            self.driver.cuGetErrorString(result, ctypes.byref(text))
+            raise RuntimeError(f"{name} failed: {(text.value or b'?').decode()} (CUDA error {result})")
 
     def put(self, values, dtype):
         values = bits_of_half(values, dtype) if dtype in (F16, BF16) else np.ascontiguousarray(values)

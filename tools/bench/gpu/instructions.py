@@ -9,10 +9,11 @@ Needs NumPy and a CUDA driver. An instruction that fails is a line, and costs it
 and by how many f32 units in the last place at most; exit code 1 where one differs that the manual says to be exact.
 """
 import ctypes
-import os
 import sys
 
 import numpy as np
+
+from devices import Driver
 
 BLOCKS = 8
 
@@ -132,25 +133,30 @@ def ldmatrix(suffix):
     return Case(name, 4, 4, body, words, floats=False, globals=SHARED)
 
 
-def wgmma(swizzle, stride, leading):
-    """Random bf16 for 64 x 16 of A and 8 x 16 of B in shared memory, wherever the swizzle finds them: places are compared, too. 16 words a
-    thread fill the 8 kB that the swizzle of 128 bytes reaches."""
-    inputs = 16
-    # Address and byte offsets are in 16 bytes; bits 62 and 63 are the swizzle (PTX ISA, matrix descriptor).
-    high = f"{(swizzle << 62) | (stride >> 4) << 32 | (leading >> 4) << 16}"
-    body = through_shared(inputs) + f"""
+def describe(swizzle, stride, leading):
+    """%rd6 becomes the descriptor of the matrix in shared memory, which is %r3: address and byte offsets are in 16 bytes; bits 62 and 63 are the swizzle
+    (PTX ISA, matrix descriptor)."""
+    return f"""
   fence.proxy.async.shared::cta;
   bar.sync 0;
   and.b32 %r5, %r3, 262143;
   shr.u32 %r5, %r5, 4;
   cvt.u64.u32 %rd6, %r5;
-  or.b64 %rd6, %rd6, {high};
+  or.b64 %rd6, %rd6, {swizzle << 62 | (stride >> 4) << 32 | (leading >> 4) << 16};
+"""
+
+
+def wgmma(swizzle, stride, leading):
+    """Random bf16 for 64 x 16 of A and 8 x 16 of B in shared memory, wherever the swizzle finds them: places are compared, too. 16 words a
+    thread fill the 8 kB that the swizzle of 128 bytes reaches."""
+    inputs = 16
+    body = through_shared(inputs) + describe(swizzle, stride, leading) + """\
   mov.b32 %d0, %a0;
   mov.b32 %d1, 0;
   mov.b32 %d2, 0;
   mov.b32 %d3, 0;
   wgmma.fence.sync.aligned;
-  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%d0, %d1, %d2, %d3}}, %rd6, %rd6, 0, 1, 1, 0, 0;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, %rd6, %rd6, 0, 1, 1, 0, 0;
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;"""
     name = f"wgmma.mma_async.m64n8k16.bf16 swizzle {swizzle}"
@@ -161,15 +167,8 @@ def wgmma_of_registers(n, begins):
     """A in registers, B down the columns of boxes of 64 columns and 16 rows, swizzled by 128 bytes, as attention multiplies weights and values. `begins`:
     sums are not read, which are NaN before."""
     words_of_b, sums = 16, n // 2
-    high = f"{(1 << 62) | (1024 >> 4) << 32 | (2048 >> 4) << 16}"
     registers = ", ".join(f"%d{i}" for i in range(sums))
-    body = through_shared(words_of_b, first=4) + f"""
-  fence.proxy.async.shared::cta;
-  bar.sync 0;
-  and.b32 %r5, %r3, 262143;
-  shr.u32 %r5, %r5, 4;
-  cvt.u64.u32 %rd6, %r5;
-  or.b64 %rd6, %rd6, {high};
+    body = through_shared(words_of_b, first=4) + describe(1, 1024, 2048) + f"""\
   setp.ne.b32 %p1, 0, {int(not begins)};
 """ + "\n".join(f"  mov.b32 %d{i}, {'0x7fc00000' if begins else f'%a{i % 20}'};" for i in range(sums)) + f"""
   wgmma.fence.sync.aligned;
@@ -282,31 +281,16 @@ CASES = [
 # ---- Running ------------------------------------------------------------------------------------------------------------------------------
 
 
-class Driver:
+class Machine(Driver):
+    """The driver's GPU, or the interpreter in its place."""
+
     def __init__(self):
-        path = os.environ.get("ATTN_CUDA_PATH", "libcuda.so.1")
-        self.library = ctypes.CDLL(os.path.join(path, "libcuda.so.1") if os.path.isdir(path) else path)
-        device, context, self.stream = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        name = ctypes.create_string_buffer(256)
-        self.call("cuDeviceGetName", name, 256, device)
-        self.name = name.value.decode()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-        self.call("cuStreamCreate", ctypes.byref(self.stream), 0)
-        self.capability = 10 * self.attribute(75, device) + self.attribute(76, device)
+        super().__init__()
+        self.capability = 10 * self.attribute(75) + self.attribute(76)
 
-    def call(self, name, *arguments):
-        code = getattr(self.library, name)(*arguments)
-        if code:
-            text = ctypes.c_char_p()
-            self.library.cuGetErrorString(code, ctypes.byref(text))
-            raise RuntimeError(f"{name}: {(text.value or b'?').decode()} ({code})")
-
-    def attribute(self, number, device):
+    def attribute(self, number):
         value = ctypes.c_int()
-        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, self.device)
         return value.value
 
     def encode(self, place, address, sizes, box):
@@ -332,9 +316,8 @@ class Driver:
         made = np.zeros(BLOCKS * case.threads * case.outputs, np.uint32)
         pointers = [ctypes.c_uint64(), ctypes.c_uint64()]
         for pointer, array in zip(pointers, (given, made)):
-            self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(array.nbytes))
-        size = ctypes.c_size_t
-        self.call("cuMemcpyHtoDAsync_v2", pointers[0], given.ctypes.data_as(ctypes.c_void_p), size(given.nbytes), self.stream)
+            self.call("cuMemAlloc_v2", ctypes.byref(pointer), array.nbytes)
+        self.call("cuMemcpyHtoDAsync_v2", pointers[0], given.ctypes.data, given.nbytes, self.stream)
         places = [ctypes.addressof(pointer) for pointer in pointers]
         if case.map:
             room = ctypes.create_string_buffer(128 + 64)
@@ -343,8 +326,8 @@ class Driver:
             places.append(place)
         arguments = (ctypes.c_void_p * len(places))(*places)
         self.call("cuLaunchKernel", function, BLOCKS, 1, 1, case.threads, 1, 1, 0, self.stream, arguments, None)
-        self.call("cuMemcpyDtoHAsync_v2", made.ctypes.data_as(ctypes.c_void_p), pointers[1], size(made.nbytes), self.stream)
-        self.call("cuStreamSynchronize", self.stream)
+        self.call("cuMemcpyDtoHAsync_v2", made.ctypes.data, pointers[1], made.nbytes, self.stream)
+        self.wait()
         for pointer in pointers:
             self.call("cuMemFree_v2", pointer)
         self.call("cuModuleUnload", module)
@@ -402,7 +385,7 @@ def compare(driver, path):
 def main():
     if len(sys.argv) != 3 or sys.argv[1] not in ("record", "compare"):
         sys.exit(__doc__)
-    driver = Driver()
+    driver = Machine()
     sys.exit(0 if {"record": record, "compare": compare}[sys.argv[1]](driver, sys.argv[2]) in (None, True) else 1)
 
 

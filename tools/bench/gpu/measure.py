@@ -98,7 +98,8 @@ class Measurement:
             return {"problem": worker.ending()}, False
         except queue.Empty:
             worker.kill()
-            return {"problem": f"it hung: killed after {min(self.args.limit, 999):g} s"}, True
+            hangs = self.left() > 0
+            return {"problem": f"it hung: killed after {self.args.limit:g} s" if hangs else "there was no time left for it"}, hangs
 
     def smoke(self, steps):
         for step in steps:
