@@ -309,8 +309,6 @@ attn::launchHopperLinear(LinearKernelOp op, int64_t multiprocessors, bool bulkSt
   Value rows = index.dim(op.getInput(), 0);
   if (std::optional<int64_t> known = constantIndex(rows))
     tiles = {HopperLinearTile::best(tiles, *known, multiprocessors)};
-  else
-    tiles = HopperLinearTile::few(tiles, leastCount(op.getInput(), 0, 1), multiprocessors);
   bool canStoreBoxes = bulkStores && hasBoxes(op);
   for (HopperLinearTile &tile : tiles)
     tile.storesBoxes =

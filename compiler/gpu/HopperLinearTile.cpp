@@ -32,30 +32,40 @@ int64_t HopperLinearTile::sectionWidth(int64_t multiprocessors) const {
   return llvm::divideCeil(across(), sections);
 }
 
+namespace {
+/// Arithmetic of whole numbers as IndexBuilder has it of values.
+struct Numbers {
+  int64_t constant(int64_t value) const { return value; }
+  int64_t add(int64_t a, int64_t b) const { return a + b; }
+  int64_t mul(int64_t a, int64_t b) const { return a * b; }
+  int64_t div(int64_t a, int64_t b) const { return a / b; }
+  int64_t ceilDiv(int64_t a, int64_t b) const { return llvm::divideCeil(a, b); }
+  int64_t min(int64_t a, int64_t b) const { return std::min(a, b); }
+  int64_t max(int64_t a, int64_t b) const { return std::max(a, b); }
+};
+} // namespace
+
+/// Waves times the cycles of a tile.
+template <typename Arithmetic, typename Number>
+static Number cyclesOf(const HopperLinearTile &tile, const Arithmetic &of, Number rowCount,
+                       int64_t multiprocessors) {
+  int64_t elements = tile.rows() * tile.columns, bytes = tile.stageBytes();
+  Number all = of.constant(multiprocessors);
+  Number tiles = of.mul(of.ceilDiv(rowCount, of.constant(tile.rows())), of.constant(tile.across()));
+  Number fromCache = of.div(of.mul(of.constant(bytes), of.min(tiles, all)),
+                            of.constant(allBytesPerCycle * multiprocessors));
+  int64_t least =
+      std::max(elements * HopperLinearTile::depth / productsPerCycle, bytes / mostBytesPerCycle);
+  Number products = of.mul(of.constant(tile.steps), of.max(of.constant(least), fromCache));
+  return of.mul(of.ceilDiv(tiles, all), of.add(products, of.constant(elements / epilogueElements)));
+}
+
 int64_t HopperLinearTile::cycles(int64_t rowCount, int64_t multiprocessors) const {
-  int64_t tiles = llvm::divideCeil(rowCount, rows()) * across();
-  int64_t busy = std::min(tiles, multiprocessors),
-          rounds = llvm::divideCeil(tiles, multiprocessors);
-  int64_t products = rows() * columns * depth / productsPerCycle,
-          alone = stageBytes() / mostBytesPerCycle,
-          shared = stageBytes() * busy / (allBytesPerCycle * multiprocessors);
-  int64_t epilogue = rows() * columns / epilogueElements;
-  return rounds * (steps * std::max({products, alone, shared}) + epilogue);
+  return cyclesOf(*this, Numbers(), rowCount, multiprocessors);
 }
 
 Value HopperLinearTile::cycles(IndexBuilder index, Value rowCount, int64_t multiprocessors) const {
-  auto constant = [&](int64_t value) { return index.constant(value); };
-  Value tiles = index.mul(index.ceilDiv(rowCount, constant(rows())), constant(across()));
-  Value busy = index.min(tiles, constant(multiprocessors)),
-        rounds = index.ceilDiv(tiles, constant(multiprocessors));
-  int64_t least =
-      std::max(rows() * columns * depth / productsPerCycle, stageBytes() / mostBytesPerCycle);
-  Value shared = index.div(index.mul(constant(stageBytes()), busy),
-                           constant(allBytesPerCycle * multiprocessors));
-  Value step = index.max(constant(least), shared);
-  Value tile =
-      index.add(index.mul(constant(steps), step), constant(rows() * columns / epilogueElements));
-  return index.mul(rounds, tile);
+  return cyclesOf(*this, index, rowCount, multiprocessors);
 }
 
 std::vector<HopperLinearTile> HopperLinearTile::all(const LinearShape &shape) {
@@ -79,45 +89,4 @@ HopperLinearTile HopperLinearTile::best(ArrayRef<HopperLinearTile> tiles, int64_
   return *llvm::min_element(tiles, [&](const HopperLinearTile &a, const HopperLinearTile &b) {
     return a.cycles(rowCount, multiprocessors) < b.cycles(rowCount, multiprocessors);
   });
-}
-
-/// What `chosen` cost over what `tiles` do, on the average over numbers of rows.
-static double excess(ArrayRef<HopperLinearTile> chosen, ArrayRef<HopperLinearTile> tiles,
-                     int64_t least, int64_t multiprocessors) {
-  constexpr int64_t most = 1 << 16;
-  double sum = 0;
-  int64_t count = 0;
-  for (int64_t rows = std::min(std::max<int64_t>(least, 16), most); rows <= most;
-       rows += std::max<int64_t>(16, rows / 16), ++count) {
-    auto cost = [&](ArrayRef<HopperLinearTile> of) {
-      return double(
-          HopperLinearTile::best(of, rows, multiprocessors).cycles(rows, multiprocessors));
-    };
-    sum += cost(chosen) / cost(tiles);
-  }
-  return sum / double(count);
-}
-
-std::vector<HopperLinearTile> HopperLinearTile::few(ArrayRef<HopperLinearTile> tiles, int64_t least,
-                                                    int64_t multiprocessors) {
-  constexpr size_t most = 4;
-  constexpr double worthIt = 0.01; // of the time, another kernel
-  std::vector<HopperLinearTile> chosen;
-  double before = HUGE_VAL;
-  while (chosen.size() < most) {
-    std::pair<double, const HopperLinearTile *> best{HUGE_VAL, nullptr};
-    for (const HopperLinearTile &tile : tiles) {
-      std::vector<HopperLinearTile> with(chosen);
-      with.push_back(tile);
-      best = std::min(best, {excess(with, tiles, least, multiprocessors), &tile});
-    }
-    if (before - best.first < worthIt)
-      break;
-    before = best.first;
-    chosen.push_back(*best.second);
-  }
-  llvm::sort(chosen, [](const HopperLinearTile &a, const HopperLinearTile &b) {
-    return std::pair(a.consumers, a.columns) > std::pair(b.consumers, b.columns);
-  });
-  return chosen;
 }

@@ -57,10 +57,6 @@ struct HopperLinearTile {
   /// The one that `rowCount` rows take.
   static HopperLinearTile best(llvm::ArrayRef<HopperLinearTile> tiles, int64_t rowCount,
                                int64_t multiprocessors);
-  /// Up to four of `tiles` that cost little more than all of them, over all numbers of rows from
-  /// `least` on.
-  static std::vector<HopperLinearTile> few(llvm::ArrayRef<HopperLinearTile> tiles, int64_t least,
-                                           int64_t multiprocessors);
 };
 
 } // namespace attn

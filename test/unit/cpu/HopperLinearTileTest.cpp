@@ -61,24 +61,6 @@ TEST(HopperLinearTileTest, TilesOfAnySize) {
   }
 }
 
-// A few kernels do nearly as well as all five.
-TEST(HopperLinearTileTest, FewForAnyNumberOfRows) {
-  for (auto [k, n] : {std::pair<int64_t, int64_t>{768, 768}, {768, 3072}, {3072, 768}, {64, 40}}) {
-    std::vector<HopperLinearTile> tiles = tilesOf(k, n),
-                                  few = HopperLinearTile::few(tiles, 1, multiprocessors);
-    EXPECT_LE(few.size(), 4u);
-    double worst = 0;
-    for (int64_t rows = 1; rows < 20000; rows += 7) {
-      auto cost = [&](const std::vector<HopperLinearTile> &of) {
-        return double(
-            HopperLinearTile::best(of, rows, multiprocessors).cycles(rows, multiprocessors));
-      };
-      worst = std::max(worst, cost(few) / cost(tiles));
-    }
-    EXPECT_LE(worst, 1.45) << k << " -> " << n;
-  }
-}
-
 // What the host computes is what the compiler would.
 TEST(HopperLinearTileTest, CyclesAsOpsOfTheHost) {
   MLIRContext context;
