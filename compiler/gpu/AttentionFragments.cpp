@@ -10,8 +10,10 @@
 using namespace mlir;
 using namespace attn;
 
-/// Heads with more have no registers left for two ways to compute an exponent.
-static constexpr int64_t mostFusedFeatures = 248;
+/// Whether there are registers left for two ways to compute an exponent; masks take some.
+static bool fusesExponents(AttentionKernelOp op) {
+  return op.getOut().getType().getShape().back() <= (op.getMask().empty() ? 248 : 192);
+}
 
 static double unitOf(ScoreElements &elements, const ScoreFunction &score) {
   constexpr double log2e = 1.4426950408889634;
@@ -22,9 +24,8 @@ AttentionFragments::AttentionFragments(AttentionKernelOp op, const ScoreFunction
                                        const TensorCores &cores, int64_t tileKeys, bool packsRows)
     : cores(cores), index(cores.index), rows(op, index, packsRows),
       elements(op, score, cores.builder),
-      softmax(cores, unitOf(elements, score),
-              op.getOut().getType().getShape().back() <= mostFusedFeatures),
-      tileKeys(tileKeys), op(op), out(cores, op.getOut()) {
+      softmax(cores, unitOf(elements, score), fusesExponents(op)), tileKeys(tileKeys), op(op),
+      out(cores, op.getOut()) {
   std::optional<int64_t> keyCount = constantIndex(rows.keyCount);
   hasTail = !keyCount || *keyCount % tileKeys != 0;
   tileCount = index.ceilDiv(rows.keyCount, index.constant(tileKeys));

@@ -54,13 +54,11 @@ static Value watchdogAddress(OpBuilder &builder, Location loc, gpu::GPUModuleOp 
 }
 
 Hopper::Hopper(OpBuilder &builder, Location loc, Type half) : Integers(builder, loc), half(half) {
-  auto module = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUModuleOp>();
+  auto function = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
+  auto module = function->getParentOfType<gpu::GPUModuleOp>();
   thread = fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
   Value base = dynamicSharedMemory(builder, loc, module);
   sharedBase = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), base);
-  auto function = builder.getInsertionBlock()->getParentOp()->getParentOfType<gpu::GPUFuncOp>();
-  if (!function)
-    function = cast<gpu::GPUFuncOp>(builder.getInsertionBlock()->getParentOp());
   watched = function->getAttrOfType<IntegerAttr>(watchdogAttribute);
   if (watched)
     watchdog = watchdogAddress(builder, loc, module);

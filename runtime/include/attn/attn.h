@@ -254,16 +254,18 @@ ATTN_API attn_status attn_context_set_device(attn_context *context, int32_t kind
                                              char **message);
 
 /* Runs go to `stream`, a CUstream (cudaStream_t) of the device's primary context, behind what is on
- * it; NULL: to the context's own stream again. The legacy default
- * stream, whose handle is 0 in CUDA, is CU_STREAM_LEGACY here: (void *)1. On the caller's stream
- * attn_run does not wait where all inputs and outputs are in the GPU's memory: outputs are there
- * for what comes behind on the stream, a kernel's failure shows in a later call, and indices are
- * not looked at, which the caller must know to be inside of their tables. On the context's own
- * stream, buffers on the GPU must have been written before the call. Waits for runs that are under
- * way. While the stream is captured, runs with all buffers on the GPU become part of the caller's
- * graph, if the same run has been done before: what it allocates and copies is there then. The
- * graph is good until a larger run needs a larger workspace. Caches count a captured run as one; a
- * replay adds nothing to them.
+ * it; NULL: to the context's own stream again. The legacy default stream, whose handle is 0 in
+ * CUDA, is CU_STREAM_LEGACY here: (void *)1. On the caller's stream attn_run does not wait where
+ * all inputs and outputs are in the GPU's memory: outputs are there for what comes behind on the
+ * stream, a kernel's failure shows in a later call, and indices are not looked at, which the caller
+ * must know to be inside of their tables. On the context's own stream, buffers on the GPU must have
+ * been written before the call. Waits for runs that are under way.
+ *
+ * While the stream is captured, runs with all buffers on the GPU become part of the caller's graph,
+ * if the same run has been done before: what it allocates and copies is there then. The graph is
+ * good until a larger run needs a larger workspace. Caches count a captured run as one; a replay
+ * adds nothing to them.
+ *
  * ATTN_INVALID_ARGUMENT (a null pointer, a context on the CPU), ATTN_NO_DEVICE. */
 ATTN_API attn_status attn_context_set_stream(attn_context *context, void *stream, char **message);
 
