@@ -4,7 +4,7 @@
 // libcuda.so.1 when a GPU is first asked for. Nothing of CUDA is needed to build or to link.
 #ifndef ATTN_CUDA_DRIVER_H
 #define ATTN_CUDA_DRIVER_H
-#include "core/Error.h"
+#include "base/Error.h"
 #include <cstddef>
 
 namespace attn {

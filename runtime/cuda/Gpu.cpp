@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "cuda/Gpu.h"
-#include "core/Buffers.h"
+#include "base/Tensor.h"
 #include <cstdio>
 #include <cstring>
 #include <new>

@@ -5,7 +5,6 @@
 #ifndef ATTN_CUDA_GPU_H
 #define ATTN_CUDA_GPU_H
 #include "attn/abi.h"
-#include "core/Profile.h"
 #include "cuda/Driver.h"
 #include "cuda/Panels.h"
 #include "cuda/Recording.h"
@@ -32,7 +31,9 @@ struct GpuRun {
   uint32_t binding;   ///< Of `packed`: another one than that of the copy is copied.
   int64_t cacheBytes; ///< Of the entry's cache, kept from run to run.
   Vector<RunBuffer> inputs, outputs;
-  Profile *profile; ///< Gets the launches' times; null where nobody wants them.
+  /// Gets when each kernel began and ended, in nanoseconds since the run began; null where nobody
+  /// wants that. Where memory is lacking some are left out.
+  Vector<attn_kernel_event> *kernels;
 };
 
 /// An entry's last run, and the CUDA graph that does the same, where there is one: it holds steps
@@ -52,9 +53,6 @@ struct WatchdogReport {
   int32_t block, thread;
   char place[12]; ///< What it waited for.
 };
-
-/// The GPU that a context runs on; null where it runs on the CPU.
-class Gpu *gpuOf(attn_context &context);
 
 class Gpu {
 public:

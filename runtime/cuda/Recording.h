@@ -5,7 +5,7 @@
 #ifndef ATTN_CUDA_RECORDING_H
 #define ATTN_CUDA_RECORDING_H
 #include "attn/abi.h"
-#include "core/Vector.h"
+#include "base/Vector.h"
 #include "cuda/Driver.h"
 
 namespace attn {

@@ -12,7 +12,7 @@ static constexpr int kStridedBlocks = 8;
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 attn_status Gpu::run(const GpuRun &run, Error &error) {
-  isProfiled = run.profile != nullptr;
+  isProfiled = run.kernels != nullptr;
   bool waits = !callersStream || isTimed || isProfiled;
   for (const Vector<RunBuffer> *buffers : {&run.inputs, &run.outputs})
     for (const RunBuffer &buffer : *buffers)
@@ -176,7 +176,8 @@ attn_status Gpu::takeTimes(const GpuRun &run, Error &error) {
     if (since(++event, time))
       return error.status;
     int32_t cost = code->kernels[profiled.done[i].kernel].cost;
-    run.profile->add(cost, int64_t(1e6 * begin), int64_t(1e6 * time));
+    auto end = int64_t(1e6 * time);
+    run.kernels->push({cost, int64_t(1e6 * begin), end, end});
     begin = time;
   }
   return ATTN_OK;

@@ -3,7 +3,7 @@
 // A model's weights in the memory of GPUs: one copy on each, which all contexts there read.
 #ifndef ATTN_CUDA_SHARED_WEIGHTS_H
 #define ATTN_CUDA_SHARED_WEIGHTS_H
-#include "core/Vector.h"
+#include "base/Vector.h"
 #include "cuda/Driver.h"
 #include <pthread.h>
 

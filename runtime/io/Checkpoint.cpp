@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "io/Checkpoint.h"
-#include "core/Buffers.h"
-#include "core/Dtype.h"
-#include "io/Json.h"
+#include "base/Dtype.h"
+#include "base/Json.h"
+#include "base/Tensor.h"
+#include "io/Safetensors.h"
 #include <cerrno>
 #include <cstdio>
 #include <dirent.h>

@@ -4,7 +4,8 @@
 // index, a directory of either, or memory.
 #ifndef ATTN_IO_CHECKPOINT_H
 #define ATTN_IO_CHECKPOINT_H
-#include "core/Names.h"
+#include "base/Arena.h"
+#include "base/Names.h"
 #include "io/File.h"
 
 namespace attn {
@@ -56,24 +57,6 @@ private:
   Arena arena;
   Vector<SourceFile *> files;
 };
-
-/// Adds how to convert a file of PyTorch's to .safetensors.
-void helpToConvert(Error &error);
-
-/// Bytes of a .safetensors file that hold its header, if it has one: at most all `size`.
-/// `start` are its first 8, or all where it has fewer.
-uint64_t headerBytes(const char *start, uint64_t size);
-
-/// Reads the header of a .safetensors file of `size` bytes strictly by the format's rules and
-/// appends its tensors (names are copied into `arena`), by their offsets. `data` are the bytes up
-/// to the header's end. ATTN_BAD_WEIGHTS with the place in the header.
-attn_status readSafetensors(const char *data, uint64_t size, const char *label, Arena &arena,
-                            Vector<StoredTensor> &tensors, Error &error);
-
-/// Writes tensors as a .safetensors file, in their order, whole or not at all. Names are UTF-8, no
-/// two the same. ATTN_IO, ATTN_OUT_OF_MEMORY; ATTN_INVALID_ARGUMENT for what is no dtype or shape.
-attn_status writeSafetensors(const char *path, const attn_named_tensor *tensors, size_t count,
-                             Error &error);
 
 } // namespace attn
 #endif

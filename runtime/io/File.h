@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef ATTN_IO_FILE_H
 #define ATTN_IO_FILE_H
-#include "core/Error.h"
+#include "base/Error.h"
 
 namespace attn {
 

@@ -3,7 +3,7 @@
 // The .npy format: "\x93NUMPY", a version, the header's length, a header that is a Python dict
 // literal with the keys 'descr', 'fortran_order' and 'shape', then the elements.
 #include "io/Npy.h"
-#include "core/Dtype.h"
+#include "base/Dtype.h"
 
 using namespace attn;
 

@@ -3,9 +3,10 @@
 // The reader of the safetensors format: 8 bytes with the header's length (little-endian), a JSON
 // object {name: {"dtype", "shape", "data_offsets": [begin, end]}, "__metadata__": {string:
 // string}}, then the tensors' bytes, which lie side by side without holes.
-#include "core/Dtype.h"
+#include "io/Safetensors.h"
+#include "base/Dtype.h"
+#include "base/Json.h"
 #include "io/Checkpoint.h"
-#include "io/Json.h"
 
 using namespace attn;
 

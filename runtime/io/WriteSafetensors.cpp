@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors as a .safetensors file: the length of the header, the header in JSON, the elements.
-#include "core/Dtype.h"
+#include "base/Dtype.h"
 #include "io/Checkpoint.h"
+#include "io/Safetensors.h"
 
 using namespace attn;
 

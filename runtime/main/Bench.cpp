@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/Cache.h"
 #include "main/Command.h"
 #include "main/Report.h"
+#include "run/Cache.h"
 #include <cstdio>
 #include <ctime>
 

@@ -4,8 +4,8 @@
 // outputs.
 #ifndef ATTN_MAIN_COMMAND_H
 #define ATTN_MAIN_COMMAND_H
-#include "core/Model.h"
 #include "io/File.h"
+#include "run/Model.h"
 
 namespace attn {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Inputs of the command line: files of several kinds, or random numbers.
-#include "core/Dtype.h"
+#include "base/Dtype.h"
 #include "io/Checkpoint.h"
 #include "io/Npy.h"
 #include "main/Command.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Outputs of the command line: .npy files, or a short print.
-#include "core/Dtype.h"
+#include "base/Dtype.h"
 #include "io/Npy.h"
 #include "main/Command.h"
 #include <cstdio>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "main/Peaks.h"
 #include "attn/abi.h"
-#include "core/Team.h"
-#include "cpu/Features.h"
-#include "cpu/Pack.h"
+#include "base/Features.h"
+#include "base/PageBlock.h"
+#include "base/Team.h"
 #include "main/PeakKernels.h"
 #include <atomic>
 #include <ctime>
@@ -53,7 +53,7 @@ static double leastSeconds(Team &team, Work &work) {
 Peaks attn::measurePeaks(int32_t threads) {
   Peaks peaks;
   Team team;
-  PackedBlock block;
+  PageBlock block;
   Work work{peakKernels(cpuLevel() >= ATTN_LEVEL_X86_64_V4), nullptr, 0, threads, 0};
   if (!team.start(threads))
     return peaks;

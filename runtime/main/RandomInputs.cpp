@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "main/RandomInputs.h"
-#include "core/Dtype.h"
-#include "core/Names.h"
-#include "core/Random.h"
+#include "base/Dtype.h"
+#include "base/Names.h"
+#include "base/Random.h"
 #include <cerrno>
 
 using namespace attn;

@@ -3,10 +3,10 @@
 // What --bench prints: times, rates beside the machine's peaks, the profile of a run.
 #ifndef ATTN_MAIN_REPORT_H
 #define ATTN_MAIN_REPORT_H
-#include "core/Model.h"
-#include "core/Vector.h"
+#include "base/Vector.h"
 #include "cuda/Gpu.h"
 #include "main/Peaks.h"
+#include "run/Model.h"
 
 namespace attn {
 

@@ -3,7 +3,7 @@
 // NumPy's files: what is read lies in the file.
 #include "io/Npy.h"
 #include "Targets.h"
-#include "core/Dtype.h"
+#include "base/Dtype.h"
 
 void attn::fuzz::npy(const uint8_t *data, size_t size) {
   Vector<char> bytes;

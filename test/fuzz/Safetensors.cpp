@@ -2,7 +2,7 @@
 //
 // Safetensors files: every tensor lies in the file; its parameters are found or named as missing.
 #include "Targets.h"
-#include "core/Bind.h"
+#include "weights/Match.h"
 
 static volatile char sink;
 

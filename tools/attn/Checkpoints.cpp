@@ -2,7 +2,7 @@
 #include "Checkpoints.h"
 
 #include "Report.h"
-#include "core/Bind.h"
+#include "weights/Match.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

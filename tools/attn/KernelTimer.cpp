@@ -2,8 +2,8 @@
 #include "KernelTimer.h"
 
 #include "Report.h"
-#include "core/Model.h"
 #include "main/Command.h"
+#include "run/Model.h"
 #include <algorithm>
 
 namespace attn::tool {

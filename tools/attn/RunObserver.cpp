@@ -5,6 +5,7 @@
 #include "Report.h"
 #include "Runner.h"
 #include "io/Checkpoint.h"
+#include "io/Safetensors.h"
 #include "main/Command.h"
 #include "maps/Figure.h"
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "Runner.h"
 
 #include "Report.h"
-#include "core/Dtype.h"
+#include "base/Dtype.h"
 #include "io/Checkpoint.h"
 #include "io/Npy.h"
 #include "main/Command.h"

@@ -4,7 +4,7 @@
 #include "Files.h"
 #include "Options.h"
 #include "Report.h"
-#include "cpu/Features.h"
+#include "base/Features.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;

@@ -4,7 +4,7 @@
 // what it saw in training.
 #ifndef ATTN_IO_IMAGE_IMAGE_H
 #define ATTN_IO_IMAGE_IMAGE_H
-#include "core/Error.h"
+#include "base/Error.h"
 
 namespace attn {
 

@@ -2,7 +2,7 @@
 #include "test/unit/cpu/AttentionCase.h"
 
 #include "compiler/transforms/FewQueries.h"
-#include "runtime/core/Dtype.h"
+#include "runtime/base/Dtype.h"
 #include "test/unit/cpu/Guarded.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -17,7 +17,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
-#include "runtime/cpu/Features.h"
+#include "runtime/base/Features.h"
 #include "test/gpu/Launch.h"
 #include "test/unit/cpu/TileEmulator.h"
 #include "llvm/Support/TargetSelect.h"

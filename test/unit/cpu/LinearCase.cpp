@@ -2,7 +2,7 @@
 #include "test/unit/cpu/LinearCase.h"
 #include "compiler/transforms/ParameterLayout.h"
 #include "compiler/transforms/TargetModel.h"
-#include "runtime/core/Dtype.h"
+#include "runtime/base/Dtype.h"
 #include "test/gpu/Numbers.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

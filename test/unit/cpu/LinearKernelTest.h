@@ -5,7 +5,7 @@
 // share, GELU by 1e-6.
 #pragma once
 
-#include "runtime/core/Dtype.h"
+#include "runtime/base/Dtype.h"
 #include "test/unit/cpu/Guarded.h"
 #include "test/unit/cpu/KernelRunner.h"
 #include "test/unit/cpu/LinearCase.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Layer norms, element-wise functions and means over rows, against plain loops in double precision.
-#include "runtime/core/Dtype.h"
+#include "runtime/base/Dtype.h"
 #include "test/unit/cpu/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/unit/cpu/TileEmulator.h"
-#include "runtime/core/Dtype.h"
+#include "runtime/base/Dtype.h"
 #include <cstdint>
 #include <cstring>
 

@@ -2,8 +2,8 @@
 //
 // Checkpoints against models: what matches, what is listed where they differ, where files may lie.
 #include "TestSupport.h"
-#include "core/Dtype.h"
-#include "core/Names.h"
+#include "base/Dtype.h"
+#include "base/Names.h"
 #include "tiny_model.h"
 #include <cmath>
 #include <cstring>

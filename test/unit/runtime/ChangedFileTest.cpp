@@ -2,9 +2,9 @@
 //
 // Checkpoints that others truncate or write while they are read: an error, never a signal.
 #include "TestSupport.h"
-#include "core/Team.h"
-#include "cpu/Pack.h"
+#include "base/Team.h"
 #include "io/Checkpoint.h"
+#include "weights/Pack.h"
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

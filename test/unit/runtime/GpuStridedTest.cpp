@@ -3,7 +3,7 @@
 // Strided tensors on a GPU: the kernel that copies them, against plain loops, and runs with
 // transposed, sliced and repeated ones.
 #include "GpuFixture.h"
-#include "core/Overlap.h"
+#include "base/Overlap.h"
 #include "cuda/Strided.h"
 #include <random>
 

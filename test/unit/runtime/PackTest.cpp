@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Packing against plain loops over the slot's formula, on random shapes.
-#include "cpu/Pack.h"
+#include "weights/Pack.h"
 #include "TestSupport.h"
-#include "core/Dtype.h"
-#include "core/Team.h"
+#include "base/Dtype.h"
+#include "base/PageBlock.h"
+#include "base/Team.h"
 #include "io/Checkpoint.h"
+#include "weights/PanelLayout.h"
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -224,7 +226,7 @@ TEST(PackTest, MatchesPlainLoops) {
 }
 
 TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
-  PackedBlock block;
+  PageBlock block;
   for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
     ASSERT_TRUE(block.allocate(bytes));
     EXPECT_GE(block.size(), bytes);

@@ -2,7 +2,7 @@
 //
 // Creating, binding and running through the C API.
 #include "TestSupport.h"
-#include "core/Team.h"
+#include "base/Team.h"
 #include "tiny_model.h"
 #include <cmath>
 #include <cstring>

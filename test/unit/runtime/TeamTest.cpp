@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/Team.h"
+#include "base/Team.h"
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <vector>

@@ -3,6 +3,7 @@
 // What is written as a .safetensors file reads as the same tensors, or is not written at all.
 #include "TestSupport.h"
 #include "io/Checkpoint.h"
+#include "io/Safetensors.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The affinity of threads: the CPUs that the kernel lets them run on.
+#ifndef ATTN_BASE_CPU_MASK_H
+#define ATTN_BASE_CPU_MASK_H
+#include <cstdint>
+
+namespace attn {
+
+/// CPUs that a thread may run on, as the kernel tells.
+struct CpuMask {
+  static constexpr int32_t kMost = 8192;
+  static constexpr int32_t kWordBits = 8 * sizeof(unsigned long);
+  unsigned long words[kMost / kWordBits] = {};
+
+  /// Of the calling thread; empty where the kernel does not say.
+  static CpuMask ofCaller();
+  int32_t count() const;
+  bool operator==(const CpuMask &other) const;
+  bool holds(int32_t cpu) const { return words[cpu / kWordBits] >> cpu % kWordBits & 1; }
+  void add(int32_t cpu) { words[cpu / kWordBits] |= 1ul << cpu % kWordBits; }
+  /// The mask of its `index`th CPU alone.
+  CpuMask only(int32_t index) const;
+  CpuMask without(const CpuMask &others) const;
+  /// Binds the calling thread; where the kernel refuses, it runs where it did.
+  void bindCaller() const;
+};
+
+} // namespace attn
+#endif

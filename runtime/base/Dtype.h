@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ATTN_BASE_DTYPE_H
+#define ATTN_BASE_DTYPE_H
+#include <cstddef>
+#include <cstdint>
+
+namespace attn {
+
+/// The product of a shape; false where it does not fit int64 or a size is negative.
+bool countElements(const int64_t *shape, int32_t rank, int64_t &count);
+
+/// f32, f16, bf16 or f64: these convert to each other when weights are packed.
+bool isFloat(int32_t dtype);
+
+/// IEEE half and bfloat16 to float, bit by bit (no compiler builtin: those call into libgcc).
+float halfToFloat(uint16_t bits);
+float bfloatToFloat(uint16_t bits);
+/// Round to nearest even.
+uint16_t floatToHalf(float value);
+uint16_t floatToBfloat(float value);
+
+/// Element `index` of an array of one of the float types, as f32.
+float loadFloat(const void *data, int32_t dtype, int64_t index);
+
+} // namespace attn
+#endif

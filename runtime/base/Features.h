@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What this CPU has, asked of the CPU or the kernel. FeaturesX86.cpp and FeaturesAArch64.cpp.
+#ifndef ATTN_BASE_FEATURES_H
+#define ATTN_BASE_FEATURES_H
+#include <cstdint>
+
+namespace attn {
+
+/// The highest ATTN_LEVEL_* that this CPU has and the operating system has switched on (cpuid and
+/// xgetbv), 0 below x86-64-v3. AMX also needs attn::requestAmx.
+int32_t cpuLevel();
+
+/// Asks Linux for the AMX tile registers of this process (arch_prctl); false where refused.
+bool requestAmx();
+
+/// Makes all tile registers of this thread 16 rows of 64 bytes, and gives them back: the program
+/// around may use them, too, and a thread that holds them is slower to switch.
+void configureTiles();
+void releaseTiles();
+
+/// The CPU's own name from cpuid, for messages.
+void cpuName(char (&name)[64]);
+
+/// What an AArch64 CPU has beyond Armv8.0, as the kernel tells it, one bit each.
+enum ArmFeature : uint32_t {
+  ArmSimd = 1,       ///< Advanced SIMD of f32 and f64 (asimd).
+  ArmHalf = 2,       ///< f16 arithmetic, of scalars and vectors (fphp, asimdhp).
+  ArmDotProduct = 4, ///< sdot and udot on bytes (asimddp).
+  ArmInt8Matrix = 8, ///< smmla on bytes (i8mm).
+  ArmBfloat16 = 16,  ///< bfdot and bfmmla (bf16).
+};
+/// The ArmFeature bits of this CPU by getauxval; 0 on other CPUs.
+uint32_t armFeatures();
+
+} // namespace attn
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Features of AArch64 CPUs by getauxval, as "ARM64 ELF hwcaps" of the kernel's documentation names
+// them. No model has levels for them yet.
+#if defined(__aarch64__)
+#include "base/Features.h"
+#include <asm/hwcap.h>
+#include <cstring>
+#include <sys/auxv.h>
+
+int32_t attn::cpuLevel() { return 0; }
+bool attn::requestAmx() { return false; }
+void attn::configureTiles() {}
+void attn::releaseTiles() {}
+void attn::cpuName(char (&name)[64]) { strcpy(name, "this CPU"); }
+
+uint32_t attn::armFeatures() {
+  unsigned long first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+  auto has = [](unsigned long word, unsigned long bits, ArmFeature feature) {
+    return (word & bits) == bits ? uint32_t(feature) : 0;
+  };
+  return has(first, HWCAP_ASIMD, ArmSimd) | has(first, HWCAP_FPHP | HWCAP_ASIMDHP, ArmHalf) |
+         has(first, HWCAP_ASIMDDP, ArmDotProduct) | has(second, HWCAP2_I8MM, ArmInt8Matrix) |
+         has(second, HWCAP2_BF16, ArmBfloat16);
+}
+
+#endif

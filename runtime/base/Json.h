@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ATTN_BASE_JSON_H
+#define ATTN_BASE_JSON_H
+#include "base/Error.h"
+
+namespace attn {
+
+/// Reads JSON (RFC 8259) from front to back, strictly: no comments, no trailing commas, UTF-8 only.
+/// The first error sticks: `isGood` turns false, `problem` and `position` say what and where, and
+/// every later call returns false.
+class JsonReader {
+public:
+  JsonReader(const char *text, size_t size) : text(text), size(size) {}
+
+  /// Objects: enterObject, then nextKey until it is false; after each key read one value.
+  bool enterObject();
+  bool nextKey(Vector<char> &key);
+  /// Arrays: enterArray, then nextElement until it is false; after each true read one value.
+  bool enterArray();
+  bool nextElement();
+  /// The unescaped string with a NUL after it, not counted; strings that hold a NUL are refused.
+  bool readString(Vector<char> &value);
+  /// An integer of 0 to 2^63 - 1, without sign, fraction or exponent.
+  bool readSize(int64_t &value);
+  /// Any value, down to a depth of 32.
+  bool skipValue();
+  /// True where only white space is left.
+  bool atEnd();
+  /// The next character that is not white space, 0 at the end.
+  char peek();
+
+  bool isGood() const { return problem == nullptr; }
+  /// Makes this the first error unless there is one; returns false.
+  bool fail(const char *why);
+
+  const char *problem = nullptr;
+  size_t position = 0;
+
+private:
+  bool expect(char c);
+  bool readEscape(Vector<char> &value);
+  bool readHex(unsigned &code);
+  bool skipNumber();
+  bool skipWord(const char *word);
+
+  const char *text;
+  size_t size;
+  /// Whether the object or array entered last has had no element yet.
+  bool isFirst = false;
+  int depth = 0;
+};
+
+} // namespace attn
+#endif

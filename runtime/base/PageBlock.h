@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of whole pages, for what is large: packed weights, workspaces, caches.
+#ifndef ATTN_BASE_PAGE_BLOCK_H
+#define ATTN_BASE_PAGE_BLOCK_H
+#include <cstdint>
+
+namespace attn {
+
+/// Zeroed memory straight from the kernel, at 2 MB boundaries with large pages where it is that
+/// large.
+class PageBlock {
+public:
+  PageBlock() = default;
+  PageBlock(const PageBlock &) = delete;
+  PageBlock &operator=(const PageBlock &) = delete;
+  ~PageBlock() { reset(); }
+  /// Replaces the block by one of at least `bytes` zeros; false, and none, where memory is lacking.
+  bool allocate(uint64_t bytes);
+  void reset();
+  void swap(PageBlock &other);
+  char *data() const { return bytes; }
+  uint64_t size() const { return length; }
+
+private:
+  void *map = nullptr;
+  uint64_t mapLength = 0;
+  char *bytes = nullptr;
+  uint64_t length = 0;
+};
+
+} // namespace attn
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A persistent team of threads with a barrier. The caller of `run` is thread 0, the others sleep
+// between runs. Whoever waits first spins for a bounded time (a barrier of running threads takes
+// well below a microsecond), then sleeps in the kernel, so a team larger than the machine, or a
+// busy machine, costs no whole time slices. Threads that sleep wake up apart: two of a team on one
+// CPU would wait for one another at each barrier, and nothing moves them while they sleep in turns.
+#ifndef ATTN_BASE_TEAM_H
+#define ATTN_BASE_TEAM_H
+#include "base/CpuMask.h"
+#include "base/Vector.h"
+#include "base/WaitWord.h"
+#include <atomic>
+#include <pthread.h>
+
+namespace attn {
+
+/// Not copyable; used by one caller at a time.
+class Team {
+public:
+  using Function = void (*)(void *argument, int64_t thread);
+
+  Team() = default;
+  Team(const Team &) = delete;
+  Team &operator=(const Team &) = delete;
+  ~Team();
+
+  /// Starts `threads` - 1 workers; false where the system gives no more threads or memory. `pins`:
+  /// each thread runs on a CPU of its own of those that the caller may use, the caller itself for
+  /// as long as `run` takes; not where there are fewer CPUs than threads.
+  bool start(int32_t threads, bool pins = false);
+  int32_t size() const { return count; }
+  /// Calls function(argument, thread) on every thread and returns when all calls have returned.
+  void run(Function function, void *argument);
+  /// Called by all threads inside `run`: returns when all of them have called it.
+  void barrier(int64_t thread);
+
+private:
+  struct Worker {
+    pthread_t handle;
+    Team *team;
+    int64_t index;
+  };
+  static void *workerMain(void *worker);
+  void runOnAll(Function function, void *argument);
+  void wait(WaitWord &word, uint32_t old, int64_t thread);
+  /// Writes down where a thread runs, the calling one.
+  void notePlace(int64_t thread);
+  void leaveSharedCpu();
+  /// The CPUs where the others of the team were last.
+  CpuMask placesOfOthers(int64_t thread) const;
+
+  WaitWord epoch;   // advanced for each run
+  WaitWord release; // advanced when the last thread arrives at the barrier
+  alignas(128) std::atomic<int32_t> arrived{0};
+  Function function = nullptr;
+  void *argument = nullptr;
+  bool isStopping = false, isPinned = false, staysApart = false;
+  CpuMask cpus; // where it is pinned
+  int32_t count = 1;
+  uint64_t spinTicks = 0;
+  Vector<Worker> workers;
+  Vector<int32_t> places; // where each thread was last, atomic; below 0 where that is not known
+};
+
+} // namespace attn
+#endif

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text that grows, on malloc: printf formats, quoted bytes of hostile files, shapes.
+#ifndef ATTN_BASE_TEXT_H
+#define ATTN_BASE_TEXT_H
+#include "base/Vector.h"
+
+namespace attn {
+
+/// Text under construction. Once memory is lacking it stays as it is (`failed`).
+class Text {
+public:
+  /// Appends as printf does.
+  void append(const char *format, ...) __attribute__((format(printf, 2, 3)));
+  /// Appends `size` bytes; control characters and invalid UTF-8 become "\xNN", so that a hostile
+  /// file cannot write to a terminal.
+  void appendQuoted(const char *bytes, size_t size);
+  /// Appends "[2304, 768]".
+  void appendShape(const int64_t *shape, int32_t rank);
+  const char *c_str() const { return bytes.empty() ? "" : bytes.data(); }
+  size_t size() const { return bytes.empty() ? 0 : bytes.size() - 1; }
+  bool failed() const { return isFailed; }
+  /// Gives the text away; null where memory was lacking.
+  char *release();
+  void clear() { bytes.clear(); }
+
+private:
+  Vector<char> bytes; // with its NUL where not empty
+  bool isFailed = false;
+};
+
+} // namespace attn
+#endif

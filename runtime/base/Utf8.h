@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ATTN_BASE_UTF8_H
+#define ATTN_BASE_UTF8_H
+#include <cstddef>
+
+namespace attn {
+
+/// Bytes of the UTF-8 character at `text`, 0 where there is none (RFC 3629: no overlong forms, no
+/// surrogates, nothing above U+10FFFF).
+inline size_t utf8Length(const char *text, size_t size) {
+  auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  auto follows = [&](size_t i) { return i < size && (at(i) & 0xc0) == 0x80; };
+  if (size == 0)
+    return 0;
+  unsigned first = at(0);
+  if (first < 0x80)
+    return 1;
+  if (first >= 0xc2 && first <= 0xdf)
+    return follows(1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    if (!follows(1) || !follows(2) || (first == 0xe0 && at(1) < 0xa0) ||
+        (first == 0xed && at(1) > 0x9f))
+      return 0;
+    return 3;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    if (!follows(1) || !follows(2) || !follows(3) || (first == 0xf0 && at(1) < 0x90) ||
+        (first == 0xf4 && at(1) > 0x8f))
+      return 0;
+    return 4;
+  }
+  return 0;
+}
+
+} // namespace attn
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A context: what running a model needs besides the model, for one caller at a time.
+#ifndef ATTN_RUN_CONTEXT_H
+#define ATTN_RUN_CONTEXT_H
+#include "base/PageBlock.h"
+#include "base/Team.h"
+#include "cuda/Gpu.h"
+#include "run/Cache.h"
+#include "run/Model.h"
+#include "run/Profile.h"
+
+/// What attn.h calls a context: a team, a workspace that only grows, caches, perhaps a GPU. Holds
+/// its model once, owns everything else.
+struct attn_context {
+  attn_model *model = nullptr;
+  attn::Team team; ///< Starts with the context, of as many threads as it was asked for.
+  attn::PageBlock workspace;
+  /// Room for the pointers of the entry with most inputs or outputs.
+  attn::Vector<void *> inputs, outputs;
+  attn::Vector<attn::CacheMemory *> caches; ///< One per cache of the model.
+  attn::Profile profile{team};
+  attn::Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
+
+  ~attn_context();
+};
+
+namespace attn {
+
+/// A cache of the context; null where there is none of that number.
+inline CacheMemory *cacheOf(const attn_context &context, int32_t cache) {
+  return cache < 0 || cache >= context.model->tables->cacheCount ? nullptr
+                                                                 : context.caches[size_t(cache)];
+}
+
+/// Runs an entry on the context's GPU. Dims and buffers have been checked, and the indices that
+/// are in memory of the host.
+attn_status runOnGpu(attn_context &context, int32_t entry, const int64_t *dims,
+                     const attn_tensor *inputs, const attn_tensor *outputs, Error &error);
+
+} // namespace attn
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model, and what is known about the sizes of its tensors.
+#ifndef ATTN_RUN_MODEL_H
+#define ATTN_RUN_MODEL_H
+#include "attn/abi.h"
+#include "base/Error.h"
+#include "base/PageBlock.h"
+#include "cuda/SharedWeights.h"
+#include <atomic>
+
+/// What attn.h calls a model: the tables, the level chosen, the packed weights.
+struct attn_model {
+  const attn_abi_model *tables;
+  const attn_abi_level *level;
+  /// The caller's hold and one per context.
+  std::atomic<int32_t> holders{1};
+  int32_t threads = 1;
+  bool pinsThreads = false; ///< those of contexts
+  attn::PageBlock block;
+  /// The block, or weights embedded in the artifact; null before any are bound.
+  const char *weights = nullptr;
+  uint32_t bindings = 0; ///< How often weights were bound: copies of earlier ones are stale.
+  attn::SharedWeights onDevices;
+};
+
+namespace attn {
+
+/// Sets `dims` (one per dim of the model) from the inputs' sizes, checking dtype, rank and size of
+/// every input. Dims that no input tells are taken from `outputs` where not null, else they are at
+/// their bound; the entry's cache holds `cached` positions before the call. Data pointers are not
+/// looked at.
+attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
+                        const attn_tensor *outputs, int64_t cached, int64_t *dims, Error &error);
+
+/// Looks for indices outside of their table in input `input`, a buffer of the host that has been
+/// checked.
+attn_status checkIndices(const attn_abi_entry &entry, int32_t input, const attn_tensor &given,
+                         Error &error);
+
+/// The size of an axis for these dims.
+inline int64_t axisSize(const attn_abi_axis &axis, const int64_t *dims) {
+  return axis.dim < 0 ? axis.offset : axis.scale * dims[axis.dim] + axis.offset;
+}
+
+/// Most dims a model may have; lets shapes be resolved without allocating.
+constexpr int32_t kMaxDims = 256;
+
+/// The GPU that a context runs on; null where it runs on the CPU.
+class Gpu *gpuOf(attn_context &context);
+
+} // namespace attn
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs of entries: sizes of what they take and give, then the entry on all threads of the team.
+#include "base/Features.h"
+#include "base/Tensor.h"
+#include "run/Buffers.h"
+#include "run/Context.h"
+
+using namespace attn;
+
+/// The dims of a call in this context.
+static attn_status resolve(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                           const attn_tensor *outputs, int64_t *dims, Error &error) {
+  const attn_abi_model &tables = *context.model->tables;
+  bool exists = entry >= 0 && entry < tables.entryCount;
+  const CacheMemory *memory = exists ? cacheOf(context, tables.entries[entry].cache) : nullptr;
+  return resolveDims(tables, entry, inputs, outputs, memory ? memory->length : 0, dims, error);
+}
+
+extern "C" attn_status attn_infer_shapes(const attn_context *context, int32_t entry,
+                                         const attn_tensor *inputs, attn_tensor *outputs,
+                                         char **message) {
+  Error error;
+  int64_t dims[kMaxDims];
+  if (!context || !outputs)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_infer_shapes: null pointer");
+  else if (resolve(*context, entry, inputs, nullptr, dims, error) == ATTN_OK) {
+    const attn_abi_entry &found = context->model->tables->entries[entry];
+    for (int32_t i = 0; i < found.outputCount; ++i) {
+      const attn_abi_tensor &tensor = found.outputs[i];
+      outputs[i].dtype = tensor.dtype;
+      outputs[i].rank = tensor.rank;
+      for (int32_t a = 0; a < tensor.rank; ++a)
+        outputs[i].shape[a] = axisSize(tensor.axes[a], dims);
+    }
+  }
+  return error.report(message);
+}
+
+static int64_t workspaceBytes(const attn_context &context, int32_t entry, const int64_t *dims) {
+  return context.gpu ? context.gpu->workspaceBytes(entry, dims)
+                     : context.model->level->workspaces[entry](dims, context.team.size());
+}
+
+extern "C" attn_status attn_workspace_bytes(const attn_context *context, int32_t entry,
+                                            const attn_tensor *inputs, int64_t *bytes,
+                                            char **message) {
+  Error error;
+  int64_t dims[kMaxDims];
+  if (!context || !bytes)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_workspace_bytes: null pointer");
+  else if (resolve(*context, entry, inputs, nullptr, dims, error) == ATTN_OK)
+    *bytes = workspaceBytes(*context, entry, dims);
+  return error.report(message);
+}
+
+namespace {
+struct Run {
+  attn_abi_entry_fn function;
+  attn_abi_call call;
+  Profile *profile; ///< Null where none is wanted.
+  bool usesTiles;   ///< Of AMX.
+};
+} // namespace
+
+static void callBarrier(void *team, int64_t thread, int64_t) {
+  static_cast<Team *>(team)->barrier(thread);
+}
+
+static attn_status runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *inputs,
+                            const attn_tensor *outputs, Error &error) {
+  const attn_model &model = *context.model;
+  int64_t dims[kMaxDims];
+  if (attn_status status = resolve(context, entryIndex, inputs, outputs, dims, error))
+    return status;
+  const attn_abi_entry &entry = model.tables->entries[entryIndex];
+  if (!outputs && entry.outputCount > 0)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: the outputs are a null pointer",
+                     entry.name);
+  int32_t gpu = context.gpu ? context.gpu->index() : -1;
+  if (attn_status status = checkBuffers(entry, inputs, outputs, gpu, error))
+    return status;
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    if (!isOnDevice(inputs[i]))
+      if (attn_status status = checkIndices(entry, i, inputs[i], error))
+        return status;
+  if (!model.weights && model.tables->packedBytes > 0) {
+    error.set(ATTN_BAD_WEIGHTS, "R0105", "model `%s` has no weights", model.tables->name);
+    error.help("bind weights before running it");
+    return error.status;
+  }
+  if (context.gpu)
+    return runOnGpu(context, entryIndex, dims, inputs, outputs, error);
+  int64_t needed = workspaceBytes(context, entryIndex, dims);
+  if (needed < 0 || (uint64_t(needed) > context.workspace.size() &&
+                     !context.workspace.allocate(uint64_t(needed))))
+    return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
+                     static_cast<long long>(needed));
+  CacheMemory *cache = cacheOf(context, entry.cache);
+  if (cache)
+    if (attn_status status =
+            prepareCache(*model.tables, model.tables->caches[entry.cache], *cache, dims, error))
+      return status;
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    context.inputs[size_t(i)] = inputs[i].data;
+  for (int32_t i = 0; i < entry.outputCount; ++i)
+    context.outputs[size_t(i)] = outputs[i].data;
+  Profile *profile = context.profile.isEnabled() ? &context.profile : nullptr;
+  if (profile && !profile->beginRun(dims, model.tables->dimCount))
+    return error.outOfMemory("a profile");
+  Run run{model.level->entries[entryIndex],
+          {context.inputs.data(), context.outputs.data(), dims, model.weights,
+           context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
+           profile ? static_cast<void *>(profile) : &context.team,
+           cache ? cache->block.data() : nullptr, nullptr},
+          profile,
+          model.level->level == ATTN_LEVEL_X86_AMX};
+  context.team.run(
+      [](void *argument, int64_t thread) {
+        const Run &run = *static_cast<Run *>(argument);
+        if (run.profile)
+          run.profile->beginThread(thread);
+        if (run.usesTiles)
+          configureTiles();
+        run.function(&run.call, thread);
+        if (run.usesTiles)
+          releaseTiles();
+      },
+      &run);
+  if (cache)
+    cache->length = dims[model.tables->caches[entry.cache].dim];
+  return ATTN_OK;
+}
+
+extern "C" attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
+                                const attn_tensor *outputs, char **message) {
+  Error error;
+  if (!context)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_run: null pointer");
+  else
+    runEntry(*context, entry, inputs, outputs, error);
+  return error.report(message);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "weights/Pack.h"
+#include "base/Architecture.h"
+#include "base/Dtype.h"
+#include "base/PageBlock.h"
+#include "base/Team.h"
+#include "io/Checkpoint.h"
+#include "weights/PanelLayout.h"
+
+using namespace attn;
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/// `count` elements that lie side by side, as f32.
+static void loadRun(const StoredTensor &source, int64_t index, int64_t count, float *values) {
+  if (source.dtype == ATTN_F32) {
+    memcpy(values, source.data + 4 * index, size_t(count) * 4);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = loadFloat(source.data, source.dtype, index + i);
+}
+
+/// A rectangle of rows k and columns j: to[k * toStride + j] = source[index + k * kStride + j *
+/// columnStride].
+static void packRectangle(const StoredTensor &source, int64_t index, int64_t kStride,
+                          int64_t columnStride, int64_t rows, int64_t columns, float *to,
+                          int64_t toStride) {
+  if (columnStride == 1) {
+    for (int64_t k = 0; k < rows; ++k)
+      loadRun(source, index + k * kStride, columns, to + k * toStride);
+    return;
+  }
+  if (kStride != 1) {
+    for (int64_t k = 0; k < rows; ++k)
+      for (int64_t j = 0; j < columns; ++j)
+        to[k * toStride + j] =
+            loadFloat(source.data, source.dtype, index + k * kStride + j * columnStride);
+    return;
+  }
+  // The source's rows are our columns, as PyTorch stores linears. 64 rows of the target stay in L1
+  // while 4 source rows at a time are read in whole cache lines.
+  constexpr int64_t block = 64;
+  float lines[4][block];
+  for (int64_t k = 0; k < rows; k += block) {
+    int64_t depth = rows - k < block ? rows - k : block;
+    for (int64_t j = 0; j < columns; j += 4) {
+      int64_t lanes = columns - j < 4 ? columns - j : 4;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        loadRun(source, index + k + (j + lane) * columnStride, depth, lines[lane]);
+      float *target = to + k * toStride + j;
+      int64_t done = 0;
+      if (lanes == 4)
+        for (; done + 4 <= depth; done += 4)
+          transpose4(&lines[0][done], block, target + done * toStride, toStride);
+      for (; done < depth; ++done)
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          target[done * toStride + lane] = lines[lane][done];
+    }
+  }
+}
+
+namespace {
+/// Columns [begin, end) of a part and rows [kBegin, kEnd): one piece of work.
+struct Unit {
+  const PackJob *job;
+  int64_t begin, end, kBegin, kEnd;
+};
+
+struct Work {
+  const Vector<Unit> &units;
+  char *block;
+  float *scratch; ///< a panel of f32 for each thread
+  size_t scratchSize;
+  std::atomic<size_t> next{0};
+  std::atomic<bool> lacksMemory{false};
+  std::atomic<const SourceFile *> unreadable{nullptr};
+};
+
+/// The elements that a piece of work reads, in memory: where a file holds them, read into a window
+/// that later pieces use again.
+struct Window {
+  Work &work;
+  Vector<char> bytes;
+
+  /// Makes `view` the elements from `first` on; false where they cannot be read.
+  bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
+};
+} // namespace
+
+bool Window::take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view) {
+  size_t width = attn_dtype_size(source.dtype);
+  view = source;
+  if (!source.file) {
+    view.data = source.data + size_t(first) * width;
+    return true;
+  }
+  if (!bytes.reserve(size_t(count) * width)) {
+    work.lacksMemory = true;
+    return false;
+  }
+  view.data = bytes.data();
+  if (source.file->read(source.offset + uint64_t(first) * width, size_t(count) * width,
+                        bytes.data()))
+    return true;
+  work.unreadable = source.file;
+  return false;
+}
+
+/// As packRectangle, of a source that may lie in a file.
+static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
+                     int64_t columnStride, int64_t rows, int64_t columns, float *to,
+                     int64_t toStride, Window &window) {
+  StoredTensor view;
+  int64_t span = (rows - 1) * kStride + (columns - 1) * columnStride + 1;
+  // Rows far from each other are read one by one, with nothing of what lies between.
+  if (source.file && columnStride == 1 && span > 4 * rows * columns) {
+    for (int64_t k = 0; k < rows; ++k) {
+      if (!window.take(source, index + k * kStride, columns, view))
+        return false;
+      packRectangle(view, 0, kStride, 1, 1, columns, to + k * toStride, toStride);
+    }
+    return true;
+  }
+  if (!window.take(source, index, span, view))
+    return false;
+  packRectangle(view, 0, kStride, columnStride, rows, columns, to, toStride);
+  return true;
+}
+
+static bool packUnit(const Unit &unit, char *block, float *scratch, Window &window) {
+  const attn_abi_slot &slot = *unit.job->slot;
+  const attn_abi_part &part = *unit.job->part;
+  const StoredTensor &source = *unit.job->source;
+  float *base = reinterpret_cast<float *>(block + slot.offset + unit.job->layer * slot.layerStride);
+  bool isPanels = slot.layout != ATTN_PACK_ROWS, isF32 = slot.layout <= ATTN_PACK_PANELS;
+  // Columns whose source advances evenly may be taken together; groups of one advance by
+  // outerStride.
+  bool isEven = part.inner == 1 || part.outerStride == part.inner * part.innerStride;
+  int64_t stride = part.inner == 1 ? part.outerStride : part.innerStride;
+  for (int64_t n = unit.begin; n < unit.end;) {
+    int64_t column = part.column + n, run = unit.end - n;
+    if (!isEven)
+      run = smaller(run, part.inner - n % part.inner);
+    if (isPanels)
+      run = smaller(run, slot.width - column % slot.width);
+    int64_t index = part.offset + unit.kBegin * part.kStride + n / part.inner * part.outerStride +
+                    n % part.inner * part.innerStride;
+    float *to = isPanels ? base + column / slot.width * slot.k * slot.width +
+                               unit.kBegin * slot.width + column % slot.width
+                         : base + unit.kBegin * slot.columns + column;
+    int64_t rows = unit.kEnd - unit.kBegin;
+    int64_t toStride = !isF32 ? run : isPanels ? slot.width : slot.columns;
+    if (!packFrom(source, index, part.kStride, stride, rows, run, isF32 ? to : scratch, toStride,
+                  window))
+      return false;
+    if (!isF32)
+      storePanel(slot, scratch, column, run, reinterpret_cast<char *>(base));
+    n += run;
+  }
+  return true;
+}
+
+static void packOnThread(void *argument, int64_t thread) {
+  Work &work = *static_cast<Work *>(argument);
+  float *scratch = work.scratch + size_t(thread) * work.scratchSize;
+  Window window{work, {}};
+  for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
+    if (!packUnit(work.units[i], work.block, scratch, window))
+      return;
+}
+
+/// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
+static bool addUnits(const PackJob &job, Vector<Unit> &units) {
+  constexpr int64_t wanted = 1 << 18;
+  const attn_abi_slot &slot = *job.slot;
+  int64_t count = job.part->count;
+  if (slot.k == 0 || count == 0)
+    return true;
+  if (slot.layout != ATTN_PACK_ROWS) {
+    int64_t step = wanted / slot.k / slot.width * slot.width;
+    step = step > slot.width ? step : slot.width;
+    for (int64_t n = 0; n < count; n += step)
+      if (!units.push({&job, n, smaller(n + step, count), 0, slot.k}))
+        return false;
+    return true;
+  }
+  int64_t step = wanted / count > 0 ? wanted / count : 1;
+  for (int64_t k = 0; k < slot.k; k += step)
+    if (!units.push({&job, 0, count, k, smaller(k + step, slot.k)}))
+      return false;
+  return true;
+}
+
+attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error) {
+  Vector<Unit> units;
+  int64_t most = 0; // elements of a panel that is not f32
+  for (const PackJob &job : jobs) {
+    if (!addUnits(job, units))
+      return error.outOfMemory("packing the weights");
+    int64_t panel = job.slot->layout > ATTN_PACK_PANELS ? job.slot->k * job.slot->width : 0;
+    most = panel > most ? panel : most;
+  }
+  PageBlock scratch;
+  if (most > 0 && !scratch.allocate(uint64_t(most) * 4 * uint64_t(team.size())))
+    return error.outOfMemory("packing the weights");
+  Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most)};
+  team.run(packOnThread, &work);
+  if (const SourceFile *file = work.unreadable)
+    return file->cannotRead(error);
+  return work.lacksMemory ? error.outOfMemory("packing the weights") : ATTN_OK;
+}

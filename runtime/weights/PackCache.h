@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packed blocks on disk, so that a checkpoint is packed once and not at every start: files
+// ATTN_CACHE_DIR/<key>.pack. The key is a hash of the compiler's version, the slot tables and of
+// the checkpoint's files (device, inode, size, time of change); what is read is checked against a
+// hash of its own. A file that is missing, damaged or of another model is none: the checkpoint is
+// packed again and the file replaced, whole or not at all.
+#ifndef ATTN_WEIGHTS_PACK_CACHE_H
+#define ATTN_WEIGHTS_PACK_CACHE_H
+#include "weights/Pack.h"
+
+namespace attn {
+
+class Checkpoint;
+
+class PackCache {
+public:
+  /// The file for a model's block with the weights of `checkpoint`. None where ATTN_CACHE_DIR is
+  /// not set, the checkpoint is no file or memory is lacking.
+  PackCache(const attn_abi_model &tables, const Checkpoint &checkpoint);
+  PackCache(const PackCache &) = delete;
+  PackCache &operator=(const PackCache &) = delete;
+  ~PackCache() { free(path); }
+
+  /// Fills `block` from the file on all threads of the team; false where there is no such file.
+  bool read(char *block, Team &team) const;
+  /// Writes the file. What keeps it from being written (a full disk) is no error: the next start
+  /// packs again.
+  void write(const char *block, Team &team) const;
+
+private:
+  char *path = nullptr;
+  uint64_t key = 0, bytes;
+};
+
+} // namespace attn
+#endif
