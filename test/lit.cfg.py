@@ -29,6 +29,9 @@ config.substitutions.append(
 if config.attn_has_fuzzer:
     config.available_features.add("fuzzer")
 
+if shutil.which("ctags"):
+    config.available_features.add("ctags")
+
 if os.environ.get("ATTN_FULL_TESTS") == "1":
     config.available_features.add("full")
 with open("/proc/cpuinfo") as info:

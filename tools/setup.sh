@@ -15,7 +15,7 @@ packages=(
   # sanitizers and fuzzers
   libclang-rt-22-dev
   # style checks
-  clang-format-22 clang-tidy-22
+  clang-format-22 clang-tidy-22 universal-ctags
   # tests and the Fashion-MNIST example
   python3-torch libopenblas0-pthread python3-numpy python3-pil python3-onnx dataset-fashion-mnist
 )
