@@ -29,6 +29,10 @@ config.substitutions.append(
 if config.attn_has_fuzzer:
     config.available_features.add("fuzzer")
 
+# Programs for AArch64, where they could be built and can be run.
+if config.attn_tests_aarch64 and shutil.which("qemu-aarch64"):
+    config.available_features.add("qemu-aarch64")
+    config.substitutions.append(("%qemu", "qemu-aarch64 -L /usr/aarch64-linux-gnu"))
 if shutil.which("ctags"):
     config.available_features.add("ctags")
 

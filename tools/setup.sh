@@ -12,6 +12,8 @@ packages=(
   libprotobuf-dev protobuf-compiler
   # pictures in compiled programs
   libpng-dev libjpeg62-turbo-dev
+  # the runtime for AArch64, and its tests
+  crossbuild-essential-arm64 qemu-user googletest
   # sanitizers and fuzzers
   libclang-rt-22-dev
   # style checks

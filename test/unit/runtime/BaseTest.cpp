@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory for strings, and the features of CPUs.
+#include "base/Arena.h"
+#include "base/Features.h"
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+using namespace attn;
+
+TEST(ArenaTest, CopiesStayWhereTheyAre) {
+  Arena arena;
+  std::vector<std::string> texts;
+  std::vector<char *> copies;
+  for (size_t size : {0, 1, 7, 16383, 16384, 40000, 3, 9000, 9000, 0}) {
+    texts.push_back(std::string(size, char('a' + texts.size())));
+    copies.push_back(arena.copy(texts.back().data(), size));
+    ASSERT_NE(nullptr, copies.back());
+  }
+  for (size_t i = 0; i < texts.size(); ++i)
+    EXPECT_STREQ(texts[i].c_str(), copies[i]);
+}
+
+TEST(ArenaTest, CopiesBytesWithoutTheirEnd) {
+  Arena arena;
+  char bytes[] = {'h', 'e', 'a', 'd', '!'};
+  EXPECT_STREQ("head", arena.copy(bytes, 4));
+}
+
+// test/aarch64/runtime.test looks at the line for CPUs that QEMU emulates.
+TEST(FeaturesTest, OfOneArchitectureOnly) {
+  printf("features of AArch64: %s%s%s%s%s.\n", armFeatures() & ArmSimd ? "simd " : "",
+         armFeatures() & ArmHalf ? "half " : "",
+         armFeatures() & ArmDotProduct ? "dot-product " : "",
+         armFeatures() & ArmInt8Matrix ? "int8-matrix " : "",
+         armFeatures() & ArmBfloat16 ? "bfloat16 " : "");
+#if defined(__aarch64__)
+  EXPECT_TRUE(armFeatures() & ArmSimd) << "every CPU that Linux runs on has it";
+  EXPECT_EQ(0, cpuLevel());
+#else
+  EXPECT_EQ(0u, armFeatures());
+#endif
+}
+
+TEST(FeaturesTest, CpuHasAName) {
+  char name[64];
+  cpuName(name);
+  EXPECT_STRNE("", name);
+}
