@@ -34,7 +34,7 @@ struct TensorMap {
 class Hopper : public Integers {
 public:
   /// The number of a kernel that has a watchdog: a wait that does not end writes it, the block, the
-  /// thread and what was waited for to where `attn_watchdog` points (runtime/cuda/Gpu.h,
+  /// thread and what was waited for to where `attn_watchdog` points (runtime/cuda/Code.h,
   /// WatchdogReport), and traps.
   static constexpr llvm::StringLiteral watchdogAttribute = "attn.watchdog";
 

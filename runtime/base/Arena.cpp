@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Strings are copied into blocks of 16 KB, or into one of their own where they are longer; blocks
+// only go when the arena does.
 #include "base/Arena.h"
 
 using namespace attn;

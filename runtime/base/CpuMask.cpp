@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Masks by the system calls: the C library's cpu_set_t has room for 1,024 CPUs only.
 #include "base/CpuMask.h"
 #include <cstring>
 #include <sys/syscall.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names and sizes of dtypes, and conversions of 16-bit floats bit by bit.
 #include "base/Dtype.h"
 #include "attn/attn.h"
 #include <cstring>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Element types of tensors (ATTN_F32 and others of attn.h), and the floats among them.
 #ifndef ATTN_BASE_DTYPE_H
 #define ATTN_BASE_DTYPE_H
 #include <cstddef>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From what went wrong to the message that the C API hands over, and the names of statuses.
 #include "base/Error.h"
 #include <cstdarg>
 #include <cstdio>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reader of JSON: a recursive descent over the text, without a tree.
 #include "base/Json.h"
 #include "base/Utf8.h"
 

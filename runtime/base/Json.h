@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JSON as the headers of safetensors files and indices of shards hold it.
 #ifndef ATTN_BASE_JSON_H
 #define ATTN_BASE_JSON_H
 #include "base/Error.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names to indices by open addressing; wildcards; the edit distance for "did you mean".
 #include "base/Names.h"
 
 using namespace attn;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Strided tensors as sets of bytes: their reach, and whether two of these sets meet.
 #include "base/Overlap.h"
 
 using namespace attn;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pages from mmap, at boundaries of large pages.
 #include "base/PageBlock.h"
 #include <sys/mman.h>
 

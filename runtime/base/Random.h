@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random numbers that are the same on every machine, by seed, name and index.
 #ifndef ATTN_BASE_RANDOM_H
 #define ATTN_BASE_RANDOM_H
 #include <cstddef>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Starting, waking and joining the workers of a team, its barrier, and where its threads run.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

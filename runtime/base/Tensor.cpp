@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes of tensors, and strides that are those of a dense one.
 #include "base/Tensor.h"
 
 using namespace attn;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// printf into a growing array; bytes that could harm a terminal are written as "\xNN".
 #include "base/Text.h"
 #include "base/Utf8.h"
 #include <cstdarg>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The length of a character of UTF-8, by the rules of RFC 3629.
 #ifndef ATTN_BASE_UTF8_H
 #define ATTN_BASE_UTF8_H
 #include <cstddef>

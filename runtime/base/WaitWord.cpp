@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Spinning on the counter, then sleeping by Linux' futex.
 #include "base/WaitWord.h"
 #include "base/Architecture.h"
 #include <climits>

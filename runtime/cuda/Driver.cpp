@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver's library by dlopen, its functions by dlsym, its errors in its own words.
 #include "cuda/Driver.h"
 #include <cstdio>
 #include <cstdlib>

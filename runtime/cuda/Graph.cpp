@@ -1,40 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CUDA graphs. From an entry's second run on that does the same steps as the one before, in their
-// order, they are one executable graph; where their words differ, as a cache's length does from
-// token to token, the nodes that differ get the new ones.
-#include "cuda/Gpu.h"
+// Making, updating and launching the CUDA graph of an entry's run.
+#include "cuda/Graph.h"
 
 using namespace attn;
 
-/// Whether what is asked for now becomes a graph of the caller's, in which a graph of the entry's
-/// could not be updated.
-bool Gpu::isCaptured() const {
-  int status = 0;
-  return callersStream && driver.streamIsCapturing(callersStream, &status) == 0 && status != 0;
-}
-
-/// Does what has been recorded.
-attn_status Gpu::perform(EntryGraph &own, Error &error) {
+attn_status GraphRunner::perform(EntryGraph &own, Recording &recording, bool isAtOnce,
+                                 Error &error) {
   bool isLike = recording.isLike(own.done);
-  failure = Failure();
-  if ((failure.result = encodeMaps(recording, isLike ? &own.done : nullptr)))
-    return reportFailure(error);
-  if (isCaptured())
-    return issue(recording, 0, recording.size(), error);
+  launcher.failure = Failure();
+  if (attn_status status = launcher.encodeMaps(recording, isLike ? &own.done : nullptr, error))
+    return status;
+  if (device.isCaptured())
+    return launcher.issue(recording, 0, recording.size(), error);
   // A node that could not be updated leaves others that were.
-  if (own.exec && !(isLike && updateGraph(own)))
-    dropGraph(own);
+  if (own.exec && !(isLike && update(own, recording)))
+    drop(own);
   own.done.swap(recording);
-  // A profile's launches follow each other from the first run on.
-  if (!own.exec && usesGraphs && (isLike || isProfiled))
-    usesGraphs = makeGraph(own);
+  if (!own.exec && usesGraphs && (isLike || isAtOnce))
+    usesGraphs = make(own);
   if (!own.exec)
-    return issue(own.done, 0, own.done.size(), error);
-  if (issue(own.done, 0, own.first, error) ||
-      driver.check(driver.graphLaunch(own.exec, currentStream()), "launching a graph", error) ||
-      issue(own.done, own.first + own.nodes.size(), own.done.size(), error))
-    dropGraph(own);
+    return launcher.issue(own.done, 0, own.done.size(), error);
+  if (launcher.issue(own.done, 0, own.first, error) ||
+      device.driver.check(device.driver.graphLaunch(own.exec, device.currentStream()),
+                          "launching a graph", error) ||
+      launcher.issue(own.done, own.first + own.nodes.size(), own.done.size(), error))
+    drop(own);
   return error.status;
 }
 
@@ -44,27 +35,27 @@ static bool isCopy(const Step &step) {
 
 /// A graph of a run: of all steps, or, where the driver does not take the host's memory there, of
 /// those between the copies. False where there is none.
-bool Gpu::makeGraph(EntryGraph &own) {
+bool GraphRunner::make(EntryGraph &own) {
   size_t first = 0, end = own.done.size();
-  if (graphsCopies && makeGraphOf(own, first, end))
+  if (graphsCopies && makeOf(own, first, end))
     return true;
   while (first < end && isCopy(own.done[first]))
     ++first;
   while (first < end && isCopy(own.done[end - 1]))
     --end;
   graphsCopies = false;
-  return makeGraphOf(own, first, end);
+  return makeOf(own, first, end);
 }
 
-bool Gpu::makeGraphOf(EntryGraph &own, size_t first, size_t end) {
+bool GraphRunner::makeOf(EntryGraph &own, size_t first, size_t end) {
   own.first = first;
-  bool isMade = !driver.graphCreate(&own.graph, 0);
+  bool isMade = !device.driver.graphCreate(&own.graph, 0);
   for (size_t i = first; isMade && i < end; ++i)
     isMade = !addNode(own, i);
-  isMade = isMade && !driver.graphInstantiate(&own.exec, own.graph, 0);
+  isMade = isMade && !device.driver.graphInstantiate(&own.exec, own.graph, 0);
   if (!isMade) {
     own.exec = nullptr;
-    dropGraph(own);
+    drop(own);
   }
   return isMade;
 }
@@ -81,25 +72,27 @@ static CuCopyNode copyOf(const Recording &run, size_t step) {
 }
 
 /// Appends a node for a step, behind the one before.
-CuResult Gpu::addNode(EntryGraph &own, size_t step) {
+CuResult GraphRunner::addNode(EntryGraph &own, size_t step) {
   const CuGraphNode *behind = own.nodes.empty() ? nullptr : &own.nodes.back();
   size_t count = own.nodes.empty() ? 0 : 1;
   CuGraphNode node = nullptr;
   CuResult result = 0;
   if (isCopy(own.done[step])) {
     CuCopyNode copy = copyOf(own.done, step);
-    result = driver.graphAddMemcpyNode(&node, own.graph, behind, count, &copy, context);
+    result =
+        device.driver.graphAddMemcpyNode(&node, own.graph, behind, count, &copy, device.context);
   } else if (own.done[step].kind == Step::Record) {
     auto *event = static_cast<CuEvent>(asPointer(CuPointer(*own.done.wordsOf(step))));
-    result = driver.graphAddEventRecordNode(&node, own.graph, behind, count, event);
+    result = device.driver.graphAddEventRecordNode(&node, own.graph, behind, count, event);
   } else {
-    PreparedLaunch launch;
-    prepare(own.done, step, launch);
-    bool isEarly = count && startsEarly(own.done[step]) && own.done[step - 1].kind == Step::Launch;
-    result = driver.graphAddKernelNode(&node, own.graph, behind, isEarly ? 0 : count, &launch.node);
+    PreparedLaunch launch(own.done, step);
+    bool isEarly = count && launcher.code.startsEarly(own.done[step]) &&
+                   own.done[step - 1].kind == Step::Launch;
+    result = device.driver.graphAddKernelNode(&node, own.graph, behind, isEarly ? 0 : count,
+                                              &launch.node);
     CuGraphEdge edge = {1, 0, 1, {}};
     if (!result && isEarly)
-      result = driver.graphAddDependencies(own.graph, behind, &node, &edge, 1);
+      result = device.driver.graphAddDependencies(own.graph, behind, &node, &edge, 1);
   }
   if (!result && !own.nodes.push(node))
     result = kCuOutOfMemory;
@@ -108,31 +101,30 @@ CuResult Gpu::addNode(EntryGraph &own, size_t step) {
 
 /// Makes a graph, which does what was done last, do what has been recorded, which is like it. False
 /// where a node could not be updated: the graph is of no use then.
-bool Gpu::updateGraph(EntryGraph &own) {
+bool GraphRunner::update(EntryGraph &own, const Recording &recording) {
   for (size_t i = own.first; i < own.first + own.nodes.size(); ++i)
-    if (!recording.isSame(own.done, i) && updateNode(own, i))
+    if (!recording.isSame(own.done, i) && updateNode(own, recording, i))
       return false;
   return true;
 }
 
-CuResult Gpu::updateNode(EntryGraph &own, size_t step) {
+CuResult GraphRunner::updateNode(EntryGraph &own, const Recording &recording, size_t step) {
   CuGraphNode node = own.nodes[step - own.first];
   if (isCopy(recording[step])) {
     CuCopyNode copy = copyOf(recording, step);
-    return driver.graphExecMemcpyNodeSetParams(own.exec, node, &copy, context);
+    return device.driver.graphExecMemcpyNodeSetParams(own.exec, node, &copy, device.context);
   }
-  PreparedLaunch launch;
-  prepare(recording, step, launch);
-  return driver.graphExecKernelNodeSetParams(own.exec, node, &launch.node);
+  PreparedLaunch launch(recording, step);
+  return device.driver.graphExecKernelNodeSetParams(own.exec, node, &launch.node);
 }
 
-void Gpu::dropGraph(EntryGraph &own) {
+void GraphRunner::drop(EntryGraph &own) {
   if (own.exec) {
-    settle();
-    driver.graphExecDestroy(own.exec);
+    device.settle();
+    device.driver.graphExecDestroy(own.exec);
   }
   if (own.graph)
-    driver.graphDestroy(own.graph);
+    device.driver.graphDestroy(own.graph);
   own.exec = nullptr, own.graph = nullptr;
   own.nodes.clear();
 }

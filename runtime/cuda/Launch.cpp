@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn_abi_call.launch: launches are written down, words as they are, tensor maps made of what the
-// words behind them say.
-#include "cuda/Gpu.h"
+// Recorded steps to calls of the driver; tensor maps are encoded before.
+#include "cuda/Launch.h"
 
 using namespace attn;
 
-void Gpu::recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count) {
-  Gpu &own = *static_cast<Gpu *>(gpu);
-  if (own.failure.result)
-    return;
-  const attn_abi_gpu_kernel &info = own.code->kernels[kernel];
-  Step step = {};
-  step.kind = Step::Launch;
-  step.kernel = own.failure.kernel = kernel;
-  step.function = own.functions[size_t(kernel)];
-  step.blocks = unsigned(own.multiprocessors * info.blocks);
-  step.threads = unsigned(info.threads), step.sharedBytes = unsigned(info.sharedBytes);
-  step.argumentCount = info.wordCount, step.mapCount = info.mapCount, step.maps = info.maps;
-  int64_t expected = info.wordCount;
-  for (int32_t i = 0; i < info.mapCount; ++i)
-    expected += numbersOf(info.maps[i]);
-  if (count != expected)
-    own.failure.result = kCuInvalidValue;
-  else if (!own.recording.add(step, arguments, size_t(count)))
-    own.failure.result = kCuOutOfMemory;
-  else if (own.isProfiled)
-    own.recordEvent(++own.launched);
-}
-
-CuResult Gpu::encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded) {
+CuResult Launcher::encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded) {
   uint64_t sizes[ATTN_MAX_MAP_RANK], strides[ATTN_MAX_MAP_RANK];
   uint32_t box[ATTN_MAX_MAP_RANK], elementStrides[ATTN_MAX_MAP_RANK];
   for (int32_t d = 0; d < map.rank; ++d) {
@@ -40,7 +16,7 @@ CuResult Gpu::encode(const attn_abi_tensor_map &map, const int64_t *numbers, cha
   }
   int swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
   CuTensorMap made;
-  CuResult result = driver.tensorMapEncodeTiled(
+  CuResult result = device.driver.tensorMapEncodeTiled(
       &made, kCuMapBfloat16, unsigned(map.rank), asPointer(CuPointer(numbers[0])), sizes, strides,
       box, elementStrides, /*interleave=*/0, swizzle, kCuMapPromote256, /*fill=*/0);
   if (!result)
@@ -48,8 +24,7 @@ CuResult Gpu::encode(const attn_abi_tensor_map &map, const int64_t *numbers, cha
   return result;
 }
 
-/// Encodes the maps of a run, but those that `before`, which is like it, has already.
-CuResult Gpu::encodeMaps(Recording &run, const Recording *before) {
+attn_status Launcher::encodeMaps(Recording &run, const Recording *before, Error &error) {
   for (size_t i = 0; i < run.size(); ++i) {
     const Step &step = run[i];
     int32_t at = step.argumentCount;
@@ -59,66 +34,68 @@ CuResult Gpu::encodeMaps(Recording &run, const Recording *before) {
       if (before && memcmp(numbers, before->wordsOf(i) + at, bytes) == 0) {
         memcpy(run.mapOf(i, m), before->mapOf(i, m), sizeof(CuTensorMap));
       } else if (CuResult result = encode(step.maps[m], numbers, run.mapOf(i, m))) {
-        failure.kernel = step.kernel, failure.map = m;
+        failure.result = result, failure.kernel = step.kernel, failure.map = m;
         memcpy(failure.numbers, numbers, bytes);
-        return result;
+        return reportFailure(error);
       }
     }
   }
-  return 0;
+  return ATTN_OK;
 }
 
-/// What the driver takes to launch a step whose maps are encoded.
-void Gpu::prepare(const Recording &run, size_t i, PreparedLaunch &launch) {
+PreparedLaunch::PreparedLaunch(const Recording &run, size_t i) {
   const Step &step = run[i];
-  launch.node = {step.function,    step.blocks,     1,      1, step.threads, 1, 1,
-                 step.sharedBytes, launch.pointers, nullptr};
+  node = {step.function,    step.blocks, 1,      1, step.threads, 1, 1,
+          step.sharedBytes, pointers,    nullptr};
   for (int32_t a = 0; a < step.argumentCount; ++a)
-    launch.pointers[a] = const_cast<int64_t *>(run.wordsOf(i) + a);
+    pointers[a] = const_cast<int64_t *>(run.wordsOf(i) + a);
   for (int32_t m = 0; m < step.mapCount; ++m) {
-    memcpy(launch.maps[m].bytes, run.mapOf(i, m), sizeof(CuTensorMap));
-    launch.pointers[step.argumentCount + m] = &launch.maps[m];
+    memcpy(maps[m].bytes, run.mapOf(i, m), sizeof(CuTensorMap));
+    pointers[step.argumentCount + m] = &maps[m];
   }
 }
 
-CuResult Gpu::launch(const CuKernelNode &node, bool startsEarly) {
+CuResult Launcher::launch(const CuKernelNode &node, bool startsEarly) {
   if (!startsEarly)
-    return driver.launchKernel(node.function, node.gridX, node.gridY, node.gridZ, node.blockX,
-                               node.blockY, node.blockZ, node.sharedBytes, currentStream(),
-                               node.arguments, node.extra);
+    return device.driver.launchKernel(node.function, node.gridX, node.gridY, node.gridZ,
+                                      node.blockX, node.blockY, node.blockZ, node.sharedBytes,
+                                      device.currentStream(), node.arguments, node.extra);
   CuLaunchAttribute attribute = {};
   attribute.id = kCuProgrammaticLaunch, attribute.value = 1;
-  CuLaunchConfig config = {node.gridX,  node.gridY,       node.gridZ,      node.blockX, node.blockY,
-                           node.blockZ, node.sharedBytes, currentStream(), &attribute,  1};
-  return driver.launchKernelEx(&config, node.function, node.arguments, node.extra);
+  CuLaunchConfig config = {node.gridX,       node.gridY,
+                           node.gridZ,       node.blockX,
+                           node.blockY,      node.blockZ,
+                           node.sharedBytes, device.currentStream(),
+                           &attribute,       1};
+  return device.driver.launchKernelEx(&config, node.function, node.arguments, node.extra);
 }
 
-/// Steps of a run one by one, on the current stream.
-attn_status Gpu::issue(const Recording &run, size_t first, size_t end, Error &error) {
+attn_status Launcher::issue(const Recording &run, size_t first, size_t end, Error &error) {
   for (size_t i = first; i < end; ++i) {
     const int64_t *words = run.wordsOf(i);
     switch (run[i].kind) {
     case Step::CopyIn:
-      driver.check(driver.memcpyHtoDAsync(CuPointer(words[0]), asPointer(CuPointer(words[1])),
-                                          size_t(words[2]), currentStream()),
-                   "copying an input", error);
+      device.driver.check(device.driver.memcpyHtoDAsync(CuPointer(words[0]),
+                                                        asPointer(CuPointer(words[1])),
+                                                        size_t(words[2]), device.currentStream()),
+                          "copying an input", error);
       break;
     case Step::CopyOut:
-      driver.check(driver.memcpyDtoHAsync(asPointer(CuPointer(words[1])), CuPointer(words[0]),
-                                          size_t(words[2]), currentStream()),
-                   "copying an output", error);
+      device.driver.check(device.driver.memcpyDtoHAsync(asPointer(CuPointer(words[1])),
+                                                        CuPointer(words[0]), size_t(words[2]),
+                                                        device.currentStream()),
+                          "copying an output", error);
       break;
     case Step::Record:
-      driver.check(
-          driver.eventRecord(static_cast<CuEvent>(asPointer(CuPointer(words[0]))), currentStream()),
+      device.driver.check(
+          device.driver.eventRecord(static_cast<CuEvent>(asPointer(CuPointer(words[0]))),
+                                    device.currentStream()),
           "taking the time", error);
       break;
     case Step::Launch: {
-      PreparedLaunch launch;
-      prepare(run, i, launch);
-      const CuKernelNode &node = launch.node;
+      PreparedLaunch prepared(run, i);
       failure.kernel = run[i].kernel;
-      failure.result = this->launch(node, startsEarly(run[i]));
+      failure.result = launch(prepared.node, code.startsEarly(run[i]));
       if (failure.result)
         reportFailure(error);
     }
@@ -134,21 +111,22 @@ static void appendNumbers(Text &text, const char *what, const int64_t *numbers, 
   text.appendShape(numbers, count);
 }
 
-attn_status Gpu::reportFailure(Error &error) const {
+attn_status Launcher::reportFailure(Error &error) const {
   if (failure.map < 0) {
     Text what;
-    what.append("launching kernel `%s`", failure.kernel < 0 ? kStridedKernels[-1 - failure.kernel]
-                                                            : code->kernels[failure.kernel].name);
-    return driver.check(failure.result, what.c_str(), error);
+    what.append("launching kernel `%s`", failure.kernel < 0
+                                             ? kStridedKernels[-1 - failure.kernel]
+                                             : code.tables().kernels[failure.kernel].name);
+    return device.driver.check(failure.result, what.c_str(), error);
   }
-  const attn_abi_gpu_kernel &kernel = code->kernels[failure.kernel];
+  const attn_abi_gpu_kernel &kernel = code.tables().kernels[failure.kernel];
   const attn_abi_tensor_map &map = kernel.maps[failure.map];
   int64_t box[ATTN_MAX_MAP_RANK];
   for (int32_t d = 0; d < map.rank; ++d)
     box[d] = map.box[d];
   Text what, text;
   what.append("making tensor map %d of kernel `%s`", int(failure.map), kernel.name);
-  driver.check(failure.result, what.c_str(), error);
+  device.driver.check(failure.result, what.c_str(), error);
   text.append("bf16 at %p", asPointer(CuPointer(failure.numbers[0])));
   appendNumbers(text, "sizes", failure.numbers + 1, map.rank);
   appendNumbers(text, "strides in bytes", failure.numbers + 1 + map.rank, map.rank - 1);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Steps and their words, appended and compared.
 #include "cuda/Recording.h"
 
 using namespace attn;

@@ -13,22 +13,22 @@ static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 attn_status Gpu::run(const GpuRun &run, Error &error) {
   isProfiled = run.kernels != nullptr;
-  bool waits = !callersStream || isTimed || isProfiled;
+  bool waits = !device.callersStream || isTimed || isProfiled;
   for (const Vector<RunBuffer> *buffers : {&run.inputs, &run.outputs})
     for (const RunBuffer &buffer : *buffers)
       waits |= buffer.place == RunBuffer::Host;
-  Entered entered(*this, error);
+  EnteredGpu entered(device, error);
   if (!entered)
     return error.status;
   attn_status status = enqueue(run, error);
-  isPending = true;
+  device.isPending = true;
   // After an error, too: copies to and from the caller's buffers may be under way.
   if (!status && !waits)
     return ATTN_OK;
-  CuResult ended = driver.streamSynchronize(currentStream());
-  isPending = false;
-  if (status || driver.check(ended, "running the model", error)) {
-    addWatchdog(error);
+  CuResult ended = device.driver.streamSynchronize(device.currentStream());
+  device.isPending = false;
+  if (status || device.driver.check(ended, "running the model", error)) {
+    code.addWatchdog(error);
     return error.status;
   }
   return takeTimes(run, error);
@@ -49,7 +49,8 @@ attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void 
       total += buffer.place == RunBuffer::Device ? 0 : aligned(buffer.bytes);
       isStrided |= buffer.place == RunBuffer::Strided;
     }
-  if ((isStrided && loadStrided(error)) || grow(work, total, "making room for a run", error))
+  if ((isStrided && code.loadStrided(error)) ||
+      device.grow(work, total, "making room for a run", error))
     return error.status;
   CuPointer next = work.pointer + aligned(size_t(wanted));
   auto place = [&](const Vector<RunBuffer> &buffers, Vector<void *> &places) {
@@ -65,21 +66,49 @@ attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void 
     return error.status;
   int32_t cache = tables->entries[run.entry].cache;
   return cache < 0 ? ATTN_OK
-                   : grow(caches[size_t(cache)], size_t(run.cacheBytes), "making room for a cache",
-                          error);
+                   : device.grow(caches[size_t(cache)], size_t(run.cacheBytes),
+                                 "making room for a cache", error);
 }
 
 attn_status Gpu::enqueue(const GpuRun &run, Error &error) {
   Vector<void *> given, made;
-  if (upload(run, error) || makeRoom(run, given, made, error) || recordRun(run, given, made, error))
+  if (weights.upload(run.packed, run.binding, code.tables().turnsPanels, error) ||
+      makeRoom(run, given, made, error) || recordRun(run, given, made, error))
     return error.status;
-  return perform(isProfiled ? profiled : *graphs[size_t(run.entry)], error);
+  EntryGraph &graph = isProfiled ? profiled : *graphs[size_t(run.entry)];
+  // A profile's launches follow each other from the first run on.
+  return runner.perform(graph, recording, isProfiled, error);
+}
+
+/// attn_abi_call.launch: launches are written down, words as they are, tensor maps made of what the
+/// words behind them say.
+void Gpu::recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count) {
+  Gpu &own = *static_cast<Gpu *>(gpu);
+  if (own.launcher.failure.result)
+    return;
+  const attn_abi_gpu_kernel &info = own.code.tables().kernels[kernel];
+  Step step = {};
+  step.kind = Step::Launch;
+  step.kernel = own.launcher.failure.kernel = kernel;
+  step.function = own.code.function(kernel);
+  step.blocks = unsigned(own.device.multiprocessors * info.blocks);
+  step.threads = unsigned(info.threads), step.sharedBytes = unsigned(info.sharedBytes);
+  step.argumentCount = info.wordCount, step.mapCount = info.mapCount, step.maps = info.maps;
+  int64_t expected = info.wordCount;
+  for (int32_t i = 0; i < info.mapCount; ++i)
+    expected += numbersOf(info.maps[i]);
+  if (count != expected)
+    own.launcher.failure.result = kCuInvalidValue;
+  else if (!own.recording.add(step, arguments, size_t(count)))
+    own.launcher.failure.result = kCuOutOfMemory;
+  else if (own.isProfiled)
+    own.recordEvent(++own.launched);
 }
 
 /// Writes down copies and launches, with events around the launches where times are wanted.
 attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                            Error &error) {
-  failure = Failure();
+  launcher.failure = Failure();
   launched = 0;
   recording.clear();
   auto copyAll = [&](bool isIn, RunBuffer::Place kind, const Vector<RunBuffer> &buffers,
@@ -95,12 +124,12 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
                          : recordStrided(isIn ? StridedCopy::gather(own, dense)
                                               : StridedCopy::scatter(dense, own));
       if (!isThere)
-        failure.result = kCuOutOfMemory;
+        launcher.failure.result = kCuOutOfMemory;
     }
   };
   attn_abi_call call = {};
   call.inputs = given.data(), call.outputs = made.data(), call.dims = run.dims;
-  call.packed = static_cast<const char *>(asPointer(weights ? weights->pointer : 0));
+  call.packed = static_cast<const char *>(asPointer(weights.pointer()));
   call.workspace = static_cast<char *>(asPointer(work.pointer));
   call.threads = 1;
   call.team = this, call.launch = recordLaunch;
@@ -111,14 +140,14 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
   copyAll(true, RunBuffer::Strided, run.inputs, given.data());
   if (isTimed || isProfiled)
     recordEvent(0);
-  code->entries[run.entry](&call, 0);
+  code.tables().entries[run.entry](&call, 0);
   if (isTimed && !isProfiled)
     recordEvent(1);
   copyAll(false, RunBuffer::Strided, run.outputs, made.data());
   copyAll(false, RunBuffer::Host, run.outputs, made.data());
-  if (failure.result == kCuOutOfMemory)
+  if (launcher.failure.result == kCuOutOfMemory)
     return error.outOfMemory("a run");
-  return failure.result ? reportFailure(error) : ATTN_OK;
+  return launcher.failure.result ? launcher.reportFailure(error) : ATTN_OK;
 }
 
 /// Appends the launches that a copy takes; false where memory is lacking.
@@ -131,38 +160,39 @@ bool Gpu::recordStrided(StridedCopy copy) {
   Step step = {};
   step.kind = Step::Launch;
   step.kernel = -1 - copy.kernel();
-  step.function = stridedCopies[copy.kernel()];
+  step.function = code.stridedCopy(copy.kernel());
   int64_t wanted = (copy.elements() + StridedCopy::kThreads - 1) / StridedCopy::kThreads;
-  int64_t most = int64_t(kStridedBlocks) * multiprocessors;
+  int64_t most = int64_t(kStridedBlocks) * device.multiprocessors;
   step.blocks = unsigned(wanted < most ? wanted : most), step.threads = StridedCopy::kThreads;
   step.argumentCount = StridedCopy::kArguments;
   return recording.add(step, words, StridedCopy::kWords);
 }
 
 void Gpu::recordEvent(size_t event) {
-  while (!failure.result && events.size() <= event) {
+  while (!launcher.failure.result && events.size() <= event) {
     CuEvent made = nullptr;
-    failure.result = driver.eventCreate(&made, 0);
-    if (!failure.result && !events.push(made)) {
-      driver.eventDestroy(made);
-      failure.result = kCuOutOfMemory;
+    launcher.failure.result = device.driver.eventCreate(&made, 0);
+    if (!launcher.failure.result && !events.push(made)) {
+      device.driver.eventDestroy(made);
+      launcher.failure.result = kCuOutOfMemory;
     }
   }
-  if (failure.result)
+  if (launcher.failure.result)
     return;
   Step step = {};
   step.kind = Step::Record;
   auto own = int64_t(reinterpret_cast<uintptr_t>(events[event]));
   if (!recording.add(step, &own, 1))
-    failure.result = kCuOutOfMemory;
+    launcher.failure.result = kCuOutOfMemory;
 }
 
 /// Of a run that has ended: its time, and where it is profiled, its kernels'.
 attn_status Gpu::takeTimes(const GpuRun &run, Error &error) {
   auto since = [&](size_t event, double &milliseconds) {
     float passed = 0;
-    attn_status status = driver.check(driver.eventElapsedTime(&passed, events[0], events[event]),
-                                      "taking the time", error);
+    attn_status status =
+        device.driver.check(device.driver.eventElapsedTime(&passed, events[0], events[event]),
+                            "taking the time", error);
     milliseconds = double(passed);
     return status;
   };
@@ -175,7 +205,7 @@ attn_status Gpu::takeTimes(const GpuRun &run, Error &error) {
       continue;
     if (since(++event, time))
       return error.status;
-    int32_t cost = code->kernels[profiled.done[i].kernel].cost;
+    int32_t cost = code.tables().kernels[profiled.done[i].kernel].cost;
     auto end = int64_t(1e6 * time);
     run.kernels->push({cost, int64_t(1e6 * begin), end, end});
     begin = time;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The copy of a strided tensor: its axes made few and its elements wide, and the PTX of the kernel.
 #include "cuda/Strided.h"
 
 using namespace attn;

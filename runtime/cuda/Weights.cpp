@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The packed weights on their way to the GPU, with panels turned where its code wants them so.
-#include "cuda/Gpu.h"
+#include "cuda/Weights.h"
 #include "cuda/Panels.h"
 
 using namespace attn;
@@ -33,8 +33,8 @@ static bool isTurned(const attn_abi_slot &slot) {
 
 static int64_t panelBytes(const PanelShape &shape) { return 4 * shape.words(); }
 
-attn_status Gpu::uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
-                              Vector<uint32_t> &staging, Error &error) {
+attn_status GpuWeights::uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
+                                     Vector<uint32_t> &staging, Error &error) {
   int64_t atOnce = kStagingBytes / panelBytes(shape);
   atOnce = atOnce < 1 ? 1 : atOnce;
   for (int64_t panel = 0; panel < shape.panels; panel += atOnce) {
@@ -42,10 +42,12 @@ attn_status Gpu::uploadPanels(const char *from, CuPointer to, const PanelShape &
     size_t shift = size_t(panel * panelBytes(shape));
     turnPanels(reinterpret_cast<const uint32_t *>(from + shift), staging.data(), shape, count);
     // The next ones go to the same place.
-    if (driver.check(driver.memcpyHtoDAsync(to + shift, staging.data(),
-                                            size_t(count * panelBytes(shape)), currentStream()),
-                     "copying the weights", error) ||
-        driver.check(driver.streamSynchronize(currentStream()), "copying the weights", error))
+    if (device.driver.check(device.driver.memcpyHtoDAsync(to + shift, staging.data(),
+                                                          size_t(count * panelBytes(shape)),
+                                                          device.currentStream()),
+                            "copying the weights", error) ||
+        device.driver.check(device.driver.streamSynchronize(device.currentStream()),
+                            "copying the weights", error))
       return error.status;
   }
   return ATTN_OK;
@@ -53,7 +55,7 @@ attn_status Gpu::uploadPanels(const char *from, CuPointer to, const PanelShape &
 
 /// Slot by slot; what lies between them nobody reads. `staging` has to stay until the stream was
 /// waited for.
-attn_status Gpu::uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error) {
+attn_status GpuWeights::uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error) {
   int64_t most = kStagingBytes;
   for (int32_t s = 0; s < tables->slotCount; ++s)
     if (isTurned(tables->slots[s])) {
@@ -70,59 +72,60 @@ attn_status Gpu::uploadTurned(const char *packed, Vector<uint32_t> &staging, Err
       CuPointer to = weights->pointer + shift;
       if (isTurned(slot)
               ? uploadPanels(from, to, PanelShape::of(slot), staging, error)
-              : driver.check(driver.memcpyHtoDAsync(to, from, size_t(slot.bytes), currentStream()),
-                             "copying the weights", error))
+              : device.driver.check(device.driver.memcpyHtoDAsync(to, from, size_t(slot.bytes),
+                                                                  device.currentStream()),
+                                    "copying the weights", error))
         return error.status;
     }
   }
   return ATTN_OK;
 }
 
-attn_status Gpu::uploadAll(const char *packed, Error &error) {
+attn_status GpuWeights::uploadAll(const char *packed, bool turnsPanels, Error &error) {
   size_t bytes = size_t(tables->packedBytes);
   Vector<uint32_t> staging;
   attn_status status =
-      code->turnsPanels
+      turnsPanels
           ? uploadTurned(packed, staging, error)
-          : driver.check(driver.memcpyHtoDAsync(weights->pointer, packed, bytes, currentStream()),
-                         "copying the weights", error);
+          : device.driver.check(device.driver.memcpyHtoDAsync(weights->pointer, packed, bytes,
+                                                              device.currentStream()),
+                                "copying the weights", error);
   // After an error, too: other contexts are about to read them, or to copy them once more, and the
   // block may be bound anew as soon as the run has returned.
-  CuResult ended = driver.streamSynchronize(currentStream());
-  return status ? status : driver.check(ended, "copying the weights", error);
+  CuResult ended = device.driver.streamSynchronize(device.currentStream());
+  return status ? status : device.driver.check(ended, "copying the weights", error);
 }
 
-/// Makes sure that the weights are on the GPU: one of the contexts there copies them, others that
-/// run meanwhile wait. New ones take the place of those before.
-attn_status Gpu::upload(const GpuRun &run, Error &error) {
+attn_status GpuWeights::upload(const char *packed, uint32_t binding, bool turnsPanels,
+                               Error &error) {
   size_t bytes = size_t(tables->packedBytes);
   if (bytes == 0)
     return ATTN_OK;
   SharedWeights::Lock lock(*shared);
-  if (!weights && !(weights = shared->hold(number)))
+  if (!weights && !(weights = shared->hold(device.number)))
     return error.outOfMemory("the weights");
-  if (weights->isThere && weights->binding == run.binding)
+  if (weights->isThere && weights->binding == binding)
     return ATTN_OK;
   weights->isThere = false;
   if (!weights->pointer) {
-    Memory made;
-    if (attn_status status = grow(made, bytes, "making room for the weights", error))
+    DeviceMemory made;
+    if (attn_status status = device.grow(made, bytes, "making room for the weights", error))
       return status;
     weights->pointer = made.pointer;
-  } else if (attn_status status =
-                 driver.check(driver.ctxSynchronize(), "waiting for earlier runs", error)) {
+  } else if (attn_status status = device.driver.check(device.driver.ctxSynchronize(),
+                                                      "waiting for earlier runs", error)) {
     return status; // Some of another context may have been reading the earlier weights.
   }
-  attn_status status = uploadAll(run.packed, error);
-  weights->isThere = status == ATTN_OK, weights->binding = run.binding;
+  attn_status status = uploadAll(packed, turnsPanels, error);
+  weights->isThere = status == ATTN_OK, weights->binding = binding;
   return status;
 }
 
-void Gpu::releaseWeights() {
+void GpuWeights::release() {
   if (!weights)
     return;
   SharedWeights::Lock lock(*shared);
   if (CuPointer memory = shared->release(weights))
-    driver.memFree(memory);
+    device.driver.memFree(memory);
   weights = nullptr;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a path to tensors: one file, an index of shards, or what lies in a directory.
 #include "io/Checkpoint.h"
 #include "base/Dtype.h"
 #include "base/Json.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files by the system calls; whatever is written appears under its name at the end.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Files that are read in parts or as a whole, and files that appear whole or not at all.
 #ifndef ATTN_IO_FILE_H
 #define ATTN_IO_FILE_H
 #include "base/Error.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NumPy's .npy files.
 #ifndef ATTN_IO_NPY_H
 #define ATTN_IO_NPY_H
 #include "io/File.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bench: an entry run again and again, with the machine's peaks measured around it.
 #include "main/Command.h"
 #include "main/Report.h"
 #include "run/Cache.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// argv to a Command, and the help that says what there is.
 #include "main/Command.h"
 #include <cerrno>
 #include <cstdio>

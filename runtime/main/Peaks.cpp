@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The loops of PeakKernels.h on all threads, timed.
 #include "main/Peaks.h"
 #include "attn/abi.h"
 #include "base/Features.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rates that this machine reaches: multiply-adds, and reading memory.
 #ifndef ATTN_MAIN_PEAKS_H
 #define ATTN_MAIN_PEAKS_H
 #include <cstdint>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Inputs drawn by what the tables say about an entry's tensors.
 #include "main/RandomInputs.h"
 #include "base/Dtype.h"
 #include "base/Names.h"

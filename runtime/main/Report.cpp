@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The results of a bench as text, as JSON and as a Chrome trace.
 #include "main/Report.h"
 #include "io/File.h"
 #include <cstdio>

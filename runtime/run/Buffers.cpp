@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Devices, alignment, strides and overlaps of the buffers of a run, each with an error of its own.
 #include "run/Buffers.h"
 #include "base/Overlap.h"
 #include "base/Tensor.h"

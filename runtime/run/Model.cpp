@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Models: the options of ATTN_FLAGS, and the choice of the level that this CPU runs well.
 #include "run/Model.h"
 #include "base/Features.h"
 #include <cerrno>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Times of kernels on each thread, taken around the barriers behind them.
 #include "run/Profile.h"
 #include <ctime>
 #include <new>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parts of slots cut into pieces of work, which threads take one by one: elements are read, turned
+// and stored in the layout of the slot.
 #include "weights/Pack.h"
 #include "base/Architecture.h"
 #include "base/Dtype.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files of packed blocks: their keys, their hashes, reading and writing them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the tensors of a binding to the jobs of Pack.h.
 #include "weights/PackCheckpoint.h"
 #include "base/Team.h"
 #include "weights/Pack.h"

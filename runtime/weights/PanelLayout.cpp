@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Panels of bf16, f16, int8 and int4, and the check of a table of slots.
 #include "weights/PanelLayout.h"
 #include "base/Dtype.h"
 #include <cmath>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each parameter is drawn on all threads, then packed, layer by layer.
 #include "weights/RandomWeights.h"
 #include "base/Dtype.h"
 #include "base/PageBlock.h"

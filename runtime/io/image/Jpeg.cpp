@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JPEG files to pixels, by libjpeg; its errors come back by longjmp.
 #include "io/image/Image.h"
 #include <csetjmp>
 #include <cstdio>

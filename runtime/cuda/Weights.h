@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model's packed weights on one GPU: copied there once for all contexts, with panels turned where
+// its code wants them so.
+#ifndef ATTN_CUDA_WEIGHTS_H
+#define ATTN_CUDA_WEIGHTS_H
+#include "cuda/Device.h"
+#include "cuda/Panels.h"
+#include "cuda/SharedWeights.h"
+
+namespace attn {
+
+/// A context's hold of the weights on its GPU. All inside of an EnteredGpu.
+class GpuWeights {
+public:
+  explicit GpuWeights(GpuDevice &device) : device(device) {}
+  GpuWeights(const GpuWeights &) = delete;
+  GpuWeights &operator=(const GpuWeights &) = delete;
+
+  /// Whose weights they are: `common`, the model's, outlives this.
+  void open(const attn_abi_model &model, SharedWeights &common) {
+    tables = &model, shared = &common;
+  }
+  /// Makes sure that the weights of this binding, `packed`, are on the GPU: one of the contexts
+  /// there copies them, others that run meanwhile wait. New ones take the place of those before.
+  /// `turnsPanels`: panels of 16 bits get rows along k.
+  attn_status upload(const char *packed, uint32_t binding, bool turnsPanels, Error &error);
+  /// Gives up the hold; where it was the last, the memory goes.
+  void release();
+  /// Where they are; 0 before they were uploaded, and of a model without any.
+  CuPointer pointer() const { return weights ? weights->pointer : 0; }
+
+private:
+  attn_status uploadAll(const char *packed, bool turnsPanels, Error &error);
+  attn_status uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error);
+  attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
+                           Vector<uint32_t> &staging, Error &error);
+
+  GpuDevice &device;
+  const attn_abi_model *tables = nullptr;
+  SharedWeights *shared = nullptr;
+  DeviceWeights *weights = nullptr; ///< Null until first needed.
+};
+
+} // namespace attn
+#endif
