@@ -45,10 +45,8 @@ ItemPtr Parser::parseHook() {
           hook->parameters.push_back(*name);
       },
       TokenKind::Semicolon);
-  if (accept(TokenKind::Semicolon)) {
-    parseStatics(hook->statics);
-    closeList(TokenKind::RightParen, open);
-  }
+  if (accept(TokenKind::Semicolon))
+    parseStatics(hook->statics, open);
   if (acceptWord("with"))
     parseWith(*hook);
   if (!accept(TokenKind::Equal)) {

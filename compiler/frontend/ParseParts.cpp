@@ -127,21 +127,20 @@ void Parser::parseDimNames(std::vector<ast::Name> &dims) {
   });
 }
 
-void Parser::parseStatics(std::vector<ast::Static> &statics) {
-  // Behind the `;` of a parameter list; up to the `)`, which the caller consumes.
-  while (!is(TokenKind::RightParen) && !is(TokenKind::End)) {
+void Parser::parseStatics(std::vector<ast::Static> &statics, SourceRange open) {
+  auto parseStatic = [&] {
+    std::optional<ast::Name> name = parseName("a compile-time argument");
+    if (!name)
+      return;
     ast::Static fixed;
-    if (std::optional<ast::Name> name = parseName("a compile-time argument"))
-      fixed.name = *name;
-    else
-      skipInList(TokenKind::RightParen);
+    fixed.name = *name;
     if (accept(TokenKind::Equal))
       fixed.defaultValue = parseExpr();
-    if (!fixed.name.text.empty())
-      statics.push_back(std::move(fixed));
-    if (!accept(TokenKind::Comma))
-      return;
-  }
+    statics.push_back(std::move(fixed));
+  };
+  if (is(TokenKind::RightParen)) // A `;` promises one.
+    parseStatic();
+  parseList(TokenKind::RightParen, open, parseStatic);
 }
 
 ast::Signature Parser::parseSignature(std::optional<ast::Name> given, llvm::StringRef what) {
@@ -169,10 +168,8 @@ ast::Signature Parser::parseSignature(std::optional<ast::Name> given, llvm::Stri
           signature.parameters.push_back({*name, parseType()});
         },
         TokenKind::Semicolon);
-    if (accept(TokenKind::Semicolon)) {
-      parseStatics(signature.statics);
-      closeList(TokenKind::RightParen, open);
-    }
+    if (accept(TokenKind::Semicolon))
+      parseStatics(signature.statics, open);
   }
   if (accept(TokenKind::Arrow))
     parseCommas([&] {

@@ -98,7 +98,8 @@ private:
   ast::Type parseType();
   ast::Signature parseSignature(std::optional<ast::Name> given, llvm::StringRef what);
   void parseDimNames(std::vector<ast::Name> &dims);
-  void parseStatics(std::vector<ast::Static> &statics);
+  /// What is given when compiling, behind the `;` of the list that `open` opens, and its `)`.
+  void parseStatics(std::vector<ast::Static> &statics, SourceRange open);
   std::vector<ast::DimArgument> parseDimArguments();
   ast::Binding parseBinding();
   void parseBindingSource(ast::Binding &binding);
