@@ -83,14 +83,7 @@ static void addFused(OpPassManager &passes) {
 static void addMemory(OpPassManager &passes, const CompileOptions &options, bool gpu) {
   PlanMemoryPassOptions plan;
   plan.precision = stringifyPrecision(options.precision).str();
-  auto hasPairs = [](CpuLevel level) {
-    return level == CpuLevel::Avx512Bf16 || level == CpuLevel::Amx;
-  };
-  plan.pairs = gpu || llvm::any_of(options.levels, hasPairs);
-  plan.onlyPairs = !gpu && llvm::all_of(options.levels, hasPairs);
-  plan.onlyTiles =
-      !gpu && llvm::all_of(options.levels, [](CpuLevel level) { return level == CpuLevel::Amx; });
-  plan.gpu = gpu;
+  plan.targets = (gpu ? options.targets.onlyChips() : options.targets.onlyLevels()).names();
   if (options.attention)
     plan.attention = stringifyAttentionLowering(*options.attention).str();
   passes.addPass(createPlanMemoryPass(plan));
@@ -98,18 +91,18 @@ static void addMemory(OpPassManager &passes, const CompileOptions &options, bool
   passes.addPass(createCheckMemoryPass());
 }
 
-template <typename Options> static Options at(CpuLevel level) {
+template <typename Options> static Options at(const CpuTarget &level) {
   Options options;
-  options.level = cpuLevelName(level).str();
+  options.level = level.name.str();
   return options;
 }
 
-static void addTiled(OpPassManager &passes, CpuLevel level) {
+static void addTiled(OpPassManager &passes, const CpuTarget &level) {
   passes.addPass(createTilePass(at<TilePassOptions>(level)));
   passes.addPass(createCheckTiledPass());
 }
 
-static void addKernels(OpPassManager &passes, CpuLevel level) {
+static void addKernels(OpPassManager &passes, const CpuTarget &level) {
   passes.addPass(createVectorizePass(at<VectorizePassOptions>(level)));
   passes.addPass(createExpandMathPass(at<ExpandMathPassOptions>(level)));
   addCleanup(passes);
@@ -118,7 +111,7 @@ static void addKernels(OpPassManager &passes, CpuLevel level) {
 
 /// The passes that make a stage of the one before it; `gpu`: planned for GPUs.
 static void addStage(OpPassManager &passes, ModuleOp model, const CompileOptions &options,
-                     Stage stage, std::optional<CpuLevel> level, bool gpu = false) {
+                     Stage stage, const CpuTarget *level, bool gpu = false) {
   switch (stage) {
   case Stage::Attn:
     return;
@@ -138,10 +131,10 @@ static void addStage(OpPassManager &passes, ModuleOp model, const CompileOptions
   }
 }
 
-static void addGpuKernels(OpPassManager &passes, llvm::StringRef chip,
+static void addGpuKernels(OpPassManager &passes, const GpuTarget &chip,
                           const CompileOptions &options) {
   GpuKernelsPassOptions kernels;
-  kernels.chip = chip.str();
+  kernels.chip = chip.name.str();
   kernels.tf32 = options.precision == Precision::TF32;
   kernels.watchdog = options.gpuWatchdog;
   kernels.overlap = options.gpuOverlap;
@@ -170,9 +163,9 @@ public:
 private:
   OwningOpRef<ModuleOp> begin();
   LogicalResult findKernel();
-  LogicalResult make(ModuleOp module, Stage stage, std::optional<CpuLevel> level, bool gpu);
-  LogicalResult step(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
-  LogicalResult dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level);
+  LogicalResult make(ModuleOp module, Stage stage, const CpuTarget *level, bool gpu);
+  LogicalResult step(ModuleOp module, Stage stage, const CpuTarget *level);
+  LogicalResult dump(ModuleOp module, Stage stage, const CpuTarget *level);
 
   ModuleOp model;
   const CompileOptions &options;
@@ -186,11 +179,11 @@ void printStage(ModuleOp module, llvm::raw_ostream &stream) {
   stream << '\n';
 }
 
-static std::string suffixOf(std::optional<CpuLevel> level) {
-  return level ? "." + cpuLevelName(*level).str() : "";
+static std::string suffixOf(const CpuTarget *level) {
+  return level ? ("." + level->name).str() : "";
 }
 
-LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
+LogicalResult Lowering::dump(ModuleOp module, Stage stage, const CpuTarget *level) {
   if (options.dumpStages.empty())
     return success();
   OwningOpRef<ModuleOp> alone;
@@ -216,8 +209,7 @@ LogicalResult Lowering::dump(ModuleOp module, Stage stage, std::optional<CpuLeve
   return success();
 }
 
-LogicalResult Lowering::make(ModuleOp module, Stage stage, std::optional<CpuLevel> level,
-                             bool gpu) {
+LogicalResult Lowering::make(ModuleOp module, Stage stage, const CpuTarget *level, bool gpu) {
   PassManager passes(module.getContext());
   addStage(passes, model, options, stage, level, gpu);
   if (stage >= Stage::Llvm)
@@ -225,7 +217,7 @@ LogicalResult Lowering::make(ModuleOp module, Stage stage, std::optional<CpuLeve
   return passes.run(module);
 }
 
-LogicalResult Lowering::step(ModuleOp module, Stage stage, std::optional<CpuLevel> level) {
+LogicalResult Lowering::step(ModuleOp module, Stage stage, const CpuTarget *level) {
   if (failed(make(module, stage, level, /*gpu=*/false)))
     return failure();
   if (kernelPlace.location && stage == Stage::Tiled)
@@ -260,14 +252,14 @@ LogicalResult Lowering::run(Stage until) {
     return failure();
   shared = begin();
   for (Stage stage : {Stage::Attn, Stage::Fused, Stage::Memory})
-    if (stage <= until && failed(step(*shared, stage, std::nullopt)))
+    if (stage <= until && failed(step(*shared, stage, /*level=*/nullptr)))
       return failure();
   if (until <= Stage::Memory) {
     if (kernelPlace.location)
       keepOneKernel(*shared, until, options.kernel, kernelPlace);
     return success();
   }
-  for (CpuLevel level : options.levels) {
+  for (const CpuTarget *level : options.targets.levels) {
     perLevel.push_back({shared->clone(), level});
     for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
       if (stage <= until && failed(step(*perLevel.back().module, stage, level)))
@@ -279,7 +271,7 @@ LogicalResult Lowering::run(Stage until) {
 OwningOpRef<ModuleOp> Lowering::plan(bool gpu) {
   OwningOpRef<ModuleOp> module = begin();
   for (Stage stage : {Stage::Fused, Stage::Memory})
-    if (failed(make(*module, stage, std::nullopt, gpu)))
+    if (failed(make(*module, stage, /*level=*/nullptr, gpu)))
       return nullptr;
   return module;
 }
@@ -289,13 +281,14 @@ llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOpti
   if (failed(lowering.run(until)))
     return {};
   if (until <= Stage::Memory)
-    lowering.perLevel.push_back({std::move(lowering.shared), std::nullopt});
+    lowering.perLevel.push_back({std::move(lowering.shared), nullptr});
   return std::move(lowering.perLevel);
 }
 
 std::optional<llvm::SmallVector<std::string>> kernelNames(ModuleOp model,
                                                           const CompileOptions &options) {
-  OwningOpRef<ModuleOp> memory = Lowering(model, options).plan(/*gpu=*/options.levels.empty());
+  OwningOpRef<ModuleOp> memory =
+      Lowering(model, options).plan(/*gpu=*/options.targets.levels.empty());
   if (!memory)
     return std::nullopt;
   return llvm::map_to_vector(kernelsOf(*memory),
@@ -312,25 +305,26 @@ std::string printPipelines(ModuleOp model, const CompileOptions &options) {
     passes.printAsTextualPipeline(stream);
     stream << '\n';
   };
-  auto stageLine = [&](Stage stage, std::optional<CpuLevel> level) {
+  auto stageLine = [&](Stage stage, const CpuTarget *level) {
     line(stageName(stage) + suffixOf(level),
          [&](OpPassManager &passes) { addStage(passes, model, options, stage, level); });
   };
-  stageLine(Stage::Fused, std::nullopt);
-  if (!options.levels.empty())
-    stageLine(Stage::Memory, std::nullopt);
-  for (CpuLevel level : options.levels)
+  stageLine(Stage::Fused, nullptr);
+  if (!options.targets.levels.empty())
+    stageLine(Stage::Memory, nullptr);
+  for (const CpuTarget *level : options.targets.levels)
     for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
       stageLine(stage, level);
-  if (!options.levels.empty())
+  if (!options.targets.levels.empty())
     stream << "object: " << llvmPipeline(options.optLevel, /*isGpu=*/false) << '\n';
-  if (!options.chips.empty())
+  if (!options.targets.chips.empty())
     line("memory.gpu", [&](OpPassManager &passes) {
-      addStage(passes, model, options, Stage::Memory, std::nullopt, /*gpu=*/true);
+      addStage(passes, model, options, Stage::Memory, /*level=*/nullptr, /*gpu=*/true);
     });
-  for (llvm::StringRef chip : options.chips) {
-    line("kernels." + chip, [&](OpPassManager &passes) { addGpuKernels(passes, chip, options); });
-    stream << "ptx." << chip << ": " << llvmPipeline(gpuOptLevel, /*isGpu=*/true) << '\n';
+  for (const GpuTarget *chip : options.targets.chips) {
+    line("kernels." + chip->name,
+         [&](OpPassManager &passes) { addGpuKernels(passes, *chip, options); });
+    stream << "ptx." << chip->name << ": " << llvmPipeline(gpuOptLevel, /*isGpu=*/true) << '\n';
   }
   return text;
 }
@@ -351,7 +345,7 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
 }
 
 /// From the memory stage: kernels become LLVM's code for the GPU, which is taken out of the module.
-static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip,
+static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, const GpuTarget &chip,
                                       const CompileOptions &options) {
   PassManager passes(memory.getContext());
   addGpuKernels(passes, chip, options);
@@ -361,16 +355,16 @@ static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, llvm::StringRef chip,
 }
 
 /// Adds the host's side of a GPU's code to `module`.
-static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRef chip,
+static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, const GpuTarget &chip,
                                  const CompileOptions &options, llvm::Module &module) {
   OwningOpRef<ModuleOp> host = memory.clone();
   auto code = lowerForGpu(*host, chip, options);
   if (failed(code))
     return failure();
   PassManager passes(model.getContext());
-  buildLowerToLlvm(passes, CpuLevel::X86_64_V3, entrySignatures(model));
+  buildLowerToLlvm(passes, cpuTargets().front(), entrySignatures(model));
   passes.enableVerifier(false);
-  if (failed(passes.run(*host)) || failed(addCode(*host, chipSuffix(chip), module)))
+  if (failed(passes.run(*host)) || failed(addCode(*host, chip.suffix(), module)))
     return failure();
   return code;
 }
@@ -378,7 +372,7 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, llvm::StringRe
 /// PTX, and what an assembler makes of it.
 static llvm::Expected<Assembly> assemble(const CompileOptions &options, GpuCode &code) {
   generatePtx(code);
-  return options.ptxas ? options.ptxas->assemble(code.ptx, code.chip)
+  return options.ptxas ? options.ptxas->assemble(code.ptx, code.target->name)
                        : llvm::Expected<Assembly>(Assembly());
 }
 
@@ -397,14 +391,14 @@ static bool addAssembly(ModuleOp model, const CompileOptions &options, GpuCode &
 }
 
 LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
-  if (options.chips.empty())
+  if (options.targets.chips.empty())
     return success();
   OwningOpRef<ModuleOp> planned = Lowering(model, options).plan(/*gpu=*/true);
   if (!planned)
     return failure();
-  for (llvm::StringRef chip : options.chips) {
+  for (const GpuTarget *chip : options.targets.chips) {
     OwningOpRef<ModuleOp> own = planned->clone();
-    auto code = lowerForGpu(*own, chip, options);
+    auto code = lowerForGpu(*own, *chip, options);
     if (failed(code))
       return failure();
     addAssembly(model, options, *code, assemble(options, *code));
@@ -415,13 +409,13 @@ LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
 /// Adds the code for each GPU, and the tables that the runtime reads, to the module.
 static LogicalResult addRest(ModuleOp model, Lowering &lowering, const CompileOptions &options,
                              llvm::Module &module) {
-  std::vector<GpuCode> gpus(options.chips.size());
+  std::vector<GpuCode> gpus(options.targets.chips.size());
   std::vector<std::future<llvm::Expected<Assembly>>> assemblies; // while MLIR lowers the next one
   OwningOpRef<ModuleOp> planned;
   if (!gpus.empty() && !(planned = lowering.plan(/*gpu=*/true)))
     return failure();
-  for (auto [chip, code] : llvm::zip_equal(options.chips, gpus)) {
-    auto lowered = addGpu(model, *planned, chip, options, module);
+  for (auto [chip, code] : llvm::zip_equal(options.targets.chips, gpus)) {
+    auto lowered = addGpu(model, *planned, *chip, options, module);
     if (failed(lowered))
       return failure();
     code = std::move(*lowered);
@@ -448,7 +442,7 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
   for (Staged &level : lowering.perLevel) {
     if (hasLines)
       addDebugLines(*level.module);
-    if (failed(addCode(*level.module, levelSuffix(*level.level), module)))
+    if (failed(addCode(*level.module, level.level->suffix, module)))
       return failure();
   }
   return options.kernel.empty() ? addRest(model, lowering, options, module) : success();
@@ -486,7 +480,7 @@ std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &op
   OwningOpRef<ModuleOp> planned = Lowering(model, options).plan(/*gpu=*/true);
   if (!planned)
     return std::nullopt;
-  auto code = lowerForGpu(*planned, options.chips.front(), options);
+  auto code = lowerForGpu(*planned, *options.targets.chips.front(), options);
   if (failed(code))
     return std::nullopt;
   generatePtx(*code);

@@ -9,6 +9,7 @@
 
 #include "compiler/Tuning.h"
 #include "compiler/gpu/Ptxas.h"
+#include "compiler/target/TargetSet.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -34,20 +35,8 @@ enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
 llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
 
-/// CPU levels that code can be generated for, lowest first: the psABI's micro-architecture levels,
-/// x86-64-v4 with AVX512-VNNI, that with an AVX512-BF16 as fast as f32 (Zen 4 and later), and that
-/// with AMX (tiles of bf16 and int8).
-enum class CpuLevel { X86_64_V3, X86_64_V4, Vnni, Avx512Bf16, Amx };
-llvm::StringRef cpuLevelName(CpuLevel level);
-std::optional<CpuLevel> parseCpuLevel(llvm::StringRef name);
-/// The highest level that this machine can run; nothing below x86-64-v3.
-std::optional<CpuLevel> hostCpuLevel();
-/// The lowest level with the same code as `level` for a model of this precision.
-CpuLevel usefulLevel(CpuLevel level, Precision precision);
-
 struct CompileOptions {
-  llvm::SmallVector<CpuLevel> levels;         ///< lowest first, no duplicates
-  llvm::SmallVector<std::string> chips;       ///< GPUs: of gpuChips, no duplicates
+  TargetSet targets;                          ///< CPU levels and GPUs
   Precision precision = {};                   ///< of linears
   unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
   std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
@@ -61,9 +50,6 @@ struct CompileOptions {
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 
-/// The GPUs that PTX can be generated for.
-constexpr llvm::StringLiteral gpuChips[] = {"sm_80", "sm_90a"};
-
 /// Registers what compilation needs in a context's registry.
 void registerDialects(mlir::DialectRegistry &registry);
 
@@ -71,7 +57,7 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// LLVM-dialect modules.
 struct Staged {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::optional<CpuLevel> level; ///< where the stage depends on it
+  const CpuTarget *level = nullptr; ///< where the stage depends on it
 };
 
 /// Lowers an attn-stage module up to `until` (not past Llvm). Errors are reported through MLIR's

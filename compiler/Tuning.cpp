@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Tuning.h"
 #include "compiler/Json.h"
-#include "compiler/cpu/CpuTarget.h"
+#include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,7 +27,7 @@ std::optional<Knob> parseKnob(StringRef name) {
 }
 
 KnobRange rangeOf(Knob knob, StringRef level) {
-  std::optional<CpuTarget> target = CpuTarget::of(level);
+  const CpuTarget *target = CpuTarget::find(level);
   switch (knob) {
   case Knob::Rows: // sums of three vectors; three more of weights, and an element of the rows
     return {1, target ? (target->registers - 4) / 3 : 1, 1};
@@ -162,7 +162,7 @@ bool Reader::readKernel(const std::string &place, const json::Value &value, Tune
       !text("kernel", kernel.kernel, true) || !number("threads", 1024, kernel.threads) ||
       !number("default_ns", longest, kernel.defaultTime) || !number("ns", longest, kernel.time))
     return false;
-  if (!CpuTarget::of(kernel.level))
+  if (!CpuTarget::find(kernel.level))
     return fails(place + ".level", "a CPU level", object->get("level"));
   const json::Value *choice = object->get("choice");
   return choice ? readChoice(place + ".choice", *choice, kernel)

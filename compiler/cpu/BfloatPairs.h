@@ -3,7 +3,7 @@
 // Vectors of words that hold two bf16 each: an even one in the lower half, an odd one in the upper.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
+#include "compiler/target/CpuTarget.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 

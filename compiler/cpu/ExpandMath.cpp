@@ -116,7 +116,7 @@ struct ExpandMathPass : attn::impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
   void runOnOperation() override {
-    std::optional<CpuTarget> target = CpuTarget::of(level);
+    const CpuTarget *target = CpuTarget::find(level);
     if (!target) {
       getOperation().emitError() << "unknown CPU level '" << level << "'";
       return signalPassFailure();

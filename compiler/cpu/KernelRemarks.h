@@ -4,7 +4,7 @@
 // an engine for remarks in the context they cost nothing.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
+#include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/AttentionShape.h"
 #include "mlir/IR/Operation.h"
 #include <string>

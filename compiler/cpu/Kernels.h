@@ -4,8 +4,8 @@
 // kernels).
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include <string>
 

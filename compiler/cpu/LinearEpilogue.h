@@ -6,8 +6,8 @@
 // int4 are floats, with the columns' scales in them. An `out` of i16 are the bits of bf16.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/RowViews.h"
+#include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 
 namespace attn {

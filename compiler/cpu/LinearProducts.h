@@ -9,9 +9,9 @@
 //   int4   the same of 32 elements by themselves; sum += scale * theirs in f32
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/LinearShape.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/target/CpuTarget.h"
 
 namespace attn {
 

@@ -3,7 +3,7 @@
 // The sizes of a linear kernel that its code depends on.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
+#include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/ParameterLayout.h"
 #include "llvm/ADT/Sequence.h"
 

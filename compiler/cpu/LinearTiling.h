@@ -3,8 +3,8 @@
 // The sizes that a linear is cut into: by default from a model of the target, or as measured.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/LinearShape.h"
+#include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/KernelChoice.h"
 #include <optional>
 

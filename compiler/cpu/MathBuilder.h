@@ -3,7 +3,7 @@
 // Arithmetic on vectors of one shape, as the polynomials of attn-expand-math are written.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
+#include "compiler/target/CpuTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -3,8 +3,8 @@
 // A row of a buffer, vector by vector.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -59,7 +59,7 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
   }
 
   void runOnOperation() override {
-    std::optional<CpuTarget> target = CpuTarget::of(level);
+    const CpuTarget *target = CpuTarget::find(level);
     if (!target) {
       getOperation().emitError() << "unknown CPU level '" << level << "'";
       return signalPassFailure();

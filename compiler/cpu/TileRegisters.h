@@ -5,8 +5,8 @@
 // where two shapes of tiles meet, and cannot ask for a load of what is read once.
 #pragma once
 
-#include "compiler/cpu/CpuTarget.h"
 #include "compiler/cpu/Loops.h"
+#include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/TargetModel.h"
 #include "dialect/AttnDialect.h"
 

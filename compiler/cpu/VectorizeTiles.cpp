@@ -26,7 +26,7 @@ struct VectorizePass : attn::impl::VectorizePassBase<VectorizePass> {
   using VectorizePassBase::VectorizePassBase;
 
   void runOnOperation() override {
-    std::optional<CpuTarget> target = CpuTarget::of(level);
+    const CpuTarget *target = CpuTarget::find(level);
     if (!target) {
       getOperation().emitError() << "unknown CPU level '" << level << "'";
       return signalPassFailure();

@@ -89,10 +89,10 @@ static llvm::json::Array describeParameters(ModuleOp model) {
 
 std::string describeModel(ModuleOp model, const CompileOptions &options) {
   llvm::json::Array targets;
-  for (CpuLevel level : options.levels)
-    targets.push_back(cpuLevelName(level));
-  for (const std::string &chip : options.chips)
-    targets.push_back(chip);
+  for (const CpuTarget *level : options.targets.levels)
+    targets.push_back(level->name);
+  for (const GpuTarget *chip : options.targets.chips)
+    targets.push_back(chip->name);
   ParameterCount count = countParameters(model);
   llvm::json::Object description{{"name", modelName(model)},
                                  {"symbol", modelSymbol(model)},

@@ -23,12 +23,11 @@ struct SetLevelPass : attn::impl::SetLevelPassBase<SetLevelPass> {
   using SetLevelPassBase::SetLevelPassBase;
 
   void runOnOperation() override {
-    std::optional<CpuLevel> known = parseCpuLevel(this->level);
-    if (!known) {
+    const CpuTarget *level = CpuTarget::find(this->level);
+    if (!level) {
       getOperation().emitError() << "unknown CPU level '" << this->level << "'";
       return signalPassFailure();
     }
-    CpuLevel level = *known;
     // Constants that levels have in common become one.
     for (auto global : getOperation().getOps<LLVM::GlobalOp>())
       global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
@@ -36,20 +35,16 @@ struct SetLevelPass : attn::impl::SetLevelPassBase<SetLevelPass> {
       function.setNoUnwind(true);
       if (function.isExternal())
         continue;
-      function.setTargetCpu(cpuLevelName(std::min(level, CpuLevel::X86_64_V4)));
-      static constexpr StringRef features[] = {"+avx512vnni", "+avx512bf16", "+amx-tile",
-                                               "+amx-bf16", "+amx-int8"};
-      if (level >= CpuLevel::Vnni)
-        function.setTargetFeaturesAttr(LLVM::TargetFeaturesAttr::get(
-            &getContext(), ArrayRef(features).take_front(level == CpuLevel::Amx          ? 5
-                                                         : level == CpuLevel::Avx512Bf16 ? 2
-                                                                                         : 1)));
-      if (level == CpuLevel::Avx512Bf16) // by its definition, Zen 4 and later
-        function.setTuneCpu("znver4");
+      function.setTargetCpu(level->cpu);
+      if (!level->features.empty())
+        function.setTargetFeaturesAttr(
+            LLVM::TargetFeaturesAttr::get(&getContext(), level->features));
+      if (!level->tune.empty())
+        function.setTuneCpu(level->tune);
       // Loops over a few vectors of zeros stay loops.
       function.setPassthroughAttr(Builder(&getContext()).getStrArrayAttr({"no-builtin-memset"}));
-      if (level >= CpuLevel::X86_64_V4)
-        function.setPreferVectorWidth("512");
+      if (!level->vectorWidth.empty())
+        function.setPreferVectorWidth(level->vectorWidth);
       if (SymbolTable::getSymbolVisibility(function) == SymbolTable::Visibility::Private)
         function.setLinkage(LLVM::Linkage::Internal);
       // The LLVM dialect's linkage says it now.
@@ -71,7 +66,7 @@ struct SetDataLayoutPass : attn::impl::SetDataLayoutPassBase<SetDataLayoutPass> 
 
 } // namespace
 
-void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level,
+void attn::buildLowerToLlvm(OpPassManager &passes, const CpuTarget &level,
                             const WrapEntriesPassOptions &entries) {
   passes.addPass(createSetDataLayoutPass());
   passes.addPass(createLowerRuntimePass());
@@ -96,6 +91,6 @@ void attn::buildLowerToLlvm(OpPassManager &passes, CpuLevel level,
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createWrapEntriesPass(entries));
   SetLevelPassOptions functionsOf;
-  functionsOf.level = cpuLevelName(level).str();
+  functionsOf.level = level.name.str();
   passes.addPass(createSetLevelPass(functionsOf));
 }

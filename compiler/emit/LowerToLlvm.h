@@ -17,7 +17,7 @@ namespace attn {
 /// CPU and features; private ones become internal. Declarations of the model and of its layout
 /// (attn.dim, attn.param, attn.slot) are dropped. `entries` get functions that the runtime can
 /// call.
-void buildLowerToLlvm(mlir::OpPassManager &passes, CpuLevel level,
+void buildLowerToLlvm(mlir::OpPassManager &passes, const CpuTarget &level,
                       const WrapEntriesPassOptions &entries = {});
 
 } // namespace attn

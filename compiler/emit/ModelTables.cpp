@@ -15,13 +15,6 @@ using namespace mlir;
 
 namespace attn {
 
-llvm::StringRef levelSuffix(CpuLevel level) {
-  static constexpr llvm::StringRef suffixes[] = {".v3", ".v4", ".vnni", ".bf16", ".amx"};
-  return suffixes[static_cast<size_t>(level)];
-}
-
-std::string chipSuffix(llvm::StringRef chip) { return ("." + chip).str(); }
-
 static int32_t dtypeCode(Type type) {
   return llvm::StringSwitch<int32_t>(dtypeName(type))
       .Case("f16", ATTN_F16)
@@ -302,15 +295,11 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
 }
 
 Constants TableWriter::levels() {
-  static constexpr int32_t levelCodes[] = {ATTN_LEVEL_X86_64_V3, ATTN_LEVEL_X86_64_V4,
-                                           ATTN_LEVEL_VNNI, ATTN_LEVEL_AVX512_BF16,
-                                           ATTN_LEVEL_X86_AMX};
   Constants table;
-  for (CpuLevel level : options.levels) {
-    auto [functions, sizes] = functionsOf(levelSuffix(level));
+  for (const CpuTarget *level : options.targets.levels) {
+    auto [functions, sizes] = functionsOf(level->suffix);
     table.push_back(
-        build.structure({build.text(cpuLevelName(level)),
-                         build.i32(levelCodes[static_cast<size_t>(level)]), functions, sizes}));
+        build.structure({build.text(level->name), build.i32(level->code), functions, sizes}));
   }
   return table;
 }
@@ -345,10 +334,7 @@ llvm::Constant *TableWriter::binary(llvm::StringRef bytes) {
 Constants TableWriter::gpuTable() {
   Constants table;
   for (const GpuCode &code : gpus) {
-    llvm::StringRef number = llvm::StringRef(code.chip).drop_front(3); // "sm_"
-    bool isExact = number.consume_back("a");
-    int32_t capability = 0;
-    number.getAsInteger(10, capability);
+    const GpuTarget &chip = *code.target;
     Constants kernels;
     for (const GpuKernelInfo &kernel : code.kernels) {
       Constants maps;
@@ -366,10 +352,10 @@ Constants TableWriter::gpuTable() {
                            build.i32(kernel.words), build.i32(int64_t(kernel.maps.size())),
                            build.array(maps, "gpu.maps")}));
     }
-    auto [functions, sizes] = functionsOf(chipSuffix(code.chip));
+    auto [functions, sizes] = functionsOf(chip.suffix());
     table.push_back(
-        build.structure({build.text(code.chip), build.i32(capability), build.i32(isExact),
-                         build.i32(code.turnsPanels), build.i32(int64_t(kernels.size())),
+        build.structure({build.text(chip.name), build.i32(chip.capability), build.i32(chip.isExact),
+                         build.i32(chip.hasWarpGroups), build.i32(int64_t(kernels.size())),
                          build.array(kernels, "gpu.kernels"), build.text(code.ptx),
                          binary(code.cubin), functions, sizes}));
   }

@@ -17,9 +17,4 @@ mlir::LogicalResult addModelTables(mlir::ModuleOp model, mlir::ModuleOp memory,
                                    const CompileOptions &options, llvm::ArrayRef<GpuCode> gpus,
                                    llvm::Module &module);
 
-/// What a level's symbols in an object end with: "Block.attn.proj.v4".
-llvm::StringRef levelSuffix(CpuLevel level);
-/// ".sm_80"
-std::string chipSuffix(llvm::StringRef chip);
-
 } // namespace attn

@@ -54,18 +54,19 @@ void attn::remarkAssembly(Location model, const GpuCode &code, const Assembly *a
     const AssembledKernel *assembled = findKernel(assembly, info.name);
     Location loc = info.location;
     remark::passed(loc, remark::RemarkOpts::name(assembled ? "Assembled" : "Generated")
-                            .category(code.chip)
+                            .category(code.target->name)
                             .function(info.kernel))
         << describe(info, assembled);
     if (assembled)
-      warnOf(*assembled, loc, code.chip);
+      warnOf(*assembled, loc, code.target->name);
   }
   if (!assembly)
     return;
   for (const AssembledKernel &kernel : assembly->kernels)
     if (llvm::none_of(code.kernels,
                       [&](const GpuKernelInfo &info) { return info.name == kernel.name; }))
-      warnOf(kernel, model, code.chip);
+      warnOf(kernel, model, code.target->name);
   for (const std::string &text : assembly->warnings)
-    emitWarning(model) << "the assembler says of the code for " << code.chip << ": " << text;
+    emitWarning(model) << "the assembler says of the code for " << code.target->name << ": "
+                       << text;
 }

@@ -44,14 +44,14 @@ int64_t attn::tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<
   return std::min<int64_t>(best, llvm::alignTo(*keyCount, 8));
 }
 
-void attn::dropParts(Operation *root, StringRef chip) {
+void attn::dropParts(Operation *root, const GpuTarget &target) {
   constexpr int64_t few = 16;
   SmallVector<CombineKernelOp> combined;
   root->walk([&](CombineKernelOp combine) {
     for (Operation *user : combine.getPartials().getUsers()) {
       auto op = dyn_cast<AttentionKernelOp>(user);
       std::optional<int64_t> rows = op ? rowsOfHead(op) : std::nullopt;
-      if (!op || (rows && *rows <= few) || (chip == hopperChip && isHopperAttention(op)))
+      if (!op || (rows && *rows <= few) || (target.hasWarpGroups && isHopperAttention(op)))
         continue;
       op.getPartialsMutable().clear();
       combined.push_back(combine);

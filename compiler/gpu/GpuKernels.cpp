@@ -71,6 +71,7 @@ private:
   FailureOr<gpu::GPUFuncOp> build(OutlinedKernel &outlined, ValueRange given,
                                   const KernelLaunch &launch, StringAttr cost, Modules modules);
 
+  const GpuTarget *target = nullptr;
   int64_t launches = 0;
 };
 
@@ -94,7 +95,7 @@ LogicalResult GpuKernelsPass::emit(Operation *kernel, const TilingContext &conte
   return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
       .Case([&](LinearKernelOp op) {
         if (launch.fewRows)
-          return emitFewRowsLinear(op, context, *launch.fewRows, turnsPanels(chip));
+          return emitFewRowsLinear(op, context, *launch.fewRows, target->hasWarpGroups);
         if (isByteLinear(op))
           return emitByteLinear(op, context);
         if (!launch.hopperLinear)
@@ -222,7 +223,7 @@ FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKern
     launches->push_back(*launch);
     return launches;
   }
-  auto more = chip == hopperChip && isHopperLinear(op)
+  auto more = target->hasWarpGroups && isHopperLinear(op)
                   ? launchHopperLinear(op, multiprocessors, bulkStores)
                   : launchLinear(op, multiprocessors, tf32);
   if (failed(more))
@@ -235,7 +236,7 @@ FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kerne
   if (auto op = dyn_cast<LinearKernelOp>(kernel))
     return launchesOfLinear(op);
   if (auto op = dyn_cast<AttentionKernelOp>(kernel);
-      op && chip == hopperChip && isHopperAttention(op))
+      op && target->hasWarpGroups && isHopperAttention(op))
     return SmallVector<KernelLaunch>{launchHopperAttention(op)};
   return SmallVector<KernelLaunch>{{blockThreads}};
 }
@@ -272,7 +273,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   modules.device.insert(function);
   Block &from = outlined.function.getBody().front(), &to = function.getBody().front();
   builder.setInsertionPointToStart(&to);
-  if (overlap && chip == hopperChip) {
+  if (overlap && target->hasWarpGroups) {
     // The next kernel may take its place already; what this one reads may only now be there. It
     // waits for the end of the one before, which has waited for all before that.
     using Kind = NVVM::GridDepActionKind;
@@ -350,13 +351,18 @@ LogicalResult GpuKernelsPass::move(const NamedKernel &named, Modules modules) {
 
 void GpuKernelsPass::runOnOperation() {
   ModuleOp root = getOperation();
+  target = GpuTarget::find(chip);
+  if (!target) {
+    root.emitError() << "unknown GPU '" << chip << "'";
+    return signalPassFailure();
+  }
   OpBuilder builder = OpBuilder::atBlockEnd(root.getBody());
-  auto target = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda",
-                                          chip, "+ptx80");
+  auto compiledFor = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda",
+                                               target->name, target->features);
   auto module = gpu::GPUModuleOp::create(builder, root.getLoc(), "attn_kernels",
-                                         builder.getArrayAttr(target));
+                                         builder.getArrayAttr(compiledFor));
   SymbolTable host(root), device(module);
-  dropParts(root, chip);
+  dropParts(root, *target);
   for (const NamedKernel &named : kernelsOf(root))
     if (failed(move(named, {module, host, device})))
       return signalPassFailure();

@@ -7,6 +7,7 @@
 #include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/ScoreFunction.h"
 #include "compiler/gpu/KernelLaunch.h"
+#include "compiler/target/GpuTarget.h"
 
 namespace attn {
 
@@ -15,7 +16,9 @@ constexpr int64_t blockThreads = 128;
 
 /// What shared parts of code generation take for one lane.
 inline const CpuTarget gpuLane = [] {
-  CpuTarget lane{"gpu", /*lanes=*/1, /*registers=*/255, /*avx512=*/false};
+  CpuTarget lane;
+  lane.name = "gpu";
+  lane.registers = 255;
   lane.gpu = true;
   return lane;
 }();
@@ -26,12 +29,6 @@ bool usesTensorCores(AttentionKernelOp op);
 mlir::Type halfOf(AttentionKernelOp op);
 
 struct LinearShape;
-
-/// The chip that has kernels of its own.
-constexpr llvm::StringLiteral hopperChip = "sm_90a";
-
-/// Whether a GPU's kernels find panels of 16 bits turned (attn_abi_gpu).
-inline bool turnsPanels(llvm::StringRef chip) { return chip == hopperChip; }
 
 /// Who divides a kernel's work.
 enum class WorkerKind { Warp, Block };
@@ -73,7 +70,7 @@ void emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, mlir::OpB
 void emitCombine(CombineKernelOp op, const TilingContext &context);
 
 /// Drops the parts of attentions that have queries enough to fill a GPU, and what combines them.
-void dropParts(mlir::Operation *root, llvm::StringRef chip);
+void dropParts(mlir::Operation *root, const GpuTarget &target);
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
 
@@ -81,7 +78,7 @@ void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
 /// where there are always more.
 mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchFewRowsLinear(LinearKernelOp op,
                                                                      int64_t multiprocessors);
-/// `isTurned`: panels are as turnsPanels has them.
+/// `isTurned`: panels are turned (GpuTarget::hasWarpGroups).
 mlir::LogicalResult emitFewRowsLinear(LinearKernelOp op, const TilingContext &context,
                                       const FewRowsTile &tile, bool isTurned);
 

@@ -121,7 +121,7 @@ FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, llvm::StringRef kernel) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto target = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]);
   GpuCode code;
-  code.chip = target.getChip().str();
+  code.target = GpuTarget::find(target.getChip());
   for (auto function : llvm::make_early_inc_range(gpuModule.getOps<gpu::GPUFuncOp>())) {
     GpuKernelInfo info = GpuKernelInfo::of(function);
     if (kernel.empty() || info.kernel == kernel)
@@ -129,7 +129,6 @@ FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, llvm::StringRef kernel) {
     else
       function.erase();
   }
-  code.turnsPanels = turnsPanels(code.chip);
   // Alone: the host's functions are another's business.
   OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
   gpuModule->remove();
@@ -150,6 +149,6 @@ FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, llvm::StringRef kernel) {
 }
 
 void attn::generatePtx(GpuCode &code) {
-  code.ptx = generatePtx(*code.llvm->module, code.chip, code.llvm->features);
+  code.ptx = generatePtx(*code.llvm->module, code.target->name, code.llvm->features);
   code.llvm.reset();
 }

@@ -3,6 +3,7 @@
 // The GPU's module as PTX: MLIR's part of the way (takeGpuCode), then LLVM's (generatePtx).
 #pragma once
 
+#include "compiler/target/GpuTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Support/LLVM.h"
 #include <memory>
@@ -55,8 +56,7 @@ struct GpuCode {
   GpuCode &operator=(GpuCode &&);
   ~GpuCode();
 
-  std::string chip;                   ///< "sm_80"
-  bool turnsPanels;                   ///< as attn_abi_gpu says
+  const GpuTarget *target = nullptr;  ///< a row of gpuTargets()
   std::vector<GpuKernelInfo> kernels; ///< by their numbers
   std::unique_ptr<Llvm> llvm;         ///< until there is PTX
   std::string ptx;

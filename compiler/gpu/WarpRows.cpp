@@ -201,7 +201,13 @@ void RowWarp::emit(QuantizeRowOp op) {
 
 LogicalResult attn::emitRowKernel(Operation *kernel, const TilingContext &workers) {
   // Four of its vectors, the piece of a mean, are a warp's columns.
-  static const CpuTarget warp{"gpu", Warp::lanes / 4, /*registers=*/255, /*avx512=*/false};
+  static const CpuTarget warp = [] {
+    CpuTarget target;
+    target.name = "gpu";
+    target.lanes = Warp::lanes / 4;
+    target.registers = 255;
+    return target;
+  }();
   TilingContext context{warp, workers.thread, workers.threads, workers.interleaves};
   FailureOr<std::string> tiled =
       llvm::TypeSwitch<Operation *, FailureOr<std::string>>(kernel)

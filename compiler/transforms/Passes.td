@@ -44,10 +44,7 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
   let summary = "fused -> memory: every tensor gets a place in the workspace, every parameter one in the packed block";
   let options = [Option<"attention", "attention", "std::string", "", "how attentions are lowered that can be: strip, online or unfused">,
                  Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears: f32, tf32, bf16, f16, int8 or int4">,
-                 Option<"pairs", "pairs", "bool", "false", "there is a CPU level that multiplies pairs of bf16: where precision is reduced, what it multiplies is rounded to them">,
-                 Option<"onlyPairs", "only-pairs", "bool", "false", "all CPU levels do: what only linears read, or only attentions, is kept so">,
-                 Option<"onlyTiles", "only-tiles", "bool", "false", "all CPU levels have tile registers: no linear of bf16 or bytes keeps sums in its result's place">,
-                 Option<"gpu", "gpu", "bool", "false", "for GPUs, where tensors that are only multiplied are kept in bf16 or f16, if that is the precision">];
+                 Option<"targets", "targets", "std::string", "\"x86-64-v4\"", "the CPU levels that share the plan, or GPUs, joined by commas: where precision is reduced, what one of them multiplies by pairs is rounded to bf16, and what all of them only multiply is kept so">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
 }
 

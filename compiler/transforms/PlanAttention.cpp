@@ -66,7 +66,8 @@ static QueryAxes divideAxes(AttentionOp op, const BufferView &query, ArrayRef<Bu
 }
 
 bool FunctionPlan::areRounded(AttentionOp op) {
-  return plan.allHavePairs && plan.multipliesPairs() && hasManyQueries(op) && isOfProducts(op);
+  return plan.targets.allLevelsMultiplyPairs() && plan.multipliesPairs() && hasManyQueries(op) &&
+         isOfProducts(op);
 }
 
 bool FunctionPlan::isOnlyRounded(Value tensor) {
@@ -168,10 +169,11 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states,
   int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
   // On GPUs, all heads that share keys take them together.
   int64_t heads = batch, rows = queries;
-  if (plan.isGpu)
+  if (plan.isGpu())
     std::tie(heads, rows) = sharingQueries(type, key, value);
   if (!areFewQueries(op, rows,
-                     plan.isGpu ? FewQueriesShape::mostRowsOnGpus : FewQueriesShape::mostQueries)) {
+                     plan.isGpu() ? FewQueriesShape::mostRowsOnGpus
+                                  : FewQueriesShape::mostQueries)) {
     int64_t floats = 0; // of any CPU level the most
     bool mayBePairs = plan.multipliesPairs();
     for (auto [pairs, inTiles] :
@@ -188,7 +190,7 @@ AttentionWork FunctionPlan::workOf(AttentionOp op, const SizePolynomial &states,
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
   int64_t parts = keyPartsOf(type.getShape().take_front(heads),
                              cast<MemRefType>(key.getType()).getDimSize(batch),
-                             plan.isGpu ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
+                             plan.isGpu() ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
   int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
   if (parts == 1)
     return {threadRows(op, weights + state), {}, {}};
@@ -217,7 +219,7 @@ LogicalResult FunctionPlan::emitAttention(AttentionOp op) {
     queries =
         queries < 0 || query.isDynamicDim(d) ? ShapedType::kDynamic : queries * query.getDimSize(d);
   // A CPU's kernels of many queries read f32, or what they round to.
-  if (!plan.isGpu && !areFewQueries(op, queries))
+  if (!plan.isGpu() && !areFewQueries(op, queries))
     for (FailureOr<BufferView> *view : {&k, &v}) {
       Type element = (*view)->element();
       if (element.isF32() || (element.isInteger(16) && areRounded(op)))

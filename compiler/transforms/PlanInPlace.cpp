@@ -69,11 +69,11 @@ Value FunctionPlan::beginningOf(Value tensor) {
 }
 
 void FunctionPlan::chooseInPlace(Block &block) {
-  if (plan.isGpu)
+  if (plan.isGpu())
     return;
   for (Operation &op : block) {
     if (auto linear = dyn_cast<LinearOp>(op)) {
-      if (!keepsSums(linear, precisionOf(linear), plan.onlyTiles))
+      if (!keepsSums(linear, precisionOf(linear), plan.targets.allLevelsHaveTiles()))
         for (OpOperand &capture : linear.getCapturesMutable())
           if (!inPlace.count(linear.getResult()))
             chooseInPlace(linear.getResult(), capture);

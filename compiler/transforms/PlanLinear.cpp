@@ -24,7 +24,7 @@ bool FunctionPlan::areRounded(LinearOp op) {
   bool areFew =
       !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= TargetModel::fewRows;
   bool isNarrow = plan.precision == Precision::BF16 || takesBytes(plan.precision);
-  return plan.allHavePairs && isNarrow && !areFew && !rows.empty() &&
+  return plan.targets.allLevelsMultiplyPairs() && isNarrow && !areFew && !rows.empty() &&
          !ShapedType::isDynamicShape(contracted) && contracted.back() % 2 == 0 &&
          ShapedType::getNumElements(contracted) % granule == 0;
 }
@@ -182,7 +182,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   };
   BufferView in = viewOf(op.getInput());
   NarrowRows narrowRows;
-  bool normsToBytes = !op.getNorm().empty() && takesBytes(precision) && !plan.isGpu;
+  bool normsToBytes = !op.getNorm().empty() && takesBytes(precision) && !plan.isGpu();
   if (normsToBytes) {
     auto rows = normedBytes(op, precision);
     if (failed(rows))
@@ -228,7 +228,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     else
       quantization = {narrowRows.range, elements(slot, i16, inPanels / 2, scales),
                       elements(slot, f32, inPanels / 4 + scales / 2, padded)};
-  } else if (isHalf(precision) && plan.isGpu && !hasHalfRows(in, lifted, plan.keptHalf())) {
+  } else if (isHalf(precision) && plan.isGpu() && !hasHalfRows(in, lifted, plan.keptHalf())) {
     auto rows = halfRows(op, in);
     if (failed(rows))
       return failure();
@@ -239,7 +239,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     contracted = static_cast<int64_t>(columns.size());
     atoms.append(columns);
     inputBuffer = memrefOf(in, atoms);
-    if (precision == Precision::BF16 && plan.multipliesPairs() && !plan.isGpu &&
+    if (precision == Precision::BF16 && plan.multipliesPairs() && !plan.isGpu() &&
         in.element().isF32()) {
       auto rows = narrow(op, in, precision);
       if (failed(rows))
@@ -271,7 +271,7 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
     if (TargetModel::tileParts(precision == Precision::Int8 ? k : 2 * k) > 1)
       shared = llvm::divideCeil(panels * panelWidth * TargetModel::tileGroupRows, floats);
   }
-  Value scratch = floats && !plan.isGpu ? threadRows(op, floats, shared) : Value();
+  Value scratch = floats && !plan.isGpu() ? threadRows(op, floats, shared) : Value();
   auto kernel = LinearKernelOp::create(builder, op.getLoc(), inputBuffer, panels, quantization,
                                        rounded, scratch, bias, captures, *out, contracted,
                                        inPlace.contains(op.getResult()));

@@ -36,8 +36,10 @@ int64_t attn::pitchOf(RankedTensorType type) {
 Type ModulePlan::roundedTo() const {
   MLIRContext *context = module->getContext();
   if (precision == Precision::F16) // which no CPU level multiplies
-    return isGpu ? Type(Float16Type::get(context)) : Type();
-  return levelHasPairs && precision != Precision::F32 ? Type(BFloat16Type::get(context)) : Type();
+    return isGpu() ? Type(Float16Type::get(context)) : Type();
+  return targets.anyMultipliesPairs() && precision != Precision::F32
+             ? Type(BFloat16Type::get(context))
+             : Type();
 }
 
 static bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
@@ -171,7 +173,7 @@ Value FunctionPlan::threadRows(Operation *op, int64_t columns, int64_t shared, T
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   // What prefetchers take to follow the end of a thread's row is nobody's: some 20 lines.
   constexpr int64_t gap = 11 * panelWidth * 4;
-  if (!plan.isGpu)
+  if (!plan.isGpu())
     columns += gap / bytes;
   auto rows = SizePolynomial::dim("#threads") + SizePolynomial(shared);
   size_t slot = allocateSlot(SizePolynomial(columns * bytes) * rows);
@@ -420,10 +422,12 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
       return signalPassFailure();
     }
     modulePlan.precision = storedPrecision(*known);
-    modulePlan.levelHasPairs = pairs;
-    modulePlan.allHavePairs = onlyPairs;
-    modulePlan.onlyTiles = onlyTiles;
-    modulePlan.isGpu = gpu;
+    auto planned = TargetSet::parse(targets);
+    if (!planned) {
+      getOperation().emitError() << "unknown target in '" << targets << "'";
+      return signalPassFailure();
+    }
+    modulePlan.targets = *planned;
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

@@ -5,6 +5,7 @@
 // what stands around the kernels, PlanInPlace.cpp which results take an operand's place.
 #pragma once
 
+#include "compiler/target/TargetSet.h"
 #include "compiler/transforms/BufferView.h"
 #include "compiler/transforms/KernelCost.h"
 #include "compiler/transforms/ParameterLayout.h"
@@ -63,21 +64,19 @@ struct ModulePlan {
   SmallVector<StringRef> dims;                // dynamic ones, in order
   std::optional<AttentionLowering> attention; // asked for
   Precision precision = Precision::F32;       // of linears
-  bool levelHasPairs = false;                 // one of the CPU levels multiplies pairs of bf16
-  bool allHavePairs = false;                  // every one does
-  bool onlyTiles = false;                     // every one has tile registers
-  bool isGpu = false;
+  TargetSet targets;                          // all that the memory is planned for
+  bool isGpu() const { return targets.isGpu(); }
   /// What attention is rounded to, and rows of linears in bf16 for such a level, or null.
   Type roundedTo() const;
   bool multipliesPairs() const { return bool(roundedTo()); }
   /// The 16 bits that tensors which are only multiplied are kept in, or null.
-  Type keptHalf() const { return isGpu && isHalf(precision) ? roundedTo() : Type(); }
+  Type keptHalf() const { return isGpu() && isHalf(precision) ? roundedTo() : Type(); }
   /// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim,
   /// or keeps it for that.
   bool isOnlyMultiplied(Value tensor);
   /// What an element is in memory.
   Type stored(Type element) const {
-    return isGpu && element.isBF16() ? element : storedElement(element);
+    return isGpu() && element.isBF16() ? element : storedElement(element);
   }
   llvm::StringMap<SizePolynomial>
       frames; // bytes of every planned function's frame, callees included

@@ -38,7 +38,7 @@ static void lower(mlir::ModuleOp module, mlir::MLIRContext &context) {
     return mlir::success();
   });
   CompileOptions options;
-  options.levels = {CpuLevel::X86_64_V4};
+  options.targets = *TargetSet::parse("x86-64-v4");
   bool fails = lowerTo(module, Stage::Memory, options).empty();
   fuzz::require(!fails || !said.empty(), "a stage fails and does not say why");
   fuzz::require(said.find("internal") == std::string::npos, said.c_str());

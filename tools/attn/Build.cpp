@@ -17,27 +17,18 @@ using namespace llvm;
 namespace attn::tool {
 
 static int addTarget(StringRef name, CompileOptions &options) {
-  std::optional<CpuLevel> level = name == "native" ? hostCpuLevel() : parseCpuLevel(name);
-  if (level) {
-    if (name == "native")
-      level = usefulLevel(*level, options.precision);
-    if (!is_contained(options.levels, *level))
-      options.levels.push_back(*level);
-    return Ok;
+  if (name == "native") {
+    const CpuTarget *host = CpuTarget::ofHost();
+    if (!host)
+      return fail(Environment, "this CPU is below x86-64-v3, the lowest level there is code for",
+                  "name the level of the machine the code is for: `--target=x86-64-v3`");
+    name = host->usefulFor(options.precision).name;
   }
-  if (name == "native")
-    return fail(Environment, "this CPU is below x86-64-v3, the lowest level there is code for",
-                "name the level of the machine the code is for: `--target=x86-64-v3`");
-  if (is_contained(gpuChips, name)) {
-    if (!is_contained(options.chips, name))
-      options.chips.push_back(name.str());
+  if (options.targets.add(name))
     return Ok;
-  }
   if (name == "aarch64")
     return notSupportedYet("`--target=" + name + "`");
-  return fail(Usage, "`--target " + name +
-                         "`: expected native, x86-64-v3, x86-64-v4, vnni, avx512bf16, amx, " +
-                         join(ArrayRef(gpuChips), " or "));
+  return fail(Usage, "`--target " + name + "`: expected native, " + listTargets());
 }
 
 static int readPrecision(const opt::InputArgList &args, CompileOptions &options) {
@@ -57,12 +48,16 @@ static int readLowering(const opt::InputArgList &args, CompileOptions &options) 
   return Ok;
 }
 
+static SmallVector<StringRef> chipNames() {
+  return map_to_vector(gpuTargets(), [](const GpuTarget &chip) { return chip.name; });
+}
+
 /// PTX is of one GPU; all else holds code for CPUs, too.
 static int checkTargets(StringRef targets, StringRef emit, const CompileOptions &options) {
-  if (emit == "ptx" && (options.chips.size() != 1 || !options.levels.empty()))
+  if (emit == "ptx" && (options.targets.chips.size() != 1 || !options.targets.levels.empty()))
     return fail(Usage, "`--emit=ptx` is the code of one GPU, but the target is " + targets,
-                "name it: `--target=" + join(ArrayRef(gpuChips), "` or `--target=") + "`");
-  if (emit != "ptx" && options.levels.empty())
+                "name it: `--target=" + join(chipNames(), "` or `--target=") + "`");
+  if (emit != "ptx" && options.targets.levels.empty())
     return fail(Usage, "`--target " + targets + "`: a program for a GPU runs on a CPU, too",
                 "add one: `--target=native," + targets + "`");
   return Ok;
@@ -79,7 +74,6 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
   for (StringRef name : names)
     if (int code = addTarget(name, options))
       return code;
-  llvm::sort(options.levels);
   if (int code = checkTargets(targets, args.getLastArgValue(OPT_emit), options))
     return code;
   if (int code = readLowering(args, options))
@@ -108,7 +102,7 @@ int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spe
 }
 
 int findAssembler(CompileOptions &options) {
-  if (options.chips.empty())
+  if (options.targets.chips.empty())
     return Ok;
   auto found = Ptxas::find();
   if (!found)

@@ -91,7 +91,7 @@ int emitStage(Spec &spec, const Emit &emit, const CompileOptions &options, Strin
     if (&staged != modules.begin())
       stream << "// -----\n";
     if (staged.level)
-      stream << "// " << cpuLevelName(*staged.level) << '\n';
+      stream << "// " << staged.level->name << '\n';
     printStage(*staged.module, stream);
   }
   return writeOutput(output, text);
@@ -101,9 +101,8 @@ int emitStage(Spec &spec, const Emit &emit, const CompileOptions &options, Strin
 /// the artifact's code.
 std::optional<int64_t> workspaceBytes(std::unique_ptr<MemoryBuffer> object, StringRef symbol,
                                       const CompileOptions &options) {
-  auto host = hostCpuLevel();
   LoadedModel model;
-  if (!host || options.levels.front() > *host || model.load(std::move(object), symbol))
+  if (!options.targets.levels.front()->runsOnHost() || model.load(std::move(object), symbol))
     return std::nullopt;
   const attn_abi_model &tables = *model.tables();
   SmallVector<int64_t> dims;
@@ -124,15 +123,11 @@ std::string sizeText(int64_t bytes) {
 /// The one line that says what was made.
 void printSummary(Spec &spec, StringRef output, const CompileOptions &options,
                   std::optional<int64_t> workspace, double seconds) {
-  std::string levels, entries;
-  for (CpuLevel level : options.levels)
-    levels += (levels.empty() ? "" : ",") + cpuLevelName(level).str();
-  for (const std::string &chip : options.chips)
-    levels += "," + chip;
+  std::string entries;
   for (const EntryInfo &entry : entriesOf(spec.module()))
     entries += (entries.empty() ? "" : ",") + entry.name;
   std::string line = fmt::format("{}: {} for {}, {}, entries {}, {} parameters", output.str(),
-                                 modelName(spec.module()).str(), levels,
+                                 modelName(spec.module()).str(), options.targets.names(),
                                  stringifyPrecision(options.precision).str(), entries,
                                  countParameters(spec.module()).elements);
   if (workspace)

@@ -121,8 +121,9 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
   if (int code = loadForCompiling(args, options, spec))
     return code;
   // Which of them suits is known where the driver is found.
-  if (isOnGpu && options.chips.empty())
-    options.chips.assign(std::begin(gpuChips), std::end(gpuChips));
+  if (isOnGpu && options.targets.chips.empty())
+    for (const GpuTarget &chip : gpuTargets())
+      options.targets.chips.push_back(&chip);
   addDynamicSizes(spec, args, flags);
   addSizes(args, flags);
   if (args.hasArg(OPT_map)) {

@@ -55,11 +55,10 @@ int tuneKernels(Spec &spec, const opt::InputArgList &args, CompileOptions &optio
           turns = numberOf(args, OPT_turns, mostTurns);
   if (threads < 0 || turns < 0)
     return Usage;
-  auto host = hostCpuLevel();
-  if (!host || options.levels.back() > *host)
+  if (!options.targets.levels.back()->runsOnHost())
     return fail(Environment,
                 "`--tune` measures on this machine, which cannot run code for " +
-                    cpuLevelName(options.levels.back()),
+                    options.targets.levels.back()->name,
                 "tune on a machine of that level, and pass its file by `--tuning=FILE`");
   StringRef path = args.getLastArgValue(OPT_tuning);
   StringRef folder = sys::path::parent_path(path);
@@ -71,9 +70,9 @@ int tuneKernels(Spec &spec, const opt::InputArgList &args, CompileOptions &optio
     if (int code = readTuning(path, tuning))
       return code;
   TunerOptions how{int32_t(threads), turns, dynamicSizes(spec, args)};
-  for (CpuLevel level : options.levels) {
+  for (const CpuTarget *level : options.targets.levels) {
     CompileOptions own = options;
-    own.levels = {level};
+    own.targets.levels = {level};
     if (int code = Tuner(spec, own, how).run(tuning))
       return code;
   }

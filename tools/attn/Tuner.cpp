@@ -74,7 +74,7 @@ int Tuner::findKernels() {
   auto memory = lowerTo(spec.module(), Stage::Memory, options);
   if (memory.empty())
     return printer.failure();
-  auto target = CpuTarget::of(cpuLevelName(options.levels.front()));
+  const CpuTarget *target = options.targets.levels.front();
   kernels = tunableKernels(*memory.front().module, *target, dims);
   best.resize(kernels.size());
   return Ok;
@@ -83,7 +83,7 @@ int Tuner::findKernels() {
 CompileOptions Tuner::optionsFor(const Choices &choices) const {
   CompileOptions own = options;
   own.tuning.clear();
-  auto &ofLevel = own.tuning[cpuLevelName(options.levels.front()).str()];
+  auto &ofLevel = own.tuning[options.targets.levels.front()->name.str()];
   for (auto [kernel, choice] : zip_equal(kernels, choices))
     if (!choice.empty())
       ofLevel[kernel.name] = choice;
@@ -239,7 +239,7 @@ int Tuner::confirm() {
 int Tuner::run(Tuning &tuning) {
   if (int code = findKernels())
     return code;
-  std::string level = cpuLevelName(options.levels.front()).str();
+  std::string level = options.targets.levels.front()->name.str();
   if (kernels.empty()) {
     errs() << "note: at these sizes no kernel has tiles to choose for " << level
            << "; `--set DIM=N` gives dynamic dims others\n";

@@ -31,8 +31,8 @@ int readTuning(StringRef path, Tuning &tuning) {
 
 void takeChoices(const Tuning &tuning, CompileOptions &options) {
   TunedChoices choices = tuning.choicesFor(hostCpuName());
-  for (CpuLevel level : options.levels)
-    if (auto found = choices.find(cpuLevelName(level).str()); found != choices.end())
+  for (const CpuTarget *level : options.targets.levels)
+    if (auto found = choices.find(level->name.str()); found != choices.end())
       options.tuning.insert(*found);
 }
 

@@ -1,6 +1,6 @@
 // RUN: attn-opt %s -attn-plan-memory -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,F32
-// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=PAIRS
-// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs only-tiles" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=TILES
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 targets=avx512bf16" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=PAIRS
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 targets=amx" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=TILES
 // RUN: attn-opt %s "--attn-plan-memory=precision=int8" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=BYTES
 // RUN: attn-opt %s "--attn-plan-memory=precision=int4" -attn-check-memory -canonicalize -cse | FileCheck %s --check-prefix=BYTES
 

@@ -1,7 +1,7 @@
 // Weights of linears as bf16, int8 and int4: rows become bytes in a kernel before the products. What is no matrix stays f32.
 //
 // RUN: attn-opt %s --attn-plan-memory=precision=bf16 | FileCheck %s --check-prefix=BF16
-// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs" | FileCheck %s --check-prefix=ROUND
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 targets=x86-64-v4,avx512bf16" | FileCheck %s --check-prefix=ROUND
 // RUN: attn-opt %s --attn-plan-memory=precision=int8 | FileCheck %s --check-prefix=INT8
 // RUN: attn-opt %s --attn-plan-memory=precision=int4 | FileCheck %s --check-prefix=INT4
 // RUN: not attn-opt %s --attn-plan-memory=precision=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN

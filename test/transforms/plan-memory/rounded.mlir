@@ -1,9 +1,9 @@
 // Where all CPU levels multiply pairs of bf16, what only linears read is computed in bf16; others round it in a kernel of its own.
 //
-// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs only-pairs" | FileCheck %s --check-prefix=KEPT
-// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 pairs" | FileCheck %s --check-prefix=ROUND
-// RUN: attn-opt %s "--attn-plan-memory=precision=int8 pairs only-pairs" | FileCheck %s --check-prefix=INT8
-// RUN: attn-opt %s "--attn-plan-memory=precision=int8 pairs" | FileCheck %s --check-prefix=BYTES
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 targets=avx512bf16" | FileCheck %s --check-prefix=KEPT
+// RUN: attn-opt %s "--attn-plan-memory=precision=bf16 targets=x86-64-v4,avx512bf16" | FileCheck %s --check-prefix=ROUND
+// RUN: attn-opt %s "--attn-plan-memory=precision=int8 targets=avx512bf16" | FileCheck %s --check-prefix=INT8
+// RUN: attn-opt %s "--attn-plan-memory=precision=int8 targets=x86-64-v4,avx512bf16" | FileCheck %s --check-prefix=BYTES
 
 module attributes {attn.model = "m"} {
   attn.dim @B dyn 8

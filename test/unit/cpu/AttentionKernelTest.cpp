@@ -4,7 +4,7 @@
 // one packed buffer where there are as many queries as keys, as packed projections leave them.
 #include "test/unit/cpu/AttentionCase.h"
 
-#include "compiler/cpu/CpuTarget.h"
+#include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/FewQueries.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ protected:
       c.rounds = level() != GetParam(), c.isScaled = false;
       return c;
     }
-    auto target = CpuTarget::of(level());
+    auto target = CpuTarget::find(level());
     c.rounds = target->multipliesPairs() && (c.dynamic || c.queries > FewQueriesShape::mostQueries);
     c.isOfBits = c.rounds && level() != GetParam();
     return c;

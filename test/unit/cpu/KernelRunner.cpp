@@ -27,16 +27,11 @@ using namespace mlir;
 
 namespace attn::test {
 
-/// The level whose instructions a level is made of.
-static std::optional<CpuLevel> instructionsOf(llvm::StringRef level) {
-  return level == "amx-emulated" ? CpuLevel::X86_64_V4 : parseCpuLevel(level);
-}
-
 bool KernelRunner::supports(llvm::StringRef level) {
   if (isGpu(level))
     return true; // the interpreter
-  auto wanted = instructionsOf(level), host = hostCpuLevel();
-  return wanted && host && *wanted <= *host;
+  const CpuTarget *target = CpuTarget::find(level);
+  return target && target->runsOnHost();
 }
 
 template <typename Options> static Options atLevel(llvm::StringRef level) {
@@ -71,7 +66,7 @@ static bool lowerForGpu(ModuleOp module, llvm::StringRef level, GpuCode &code) {
   code = std::move(*taken);
   generatePtx(code);
   return runPasses(module,
-                   [](PassManager &passes) { buildLowerToLlvm(passes, CpuLevel::X86_64_V3); });
+                   [](PassManager &passes) { buildLowerToLlvm(passes, cpuTargets().front()); });
 }
 
 /// Everything to LLVM's dialect.
@@ -87,7 +82,7 @@ static bool lower(ModuleOp module, llvm::StringRef level) {
                      passes.addPass(createCheckKernelsPass());
                    }) &&
          runPasses(module, [&](PassManager &passes) {
-           buildLowerToLlvm(passes, *instructionsOf(level));
+           buildLowerToLlvm(passes, *CpuTarget::find(level));
            passes.enableVerifier(false);
          });
 }

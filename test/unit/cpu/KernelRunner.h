@@ -21,7 +21,7 @@ public:
   static bool supports(llvm::StringRef level);
   /// Whether a level is the name of a GPU, or that and ".tf32", where linears of f32 are rounded.
   static bool isGpu(llvm::StringRef level) {
-    return llvm::is_contained(gpuChips, level.split('.').first);
+    return GpuTarget::find(level.split('.').first) != nullptr;
   }
   static bool isTf32(llvm::StringRef level) { return level.ends_with(".tf32"); }
 

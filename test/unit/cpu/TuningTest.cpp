@@ -94,7 +94,7 @@ LinearShape linear(llvm::SmallVector<int64_t, 3> ks, int64_t n, Precision precis
 }
 
 TEST(LinearTilingTest, DefaultsOfTheModel) {
-  CpuTarget v3 = *CpuTarget::of("x86-64-v3"), v4 = *CpuTarget::of("x86-64-v4");
+  CpuTarget v3 = *CpuTarget::find("x86-64-v3"), v4 = *CpuTarget::find("x86-64-v4");
   LinearShape deep = linear({3072}, 768, Precision::F32);
   LinearTiling wide = LinearTiling::of(deep, v4, {}, std::nullopt);
   EXPECT_EQ(std::tuple(wide.rows, wide.columns, wide.depth, wide.groupBlocks, wide.unroll),
@@ -110,7 +110,7 @@ TEST(TunableKernelTest, AlternativesAreInRangeAndDiffer) {
   kernel.rows = 197;
   kernel.linear = linear({3072}, 768, Precision::F32);
   for (const char *level : {"x86-64-v3", "x86-64-v4"}) {
-    kernel.target = *CpuTarget::of(level);
+    kernel.target = *CpuTarget::find(level);
     auto tilingOf = [&](const KernelChoice &choice) {
       return LinearTiling::of(*kernel.linear, kernel.target, choice, std::nullopt);
     };

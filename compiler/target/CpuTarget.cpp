@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// To add a level: a row here, a code in runtime/include/attn/abi.h, and what the runtime reads of
+// the CPU (runtime/base/Features.h).
+#include "compiler/target/CpuTarget.h"
+#include "dialect/AttnDialect.h"
+#include "runtime/include/attn/abi.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+
+namespace attn {
+
+using llvm::StringRef;
+
+// No level multiplies f16; tile registers and vdpbf16ps are of bf16.
+static constexpr Precision bytes[] = {Precision::Int8, Precision::Int4};
+static constexpr Precision pairs[] = {Precision::BF16, Precision::Int8, Precision::Int4};
+
+static CpuTarget v3() {
+  CpuTarget target{};
+  target.name = target.cpu = target.plain = "x86-64-v3";
+  target.code = ATTN_LEVEL_X86_64_V3;
+  target.suffix = ".v3";
+  target.hostFeatures = {"cx16", "sahf", "popcnt", "sse4.2", "avx",   "avx2", "bmi",
+                         "bmi2", "f16c", "fma",    "lzcnt",  "movbe", "xsave"};
+  target.lanes = 8;
+  target.registers = 16;
+  return target;
+}
+
+static CpuTarget v4() {
+  CpuTarget target = v3();
+  target.name = target.cpu = target.plain = "x86-64-v4";
+  target.code = ATTN_LEVEL_X86_64_V4;
+  target.suffix = ".v4";
+  target.vectorWidth = "512";
+  target.hostFeatures.append({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"});
+  target.lanes = 16;
+  target.registers = 32;
+  target.avx512 = true;
+  return target;
+}
+
+/// x86-64-v4 with AVX512-VNNI.
+static CpuTarget vnniLevel() {
+  CpuTarget target = v4();
+  target.name = "vnni";
+  target.code = ATTN_LEVEL_VNNI;
+  target.suffix = ".vnni";
+  target.features.push_back("+avx512vnni");
+  target.hostFeatures.push_back("avx512vnni");
+  target.gains = bytes;
+  target.vnni = true;
+  return target;
+}
+
+/// That with an AVX512-BF16 as fast as f32: by its definition Zen 4 and later, since Intel's
+/// vdpbf16ps has a quarter of the rate of f32's products.
+static CpuTarget bf16Level() {
+  CpuTarget target = vnniLevel();
+  target.name = "avx512bf16";
+  target.code = ATTN_LEVEL_AVX512_BF16;
+  target.suffix = ".bf16";
+  target.features.push_back("+avx512bf16");
+  target.hostFeatures.push_back("avx512bf16");
+  target.tune = "znver4";
+  target.hostCpus = "znver";
+  target.gains = pairs;
+  target.bf16 = true;
+  return target;
+}
+
+/// That with AMX: tiles of bf16 and bytes.
+static CpuTarget amxLevel() {
+  CpuTarget target = vnniLevel();
+  target.name = "amx";
+  target.code = ATTN_LEVEL_X86_AMX;
+  target.suffix = ".amx";
+  target.features.append({"+avx512bf16", "+amx-tile", "+amx-bf16", "+amx-int8"});
+  target.hostFeatures.append({"avx512bf16", "amx-tile", "amx-bf16", "amx-int8"});
+  target.gains = pairs;
+  target.amx = true;
+  return target;
+}
+
+/// For tests: AMX's code with functions in place of its instructions, on machines of x86-64-v4.
+static CpuTarget emulatedAmx() {
+  CpuTarget target = v4();
+  target.name = "amx-emulated";
+  target.amx = target.emulatesTiles = true;
+  return target;
+}
+
+llvm::ArrayRef<CpuTarget> cpuTargets() {
+  static const CpuTarget rows[] = {v3(), v4(), vnniLevel(), bf16Level(), amxLevel()};
+  return rows;
+}
+
+const CpuTarget *CpuTarget::find(StringRef name) {
+  static const CpuTarget emulated = emulatedAmx();
+  if (name == emulated.name)
+    return &emulated;
+  const auto *found =
+      llvm::find_if(cpuTargets(), [&](const CpuTarget &target) { return target.name == name; });
+  return found == cpuTargets().end() ? nullptr : found;
+}
+
+bool CpuTarget::runsOnHost() const {
+  static const llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
+  return llvm::all_of(hostFeatures, [](StringRef feature) { return has.lookup(feature); });
+}
+
+const CpuTarget *CpuTarget::ofHost() {
+  const CpuTarget *highest = nullptr;
+  for (const CpuTarget &target : cpuTargets())
+    if (target.runsOnHost() && llvm::sys::getHostCPUName().starts_with(target.hostCpus))
+      highest = &target;
+  return highest;
+}
+
+const CpuTarget &CpuTarget::usefulFor(Precision precision) const {
+  return llvm::is_contained(gains, precision) ? *this : *find(plain);
+}
+
+} // namespace attn
