@@ -3,7 +3,7 @@
 // The front end as others see it: spec text in, attn-stage IR out.
 #pragma once
 
-#include "compiler/frontend/SourceFile.h"
+#include "compiler/frontend/syntax/SourceFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <memory>

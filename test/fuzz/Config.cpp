@@ -2,8 +2,8 @@
 //
 // config.json: where a spec takes sizes from.
 #include "Targets.h"
-#include "compiler/frontend/Diagnostics.h"
 #include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -2,9 +2,9 @@
 //
 // Formatting: what parses is formatted to the same words, and formatted again to the same text.
 #include "Targets.h"
-#include "compiler/frontend/Formatter.h"
-#include "compiler/frontend/Lexer.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Lexer.h"
+#include "compiler/frontend/syntax/Parser.h"
 
 using namespace attn::frontend;
 

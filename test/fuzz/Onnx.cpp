@@ -2,8 +2,8 @@
 //
 // ONNX files: an import ends with a spec that parses, formatted, or says why not.
 #include "Targets.h"
-#include "compiler/frontend/Formatter.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
 #include "compiler/import/Import.h"
 
 using namespace attn;

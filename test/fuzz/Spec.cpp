@@ -3,8 +3,8 @@
 // Text of a spec -> attn-stage module -> what follows, as far as small models go.
 #include "Targets.h"
 #include "compiler/Pipeline.h"
-#include "compiler/frontend/Diagnostics.h"
 #include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"

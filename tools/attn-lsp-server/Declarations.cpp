@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Declarations.h"
 
-#include "compiler/frontend/Lexer.h"
+#include "compiler/frontend/syntax/Lexer.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace attn::lsp {

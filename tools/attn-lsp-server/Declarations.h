@@ -5,7 +5,7 @@
 #ifndef ATTN_TOOLS_LSP_DECLARATIONS_H
 #define ATTN_TOOLS_LSP_DECLARATIONS_H
 
-#include "compiler/frontend/Ast.h"
+#include "compiler/frontend/syntax/Ast.h"
 
 namespace attn::lsp {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Document.h"
 
-#include "compiler/frontend/Formatter.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -6,8 +6,8 @@
 #define ATTN_TOOLS_LSP_DOCUMENT_H
 
 #include "Declarations.h"
-#include "compiler/frontend/Diagnostics.h"
 #include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "llvm/Support/LSP/Protocol.h"
 
 namespace attn::lsp {

@@ -9,7 +9,7 @@
 #include "Verbs.h"
 #include "compiler/emit/Link.h"
 #include "compiler/emit/ModelInfo.h"
-#include "compiler/frontend/Diagnostics.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

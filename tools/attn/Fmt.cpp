@@ -4,8 +4,8 @@
 #include "Files.h"
 #include "Report.h"
 #include "Verbs.h"
-#include "compiler/frontend/Formatter.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;

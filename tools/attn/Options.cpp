@@ -3,7 +3,7 @@
 
 #include "Report.h"
 #include "compiler/emit/ModelInfo.h"
-#include "compiler/frontend/Diagnostics.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Option/OptTable.h"
 #include "llvm/Support/raw_ostream.h"

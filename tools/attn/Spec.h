@@ -5,7 +5,7 @@
 
 #include "Options.h"
 #include "compiler/frontend/Frontend.h"
-#include "compiler/frontend/SourceFile.h"
+#include "compiler/frontend/syntax/SourceFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/frontend/Diagnostics.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"
 

@@ -59,7 +59,7 @@ TEST(ErrorFiles, EachSyntaxMistakeIsReportedAsItsFileSays) {
   EXPECT_TRUE(!isSyntaxCode(code) || seen.contains(code) ||                                        \
               DiagCode::name == DiagCode::FileTooLarge)                                            \
       << code;
-#include "compiler/frontend/DiagnosticCodes.def"
+#include "compiler/frontend/syntax/DiagnosticCodes.def"
 }
 
 /// What people copy from must be free of syntax errors, and keep its meaning when formatted.

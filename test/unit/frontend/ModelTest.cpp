@@ -124,7 +124,7 @@ TEST(Codes, EachHasATestFileAndItsLineInTheManual) {
   EXPECT_TRUE(tested.contains(code) || DiagCode::name == DiagCode::FileTooLarge ||                 \
               DiagCode::name == DiagCode::InternalError || DiagCode::name == DiagCode::BadConfig)  \
       << code;
-#include "compiler/frontend/DiagnosticCodes.def"
+#include "compiler/frontend/syntax/DiagnosticCodes.def"
   unsigned lines = 0;
   for (size_t at = manual.find("\n| A0"); at != std::string::npos;
        at = manual.find("\n| A0", at + 1))

@@ -4,8 +4,8 @@
 #ifndef ATTN_TEST_UNIT_FRONTEND_MODELS_H
 #define ATTN_TEST_UNIT_FRONTEND_MODELS_H
 
-#include "compiler/frontend/Diagnostics.h"
 #include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/syntax/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 
 namespace attn::frontend::test {

@@ -4,8 +4,8 @@
 #ifndef ATTN_TEST_UNIT_FRONTEND_SPECS_H
 #define ATTN_TEST_UNIT_FRONTEND_SPECS_H
 
-#include "compiler/frontend/Formatter.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
 
 namespace attn::frontend::test {
 

@@ -3,8 +3,8 @@
 // ONNX files that are cut off or changed: an import ends with a spec that can be read, or with an
 // error that says why not.
 #include "compiler/import/Import.h"
-#include "compiler/frontend/Formatter.h"
-#include "compiler/frontend/Parser.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Application: it lifts over the axes that an arrow does not name.
+#include "compiler/frontend/sema/SemaImpl.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+bool Sema::plainArguments(const CallExpr &call, llvm::StringRef name, unsigned least, unsigned most,
+                          llvm::StringRef usage) {
+  for (const Argument &argument : call.arguments)
+    if (argument.name || argument.by) {
+      error(DiagCode::WrongArguments, argument.value->range,
+            "`" + name + "` takes no named arguments")
+          .help("write `" + usage + "`");
+      return false;
+    }
+  if (call.arguments.size() >= least && call.arguments.size() <= most)
+    return true;
+  std::string wanted = least == most ? std::to_string(least)
+                       : most == ~0u ? "at least " + std::to_string(least)
+                                     : std::to_string(least) + " to " + std::to_string(most);
+  error(DiagCode::WrongArguments, call.range,
+        "`" + name + "` takes " + wanted + (wanted == "1" ? " argument" : " arguments") +
+            ", but gets " + llvm::Twine(call.arguments.size()))
+      .help("write `" + usage + "`");
+  return false;
+}
+
+mlir::Value Sema::theArgument(const CallExpr &call, llvm::StringRef name) {
+  if (!plainArguments(call, name, 1, 1, (name + "(x)").str()))
+    return nullptr;
+  return evalTensor(*call.arguments[0].value, "what `" + name + "` is applied to");
+}
+
+SemaValue Sema::evalCall(const CallExpr &call) {
+  auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
+  if (!callee) {
+    if (!llvm::isa<ErrorExpr>(*call.callee))
+      error(DiagCode::NotAFunction, call.callee->range, "this cannot be applied")
+          .note("what is applied is a name: a linear map, a norm, a stack or a function");
+    return SemaValue::wrong();
+  }
+  std::string name = callee->path.str();
+  Decl *decl = scope->find(name);
+  if (!decl && pushedTo(call))
+    return theOnly(evalSeveral(call), call);
+  if (!decl)
+    return callBuiltin(call, name);
+  decl->used = true;
+  switch (decl->kind) {
+  case Decl::Kind::Linear:
+    return applyLinear(*decl, call);
+  case Decl::Kind::Embedding:
+    return applyEmbedding(*decl, call);
+  case Decl::Kind::Norm:
+    return applyNorm(*decl, call);
+  case Decl::Kind::Stack:
+    return applyStack(*decl, call);
+  case Decl::Kind::Part:
+    return theOnly(applyPart(*decl, call), call);
+  case Decl::Kind::Block:
+    return theOnly(applyBlock(*decl, call), call);
+  case Decl::Kind::Unsupported:
+    return SemaValue::wrong();
+  case Decl::Kind::Value:
+    if (decl->value.isError())
+      return SemaValue::wrong();
+    [[fallthrough]];
+  default:
+    if (decl->clashing)
+      return SemaValue::wrong();
+    error(DiagCode::NotAFunction, callee->range, "`" + name + "` cannot be applied")
+        .at(decl->range, "declared here")
+        .note("what is applied is a linear map, a norm, a stack or a function");
+    return SemaValue::wrong();
+  }
+}
+
+SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
+  mlir::Value input = theArgument(call, decl.name);
+  mlir::Value result = input && !decl.wrong ? applyLinear(decl, call, input) : mlir::Value();
+  return result ? SemaValue::of(result) : SemaValue::wrong();
+}
+
+mlir::Value Sema::applyLinear(Decl &decl, const CallExpr &call, mlir::Value input) {
+  auto &linear = *llvm::cast<LinearDecl>(decl.item);
+  Location loc = locate(call.range, decl.name);
+  Axes axes = axesOfValue(input);
+  mlir::Value ready = withLast(input, decl.from, loc);
+  if (!ready) {
+    size_t taken = std::min(decl.from.size(), axes.size());
+    llvm::ArrayRef<Axis> got = llvm::ArrayRef<Axis>(axes).take_back(taken);
+    Diagnostic &diagnostic =
+        error(DiagCode::LinearAxes, call.arguments[0].value->range,
+              "`" + decl.name + "` takes " + (decl.from.size() == 1 ? "axis " : "axes ") +
+                  listAxes(decl.from) + " but gets " + listAxes(got));
+    diagnostic.says("this is " + showAxes(axes));
+    SourceRange arrow = linear.from.front()->range.to(linear.from.back()->range);
+    diagnostic.at(arrow, "declared here");
+    Axes both = decl.from;
+    llvm::append_range(both, got);
+    if (std::string where = whereSizes(both); !where.empty())
+      diagnostic.note(where);
+    bool isDynamic = llvm::any_of(got, [](const Axis &axis) { return axis.isDynamic(); });
+    auto *attend = llvm::dyn_cast<AttendExpr>(call.arguments[0].value.get());
+    if (attend && decl.from.size() > 1 && !got.empty() && got.back() != decl.from.back())
+      diagnostic.help(
+          "give the query, the keys and the values heads, `linear q, k, v: " + got.back().name +
+          " -> " + listAxes(decl.from) + "`: what the attention returns has them, too");
+    else if (taken == decl.from.size() && !isDynamic)
+      diagnostic.help("write `linear " + decl.name + ": " + listAxes(got) + " -> " +
+                      listAxes(decl.to) + (linear.bias ? " bias`" : "`"));
+    return nullptr;
+  }
+  Axes result = axesOfValue(ready);
+  result.resize(result.size() - decl.from.size());
+  for (const Axis &axis : decl.to) {
+    if (findAxis(result, axis.name) >= 0) {
+      error(DiagCode::DuplicateAxis, call.range,
+            "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
+          .at(call.arguments[0].value->range, "this is " + showAxes(axes))
+          .at(decl.range, "gives " + listAxes(decl.to));
+      return nullptr;
+    }
+    result.push_back(axis);
+  }
+  mlir::RankedTensorType type = tensorType(result, call.range);
+  if (!type)
+    return nullptr;
+  mlir::Value weight = getParam(decl.weight, loc);
+  llvm::SmallVector<mlir::Value, 1> bias;
+  if (decl.bias.type)
+    bias.push_back(getParam(decl.bias, loc));
+  auto op = LinearOp::create(builder, loc, type, ready, mlir::ValueRange(weight), bias,
+                             mlir::ValueRange(), mlir::ValueRange(),
+                             builder.getI64IntegerAttr(decl.from.size()), mlir::FloatAttr());
+  return op.getResult();
+}
+
+SemaValue Sema::applyNorm(Decl &decl, const CallExpr &call) {
+  mlir::Value input = theArgument(call, decl.name);
+  if (!input || decl.wrong)
+    return SemaValue::wrong();
+  Location loc = locate(call.range, decl.name);
+  mlir::Value ready = withLast(input, decl.from, loc);
+  if (!ready) {
+    Axes axes = axesOfValue(input), both = decl.from;
+    llvm::append_range(both, axes);
+    Diagnostic &diagnostic =
+        error(DiagCode::NormAxes, call.arguments[0].value->range,
+              "`" + decl.name + "` is over " + listAxes(decl.from) + " but gets " + showAxes(axes));
+    diagnostic.at(decl.range, "declared here");
+    if (std::string where = whereSizes(both); !where.empty())
+      diagnostic.note(where);
+    return SemaValue::wrong();
+  }
+  auto op = LayerNormOp::create(builder, loc, ready.getType(), ready, getParam(decl.weight, loc),
+                                getParam(decl.bias, loc), builder.getF64FloatAttr(decl.eps));
+  return SemaValue::of(op.getResult());
+}
+
+} // namespace attn::frontend

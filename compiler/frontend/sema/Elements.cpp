@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a formula reads from tensors: the params and inputs of its hook, and elements of them at
+// positions that are shown to be inside.
+#include "compiler/frontend/sema/Formulas.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using Kind = FormulaValue::Kind;
+using Side = FormulaValue::Side;
+
+//===-- what the `with` of a hook names -----------------------------------------------------===//
+
+void Sema::setUpWith(Decl &decl, const Owner &owner, Scope &outer) {
+  auto &hook = *llvm::cast<HookDecl>(decl.item);
+  decl.with = std::make_shared<Scope>();
+  decl.with->parent = &outer;
+  for (const ItemPtr &item : hook.with) {
+    auto *param = llvm::dyn_cast<ParamDecl>(item.get());
+    if (!param || param->role == ParamDecl::Role::Param)
+      declareItem(*decl.with, *item);
+  }
+  Scope *before = std::exchange(scope, decl.with.get());
+  setUpParameters(*decl.with, owner);
+  scope = before;
+}
+
+mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context) {
+  mlir::OpBuilder b(context);
+  return llvm::StringSwitch<mlir::Type>(dtype)
+      .Case("f32", b.getF32Type())
+      .Case("f16", b.getF16Type())
+      .Case("bf16", b.getBF16Type())
+      .Case("i32", b.getI32Type())
+      .Case("i64", b.getI64Type())
+      .Cases({"bool", "i1"}, b.getI1Type())
+      .Default(nullptr);
+}
+
+mlir::Value Sema::madeUpInput(const Type &type, Formula &inside) {
+  llvm::SmallVector<mlir::StringAttr> names;
+  for (const ExprPtr &dim : type.dims)
+    names.push_back(mlir::StringAttr::get(&mlirContext, canonicalText(*dim)));
+  mlir::Type element = elementType(type.word ? type.word->text : "f32", &mlirContext);
+  llvm::SmallVector<int64_t> shape(names.size(), 1009);
+  return inside.regions->scratch->addArgument(
+      axesTensor(element ? element : builder.getF32Type(), shape, names), inside.loc);
+}
+
+mlir::Value Sema::bindInput(const Path &name, const Type &type, const HookDecl &hook,
+                            SourceRange place, Formula &inside) {
+  if (inside.regions->scratch)
+    return madeUpInput(type, inside);
+  llvm::StringRef what = inside.what();
+  mlir::Value value = tensorInScope(PathExpr(name));
+  if (!value) {
+    Decl *decl = scope->find(name.str());
+    if (decl && (decl->wrong || (decl->kind == Decl::Kind::Value && decl->value.isError())))
+      return nullptr;
+    error(DiagCode::HookInput, place,
+          "the " + what + " `" + hook.name.text + "` takes `" + name.str() +
+              "`, but no tensor is called that here")
+        .at(name.range, "declared here")
+        .help("name a tensor so before the `attend`: a parameter, or `let " + name.str() + " = …`");
+    return nullptr;
+  }
+  Axes declared, axes = axesOfValue(value);
+  for (const ExprPtr &dim : type.dims) {
+    // What a block was given knows the dims of its own place by their names, and only then its
+    // keys.
+    std::string name = canonicalText(*dim);
+    bool isOwn = homes && scope->find(name);
+    if (!isOwn && name == axisLabel(inside.regions->key.name)) {
+      declared.push_back(inside.regions->key);
+      continue;
+    }
+    std::optional<Axis> axis = axisOf(*dim);
+    if (!axis)
+      return nullptr;
+    declared.push_back(*axis);
+  }
+  mlir::Value ordered =
+      axes.size() == declared.size() ? withLast(value, declared, inside.loc) : mlir::Value();
+  auto element = llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+  // Floats of all widths are f32 inside of a model.
+  mlir::Type asked = type.word ? elementType(type.word->text, &mlirContext) : mlir::Type();
+  bool fits = !type.word || asked == element ||
+              (llvm::isa<mlir::FloatType>(element) && asked && llvm::isa<mlir::FloatType>(asked));
+  if (ordered && fits)
+    return ordered;
+  std::string is = showAxes(axes);
+  if (!fits)
+    llvm::raw_string_ostream(is) << " of " << element;
+  Diagnostic &diagnostic = error(DiagCode::HookInput, place,
+                                 "the " + what + " `" + hook.name.text + "` takes `" + name.str() +
+                                     ": " + source.text(type.range).str() + "`, but it is " + is);
+  diagnostic.at(name.range, "declared here");
+  llvm::append_range(axes, declared);
+  if (std::string where = whereSizes(axes); !where.empty())
+    diagnostic.note(where);
+  return nullptr;
+}
+
+bool Sema::bindWith(Decl &decl, const HookDecl &hook, SourceRange place, Formula &inside) {
+  if (!decl.with)
+    setUpWith(decl, Owner(), modelScope);
+  for (Decl *own : decl.with->order) {
+    own->used = true;
+    if (own->wrong)
+      return false;
+    if (own->kind == Decl::Kind::Linear) {
+      inside.maps[own->name] = own;
+      continue;
+    }
+    mlir::Value &value = inside.regions->known[{own, nullptr}];
+    if (!value)
+      value = getParam(own->weight, locate(own->range, own->name));
+    inside.tensors[own->name] = value;
+  }
+  for (const ItemPtr &item : hook.with) {
+    auto *input = llvm::dyn_cast<ParamDecl>(item.get());
+    if (!input || input->role != ParamDecl::Role::Input)
+      continue;
+    for (const auto &group : input->groups)
+      for (const Path &name : group.names) {
+        mlir::Value value = bindInput(name, group.type, hook, place, inside);
+        if (!value)
+          return false;
+        inside.tensors[name.str()] = value;
+      }
+  }
+  return true;
+}
+
+mlir::Value Sema::tensorInScope(const PathExpr &path) {
+  Decl *decl = scope->find(path.path.str());
+  if (!decl || decl->wrong)
+    return nullptr;
+  if (decl->kind == Decl::Kind::Value && decl->value.isTensor()) {
+    decl->used = true;
+    return here(decl->value.tensor);
+  }
+  if (decl->kind != Decl::Kind::Param)
+    return nullptr;
+  decl->used = true;
+  return getParam(decl->weight, locate(path.range, decl->name));
+}
+
+//===-- elements ----------------------------------------------------------------------------===//
+
+int64_t Sema::mostOf(const Axis &axis) {
+  if (!axis.isDynamic())
+    return axis.size;
+  auto size = parseLinearSize(axis.name);
+  auto bound = size ? boundOfDim(size->dim) : std::nullopt;
+  return bound ? std::min(size->scale * *bound + size->offset, Interval::unbounded)
+               : Interval::unbounded;
+}
+
+/// Whether a position lies on an axis: it is one along an axis of its size, or its interval says
+/// so.
+static bool isInside(const FormulaValue &index, const Axis &axis) {
+  auto size = axis.isDynamic() ? parseLinearSize(axis.name) : std::nullopt;
+  if (index.axis.isDynamic() && axis.isDynamic()) {
+    auto own = parseLinearSize(index.axis.name);
+    if (own && size && own->dim == size->dim && own->scale <= size->scale &&
+        own->offset <= size->offset)
+      return true;
+  }
+  // What is known only when running is at least 1.
+  int64_t least = axis.isDynamic() ? (size ? size->scale + size->offset : 0) : axis.size;
+  return Formula::rangeOf(index).isWithin(0, least - 1);
+}
+
+bool Sema::checkIndex(const Expr &expr, const FormulaValue &index, const Axis &axis,
+                      const std::string &tensor) {
+  if (isInside(index, axis))
+    return true;
+  llvm::StringRef label = axisLabel(axis.name);
+  Diagnostic &diagnostic =
+      error(DiagCode::IndexOutside, expr.range,
+            "this index of `" + tensor + "` is not known to be inside of `" + label + "`");
+  diagnostic.says("this is " + Formula::rangeOf(index).text());
+  if (axis.isDynamic()) {
+    diagnostic.note("the size of `" + label + "` is known only when running")
+        .help("index it by the position along `" + label + "`");
+    return false;
+  }
+  diagnostic.note(llvm::formatv("`{0}` has the positions 0 to {1}", label, axis.size - 1).str())
+      .help(llvm::formatv("write `min(max({0}, 0), {1})`", source.text(expr.range), axis.size - 1)
+                .str());
+  return false;
+}
+
+/// In a score, a tensor of the query's axes can be part of what is computed outside.
+static bool isConstantOfQuery(mlir::Value tensor, llvm::ArrayRef<FormulaValue> indices,
+                              const Formula &formula) {
+  auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
+  if (!formula.isScore() || !type.getElementType().isF32())
+    return false;
+  Axes axes = axesOfValue(tensor);
+  for (auto [axis, index] : llvm::zip(axes, indices)) {
+    int at = findAxis(formula.regions->queryAxes, index.axis.name);
+    if (index.axis.size == 0 || at < 0 || index.axis != axis)
+      return false;
+  }
+  return true;
+}
+
+FormulaValue Sema::readElement(mlir::Value tensor, llvm::ArrayRef<FormulaValue> indices,
+                               Formula &formula) {
+  auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
+  bool isVector = static_cast<int64_t>(indices.size()) < type.getRank();
+  Axis feature = isVector ? axesOfValue(tensor).back() : Axis{"", 0};
+  Kind kind = isVector                             ? Kind::Vector
+              : type.getElementType().isInteger(1) ? Kind::Truth
+              : type.getElementType().isInteger()  ? Kind::Position
+                                                   : Kind::Scalar;
+  if (isConstantOfQuery(tensor, indices, formula))
+    return {kind, 0, tensor, Side::Constant, {}, feature};
+  mlir::OpBuilder &b = formula.builder;
+  mlir::Type result = kind == Kind::Truth      ? mlir::Type(b.getI1Type())
+                      : kind == Kind::Position ? mlir::Type(b.getIndexType())
+                                               : mlir::Type(b.getF32Type());
+  if (isVector)
+    result = mlir::RankedTensorType::get({type.getShape().back()}, result);
+  llvm::SmallVector<mlir::Value> positions;
+  for (const FormulaValue &index : indices)
+    positions.push_back(formula.position(index));
+  mlir::Value captured = formula.regions->capture(b.getInsertionBlock(), tensor);
+  mlir::Value element = ElementOp::create(b, formula.loc, result, captured, positions);
+  return {kind, 0, element, Side::Pair, {}, feature};
+}
+
+FormulaValue Sema::formulaTensor(const PathExpr &path, Formula &formula) {
+  auto own = formula.tensors.find(path.path.str());
+  mlir::Value tensor = own == formula.tensors.end() ? tensorInScope(path) : own->second;
+  auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
+  bool isVector = type.getRank() == 1 && type.getElementType().isF32() && type.hasStaticShape();
+  if (formula.isScore() && isVector)
+    return readElement(tensor, {}, formula);
+  if (formula.isSink) { // of the query alone: its axes say where
+    std::vector<FormulaValue> indices;
+    for (const Axis &axis : axesOfValue(tensor))
+      for (const auto &[name, value] : formula.names)
+        if (value.kind == Kind::Position && value.axis == axis) {
+          indices.push_back(value);
+          break;
+        }
+    if (static_cast<int64_t>(indices.size()) == type.getRank())
+      return readElement(tensor, indices, formula);
+  }
+  std::string name = path.path.str();
+  error(DiagCode::IndexCount, path.range, "`" + name + "` is a tensor, not a number")
+      .says("this is " + showAxes(axesOfValue(tensor)))
+      .help("read an element of it: `" + name + "[…]`");
+  return {};
+}
+
+FormulaValue Sema::formulaIndex(const IndexExpr &expr, Formula &formula) {
+  auto *path = llvm::dyn_cast<PathExpr>(expr.base.get());
+  std::string name = path ? path->path.str() : "";
+  auto own = formula.tensors.find(name);
+  mlir::Value tensor = own != formula.tensors.end() ? own->second
+                       : path && formula.isLine     ? tensorInScope(*path)
+                                                    : mlir::Value();
+  if (!tensor) {
+    error(DiagCode::ScoreExpression, expr.base->range,
+          path ? "there is no tensor `" + name + "` in this " + formula.what()
+               : llvm::Twine("only a tensor has elements"))
+        .note("a hook reads what it names: `with param " + (name.empty() ? "table" : name) +
+              ": [H]`, or `with input …` for a tensor of the attention's place");
+    return {};
+  }
+  Axes axes = axesOfValue(tensor);
+  size_t count = expr.indices.size();
+  bool isF32 = llvm::cast<mlir::RankedTensorType>(tensor.getType()).getElementType().isF32();
+  bool isVector =
+      formula.isScore() && isF32 && count + 1 == axes.size() && !axes.back().isDynamic();
+  if (count != axes.size() && !isVector) {
+    error(DiagCode::IndexCount, expr.range,
+          llvm::formatv("`{0}` has {1} axes, but gets {2} {3}", name, axes.size(), count,
+                        count == 1 ? "index" : "indices")
+              .str())
+        .at(expr.base->range, "this is " + showAxes(axes));
+    return {};
+  }
+  std::vector<FormulaValue> indices;
+  for (auto [axis, index] : llvm::zip(axes, expr.indices)) {
+    indices.push_back(evalFormula(*index, formula));
+    if (indices.back().kind == Kind::Error)
+      return {};
+    if (!formula.hasNoFraction(indices.back())) {
+      error(DiagCode::IndexCount, index->range, "an index is a position or a whole number")
+          .note("positions are " + formula.listNames() + "; `floor(x)` is a whole number");
+      return {};
+    }
+    if (!checkIndex(*index, indices.back(), axis, name))
+      return {};
+  }
+  return readElement(tensor, indices, formula);
+}
+
+} // namespace attn::frontend

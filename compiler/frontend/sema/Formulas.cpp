@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formulas of scores, biases and masks: an expression of one query and one key -> scalar ops of a
+// region.
+#include "compiler/frontend/sema/Formulas.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cmath>
+#include <limits>
+
+namespace attn::frontend {
+
+using namespace ast;
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+using Kind = FormulaValue::Kind;
+
+//===-- operators ---------------------------------------------------------------------------===//
+
+/// a % b of integers has the sign of b, like that of positions in a grid.
+static mlir::Value remainder(const Formula &formula, mlir::Value a, mlir::Value b) {
+  mlir::OpBuilder &builder = formula.builder;
+  mlir::Value rest = arith::RemSIOp::create(builder, formula.loc, a, b);
+  mlir::Value shifted = arith::AddIOp::create(builder, formula.loc, rest, b);
+  return arith::RemSIOp::create(builder, formula.loc, shifted, b);
+}
+
+/// What may be written in a hook: a finite number, or an infinite one of what was written as `inf`.
+static std::optional<double> foldInHook(BinaryOp op, double a, double b) {
+  std::optional<double> value = foldNumbers(op, a, b);
+  bool isInfinite = std::isinf(a) || std::isinf(b); // `-inf` was written
+  if (!value || std::isnan(*value) || (std::isinf(*value) && !isInfinite))
+    return std::nullopt;
+  return value;
+}
+
+/// `Whole` of two positions, `Real` of any numbers, or of vectors.
+template <typename Whole, typename Real>
+static FormulaValue arithmetic(const Formula &formula, const FormulaValue &left,
+                               const FormulaValue &right, const Interval &range) {
+  if (formula.isWhole(left) && formula.isWhole(right))
+    return FormulaValue::position(Whole::create(formula.builder, formula.loc,
+                                                formula.position(left), formula.position(right)),
+                                  range);
+  FormulaValue result{
+      Kind::Scalar, 0,
+      Real::create(formula.builder, formula.loc, formula.scalar(left), formula.scalar(right))};
+  if (formula.hasNoFraction(left) && formula.hasNoFraction(right)) {
+    result.isFloored = true;
+    result.range = range;
+  }
+  return result;
+}
+
+FormulaValue Sema::formulaPower(const BinaryExpr &binary, const FormulaValue &left,
+                                const FormulaValue &right, Formula &formula) {
+  mlir::OpBuilder &builder = formula.builder;
+  mlir::Location loc = formula.loc;
+  // a ** x = 2 ** (x * log2(a)); x ** 2 is a product.
+  if (left.kind == Kind::Number && left.number > 0) {
+    mlir::Value exponent = arith::MulFOp::create(builder, loc, formula.scalar(right),
+                                                 constantOf(builder, loc, std::log2(left.number)));
+    return {Kind::Scalar, 0, math::Exp2Op::create(builder, loc, exponent)};
+  }
+  if (right.kind == Kind::Number && right.number == 2) {
+    mlir::Value base = formula.scalar(left);
+    return {Kind::Scalar, 0, arith::MulFOp::create(builder, loc, base, base)};
+  }
+  return wrongFormula(binary.range, "`**` takes a positive number on its left, or 2 on its right",
+                      formula);
+}
+
+FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula) {
+  FormulaValue left = evalFormula(*binary.left, formula),
+               right = evalFormula(*binary.right, formula);
+  if (left.kind == Kind::Error || right.kind == Kind::Error)
+    return {};
+  if (left.kind == Kind::Number && right.kind == Kind::Number) {
+    if (auto value = foldInHook(binary.op, left.number, right.number))
+      return {Kind::Number, *value, {}};
+    error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
+    return {};
+  }
+  if (left.kind == Kind::Truth || right.kind == Kind::Truth)
+    return wrongFormula(binary.range, "truth values cannot be calculated with", formula);
+  if (formula.isScore())
+    if (auto value = scoreArithmetic(binary, left, right, formula))
+      return *value;
+  bool whole = formula.isWhole(left) && formula.isWhole(right);
+  Interval a = Formula::rangeOf(left), b = Formula::rangeOf(right);
+  switch (binary.op) {
+  case BinaryOp::Add:
+    return arithmetic<arith::AddIOp, arith::AddFOp>(formula, left, right, a + b);
+  case BinaryOp::Subtract:
+    return arithmetic<arith::SubIOp, arith::SubFOp>(formula, left, right, a + -b);
+  case BinaryOp::Multiply:
+    return arithmetic<arith::MulIOp, arith::MulFOp>(formula, left, right, a * b);
+  case BinaryOp::Divide: {
+    if (right.kind == Kind::Number && right.number == 0) {
+      error(DiagCode::NumberExpected, binary.right->range, "this divides by 0");
+      return {};
+    }
+    FormulaValue result{Kind::Scalar, 0,
+                        arith::DivFOp::create(formula.builder, formula.loc, formula.scalar(left),
+                                              formula.scalar(right))};
+    result.isQuotient = whole && right.kind == Kind::Number && right.number > 0;
+    if (result.isQuotient)
+      result.range = a.quotient(static_cast<int64_t>(right.number));
+    return result;
+  }
+  case BinaryOp::Remainder:
+    if (whole && right.kind == Kind::Number && right.number > 0)
+      return FormulaValue::position(
+          remainder(formula, formula.position(left), formula.position(right)),
+          a.remainder(static_cast<int64_t>(right.number)));
+    return wrongFormula(binary.range, "`%` takes a position and a positive whole number", formula);
+  default:
+    return formulaPower(binary, left, right, formula);
+  }
+}
+
+FormulaValue Sema::formulaComparison(const BinaryExpr &binary, Formula &formula) {
+  FormulaValue left = evalFormula(*binary.left, formula),
+               right = evalFormula(*binary.right, formula);
+  if (left.kind == Kind::Error || right.kind == Kind::Error)
+    return {};
+  if (!intoRegion(left, formula, binary.left->range) ||
+      !intoRegion(right, formula, binary.right->range))
+    return {};
+  auto isNumber = [](const FormulaValue &value) {
+    return value.kind == Kind::Number || value.kind == Kind::Position || value.kind == Kind::Scalar;
+  };
+  if (!isNumber(left) || !isNumber(right))
+    return wrongFormula(binary.range, "only numbers and positions can be compared", formula);
+  struct Predicates {
+    arith::CmpIPredicate whole;
+    arith::CmpFPredicate real;
+  } predicates = [&]() -> Predicates {
+    using I = arith::CmpIPredicate;
+    using F = arith::CmpFPredicate;
+    switch (binary.op) {
+    case BinaryOp::Equal:
+      return {I::eq, F::OEQ};
+    case BinaryOp::NotEqual:
+      return {I::ne, F::UNE};
+    case BinaryOp::Less:
+      return {I::slt, F::OLT};
+    case BinaryOp::LessEqual:
+      return {I::sle, F::OLE};
+    case BinaryOp::Greater:
+      return {I::sgt, F::OGT};
+    default:
+      return {I::sge, F::OGE};
+    }
+  }();
+  if (formula.isWhole(left) && formula.isWhole(right))
+    return {Kind::Truth, 0,
+            arith::CmpIOp::create(formula.builder, formula.loc, predicates.whole,
+                                  formula.position(left), formula.position(right))};
+  return {Kind::Truth, 0,
+          arith::CmpFOp::create(formula.builder, formula.loc, predicates.real, formula.scalar(left),
+                                formula.scalar(right))};
+}
+
+/// `a and b`, `a or b`.
+FormulaValue Sema::formulaConnective(const BinaryExpr &binary, Formula &formula) {
+  FormulaValue left = evalFormula(*binary.left, formula),
+               right = evalFormula(*binary.right, formula);
+  if (left.kind == Kind::Error || right.kind == Kind::Error)
+    return {};
+  if (left.kind != Kind::Truth || right.kind != Kind::Truth)
+    return wrongFormula((left.kind == Kind::Truth ? binary.right : binary.left)->range,
+                        "`" + spelling(binary.op) + "` joins truth values, but this is none",
+                        formula);
+  if (binary.op == BinaryOp::And)
+    return {Kind::Truth, 0,
+            arith::AndIOp::create(formula.builder, formula.loc, left.value, right.value)};
+  return {Kind::Truth, 0,
+          arith::OrIOp::create(formula.builder, formula.loc, left.value, right.value)};
+}
+
+FormulaValue Sema::formulaUnary(const UnaryExpr &unary, Formula &formula) {
+  FormulaValue value = evalFormula(*unary.operand, formula);
+  if (value.kind == Kind::Error)
+    return {};
+  mlir::OpBuilder &builder = formula.builder;
+  mlir::Location loc = formula.loc;
+  if (unary.op == UnaryOp::Not) {
+    if (value.kind != Kind::Truth)
+      return wrongFormula(unary.range, "`not` is applied to a truth value", formula);
+    return {Kind::Truth, 0,
+            arith::XOrIOp::create(builder, loc, value.value, formula.truth(true).value)};
+  }
+  if (value.kind == Kind::Number)
+    return {Kind::Number, -value.number, {}};
+  if (value.kind == Kind::Dot || value.isHoisted() || value.kind == Kind::Vector)
+    return scoreFunction(unary.range, "negate", value, formula);
+  if (value.kind == Kind::Scalar)
+    return {Kind::Scalar, 0, arith::NegFOp::create(builder, loc, value.value)};
+  if (value.kind == Kind::Position) {
+    mlir::Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    return FormulaValue::position(arith::SubIOp::create(builder, loc, zero, value.value),
+                                  -value.range);
+  }
+  return wrongFormula(unary.range, "this has no negative", formula);
+}
+
+FormulaValue Sema::formulaChoice(const IfExpr &choice, Formula &formula) {
+  if (std::optional<bool> known = knownTruth(*choice.condition))
+    return evalFormula(known.value() ? *choice.thenValue : *choice.elseValue, formula);
+  FormulaValue condition = evalFormula(*choice.condition, formula),
+               yes = evalFormula(*choice.thenValue, formula),
+               no = evalFormula(*choice.elseValue, formula);
+  if (condition.kind == Kind::Error || yes.kind == Kind::Error || no.kind == Kind::Error)
+    return {};
+  if (condition.kind != Kind::Truth)
+    return wrongFormula(choice.condition->range, "this is no truth value", formula);
+  if (!intoRegion(yes, formula, choice.thenValue->range) ||
+      !intoRegion(no, formula, choice.elseValue->range))
+    return {};
+  bool agree = (yes.kind == Kind::Truth) == (no.kind == Kind::Truth);
+  if (!agree || yes.kind == Kind::Vector || no.kind == Kind::Vector)
+    return wrongFormula(choice.range, "both values of an `if` are numbers, or truth values",
+                        formula);
+  auto select = [&](Kind kind, mlir::Value a, mlir::Value b) -> FormulaValue {
+    return {kind, 0, arith::SelectOp::create(formula.builder, formula.loc, condition.value, a, b)};
+  };
+  if (yes.kind == Kind::Truth)
+    return select(Kind::Truth, yes.value, no.value);
+  if (formula.isWhole(yes) && formula.isWhole(no)) {
+    FormulaValue chosen = select(Kind::Position, formula.position(yes), formula.position(no));
+    chosen.range = Interval::hull(Formula::rangeOf(yes), Formula::rangeOf(no));
+    return chosen;
+  }
+  FormulaValue chosen = select(Kind::Scalar, formula.scalar(yes), formula.scalar(no));
+  if (formula.hasNoFraction(yes) && formula.hasNoFraction(no)) {
+    chosen.isFloored = true;
+    chosen.range = Interval::hull(Formula::rangeOf(yes), Formula::rangeOf(no));
+  }
+  return chosen;
+}
+
+//===-- functions ---------------------------------------------------------------------------===//
+
+static double evaluate(llvm::StringRef name, double x) {
+  return name == "sqrt"    ? std::sqrt(x)
+         : name == "rsqrt" ? 1 / std::sqrt(x)
+         : name == "exp"   ? std::exp(x)
+         : name == "log"   ? std::log(x)
+         : name == "sin"   ? std::sin(x)
+         : name == "cos"   ? std::cos(x)
+         : name == "tanh"  ? std::tanh(x)
+         : name == "floor" ? std::floor(x)
+                           : std::fabs(x);
+}
+
+mlir::Value createFunction(llvm::StringRef name, mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value x) {
+  if (name == "sqrt")
+    return math::SqrtOp::create(builder, loc, x);
+  if (name == "rsqrt")
+    return math::RsqrtOp::create(builder, loc, x);
+  if (name == "exp")
+    return math::ExpOp::create(builder, loc, x);
+  if (name == "log")
+    return math::LogOp::create(builder, loc, x);
+  if (name == "sin")
+    return math::SinOp::create(builder, loc, x);
+  if (name == "cos")
+    return math::CosOp::create(builder, loc, x);
+  if (name == "tanh")
+    return math::TanhOp::create(builder, loc, x);
+  if (name == "floor")
+    return math::FloorOp::create(builder, loc, x);
+  if (name == "negate")
+    return arith::NegFOp::create(builder, loc, x);
+  return math::AbsFOp::create(builder, loc, x);
+}
+
+/// min(a, b), max(a, b).
+static FormulaValue extremum(const Formula &formula, bool isMinimum, const FormulaValue &a,
+                             const FormulaValue &b) {
+  Interval x = Formula::rangeOf(a), y = Formula::rangeOf(b);
+  if (isMinimum)
+    return arithmetic<arith::MinSIOp, arith::MinimumFOp>(formula, a, b, Interval::minimum(x, y));
+  return arithmetic<arith::MaxSIOp, arith::MaximumFOp>(formula, a, b, Interval::maximum(x, y));
+}
+
+/// Whether a formula may apply the function `name`.
+static bool isKnownFunction(llvm::StringRef name, bool isScore) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"sqrt", "rsqrt", "exp", "log", "tanh", "sin", "cos", "abs", "min", "max"}, true)
+      .Cases({"dot", "dim", "sum", "unit"}, isScore)
+      .Case("floor", !isScore)
+      .Default(false);
+}
+
+FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
+  auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
+  std::string name = callee ? callee->path.str() : "";
+  if (callee && formula.regions)
+    if (std::optional<FormulaValue> value = applyHook(*callee, &call, formula))
+      return *value;
+  if (auto map = formula.maps.find(name); callee && map != formula.maps.end())
+    return scoreLinear(*map->second, call, formula);
+  if (!isKnownFunction(name, formula.isScore())) {
+    Diagnostic &diagnostic =
+        error(DiagCode::ScoreExpression, call.callee->range,
+              "there is no function `" + (callee ? name : source.text(call.callee->range).str()) +
+                  "` in a " + formula.what());
+    if (Decl *decl = scope->find(name))
+      diagnostic.at(decl->range, "declared here");
+    diagnostic.note(formula.consistsOf());
+    return {};
+  }
+  std::vector<FormulaValue> arguments;
+  for (const Argument &argument : call.arguments) {
+    arguments.push_back(evalFormula(*argument.value, formula));
+    if (arguments.back().kind == Kind::Error)
+      return {};
+  }
+  if (formula.isScore())
+    if (std::optional<FormulaValue> value = scoreCall(call, name, arguments, formula))
+      return *value;
+  auto wrong = [&](const llvm::Twine &usage) -> FormulaValue {
+    error(DiagCode::ScoreExpression, call.range, "`" + name + "` is not applied to this")
+        .help("write `" + usage + "`");
+    return {};
+  };
+  auto isNumber = [](const FormulaValue &value) {
+    return value.kind != Kind::Vector && value.kind != Kind::Truth;
+  };
+  if (name == "min" || name == "max") {
+    if (arguments.size() != 2 || !isNumber(arguments[0]) || !isNumber(arguments[1]))
+      return wrong(name + "(i, j)");
+    return extremum(formula, name == "min", arguments[0], arguments[1]);
+  }
+  if (arguments.size() != 1 || !isNumber(arguments[0]))
+    return wrong(name + (formula.isScore() ? "(dot(q, k))" : "(i - j)"));
+  const FormulaValue &x = arguments[0];
+  if (x.kind == Kind::Number) {
+    double value = evaluate(name, x.number);
+    return std::isfinite(value) ? FormulaValue{Kind::Number, value, {}} : wrong(name + "(dim(q))");
+  }
+  if (x.kind == Kind::Position && name == "floor")
+    return x;
+  if (x.kind == Kind::Position && name == "abs")
+    return FormulaValue::position(math::AbsIOp::create(formula.builder, formula.loc, x.value),
+                                  x.range.magnitude());
+  mlir::Value value = createFunction(name, formula.builder, formula.loc, formula.scalar(x));
+  if (name == "floor" && x.isQuotient) {
+    mlir::OpBuilder &builder = formula.builder;
+    value = arith::FPToSIOp::create(builder, formula.loc, builder.getI32Type(), value);
+    value = arith::IndexCastOp::create(builder, formula.loc, builder.getIndexType(), value);
+    return FormulaValue::position(value, x.range);
+  }
+  FormulaValue result{Kind::Scalar, 0, value};
+  result.isFloored = name == "floor";
+  return result;
+}
+
+//===-- expressions -------------------------------------------------------------------------===//
+
+FormulaValue Sema::wrongFormula(SourceRange range, const llvm::Twine &message,
+                                const Formula &formula) {
+  error(DiagCode::ScoreExpression, range, message).note(formula.consistsOf());
+  return {};
+}
+
+FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
+  std::string name = path.path.str();
+  auto found = formula.names.find(name);
+  // This call's row of a position: the position itself, where nothing is kept between calls.
+  if (found == formula.names.end() && path.path.parts.size() == 2 &&
+      path.path.parts[1].text == "row")
+    found = formula.names.find(path.path.parts[0].text);
+  if (found != formula.names.end())
+    return found->second;
+  if (name == "inf" && !scope->find(name))
+    return {Kind::Number, std::numeric_limits<double>::infinity(), {}};
+  if ((name == "true" || name == "false") && !scope->find(name))
+    return formula.truth(name == "true");
+  if (formula.tensors.count(name))
+    return formulaTensor(path, formula);
+  if (Decl *decl = scope->find(name); decl && decl->kind == Decl::Kind::Static) {
+    Formula there = formulaAt(*decl, formula);
+    return atHome(*decl, [&](const Expr &expr) { return evalFormula(expr, there); });
+  }
+  if (formula.regions)
+    if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
+      return *value;
+  Decl *decl = scope->find(name);
+  bool isDim = decl && decl->kind == Decl::Kind::Dim && !decl->dynamic;
+  if (isDim && (sizeOf(*decl).isStatic() || sizeOf(*decl).error)) {
+    decl->used = true;
+    const Size &size = sizeOf(*decl);
+    return size.error ? FormulaValue{}
+                      : FormulaValue{Kind::Number, static_cast<double>(size.offset), {}};
+  }
+  if (decl && decl->kind == Decl::Kind::Dim && formula.regions && !formula.isScore())
+    return formulaSize(*decl, formula);
+  if (formula.isLine && tensorInScope(path))
+    return formulaTensor(path, formula);
+  Diagnostic &diagnostic = error(DiagCode::ScoreExpression, path.range,
+                                 "there is no `" + name + "` in a " + llvm::Twine(formula.what()));
+  if (formula.isScore())
+    diagnostic.note("a score is a function of the query `q` and the key `k`, in numbers and dims");
+  else if (formula.names.empty())
+    diagnostic.note("numbers and dims are known when compiling");
+  else
+    diagnostic.note("names are " + formula.listNames() + ", and dims");
+  bool isPosition = formula.positions ? formula.positions->count(name) : name == "i" || name == "j";
+  if (isPosition && !formula.isLine && formula.regions)
+    diagnostic.help("add `" + name + "` to the names in the parentheses of the " + formula.what());
+  return {};
+}
+
+FormulaValue Sema::formulaSize(Decl &decl, Formula &formula) {
+  decl.used = true;
+  Size size = decl.dynamic ? Size{decl.name, 1, 0} : sizeOf(decl);
+  if (size.error)
+    return {};
+  Axis axis = axisOfSize(decl.name, size);
+  auto type = axesTensor(builder.getF32Type(), {axis.size},
+                         {mlir::StringAttr::get(&mlirContext, axis.name)});
+  int64_t least = size.scale + size.offset;
+  return FormulaValue::position(createAxisSize(formula.builder, formula.loc, type, 0),
+                                {std::min<int64_t>(least, 1), boundOf(axis)});
+}
+
+FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {
+  if (!spend(1, expr.range))
+    return {};
+  switch (expr.kind) {
+  case Expr::Kind::Error:
+    return {};
+  case Expr::Kind::Integer:
+    return {Kind::Number, static_cast<double>(llvm::cast<IntegerExpr>(expr).value), {}};
+  case Expr::Kind::Float:
+    return {Kind::Number, llvm::cast<FloatExpr>(expr).value, {}};
+  case Expr::Kind::Call:
+    return formulaCall(llvm::cast<CallExpr>(expr), formula);
+  case Expr::Kind::Path:
+    return formulaName(llvm::cast<PathExpr>(expr), formula);
+  case Expr::Kind::Unary:
+    return formulaUnary(llvm::cast<UnaryExpr>(expr), formula);
+  case Expr::Kind::If:
+    return formulaChoice(llvm::cast<IfExpr>(expr), formula);
+  case Expr::Kind::Index:
+    return formulaIndex(llvm::cast<IndexExpr>(expr), formula);
+  case Expr::Kind::Binary: {
+    auto &binary = llvm::cast<BinaryExpr>(expr);
+    if (binary.op >= BinaryOp::Add)
+      return formulaArithmetic(binary, formula);
+    if (binary.op >= BinaryOp::Equal)
+      return formulaComparison(binary, formula);
+    if (binary.op != BinaryOp::Coalesce)
+      return formulaConnective(binary, formula);
+    break;
+  }
+  default:
+    break;
+  }
+  return wrongFormula(expr.range, llvm::Twine("this cannot stand in a ") + formula.what(), formula);
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of the language that work element by element, and the table of all.
+#include "compiler/frontend/sema/SemaImpl.h"
+#include "dialect/Locations.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+mlir::Value constantOf(mlir::OpBuilder &b, Location loc, double value) {
+  return mlir::arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(value)));
+}
+
+namespace {
+struct MathFunction {
+  llvm::StringLiteral name;
+  mlir::Value (*build)(mlir::OpBuilder &, Location, mlir::Value);
+  double (*fold)(double);
+};
+} // namespace
+
+static mlir::Value buildSigmoid(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  mlir::Value one = constantOf(b, loc, 1);
+  mlir::Value e = mlir::math::ExpOp::create(b, loc, mlir::arith::NegFOp::create(b, loc, x));
+  return mlir::arith::DivFOp::create(b, loc, one, mlir::arith::AddFOp::create(b, loc, one, e));
+}
+
+/// 0.5 x (1 + f)
+static mlir::Value halfGate(mlir::OpBuilder &b, Location loc, mlir::Value x, mlir::Value f) {
+  mlir::Value half = mlir::arith::MulFOp::create(b, loc, constantOf(b, loc, 0.5), x);
+  mlir::Value gate = mlir::arith::AddFOp::create(b, loc, constantOf(b, loc, 1), f);
+  return mlir::arith::MulFOp::create(b, loc, half, gate);
+}
+
+/// Hendrycks & Gimpel 2016: x P(X <= x), exactly.
+static mlir::Value buildGelu(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  mlir::Value scaled =
+      mlir::arith::MulFOp::create(b, loc, x, constantOf(b, loc, 0.70710678118654752440));
+  return halfGate(b, loc, x, mlir::math::ErfOp::create(b, loc, scaled));
+}
+
+/// The same paper's approximation by tanh.
+static mlir::Value buildGeluTanh(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  mlir::Value square = mlir::arith::MulFOp::create(b, loc, x, x);
+  mlir::Value cube = mlir::arith::MulFOp::create(b, loc, square, x);
+  mlir::Value term = mlir::arith::MulFOp::create(b, loc, constantOf(b, loc, 0.044715), cube);
+  mlir::Value sum = mlir::arith::AddFOp::create(b, loc, x, term);
+  mlir::Value scaled =
+      mlir::arith::MulFOp::create(b, loc, constantOf(b, loc, 0.79788456080286535588), sum);
+  return halfGate(b, loc, x, mlir::math::TanhOp::create(b, loc, scaled));
+}
+
+static mlir::Value buildSilu(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  return mlir::arith::MulFOp::create(b, loc, x, buildSigmoid(b, loc, x));
+}
+
+static mlir::Value buildRelu(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  return mlir::arith::MaximumFOp::create(b, loc, x, constantOf(b, loc, 0));
+}
+
+template <typename OpT>
+static mlir::Value buildOp(mlir::OpBuilder &b, Location loc, mlir::Value x) {
+  return OpT::create(b, loc, x);
+}
+
+static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+static const MathFunction mathFunctions[] = {
+    {"gelu", buildGelu, [](double x) { return 0.5 * x * (1 + std::erf(x * std::sqrt(0.5))); }},
+    {"gelu_tanh", buildGeluTanh,
+     [](double x) {
+       return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+     }},
+    {"relu", buildRelu, [](double x) { return x > 0 ? x : 0; }},
+    {"silu", buildSilu, [](double x) { return x * sigmoid(x); }},
+    {"tanh", buildOp<mlir::math::TanhOp>, [](double x) { return std::tanh(x); }},
+    {"sigmoid", buildSigmoid, sigmoid},
+    {"exp", buildOp<mlir::math::ExpOp>, [](double x) { return std::exp(x); }},
+    {"sqrt", buildOp<mlir::math::SqrtOp>, [](double x) { return std::sqrt(x); }},
+    {"rsqrt", buildOp<mlir::math::RsqrtOp>, [](double x) { return 1 / std::sqrt(x); }},
+    {"abs", buildOp<mlir::math::AbsFOp>, [](double x) { return std::fabs(x); }},
+    {"log", buildOp<mlir::math::LogOp>, [](double x) { return std::log(x); }},
+    {"sin", buildOp<mlir::math::SinOp>, [](double x) { return std::sin(x); }},
+    {"cos", buildOp<mlir::math::CosOp>, [](double x) { return std::cos(x); }},
+};
+
+SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
+  auto *function = llvm::find_if(mathFunctions, [&](auto &f) { return f.name == name; });
+  if (!plainArguments(call, name, 1, 1, (name + "(x)").str()))
+    return SemaValue::wrong();
+  SemaValue value = eval(*call.arguments[0].value);
+  if (value.isNumber()) {
+    double number = function->fold(value.number);
+    if (std::isfinite(number))
+      return SemaValue::of(number);
+    error(DiagCode::NumberExpected, call.range,
+          "`" + name + "` of " + std::to_string(value.number) + " is no finite number");
+    return SemaValue::wrong();
+  }
+  if (!value.isTensor())
+    return value;
+  if (!isCalculable(value.tensor, call.arguments[0].value->range))
+    return SemaValue::wrong();
+  return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(call.range),
+                               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+                                 return function->build(b, inWords(loc, name), x[0]);
+                               }));
+}
+
+const Expr *Sema::droppedOut(const CallExpr &call) {
+  if (!plainArguments(call, "dropout", 2, 2, "dropout(x, 0.1)"))
+    return nullptr;
+  const Expr &share = *call.arguments[1].value;
+  std::optional<double> p = evalNumber(share, "the part that is dropped");
+  if (!p)
+    return nullptr;
+  if (!(*p >= 0 && *p <= 1)) {
+    error(DiagCode::NumberExpected, share.range, "the part that is dropped is from 0 to 1");
+    return nullptr;
+  }
+  if (*p != 0) {
+    auto options = mlir::remark::RemarkOpts::name("Dropout").category("any CPU");
+    if (!frames.empty())
+      options = options.function(frames.back().function.getSymName());
+    mlir::remark::analysis(locate(call.range, "dropout"), options)
+        << "dropout is of training alone, and compiles to nothing";
+  }
+  return call.arguments[0].value.get();
+}
+
+SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
+  if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
+    return callMath(call, name);
+  if (name == "split")
+    return callSplit(call);
+  if (name == "pack")
+    return callPack(call);
+  if (name == "first" || name == "last")
+    return callEnd(call, name);
+  if (name == "mean")
+    return callMean(call);
+  if (name == "relabel")
+    return callRelabel(call);
+  if (name == "positions")
+    return callPositions(call);
+  if (name == "rotary")
+    return callRotary(call);
+  if (name == "resize")
+    return callResize(call);
+  if (name == "dropout") {
+    const Expr *kept = droppedOut(call);
+    mlir::Value value = kept ? evalTensor(*kept, "what `dropout` is applied to") : mlir::Value();
+    return value ? SemaValue::of(value) : SemaValue::wrong();
+  }
+  /// Functions of the language that are not compiled, and what says the same until they are.
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
+      {"roll", ""},
+      {"zeros", "a tensor of zeros is `x * 0`"},
+      {"greedy", ""},
+      {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
+                  "logits have their largest where its probabilities do"},
+      {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
+      {"sum", "write `mean(N, x) * N`"},
+      {"max", "write `relu(a - b) + b` for the larger of two"},
+      {"min", "write `a - relu(a - b)` for the smaller of two"},
+      {"dot", "write `mean(D, a * b) * D`"}};
+  for (auto [function, meanwhile] : later)
+    if (function == name) {
+      unsupported(call.callee->range, "the function `" + name + "`", meanwhile);
+      return SemaValue::wrong();
+    }
+  Diagnostic &diagnostic =
+      error(DiagCode::UnknownName, call.callee->range, "there is no `" + name + "` to apply");
+  suggest(diagnostic, name, [](const Decl &decl) {
+    return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
+           decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
+  });
+  if (diagnostic.helps.empty()) {
+    std::vector<llvm::StringRef> functions = {"split",  "pack",    "first",     "last",
+                                              "mean",   "relabel", "positions", "rotary",
+                                              "resize", "dropout"};
+    for (const MathFunction &function : mathFunctions)
+      functions.push_back(function.name);
+    if (auto near = nearestName(name, functions))
+      diagnostic.help("did you mean `" + *near + "`?");
+    else
+      diagnostic.note("the functions are " + llvm::join(functions, ", "));
+  }
+  return SemaValue::wrong();
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `group H by G`: the query's axis of heads is split into groups, what the attention returns has it
+// in one again.
+#include "compiler/frontend/sema/Formulas.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+/// Reshapes by splitting axis `at` in two, or by merging two.
+static mlir::Value regroup(mlir::OpBuilder &builder, Location loc, mlir::Value value, int at,
+                           llvm::ArrayRef<Axis> split, mlir::RankedTensorType type) {
+  bool merges = split.size() == 1;
+  llvm::SmallVector<int64_t> taken, atoms, order, given;
+  for (auto [d, axis] : llvm::enumerate(axesOfValue(value))) {
+    bool isSplit = !merges && static_cast<int>(d) == at;
+    taken.push_back(isSplit ? 2 : 1);
+    if (isSplit)
+      atoms.append({split[0].size, split[1].size});
+    else
+      atoms.push_back(axis.isDynamic() ? -1 : axis.size);
+    bool isSecond = merges && static_cast<int>(d) == at + 1;
+    if (isSecond)
+      given.back() = 2;
+    else
+      given.append(isSplit ? 2 : 1, 1);
+  }
+  for (size_t i = 0; i < atoms.size(); ++i)
+    order.push_back(static_cast<int64_t>(i));
+  return RearrangeOp::create(builder, loc, type, value, taken, atoms, order, given);
+}
+
+bool Sema::groupHeads(const AttendExpr &attend, AttendOperands &operands) {
+  if (!attend.groupAxis || !attend.groupBy)
+    return !attend.groupAxis && !attend.groupBy;
+  const Name &heads = *attend.groupAxis, &by = *attend.groupBy;
+  for (const Name *name : {&heads, &by})
+    if (Decl *decl = scope->find(name->text))
+      decl->used = true;
+  Axes query = axesOfValue(operands.query), keys = axesOfValue(operands.key);
+  int at = findAxis(query, heads.text), group = findAxis(keys, by.text);
+  auto wrong = [&](SourceRange range, const llvm::Twine &message) -> Diagnostic & {
+    return operands.show(error(DiagCode::Groups, range, message), attend);
+  };
+  if (at < 0 || at + 1 == static_cast<int>(query.size()) || query[at].isDynamic()) {
+    wrong(heads.range, "the query has no axis `" + heads.text + "` of heads");
+    return false;
+  }
+  if (group < 0 || group + 1 == static_cast<int>(keys.size()) || keys[group].isDynamic() ||
+      axisLabel(keys[group].name) == axisLabel(operands.keyAxis.name)) {
+    wrong(by.range, "the keys have no axis `" + by.text + "` of heads");
+    return false;
+  }
+  if (findAxis(query, by.text) >= 0) {
+    wrong(by.range, "the query has the axis `" + by.text + "` too");
+    return false;
+  }
+  int64_t size = query[at].size, groups = keys[group].size;
+  if (size % groups != 0) {
+    Diagnostic &diagnostic =
+        wrong(heads.range.to(by.range), llvm::Twine(size) + " heads, `" + heads.text +
+                                            "`, cannot be divided by " + llvm::Twine(groups) +
+                                            ", `" + by.text + "`");
+    if (std::string where = whereSizes({query[at], keys[group]}); !where.empty())
+      diagnostic.note(where);
+    return false;
+  }
+  operands.heads = query[at];
+  operands.group = keys[group];
+  operands.rest = {heads.text + "/" + by.text, size / groups};
+  query[at] = operands.group;
+  query.insert(query.begin() + at + 1, operands.rest);
+  operands.query = regroup(builder, locate(heads.range), operands.query, at,
+                           {operands.group, operands.rest}, tensorType(query, heads.range));
+  return true;
+}
+
+/// With its heads in one axis again.
+mlir::Value Sema::mergeHeads(mlir::Value value, const AttendOperands &operands, SourceRange range) {
+  if (!operands.heads.size)
+    return value;
+  Axes axes = axesOfValue(value);
+  int at = findAxis(axes, operands.group.name);
+  axes.erase(axes.begin() + at + 1);
+  axes[at] = operands.heads;
+  return regroup(builder, locate(range), value, at, operands.heads, tensorType(axes, range));
+}
+
+} // namespace attn::frontend

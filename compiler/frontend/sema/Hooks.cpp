@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The hooks of an attention: which are declared, what they are applied to, and their regions.
+#include "compiler/frontend/sema/Formulas.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
+#include <cmath>
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+namespace arith = mlir::arith;
+using Kind = FormulaValue::Kind;
+
+constexpr size_t deepestHooks = 64;
+constexpr unsigned mostHooks = 2000;
+
+static llvm::StringRef spelling(HookDecl::Hook hook) {
+  return hook == HookDecl::Hook::Score ? "score" : hook == HookDecl::Hook::Bias ? "bias" : "mask";
+}
+
+llvm::StringRef Formula::what() const { return isSink ? "sink" : spelling(hook); }
+
+std::string Formula::listNames() const {
+  std::string text;
+  for (const auto &[name, value] : names)
+    if (!llvm::StringRef(name).contains('.')) // `i.row` is `i` in most attentions
+      text += (text.empty() ? "`" : ", `") + name + "`";
+  return text;
+}
+
+const HookDecl *Sema::hookOf(const Decl *decl, HookDecl::Hook hook) {
+  auto *item = decl && decl->kind == Decl::Kind::Hook ? llvm::cast<HookDecl>(decl->item) : nullptr;
+  return item && item->hook == hook ? item : nullptr;
+}
+
+Diagnostic &Sema::unknownHook(const PathExpr &path, HookDecl::Hook hook, const Decl *decl,
+                              std::vector<llvm::StringRef> names) {
+  llvm::StringRef what = spelling(hook);
+  std::string name = path.path.str();
+  Diagnostic &diagnostic =
+      error(DiagCode::UnknownScore, path.range,
+            decl ? "`" + name + "` is no " + what : "there is no " + what + " `" + name + "`");
+  if (decl)
+    diagnostic.at(decl->range, "declared here");
+  for (Scope *s = scope; s; s = s->parent)
+    for (Decl *other : s->order)
+      if (hookOf(other, hook))
+        names.push_back(other->name);
+  if (llvm::is_contained(names, name))
+    return diagnostic.note("it hides the " + what + " of that name").help("call it otherwise");
+  if (decl && (decl->kind == Decl::Kind::Param || decl->kind == Decl::Kind::Value))
+    return diagnostic.help("read an element of it: `" + name + "[…]`");
+  if (auto near = nearestName(name, names))
+    diagnostic.help("did you mean `" + *near + "`?");
+  else if (!names.empty())
+    diagnostic.note("the " + what + "s are " + llvm::join(names, ", "));
+  else if (!decl)
+    diagnostic.note("declare it: `" + what + " " + name + "(i, j) = …`");
+  return diagnostic;
+}
+
+//===-- biases and masks --------------------------------------------------------------------===//
+
+bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange range, Formula &line,
+                       Formula &inside) {
+  std::set<std::string> given;
+  auto bind = [&](const Name &name, const Expr &value) {
+    Formula numbers{line.hook, line.builder, line.loc};
+    for (const auto &[known, own] : line.names)
+      if (own.kind == Kind::Number)
+        numbers.names[known] = own;
+    FormulaValue number = evalFormula(value, numbers);
+    if (number.kind == Kind::Error)
+      return false;
+    if (number.kind != Kind::Number) {
+      error(DiagCode::NumberExpected, value.range,
+            "`" + name.text + "` is a number that is known when compiling");
+      return false;
+    }
+    if (!given.insert(name.text).second) {
+      error(DiagCode::WrongArguments, value.range, "`" + name.text + "` is given twice");
+      return false;
+    }
+    inside.names[name.text] = number;
+    return true;
+  };
+  size_t next = 0;
+  for (const Argument &argument :
+       call ? llvm::ArrayRef<Argument>(call->arguments) : llvm::ArrayRef<Argument>()) {
+    const Static *found = nullptr;
+    if (!argument.name)
+      found = next < hook.statics.size() ? &hook.statics[next++] : nullptr;
+    else
+      for (const Static &item : hook.statics)
+        if (item.name.text == argument.name->text)
+          found = &item;
+    if (!found) {
+      error(DiagCode::WrongArguments, argument.value->range,
+            "`" + hook.name.text + "` takes " + llvm::Twine(hook.statics.size()) +
+                (hook.statics.size() == 1 ? " number" : " numbers"))
+          .at(hook.name.range, "declared here");
+      return false;
+    }
+    if (!bind(found->name, *argument.value))
+      return false;
+  }
+  for (const Static &item : hook.statics) {
+    if (given.count(item.name.text))
+      continue;
+    if (!item.defaultValue) {
+      error(DiagCode::WrongArguments, range, "`" + item.name.text + "` is not given")
+          .at(hook.name.range, "declared here");
+      return false;
+    }
+    if (!bind(item.name, *item.defaultValue))
+      return false;
+  }
+  return true;
+}
+
+FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExpr &path,
+                                 const CallExpr *call, Formula &line) {
+  decl.used = true;
+  if (decl.wrong)
+    return {};
+  Formula inside = line.inner();
+  for (const Name &name : hook.parameters) {
+    auto position = line.names.find(name.text);
+    if (position == line.names.end()) {
+      const Decl *outer = line.regions->applying.empty() ? nullptr : line.regions->applying.back();
+      Diagnostic &diagnostic = error(
+          DiagCode::HookParameters, path.range,
+          "`" + hook.name.text + "` depends on `" + name.text + "`, which " +
+              (outer ? "`" + outer->name + "` does not name" : "this attention does not have"));
+      diagnostic.at(name.range, "declared here");
+      if (outer)
+        diagnostic.at(outer->range, "name `" + name.text + "` in its parentheses");
+      else
+        diagnostic.note("its positions are " + line.listNames());
+      return {};
+    }
+    inside.names.insert(*position);
+    if (auto row = line.names.find(name.text + ".row"); row != line.names.end())
+      inside.names.insert(*row);
+  }
+  SourceRange range = call ? call->range : path.range;
+  llvm::SaveAndRestore place(usedAt, source.isUsed(range.begin) ? usedAt : range);
+  if (!bindStatics(hook, call, range, line, inside))
+    return {};
+  std::vector<const Decl *> &applying = line.regions->applying;
+  if (llvm::is_contained(applying, &decl)) {
+    error(DiagCode::ScoreExpression, path.range, "`" + decl.name + "` is defined by itself")
+        .at(decl.range, "declared here");
+    return {};
+  }
+  if (line.regions->applications > mostHooks)
+    return {}; // said
+  if (applying.size() >= deepestHooks || ++line.regions->applications > mostHooks) {
+    line.regions->applications = mostHooks + 1;
+    error(DiagCode::TooManyHooks, path.range,
+          "this attention applies too many biases or masks, each named by another");
+    return {};
+  }
+  if (applying.empty())
+    line.regions->place = scope;
+  // What a hook of a used file names is of that file, its inputs are of the attention's place.
+  Scope *home = decl.home ? decl.home : scope;
+  llvm::SaveAndRestore own(scope, line.regions->place);
+  if (!bindWith(decl, hook, range, inside))
+    return {};
+  scope = home;
+  applying.push_back(&decl);
+  FormulaValue value = evalFormula(*hook.body, inside);
+  applying.pop_back();
+  return value;
+}
+
+/// The masks that need no declaration: causal, and window(left, right) with both ends included.
+std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const CallExpr *call,
+                                                 Formula &line) {
+  std::string name = path.path.str();
+  bool isWindow = name == "window";
+  auto i = line.names.find("i"), j = line.names.find("j");
+  if ((name != "causal" && !isWindow) || i == line.names.end() || j == line.names.end())
+    return std::nullopt;
+  size_t count = call ? call->arguments.size() : 0;
+  if (count != (isWindow ? 2 : 0)) {
+    error(DiagCode::WrongArguments, call ? call->range : path.range,
+          isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
+        .help(isWindow ? "write `window(4096, 0)`" : "write `causal`");
+    return FormulaValue{};
+  }
+  mlir::OpBuilder &builder = line.builder;
+  mlir::Value query = i->second.value, key = j->second.value;
+  auto atMost = [&](mlir::Value a, mlir::Value b) -> mlir::Value {
+    return arith::CmpIOp::create(builder, line.loc, arith::CmpIPredicate::sle, a, b);
+  };
+  if (!isWindow)
+    return FormulaValue{Kind::Truth, 0, atMost(key, query)};
+  mlir::Value bounds[2];
+  for (auto [bound, argument] : llvm::zip_equal(bounds, call->arguments)) {
+    FormulaValue value = evalFormula(*argument.value, line);
+    if (value.kind == Kind::Error)
+      return value;
+    if (!line.isWhole(value) || value.kind != Kind::Number || argument.name)
+      return wrongFormula(argument.value->range, "a window is as wide as a whole number says",
+                          line);
+    bound = line.position(value);
+  }
+  mlir::Value first = arith::SubIOp::create(builder, line.loc, query, bounds[0]),
+              last = arith::AddIOp::create(builder, line.loc, query, bounds[1]);
+  return FormulaValue{
+      Kind::Truth, 0,
+      arith::AndIOp::create(builder, line.loc, atMost(first, key), atMost(key, last))};
+}
+
+std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr *call,
+                                            Formula &line) {
+  std::string name = path.path.str();
+  Decl *decl = scope->find(name);
+  if (line.isSink || line.isScore())
+    return std::nullopt;
+  for (HookDecl::Hook kind : {line.hook, HookDecl::Hook::Mask}) // a bias may depend on a mask
+    if (const HookDecl *hook = hookOf(decl, kind))
+      return applyDeclared(*decl, *hook, path, call, line);
+  if (!decl)
+    if (auto known = applyKnownMask(path, call, line))
+      return known;
+  // Numbers and functions are no hooks; whatever else is named in a line should be one.
+  bool isDim = decl && decl->kind == Decl::Kind::Dim;
+  if (isDim || call || (!line.isLine && (!decl || decl->kind != Decl::Kind::Hook)))
+    return std::nullopt;
+  std::vector<llvm::StringRef> known;
+  if (line.hook == HookDecl::Hook::Mask)
+    known = {"causal", "window"};
+  unknownHook(path, line.hook, decl, known).note("positions are " + line.listNames());
+  return FormulaValue{};
+}
+
+/// The position of a row among all that its cache holds.
+static mlir::Value absolute(mlir::OpBuilder &inner, const AttentionRegions &regions,
+                            const Axis &rows, mlir::Value row) {
+  auto size = [&](const Axis &axis) {
+    mlir::StringAttr name = inner.getStringAttr(axis.name);
+    return createAxisSize(inner, regions.loc, axesTensor(inner.getF32Type(), {axis.size}, {name}),
+                          0);
+  };
+  mlir::Value before = arith::SubIOp::create(inner, regions.loc, size(regions.key), size(rows));
+  return arith::AddIOp::create(inner, regions.loc, before, row);
+}
+
+std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &regions,
+                                                      mlir::OpBuilder &inner) {
+  mlir::Block *block = inner.getInsertionBlock();
+  mlir::ValueRange positions = regions.positions(block);
+  std::map<std::string, FormulaValue> names;
+  auto at = [&](const Axis &axis, mlir::Value value) {
+    return FormulaValue::position(value, {0, mostOf(axis) - 1}, axis);
+  };
+  auto name = [&](const Axis &axis, mlir::Value value) {
+    std::string label = axisLabel(axis.name).lower();
+    if (llvm::all_of(label, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+      names[label] = at(axis, value);
+  };
+  for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
+    name(axis, value);
+  if (regions.heads.size) { // h = g * (H/G) + r
+    mlir::Value group = regions.positionAlong(block, regions.group.name),
+                rest = regions.positionAlong(block, regions.rest.name),
+                size = arith::ConstantIndexOp::create(inner, regions.loc, regions.rest.size);
+    mlir::Value first = arith::MulIOp::create(inner, regions.loc, group, size);
+    name(regions.heads, arith::AddIOp::create(inner, regions.loc, first, rest));
+  }
+  for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
+    if (axis.name == regions.rowAxis) {
+      names["i.row"] = names["i"] = at(axis, value);
+      if (isCacheAxis(regions.key)) // the rows are the last positions of all
+        names["i"] = at(regions.key, absolute(inner, regions, axis, value));
+    }
+  if (positions.size() > regions.queryAxes.size())
+    names["j.row"] = names["j"] = at(regions.key, positions.back());
+  return names;
+}
+
+bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
+  FormulaValue value = evalFormula(bias, line);
+  if (value.kind == Kind::Error)
+    return false;
+  if (value.kind == Kind::Number && value.number == 0) { // there is none
+    line.regions->drop(AttentionRegions::Bias);
+    return true;
+  }
+  if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
+    wrongFormula(bias.range, "a bias is a number, but this is a truth value", line);
+    return false;
+  }
+  YieldOp::create(line.builder, line.spoken(),
+                  arith::AddFOp::create(line.builder, line.loc, score, line.scalar(value)));
+  return true;
+}
+
+bool Sema::buildCap(const Expr &cap, mlir::OpBuilder &inner, Location loc, mlir::Value score) {
+  std::optional<double> bound = evalNumber(cap, "a cap");
+  if (!bound)
+    return false;
+  if (!(*bound > 0)) {
+    error(DiagCode::NumberExpected, cap.range, "a cap is larger than 0");
+    return false;
+  }
+  mlir::Value part = arith::DivFOp::create(inner, loc, score, constantOf(inner, loc, *bound));
+  mlir::Value soft = mlir::math::TanhOp::create(inner, loc, part);
+  YieldOp::create(inner, inWords(loc, wordsOf(cap)),
+                  arith::MulFOp::create(inner, loc, soft, constantOf(inner, loc, *bound)));
+  return true;
+}
+
+bool Sema::buildMask(const Expr &mask, Formula &line) {
+  FormulaValue value = evalFormula(mask, line);
+  if (value.kind == Kind::Error)
+    return false;
+  if (value.kind != Kind::Truth) {
+    wrongFormula(mask.range, "a mask is a truth value, but this is a number", line);
+    return false;
+  }
+  YieldOp::create(line.builder, line.spoken(), value.value);
+  return true;
+}
+
+bool Sema::buildSink(const Expr &sink, Formula &line) {
+  FormulaValue value = evalFormula(sink, line);
+  if (value.kind == Kind::Error)
+    return false;
+  if (value.kind == Kind::Number && std::isinf(value.number) &&
+      value.number < 0) { // weighs nothing
+    line.regions->drop(AttentionRegions::Sink);
+    return true;
+  }
+  if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
+    wrongFormula(sink.range, "a sink is a number, but this is none", line);
+    return false;
+  }
+  YieldOp::create(line.builder, line.spoken(), line.scalar(value));
+  return true;
+}
+
+void Sema::checkHook(Decl &decl) {
+  auto &hook = *llvm::cast<HookDecl>(decl.item);
+  if (decl.wrong)
+    return;
+  // An attention that is thrown away with all that is built for it.
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  Location loc = locate(decl.range);
+  auto scratch = mlir::ModuleOp::create(loc);
+  mlir::Block &outer = scratch.getBodyRegion().emplaceBlock();
+  builder.setInsertionPointToEnd(&outer);
+  Axis row{"queries", 1009}, key{"keys", 1013}, feature{"features", 64};
+  {
+    AttentionRegions regions(loc, row, key, key);
+    regions.scratch = &outer;
+    bool isScore = hook.hook == HookDecl::Hook::Score;
+    mlir::OpBuilder inner(&mlirContext);
+    inner.setInsertionPointToEnd(
+        &regions.add(isScore ? AttentionRegions::Score : AttentionRegions::Bias));
+    Formula formula{hook.hook, inner, loc, {}, &regions};
+    mlir::Value position = regions.positions(inner.getInsertionBlock()).front();
+    for (const Name &name : hook.parameters)
+      for (const char *suffix : {"", ".row"})
+        formula.names[name.text + suffix] = FormulaValue::position(position, {}, row);
+    if (isScore)
+      for (const auto &[name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
+                                             std::tuple("k", key, FormulaValue::Side::Key)})
+        formula.names[name] = {
+            Kind::Vector, 0,  outer.addArgument(tensorType({axis, feature}, decl.range), loc),
+            side,         {}, feature};
+    for (const Static &item : hook.statics)
+      formula.names[item.name.text] = {Kind::Number, 2, {}};
+    if (bindWith(decl, hook, decl.range, formula))
+      evalFormula(*hook.body, formula);
+  }
+  scratch.erase();
+}
+
+} // namespace attn::frontend

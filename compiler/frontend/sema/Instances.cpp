@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block becomes one function for each set of sizes and values that it is applied to.
+#include "compiler/frontend/sema/SemaImpl.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+constexpr unsigned deepestBlocks = 64;
+constexpr unsigned mostInstances = 2000;
+
+/// What tells axes of one function from those of another.
+static std::string showTypes(const Axes &axes) {
+  std::string text;
+  for (const Axis &axis : axes)
+    text += axis.name + "=" + std::to_string(axis.size) + ",";
+  return text;
+}
+
+static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  return path && llvm::any_of(block.signature.dims,
+                              [&](const Name &dim) { return dim.text == path->path.str(); });
+}
+
+bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
+                         const CallExpr &call, std::map<std::string, Axis> &bound,
+                         std::vector<Axes> &lifted) {
+  const Signature &signature = block.signature;
+  bool fine = true;
+  std::set<std::string> given;
+  for (const auto &entry : bound)
+    given.insert(entry.first);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Type &type = signature.parameters[i].type;
+    if (arguments[i].isCache()) {
+      lifted.emplace_back();
+      continue;
+    }
+    Axes axes = axesOfValue(arguments[i].tensor);
+    auto mismatch = [&](const llvm::Twine &why, llvm::ArrayRef<Axis> others = {}) {
+      fine = false;
+      std::string declared = source.text(type.range).str();
+      Diagnostic &diagnostic = error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                                     "`" + signature.name.text + "` takes " + declared +
+                                         " but gets " + showTensor(arguments[i].tensor));
+      diagnostic.at(type.range, "declared here");
+      if (std::string text = why.str(); !text.empty())
+        diagnostic.note(text);
+      Axes all = axes;
+      llvm::append_range(all, others);
+      if (std::string where = whereSizes(all); !where.empty())
+        diagnostic.note(where);
+    };
+    mlir::Type element = declaredElement(type);
+    if (!element || llvm::isa<mlir::FloatType>(element)) // others than f32 are said below
+      element = builder.getF32Type();
+    if (type.dims.size() > axes.size() || element != elementOf(arguments[i].tensor)) {
+      mismatch("");
+      continue;
+    }
+    // What the block does not speak of stands before what it takes.
+    size_t own = axes.size() - type.dims.size();
+    lifted.emplace_back(axes.begin(), axes.begin() + own);
+    axes = Axes(axes.begin() + own, axes.end());
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (!isBlockDim(block, *type.dims[d]))
+        continue;
+      std::string name = canonicalText(*type.dims[d]);
+      auto [it, first] = bound.insert({name, axes[d]});
+      if (first)
+        continue;
+      bool fits = given.count(name) ? it->second.size == axes[d].size : it->second == axes[d];
+      if (!fits) {
+        mismatch("`" + name + "` is " + it->second.name + " already", it->second);
+        break;
+      }
+      given.erase(name);
+      it->second = axes[d];
+    }
+  }
+  for (const Name &dim : signature.dims)
+    if (fine && !bound.count(dim.text)) {
+      error(DiagCode::UnboundDim, dim.range,
+            "nothing says what `" + dim.text + "` is where `" + signature.name.text +
+                "` is applied")
+          .at(call.range, "applied here")
+          .note("a dim of a block is an axis of one of its parameters, or given by the stack: "
+                "`of " +
+                signature.name.text + "[" + dim.text + ": 64]`");
+      fine = false;
+    }
+  return fine;
+}
+
+/// The name that `expr` has outside of a block whose dims are bound so.
+static std::string outerName(const Expr &expr, const std::map<std::string, Axis> &bound) {
+  bool alone = llvm::isa<PathExpr>(expr);
+  return canonicalText(expr, [&](llvm::StringRef name) {
+    auto it = bound.find(name.str());
+    if (it == bound.end())
+      return name.str();
+    bool word = llvm::all_of(it->second.name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    return alone || word ? it->second.name : "(" + it->second.name + ")";
+  });
+}
+
+Axis outerAxis(const Axis &inner, const Expr &expr, const std::map<std::string, Axis> &bound) {
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
+    if (auto it = bound.find(path->path.str()); it != bound.end())
+      return {it->second.name, inner.size};
+  return inner.isDynamic() ? inner : Axis{outerName(expr, bound), inner.size};
+}
+
+mlir::Value Sema::toParameter(mlir::Value value, const Axes &axes, SourceRange range) {
+  return relabel(value, axes, locate(range));
+}
+
+void Sema::nameLifted(Instance &instance, const BlockDecl &block) {
+  auto isTaken = [&](llvm::StringRef label) {
+    bool isDeclared = llvm::any_of(block.items, [&](const ItemPtr &item) {
+      auto *dims = llvm::dyn_cast<DimDecl>(item.get());
+      return dims && llvm::any_of(dims->entries,
+                                  [&](const auto &entry) { return entry.name.text == label; });
+    });
+    return isDeclared ||
+           llvm::any_of(block.signature.dims, [&](const Name &dim) { return dim.text == label; });
+  };
+  instance.everyLiftedOutside.clear();
+  for (Axes &axes : instance.lifted)
+    for (Axis &axis : axes) {
+      Axis outside = axis;
+      std::string label = axisLabel(axis.name).str();
+      while (isTaken(label))
+        label += "_";
+      if (label != axisLabel(axis.name)) {
+        llvm::StringRef size = llvm::StringRef(axis.name).rsplit(':').second;
+        axis.name = label + (axis.isDynamic() ? ":" + (size.empty() ? axis.name : size.str()) : "");
+      }
+      if (findAxis(instance.everyLifted, axis.name) < 0) {
+        instance.everyLifted.push_back(axis);
+        instance.everyLiftedOutside.push_back(outside);
+      }
+    }
+}
+
+Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaValue> arguments,
+                            const CallExpr &call, const Given &given,
+                            std::map<std::string, Axis> &bound) {
+  auto &block = *llvm::cast<BlockDecl>(decl.item);
+  const Signature &signature = block.signature;
+  applied.insert(&block);
+  if (signature.parameters.size() != arguments.size()) {
+    error(DiagCode::WrongArguments, call.range,
+          "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
+              " tensors, but gets " + llvm::Twine(arguments.size()))
+        .at(signature.range, "declared here");
+    return nullptr;
+  }
+  bool wrong = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].isNumber())
+      error(DiagCode::TensorExpected, call.arguments[i].value->range,
+            "`" + signature.name.text + "` takes tensors, but this is a number");
+    const Type &type = signature.parameters[i].type;
+    bool isWrong = arguments[i].isError() || arguments[i].isNumber();
+    if (!isWrong && arguments[i].isCache() != type.isCache()) {
+      error(
+          DiagCode::CacheExpected, call.arguments[i].value->range,
+          "`" + signature.name.text + "` takes " +
+              (type.isCache() ? "a cache, but this is a tensor" : "a tensor, but this is a cache"))
+          .at(type.range, "declared here");
+      isWrong = true;
+    }
+    wrong |= isWrong;
+  }
+  for (const DimArgument &argument : given.dims) {
+    bool known = llvm::any_of(signature.dims,
+                              [&](const Name &dim) { return dim.text == argument.name.text; });
+    if (!known) {
+      error(DiagCode::UnknownDim, argument.name.range,
+            "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
+          .at(signature.range, "declared here");
+      wrong = true;
+      continue;
+    }
+    Scope *outer = std::exchange(scope, given.scope);
+    std::optional<Axis> axis = axisOf(*argument.value);
+    scope = outer;
+    wrong |= !axis;
+    if (axis)
+      bound[argument.name.text] = *axis;
+  }
+  std::vector<Axes> lifted;
+  if (wrong || !bindBlockDims(block, arguments, call, bound, lifted))
+    return nullptr;
+  auto inside = std::make_unique<Scope>();
+  inside->parent = decl.home ? decl.home : &modelScope;
+  inside->number = ++bodies;
+  std::optional<std::string> statics = bindStatics(block, call, given, *inside);
+  if (!statics)
+    return nullptr;
+
+  // By the place of the declaration: blocks of several files may have one name.
+  std::string key = std::to_string(signature.name.range.begin) + "|" + owner.prefix + *statics;
+  std::set<std::string> isNew;
+  for (const auto &[name, axis] : bound) {
+    key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
+    if (isNewAxis(axis))
+      isNew.insert(name), key += "@";
+  }
+  for (const Axes &axes : lifted)
+    key += "|" + showTypes(axes);
+  if (entryCache)
+    key += "|" + entryCache->name;
+  if (!spend(1, call.range))
+    return nullptr;
+  Instance &instance = instances[key];
+  if (instances.size() > mostInstances) {
+    error(DiagCode::SizeOverflow, call.range,
+          "the blocks of this model become more than " + llvm::Twine(mostInstances) + " functions")
+        .note("a block becomes a function for each set of sizes it is applied to");
+    return nullptr;
+  }
+  if (instance.active || depth >= deepestBlocks) {
+    error(DiagCode::RecursiveBlock, call.range,
+          "`" + signature.name.text + "` is applied inside of itself")
+        .at(signature.name.range, "declared here");
+    return nullptr;
+  }
+  if (!instance.function && !instance.wrong) {
+    for (const Name &dim : signature.dims)
+      if (Decl *own = declare(*inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+        const Axis &axis = bound[dim.text];
+        own->state = Decl::State::Done;
+        own->isParameter = true;
+        own->isNew = isNew.count(dim.text);
+        own->size = Size::of(axis.size);
+        // Inside, an axis is called like the dim, whatever its size.
+        if (axis.isDynamic())
+          if (std::optional<LinearSize> size = parseLinearSize(axis.name))
+            own->size = {size->dim.str(), size->scale, size->offset, false,
+                         size->dim == dim.text ? "" : dim.text};
+      }
+    instance.lifted = std::move(lifted);
+    nameLifted(instance, block);
+    for (const Parameter &parameter : signature.parameters)
+      for (const ExprPtr &expr : parameter.type.dims)
+        if (isBlockDim(block, *expr))
+          instance.outerAxes[canonicalText(*expr)] = bound[canonicalText(*expr)];
+    for (auto [own, outside] : llvm::zip_equal(instance.everyLifted, instance.everyLiftedOutside))
+      instance.outerAxes[axisLabel(own.name).str()] = outside;
+    buildInstance(instance, block, owner, *inside);
+  }
+  if (instance.wrong || instance.parameters.size() != arguments.size())
+    return nullptr;
+  return checkBlockArguments(instance, block, arguments, call, bound) ? &instance : nullptr;
+}
+
+bool Sema::checkBlockArguments(const Instance &instance, const BlockDecl &block,
+                               llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
+                               const std::map<std::string, Axis> &bound) {
+  const Signature &signature = block.signature;
+  // What is not a dim of the block itself must be the very axis.
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].isCache())
+      continue;
+    Axes axes = axesOfValue(arguments[i].tensor);
+    const Type &type = signature.parameters[i].type;
+    size_t lifted = instance.lifted[i].size();
+    for (size_t d = lifted; d < axes.size(); ++d) {
+      Axis outer = outerAxis(instance.parameters[i][d], *type.dims[d - lifted], bound);
+      if (axes[d] == outer)
+        continue;
+      Axes both = axes;
+      both.push_back(outer);
+      Diagnostic &diagnostic =
+          error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                "`" + signature.name.text + "` takes " + source.text(type.range).str() +
+                    " but gets " + showTensor(arguments[i].tensor));
+      diagnostic.at(type.range, "declared here");
+      noteSameNames(diagnostic, axes[d], outer);
+      if (std::string where = whereSizes(both); !where.empty())
+        diagnostic.note(where);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner &owner,
+                         Scope &inside) {
+  const Signature &signature = block.signature;
+  mlir::OpBuilder::InsertionGuard guard(builder);
+  Scope *outerScope = std::exchange(scope, &inside);
+  mlir::Value outerLayer = layer;
+  Taps outerTaps = std::exchange(taps, {});
+  std::string outerContext = std::exchange(context, signature.name.text);
+  const Owner *outerOwner = std::exchange(this->owner, &owner);
+  instance.active = true;
+  instance.wrong = true;
+  ++depth;
+
+  declareItems(inside, block.items, /*conditional=*/false);
+  declareItems(inside, block.items, /*conditional=*/true);
+  for (Decl *decl : inside.order)
+    if (decl->kind == Decl::Kind::Dim)
+      sizeOf(*decl);
+    else if (decl->kind == Decl::Kind::Part)
+      declarePart(*decl);
+  setUpParameters(inside, owner);
+  for (Decl *decl : inside.order)
+    if (decl->kind == Decl::Kind::Hook && !decl->wrong)
+      setUpWith(*decl, owner, inside);
+  bool fine = checkLength(signature);
+  llvm::SmallVector<mlir::Type> inputs, outputs;
+  if (owner.inStack)
+    inputs.push_back(builder.getIndexType());
+  auto lift = [&](const Axes &lifted, std::vector<Axes> &axes,
+                  llvm::SmallVectorImpl<mlir::Type> &types, SourceRange range) {
+    if (lifted.empty() || !types.back())
+      return true;
+    axes.back().insert(axes.back().begin(), lifted.begin(), lifted.end());
+    types.back() = tensorType(axes.back(), range,
+                              llvm::cast<mlir::RankedTensorType>(types.back()).getElementType());
+    return static_cast<bool>(types.back());
+  };
+  instance.lifted.resize(signature.parameters.size());
+  for (auto [parameter, lifted] : llvm::zip_equal(signature.parameters, instance.lifted)) {
+    if (parameter.type.isCache()) {
+      instance.parameters.emplace_back();
+      continue;
+    }
+    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
+    fine &= lift(lifted, instance.parameters, inputs, parameter.type.range);
+  }
+  for (const Type &type : signature.results) {
+    fine &= readType(type, instance.results, outputs, "a result", TypePlace::Block);
+    fine &= lift(instance.everyLifted, instance.results, outputs, type.range);
+  }
+  if (fine) {
+    builder.setInsertionPointToEnd(module->getBody());
+    auto function = mlir::func::FuncOp::create(
+        builder, locate(signature.name.range, signature.name.text),
+        uniqueSymbol(signature.name.text), builder.getFunctionType(inputs, outputs));
+    function.setPrivate();
+    frames.push_back({function, &instance, &inside});
+    mlir::Block *entry = function.addEntryBlock();
+    builder.setInsertionPointToEnd(entry);
+    layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
+    unsigned next = owner.inStack;
+    for (const auto &[name, type] : signature.parameters) {
+      SemaValue value =
+          type.isCache() ? SemaValue::of(entryCache) : SemaValue::of(entry->getArgument(next++));
+      if (Decl *decl = declare(inside, Decl::Kind::Value, &block, name.text, name.range)) {
+        decl->value = value;
+        decl->isParameter = true;
+      }
+    }
+    std::vector<SemaValue> values = buildBody(block.items, block.closingBrace, signature);
+    std::vector<SourceRange> places = returnPlaces(block.items);
+    if (!places.empty()) {
+      std::vector<mlir::Value> results =
+          checkResults(values, places, signature, instance.results, outputs);
+      if (results.size() == signature.results.size()) {
+        function.setType(builder.getFunctionType(function.getArgumentTypes(),
+                                                 mlir::TypeRange(mlir::ValueRange(results))));
+        buildReturn(function, places.front(), std::move(results));
+        for (const auto &tap : taps.list)
+          instance.taps.push_back(tap.first);
+      }
+    }
+    frames.pop_back();
+    instance.function = function;
+    noteUnused(inside);
+    instance.wrong = false; // its type is known; what is wrong inside was said
+  }
+  --depth;
+  this->owner = outerOwner;
+  instance.active = false;
+  scope = outerScope;
+  layer = outerLayer;
+  taps = std::move(outerTaps);
+  context = outerContext;
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parts of a score that depend on the query alone, or on the key alone: they are computed for all
+// of them by ops on tensors, and handed to the region.
+#include "compiler/frontend/sema/Formulas.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+namespace arith = mlir::arith;
+using Kind = FormulaValue::Kind;
+using Side = FormulaValue::Side;
+
+FormulaValue::Side join(Side a, Side b) {
+  return a == Side::Constant ? b : b == Side::Constant || a == b ? a : Side::Pair;
+}
+
+mlir::Value createArithmetic(BinaryOp op, mlir::OpBuilder &builder, Location loc, mlir::Value a,
+                             mlir::Value b) {
+  switch (op) {
+  case BinaryOp::Add:
+    return arith::AddFOp::create(builder, loc, a, b);
+  case BinaryOp::Subtract:
+    return arith::SubFOp::create(builder, loc, a, b);
+  case BinaryOp::Multiply:
+    return arith::MulFOp::create(builder, loc, a, b);
+  default:
+    return arith::DivFOp::create(builder, loc, a, b);
+  }
+}
+
+/// Where what is computed for one side alone stands: under the name of the score and the side.
+static Location sideOf(Location loc, Side side) {
+  auto name = llvm::dyn_cast<mlir::NameLoc>(loc);
+  if (!name || (side != Side::Query && side != Side::Key))
+    return loc;
+  llvm::StringRef suffix = side == Side::Query ? ".query" : ".key";
+  return mlir::NameLoc::get(mlir::StringAttr::get(loc.getContext(), name.getName().str() + suffix),
+                            name.getChildLoc());
+}
+
+FormulaValue Sema::mapOutside(llvm::ArrayRef<FormulaValue> values, Formula &formula,
+                              ScalarBody body) {
+  Side side = Side::Constant;
+  Axis feature{"", 0};
+  llvm::SmallVector<mlir::Value> inputs;
+  Axes leading;
+  for (const FormulaValue &value : values) {
+    side = join(side, value.side);
+    inputs.push_back(value.value);
+    Axes axes = axesOfValue(value.value);
+    if (value.kind == Kind::Vector)
+      feature = axes.pop_back_val();
+    llvm::append_range(leading, axes);
+  }
+  // In the order of the query's axes, or the key's.
+  Axes axes;
+  for (const Axis &axis : side == Side::Key ? formula.regions->keyAxes : formula.regions->queryAxes)
+    if (findAxis(leading, axis.name) >= 0)
+      axes.push_back(axis);
+  if (feature.size)
+    axes.push_back(feature);
+  mlir::Value result = makeMap(inputs, axes, sideOf(formula.loc, side), body);
+  return {feature.size ? Kind::Vector : Kind::Scalar, 0, result, side, {}, feature};
+}
+
+FormulaValue Sema::arithmeticOutside(BinaryOp op, const FormulaValue &left,
+                                     const FormulaValue &right, Formula &formula) {
+  llvm::SmallVector<FormulaValue> values;
+  for (const FormulaValue *value : {&left, &right})
+    if (value->kind != Kind::Number)
+      values.push_back(*value);
+  return mapOutside(values, formula, [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+    auto operand = [&](const FormulaValue &value, mlir::Value own) {
+      return value.kind == Kind::Number ? constantOf(b, loc, value.number) : own;
+    };
+    return createArithmetic(op, b, loc, operand(left, x.front()), operand(right, x.back()));
+  });
+}
+
+/// The sum over the features: as many times their mean.
+FormulaValue Sema::sumOutside(const FormulaValue &vector, Formula &formula) {
+  Axes axes = axesOfValue(vector.value);
+  double count = static_cast<double>(axes.pop_back_val().size);
+  mlir::Value mean = ReduceMeanOp::create(
+      builder, sideOf(formula.loc, vector.side), tensorType(axes, {}), vector.value,
+      builder.getI64IntegerAttr(static_cast<int64_t>(axes.size())));
+  return arithmeticOutside(BinaryOp::Multiply, {Kind::Scalar, 0, mean, vector.side},
+                           {Kind::Number, count, {}}, formula);
+}
+
+FormulaValue Sema::unitOutside(const FormulaValue &vector, Formula &formula) {
+  FormulaValue square = arithmeticOutside(BinaryOp::Multiply, vector, vector, formula);
+  FormulaValue factor =
+      mapOutside(sumOutside(square, formula), formula,
+                 [](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
+                   mlir::Value zero = constantOf(b, loc, 0);
+                   mlir::Value isZero =
+                       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x[0], zero);
+                   return arith::SelectOp::create(b, loc, isZero, zero,
+                                                  mlir::math::RsqrtOp::create(b, loc, x[0]));
+                 });
+  return arithmeticOutside(BinaryOp::Multiply, vector, factor, formula);
+}
+
+//===-- into the region ---------------------------------------------------------------------===//
+
+mlir::Value Sema::dotInRegion(mlir::Value a, mlir::Value b, Formula &formula) {
+  const void *x = a.getAsOpaquePointer(), *y = b.getAsOpaquePointer();
+  mlir::Value &known = formula.regions->known[std::minmax(x, y)];
+  if (!known)
+    known = DotOp::create(formula.builder, formula.loc, formula.builder.getF32Type(), a, b);
+  return known;
+}
+
+mlir::Value Sema::readOutside(mlir::Value tensor, bool isVector, Formula &formula) {
+  mlir::Block *block = formula.builder.getInsertionBlock();
+  Axes axes = axesOfValue(tensor);
+  mlir::Type type = formula.builder.getF32Type();
+  if (isVector)
+    type = mlir::RankedTensorType::get({axes.pop_back_val().size}, type);
+  llvm::SmallVector<mlir::Value> positions;
+  for (const Axis &axis : axes)
+    positions.push_back(formula.regions->positionAlong(block, axis.name));
+  return ElementOp::create(formula.builder, formula.loc, type,
+                           formula.regions->capture(block, tensor), positions);
+}
+
+bool Sema::intoRegion(FormulaValue &value, Formula &formula, SourceRange range) {
+  auto vectorOf = [&](Side side, mlir::Value tensor) {
+    mlir::Value vector = formula.regions->vectorOf(side, tensor);
+    if (!vector)
+      error(DiagCode::ScoreExpression, range,
+            llvm::Twine("this takes a second vector of the ") +
+                (side == Side::Query ? "query" : "key") + " beside the first")
+          .note("what needs query and key at once takes one vector of each: `q`, a linear map of "
+                "it, or what is calculated from them");
+    return vector;
+  };
+  if (value.kind == Kind::Dot) {
+    mlir::Value query = vectorOf(Side::Query, value.value),
+                key = query ? vectorOf(Side::Key, value.key) : mlir::Value();
+    if (!key)
+      return false;
+    mlir::Value result = dotInRegion(query, key, formula);
+    for (auto [op, number] : value.then)
+      result = createArithmetic(op, formula.builder, formula.loc, result,
+                                constantOf(formula.builder, formula.loc, number));
+    value = {Kind::Scalar, 0, result};
+    return true;
+  }
+  if (!value.isHoisted())
+    return true;
+  bool isVector = value.kind == Kind::Vector;
+  if (isVector && value.side != Side::Constant)
+    value.value = vectorOf(value.side, value.value);
+  else
+    value.value = readOutside(value.value, isVector, formula);
+  value.side = Side::Pair;
+  return static_cast<bool>(value.value);
+}
+
+bool Sema::sameFeatures(const FormulaValue &a, const FormulaValue &b, SourceRange range) {
+  if (a.kind != Kind::Vector || b.kind != Kind::Vector || a.axis == b.axis)
+    return true;
+  Diagnostic &diagnostic = error(DiagCode::FeatureAxis, range,
+                                 "vectors along different axes, `" + axisLabel(a.axis.name) +
+                                     "` and `" + axisLabel(b.axis.name) + "`");
+  if (std::string where = whereSizes({a.axis, b.axis}); !where.empty())
+    diagnostic.note(where);
+  return false;
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What moves elements without changing them: pack, first, last, relabel; and mean.
+#include "compiler/frontend/sema/SemaImpl.h"
+
+#include "llvm/ADT/StringSet.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+
+int Sema::namedAxis(const Expr &expr, mlir::Value value, const Expr &place,
+                    llvm::StringRef function) {
+  std::optional<Axis> axis = axisOf(expr);
+  if (!axis || !value)
+    return -1;
+  Axes axes = axesOfValue(value);
+  int at = findAxis(axes, axis->name);
+  if (at < 0)
+    error(DiagCode::MissingAxis, expr.range,
+          "there is no axis `" + axis->name + "` to take the " + function + " of")
+        .at(place.range, "this is " + showAxes(axes));
+  return at;
+}
+
+/// `axes` without the one at `at`.
+static Axes without(Axes axes, int at) {
+  axes.erase(axes.begin() + at);
+  return axes;
+}
+
+bool Sema::isSwapped(const CallExpr &call, llvm::StringRef name) {
+  auto kindOf = [&](const Argument &argument) {
+    auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
+    Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+    return decl ? decl->kind : Decl::Kind::Unsupported;
+  };
+  const Argument &axis = call.arguments[0], &tensor = call.arguments[1];
+  Decl::Kind first = kindOf(axis);
+  bool isTensor = first == Decl::Kind::Value || first == Decl::Kind::Param ||
+                  first == Decl::Kind::Table || llvm::isa<CallExpr>(*axis.value);
+  if (!isTensor || kindOf(tensor) != Decl::Kind::Dim)
+    return false;
+  error(DiagCode::WrongArguments, call.range,
+        "`" + name + "` takes an axis, then a tensor, but gets them the other way round")
+      .help("write `" + name + "(" + source.text(tensor.value->range) + ", " +
+            source.text(axis.value->range) + ")`");
+  return true;
+}
+
+SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
+  if (!plainArguments(call, name, 2, 2, (name + "(N, x)").str()) || isSwapped(call, name))
+    return SemaValue::wrong();
+  mlir::Value value = evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of",
+                                 /*anyElement=*/true);
+  int at = namedAxis(*call.arguments[0].value, value, *call.arguments[1].value, name);
+  if (at < 0)
+    return SemaValue::wrong();
+  return takeEnd(value, at, name == "last", call.range);
+}
+
+SemaValue Sema::takeEnd(mlir::Value value, int at, bool isLast, SourceRange place) {
+  Axes axes = axesOfValue(value);
+  bool isDynamic = axes[at].isDynamic();
+  int64_t offset = isLast && !isDynamic ? axes[at].size - 1 : 0;
+  auto op = SliceOp::create(
+      builder, locate(place), tensorType(without(axes, at), place, elementOf(value)), value,
+      static_cast<uint64_t>(at), static_cast<uint64_t>(offset), isLast && isDynamic, /*drop=*/true);
+  return SemaValue::of(op.getResult());
+}
+
+SemaValue Sema::callMean(const CallExpr &call) {
+  if (!plainArguments(call, "mean", 2, 2, "mean(N, x)") || isSwapped(call, "mean"))
+    return SemaValue::wrong();
+  mlir::Value value = evalTensor(*call.arguments[1].value, "what the mean is taken of");
+  const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
+  int at = namedAxis(along, value, place, "mean");
+  if (at < 0)
+    return SemaValue::wrong();
+  Axes axes = axesOfValue(value);
+  if (axes[at].isDynamic()) {
+    error(DiagCode::DynamicAxis, along.range,
+          "the axis `" + axes[at].name +
+              "` is known only when running, and `mean` needs one that is known when compiling")
+        .at(place.range, "this is " + showAxes(axes))
+        .help("write the mean as an attention that weighs all positions alike: `attend first(" +
+              source.text(along.range) + ", x) * 0 over x, x along " + source.text(along.range) +
+              (source.text(place.range) == "x"
+                   ? llvm::Twine("`")
+                   : "` of `let x = " + source.text(place.range) + "`"));
+    return SemaValue::wrong();
+  }
+  auto op =
+      ReduceMeanOp::create(builder, locate(call.range), tensorType(without(axes, at), call.range),
+                           value, builder.getI64IntegerAttr(at));
+  return SemaValue::of(op.getResult());
+}
+
+SemaValue Sema::callRelabel(const CallExpr &call) {
+  llvm::StringRef usage = "relabel(x, T = S)";
+  if (call.arguments.size() < 2 || call.arguments[0].name || call.arguments[0].by ||
+      llvm::any_of(llvm::drop_begin(call.arguments),
+                   [](const Argument &argument) { return !argument.name || argument.by; })) {
+    error(DiagCode::WrongArguments, call.range,
+          "`relabel` takes a tensor, then axes and their new names")
+        .help("write `" + usage + "`");
+    return SemaValue::wrong();
+  }
+  const Expr &tensor = *call.arguments[0].value;
+  mlir::Value value = evalTensor(tensor, "what is relabelled", /*anyElement=*/true);
+  if (!value)
+    return SemaValue::wrong();
+  Axes axes = axesOfValue(value), result = axes;
+  for (const Argument &argument : llvm::drop_begin(call.arguments)) {
+    Decl *dim = scope->find(argument.name->text);
+    if (dim)
+      dim->used = true;
+    int at = findAxis(axes, argument.name->text);
+    if (at < 0) {
+      error(DiagCode::MissingAxis, argument.name->range,
+            "there is no axis `" + argument.name->text + "` to relabel")
+          .at(tensor.range, "this is " + showAxes(axes));
+      return SemaValue::wrong();
+    }
+    std::optional<Axis> axis = axisOf(*argument.value);
+    if (!axis)
+      return SemaValue::wrong();
+    auto sizeText = [](const Axis &of) { return llvm::StringRef(of.name).rsplit(':'); };
+    auto dynamicSize = [&](const Axis &of) {
+      return sizeText(of).second.empty() ? sizeText(of).first : sizeText(of).second;
+    };
+    if (axis->size != axes[at].size ||
+        (axis->isDynamic() && dynamicSize(*axis) != dynamicSize(axes[at]))) {
+      error(DiagCode::RelabelSize, argument.value->range,
+            "`" + axes[at].name + "` cannot become `" + axis->name + "`, which has another size")
+          .at(tensor.range, "this is " + showAxes(axes))
+          .note(whereSizes({axes[at], *axis}));
+      return SemaValue::wrong();
+    }
+    result[at] = *axis;
+  }
+  for (size_t i = 0; i < result.size(); ++i)
+    if (findAxis(result, result[i].name) != static_cast<int>(i)) {
+      error(DiagCode::DuplicateAxis, call.range,
+            "the axis `" + result[i].name + "` would appear twice")
+          .at(tensor.range, "this is " + showAxes(axes));
+      return SemaValue::wrong();
+    }
+  return SemaValue::of(relabel(value, result, locate(call.range)));
+}
+
+//===------------------------------------------------------------------------------------------===//
+// pack
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+/// Which axis of each part is the packed one. There may be several: the right choice is the one
+/// whose lengths add up, and which leaves axes that all parts can have.
+struct PackSearch {
+  llvm::ArrayRef<Axes> parts;
+  LinearSize total; ///< Without a dim, where it is known when compiling.
+  std::string packed;
+  std::vector<int> choice, found;
+  unsigned solutions = 0, steps = 0;
+  bool fits = false; ///< All of what was found: the other axes are those of one part.
+
+  bool consistent() const {
+    llvm::StringSet<> chosen;
+    chosen.insert(packed);
+    for (size_t i = 0; i < parts.size(); ++i)
+      chosen.insert(parts[i][choice[i]].name);
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (size_t d = 0; d < parts[i].size(); ++d)
+        if (static_cast<int>(d) != choice[i] && chosen.contains(parts[i][d].name))
+          return false;
+    return true;
+  }
+
+  bool fitting() const {
+    size_t most = 0;
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (parts[i].size() > parts[most].size())
+        most = i;
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (size_t d = 0; d < parts[i].size(); ++d)
+        if (int at = findAxis(parts[most], parts[i][d].name);
+            static_cast<int>(d) != choice[i] && (at < 0 || at == choice[most]))
+          return false;
+    return true;
+  }
+
+  /// The length of an axis, where it could be packed.
+  std::optional<LinearSize> lengthOf(const Axis &axis) const {
+    if (!axis.isDynamic())
+      return LinearSize{total.dim, 0, axis.size};
+    std::optional<LinearSize> size = parseLinearSize(axis.name);
+    return size && size->dim == total.dim ? size : std::nullopt;
+  }
+
+  void search(size_t part, LinearSize left) {
+    if (++steps > 100000 || (fits && solutions > 1))
+      return;
+    if (part == parts.size()) {
+      steps += parts.size();
+      if (left.scale == 0 && left.offset == 0 && consistent()) {
+        bool isBetter = !fits && fitting();
+        if (isBetter)
+          solutions = 0;
+        if (isBetter || fits == fitting()) {
+          fits |= isBetter;
+          ++solutions;
+          found = choice;
+        }
+      }
+      return;
+    }
+    for (size_t d = 0; d < parts[part].size(); ++d) {
+      std::optional<LinearSize> length = lengthOf(parts[part][d]);
+      if (!length || length->scale > left.scale || (!left.scale && length->offset > left.offset))
+        continue;
+      choice.push_back(d);
+      search(part + 1, {left.dim, left.scale - length->scale, left.offset - length->offset});
+      choice.pop_back();
+    }
+  }
+};
+} // namespace
+
+SemaValue Sema::callPack(const CallExpr &call) {
+  if (!plainArguments(call, "pack", 2, 1000, "pack(N, a, b)"))
+    return SemaValue::wrong();
+  std::optional<Axis> packed = axisOf(*call.arguments[0].value);
+  llvm::SmallVector<mlir::Value> values;
+  std::vector<Axes> parts;
+  bool wrong = !packed;
+  for (const Argument &argument : llvm::drop_begin(call.arguments)) {
+    mlir::Value value = evalTensor(*argument.value, "what is packed");
+    if (!value) {
+      wrong = true;
+      continue;
+    }
+    values.push_back(value);
+    parts.push_back(axesOfValue(value));
+  }
+  if (wrong)
+    return SemaValue::wrong();
+  LinearSize total{"", 0, packed->size};
+  if (packed->isDynamic())
+    total = parseLinearSize(packed->name).value_or(LinearSize());
+  PackSearch search{parts, total, packed->name, {}, {}};
+  search.search(0, total);
+  if (search.solutions != 1) {
+    Diagnostic &diagnostic =
+        error(DiagCode::PackLengths, call.range,
+              search.solutions
+                  ? "it is not clear along which axes to pack `" + packed->name + "`"
+                  : "no axes of the parts add up to `" + packed->name + "`" +
+                        (packed->isDynamic() ? "" : ", which is " + std::to_string(packed->size)));
+    for (size_t i = 0; i < parts.size(); ++i)
+      diagnostic.at(call.arguments[i + 1].value->range, "this is " + showAxes(parts[i]));
+    diagnostic.note("of each part one axis is packed; its other axes are axes of the result");
+    Axes all = {*packed};
+    for (const Axes &axes : parts)
+      llvm::append_range(all, axes);
+    if (std::string where = whereSizes(all); !where.empty())
+      diagnostic.note(where);
+    return SemaValue::wrong();
+  }
+  // In the order of the part with most axes, which has those of the others.
+  size_t most = 0;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].size() > parts[most].size())
+      most = i;
+  Axes result = parts[most];
+  result[search.found[most]] = *packed;
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (size_t d = 0; d < parts[i].size(); ++d) {
+      const Axis &axis = parts[i][d];
+      if (static_cast<int>(d) == search.found[i])
+        continue;
+      if (int at = findAxis(result, axis.name); at >= 0 && result[at] == axis)
+        continue;
+      Diagnostic &diagnostic =
+          error(DiagCode::PackAxes, call.arguments[i + 1].value->range,
+                "this part has the axis `" + axis.name + "`, which the largest part lacks");
+      diagnostic.says("this is " + showAxes(parts[i]))
+          .at(call.arguments[most + 1].value->range, "this is " + showAxes(parts[most]))
+          .note("beside the packed one, a part's axes are axes of the part with most of them");
+      if (std::string where = whereSizes({axis}); !where.empty())
+        diagnostic.note(where);
+      return SemaValue::wrong();
+    }
+  mlir::RankedTensorType type = tensorType(result, call.range);
+  if (!type)
+    return SemaValue::wrong();
+  llvm::SmallVector<int64_t> along(search.found.begin(), search.found.end());
+  auto op = ConcatOp::create(builder, locate(call.range), type, values,
+                             builder.getI64IntegerAttr(findAxis(result, packed->name)),
+                             builder.getDenseI64ArrayAttr(along));
+  return SemaValue::of(op.getResult());
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Element types: what the words of types mean, and where a tensor of each can stand. Inside of a
+// model floats are f32; f16 and bf16 are what an entry takes and gives.
+#include "compiler/frontend/sema/SemaImpl.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace attn::frontend {
+
+using namespace ast;
+using mlir::Location;
+
+mlir::Type elementOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+}
+
+/// The word of the language for an element type.
+static std::string wordOf(mlir::Type element) {
+  if (element.isInteger(1))
+    return "bool";
+  std::string text;
+  llvm::raw_string_ostream(text) << element;
+  return text;
+}
+
+std::string showTensor(mlir::Value value) {
+  mlir::Type element = elementOf(value);
+  return (element.isF32() ? "" : wordOf(element)) + showAxes(axesOfValue(value));
+}
+
+mlir::Type Sema::declaredElement(const Type &type) {
+  if (!type.word)
+    return builder.getF32Type();
+  return llvm::StringSwitch<mlir::Type>(type.word->text)
+      .Case("f32", builder.getF32Type())
+      .Case("f16", builder.getF16Type())
+      .Case("bf16", builder.getBF16Type())
+      .Case("i32", builder.getI32Type())
+      .Case("i64", builder.getI64Type())
+      .Case("bool", builder.getI1Type())
+      .Default(nullptr);
+}
+
+std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what, TypePlace place) {
+  if (type.dims.empty() && (!type.word || type.word->text != "cache")) {
+    unsupported(type.range, what + " without axes");
+    return std::nullopt;
+  }
+  if (!type.word)
+    return axesOf(type.dims, type.range);
+  llvm::StringRef word = type.word->text;
+  if (word == "cache") {
+    unsupported(type.word->range, "a cache");
+    return std::nullopt;
+  }
+  mlir::Type element = declaredElement(type);
+  if (!element) {
+    Diagnostic &diagnostic =
+        error(DiagCode::UnknownDtype, type.word->range, "there is no dtype `" + word + "`");
+    if (auto near = nearestName(word, {"f32", "f16", "bf16", "i32", "i64", "bool"}))
+      diagnostic.help("did you mean `" + *near + "`?");
+    else
+      diagnostic.note("the dtypes are f32, f16, bf16, i32, i64 and bool");
+    return std::nullopt;
+  }
+  if (place == TypePlace::Param && !element.isF32()) {
+    unsupported(type.word->range, "the dtype `" + word + "` of " + what);
+    return std::nullopt;
+  }
+  if (place == TypePlace::Block && (element.isF16() || element.isBF16())) {
+    error(DiagCode::DtypePlace, type.word->range, what + " of a block cannot be " + word)
+        .note("inside of a model such numbers are f32; f16 and bf16 are what an entry takes or "
+              "gives")
+        .help("leave `" + word + "` out");
+    return std::nullopt;
+  }
+  return axesOf(type.dims, type.range);
+}
+
+bool Sema::readType(const Type &type, std::vector<Axes> &axes,
+                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what,
+                    TypePlace place) {
+  std::optional<Axes> own = typeAxes(type, what, place);
+  mlir::RankedTensorType tensor =
+      own ? tensorType(*own, type.range, declaredElement(type)) : nullptr;
+  axes.push_back(own.value_or(Axes()));
+  types.push_back(tensor);
+  return static_cast<bool>(tensor);
+}
+
+bool Sema::isCalculable(mlir::Value value, SourceRange range) {
+  mlir::Type element = elementOf(value);
+  if (element.isF32())
+    return true;
+  bool isTruth = element.isInteger(1);
+  error(DiagCode::NotCalculable, range,
+        std::string(isTruth ? "truth values" : "integers") + " cannot be calculated with")
+      .says("this is " + showTensor(value))
+      .note((isTruth ? "" : "they choose rows of an `embedding`, and ") +
+            std::string("the hooks of an attention may read them; they can be moved, passed on and "
+                        "returned"));
+  return false;
+}
+
+mlir::Value Sema::convert(mlir::Value value, mlir::Type element, Location loc) {
+  mlir::Type from = elementOf(value);
+  if (from == element)
+    return value;
+  if (!llvm::isa<mlir::FloatType>(from) || !llvm::isa<mlir::FloatType>(element))
+    return nullptr;
+  auto op = MapOp::create(builder, loc, tensorType(axesOfValue(value), {}, element), value);
+  mlir::Block &block = op.getBody().emplaceBlock();
+  mlir::Value x = block.addArgument(from, loc);
+  mlir::OpBuilder inner(&mlirContext);
+  inner.setInsertionPointToEnd(&block);
+  bool wider = element.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth();
+  mlir::Value y = wider ? mlir::arith::ExtFOp::create(inner, loc, element, x).getResult()
+                        : mlir::arith::TruncFOp::create(inner, loc, element, x).getResult();
+  YieldOp::create(inner, loc, y);
+  return op.getResult();
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The syntax tree of a spec: what was written, where, and nothing about what it means. Names are
+// not resolved and nothing is folded. Expressions (`Expr`) and items (`Item`: declarations and
+// statements) are tagged hierarchies for llvm::isa/dyn_cast. Where the text could not be parsed the
+// tree holds an `ErrorExpr`, already reported: later stages stay silent about it.
+#ifndef ATTN_COMPILER_FRONTEND_SYNTAX_AST_H
+#define ATTN_COMPILER_FRONTEND_SYNTAX_AST_H
+
+#include "compiler/frontend/syntax/SourceFile.h"
+#include "llvm/Support/Casting.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::frontend::ast {
+
+/// One word, with its place. Empty text: it was missing, and that has been reported.
+struct Name {
+  std::string text;
+  SourceRange range;
+};
+
+/// `attn.q`, `out_layer.1`: words joined by dots; never empty. Components after the first may be
+/// integers.
+struct Path {
+  std::vector<Name> parts;
+  SourceRange range;
+
+  bool isName() const { return parts.size() == 1; }
+  /// The path as written, joined by dots.
+  std::string str() const;
+};
+
+//===------------------------------------------------------------------------------------------===//
+// Expressions
+//===------------------------------------------------------------------------------------------===//
+
+struct Expr {
+  enum class Kind {
+    Error,
+    Integer,
+    Float,
+    String,
+    Path,
+    Call,
+    Index,
+    Unary,
+    Binary,
+    If,
+    Tuple,
+    Attend,
+    Scan
+  };
+
+  const Kind kind;
+  SourceRange range;          ///< With the parentheses around it, if any.
+  bool parenthesised = false; ///< Written in parentheses; kept for the formatter, without meaning.
+  unsigned depth =
+      1; ///< Height of this subtree; the parser bounds it, so recursion over a tree is safe.
+
+  virtual ~Expr();
+
+protected:
+  Expr(Kind kind, SourceRange range) : kind(kind), range(range) {}
+};
+using ExprPtr = std::unique_ptr<Expr>;
+
+/// Text that did not parse; reported already.
+struct ErrorExpr : Expr {
+  explicit ErrorExpr(SourceRange range) : Expr(Kind::Error, range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Error; }
+};
+
+/// `768`
+struct IntegerExpr : Expr {
+  int64_t value;
+  SourceRange literal; ///< Without parentheses around it.
+  IntegerExpr(SourceRange range, int64_t value)
+      : Expr(Kind::Integer, range), value(value), literal(range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Integer; }
+};
+
+/// `1e-6`, `0.5`
+struct FloatExpr : Expr {
+  double value;
+  SourceRange literal; ///< Without parentheses around it.
+  FloatExpr(SourceRange range, double value)
+      : Expr(Kind::Float, range), value(value), literal(range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Float; }
+};
+
+/// `"b c (y p) -> b y c p"`; `value` is without quotes, escapes resolved.
+struct StringExpr : Expr {
+  std::string value;
+  SourceRange literal; ///< Without parentheses around it.
+  StringExpr(SourceRange range, std::string value)
+      : Expr(Kind::String, range), value(std::move(value)), literal(range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::String; }
+};
+
+/// A use of a name: `x`, `attn.q`, `i.row`, `config.hidden_size`.
+struct PathExpr : Expr {
+  Path path;
+  explicit PathExpr(Path path) : Expr(Kind::Path, path.range), path(std::move(path)) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Path; }
+};
+
+/// `value`, `name = value` or `axis by value`: an argument of a call.
+struct Argument {
+  std::optional<Name> name; ///< `shift = 1`
+  ExprPtr value;
+  ExprPtr by; ///< `Y by -shift`: value is `Y`, this is `-shift`; null otherwise.
+};
+
+/// `attn.q(n)`, `split(image, "…")`, `softmax(sink = s[h])`
+struct CallExpr : Expr {
+  ExprPtr callee;
+  std::vector<Argument> arguments;
+  CallExpr(SourceRange range, ExprPtr callee)
+      : Expr(Kind::Call, range), callee(std::move(callee)) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Call; }
+};
+
+/// `m[b, h, i.row, j.row]`
+struct IndexExpr : Expr {
+  ExprPtr base;
+  std::vector<ExprPtr> indices;
+  IndexExpr(SourceRange range, ExprPtr base) : Expr(Kind::Index, range), base(std::move(base)) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Index; }
+};
+
+enum class UnaryOp { Negate, Not };
+/// How the operator is spelt.
+llvm::StringRef spelling(UnaryOp op);
+
+struct UnaryExpr : Expr {
+  UnaryOp op;
+  ExprPtr operand;
+  UnaryExpr(SourceRange range, UnaryOp op, ExprPtr operand)
+      : Expr(Kind::Unary, range), op(op), operand(std::move(operand)) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Unary; }
+};
+
+/// `Coalesce` is `??`: the left side where the configuration has it, else the right one.
+enum class BinaryOp {
+  Coalesce,
+  Or,
+  And,
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Remainder,
+  Power
+};
+/// How the operator is spelt.
+llvm::StringRef spelling(BinaryOp op);
+
+struct BinaryExpr : Expr {
+  BinaryOp op;
+  SourceRange opRange;
+  ExprPtr left, right;
+  BinaryExpr(BinaryOp op, SourceRange opRange, ExprPtr l, ExprPtr r)
+      : Expr(Kind::Binary, l->range.to(r->range)), op(op), opRange(opRange), left(std::move(l)),
+        right(std::move(r)) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Binary; }
+};
+
+/// `if c then a else b`
+struct IfExpr : Expr {
+  ExprPtr condition, thenValue, elseValue;
+  explicit IfExpr(SourceRange range) : Expr(Kind::If, range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::If; }
+};
+
+/// `(h0, c0)`: two or more values.
+struct TupleExpr : Expr {
+  std::vector<ExprPtr> elements;
+  explicit TupleExpr(SourceRange range) : Expr(Kind::Tuple, range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Tuple; }
+};
+
+/// A line of the body of an `attend`, in the order written (any order parses; the hooks have a
+/// fixed one).
+struct AttendItem {
+  enum class Kind { Score, Bias, Cap, Mask, Weight, Return };
+  Kind kind;
+  SourceRange keyword; ///< The word `score`, …
+  SourceRange range;
+  std::vector<ExprPtr>
+      values; ///< One, or for `return` one or more (`out`, `lse`, `weights`, `scores(raw)`).
+};
+/// The word that starts such a line.
+llvm::StringRef spelling(AttendItem::Kind kind);
+
+/// `along T as S`: `axis` is what the operands call it, `alias` (if given) the key axis' name
+/// inside.
+struct AlongAxis {
+  Name axis;
+  std::optional<Name> alias;
+
+  std::string str() const { return axis.text + (alias ? " as " + alias->text : ""); }
+};
+
+/// `attend q over k, v along T as S group H by G { … }`
+struct AttendExpr : Expr {
+  ExprPtr query, key;
+  ExprPtr value; ///< Null where `key` is one expression that gives the pair (a cache's).
+  std::vector<AlongAxis> along;           ///< One, or several where written `along (Y, X)`.
+  std::optional<Name> groupAxis, groupBy; ///< `group H by G`
+  std::vector<AttendItem> body;
+  bool hasBody = false; ///< Whether braces were written.
+  explicit AttendExpr(SourceRange range) : Expr(Kind::Attend, range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Attend; }
+};
+
+/// `scan LSTM over x along T from zeros`
+struct ScanExpr : Expr {
+  ExprPtr cell; ///< A path, or a call of one where the cell has statics.
+  ExprPtr over;
+  Name along;
+  ExprPtr from; ///< Null where not said.
+  explicit ScanExpr(SourceRange range) : Expr(Kind::Scan, range) {}
+  static bool classof(const Expr *e) { return e->kind == Kind::Scan; }
+};
+
+//===------------------------------------------------------------------------------------------===//
+// Types, parameters, bindings
+//===------------------------------------------------------------------------------------------===//
+
+/// `[B, T, D]`, `f32[B, C, Y*P]`, `i32`, `cache`; in the results of a cell also the name of a state
+/// (`-> h, c`).
+struct Type {
+  std::optional<Name> word;  ///< `f32`, `cache`, …; none: the activation's dtype.
+  bool hasShape = false;     ///< Whether brackets were written.
+  std::vector<ExprPtr> dims; ///< Dims or dim expressions.
+  SourceRange range;
+
+  bool isCache() const { return dims.empty() && word && word->text == "cache"; }
+};
+
+/// `x: [B, T, D]`
+struct Parameter {
+  Name name;
+  Type type;
+};
+
+/// A compile-time argument, after the `;`: `shift` or `shift = 0`.
+struct Static {
+  Name name;
+  ExprPtr defaultValue; ///< Null where it must be given.
+};
+
+/// `T: 1` in `forward[T: 1]`
+struct DimArgument {
+  Name name;
+  ExprPtr value;
+};
+
+/// Where a parameter's tensor is in the checkpoint, where that is not simply its path:
+/// `= "attn.c_attn" @conv1d`, `= split("attn.qkv.{weight|bias}", h q k v)`, `= tied(wte)`,
+/// `optional`; `if D > 64`.
+struct Binding {
+  enum class Kind { Path, String, Split, Tied };
+  Kind kind = Kind::Path;       ///< Path: no `=`, the declaration's own path.
+  Name pattern;                 ///< String, Split: the text without quotes; range with them.
+  std::vector<Name> components; ///< Split: `q k v` or `h q k v`, outermost first.
+  Path tiedTo;                  ///< Tied.
+  std::vector<Name> layouts;    ///< `@conv1d`; text without `@`.
+  bool optional = false;
+  ExprPtr condition; ///< `if packed`: there only where it holds; null where not said.
+  SourceRange range; ///< Empty where nothing was written.
+};
+
+//===------------------------------------------------------------------------------------------===//
+// Items: declarations and statements
+//===------------------------------------------------------------------------------------------===//
+
+struct Item {
+  enum class Kind {
+    Use,
+    Model,
+    Dim,
+    Dyn,
+    Linear,
+    Embedding,
+    Param,
+    Norm,
+    Stack,
+    Part,
+    Block,
+    Hook,
+    Ignore,
+    Image,
+    Entry,
+    Cache,
+    Table,
+    Let,
+    Return
+  };
+
+  const Kind kind;
+  SourceRange keyword; ///< The word it starts with.
+  SourceRange range;   ///< All of it.
+
+  virtual ~Item();
+
+protected:
+  Item(Kind kind, SourceRange keyword) : kind(kind), keyword(keyword), range(keyword) {}
+};
+using ItemPtr = std::unique_ptr<Item>;
+
+/// `use std.attention`, `use "blocks.attn"`
+struct UseDecl : Item {
+  Path path;                ///< Of a library.
+  std::optional<Name> file; ///< Without quotes; range with them.
+  explicit UseDecl(SourceRange keyword) : Item(Kind::Use, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Use; }
+};
+
+/// `model ViT { … }`
+struct ModelDecl : Item {
+  Name name;
+  std::vector<ItemPtr> items;
+  SourceRange closingBrace;
+  explicit ModelDecl(SourceRange keyword) : Item(Kind::Model, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Model; }
+};
+
+/// `dim D = 768, H = 12`
+struct DimDecl : Item {
+  struct Entry {
+    Name name;
+    ExprPtr value;
+  };
+  std::vector<Entry> entries;
+  explicit DimDecl(SourceRange keyword) : Item(Kind::Dim, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Dim; }
+};
+
+/// `dyn B <= 64, T <= 4096`
+struct DynDecl : Item {
+  struct Entry {
+    Name name;
+    ExprPtr bound;
+  };
+  std::vector<Entry> entries;
+  explicit DynDecl(SourceRange keyword) : Item(Kind::Dyn, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Dyn; }
+};
+
+/// `linear attn.q, attn.k: D -> H, E bias = …`
+struct LinearDecl : Item {
+  std::vector<Path> names;
+  std::vector<ExprPtr> from, to; ///< The axes either side of the arrow: dims or dim expressions.
+  bool bias = false;
+  ExprPtr biasCondition; ///< `bias if c`: where it holds; null where not said.
+  Binding binding;
+  explicit LinearDecl(SourceRange keyword) : Item(Kind::Linear, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Linear; }
+};
+
+/// `embedding wte: V -> D`: a table of rows, applied to integers.
+struct EmbeddingDecl : Item {
+  std::vector<Path> names;
+  std::vector<ExprPtr> from, to; ///< `from` is the number of rows.
+  Binding binding;
+  explicit EmbeddingDecl(SourceRange keyword) : Item(Kind::Embedding, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Embedding; }
+};
+
+/// `param cls_token: [1, D], pos_embed: [N, D]`; also `input m: f32[B, T]` of a hook and `state h:
+/// [B, U]`.
+struct ParamDecl : Item {
+  enum class Role { Param, Input, State };
+  struct Group {
+    std::vector<Path> names;
+    Type type;
+    Binding binding; ///< Only for Role::Param.
+  };
+  Role role;
+  std::vector<Group> groups;
+  ParamDecl(SourceRange keyword, Role role) : Item(Kind::Param, keyword), role(role) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Param; }
+};
+
+/// `layernorm norm1, norm2: D eps 1e-6`, `rmsnorm …`
+struct NormDecl : Item {
+  enum class Norm { Layer, RootMeanSquare };
+  Norm norm;
+  std::vector<Path> names;
+  std::vector<ExprPtr> dims;
+  ExprPtr eps; ///< Null where not said.
+  Binding binding;
+  NormDecl(SourceRange keyword, Norm norm) : Item(Kind::Norm, keyword), norm(norm) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Norm; }
+};
+
+/// `stack blocks: L of Block`, `stack layers: 6 of shared Layer[D: 64](shift = n % 2)`
+struct StackDecl : Item {
+  Path name;
+  ExprPtr count;
+  bool shared = false; ///< All layers are one.
+  Name block;
+  std::vector<DimArgument> dimArguments;
+  std::vector<Argument> arguments; ///< The block's statics; `n` is the layer's number.
+  Binding binding;
+  explicit StackDecl(SourceRange keyword) : Item(Kind::Stack, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Stack; }
+};
+
+/// `part self_attn: MultiheadAttention[E: D, H: 8](bias = 0)`: a block with parameters of its own.
+struct PartDecl : Item {
+  std::vector<Path> names;
+  Name block;
+  std::vector<DimArgument> dimArguments;
+  std::vector<Argument> arguments; ///< The block's statics.
+  Binding binding;
+  explicit PartDecl(SourceRange keyword) : Item(Kind::Part, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Part; }
+};
+
+/// What a block, a cell, an entry and `forward` have in common: `Name[T](x: [B, T, D]; shift) ->
+/// [B, T, D]`.
+struct Signature {
+  Name name;
+  std::vector<Name> dims;
+  std::vector<Parameter> parameters;
+  std::vector<Static> statics;
+  std::vector<Type> results;
+  std::vector<std::optional<Name>> resultNames; ///< One for each result: `-> y: [B, K]`.
+  SourceRange range;                            ///< From the name to the last result.
+};
+
+/// `block Block[T](…) -> … { … }`, `cell LSTM(…) -> h, c { … }`
+struct BlockDecl : Item {
+  bool isCell;
+  Signature signature;
+  std::vector<ItemPtr> items; ///< Declarations, then or between them `let` and `return`.
+  SourceRange closingBrace;
+  BlockDecl(SourceRange keyword, bool isCell) : Item(Kind::Block, keyword), isCell(isCell) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Block; }
+};
+
+/// `score name(q, k) with linear W: E -> E2 = …`, and `bias`, `mask` likewise.
+struct HookDecl : Item {
+  enum class Hook { Score, Bias, Mask };
+  Hook hook;
+  Name name;
+  std::vector<Name> parameters;
+  std::vector<Static> statics;
+  std::vector<ItemPtr> with; ///< LinearDecl, ParamDecl (roles Param and Input); without bindings.
+  ExprPtr body;
+  HookDecl(SourceRange keyword, Hook hook) : Item(Kind::Hook, keyword), hook(hook) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Hook; }
+};
+
+/// `ignore "decoder.*", "mask_token"`
+struct IgnoreDecl : Item {
+  std::vector<Name> patterns; ///< Text without quotes; range with them.
+  explicit IgnoreDecl(SourceRange keyword) : Item(Kind::Ignore, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Ignore; }
+};
+
+/// `image input 224 x 224 bicubic mean 0.5 std 0.5`
+struct ImageDecl : Item {
+  ExprPtr height, width;
+  std::optional<Name> resampling; ///< `nearest`, `bilinear` or `bicubic`.
+  std::vector<ExprPtr> mean,
+      std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.
+  explicit ImageDecl(SourceRange keyword) : Item(Kind::Image, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Image; }
+};
+
+/// An entry point, or the `forward` that entries specialise:
+/// `entry classify(…) -> … { … }`, `entry generate(…) -> … = greedy(prefill, decode)`,
+/// `forward[T](…) -> … = …`, `entry decode = forward[T: 1]`, `entry prefill = forward last T`.
+struct EntryDecl : Item {
+  bool isForward;
+  Signature signature; ///< For `forward`, the name is `forward`.
+  enum class Body { Items, Expression, Specialisation };
+  Body bodyKind = Body::Items;
+  std::vector<ItemPtr> items;           ///< Items.
+  SourceRange closingBrace;             ///< Items.
+  ExprPtr value;                        ///< Expression.
+  std::vector<DimArgument> specialised; ///< Specialisation: `[T: 1]`.
+  std::optional<Name> last;             ///< Specialisation: `last T`.
+  EntryDecl(SourceRange keyword, bool isForward)
+      : Item(Kind::Entry, keyword), isForward(isForward) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Entry; }
+};
+
+/// `cache kv capacity 4096`, `cache kv: bf16 capacity 4096`
+struct CacheDecl : Item {
+  Name name;
+  std::optional<Name> dtype;
+  ExprPtr capacity;
+  explicit CacheDecl(SourceRange keyword) : Item(Kind::Cache, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Cache; }
+};
+
+/// `table pos[t: T, c: D] = …`: constants by formula.
+struct TableDecl : Item {
+  Name name;
+  std::vector<DimArgument> axes; ///< Index name and the dim it runs over.
+  ExprPtr value;
+  explicit TableDecl(SourceRange keyword) : Item(Kind::Table, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Table; }
+};
+
+/// `y`, or `(h, c)` in `let hs, (h, c) = …`
+struct Pattern {
+  Name name;                     ///< Empty text where this is a tuple.
+  std::vector<Pattern> elements; ///< Of a tuple.
+  SourceRange range;
+  bool isTuple() const { return !elements.empty(); }
+};
+
+/// `let y = …`, `let q, k = …`, `let k, v = kv.push(…) along T as S`
+struct LetStmt : Item {
+  std::vector<Pattern> patterns;
+  ExprPtr value;
+  std::optional<AlongAxis> along;
+  explicit LetStmt(SourceRange keyword) : Item(Kind::Let, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Let; }
+};
+
+/// `return y`, `return h, c`
+struct ReturnStmt : Item {
+  std::vector<ExprPtr> values;
+  explicit ReturnStmt(SourceRange keyword) : Item(Kind::Return, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Return; }
+};
+
+//===------------------------------------------------------------------------------------------===//
+// The file
+//===------------------------------------------------------------------------------------------===//
+
+/// `// …`, kept for the formatter; the range is without the line ending.
+struct Comment {
+  SourceRange range;
+};
+
+/// A whole file: `attn 1`, then what it uses, models, and what libraries hold (blocks, cells,
+/// hooks).
+struct File {
+  int64_t version = 0; ///< 0: missing or unknown, reported.
+  SourceRange versionRange;
+  std::vector<ItemPtr> items;
+  std::vector<Comment> comments; ///< In the order written.
+};
+
+} // namespace attn::frontend::ast
+
+#endif // ATTN_COMPILER_FRONTEND_SYNTAX_AST_H
