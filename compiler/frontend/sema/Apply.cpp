@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Application: it lifts over the axes that an arrow does not name.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Blocks.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Lookups.h"
+#include "compiler/frontend/sema/Params.h"
+#include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 using mlir::Location;
 
-bool Sema::plainArguments(const CallExpr &call, llvm::StringRef name, unsigned least, unsigned most,
-                          llvm::StringRef usage) {
+static SemaValue applyLinear(Sema &sema, Decl &decl, const ast::CallExpr &call);
+
+static SemaValue applyNorm(Sema &sema, Decl &decl, const ast::CallExpr &call);
+
+bool plainArguments(Reporter &report, const CallExpr &call, llvm::StringRef name, unsigned least,
+                    unsigned most, llvm::StringRef usage) {
   for (const Argument &argument : call.arguments)
     if (argument.name || argument.by) {
-      error(DiagCode::WrongArguments, argument.value->range,
-            "`" + name + "` takes no named arguments")
+      report
+          .error(DiagCode::WrongArguments, argument.value->range,
+                 "`" + name + "` takes no named arguments")
           .help("write `" + usage + "`");
       return false;
     }
@@ -22,47 +36,49 @@ bool Sema::plainArguments(const CallExpr &call, llvm::StringRef name, unsigned l
   std::string wanted = least == most ? std::to_string(least)
                        : most == ~0u ? "at least " + std::to_string(least)
                                      : std::to_string(least) + " to " + std::to_string(most);
-  error(DiagCode::WrongArguments, call.range,
-        "`" + name + "` takes " + wanted + (wanted == "1" ? " argument" : " arguments") +
-            ", but gets " + llvm::Twine(call.arguments.size()))
+  report
+      .error(DiagCode::WrongArguments, call.range,
+             "`" + name + "` takes " + wanted + (wanted == "1" ? " argument" : " arguments") +
+                 ", but gets " + llvm::Twine(call.arguments.size()))
       .help("write `" + usage + "`");
   return false;
 }
 
-mlir::Value Sema::theArgument(const CallExpr &call, llvm::StringRef name) {
-  if (!plainArguments(call, name, 1, 1, (name + "(x)").str()))
+/// The single tensor that something is applied to; null where that was wrong.
+static mlir::Value theArgument(Sema &sema, const CallExpr &call, llvm::StringRef name) {
+  if (!plainArguments(sema.report, call, name, 1, 1, (name + "(x)").str()))
     return nullptr;
-  return evalTensor(*call.arguments[0].value, "what `" + name + "` is applied to");
+  return evalTensor(sema, *call.arguments[0].value, "what `" + name + "` is applied to");
 }
 
-SemaValue Sema::evalCall(const CallExpr &call) {
+SemaValue evalCall(Sema &sema, const CallExpr &call) {
   auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
   if (!callee) {
     if (!llvm::isa<ErrorExpr>(*call.callee))
-      error(DiagCode::NotAFunction, call.callee->range, "this cannot be applied")
+      sema.report.error(DiagCode::NotAFunction, call.callee->range, "this cannot be applied")
           .note("what is applied is a name: a linear map, a norm, a stack or a function");
     return SemaValue::wrong();
   }
   std::string name = callee->path.str();
-  Decl *decl = scope->find(name);
-  if (!decl && pushedTo(call))
-    return theOnly(evalSeveral(call), call);
+  Decl *decl = sema.names.scope->find(name);
+  if (!decl && pushedTo(sema.names, call))
+    return theOnly(sema.report, evalSeveral(sema, call), call);
   if (!decl)
-    return callBuiltin(call, name);
+    return callBuiltin(sema, call, name);
   decl->used = true;
   switch (decl->kind) {
   case Decl::Kind::Linear:
-    return applyLinear(*decl, call);
+    return applyLinear(sema, *decl, call);
   case Decl::Kind::Embedding:
-    return applyEmbedding(*decl, call);
+    return applyEmbedding(sema, *decl, call);
   case Decl::Kind::Norm:
-    return applyNorm(*decl, call);
+    return applyNorm(sema, *decl, call);
   case Decl::Kind::Stack:
-    return applyStack(*decl, call);
+    return applyStack(sema, *decl, call);
   case Decl::Kind::Part:
-    return theOnly(applyPart(*decl, call), call);
+    return theOnly(sema.report, applyPart(sema, *decl, call), call);
   case Decl::Kind::Block:
-    return theOnly(applyBlock(*decl, call), call);
+    return theOnly(sema.report, applyBlock(sema, *decl, call), call);
   case Decl::Kind::Unsupported:
     return SemaValue::wrong();
   case Decl::Kind::Value:
@@ -72,37 +88,37 @@ SemaValue Sema::evalCall(const CallExpr &call) {
   default:
     if (decl->clashing)
       return SemaValue::wrong();
-    error(DiagCode::NotAFunction, callee->range, "`" + name + "` cannot be applied")
+    sema.report.error(DiagCode::NotAFunction, callee->range, "`" + name + "` cannot be applied")
         .at(decl->range, "declared here")
         .note("what is applied is a linear map, a norm, a stack or a function");
     return SemaValue::wrong();
   }
 }
 
-SemaValue Sema::applyLinear(Decl &decl, const CallExpr &call) {
-  mlir::Value input = theArgument(call, decl.name);
-  mlir::Value result = input && !decl.wrong ? applyLinear(decl, call, input) : mlir::Value();
+static SemaValue applyLinear(Sema &sema, Decl &decl, const CallExpr &call) {
+  mlir::Value input = theArgument(sema, call, decl.name);
+  mlir::Value result = input && !decl.wrong ? applyLinear(sema, decl, call, input) : mlir::Value();
   return result ? SemaValue::of(result) : SemaValue::wrong();
 }
 
-mlir::Value Sema::applyLinear(Decl &decl, const CallExpr &call, mlir::Value input) {
+mlir::Value applyLinear(Sema &sema, Decl &decl, const CallExpr &call, mlir::Value input) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
-  Location loc = locate(call.range, decl.name);
+  Location loc = locate(sema, call.range, decl.name);
   Axes axes = axesOfValue(input);
-  mlir::Value ready = withLast(input, decl.from, loc);
+  mlir::Value ready = withLast(sema, input, decl.from, loc);
   if (!ready) {
     size_t taken = std::min(decl.from.size(), axes.size());
     llvm::ArrayRef<Axis> got = llvm::ArrayRef<Axis>(axes).take_back(taken);
-    Diagnostic &diagnostic =
-        error(DiagCode::LinearAxes, call.arguments[0].value->range,
-              "`" + decl.name + "` takes " + (decl.from.size() == 1 ? "axis " : "axes ") +
-                  listAxes(decl.from) + " but gets " + listAxes(got));
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::LinearAxes, call.arguments[0].value->range,
+        "`" + decl.name + "` takes " + (decl.from.size() == 1 ? "axis " : "axes ") +
+            listAxes(decl.from) + " but gets " + listAxes(got));
     diagnostic.says("this is " + showAxes(axes));
     SourceRange arrow = linear.from.front()->range.to(linear.from.back()->range);
     diagnostic.at(arrow, "declared here");
     Axes both = decl.from;
     llvm::append_range(both, got);
-    if (std::string where = whereSizes(both); !where.empty())
+    if (std::string where = whereSizes(sema, both); !where.empty())
       diagnostic.note(where);
     bool isDynamic = llvm::any_of(got, [](const Axis &axis) { return axis.isDynamic(); });
     auto *attend = llvm::dyn_cast<AttendExpr>(call.arguments[0].value.get());
@@ -119,46 +135,48 @@ mlir::Value Sema::applyLinear(Decl &decl, const CallExpr &call, mlir::Value inpu
   result.resize(result.size() - decl.from.size());
   for (const Axis &axis : decl.to) {
     if (findAxis(result, axis.name) >= 0) {
-      error(DiagCode::DuplicateAxis, call.range,
-            "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
+      sema.report
+          .error(DiagCode::DuplicateAxis, call.range,
+                 "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
           .at(call.arguments[0].value->range, "this is " + showAxes(axes))
           .at(decl.range, "gives " + listAxes(decl.to));
       return nullptr;
     }
     result.push_back(axis);
   }
-  mlir::RankedTensorType type = tensorType(result, call.range);
+  mlir::RankedTensorType type = tensorType(sema, result, call.range);
   if (!type)
     return nullptr;
-  mlir::Value weight = getParam(decl.weight, loc);
+  mlir::Value weight = getParam(sema, decl.weight, loc);
   llvm::SmallVector<mlir::Value, 1> bias;
   if (decl.bias.type)
-    bias.push_back(getParam(decl.bias, loc));
-  auto op = LinearOp::create(builder, loc, type, ready, mlir::ValueRange(weight), bias,
+    bias.push_back(getParam(sema, decl.bias, loc));
+  auto op = LinearOp::create(sema.builder, loc, type, ready, mlir::ValueRange(weight), bias,
                              mlir::ValueRange(), mlir::ValueRange(),
-                             builder.getI64IntegerAttr(decl.from.size()), mlir::FloatAttr());
+                             sema.builder.getI64IntegerAttr(decl.from.size()), mlir::FloatAttr());
   return op.getResult();
 }
 
-SemaValue Sema::applyNorm(Decl &decl, const CallExpr &call) {
-  mlir::Value input = theArgument(call, decl.name);
+static SemaValue applyNorm(Sema &sema, Decl &decl, const CallExpr &call) {
+  mlir::Value input = theArgument(sema, call, decl.name);
   if (!input || decl.wrong)
     return SemaValue::wrong();
-  Location loc = locate(call.range, decl.name);
-  mlir::Value ready = withLast(input, decl.from, loc);
+  Location loc = locate(sema, call.range, decl.name);
+  mlir::Value ready = withLast(sema, input, decl.from, loc);
   if (!ready) {
     Axes axes = axesOfValue(input), both = decl.from;
     llvm::append_range(both, axes);
-    Diagnostic &diagnostic =
-        error(DiagCode::NormAxes, call.arguments[0].value->range,
-              "`" + decl.name + "` is over " + listAxes(decl.from) + " but gets " + showAxes(axes));
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::NormAxes, call.arguments[0].value->range,
+        "`" + decl.name + "` is over " + listAxes(decl.from) + " but gets " + showAxes(axes));
     diagnostic.at(decl.range, "declared here");
-    if (std::string where = whereSizes(both); !where.empty())
+    if (std::string where = whereSizes(sema, both); !where.empty())
       diagnostic.note(where);
     return SemaValue::wrong();
   }
-  auto op = LayerNormOp::create(builder, loc, ready.getType(), ready, getParam(decl.weight, loc),
-                                getParam(decl.bias, loc), builder.getF64FloatAttr(decl.eps));
+  auto op = LayerNormOp::create(sema.builder, loc, ready.getType(), ready,
+                                getParam(sema, decl.weight, loc), getParam(sema, decl.bias, loc),
+                                sema.builder.getF64FloatAttr(decl.eps));
   return SemaValue::of(op.getResult());
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The lines of an attend: which hooks it has, what makes weights of its scores, what it returns.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/AttendLines.h"
+#include "compiler/frontend/sema/Functions.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -15,11 +16,11 @@ static std::string wordOf(const Expr &expr) {
   return path ? path->path.str() : "";
 }
 
-bool Sema::readWeight(const Expr &weight, AttendHooks &hooks) {
+static bool readWeight(Sema &sema, const Expr &weight, AttendHooks &hooks) {
   auto *call = llvm::dyn_cast<CallExpr>(&weight);
   if (call && wordOf(*call->callee) == "dropout") {
-    const Expr *kept = droppedOut(*call);
-    return kept && readWeight(*kept, hooks);
+    const Expr *kept = droppedOut(sema, *call);
+    return kept && readWeight(sema, *kept, hooks);
   }
   auto *over = llvm::dyn_cast<BinaryExpr>(&weight);
   std::string word = wordOf(call ? *call->callee : over ? *over->left : weight);
@@ -38,8 +39,8 @@ bool Sema::readWeight(const Expr &weight, AttendHooks &hooks) {
                 call->arguments[0].name && call->arguments[0].name->text == "sink";
   if (!known || (call && !isSink)) {
     Diagnostic &diagnostic =
-        error(DiagCode::UnknownWeight, weight.range,
-              "`" + source.text(weight.range) + "` makes no weights of scores");
+        sema.report.error(DiagCode::UnknownWeight, weight.range,
+                          "`" + sema.source.text(weight.range) + "` makes no weights of scores");
     auto near = nearestName(word, {"softmax", "sigmoid", "relu", "hardmax", "none"});
     if (near && *near != word)
       diagnostic.help("did you mean `" + *near + "`?");
@@ -54,7 +55,7 @@ bool Sema::readWeight(const Expr &weight, AttendHooks &hooks) {
   return true;
 }
 
-bool Sema::readReturned(const AttendItem &item, AttendHooks &hooks) {
+static bool readReturned(Sema &sema, const AttendItem &item, AttendHooks &hooks) {
   hooks.returned.clear();
   std::map<std::string, SourceRange> seen;
   for (const ExprPtr &value : item.values) {
@@ -73,14 +74,15 @@ bool Sema::readReturned(const AttendItem &item, AttendHooks &hooks) {
                                  .Case("capped", Returned::Capped)
                                  .Default(std::nullopt));
     if (!kind && (call || word != "out")) {
-      error(DiagCode::UnknownReturned, value->range,
-            "`" + source.text(value->range) + "` is nothing that an attention returns")
+      sema.report
+          .error(DiagCode::UnknownReturned, value->range,
+                 "`" + sema.source.text(value->range) + "` is nothing that an attention returns")
           .note("it returns out, lse, weights, scores(raw), scores(biased) or scores(capped)");
       return false;
     }
-    std::string text = source.text(value->range).str();
+    std::string text = sema.source.text(value->range).str();
     if (auto [it, first] = seen.insert({text, value->range}); !first) {
-      error(DiagCode::DuplicateHook, value->range, "`" + text + "` is returned twice")
+      sema.report.error(DiagCode::DuplicateHook, value->range, "`" + text + "` is returned twice")
           .at(it->second, "here");
       return false;
     }
@@ -89,13 +91,14 @@ bool Sema::readReturned(const AttendItem &item, AttendHooks &hooks) {
   return true;
 }
 
-bool Sema::readHooks(const AttendExpr &attend, AttendHooks &hooks) {
+bool readHooks(Sema &sema, const AttendExpr &attend, AttendHooks &hooks) {
   bool fine = true;
   std::map<AttendItem::Kind, SourceRange> seen;
   for (const AttendItem &item : attend.body) {
     if (auto [it, first] = seen.insert({item.kind, item.keyword}); !first) {
-      error(DiagCode::DuplicateHook, item.keyword,
-            "this attention has a `" + spelling(item.kind) + "` already")
+      sema.report
+          .error(DiagCode::DuplicateHook, item.keyword,
+                 "this attention has a `" + spelling(item.kind) + "` already")
           .at(it->second, "here");
       fine = false;
       continue;
@@ -121,16 +124,18 @@ bool Sema::readHooks(const AttendExpr &attend, AttendHooks &hooks) {
       hooks.cap = &value;
       break;
     case AttendItem::Kind::Weight:
-      fine &= readWeight(value, hooks);
+      fine &= readWeight(sema, value, hooks);
       break;
     case AttendItem::Kind::Return:
-      fine &= readReturned(item, hooks);
+      fine &= readReturned(sema, item, hooks);
       break;
     }
   }
   bool hasLse = llvm::is_contained(hooks.returned, std::optional(Returned::LogSumExp));
   if (fine && hasLse && hooks.normaliser != Normaliser::Softmax) {
-    error(DiagCode::UnknownReturned, seen.at(AttendItem::Kind::Return), "`lse` is of softmax alone")
+    sema.report
+        .error(DiagCode::UnknownReturned, seen.at(AttendItem::Kind::Return),
+               "`lse` is of softmax alone")
         .at(seen.at(AttendItem::Kind::Weight), "but weights are made so");
     fine = false;
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The regions of an attention while they are built, and intervals of positions.
-#include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/AttentionRegions.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Formula.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -2,7 +2,10 @@
 //
 // Axes and their names. An axis' name is the expression that was written for it; one that is known
 // only when running is named by its size.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Config.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Limits.h"
 
 namespace attn::frontend {
 
@@ -90,7 +93,7 @@ std::string canonicalText(const Expr &expr,
   return "?";
 }
 
-Axis Sema::axisOfSize(const std::string &name, const Size &size) {
+Axis axisOfSize(const std::string &name, const Size &size) {
   if (size.isStatic())
     return {name, size.offset};
   // A dynamic axis is named by its size, which is how that is known everywhere.
@@ -102,49 +105,53 @@ Axis Sema::axisOfSize(const std::string &name, const Size &size) {
   return {text, mlir::ShapedType::kDynamic};
 }
 
-std::optional<Axis> Sema::axisOf(const Expr &expr) {
-  if (auto *path = llvm::dyn_cast<PathExpr>(&expr); path && isConfig(expr)) {
-    error(DiagCode::NotASize, expr.range, "an axis needs a name")
+std::optional<Axis> axisOf(Sema &sema, const Expr &expr) {
+  if (auto *path = llvm::dyn_cast<PathExpr>(&expr); path && isConfig(sema.names, expr)) {
+    sema.report.error(DiagCode::NotASize, expr.range, "an axis needs a name")
         .help("write `dim D = " + path->path.str() + "` and use `D` here");
     return std::nullopt;
   }
-  Size size = evalSize(expr);
+  Size size = evalSize(sema, expr);
   if (size.error)
     return std::nullopt;
   if (size.isStatic() && size.offset < 1) {
-    error(DiagCode::SizeNotPositive, expr.range,
-          "the axis `" + canonicalText(expr) + "` has the size " + llvm::Twine(size.offset))
+    sema.report
+        .error(DiagCode::SizeNotPositive, expr.range,
+               "the axis `" + canonicalText(expr) + "` has the size " + llvm::Twine(size.offset))
         .note("sizes are at least 1");
     return std::nullopt;
   }
   if (!size.isStatic() && (size.scale < 1 || size.offset < 0)) {
-    error(DiagCode::NonlinearDynamicSize, expr.range,
-          "`" + canonicalText(expr) + "` may be less than 1")
+    sema.report
+        .error(DiagCode::NonlinearDynamicSize, expr.range,
+               "`" + canonicalText(expr) + "` may be less than 1")
         .note("`" + size.dim + "` is known only when running, and is at least 1");
     return std::nullopt;
   }
   std::string name = canonicalText(expr);
   if (name.size() > longestName) {
-    error(DiagCode::NestedTooDeeply, expr.range, "this is too long to name an axis")
+    sema.report.error(DiagCode::NestedTooDeeply, expr.range, "this is too long to name an axis")
         .help("give it a name: `dim N = …`");
     return std::nullopt;
   }
   return axisOfSize(name, size);
 }
 
-std::optional<Axes> Sema::axesOf(const std::vector<ExprPtr> &exprs, SourceRange range,
-                                 bool sizesOnly) {
+std::optional<Axes> axesOf(Sema &sema, const std::vector<ExprPtr> &exprs, SourceRange range,
+                           bool sizesOnly) {
   Axes axes;
-  if (!checkRank(exprs.size(), range))
+  if (!checkRank(sema.report, exprs.size(), range))
     return std::nullopt;
   bool wrong = false;
   for (const ExprPtr &expr : exprs) {
-    std::optional<Axis> axis = axisOf(*expr);
+    std::optional<Axis> axis = axisOf(sema, *expr);
     wrong |= !axis;
     if (!axis)
       continue;
     if (int at = findAxis(axes, axis->name); at >= 0 && !sizesOnly) {
-      error(DiagCode::DuplicateAxis, expr->range, "the axis `" + axis->name + "` appears twice")
+      sema.report
+          .error(DiagCode::DuplicateAxis, expr->range,
+                 "the axis `" + axis->name + "` appears twice")
           .at(exprs[at]->range, "it is here already")
           .help("give the second a dim of its own: `dim " + axis->name + "2 = " + axis->name + "`");
       wrong = true;
@@ -168,23 +175,23 @@ static void pathsIn(const Expr &expr, llvm::function_ref<void(const PathExpr &)>
   }
 }
 
-std::string Sema::describeSizes(const Expr &expr) {
+/// "D = 8 (line 3), H = 2 (--set)": the dims in an expression.
+static std::string describeSizes(Sema &sema, const Expr &expr) {
   Axes axes;
   pathsIn(expr, [&](const PathExpr &path) {
-    Decl *decl = scope->find(path.path.str());
+    Decl *decl = sema.names.scope->find(path.path.str());
     if (decl && decl->kind == Decl::Kind::Dim && !decl->size.error && decl->expr)
       axes.push_back({decl->name, decl->dynamic ? mlir::ShapedType::kDynamic : decl->size.offset});
   });
-  return whereSizes(axes);
+  return whereSizes(sema, axes);
 }
 
-void Sema::noteSizes(Diagnostic &diagnostic, const Expr &expr) {
-  if (std::string sizes = describeSizes(expr); !sizes.empty())
+void noteSizes(Sema &sema, Diagnostic &diagnostic, const Expr &expr) {
+  if (std::string sizes = describeSizes(sema, expr); !sizes.empty())
     diagnostic.note(sizes);
 }
 
-void Sema::noteSameNames(Diagnostic &diagnostic, llvm::ArrayRef<Axis> here,
-                         llvm::ArrayRef<Axis> there) {
+void noteSameNames(Diagnostic &diagnostic, llvm::ArrayRef<Axis> here, llvm::ArrayRef<Axis> there) {
   auto size = [](const Axis &axis) {
     llvm::StringRef own = llvm::StringRef(axis.name).rsplit(':').second;
     return axis.isDynamic() ? "`" + (own.empty() ? axis.name : own.str()) + "` long"
@@ -197,12 +204,12 @@ void Sema::noteSameNames(Diagnostic &diagnostic, llvm::ArrayRef<Axis> here,
                         size(other) + " there");
 }
 
-std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
+std::string whereSizes(Sema &sema, llvm::ArrayRef<Axis> axes) {
   std::string text;
   std::set<std::string> seen;
   for (const Axis &axis : axes) {
     std::string label = axisLabel(axis.name).str();
-    Decl *decl = scope->find(label);
+    Decl *decl = sema.names.scope->find(label);
     if (!decl || decl->kind != Decl::Kind::Dim || (axis.isDynamic() && !decl->dynamic) ||
         !seen.insert(label).second)
       continue;
@@ -211,9 +218,10 @@ std::string Sema::whereSizes(llvm::ArrayRef<Axis> axes) {
     text += label + (decl->dynamic ? " <= " : " = ") +
             (axis.isDynamic() ? std::to_string(decl->size.offset) : std::to_string(axis.size));
     uint32_t place = decl->range.begin;
-    text += decl->overridden ? " (--set)" : llvm::formatv(" (line {0}", source.line(place)).str();
+    text +=
+        decl->overridden ? " (--set)" : llvm::formatv(" (line {0}", sema.source.line(place)).str();
     if (!decl->overridden)
-      text += source.isUsed(place) ? (" of " + source.nameAt(place) + ")").str() : ")";
+      text += sema.source.isUsed(place) ? (" of " + sema.source.nameAt(place) + ")").str() : ")";
   }
   return text;
 }

@@ -2,7 +2,19 @@
 //
 // Blocks and stacks where they are applied: a call of a block's function; a loop that calls it with
 // the number of the layer. Then what nothing applies.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Blocks.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Bindings.h"
+#include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Entries.h"
+#include "compiler/frontend/sema/Hooks.h"
+#include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Taps.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,9 +25,8 @@ namespace attn::frontend {
 using namespace ast;
 using mlir::Location;
 
-SemaValue Sema::outside(mlir::Value result, const Instance &instance, const BlockDecl &block,
-                        size_t number, const std::map<std::string, Axis> &bound,
-                        SourceRange range) {
+SemaValue outside(Sema &sema, mlir::Value result, const Instance &instance, const BlockDecl &block,
+                  size_t number, const std::map<std::string, Axis> &bound, SourceRange range) {
   Axes axes = axesOfValue(result);
   size_t lifted = axes.size() - block.signature.results[number].dims.size();
   for (size_t d = 0; d < axes.size(); ++d)
@@ -24,46 +35,50 @@ SemaValue Sema::outside(mlir::Value result, const Instance &instance, const Bloc
                   : outerAxis(axes[d], *block.signature.results[number].dims[d - lifted], bound);
   for (const Axis &axis : axes)
     if (axis.name.size() > longestName) {
-      error(DiagCode::NestedTooDeeply, range, "the result has an axis whose name is too long")
+      sema.report
+          .error(DiagCode::NestedTooDeeply, range, "the result has an axis whose name is too long")
           .at(block.signature.results[number].range, "declared here");
       return SemaValue::wrong();
     }
   for (size_t d = 0; d < axes.size(); ++d)
     if (findAxis(axes, axes[d].name) != static_cast<int>(d)) {
-      error(DiagCode::DuplicateAxis, range,
-            "the result would have the axis `" + axes[d].name + "` twice")
+      sema.report
+          .error(DiagCode::DuplicateAxis, range,
+                 "the result would have the axis `" + axes[d].name + "` twice")
           .at(block.signature.results[number].range, "declared here");
       return SemaValue::wrong();
     }
-  return SemaValue::of(relabel(result, axes, locate(range)));
+  return SemaValue::of(relabel(sema, result, axes, locate(sema, range)));
 }
 
-/// The arguments as those of the block's function, which caches are not.
-llvm::SmallVector<mlir::Value> Sema::blockOperands(const Instance &instance, const CallExpr &call,
-                                                   llvm::ArrayRef<SemaValue> arguments) {
+llvm::SmallVector<mlir::Value> blockOperands(Sema &sema, const Instance &instance,
+                                             const CallExpr &call,
+                                             llvm::ArrayRef<SemaValue> arguments) {
   llvm::SmallVector<mlir::Value> operands;
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].isTensor())
-      operands.push_back(
-          toParameter(arguments[i].tensor, instance.parameters[i], call.arguments[i].value->range));
+      operands.push_back(toParameter(sema, arguments[i].tensor, instance.parameters[i],
+                                     call.arguments[i].value->range));
   llvm::append_range(operands, instance.captures);
   return operands;
 }
 
-SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
+SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
   auto &stack = *llvm::cast<StackDecl>(decl.item);
-  llvm::SaveAndRestore place(usedAt, std::optional(call.range)); // a stack is part of a model
-  std::optional<std::vector<SemaValue>> given = tensorArguments(call, decl.name);
+  llvm::SaveAndRestore place(sema.report.usedAt,
+                             std::optional(call.range)); // a stack is part of a model
+  std::optional<std::vector<SemaValue>> given = tensorArguments(sema, call, decl.name);
   if (!given || decl.wrong)
     return SemaValue::wrong();
   const std::vector<SemaValue> &arguments = *given;
   if (arguments.empty()) {
-    plainArguments(call, decl.name, 1, 1000, decl.name + "(x)");
+    plainArguments(sema.report, call, decl.name, 1, 1000, decl.name + "(x)");
     return SemaValue::wrong();
   }
   if (!stack.arguments.empty()) {
-    unsupported(stack.block.range, "a stack with compile-time arguments",
-                "where layers take turns, stack a block that has a part for each of them");
+    sema.report.unsupported(
+        stack.block.range, "a stack with compile-time arguments",
+        "where layers take turns, stack a block that has a part for each of them");
     return SemaValue::wrong();
   }
   Owner owner;
@@ -74,28 +89,30 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   if (!stack.shared)
     owner.layers = decl.size.offset;
   if (stack.binding.kind == Binding::Kind::String) {
-    if (!checkPattern(stack.binding.pattern, owner, false))
+    if (!checkPattern(sema.report, stack.binding.pattern, owner, false))
       return SemaValue::wrong();
     path = stack.binding.pattern.text;
     if (!stack.shared && !llvm::StringRef(path).contains("{n}")) {
-      error(DiagCode::BadPattern, stack.binding.pattern.range,
-            "the layers of `" + decl.name + "` would share their tensors")
+      sema.report
+          .error(DiagCode::BadPattern, stack.binding.pattern.range,
+                 "the layers of `" + decl.name + "` would share their tensors")
           .help("write `{n}` where the number of the layer stands: `\"" + path +
                 ".{n}\"`, or `of shared " + stack.block.text + "`");
       return SemaValue::wrong();
     }
   } else if (stack.binding.kind != Binding::Kind::Path || stack.binding.optional ||
              !stack.binding.layouts.empty()) {
-    unsupported(stack.binding.range, "such a binding of a stack");
+    sema.report.unsupported(stack.binding.range, "such a binding of a stack");
     return SemaValue::wrong();
   }
   owner.prefix = path + ".";
   owner.stackPrefix = llvm::StringRef(path).split("{n}").first.str();
-  Decl &stacked = *modelScope.find(stack.block.text);
+  Decl &stacked = *sema.names.modelScope.find(stack.block.text);
   auto &block = *llvm::cast<BlockDecl>(stacked.item);
   std::map<std::string, Axis> bound;
-  Instance *instance = instantiate(stacked, owner, arguments, call,
-                                   {stack.dimArguments, stack.arguments, &modelScope}, bound);
+  Instance *instance =
+      instantiate(sema, stacked, owner, arguments, call,
+                  {stack.dimArguments, stack.arguments, &sema.names.modelScope}, bound);
   if (!instance)
     return SemaValue::wrong();
   auto elementsDiffer = [&] {
@@ -106,49 +123,50 @@ SemaValue Sema::applyStack(Decl &decl, const CallExpr &call) {
   if (instance->results.size() != 1 || instance->results[0] != instance->parameters[0] ||
       elementsDiffer()) {
     const Signature &signature = block.signature;
-    Diagnostic &diagnostic = error(DiagCode::NotStackable, stack.block.range,
-                                   "`" + signature.name.text +
-                                       "` cannot be stacked, since it does not give what it takes");
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::NotStackable, stack.block.range,
+        "`" + signature.name.text + "` cannot be stacked, since it does not give what it takes");
     diagnostic.at(signature.parameters[0].type.range, "it takes this");
     if (!signature.results.empty())
       diagnostic.at(signature.results[0].range, "it gives this");
     return SemaValue::wrong();
   }
-  Location loc = locate(call.range, decl.name);
-  llvm::SmallVector<mlir::Value> operands = blockOperands(*instance, call, arguments);
-  if (options.taps)
-    return outside(tapLayers(*instance, operands, decl.size.offset, decl.name, loc), *instance,
-                   block, 0, bound, call.range);
+  Location loc = locate(sema, call.range, decl.name);
+  llvm::SmallVector<mlir::Value> operands = blockOperands(sema, *instance, call, arguments);
+  if (sema.options.taps)
+    return outside(sema, tapLayers(sema, *instance, operands, decl.size.offset, decl.name, loc),
+                   *instance, block, 0, bound, call.range);
   auto index = [&](int64_t value) -> mlir::Value {
-    return mlir::arith::ConstantIndexOp::create(builder, loc, value);
+    return mlir::arith::ConstantIndexOp::create(sema.builder, loc, value);
   };
   mlir::Value from = index(0), to = index(decl.size.offset), step = index(1);
-  auto loop =
-      mlir::scf::ForOp::create(builder, loc, from, to, step, mlir::ValueRange(operands.front()));
+  auto loop = mlir::scf::ForOp::create(sema.builder, loc, from, to, step,
+                                       mlir::ValueRange(operands.front()));
   {
-    mlir::OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
+    mlir::OpBuilder::InsertionGuard guard(sema.builder);
+    sema.builder.setInsertionPointToEnd(loop.getBody());
     llvm::SmallVector<mlir::Value> passed{loop.getInductionVar(), loop.getRegionIterArg(0)};
     llvm::append_range(passed, llvm::drop_begin(operands));
-    auto inner = mlir::func::CallOp::create(builder, loc, instance->function, passed);
-    mlir::scf::YieldOp::create(builder, loc, inner.getResults());
+    auto inner = mlir::func::CallOp::create(sema.builder, loc, instance->function, passed);
+    mlir::scf::YieldOp::create(sema.builder, loc, inner.getResults());
   }
-  return outside(loop.getResult(0), *instance, block, 0, bound, call.range);
+  return outside(sema, loop.getResult(0), *instance, block, 0, bound, call.range);
 }
 
-std::vector<SemaValue> Sema::applyBlock(Decl &decl, const CallExpr &call) {
+std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const CallExpr &call) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   for (const ItemPtr &item : block.items)
     if (item->kind == Item::Kind::Linear || item->kind == Item::Kind::Param ||
         item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding ||
         item->kind == Item::Kind::Part) {
-      error(DiagCode::BlockParameters, call.range,
-            "`" + decl.name + "` has parameters of its own, and no path for them here")
+      sema.report
+          .error(DiagCode::BlockParameters, call.range,
+                 "`" + decl.name + "` has parameters of its own, and no path for them here")
           .at(item->range, "such as this")
           .help("declare `part name: " + decl.name + "` and apply `name`");
       return {SemaValue::wrong()};
     }
-  return callBlock(decl, decl.name, Owner(), call, {});
+  return callBlock(sema, decl, decl.name, Owner(), call, {});
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -160,14 +178,14 @@ static bool takesCache(const Signature &signature) {
                       [](const Parameter &parameter) { return parameter.type.isCache(); });
 }
 
-void Sema::checkUnapplied(const Decl &decl) {
+static void checkUnapplied(Sema &sema, const Decl &decl) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   const Signature &signature = block.signature;
   Scope inside;
-  inside.parent = decl.home ? decl.home : &modelScope;
+  inside.parent = decl.home ? decl.home : &sema.names.modelScope;
   int64_t size = 1009; // primes, so that two dims are never taken for each other
   for (const Name &dim : signature.dims)
-    if (Decl *decl = declare(inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+    if (Decl *decl = declare(sema, inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
       decl->state = Decl::State::Done;
       decl->isParameter = true;
       decl->size = Size::of(size);
@@ -181,38 +199,38 @@ void Sema::checkUnapplied(const Decl &decl) {
   Instance instance;
   if (takesCache(signature)) {
     auto isCache = [](Decl *decl) { return decl->kind == Decl::Kind::Cache && !decl->size.error; };
-    auto cache = llvm::find_if(modelScope.order, isCache);
-    if (cache == modelScope.order.end())
+    auto cache = llvm::find_if(sema.names.modelScope.order, isCache);
+    if (cache == sema.names.modelScope.order.end())
       return;
-    entryCache = *cache;
+    sema.entry.cache = *cache;
   }
-  buildInstance(instance, block, owner, inside);
-  entryCache = nullptr;
+  buildInstance(sema, instance, block, owner, inside);
+  sema.entry.cache = nullptr;
 }
 
-void Sema::checkUnapplied() {
+void checkUnapplied(Sema &sema) {
   std::set<mlir::Operation *> built;
-  for (mlir::Operation &op : *module->getBody())
+  for (mlir::Operation &op : *sema.output.module->getBody())
     built.insert(&op);
-  mlir::Operation *header = lastHeader;
-  unapplied = true;
-  for (Scope *s : {&library, &modelScope})
+  mlir::Operation *header = sema.output.lastHeader;
+  sema.report.unapplied = true;
+  for (Scope *s : {&sema.names.library, &sema.names.modelScope})
     for (Decl *decl : std::vector<Decl *>(s->order)) {
       if (decl->kind == Decl::Kind::Hook && !decl->used)
-        checkHook(*decl);
+        checkHook(sema, *decl);
       if (decl->kind != Decl::Kind::Block)
         continue;
       auto &block = *llvm::cast<BlockDecl>(decl->item);
-      if (!applied.count(&block) && block.signature.statics.empty())
-        checkUnapplied(*decl);
+      if (!sema.blocks.applied.count(&block) && block.signature.statics.empty())
+        checkUnapplied(sema, *decl);
     }
-  if (forward && !modelScope.find("forward")->used)
-    buildEntry(*forward);
-  unapplied = false;
-  lastHeader = header;
+  if (sema.names.forward && !sema.names.modelScope.find("forward")->used)
+    buildEntry(sema, *sema.names.forward);
+  sema.report.unapplied = false;
+  sema.output.lastHeader = header;
   // Nothing of it is part of the model.
   llvm::SmallVector<mlir::Operation *> extra;
-  for (mlir::Operation &op : *module->getBody())
+  for (mlir::Operation &op : *sema.output.module->getBody())
     if (!built.count(&op))
       extra.push_back(&op);
   for (mlir::Operation *op : llvm::reverse(extra))

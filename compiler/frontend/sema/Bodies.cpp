@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bodies: `let`, `return` and what is returned.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Bodies.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Output.h"
+#include "compiler/frontend/sema/Taps.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -9,8 +17,9 @@ namespace attn::frontend {
 
 using namespace ast;
 
-void Sema::buildLet(const LetStmt &let) {
-  auto *push = let.along && pushedTo(*let.value) ? llvm::cast<CallExpr>(let.value.get()) : nullptr;
+static void buildLet(Sema &sema, const LetStmt &let) {
+  auto *push = let.along && pushedTo(sema.names, *let.value) ? llvm::cast<CallExpr>(let.value.get())
+                                                             : nullptr;
   bool simple = (!let.along || push) && llvm::none_of(let.patterns, [](const Pattern &pattern) {
                   return pattern.isTuple();
                 });
@@ -18,82 +27,87 @@ void Sema::buildLet(const LetStmt &let) {
     for (const Pattern &element : pattern.elements)
       self(element, self);
     if (!pattern.name.text.empty())
-      if (Decl *decl =
-              declare(*scope, Decl::Kind::Value, &let, pattern.name.text, pattern.name.range))
+      if (Decl *decl = declare(sema, *sema.names.scope, Decl::Kind::Value, &let, pattern.name.text,
+                               pattern.name.range))
         decl->used = true;
   };
   if (!simple) {
-    unsupported(let.range,
-                let.along ? "a `let` along an axis" : "a `let` of values in parentheses");
+    sema.report.unsupported(let.range, let.along ? "a `let` along an axis"
+                                                 : "a `let` of values in parentheses");
     for (const Pattern &pattern : let.patterns)
       declareWrong(pattern, declareWrong);
     return;
   }
-  std::string outer = std::exchange(context, let.patterns[0].name.text);
-  std::vector<SemaValue> values = push                       ? evalPush(*push, *let.along)
-                                  : let.patterns.size() == 1 ? std::vector{eval(*let.value)}
-                                                             : evalSeveral(*let.value);
-  context = outer;
+  std::string outer = std::exchange(sema.statement.context, let.patterns[0].name.text);
+  std::vector<SemaValue> values = push                       ? evalPush(sema, *push, *let.along)
+                                  : let.patterns.size() == 1 ? std::vector{eval(sema, *let.value)}
+                                                             : evalSeveral(sema, *let.value);
+  sema.statement.context = outer;
   if (values.size() != let.patterns.size()) {
     if (!values.front().isError())
-      error(DiagCode::SeveralValues, let.value->range,
-            "this gives " + llvm::Twine(values.size()) +
-                (values.size() == 1 ? " value" : " values") + ", but " +
-                llvm::Twine(let.patterns.size()) + " are named")
+      sema.report
+          .error(DiagCode::SeveralValues, let.value->range,
+                 "this gives " + llvm::Twine(values.size()) +
+                     (values.size() == 1 ? " value" : " values") + ", but " +
+                     llvm::Twine(let.patterns.size()) + " are named")
           .at(let.patterns.front().range.to(let.patterns.back().range), "here");
     values.assign(let.patterns.size(), SemaValue::wrong());
   }
   for (auto [pattern, value] : llvm::zip_equal(let.patterns, values)) {
     const Name &name = pattern.name;
-    if (Decl *decl = declare(*scope, Decl::Kind::Value, &let, name.text, name.range)) {
+    if (Decl *decl =
+            declare(sema, *sema.names.scope, Decl::Kind::Value, &let, name.text, name.range)) {
       decl->value = value;
-      recordType(name.range, value);
+      recordType(sema, name.range, value);
       decl->used = value.isError(); // what uses it may be silent too
     }
   }
 }
 
-std::vector<SemaValue> Sema::buildBody(const std::vector<ItemPtr> &items, SourceRange end,
-                                       const Signature &signature) {
+std::vector<SemaValue> buildBody(Sema &sema, const std::vector<ItemPtr> &items, SourceRange end,
+                                 const Signature &signature) {
   std::vector<SemaValue> results;
   const ReturnStmt *returned = nullptr;
-  std::map<std::string, SourceRange> outer = std::exchange(namedLater, {});
+  std::map<std::string, SourceRange> outer = std::exchange(sema.statement.namedLater, {});
   for (const ItemPtr &item : items)
     if (auto *let = llvm::dyn_cast<LetStmt>(item.get()))
       for (const Pattern &pattern : let->patterns)
-        namedLater.insert({pattern.name.text, pattern.name.range});
+        sema.statement.namedLater.insert({pattern.name.text, pattern.name.range});
   for (const ItemPtr &item : items) {
     auto *let = llvm::dyn_cast<LetStmt>(item.get());
     auto *ret = llvm::dyn_cast<ReturnStmt>(item.get());
     if (!let && !ret)
       continue;
     if (returned) {
-      error(DiagCode::AfterReturn, item->keyword, "nothing can stand after `return`")
+      sema.report.error(DiagCode::AfterReturn, item->keyword, "nothing can stand after `return`")
           .at(returned->keyword, "the body ends here");
       continue;
     }
     if (let) {
-      buildLet(*let);
-      tapLet(*let);
+      buildLet(sema, *let);
+      tapLet(sema, *let);
       continue;
     }
     returned = ret;
     if (ret->values.size() == 1)
-      results = evalSeveral(*ret->values.front());
+      results = evalSeveral(sema, *ret->values.front());
     else
       for (const ExprPtr &value : ret->values)
-        results.push_back(eval(*value));
+        results.push_back(eval(sema, *value));
   }
-  namedLater = std::move(outer);
+  sema.statement.namedLater = std::move(outer);
   if (!returned)
-    error(DiagCode::MissingReturn, end,
-          "the body of `" + signature.name.text + "` does not end with `return`")
+    sema.report
+        .error(DiagCode::MissingReturn, end,
+               "the body of `" + signature.name.text + "` does not end with `return`")
         .at(signature.name.range, "declared here");
   return results;
 }
 
-void Sema::dropLifted(Axes &declared, llvm::ArrayRef<Axis> axes) {
-  Instance *instance = frames.empty() ? nullptr : frames.back().instance;
+/// Takes from `declared` the axes that the block being built does not speak of and a result of
+/// `axes` does not have: it depends on none of the parameters that have them.
+static void dropLifted(FunctionState &function, Axes &declared, llvm::ArrayRef<Axis> axes) {
+  Instance *instance = function.frames.empty() ? nullptr : function.frames.back().instance;
   if (!instance)
     return;
   llvm::erase_if(declared, [&](const Axis &axis) {
@@ -101,46 +115,48 @@ void Sema::dropLifted(Axes &declared, llvm::ArrayRef<Axis> axes) {
   });
 }
 
-std::vector<mlir::Value> Sema::checkResults(llvm::ArrayRef<SemaValue> values,
-                                            llvm::ArrayRef<SourceRange> places,
-                                            const Signature &signature,
-                                            llvm::MutableArrayRef<Axes> declared,
-                                            llvm::ArrayRef<mlir::Type> types) {
+std::vector<mlir::Value> checkResults(Sema &sema, llvm::ArrayRef<SemaValue> values,
+                                      llvm::ArrayRef<SourceRange> places,
+                                      const Signature &signature,
+                                      llvm::MutableArrayRef<Axes> declared,
+                                      llvm::ArrayRef<mlir::Type> types) {
   std::vector<mlir::Value> results;
   auto place = [&](size_t i) { return places[std::min(i, places.size() - 1)]; };
   if (values.size() != signature.results.size()) {
     if (llvm::any_of(values, [](const SemaValue &value) { return value.isError(); }))
       return {};
-    error(DiagCode::ResultCount, places.front().to(places.back()),
-          "`" + signature.name.text + "` returns " + llvm::Twine(values.size()) +
-              " values, but declares " + llvm::Twine(signature.results.size()))
+    sema.report
+        .error(DiagCode::ResultCount, places.front().to(places.back()),
+               "`" + signature.name.text + "` returns " + llvm::Twine(values.size()) +
+                   " values, but declares " + llvm::Twine(signature.results.size()))
         .at(signature.range, "declared here");
     return {};
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].isNumber())
-      error(DiagCode::TensorExpected, place(i),
-            "the result must be a tensor, but this is a number");
+      sema.report.error(DiagCode::TensorExpected, place(i),
+                        "the result must be a tensor, but this is a number");
     if (!values[i].isTensor() || i >= declared.size())
       continue;
     Axes axes = axesOfValue(values[i].tensor);
-    dropLifted(declared[i], axes);
+    dropLifted(sema.function, declared[i], axes);
     bool same = axes.size() == declared[i].size();
-    mlir::Value result =
-        same ? withLast(values[i].tensor, declared[i], locate(place(i))) : mlir::Value();
+    mlir::Value result = same
+                             ? withLast(sema, values[i].tensor, declared[i], locate(sema, place(i)))
+                             : mlir::Value();
     mlir::Type element = llvm::cast<mlir::RankedTensorType>(types[i]).getElementType();
     if (result && elementOf(result) != element)
-      result = convert(result, element, locate(place(i)));
+      result = convert(sema, result, element, locate(sema, place(i)));
     if (!result) {
-      Diagnostic &diagnostic =
-          error(DiagCode::ResultAxes, place(i),
-                "`" + signature.name.text + "` returns " + showTensor(values[i].tensor) +
-                    ", but its type is " + source.text(signature.results[i].range));
+      Diagnostic &diagnostic = sema.report.error(
+          DiagCode::ResultAxes, place(i),
+          "`" + signature.name.text + "` returns " + showTensor(values[i].tensor) +
+              ", but its type is " + sema.source.text(signature.results[i].range));
       diagnostic.at(signature.results[i].range, "declared here");
       noteSameNames(diagnostic, axes, declared[i]);
       Axes all = axes;
       llvm::append_range(all, declared[i]);
-      if (std::string where = whereSizes(all); !where.empty())
+      if (std::string where = whereSizes(sema, all); !where.empty())
         diagnostic.note(where);
       continue;
     }

@@ -2,7 +2,15 @@
 //
 // Caches: what an entry pushes stays for the next call. The axis of all positions in a cache is as
 // long as the dim of its name, `S:kv`; the last of them are the entry's own.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Attention.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Output.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,51 +20,54 @@ namespace attn::frontend {
 
 using namespace ast;
 
-void Sema::declareCache(Decl &cache) {
+void declareCache(Sema &sema, Decl &cache) {
   auto &item = *llvm::cast<CacheDecl>(cache.item);
   cache.size = Size::wrong();
-  cache.element = builder.getF32Type();
+  cache.element = sema.builder.getF32Type();
   if (item.dtype) {
-    cache.element = elementType(item.dtype->text, &mlirContext);
+    cache.element = elementType(item.dtype->text, &sema.mlirContext);
     if (!llvm::isa_and_present<mlir::FloatType>(cache.element)) {
-      error(cache.element ? DiagCode::DtypePlace : DiagCode::UnknownDtype, item.dtype->range,
-            "a cache holds f32, f16 or bf16, but this is `" + item.dtype->text + "`");
+      sema.report.error(cache.element ? DiagCode::DtypePlace : DiagCode::UnknownDtype,
+                        item.dtype->range,
+                        "a cache holds f32, f16 or bf16, but this is `" + item.dtype->text + "`");
       return;
     }
   }
-  Size size = evalSize(*item.capacity);
+  Size size = evalSize(sema, *item.capacity);
   if (size.error)
     return;
   if (!size.isStatic() || size.offset < 1) {
-    error(DiagCode::SizeNotPositive, item.capacity->range,
-          "the capacity of a cache must be known when compiling, and at least 1");
+    sema.report.error(DiagCode::SizeNotPositive, item.capacity->range,
+                      "the capacity of a cache must be known when compiling, and at least 1");
     return;
   }
   if (size.offset > std::numeric_limits<int32_t>::max()) {
-    error(DiagCode::SizeOverflow, item.capacity->range,
-          "a cache holds at most 2147483647 positions, but this is " + llvm::Twine(size.offset));
+    sema.report.error(DiagCode::SizeOverflow, item.capacity->range,
+                      "a cache holds at most 2147483647 positions, but this is " +
+                          llvm::Twine(size.offset));
     return;
   }
   cache.size = size;
   cache.state = Decl::State::Done;
-  emitDim(cache, size.offset, /*isDynamic=*/true);
+  emitDim(sema, cache, size.offset, /*isDynamic=*/true);
 }
 
-bool Sema::findEntryCache(const Signature &signature) {
-  entryCache = nullptr;
+bool findEntryCache(Sema &sema, const Signature &signature) {
+  sema.entry.cache = nullptr;
   for (const Parameter &parameter : signature.parameters) {
     if (!parameter.type.isCache())
       continue;
-    Decl *decl = modelScope.find(parameter.name.text);
+    Decl *decl = sema.names.modelScope.find(parameter.name.text);
     if (!decl || decl->kind != Decl::Kind::Cache) {
-      Diagnostic &diagnostic = error(DiagCode::CacheExpected, parameter.name.range,
-                                     "the model has no cache `" + parameter.name.text + "`");
+      Diagnostic &diagnostic =
+          sema.report.error(DiagCode::CacheExpected, parameter.name.range,
+                            "the model has no cache `" + parameter.name.text + "`");
       diagnostic.help("declare it: `cache " + parameter.name.text + " capacity 1024`");
       return false;
     }
     decl->used = true;
-    if (entryCache) {
-      unsupported(
+    if (sema.entry.cache) {
+      sema.report.unsupported(
           parameter.name.range, "an entry with several caches",
           "keys and values that stay the same, such as those of an encoder, can be computed "
           "in each call");
@@ -64,72 +75,75 @@ bool Sema::findEntryCache(const Signature &signature) {
     }
     if (decl->size.error)
       return false;
-    entryCache = decl;
+    sema.entry.cache = decl;
   }
   return true;
 }
 
-bool Sema::isNewAxis(const Axis &axis) {
-  if (!entryCache)
+bool isNewAxis(Sema &sema, const Axis &axis) {
+  if (!sema.entry.cache)
     return false;
-  if (unapplied)
+  if (sema.report.unapplied)
     return true;
   if (axis.isDynamic()) {
     auto size = parseLinearSize(axis.name);
-    return size && size->scale == 1 && size->offset == 0 && entryDims.count(size->dim);
+    return size && size->scale == 1 && size->offset == 0 && sema.sizes.entryDims.count(size->dim);
   }
-  Decl *decl = scope->find(axis.name);
+  Decl *decl = sema.names.scope->find(axis.name);
   return decl && decl->kind == Decl::Kind::Dim && decl->isNew;
 }
 
-Axis Sema::cacheAxis() const { return {entryCache->name, mlir::ShapedType::kDynamic}; }
+Axis cacheAxis(EntryState &entry) { return {entry.cache->name, mlir::ShapedType::kDynamic}; }
 
-bool Sema::isCacheAxis(const Axis &axis) const {
-  auto size = entryCache && axis.isDynamic() ? parseLinearSize(axis.name) : std::nullopt;
-  return size && size->dim == entryCache->name;
+bool isCacheAxis(EntryState &entry, const Axis &axis) {
+  auto size = entry.cache && axis.isDynamic() ? parseLinearSize(axis.name) : std::nullopt;
+  return size && size->dim == entry.cache->name;
 }
 
-mlir::Value Sema::newRows(mlir::Value table, const Axis &axis, SourceRange range) {
+mlir::Value newRows(Sema &sema, mlir::Value table, const Axis &axis, SourceRange range) {
   Axes axes = axesOfValue(table);
-  int at = findAxis(axes, entryCache->name);
+  int at = findAxis(axes, sema.entry.cache->name);
   axes[at] = axis;
-  return SliceOp::create(builder, locate(range), tensorType(axes, range, elementOf(table)), table,
+  return SliceOp::create(sema.builder, locate(sema, range),
+                         tensorType(sema, axes, range, elementOf(table)), table,
                          static_cast<uint64_t>(at), 0, /*end=*/true, /*drop=*/false);
 }
 
 //===-- pushing -----------------------------------------------------------------------------===//
 
-Decl *Sema::cacheNamed(const Expr &expr) {
+Decl *cacheNamed(Names &names, const Expr &expr) {
   auto *path = llvm::dyn_cast<PathExpr>(&expr);
-  Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+  Decl *decl = path ? names.scope->find(path->path.str()) : nullptr;
   if (!decl || decl->kind != Decl::Kind::Value || !decl->value.isCache())
     return nullptr;
   decl->used = true;
   return decl->value.cache;
 }
 
-Decl *Sema::pushedTo(const Expr &expr) {
+Decl *pushedTo(Names &names, const Expr &expr) {
   auto *call = llvm::dyn_cast<CallExpr>(&expr);
   auto *callee = call ? llvm::dyn_cast<PathExpr>(call->callee.get()) : nullptr;
   if (!callee)
     return nullptr;
   std::string path = callee->path.str();
   auto [cache, function] = llvm::StringRef(path).rsplit('.');
-  Decl *decl = function == "push" ? scope->find(cache) : nullptr;
+  Decl *decl = function == "push" ? names.scope->find(cache) : nullptr;
   if (!decl || decl->kind != Decl::Kind::Value || !decl->value.isCache())
     return nullptr;
   decl->used = true;
   return decl->value.cache;
 }
 
-mlir::Value Sema::pushRows(mlir::Value rows, llvm::StringRef part, const CallExpr &call,
-                           const Expr &expr, const AlongAxis &along) {
+static mlir::Value pushRows(Sema &sema, mlir::Value rows, llvm::StringRef part,
+                            const CallExpr &call, const Expr &expr, const AlongAxis &along) {
   Axes axes = axesOfValue(rows);
-  int at = findAlong(axes, along.axis);
-  if (at < 0 || at + 1 == static_cast<int>(axes.size()) || !isNewAxis(axes[at])) {
-    error(DiagCode::CachePush, along.axis.range,
-          at < 0 ? "there is no axis `" + along.axis.text + "` to push along"
-                 : "`" + along.axis.text + "` does not count the positions that the entry adds")
+  int at = findAlong(sema, axes, along.axis);
+  if (at < 0 || at + 1 == static_cast<int>(axes.size()) || !isNewAxis(sema, axes[at])) {
+    sema.report
+        .error(DiagCode::CachePush, along.axis.range,
+               at < 0
+                   ? "there is no axis `" + along.axis.text + "` to push along"
+                   : "`" + along.axis.text + "` does not count the positions that the entry adds")
         .at(expr.range, "this is " + showAxes(axes))
         .note("what is pushed lies along the dim in the brackets of the entry, and ends in "
               "features");
@@ -141,58 +155,62 @@ mlir::Value Sema::pushRows(mlir::Value rows, llvm::StringRef part, const CallExp
     if (d != at && d + 1 != static_cast<int64_t>(axes.size()))
       order.push_back(d);
   order.append({at, static_cast<int64_t>(axes.size()) - 1});
-  mlir::Location loc = locate(call.range, entryCache->name);
-  rows = convert(permute(rows, order, loc), entryCache->element, loc);
+  mlir::Location loc = locate(sema, call.range, sema.entry.cache->name);
+  rows = convert(sema, permute(sema, rows, order, loc), sema.entry.cache->element, loc);
   Axes kept = axesOfValue(rows), named;
-  kept[kept.size() - 2] = cacheAxis();
+  kept[kept.size() - 2] = cacheAxis(sema.entry);
   named = kept;
-  if (along.alias->text != entryCache->name)
-    named[named.size() - 2].name = along.alias->text + ":" + entryCache->name;
-  mlir::RankedTensorType type = tensorType(kept, call.range, entryCache->element),
-                         result = tensorType(named, call.range, entryCache->element);
+  if (along.alias->text != sema.entry.cache->name)
+    named[named.size() - 2].name = along.alias->text + ":" + sema.entry.cache->name;
+  mlir::RankedTensorType type = tensorType(sema, kept, call.range, sema.entry.cache->element),
+                         result = tensorType(sema, named, call.range, sema.entry.cache->element);
   if (!type || !result)
     return nullptr;
 
-  std::string symbol =
-      entryCache->name + "." + (owner ? owner->symbolPrefix : std::string()) + part.str();
-  auto state = module->lookupSymbol<StateOp>(symbol);
+  std::string symbol = sema.entry.cache->name + "." +
+                       (sema.function.owner ? sema.function.owner->symbolPrefix : std::string()) +
+                       part.str();
+  auto state = sema.output.module->lookupSymbol<StateOp>(symbol);
   if (state && llvm::cast<mlir::RankedTensorType>(state.getType()).getShape() != type.getShape()) {
-    error(DiagCode::CachePush, expr.range,
-          "the cache holds other " + part +
-              "s by another entry: " + showAxes(axesOfType(state.getType())))
+    sema.report
+        .error(DiagCode::CachePush, expr.range,
+               "the cache holds other " + part +
+                   "s by another entry: " + showAxes(axesOfType(state.getType())))
         .says("this is " + showAxes(kept));
     return nullptr;
   }
   if (!state) {
-    headerHere();
-    state = StateOp::create(paramBuilder, loc, symbol, type, entryCache->name,
-                            owner ? owner->layerCount : 1);
-    symbols.insert(symbol);
-    lastHeader = state;
+    headerHere(sema.output);
+    state = StateOp::create(sema.output.header, loc, symbol, type, sema.entry.cache->name,
+                            sema.function.owner ? sema.function.owner->layerCount : 1);
+    sema.output.symbols.insert(symbol);
+    sema.output.lastHeader = state;
   }
-  auto push = PushOp::create(builder, loc, result, rows, symbol, layer);
-  pushes[push] = call.range;
-  return convert(push, builder.getF32Type(), loc);
+  auto push = PushOp::create(sema.builder, loc, result, rows, symbol, sema.function.layer);
+  sema.entry.pushes[push] = call.range;
+  return convert(sema, push, sema.builder.getF32Type(), loc);
 }
 
-std::vector<SemaValue> Sema::evalPush(const CallExpr &call, const AlongAxis &along) {
+std::vector<SemaValue> evalPush(Sema &sema, const CallExpr &call, const AlongAxis &along) {
   std::vector<SemaValue> wrong(2, SemaValue::wrong());
-  Decl *cache = pushedTo(call);
+  Decl *cache = pushedTo(sema.names, call);
   std::string usage = "let k, v = " + cache->name + ".push(k, v) along T as S";
-  if (!plainArguments(call, "push", 2, 2, usage))
+  if (!plainArguments(sema.report, call, "push", 2, 2, usage))
     return wrong;
-  mlir::Value key = evalTensor(*call.arguments[0].value, "what is pushed"),
-              value = evalTensor(*call.arguments[1].value, "what is pushed");
+  mlir::Value key = evalTensor(sema, *call.arguments[0].value, "what is pushed"),
+              value = evalTensor(sema, *call.arguments[1].value, "what is pushed");
   if (!key || !value)
     return wrong;
   if (!along.alias) {
-    error(DiagCode::CachePush, along.axis.range,
-          "the axis of all positions in the cache has no name here")
+    sema.report
+        .error(DiagCode::CachePush, along.axis.range,
+               "the axis of all positions in the cache has no name here")
         .help("write `along " + along.axis.text + " as S`");
     return wrong;
   }
-  key = pushRows(key, "key", call, *call.arguments[0].value, along);
-  value = key ? pushRows(value, "value", call, *call.arguments[1].value, along) : mlir::Value();
+  key = pushRows(sema, key, "key", call, *call.arguments[0].value, along);
+  value =
+      key ? pushRows(sema, value, "value", call, *call.arguments[1].value, along) : mlir::Value();
   return value ? std::vector{SemaValue::of(key), SemaValue::of(value)} : wrong;
 }
 
@@ -231,30 +249,32 @@ static const PushCounts &countPushes(mlir::func::FuncOp function, mlir::ModuleOp
   return counts;
 }
 
-void Sema::checkPushes(mlir::func::FuncOp entry, SourceRange place) {
-  if (!entryCache || options.taps) // layers are calls one after the other then
+void checkPushes(Sema &sema, mlir::func::FuncOp entry, SourceRange place) {
+  if (!sema.entry.cache || sema.options.taps) // layers are calls one after the other then
     return;
   std::map<mlir::Operation *, PushCounts> known;
-  const PushCounts &counts = countPushes(entry, *module, known);
+  const PushCounts &counts = countPushes(entry, *sema.output.module, known);
   for (const auto &[state, count] : counts)
     if (count.ofLayer + count.ofAll > 1)
-      error(DiagCode::PushedTwice, pushes[count.last],
-            "an entry comes here more than once, and pushes to the same keys and values")
+      sema.report
+          .error(DiagCode::PushedTwice, sema.entry.pushes[count.last],
+                 "an entry comes here more than once, and pushes to the same keys and values")
           .note("a stack has keys and values for each of its layers; whatever else pushes to a "
                 "cache does so once")
           .help("apply the block as a part: `part name: Block`");
   std::set<std::string> parts;
   for (const auto &[state, count] : counts)
     parts.insert(state.str());
-  auto [first, isFirst] = cacheParts.insert({entryCache->name, {place, parts}});
+  auto [first, isFirst] = sema.entry.cacheParts.insert({sema.entry.cache->name, {place, parts}});
   if (!isFirst && first->second.second != parts)
-    error(DiagCode::CacheParts, place,
-          "this entry pushes to other keys and values of `" + entryCache->name +
-              "` than another one")
+    sema.report
+        .error(DiagCode::CacheParts, place,
+               "this entry pushes to other keys and values of `" + sema.entry.cache->name +
+                   "` than another one")
         .at(first->second.first, "this one")
         .note("what an entry does not push is missing at its positions for the next call")
         .help("declare a cache for each: `cache other capacity " +
-              llvm::Twine(entryCache->size.offset) + "`");
+              llvm::Twine(sema.entry.cache->size.offset) + "`");
 }
 
 } // namespace attn::frontend

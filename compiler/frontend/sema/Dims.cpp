@@ -2,7 +2,15 @@
 //
 // Sizes. A dim's expression is computed when it is first asked for, in whole numbers: a division
 // that leaves a remainder is an error.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Config.h"
+#include "compiler/frontend/sema/Limits.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Output.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -16,16 +24,16 @@ constexpr int64_t largestSize = INT32_MAX;
 constexpr unsigned deepestDims = 400;
 static const Size wrongSize = Size::wrong();
 
-void Sema::applySets() {
-  for (const auto &[name, value] : options.sets) {
-    auto it = modelScope.names.find(name);
-    Decl *decl = it == modelScope.names.end() ? nullptr : it->second.get();
+void applySets(Sema &sema) {
+  for (const auto &[name, value] : sema.options.sets) {
+    auto it = sema.names.modelScope.names.find(name);
+    Decl *decl = it == sema.names.modelScope.names.end() ? nullptr : it->second.get();
     if (!decl || decl->kind != Decl::Kind::Dim) {
-      Diagnostic &diagnostic = diagnostics.error(
+      Diagnostic &diagnostic = sema.report.diagnostics.error(
           DiagCode::UnknownSet,
           llvm::formatv("--set {0}={1}: the model has no dim `{0}`", name, value).str());
       std::vector<llvm::StringRef> dims;
-      for (Decl *other : modelScope.order)
+      for (Decl *other : sema.names.modelScope.order)
         if (other->kind == Decl::Kind::Dim)
           dims.push_back(other->name);
       if (auto near = nearestName(name, dims))
@@ -35,7 +43,7 @@ void Sema::applySets() {
       continue;
     }
     if (value < 1 || value > largestSize) {
-      diagnostics.error(
+      sema.report.diagnostics.error(
           DiagCode::InvalidSet,
           llvm::formatv("--set {0}={1}: a size is from 1 to {2}", name, value, largestSize).str());
       decl->size = Size::wrong();
@@ -48,13 +56,14 @@ void Sema::applySets() {
   }
 }
 
-const Size &Sema::sizeOf(Decl &dim) {
+const Size &sizeOf(Sema &sema, Decl &dim) {
   if (dim.state == Decl::State::Done)
     return dim.size;
   if (dim.state == Decl::State::Active) {
-    Diagnostic &diagnostic =
-        error(DiagCode::CyclicDim, dim.range, "`" + dim.name + "` is defined by itself");
-    for (const Decl *other : llvm::make_range(llvm::find(computing, &dim), computing.end()))
+    Diagnostic &diagnostic = sema.report.error(DiagCode::CyclicDim, dim.range,
+                                               "`" + dim.name + "` is defined by itself");
+    for (const Decl *other :
+         llvm::make_range(llvm::find(sema.sizes.computing, &dim), sema.sizes.computing.end()))
       if (other != &dim)
         diagnostic.at(other->range, "through `" + other->name + "`");
     diagnostic.help("give one of them a number");
@@ -62,28 +71,29 @@ const Size &Sema::sizeOf(Decl &dim) {
     dim.state = Decl::State::Done;
     return dim.size;
   }
-  if (computing.size() >= deepestDims) {
-    error(DiagCode::NestedTooDeeply, dim.range,
-          "more than " + llvm::Twine(deepestDims) + " dims need each other in a row")
+  if (sema.sizes.computing.size() >= deepestDims) {
+    sema.report
+        .error(DiagCode::NestedTooDeeply, dim.range,
+               "more than " + llvm::Twine(deepestDims) + " dims need each other in a row")
         .help("declare a dim before those that need it");
     return wrongSize;
   }
   dim.state = Decl::State::Active;
-  computing.push_back(&dim);
+  sema.sizes.computing.push_back(&dim);
   // A model's dim sees the model's names, whoever asks first.
-  Scope *outer = scope;
+  Scope *outer = sema.names.scope;
   for (Scope *s = outer; s; s = s->parent)
     if (auto it = s->names.find(dim.name); it != s->names.end() && it->second.get() == &dim)
-      scope = s;
-  Size size = evalSize(*dim.expr);
-  scope = outer;
-  computing.pop_back();
+      sema.names.scope = s;
+  Size size = evalSize(sema, *dim.expr);
+  sema.names.scope = outer;
+  sema.sizes.computing.pop_back();
   if (dim.state == Decl::State::Done) // found to be cyclic
     return dim.size;
   dim.state = Decl::State::Done;
   auto wrong = [&](DiagCode code, const llvm::Twine &message) -> Diagnostic & {
     size = Size::wrong();
-    return error(code, dim.expr->range, message);
+    return sema.report.error(code, dim.expr->range, message);
   };
   std::string value = std::to_string(size.offset);
   if (size.error)
@@ -94,7 +104,7 @@ const Size &Sema::sizeOf(Decl &dim) {
   else if (size.isStatic() && size.offset < 1) {
     Diagnostic &diagnostic =
         wrong(DiagCode::SizeNotPositive, "`" + dim.name + "` has the size " + value);
-    noteSizes(diagnostic, *dim.expr);
+    noteSizes(sema, diagnostic, *dim.expr);
     diagnostic.note("sizes are at least 1");
   } else if (size.isStatic() && size.offset > largestSize)
     wrong(DiagCode::SizeOverflow, "`" + dim.name + "` has the size " + value)
@@ -106,52 +116,55 @@ const Size &Sema::sizeOf(Decl &dim) {
   return dim.size = size;
 }
 
-Size Sema::evalSizePath(const PathExpr &path) {
-  if (isConfig(path)) {
-    std::optional<double> number = configNumber(path);
+static Size evalSizePath(Sema &sema, const PathExpr &path) {
+  if (isConfig(sema.names, path)) {
+    std::optional<double> number = configNumber(sema, path);
     if (!number)
       return Size::wrong();
     if (*number !=
         static_cast<double>(static_cast<int64_t>(std::max(-1e15, std::min(1e15, *number))))) {
-      error(DiagCode::NotASize, path.range,
-            "`" + path.path.str() + "` is " + llvm::formatv("{0}", *number).str() +
-                " in the configuration, and a size is a whole number");
+      sema.report.error(DiagCode::NotASize, path.range,
+                        "`" + path.path.str() + "` is " + llvm::formatv("{0}", *number).str() +
+                            " in the configuration, and a size is a whole number");
       return Size::wrong();
     }
     return Size::of(static_cast<int64_t>(*number));
   }
   std::string name = path.path.str();
-  Decl *decl = scope->find(name);
+  Decl *decl = sema.names.scope->find(name);
   if (!decl) {
     Diagnostic &diagnostic =
-        error(DiagCode::UnknownDim, path.range, "there is no dim `" + name + "`");
-    suggest(diagnostic, name, [](const Decl &d) { return d.kind == Decl::Kind::Dim; });
+        sema.report.error(DiagCode::UnknownDim, path.range, "there is no dim `" + name + "`");
+    suggest(sema, diagnostic, name, [](const Decl &d) { return d.kind == Decl::Kind::Dim; });
     if (diagnostic.helps.empty())
       diagnostic.help("declare it: `dim " + name + " = 64`, or `dyn " + name +
                       " <= 64` where it is known only when running");
     return Size::wrong();
   }
   decl->used = true;
-  if (decl->kind == Decl::Kind::Static)
-    return atHome(*decl, [&](const Expr &expr) { return evalSize(expr); });
+  if (decl->kind == Decl::Kind::Static) {
+    ScopedHome home(sema, *decl);
+    return evalSize(sema, *decl->expr);
+  }
   if (decl->kind == Decl::Kind::Cache && !decl->size.error) // the positions in it
     return {decl->name, 1, 0, false};
   if (decl->kind != Decl::Kind::Dim) {
     if (!decl->clashing)
-      error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")
+      sema.report.error(DiagCode::NotASize, path.range, "`" + name + "` is no dim")
           .at(decl->range, "declared here");
     return Size::wrong();
   }
-  Size size = sizeOf(*decl);
+  Size size = sizeOf(sema, *decl);
   if (!size.error && decl->dynamic)
     return {decl->name, 1, 0, false};
   return size;
 }
 
-Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right) {
+static Size divide(Sema &sema, const BinaryExpr &binary, const Size &left, const Size &right) {
   if (!left.isStatic() || !right.isStatic()) {
-    error(DiagCode::NonlinearDynamicSize, binary.range,
-          "a size that is known only when running cannot be divided")
+    sema.report
+        .error(DiagCode::NonlinearDynamicSize, binary.range,
+               "a size that is known only when running cannot be divided")
         .note(llvm::Twine("`") + (left.isStatic() ? right : left).dim +
               "` is known only when running")
         .help("declare the quotient as the `dyn`, and write the product where it is needed");
@@ -159,7 +172,9 @@ Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right)
   }
   bool remainder = binary.op == BinaryOp::Remainder;
   if (right.offset == 0) {
-    error(DiagCode::DivisionByZero, binary.range, "`" + canonicalText(binary) + "` divides by 0")
+    sema.report
+        .error(DiagCode::DivisionByZero, binary.range,
+               "`" + canonicalText(binary) + "` divides by 0")
         .note(canonicalText(*binary.right) + " = 0");
     return Size::wrong();
   }
@@ -168,36 +183,38 @@ Size Sema::divide(const BinaryExpr &binary, const Size &left, const Size &right)
   if (remainder)
     return Size::of(left.offset % right.offset);
   if (left.offset % right.offset != 0) {
-    Diagnostic &diagnostic = error(
+    Diagnostic &diagnostic = sema.report.error(
         DiagCode::InexactDivision, binary.range,
         "`" + canonicalText(binary) + "` is no whole number: " + llvm::Twine(left.offset) + " / " +
             llvm::Twine(right.offset) + " leaves " + llvm::Twine(left.offset % right.offset));
-    noteSizes(diagnostic, binary);
+    noteSizes(sema, diagnostic, binary);
     return Size::wrong();
   }
   return Size::of(left.offset / right.offset);
 }
 
-Size Sema::evalSizeBinary(const BinaryExpr &binary) {
+static Size evalSizeBinary(Sema &sema, const BinaryExpr &binary) {
   if (binary.op == BinaryOp::Coalesce) {
-    if (!isConfig(*binary.left)) {
-      error(DiagCode::NotASize, binary.left->range,
-            "the left side of `??` is a value of the configuration, `config.name`");
+    if (!isConfig(sema.names, *binary.left)) {
+      sema.report.error(DiagCode::NotASize, binary.left->range,
+                        "the left side of `??` is a value of the configuration, `config.name`");
       return Size::wrong();
     }
-    bool present = configValue(*llvm::cast<PathExpr>(binary.left.get()));
-    return configFailed ? Size::wrong() : evalSize(present ? *binary.left : *binary.right);
+    bool present = configValue(sema, *llvm::cast<PathExpr>(binary.left.get()));
+    return sema.sizes.configFailed ? Size::wrong()
+                                   : evalSize(sema, present ? *binary.left : *binary.right);
   }
   if (precedence(binary) == 1) {
-    error(DiagCode::NotASize, binary.range, "a truth value is no size");
+    sema.report.error(DiagCode::NotASize, binary.range, "a truth value is no size");
     return Size::wrong();
   }
-  Size left = evalSize(*binary.left), right = evalSize(*binary.right);
+  Size left = evalSize(sema, *binary.left), right = evalSize(sema, *binary.right);
   if (left.error || right.error)
     return Size::wrong();
   auto overflow = [&] {
-    noteSizes(error(DiagCode::SizeOverflow, binary.range,
-                    "`" + canonicalText(binary) + "` does not fit into 64 bits"),
+    noteSizes(sema,
+              sema.report.error(DiagCode::SizeOverflow, binary.range,
+                                "`" + canonicalText(binary) + "` does not fit into 64 bits"),
               binary);
     return Size::wrong();
   };
@@ -206,11 +223,11 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   switch (binary.op) {
   case BinaryOp::Divide:
   case BinaryOp::Remainder:
-    return divide(binary, left, right);
+    return divide(sema, binary, left, right);
   case BinaryOp::Power: {
     if (!left.isStatic() || !right.isStatic() || right.offset < 0) {
-      error(DiagCode::NotASize, binary.range,
-            "a power of sizes needs whole numbers that are known when compiling");
+      sema.report.error(DiagCode::NotASize, binary.range,
+                        "a power of sizes needs whole numbers that are known when compiling");
       return Size::wrong();
     }
     int64_t value = 1;
@@ -223,8 +240,9 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   }
   case BinaryOp::Multiply: {
     if (!left.isStatic() && !right.isStatic()) {
-      error(DiagCode::NonlinearDynamicSize, binary.range,
-            "two sizes that are known only when running cannot be multiplied")
+      sema.report
+          .error(DiagCode::NonlinearDynamicSize, binary.range,
+                 "two sizes that are known only when running cannot be multiplied")
           .note("`" + left.dim + "` and `" + right.dim + "` are known only when running")
           .help("declare a `dyn` for the product");
       return Size::wrong();
@@ -242,9 +260,9 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   default: {
     bool subtract = binary.op == BinaryOp::Subtract;
     if (!left.isStatic() && !right.isStatic() && left.dim != right.dim) {
-      error(DiagCode::NonlinearDynamicSize, binary.range,
-            "a size may depend on one dim that is known only when running, but `" + left.dim +
-                "` and `" + right.dim + "` are two");
+      sema.report.error(DiagCode::NonlinearDynamicSize, binary.range,
+                        "a size may depend on one dim that is known only when running, but `" +
+                            left.dim + "` and `" + right.dim + "` are two");
       return Size::wrong();
     }
     if (result.isStatic())
@@ -262,38 +280,43 @@ Size Sema::evalSizeBinary(const BinaryExpr &binary) {
   }
 }
 
-std::optional<bool> Sema::evalCondition(const Expr &expr) {
-  if (!spend(1, expr.range))
+std::optional<bool> evalCondition(Sema &sema, const Expr &expr) {
+  if (!spend(sema, 1, expr.range))
     return std::nullopt;
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr); unary && unary->op == UnaryOp::Not) {
-    std::optional<bool> value = evalCondition(*unary->operand);
+    std::optional<bool> value = evalCondition(sema, *unary->operand);
     return value ? std::optional<bool>(!*value) : std::nullopt;
   }
-  if (std::optional<bool> known = knownTruth(expr))
+  if (std::optional<bool> known = knownTruth(sema, expr))
     return known;
   if (auto *path = llvm::dyn_cast<PathExpr>(&expr))
-    if (Decl *decl = scope->find(path->path.str()); decl && decl->kind == Decl::Kind::Static)
-      return atHome(*decl, [&](const Expr &own) { return evalCondition(own); });
+    if (Decl *decl = sema.names.scope->find(path->path.str());
+        decl && decl->kind == Decl::Kind::Static) {
+      ScopedHome home(sema, *decl);
+      return evalCondition(sema, *decl->expr);
+    }
   auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
   if (!binary || precedence(expr) != 1 || binary->op == BinaryOp::Coalesce) {
     if (!llvm::isa<ErrorExpr>(expr))
-      error(DiagCode::NotACondition, expr.range, "expected a condition")
+      sema.report.error(DiagCode::NotACondition, expr.range, "expected a condition")
           .note("an `if` chooses when compiling, by sizes")
           .help("write a comparison, such as `D > 64`");
     return std::nullopt;
   }
   if (binary->op == BinaryOp::And || binary->op == BinaryOp::Or) {
-    std::optional<bool> left = evalCondition(*binary->left), right = evalCondition(*binary->right);
+    std::optional<bool> left = evalCondition(sema, *binary->left),
+                        right = evalCondition(sema, *binary->right);
     if (!left || !right)
       return std::nullopt;
     return binary->op == BinaryOp::And ? *left && *right : *left || *right;
   }
-  Size left = evalSize(*binary->left), right = evalSize(*binary->right);
+  Size left = evalSize(sema, *binary->left), right = evalSize(sema, *binary->right);
   if (left.error || right.error)
     return std::nullopt;
   if (!left.isStatic() || !right.isStatic()) {
-    error(DiagCode::NonlinearDynamicSize, expr.range,
-          "a size that is known only when running cannot be compared")
+    sema.report
+        .error(DiagCode::NonlinearDynamicSize, expr.range,
+               "a size that is known only when running cannot be compared")
         .note("an `if` chooses when compiling");
     return std::nullopt;
   }
@@ -313,8 +336,8 @@ std::optional<bool> Sema::evalCondition(const Expr &expr) {
   }
 }
 
-Size Sema::evalSize(const Expr &expr) {
-  if (!spend(1, expr.range))
+Size evalSize(Sema &sema, const Expr &expr) {
+  if (!spend(sema, 1, expr.range))
     return Size::wrong();
   switch (expr.kind) {
   case Expr::Kind::Error:
@@ -322,14 +345,14 @@ Size Sema::evalSize(const Expr &expr) {
   case Expr::Kind::Integer:
     return Size::of(llvm::cast<IntegerExpr>(expr).value);
   case Expr::Kind::Path:
-    return evalSizePath(llvm::cast<PathExpr>(expr));
+    return evalSizePath(sema, llvm::cast<PathExpr>(expr));
   case Expr::Kind::Binary:
-    return evalSizeBinary(llvm::cast<BinaryExpr>(expr));
+    return evalSizeBinary(sema, llvm::cast<BinaryExpr>(expr));
   case Expr::Kind::Unary: {
     auto &unary = llvm::cast<UnaryExpr>(expr);
     if (unary.op == UnaryOp::Not)
       break;
-    Size size = evalSize(*unary.operand);
+    Size size = evalSize(sema, *unary.operand);
     if (size.offset == INT64_MIN || size.scale == INT64_MIN)
       return Size::wrong();
     size.scale = -size.scale;
@@ -339,38 +362,41 @@ Size Sema::evalSize(const Expr &expr) {
   }
   case Expr::Kind::If: {
     auto &choice = llvm::cast<IfExpr>(expr);
-    std::optional<bool> condition = evalCondition(*choice.condition);
+    std::optional<bool> condition = evalCondition(sema, *choice.condition);
     if (!condition)
       return Size::wrong();
-    return evalSize(*condition ? *choice.thenValue : *choice.elseValue);
+    return evalSize(sema, *condition ? *choice.thenValue : *choice.elseValue);
   }
   default:
     break;
   }
-  error(DiagCode::NotASize, expr.range, "this is no size")
+  sema.report.error(DiagCode::NotASize, expr.range, "this is no size")
       .help("a size consists of whole numbers, dims, `+ - * / % **` and `config.name ?? default`");
   return Size::wrong();
 }
 
-void Sema::emitDim(const Decl &decl, int64_t size, bool isDynamic) {
-  symbols.insert(decl.name);
-  headerHere();
-  auto flag = [&](bool isSet) { return isSet ? paramBuilder.getUnitAttr() : mlir::UnitAttr(); };
-  lastHeader = DimOp::create(
-      paramBuilder, locate(decl.range, decl.name), paramBuilder.getStringAttr(decl.name),
-      paramBuilder.getI64IntegerAttr(size), flag(isDynamic), flag(decl.kind == Decl::Kind::Cache));
+void emitDim(Sema &sema, const Decl &decl, int64_t size, bool isDynamic) {
+  sema.output.symbols.insert(decl.name);
+  headerHere(sema.output);
+  auto flag = [&](bool isSet) {
+    return isSet ? sema.output.header.getUnitAttr() : mlir::UnitAttr();
+  };
+  sema.output.lastHeader = DimOp::create(sema.output.header, locate(sema, decl.range, decl.name),
+                                         sema.output.header.getStringAttr(decl.name),
+                                         sema.output.header.getI64IntegerAttr(size),
+                                         flag(isDynamic), flag(decl.kind == Decl::Kind::Cache));
 }
 
-void Sema::emitDims(Scope &dims) {
+void emitDims(Sema &sema, Scope &dims) {
   for (Decl *decl : dims.order) {
     if (decl->kind == Decl::Kind::Cache)
-      declareCache(*decl);
+      declareCache(sema, *decl);
     if (decl->kind != Decl::Kind::Dim)
       continue;
-    const Size &size = sizeOf(*decl);
+    const Size &size = sizeOf(sema, *decl);
     if (size.error || (!decl->dynamic && !size.isStatic())) // its dyn says how large it is
       continue;
-    emitDim(*decl, size.offset, decl->dynamic);
+    emitDim(sema, *decl, size.offset, decl->dynamic);
   }
 }
 

@@ -2,9 +2,16 @@
 //
 // What a formula reads from tensors: the params and inputs of its hook, and elements of them at
 // positions that are shown to be inside.
+#include "compiler/frontend/sema/Elements.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Params.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace attn::frontend {
@@ -15,55 +22,44 @@ using Side = FormulaValue::Side;
 
 //===-- what the `with` of a hook names -----------------------------------------------------===//
 
-void Sema::setUpWith(Decl &decl, const Owner &owner, Scope &outer) {
+void setUpWith(Sema &sema, Decl &decl, const Owner &owner, Scope &outer) {
   auto &hook = *llvm::cast<HookDecl>(decl.item);
   decl.with = std::make_shared<Scope>();
   decl.with->parent = &outer;
   for (const ItemPtr &item : hook.with) {
     auto *param = llvm::dyn_cast<ParamDecl>(item.get());
     if (!param || param->role == ParamDecl::Role::Param)
-      declareItem(*decl.with, *item);
+      declareItem(sema, *decl.with, *item);
   }
-  Scope *before = std::exchange(scope, decl.with.get());
-  setUpParameters(*decl.with, owner);
-  scope = before;
+  Scope *before = std::exchange(sema.names.scope, decl.with.get());
+  setUpParameters(sema, *decl.with, owner);
+  sema.names.scope = before;
 }
 
-mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context) {
-  mlir::OpBuilder b(context);
-  return llvm::StringSwitch<mlir::Type>(dtype)
-      .Case("f32", b.getF32Type())
-      .Case("f16", b.getF16Type())
-      .Case("bf16", b.getBF16Type())
-      .Case("i32", b.getI32Type())
-      .Case("i64", b.getI64Type())
-      .Cases({"bool", "i1"}, b.getI1Type())
-      .Default(nullptr);
-}
-
-mlir::Value Sema::madeUpInput(const Type &type, Formula &inside) {
+static mlir::Value madeUpInput(Formula &inside, const Type &type) {
   llvm::SmallVector<mlir::StringAttr> names;
   for (const ExprPtr &dim : type.dims)
-    names.push_back(mlir::StringAttr::get(&mlirContext, canonicalText(*dim)));
-  mlir::Type element = elementType(type.word ? type.word->text : "f32", &mlirContext);
+    names.push_back(mlir::StringAttr::get(&inside.sema.mlirContext, canonicalText(*dim)));
+  mlir::Type element = elementType(type.word ? type.word->text : "f32", &inside.sema.mlirContext);
   llvm::SmallVector<int64_t> shape(names.size(), 1009);
   return inside.regions->scratch->addArgument(
-      axesTensor(element ? element : builder.getF32Type(), shape, names), inside.loc);
+      axesTensor(element ? element : inside.sema.builder.getF32Type(), shape, names), inside.loc);
 }
 
-mlir::Value Sema::bindInput(const Path &name, const Type &type, const HookDecl &hook,
-                            SourceRange place, Formula &inside) {
+static mlir::Value bindInput(Formula &inside, const Path &name, const Type &type,
+                             const HookDecl &hook, SourceRange place) {
   if (inside.regions->scratch)
-    return madeUpInput(type, inside);
+    return madeUpInput(inside, type);
   llvm::StringRef what = inside.what();
-  mlir::Value value = tensorInScope(PathExpr(name));
+  mlir::Value value = tensorInScope(inside.sema, PathExpr(name));
   if (!value) {
-    Decl *decl = scope->find(name.str());
+    Decl *decl = inside.sema.names.scope->find(name.str());
     if (decl && (decl->wrong || (decl->kind == Decl::Kind::Value && decl->value.isError())))
       return nullptr;
-    error(DiagCode::HookInput, place,
-          "the " + what + " `" + hook.name.text + "` takes `" + name.str() +
-              "`, but no tensor is called that here")
+    inside.sema.report
+        .error(DiagCode::HookInput, place,
+               "the " + what + " `" + hook.name.text + "` takes `" + name.str() +
+                   "`, but no tensor is called that here")
         .at(name.range, "declared here")
         .help("name a tensor so before the `attend`: a parameter, or `let " + name.str() + " = …`");
     return nullptr;
@@ -73,21 +69,23 @@ mlir::Value Sema::bindInput(const Path &name, const Type &type, const HookDecl &
     // What a block was given knows the dims of its own place by their names, and only then its
     // keys.
     std::string name = canonicalText(*dim);
-    bool isOwn = homes && scope->find(name);
+    bool isOwn = inside.sema.function.homes && inside.sema.names.scope->find(name);
     if (!isOwn && name == axisLabel(inside.regions->key.name)) {
       declared.push_back(inside.regions->key);
       continue;
     }
-    std::optional<Axis> axis = axisOf(*dim);
+    std::optional<Axis> axis = axisOf(inside.sema, *dim);
     if (!axis)
       return nullptr;
     declared.push_back(*axis);
   }
-  mlir::Value ordered =
-      axes.size() == declared.size() ? withLast(value, declared, inside.loc) : mlir::Value();
+  mlir::Value ordered = axes.size() == declared.size()
+                            ? withLast(inside.sema, value, declared, inside.loc)
+                            : mlir::Value();
   auto element = llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
   // Floats of all widths are f32 inside of a model.
-  mlir::Type asked = type.word ? elementType(type.word->text, &mlirContext) : mlir::Type();
+  mlir::Type asked =
+      type.word ? elementType(type.word->text, &inside.sema.mlirContext) : mlir::Type();
   bool fits = !type.word || asked == element ||
               (llvm::isa<mlir::FloatType>(element) && asked && llvm::isa<mlir::FloatType>(asked));
   if (ordered && fits)
@@ -95,19 +93,20 @@ mlir::Value Sema::bindInput(const Path &name, const Type &type, const HookDecl &
   std::string is = showAxes(axes);
   if (!fits)
     llvm::raw_string_ostream(is) << " of " << element;
-  Diagnostic &diagnostic = error(DiagCode::HookInput, place,
-                                 "the " + what + " `" + hook.name.text + "` takes `" + name.str() +
-                                     ": " + source.text(type.range).str() + "`, but it is " + is);
+  Diagnostic &diagnostic = inside.sema.report.error(
+      DiagCode::HookInput, place,
+      "the " + what + " `" + hook.name.text + "` takes `" + name.str() + ": " +
+          inside.sema.source.text(type.range).str() + "`, but it is " + is);
   diagnostic.at(name.range, "declared here");
   llvm::append_range(axes, declared);
-  if (std::string where = whereSizes(axes); !where.empty())
+  if (std::string where = whereSizes(inside.sema, axes); !where.empty())
     diagnostic.note(where);
   return nullptr;
 }
 
-bool Sema::bindWith(Decl &decl, const HookDecl &hook, SourceRange place, Formula &inside) {
+bool bindWith(Formula &inside, Decl &decl, const HookDecl &hook, SourceRange place) {
   if (!decl.with)
-    setUpWith(decl, Owner(), modelScope);
+    setUpWith(inside.sema, decl, Owner(), inside.sema.names.modelScope);
   for (Decl *own : decl.with->order) {
     own->used = true;
     if (own->wrong)
@@ -118,7 +117,7 @@ bool Sema::bindWith(Decl &decl, const HookDecl &hook, SourceRange place, Formula
     }
     mlir::Value &value = inside.regions->known[{own, nullptr}];
     if (!value)
-      value = getParam(own->weight, locate(own->range, own->name));
+      value = getParam(inside.sema, own->weight, locate(inside.sema, own->range, own->name));
     inside.tensors[own->name] = value;
   }
   for (const ItemPtr &item : hook.with) {
@@ -127,7 +126,7 @@ bool Sema::bindWith(Decl &decl, const HookDecl &hook, SourceRange place, Formula
       continue;
     for (const auto &group : input->groups)
       for (const Path &name : group.names) {
-        mlir::Value value = bindInput(name, group.type, hook, place, inside);
+        mlir::Value value = bindInput(inside, name, group.type, hook, place);
         if (!value)
           return false;
         inside.tensors[name.str()] = value;
@@ -136,27 +135,27 @@ bool Sema::bindWith(Decl &decl, const HookDecl &hook, SourceRange place, Formula
   return true;
 }
 
-mlir::Value Sema::tensorInScope(const PathExpr &path) {
-  Decl *decl = scope->find(path.path.str());
+mlir::Value tensorInScope(Sema &sema, const PathExpr &path) {
+  Decl *decl = sema.names.scope->find(path.path.str());
   if (!decl || decl->wrong)
     return nullptr;
   if (decl->kind == Decl::Kind::Value && decl->value.isTensor()) {
     decl->used = true;
-    return here(decl->value.tensor);
+    return here(sema, decl->value.tensor);
   }
   if (decl->kind != Decl::Kind::Param)
     return nullptr;
   decl->used = true;
-  return getParam(decl->weight, locate(path.range, decl->name));
+  return getParam(sema, decl->weight, locate(sema, path.range, decl->name));
 }
 
 //===-- elements ----------------------------------------------------------------------------===//
 
-int64_t Sema::mostOf(const Axis &axis) {
+int64_t mostOf(Sema &sema, const Axis &axis) {
   if (!axis.isDynamic())
     return axis.size;
   auto size = parseLinearSize(axis.name);
-  auto bound = size ? boundOfDim(size->dim) : std::nullopt;
+  auto bound = size ? boundOfDim(sema, size->dim) : std::nullopt;
   return bound ? std::min(size->scale * *bound + size->offset, Interval::unbounded)
                : Interval::unbounded;
 }
@@ -176,14 +175,14 @@ static bool isInside(const FormulaValue &index, const Axis &axis) {
   return Formula::rangeOf(index).isWithin(0, least - 1);
 }
 
-bool Sema::checkIndex(const Expr &expr, const FormulaValue &index, const Axis &axis,
-                      const std::string &tensor) {
+static bool checkIndex(Sema &sema, const Expr &expr, const FormulaValue &index, const Axis &axis,
+                       const std::string &tensor) {
   if (isInside(index, axis))
     return true;
   llvm::StringRef label = axisLabel(axis.name);
-  Diagnostic &diagnostic =
-      error(DiagCode::IndexOutside, expr.range,
-            "this index of `" + tensor + "` is not known to be inside of `" + label + "`");
+  Diagnostic &diagnostic = sema.report.error(DiagCode::IndexOutside, expr.range,
+                                             "this index of `" + tensor +
+                                                 "` is not known to be inside of `" + label + "`");
   diagnostic.says("this is " + Formula::rangeOf(index).text());
   if (axis.isDynamic()) {
     diagnostic.note("the size of `" + label + "` is known only when running")
@@ -191,7 +190,8 @@ bool Sema::checkIndex(const Expr &expr, const FormulaValue &index, const Axis &a
     return false;
   }
   diagnostic.note(llvm::formatv("`{0}` has the positions 0 to {1}", label, axis.size - 1).str())
-      .help(llvm::formatv("write `min(max({0}, 0), {1})`", source.text(expr.range), axis.size - 1)
+      .help(llvm::formatv("write `min(max({0}, 0), {1})`", sema.source.text(expr.range),
+                          axis.size - 1)
                 .str());
   return false;
 }
@@ -211,8 +211,8 @@ static bool isConstantOfQuery(mlir::Value tensor, llvm::ArrayRef<FormulaValue> i
   return true;
 }
 
-FormulaValue Sema::readElement(mlir::Value tensor, llvm::ArrayRef<FormulaValue> indices,
-                               Formula &formula) {
+static FormulaValue readElement(Formula &formula, mlir::Value tensor,
+                                llvm::ArrayRef<FormulaValue> indices) {
   auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
   bool isVector = static_cast<int64_t>(indices.size()) < type.getRank();
   Axis feature = isVector ? axesOfValue(tensor).back() : Axis{"", 0};
@@ -236,13 +236,14 @@ FormulaValue Sema::readElement(mlir::Value tensor, llvm::ArrayRef<FormulaValue> 
   return {kind, 0, element, Side::Pair, {}, feature};
 }
 
-FormulaValue Sema::formulaTensor(const PathExpr &path, Formula &formula) {
+FormulaValue formulaTensor(Formula &formula, const PathExpr &path) {
   auto own = formula.tensors.find(path.path.str());
-  mlir::Value tensor = own == formula.tensors.end() ? tensorInScope(path) : own->second;
+  mlir::Value tensor =
+      own == formula.tensors.end() ? tensorInScope(formula.sema, path) : own->second;
   auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
   bool isVector = type.getRank() == 1 && type.getElementType().isF32() && type.hasStaticShape();
   if (formula.isScore() && isVector)
-    return readElement(tensor, {}, formula);
+    return readElement(formula, tensor, {});
   if (formula.isSink) { // of the query alone: its axes say where
     std::vector<FormulaValue> indices;
     for (const Axis &axis : axesOfValue(tensor))
@@ -252,26 +253,28 @@ FormulaValue Sema::formulaTensor(const PathExpr &path, Formula &formula) {
           break;
         }
     if (static_cast<int64_t>(indices.size()) == type.getRank())
-      return readElement(tensor, indices, formula);
+      return readElement(formula, tensor, indices);
   }
   std::string name = path.path.str();
-  error(DiagCode::IndexCount, path.range, "`" + name + "` is a tensor, not a number")
+  formula.sema.report
+      .error(DiagCode::IndexCount, path.range, "`" + name + "` is a tensor, not a number")
       .says("this is " + showAxes(axesOfValue(tensor)))
       .help("read an element of it: `" + name + "[…]`");
   return {};
 }
 
-FormulaValue Sema::formulaIndex(const IndexExpr &expr, Formula &formula) {
+FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
   auto *path = llvm::dyn_cast<PathExpr>(expr.base.get());
   std::string name = path ? path->path.str() : "";
   auto own = formula.tensors.find(name);
   mlir::Value tensor = own != formula.tensors.end() ? own->second
-                       : path && formula.isLine     ? tensorInScope(*path)
+                       : path && formula.isLine     ? tensorInScope(formula.sema, *path)
                                                     : mlir::Value();
   if (!tensor) {
-    error(DiagCode::ScoreExpression, expr.base->range,
-          path ? "there is no tensor `" + name + "` in this " + formula.what()
-               : llvm::Twine("only a tensor has elements"))
+    formula.sema.report
+        .error(DiagCode::ScoreExpression, expr.base->range,
+               path ? "there is no tensor `" + name + "` in this " + formula.what()
+                    : llvm::Twine("only a tensor has elements"))
         .note("a hook reads what it names: `with param " + (name.empty() ? "table" : name) +
               ": [H]`, or `with input …` for a tensor of the attention's place");
     return {};
@@ -282,27 +285,29 @@ FormulaValue Sema::formulaIndex(const IndexExpr &expr, Formula &formula) {
   bool isVector =
       formula.isScore() && isF32 && count + 1 == axes.size() && !axes.back().isDynamic();
   if (count != axes.size() && !isVector) {
-    error(DiagCode::IndexCount, expr.range,
-          llvm::formatv("`{0}` has {1} axes, but gets {2} {3}", name, axes.size(), count,
-                        count == 1 ? "index" : "indices")
-              .str())
+    formula.sema.report
+        .error(DiagCode::IndexCount, expr.range,
+               llvm::formatv("`{0}` has {1} axes, but gets {2} {3}", name, axes.size(), count,
+                             count == 1 ? "index" : "indices")
+                   .str())
         .at(expr.base->range, "this is " + showAxes(axes));
     return {};
   }
   std::vector<FormulaValue> indices;
   for (auto [axis, index] : llvm::zip(axes, expr.indices)) {
-    indices.push_back(evalFormula(*index, formula));
+    indices.push_back(evalFormula(formula, *index));
     if (indices.back().kind == Kind::Error)
       return {};
     if (!formula.hasNoFraction(indices.back())) {
-      error(DiagCode::IndexCount, index->range, "an index is a position or a whole number")
+      formula.sema.report
+          .error(DiagCode::IndexCount, index->range, "an index is a position or a whole number")
           .note("positions are " + formula.listNames() + "; `floor(x)` is a whole number");
       return {};
     }
-    if (!checkIndex(*index, indices.back(), axis, name))
+    if (!checkIndex(formula.sema, *index, indices.back(), axis, name))
       return {};
   }
-  return readElement(tensor, indices, formula);
+  return readElement(formula, tensor, indices);
 }
 
 } // namespace attn::frontend

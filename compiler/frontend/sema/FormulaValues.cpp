@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Values of formulas as ops: whole numbers as positions, numbers as f32.
-#include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Formula.h"
+#include "compiler/frontend/sema/Functions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>

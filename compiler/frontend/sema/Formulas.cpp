@@ -3,6 +3,18 @@
 // Formulas of scores, biases and masks: an expression of one query and one key -> scalar ops of a
 // region.
 #include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Elements.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Formula.h"
+#include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Hooks.h"
+#include "compiler/frontend/sema/Limits.h"
+#include "compiler/frontend/sema/Outside.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Vectors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,6 +29,9 @@ using namespace ast;
 namespace arith = mlir::arith;
 namespace math = mlir::math;
 using Kind = FormulaValue::Kind;
+
+/// A size that is known only when running, as a whole number.
+static FormulaValue formulaSize(Formula &formula, Decl &decl);
 
 //===-- operators ---------------------------------------------------------------------------===//
 
@@ -55,8 +70,8 @@ static FormulaValue arithmetic(const Formula &formula, const FormulaValue &left,
   return result;
 }
 
-FormulaValue Sema::formulaPower(const BinaryExpr &binary, const FormulaValue &left,
-                                const FormulaValue &right, Formula &formula) {
+static FormulaValue formulaPower(Formula &formula, const BinaryExpr &binary,
+                                 const FormulaValue &left, const FormulaValue &right) {
   mlir::OpBuilder &builder = formula.builder;
   mlir::Location loc = formula.loc;
   // a ** x = 2 ** (x * log2(a)); x ** 2 is a product.
@@ -69,25 +84,26 @@ FormulaValue Sema::formulaPower(const BinaryExpr &binary, const FormulaValue &le
     mlir::Value base = formula.scalar(left);
     return {Kind::Scalar, 0, arith::MulFOp::create(builder, loc, base, base)};
   }
-  return wrongFormula(binary.range, "`**` takes a positive number on its left, or 2 on its right",
-                      formula);
+  return wrongFormula(formula, binary.range,
+                      "`**` takes a positive number on its left, or 2 on its right");
 }
 
-FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula) {
-  FormulaValue left = evalFormula(*binary.left, formula),
-               right = evalFormula(*binary.right, formula);
+static FormulaValue formulaArithmetic(Formula &formula, const BinaryExpr &binary) {
+  FormulaValue left = evalFormula(formula, *binary.left),
+               right = evalFormula(formula, *binary.right);
   if (left.kind == Kind::Error || right.kind == Kind::Error)
     return {};
   if (left.kind == Kind::Number && right.kind == Kind::Number) {
     if (auto value = foldInHook(binary.op, left.number, right.number))
       return {Kind::Number, *value, {}};
-    error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
+    formula.sema.report.error(DiagCode::NumberExpected, binary.range,
+                              "the result is no finite number");
     return {};
   }
   if (left.kind == Kind::Truth || right.kind == Kind::Truth)
-    return wrongFormula(binary.range, "truth values cannot be calculated with", formula);
+    return wrongFormula(formula, binary.range, "truth values cannot be calculated with");
   if (formula.isScore())
-    if (auto value = scoreArithmetic(binary, left, right, formula))
+    if (auto value = scoreArithmetic(formula, binary, left, right))
       return *value;
   bool whole = formula.isWhole(left) && formula.isWhole(right);
   Interval a = Formula::rangeOf(left), b = Formula::rangeOf(right);
@@ -100,7 +116,7 @@ FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula)
     return arithmetic<arith::MulIOp, arith::MulFOp>(formula, left, right, a * b);
   case BinaryOp::Divide: {
     if (right.kind == Kind::Number && right.number == 0) {
-      error(DiagCode::NumberExpected, binary.right->range, "this divides by 0");
+      formula.sema.report.error(DiagCode::NumberExpected, binary.right->range, "this divides by 0");
       return {};
     }
     FormulaValue result{Kind::Scalar, 0,
@@ -116,25 +132,25 @@ FormulaValue Sema::formulaArithmetic(const BinaryExpr &binary, Formula &formula)
       return FormulaValue::position(
           remainder(formula, formula.position(left), formula.position(right)),
           a.remainder(static_cast<int64_t>(right.number)));
-    return wrongFormula(binary.range, "`%` takes a position and a positive whole number", formula);
+    return wrongFormula(formula, binary.range, "`%` takes a position and a positive whole number");
   default:
-    return formulaPower(binary, left, right, formula);
+    return formulaPower(formula, binary, left, right);
   }
 }
 
-FormulaValue Sema::formulaComparison(const BinaryExpr &binary, Formula &formula) {
-  FormulaValue left = evalFormula(*binary.left, formula),
-               right = evalFormula(*binary.right, formula);
+static FormulaValue formulaComparison(Formula &formula, const BinaryExpr &binary) {
+  FormulaValue left = evalFormula(formula, *binary.left),
+               right = evalFormula(formula, *binary.right);
   if (left.kind == Kind::Error || right.kind == Kind::Error)
     return {};
-  if (!intoRegion(left, formula, binary.left->range) ||
-      !intoRegion(right, formula, binary.right->range))
+  if (!intoRegion(formula, left, binary.left->range) ||
+      !intoRegion(formula, right, binary.right->range))
     return {};
   auto isNumber = [](const FormulaValue &value) {
     return value.kind == Kind::Number || value.kind == Kind::Position || value.kind == Kind::Scalar;
   };
   if (!isNumber(left) || !isNumber(right))
-    return wrongFormula(binary.range, "only numbers and positions can be compared", formula);
+    return wrongFormula(formula, binary.range, "only numbers and positions can be compared");
   struct Predicates {
     arith::CmpIPredicate whole;
     arith::CmpFPredicate real;
@@ -166,15 +182,14 @@ FormulaValue Sema::formulaComparison(const BinaryExpr &binary, Formula &formula)
 }
 
 /// `a and b`, `a or b`.
-FormulaValue Sema::formulaConnective(const BinaryExpr &binary, Formula &formula) {
-  FormulaValue left = evalFormula(*binary.left, formula),
-               right = evalFormula(*binary.right, formula);
+static FormulaValue formulaConnective(Formula &formula, const BinaryExpr &binary) {
+  FormulaValue left = evalFormula(formula, *binary.left),
+               right = evalFormula(formula, *binary.right);
   if (left.kind == Kind::Error || right.kind == Kind::Error)
     return {};
   if (left.kind != Kind::Truth || right.kind != Kind::Truth)
-    return wrongFormula((left.kind == Kind::Truth ? binary.right : binary.left)->range,
-                        "`" + spelling(binary.op) + "` joins truth values, but this is none",
-                        formula);
+    return wrongFormula(formula, (left.kind == Kind::Truth ? binary.right : binary.left)->range,
+                        "`" + spelling(binary.op) + "` joins truth values, but this is none");
   if (binary.op == BinaryOp::And)
     return {Kind::Truth, 0,
             arith::AndIOp::create(formula.builder, formula.loc, left.value, right.value)};
@@ -182,22 +197,22 @@ FormulaValue Sema::formulaConnective(const BinaryExpr &binary, Formula &formula)
           arith::OrIOp::create(formula.builder, formula.loc, left.value, right.value)};
 }
 
-FormulaValue Sema::formulaUnary(const UnaryExpr &unary, Formula &formula) {
-  FormulaValue value = evalFormula(*unary.operand, formula);
+static FormulaValue formulaUnary(Formula &formula, const UnaryExpr &unary) {
+  FormulaValue value = evalFormula(formula, *unary.operand);
   if (value.kind == Kind::Error)
     return {};
   mlir::OpBuilder &builder = formula.builder;
   mlir::Location loc = formula.loc;
   if (unary.op == UnaryOp::Not) {
     if (value.kind != Kind::Truth)
-      return wrongFormula(unary.range, "`not` is applied to a truth value", formula);
+      return wrongFormula(formula, unary.range, "`not` is applied to a truth value");
     return {Kind::Truth, 0,
             arith::XOrIOp::create(builder, loc, value.value, formula.truth(true).value)};
   }
   if (value.kind == Kind::Number)
     return {Kind::Number, -value.number, {}};
   if (value.kind == Kind::Dot || value.isHoisted() || value.kind == Kind::Vector)
-    return scoreFunction(unary.range, "negate", value, formula);
+    return scoreFunction(formula, unary.range, "negate", value);
   if (value.kind == Kind::Scalar)
     return {Kind::Scalar, 0, arith::NegFOp::create(builder, loc, value.value)};
   if (value.kind == Kind::Position) {
@@ -205,26 +220,26 @@ FormulaValue Sema::formulaUnary(const UnaryExpr &unary, Formula &formula) {
     return FormulaValue::position(arith::SubIOp::create(builder, loc, zero, value.value),
                                   -value.range);
   }
-  return wrongFormula(unary.range, "this has no negative", formula);
+  return wrongFormula(formula, unary.range, "this has no negative");
 }
 
-FormulaValue Sema::formulaChoice(const IfExpr &choice, Formula &formula) {
-  if (std::optional<bool> known = knownTruth(*choice.condition))
-    return evalFormula(known.value() ? *choice.thenValue : *choice.elseValue, formula);
-  FormulaValue condition = evalFormula(*choice.condition, formula),
-               yes = evalFormula(*choice.thenValue, formula),
-               no = evalFormula(*choice.elseValue, formula);
+static FormulaValue formulaChoice(Formula &formula, const IfExpr &choice) {
+  if (std::optional<bool> known = knownTruth(formula.sema, *choice.condition))
+    return evalFormula(formula, known.value() ? *choice.thenValue : *choice.elseValue);
+  FormulaValue condition = evalFormula(formula, *choice.condition),
+               yes = evalFormula(formula, *choice.thenValue),
+               no = evalFormula(formula, *choice.elseValue);
   if (condition.kind == Kind::Error || yes.kind == Kind::Error || no.kind == Kind::Error)
     return {};
   if (condition.kind != Kind::Truth)
-    return wrongFormula(choice.condition->range, "this is no truth value", formula);
-  if (!intoRegion(yes, formula, choice.thenValue->range) ||
-      !intoRegion(no, formula, choice.elseValue->range))
+    return wrongFormula(formula, choice.condition->range, "this is no truth value");
+  if (!intoRegion(formula, yes, choice.thenValue->range) ||
+      !intoRegion(formula, no, choice.elseValue->range))
     return {};
   bool agree = (yes.kind == Kind::Truth) == (no.kind == Kind::Truth);
   if (!agree || yes.kind == Kind::Vector || no.kind == Kind::Vector)
-    return wrongFormula(choice.range, "both values of an `if` are numbers, or truth values",
-                        formula);
+    return wrongFormula(formula, choice.range,
+                        "both values of an `if` are numbers, or truth values");
   auto select = [&](Kind kind, mlir::Value a, mlir::Value b) -> FormulaValue {
     return {kind, 0, arith::SelectOp::create(formula.builder, formula.loc, condition.value, a, b)};
   };
@@ -298,35 +313,37 @@ static bool isKnownFunction(llvm::StringRef name, bool isScore) {
       .Default(false);
 }
 
-FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
+static FormulaValue formulaCall(Formula &formula, const CallExpr &call) {
   auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
   std::string name = callee ? callee->path.str() : "";
   if (callee && formula.regions)
-    if (std::optional<FormulaValue> value = applyHook(*callee, &call, formula))
+    if (std::optional<FormulaValue> value = applyHook(formula, *callee, &call))
       return *value;
   if (auto map = formula.maps.find(name); callee && map != formula.maps.end())
-    return scoreLinear(*map->second, call, formula);
+    return scoreLinear(formula, *map->second, call);
   if (!isKnownFunction(name, formula.isScore())) {
-    Diagnostic &diagnostic =
-        error(DiagCode::ScoreExpression, call.callee->range,
-              "there is no function `" + (callee ? name : source.text(call.callee->range).str()) +
-                  "` in a " + formula.what());
-    if (Decl *decl = scope->find(name))
+    Diagnostic &diagnostic = formula.sema.report.error(
+        DiagCode::ScoreExpression, call.callee->range,
+        "there is no function `" +
+            (callee ? name : formula.sema.source.text(call.callee->range).str()) + "` in a " +
+            formula.what());
+    if (Decl *decl = formula.sema.names.scope->find(name))
       diagnostic.at(decl->range, "declared here");
     diagnostic.note(formula.consistsOf());
     return {};
   }
   std::vector<FormulaValue> arguments;
   for (const Argument &argument : call.arguments) {
-    arguments.push_back(evalFormula(*argument.value, formula));
+    arguments.push_back(evalFormula(formula, *argument.value));
     if (arguments.back().kind == Kind::Error)
       return {};
   }
   if (formula.isScore())
-    if (std::optional<FormulaValue> value = scoreCall(call, name, arguments, formula))
+    if (std::optional<FormulaValue> value = scoreCall(formula, call, name, arguments))
       return *value;
   auto wrong = [&](const llvm::Twine &usage) -> FormulaValue {
-    error(DiagCode::ScoreExpression, call.range, "`" + name + "` is not applied to this")
+    formula.sema.report
+        .error(DiagCode::ScoreExpression, call.range, "`" + name + "` is not applied to this")
         .help("write `" + usage + "`");
     return {};
   };
@@ -364,13 +381,12 @@ FormulaValue Sema::formulaCall(const CallExpr &call, Formula &formula) {
 
 //===-- expressions -------------------------------------------------------------------------===//
 
-FormulaValue Sema::wrongFormula(SourceRange range, const llvm::Twine &message,
-                                const Formula &formula) {
-  error(DiagCode::ScoreExpression, range, message).note(formula.consistsOf());
+FormulaValue wrongFormula(const Formula &formula, SourceRange range, const llvm::Twine &message) {
+  formula.sema.report.error(DiagCode::ScoreExpression, range, message).note(formula.consistsOf());
   return {};
 }
 
-FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
+static FormulaValue formulaName(Formula &formula, const PathExpr &path) {
   std::string name = path.path.str();
   auto found = formula.names.find(name);
   // This call's row of a position: the position itself, where nothing is kept between calls.
@@ -379,33 +395,35 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
     found = formula.names.find(path.path.parts[0].text);
   if (found != formula.names.end())
     return found->second;
-  if (name == "inf" && !scope->find(name))
+  if (name == "inf" && !formula.sema.names.scope->find(name))
     return {Kind::Number, std::numeric_limits<double>::infinity(), {}};
-  if ((name == "true" || name == "false") && !scope->find(name))
+  if ((name == "true" || name == "false") && !formula.sema.names.scope->find(name))
     return formula.truth(name == "true");
   if (formula.tensors.count(name))
-    return formulaTensor(path, formula);
-  if (Decl *decl = scope->find(name); decl && decl->kind == Decl::Kind::Static) {
-    Formula there = formulaAt(*decl, formula);
-    return atHome(*decl, [&](const Expr &expr) { return evalFormula(expr, there); });
+    return formulaTensor(formula, path);
+  if (Decl *decl = formula.sema.names.scope->find(name); decl && decl->kind == Decl::Kind::Static) {
+    Formula there = formulaAt(formula, *decl);
+    ScopedHome home(formula.sema, *decl);
+    return evalFormula(there, *decl->expr);
   }
   if (formula.regions)
-    if (std::optional<FormulaValue> value = applyHook(path, nullptr, formula))
+    if (std::optional<FormulaValue> value = applyHook(formula, path, nullptr))
       return *value;
-  Decl *decl = scope->find(name);
+  Decl *decl = formula.sema.names.scope->find(name);
   bool isDim = decl && decl->kind == Decl::Kind::Dim && !decl->dynamic;
-  if (isDim && (sizeOf(*decl).isStatic() || sizeOf(*decl).error)) {
+  if (isDim && (sizeOf(formula.sema, *decl).isStatic() || sizeOf(formula.sema, *decl).error)) {
     decl->used = true;
-    const Size &size = sizeOf(*decl);
+    const Size &size = sizeOf(formula.sema, *decl);
     return size.error ? FormulaValue{}
                       : FormulaValue{Kind::Number, static_cast<double>(size.offset), {}};
   }
   if (decl && decl->kind == Decl::Kind::Dim && formula.regions && !formula.isScore())
-    return formulaSize(*decl, formula);
-  if (formula.isLine && tensorInScope(path))
-    return formulaTensor(path, formula);
-  Diagnostic &diagnostic = error(DiagCode::ScoreExpression, path.range,
-                                 "there is no `" + name + "` in a " + llvm::Twine(formula.what()));
+    return formulaSize(formula, *decl);
+  if (formula.isLine && tensorInScope(formula.sema, path))
+    return formulaTensor(formula, path);
+  Diagnostic &diagnostic =
+      formula.sema.report.error(DiagCode::ScoreExpression, path.range,
+                                "there is no `" + name + "` in a " + llvm::Twine(formula.what()));
   if (formula.isScore())
     diagnostic.note("a score is a function of the query `q` and the key `k`, in numbers and dims");
   else if (formula.names.empty())
@@ -418,21 +436,21 @@ FormulaValue Sema::formulaName(const PathExpr &path, Formula &formula) {
   return {};
 }
 
-FormulaValue Sema::formulaSize(Decl &decl, Formula &formula) {
+static FormulaValue formulaSize(Formula &formula, Decl &decl) {
   decl.used = true;
-  Size size = decl.dynamic ? Size{decl.name, 1, 0} : sizeOf(decl);
+  Size size = decl.dynamic ? Size{decl.name, 1, 0} : sizeOf(formula.sema, decl);
   if (size.error)
     return {};
   Axis axis = axisOfSize(decl.name, size);
-  auto type = axesTensor(builder.getF32Type(), {axis.size},
-                         {mlir::StringAttr::get(&mlirContext, axis.name)});
+  auto type = axesTensor(formula.sema.builder.getF32Type(), {axis.size},
+                         {mlir::StringAttr::get(&formula.sema.mlirContext, axis.name)});
   int64_t least = size.scale + size.offset;
   return FormulaValue::position(createAxisSize(formula.builder, formula.loc, type, 0),
-                                {std::min<int64_t>(least, 1), boundOf(axis)});
+                                {std::min<int64_t>(least, 1), boundOf(formula.sema, axis)});
 }
 
-FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {
-  if (!spend(1, expr.range))
+FormulaValue evalFormula(Formula &formula, const Expr &expr) {
+  if (!spend(formula.sema, 1, expr.range))
     return {};
   switch (expr.kind) {
   case Expr::Kind::Error:
@@ -442,29 +460,29 @@ FormulaValue Sema::evalFormula(const Expr &expr, Formula &formula) {
   case Expr::Kind::Float:
     return {Kind::Number, llvm::cast<FloatExpr>(expr).value, {}};
   case Expr::Kind::Call:
-    return formulaCall(llvm::cast<CallExpr>(expr), formula);
+    return formulaCall(formula, llvm::cast<CallExpr>(expr));
   case Expr::Kind::Path:
-    return formulaName(llvm::cast<PathExpr>(expr), formula);
+    return formulaName(formula, llvm::cast<PathExpr>(expr));
   case Expr::Kind::Unary:
-    return formulaUnary(llvm::cast<UnaryExpr>(expr), formula);
+    return formulaUnary(formula, llvm::cast<UnaryExpr>(expr));
   case Expr::Kind::If:
-    return formulaChoice(llvm::cast<IfExpr>(expr), formula);
+    return formulaChoice(formula, llvm::cast<IfExpr>(expr));
   case Expr::Kind::Index:
-    return formulaIndex(llvm::cast<IndexExpr>(expr), formula);
+    return formulaIndex(formula, llvm::cast<IndexExpr>(expr));
   case Expr::Kind::Binary: {
     auto &binary = llvm::cast<BinaryExpr>(expr);
     if (binary.op >= BinaryOp::Add)
-      return formulaArithmetic(binary, formula);
+      return formulaArithmetic(formula, binary);
     if (binary.op >= BinaryOp::Equal)
-      return formulaComparison(binary, formula);
+      return formulaComparison(formula, binary);
     if (binary.op != BinaryOp::Coalesce)
-      return formulaConnective(binary, formula);
+      return formulaConnective(formula, binary);
     break;
   }
   default:
     break;
   }
-  return wrongFormula(expr.range, llvm::Twine("this cannot stand in a ") + formula.what(), formula);
+  return wrongFormula(formula, expr.range, llvm::Twine("this cannot stand in a ") + formula.what());
 }
 
 } // namespace attn::frontend

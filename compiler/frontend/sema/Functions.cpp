@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions of the language that work element by element, and the table of all.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Lookups.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/Resize.h"
+#include "compiler/frontend/sema/Rotary.h"
+#include "compiler/frontend/sema/Split.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 #include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -92,72 +103,75 @@ static const MathFunction mathFunctions[] = {
     {"cos", buildOp<mlir::math::CosOp>, [](double x) { return std::cos(x); }},
 };
 
-SemaValue Sema::callMath(const CallExpr &call, llvm::StringRef name) {
+static SemaValue callMath(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   auto *function = llvm::find_if(mathFunctions, [&](auto &f) { return f.name == name; });
-  if (!plainArguments(call, name, 1, 1, (name + "(x)").str()))
+  if (!plainArguments(sema.report, call, name, 1, 1, (name + "(x)").str()))
     return SemaValue::wrong();
-  SemaValue value = eval(*call.arguments[0].value);
+  SemaValue value = eval(sema, *call.arguments[0].value);
   if (value.isNumber()) {
     double number = function->fold(value.number);
     if (std::isfinite(number))
       return SemaValue::of(number);
-    error(DiagCode::NumberExpected, call.range,
-          "`" + name + "` of " + std::to_string(value.number) + " is no finite number");
+    sema.report.error(DiagCode::NumberExpected, call.range,
+                      "`" + name + "` of " + std::to_string(value.number) + " is no finite number");
     return SemaValue::wrong();
   }
   if (!value.isTensor())
     return value;
-  if (!isCalculable(value.tensor, call.arguments[0].value->range))
+  if (!isCalculable(sema.report, value.tensor, call.arguments[0].value->range))
     return SemaValue::wrong();
-  return SemaValue::of(makeMap({value.tensor}, axesOfValue(value.tensor), locate(call.range),
+  return SemaValue::of(makeMap(sema, {value.tensor}, axesOfValue(value.tensor),
+                               locate(sema, call.range),
                                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
                                  return function->build(b, inWords(loc, name), x[0]);
                                }));
 }
 
-const Expr *Sema::droppedOut(const CallExpr &call) {
-  if (!plainArguments(call, "dropout", 2, 2, "dropout(x, 0.1)"))
+const Expr *droppedOut(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "dropout", 2, 2, "dropout(x, 0.1)"))
     return nullptr;
   const Expr &share = *call.arguments[1].value;
-  std::optional<double> p = evalNumber(share, "the part that is dropped");
+  std::optional<double> p = evalNumber(sema, share, "the part that is dropped");
   if (!p)
     return nullptr;
   if (!(*p >= 0 && *p <= 1)) {
-    error(DiagCode::NumberExpected, share.range, "the part that is dropped is from 0 to 1");
+    sema.report.error(DiagCode::NumberExpected, share.range,
+                      "the part that is dropped is from 0 to 1");
     return nullptr;
   }
   if (*p != 0) {
     auto options = mlir::remark::RemarkOpts::name("Dropout").category("any CPU");
-    if (!frames.empty())
-      options = options.function(frames.back().function.getSymName());
-    mlir::remark::analysis(locate(call.range, "dropout"), options)
+    if (!sema.function.frames.empty())
+      options = options.function(sema.function.frames.back().function.getSymName());
+    mlir::remark::analysis(locate(sema, call.range, "dropout"), options)
         << "dropout is of training alone, and compiles to nothing";
   }
   return call.arguments[0].value.get();
 }
 
-SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
+SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
-    return callMath(call, name);
+    return callMath(sema, call, name);
   if (name == "split")
-    return callSplit(call);
+    return callSplit(sema, call);
   if (name == "pack")
-    return callPack(call);
+    return callPack(sema, call);
   if (name == "first" || name == "last")
-    return callEnd(call, name);
+    return callEnd(sema, call, name);
   if (name == "mean")
-    return callMean(call);
+    return callMean(sema, call);
   if (name == "relabel")
-    return callRelabel(call);
+    return callRelabel(sema, call);
   if (name == "positions")
-    return callPositions(call);
+    return callPositions(sema, call);
   if (name == "rotary")
-    return callRotary(call);
+    return callRotary(sema, call);
   if (name == "resize")
-    return callResize(call);
+    return callResize(sema, call);
   if (name == "dropout") {
-    const Expr *kept = droppedOut(call);
-    mlir::Value value = kept ? evalTensor(*kept, "what `dropout` is applied to") : mlir::Value();
+    const Expr *kept = droppedOut(sema, call);
+    mlir::Value value =
+        kept ? evalTensor(sema, *kept, "what `dropout` is applied to") : mlir::Value();
     return value ? SemaValue::of(value) : SemaValue::wrong();
   }
   /// Functions of the language that are not compiled, and what says the same until they are.
@@ -174,12 +188,12 @@ SemaValue Sema::callBuiltin(const CallExpr &call, llvm::StringRef name) {
       {"dot", "write `mean(D, a * b) * D`"}};
   for (auto [function, meanwhile] : later)
     if (function == name) {
-      unsupported(call.callee->range, "the function `" + name + "`", meanwhile);
+      sema.report.unsupported(call.callee->range, "the function `" + name + "`", meanwhile);
       return SemaValue::wrong();
     }
-  Diagnostic &diagnostic =
-      error(DiagCode::UnknownName, call.callee->range, "there is no `" + name + "` to apply");
-  suggest(diagnostic, name, [](const Decl &decl) {
+  Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownName, call.callee->range,
+                                             "there is no `" + name + "` to apply");
+  suggest(sema, diagnostic, name, [](const Decl &decl) {
     return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });

@@ -2,7 +2,10 @@
 //
 // `group H by G`: the query's axis of heads is split into groups, what the attention returns has it
 // in one again.
-#include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Groups.h"
+#include "compiler/frontend/sema/Attention.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 namespace attn::frontend {
 
@@ -32,17 +35,17 @@ static mlir::Value regroup(mlir::OpBuilder &builder, Location loc, mlir::Value v
   return RearrangeOp::create(builder, loc, type, value, taken, atoms, order, given);
 }
 
-bool Sema::groupHeads(const AttendExpr &attend, AttendOperands &operands) {
+bool groupHeads(Sema &sema, const AttendExpr &attend, AttendOperands &operands) {
   if (!attend.groupAxis || !attend.groupBy)
     return !attend.groupAxis && !attend.groupBy;
   const Name &heads = *attend.groupAxis, &by = *attend.groupBy;
   for (const Name *name : {&heads, &by})
-    if (Decl *decl = scope->find(name->text))
+    if (Decl *decl = sema.names.scope->find(name->text))
       decl->used = true;
   Axes query = axesOfValue(operands.query), keys = axesOfValue(operands.key);
   int at = findAxis(query, heads.text), group = findAxis(keys, by.text);
   auto wrong = [&](SourceRange range, const llvm::Twine &message) -> Diagnostic & {
-    return operands.show(error(DiagCode::Groups, range, message), attend);
+    return operands.show(sema.report.error(DiagCode::Groups, range, message), attend);
   };
   if (at < 0 || at + 1 == static_cast<int>(query.size()) || query[at].isDynamic()) {
     wrong(heads.range, "the query has no axis `" + heads.text + "` of heads");
@@ -63,7 +66,7 @@ bool Sema::groupHeads(const AttendExpr &attend, AttendOperands &operands) {
         wrong(heads.range.to(by.range), llvm::Twine(size) + " heads, `" + heads.text +
                                             "`, cannot be divided by " + llvm::Twine(groups) +
                                             ", `" + by.text + "`");
-    if (std::string where = whereSizes({query[at], keys[group]}); !where.empty())
+    if (std::string where = whereSizes(sema, {query[at], keys[group]}); !where.empty())
       diagnostic.note(where);
     return false;
   }
@@ -72,20 +75,21 @@ bool Sema::groupHeads(const AttendExpr &attend, AttendOperands &operands) {
   operands.rest = {heads.text + "/" + by.text, size / groups};
   query[at] = operands.group;
   query.insert(query.begin() + at + 1, operands.rest);
-  operands.query = regroup(builder, locate(heads.range), operands.query, at,
-                           {operands.group, operands.rest}, tensorType(query, heads.range));
+  operands.query = regroup(sema.builder, locate(sema, heads.range), operands.query, at,
+                           {operands.group, operands.rest}, tensorType(sema, query, heads.range));
   return true;
 }
 
-/// With its heads in one axis again.
-mlir::Value Sema::mergeHeads(mlir::Value value, const AttendOperands &operands, SourceRange range) {
+mlir::Value mergeHeads(Sema &sema, mlir::Value value, const AttendOperands &operands,
+                       SourceRange range) {
   if (!operands.heads.size)
     return value;
   Axes axes = axesOfValue(value);
   int at = findAxis(axes, operands.group.name);
   axes.erase(axes.begin() + at + 1);
   axes[at] = operands.heads;
-  return regroup(builder, locate(range), value, at, operands.heads, tensorType(axes, range));
+  return regroup(sema.builder, locate(sema, range), value, at, operands.heads,
+                 tensorType(sema, axes, range));
 }
 
 } // namespace attn::frontend

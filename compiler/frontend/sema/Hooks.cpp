@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The hooks of an attention: which are declared, what they are applied to, and their regions.
+#include "compiler/frontend/sema/Hooks.h"
+#include "compiler/frontend/sema/AttentionRegions.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Elements.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -33,21 +41,21 @@ std::string Formula::listNames() const {
   return text;
 }
 
-const HookDecl *Sema::hookOf(const Decl *decl, HookDecl::Hook hook) {
+const HookDecl *hookOf(const Decl *decl, HookDecl::Hook hook) {
   auto *item = decl && decl->kind == Decl::Kind::Hook ? llvm::cast<HookDecl>(decl->item) : nullptr;
   return item && item->hook == hook ? item : nullptr;
 }
 
-Diagnostic &Sema::unknownHook(const PathExpr &path, HookDecl::Hook hook, const Decl *decl,
-                              std::vector<llvm::StringRef> names) {
+Diagnostic &unknownHook(Sema &sema, const PathExpr &path, HookDecl::Hook hook, const Decl *decl,
+                        std::vector<llvm::StringRef> names) {
   llvm::StringRef what = spelling(hook);
   std::string name = path.path.str();
-  Diagnostic &diagnostic =
-      error(DiagCode::UnknownScore, path.range,
-            decl ? "`" + name + "` is no " + what : "there is no " + what + " `" + name + "`");
+  Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownScore, path.range,
+                                             decl ? "`" + name + "` is no " + what
+                                                  : "there is no " + what + " `" + name + "`");
   if (decl)
     diagnostic.at(decl->range, "declared here");
-  for (Scope *s = scope; s; s = s->parent)
+  for (Scope *s = sema.names.scope; s; s = s->parent)
     for (Decl *other : s->order)
       if (hookOf(other, hook))
         names.push_back(other->name);
@@ -66,24 +74,25 @@ Diagnostic &Sema::unknownHook(const PathExpr &path, HookDecl::Hook hook, const D
 
 //===-- biases and masks --------------------------------------------------------------------===//
 
-bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange range, Formula &line,
-                       Formula &inside) {
+static bool bindStatics(Formula &line, const HookDecl &hook, const CallExpr *call,
+                        SourceRange range, Formula &inside) {
   std::set<std::string> given;
   auto bind = [&](const Name &name, const Expr &value) {
-    Formula numbers{line.hook, line.builder, line.loc};
+    Formula numbers{line.sema, line.hook, line.builder, line.loc};
     for (const auto &[known, own] : line.names)
       if (own.kind == Kind::Number)
         numbers.names[known] = own;
-    FormulaValue number = evalFormula(value, numbers);
+    FormulaValue number = evalFormula(numbers, value);
     if (number.kind == Kind::Error)
       return false;
     if (number.kind != Kind::Number) {
-      error(DiagCode::NumberExpected, value.range,
-            "`" + name.text + "` is a number that is known when compiling");
+      line.sema.report.error(DiagCode::NumberExpected, value.range,
+                             "`" + name.text + "` is a number that is known when compiling");
       return false;
     }
     if (!given.insert(name.text).second) {
-      error(DiagCode::WrongArguments, value.range, "`" + name.text + "` is given twice");
+      line.sema.report.error(DiagCode::WrongArguments, value.range,
+                             "`" + name.text + "` is given twice");
       return false;
     }
     inside.names[name.text] = number;
@@ -100,9 +109,10 @@ bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange r
         if (item.name.text == argument.name->text)
           found = &item;
     if (!found) {
-      error(DiagCode::WrongArguments, argument.value->range,
-            "`" + hook.name.text + "` takes " + llvm::Twine(hook.statics.size()) +
-                (hook.statics.size() == 1 ? " number" : " numbers"))
+      line.sema.report
+          .error(DiagCode::WrongArguments, argument.value->range,
+                 "`" + hook.name.text + "` takes " + llvm::Twine(hook.statics.size()) +
+                     (hook.statics.size() == 1 ? " number" : " numbers"))
           .at(hook.name.range, "declared here");
       return false;
     }
@@ -113,7 +123,8 @@ bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange r
     if (given.count(item.name.text))
       continue;
     if (!item.defaultValue) {
-      error(DiagCode::WrongArguments, range, "`" + item.name.text + "` is not given")
+      line.sema.report
+          .error(DiagCode::WrongArguments, range, "`" + item.name.text + "` is not given")
           .at(hook.name.range, "declared here");
       return false;
     }
@@ -123,8 +134,8 @@ bool Sema::bindStatics(const HookDecl &hook, const CallExpr *call, SourceRange r
   return true;
 }
 
-FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExpr &path,
-                                 const CallExpr *call, Formula &line) {
+FormulaValue applyDeclared(Formula &line, Decl &decl, const HookDecl &hook, const PathExpr &path,
+                           const CallExpr *call) {
   decl.used = true;
   if (decl.wrong)
     return {};
@@ -133,7 +144,7 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
     auto position = line.names.find(name.text);
     if (position == line.names.end()) {
       const Decl *outer = line.regions->applying.empty() ? nullptr : line.regions->applying.back();
-      Diagnostic &diagnostic = error(
+      Diagnostic &diagnostic = line.sema.report.error(
           DiagCode::HookParameters, path.range,
           "`" + hook.name.text + "` depends on `" + name.text + "`, which " +
               (outer ? "`" + outer->name + "` does not name" : "this attention does not have"));
@@ -149,12 +160,15 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
       inside.names.insert(*row);
   }
   SourceRange range = call ? call->range : path.range;
-  llvm::SaveAndRestore place(usedAt, source.isUsed(range.begin) ? usedAt : range);
-  if (!bindStatics(hook, call, range, line, inside))
+  llvm::SaveAndRestore place(line.sema.report.usedAt, line.sema.source.isUsed(range.begin)
+                                                          ? line.sema.report.usedAt
+                                                          : range);
+  if (!bindStatics(line, hook, call, range, inside))
     return {};
   std::vector<const Decl *> &applying = line.regions->applying;
   if (llvm::is_contained(applying, &decl)) {
-    error(DiagCode::ScoreExpression, path.range, "`" + decl.name + "` is defined by itself")
+    line.sema.report
+        .error(DiagCode::ScoreExpression, path.range, "`" + decl.name + "` is defined by itself")
         .at(decl.range, "declared here");
     return {};
   }
@@ -162,27 +176,28 @@ FormulaValue Sema::applyDeclared(Decl &decl, const HookDecl &hook, const PathExp
     return {}; // said
   if (applying.size() >= deepestHooks || ++line.regions->applications > mostHooks) {
     line.regions->applications = mostHooks + 1;
-    error(DiagCode::TooManyHooks, path.range,
-          "this attention applies too many biases or masks, each named by another");
+    line.sema.report.error(
+        DiagCode::TooManyHooks, path.range,
+        "this attention applies too many biases or masks, each named by another");
     return {};
   }
   if (applying.empty())
-    line.regions->place = scope;
+    line.regions->place = line.sema.names.scope;
   // What a hook of a used file names is of that file, its inputs are of the attention's place.
-  Scope *home = decl.home ? decl.home : scope;
-  llvm::SaveAndRestore own(scope, line.regions->place);
-  if (!bindWith(decl, hook, range, inside))
+  Scope *home = decl.home ? decl.home : line.sema.names.scope;
+  llvm::SaveAndRestore own(line.sema.names.scope, line.regions->place);
+  if (!bindWith(inside, decl, hook, range))
     return {};
-  scope = home;
+  line.sema.names.scope = home;
   applying.push_back(&decl);
-  FormulaValue value = evalFormula(*hook.body, inside);
+  FormulaValue value = evalFormula(inside, *hook.body);
   applying.pop_back();
   return value;
 }
 
 /// The masks that need no declaration: causal, and window(left, right) with both ends included.
-std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const CallExpr *call,
-                                                 Formula &line) {
+static std::optional<FormulaValue> applyKnownMask(Formula &line, const PathExpr &path,
+                                                  const CallExpr *call) {
   std::string name = path.path.str();
   bool isWindow = name == "window";
   auto i = line.names.find("i"), j = line.names.find("j");
@@ -190,8 +205,9 @@ std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const Cal
     return std::nullopt;
   size_t count = call ? call->arguments.size() : 0;
   if (count != (isWindow ? 2 : 0)) {
-    error(DiagCode::WrongArguments, call ? call->range : path.range,
-          isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
+    line.sema.report
+        .error(DiagCode::WrongArguments, call ? call->range : path.range,
+               isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
         .help(isWindow ? "write `window(4096, 0)`" : "write `causal`");
     return FormulaValue{};
   }
@@ -204,12 +220,12 @@ std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const Cal
     return FormulaValue{Kind::Truth, 0, atMost(key, query)};
   mlir::Value bounds[2];
   for (auto [bound, argument] : llvm::zip_equal(bounds, call->arguments)) {
-    FormulaValue value = evalFormula(*argument.value, line);
+    FormulaValue value = evalFormula(line, *argument.value);
     if (value.kind == Kind::Error)
       return value;
     if (!line.isWhole(value) || value.kind != Kind::Number || argument.name)
-      return wrongFormula(argument.value->range, "a window is as wide as a whole number says",
-                          line);
+      return wrongFormula(line, argument.value->range,
+                          "a window is as wide as a whole number says");
     bound = line.position(value);
   }
   mlir::Value first = arith::SubIOp::create(builder, line.loc, query, bounds[0]),
@@ -219,17 +235,16 @@ std::optional<FormulaValue> Sema::applyKnownMask(const PathExpr &path, const Cal
       arith::AndIOp::create(builder, line.loc, atMost(first, key), atMost(key, last))};
 }
 
-std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr *call,
-                                            Formula &line) {
+std::optional<FormulaValue> applyHook(Formula &line, const PathExpr &path, const CallExpr *call) {
   std::string name = path.path.str();
-  Decl *decl = scope->find(name);
+  Decl *decl = line.sema.names.scope->find(name);
   if (line.isSink || line.isScore())
     return std::nullopt;
   for (HookDecl::Hook kind : {line.hook, HookDecl::Hook::Mask}) // a bias may depend on a mask
     if (const HookDecl *hook = hookOf(decl, kind))
-      return applyDeclared(*decl, *hook, path, call, line);
+      return applyDeclared(line, *decl, *hook, path, call);
   if (!decl)
-    if (auto known = applyKnownMask(path, call, line))
+    if (auto known = applyKnownMask(line, path, call))
       return known;
   // Numbers and functions are no hooks; whatever else is named in a line should be one.
   bool isDim = decl && decl->kind == Decl::Kind::Dim;
@@ -238,7 +253,7 @@ std::optional<FormulaValue> Sema::applyHook(const PathExpr &path, const CallExpr
   std::vector<llvm::StringRef> known;
   if (line.hook == HookDecl::Hook::Mask)
     known = {"causal", "window"};
-  unknownHook(path, line.hook, decl, known).note("positions are " + line.listNames());
+  unknownHook(line.sema, path, line.hook, decl, known).note("positions are " + line.listNames());
   return FormulaValue{};
 }
 
@@ -254,13 +269,13 @@ static mlir::Value absolute(mlir::OpBuilder &inner, const AttentionRegions &regi
   return arith::AddIOp::create(inner, regions.loc, before, row);
 }
 
-std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &regions,
-                                                      mlir::OpBuilder &inner) {
+std::map<std::string, FormulaValue> positionsOf(Sema &sema, const AttentionRegions &regions,
+                                                mlir::OpBuilder &inner) {
   mlir::Block *block = inner.getInsertionBlock();
   mlir::ValueRange positions = regions.positions(block);
   std::map<std::string, FormulaValue> names;
   auto at = [&](const Axis &axis, mlir::Value value) {
-    return FormulaValue::position(value, {0, mostOf(axis) - 1}, axis);
+    return FormulaValue::position(value, {0, mostOf(sema, axis) - 1}, axis);
   };
   auto name = [&](const Axis &axis, mlir::Value value) {
     std::string label = axisLabel(axis.name).lower();
@@ -279,7 +294,7 @@ std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &re
   for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
     if (axis.name == regions.rowAxis) {
       names["i.row"] = names["i"] = at(axis, value);
-      if (isCacheAxis(regions.key)) // the rows are the last positions of all
+      if (isCacheAxis(sema.entry, regions.key)) // the rows are the last positions of all
         names["i"] = at(regions.key, absolute(inner, regions, axis, value));
     }
   if (positions.size() > regions.queryAxes.size())
@@ -287,8 +302,8 @@ std::map<std::string, FormulaValue> Sema::positionsOf(const AttentionRegions &re
   return names;
 }
 
-bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
-  FormulaValue value = evalFormula(bias, line);
+bool buildBias(Formula &line, const Expr &bias, mlir::Value score) {
+  FormulaValue value = evalFormula(line, bias);
   if (value.kind == Kind::Error)
     return false;
   if (value.kind == Kind::Number && value.number == 0) { // there is none
@@ -296,7 +311,7 @@ bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
     return true;
   }
   if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
-    wrongFormula(bias.range, "a bias is a number, but this is a truth value", line);
+    wrongFormula(line, bias.range, "a bias is a number, but this is a truth value");
     return false;
   }
   YieldOp::create(line.builder, line.spoken(),
@@ -304,35 +319,36 @@ bool Sema::buildBias(const Expr &bias, Formula &line, mlir::Value score) {
   return true;
 }
 
-bool Sema::buildCap(const Expr &cap, mlir::OpBuilder &inner, Location loc, mlir::Value score) {
-  std::optional<double> bound = evalNumber(cap, "a cap");
+bool buildCap(Sema &sema, const Expr &cap, mlir::OpBuilder &inner, Location loc,
+              mlir::Value score) {
+  std::optional<double> bound = evalNumber(sema, cap, "a cap");
   if (!bound)
     return false;
   if (!(*bound > 0)) {
-    error(DiagCode::NumberExpected, cap.range, "a cap is larger than 0");
+    sema.report.error(DiagCode::NumberExpected, cap.range, "a cap is larger than 0");
     return false;
   }
   mlir::Value part = arith::DivFOp::create(inner, loc, score, constantOf(inner, loc, *bound));
   mlir::Value soft = mlir::math::TanhOp::create(inner, loc, part);
-  YieldOp::create(inner, inWords(loc, wordsOf(cap)),
+  YieldOp::create(inner, inWords(loc, wordsOf(sema, cap)),
                   arith::MulFOp::create(inner, loc, soft, constantOf(inner, loc, *bound)));
   return true;
 }
 
-bool Sema::buildMask(const Expr &mask, Formula &line) {
-  FormulaValue value = evalFormula(mask, line);
+bool buildMask(Formula &line, const Expr &mask) {
+  FormulaValue value = evalFormula(line, mask);
   if (value.kind == Kind::Error)
     return false;
   if (value.kind != Kind::Truth) {
-    wrongFormula(mask.range, "a mask is a truth value, but this is a number", line);
+    wrongFormula(line, mask.range, "a mask is a truth value, but this is a number");
     return false;
   }
   YieldOp::create(line.builder, line.spoken(), value.value);
   return true;
 }
 
-bool Sema::buildSink(const Expr &sink, Formula &line) {
-  FormulaValue value = evalFormula(sink, line);
+bool buildSink(Formula &line, const Expr &sink) {
+  FormulaValue value = evalFormula(line, sink);
   if (value.kind == Kind::Error)
     return false;
   if (value.kind == Kind::Number && std::isinf(value.number) &&
@@ -341,32 +357,32 @@ bool Sema::buildSink(const Expr &sink, Formula &line) {
     return true;
   }
   if (value.kind == Kind::Truth || value.kind == Kind::Vector) {
-    wrongFormula(sink.range, "a sink is a number, but this is none", line);
+    wrongFormula(line, sink.range, "a sink is a number, but this is none");
     return false;
   }
   YieldOp::create(line.builder, line.spoken(), line.scalar(value));
   return true;
 }
 
-void Sema::checkHook(Decl &decl) {
+void checkHook(Sema &sema, Decl &decl) {
   auto &hook = *llvm::cast<HookDecl>(decl.item);
   if (decl.wrong)
     return;
   // An attention that is thrown away with all that is built for it.
-  mlir::OpBuilder::InsertionGuard guard(builder);
-  Location loc = locate(decl.range);
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  Location loc = locate(sema, decl.range);
   auto scratch = mlir::ModuleOp::create(loc);
   mlir::Block &outer = scratch.getBodyRegion().emplaceBlock();
-  builder.setInsertionPointToEnd(&outer);
+  sema.builder.setInsertionPointToEnd(&outer);
   Axis row{"queries", 1009}, key{"keys", 1013}, feature{"features", 64};
   {
     AttentionRegions regions(loc, row, key, key);
     regions.scratch = &outer;
     bool isScore = hook.hook == HookDecl::Hook::Score;
-    mlir::OpBuilder inner(&mlirContext);
+    mlir::OpBuilder inner(&sema.mlirContext);
     inner.setInsertionPointToEnd(
         &regions.add(isScore ? AttentionRegions::Score : AttentionRegions::Bias));
-    Formula formula{hook.hook, inner, loc, {}, &regions};
+    Formula formula{sema, hook.hook, inner, loc, {}, &regions};
     mlir::Value position = regions.positions(inner.getInsertionBlock()).front();
     for (const Name &name : hook.parameters)
       for (const char *suffix : {"", ".row"})
@@ -375,12 +391,12 @@ void Sema::checkHook(Decl &decl) {
       for (const auto &[name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
                                              std::tuple("k", key, FormulaValue::Side::Key)})
         formula.names[name] = {
-            Kind::Vector, 0,  outer.addArgument(tensorType({axis, feature}, decl.range), loc),
+            Kind::Vector, 0,  outer.addArgument(tensorType(sema, {axis, feature}, decl.range), loc),
             side,         {}, feature};
     for (const Static &item : hook.statics)
       formula.names[item.name.text] = {Kind::Number, 2, {}};
-    if (bindWith(decl, hook, decl.range, formula))
-      evalFormula(*hook.body, formula);
+    if (bindWith(formula, decl, hook, decl.range))
+      evalFormula(formula, *hook.body);
   }
   scratch.erase();
 }

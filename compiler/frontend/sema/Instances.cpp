@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A block becomes one function for each set of sizes and values that it is applied to.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Bodies.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Elements.h"
+#include "compiler/frontend/sema/Limits.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Output.h"
+#include "compiler/frontend/sema/Params.h"
+#include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Taps.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 namespace attn::frontend {
 
 using namespace ast;
+
+static bool checkBlockArguments(Sema &sema, const Instance &instance, const ast::BlockDecl &block,
+                                llvm::ArrayRef<SemaValue> arguments, const ast::CallExpr &call,
+                                const std::map<std::string, Axis> &bound);
 
 constexpr unsigned deepestBlocks = 64;
 constexpr unsigned mostInstances = 2000;
@@ -24,9 +43,9 @@ static bool isBlockDim(const BlockDecl &block, const Expr &expr) {
                               [&](const Name &dim) { return dim.text == path->path.str(); });
 }
 
-bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
-                         const CallExpr &call, std::map<std::string, Axis> &bound,
-                         std::vector<Axes> &lifted) {
+static bool bindBlockDims(Sema &sema, const BlockDecl &block, llvm::ArrayRef<SemaValue> arguments,
+                          const CallExpr &call, std::map<std::string, Axis> &bound,
+                          std::vector<Axes> &lifted) {
   const Signature &signature = block.signature;
   bool fine = true;
   std::set<std::string> given;
@@ -41,21 +60,22 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
     Axes axes = axesOfValue(arguments[i].tensor);
     auto mismatch = [&](const llvm::Twine &why, llvm::ArrayRef<Axis> others = {}) {
       fine = false;
-      std::string declared = source.text(type.range).str();
-      Diagnostic &diagnostic = error(DiagCode::BlockArgument, call.arguments[i].value->range,
-                                     "`" + signature.name.text + "` takes " + declared +
-                                         " but gets " + showTensor(arguments[i].tensor));
+      std::string declared = sema.source.text(type.range).str();
+      Diagnostic &diagnostic =
+          sema.report.error(DiagCode::BlockArgument, call.arguments[i].value->range,
+                            "`" + signature.name.text + "` takes " + declared + " but gets " +
+                                showTensor(arguments[i].tensor));
       diagnostic.at(type.range, "declared here");
       if (std::string text = why.str(); !text.empty())
         diagnostic.note(text);
       Axes all = axes;
       llvm::append_range(all, others);
-      if (std::string where = whereSizes(all); !where.empty())
+      if (std::string where = whereSizes(sema, all); !where.empty())
         diagnostic.note(where);
     };
-    mlir::Type element = declaredElement(type);
+    mlir::Type element = declaredElement(sema.builder, type);
     if (!element || llvm::isa<mlir::FloatType>(element)) // others than f32 are said below
-      element = builder.getF32Type();
+      element = sema.builder.getF32Type();
     if (type.dims.size() > axes.size() || element != elementOf(arguments[i].tensor)) {
       mismatch("");
       continue;
@@ -82,9 +102,10 @@ bool Sema::bindBlockDims(const BlockDecl &block, llvm::ArrayRef<SemaValue> argum
   }
   for (const Name &dim : signature.dims)
     if (fine && !bound.count(dim.text)) {
-      error(DiagCode::UnboundDim, dim.range,
-            "nothing says what `" + dim.text + "` is where `" + signature.name.text +
-                "` is applied")
+      sema.report
+          .error(DiagCode::UnboundDim, dim.range,
+                 "nothing says what `" + dim.text + "` is where `" + signature.name.text +
+                     "` is applied")
           .at(call.range, "applied here")
           .note("a dim of a block is an axis of one of its parameters, or given by the stack: "
                 "`of " +
@@ -113,11 +134,12 @@ Axis outerAxis(const Axis &inner, const Expr &expr, const std::map<std::string, 
   return inner.isDynamic() ? inner : Axis{outerName(expr, bound), inner.size};
 }
 
-mlir::Value Sema::toParameter(mlir::Value value, const Axes &axes, SourceRange range) {
-  return relabel(value, axes, locate(range));
+mlir::Value toParameter(Sema &sema, mlir::Value value, const Axes &axes, SourceRange range) {
+  return relabel(sema, value, axes, locate(sema, range));
 }
 
-void Sema::nameLifted(Instance &instance, const BlockDecl &block) {
+/// Names for lifted axes that a block does not use itself.
+static void nameLifted(Instance &instance, const BlockDecl &block) {
   auto isTaken = [&](llvm::StringRef label) {
     bool isDeclared = llvm::any_of(block.items, [&](const ItemPtr &item) {
       auto *dims = llvm::dyn_cast<DimDecl>(item.get());
@@ -145,31 +167,33 @@ void Sema::nameLifted(Instance &instance, const BlockDecl &block) {
     }
 }
 
-Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaValue> arguments,
-                            const CallExpr &call, const Given &given,
-                            std::map<std::string, Axis> &bound) {
+Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
+                      llvm::ArrayRef<SemaValue> arguments, const CallExpr &call, const Given &given,
+                      std::map<std::string, Axis> &bound) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   const Signature &signature = block.signature;
-  applied.insert(&block);
+  sema.blocks.applied.insert(&block);
   if (signature.parameters.size() != arguments.size()) {
-    error(DiagCode::WrongArguments, call.range,
-          "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
-              " tensors, but gets " + llvm::Twine(arguments.size()))
+    sema.report
+        .error(DiagCode::WrongArguments, call.range,
+               "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
+                   " tensors, but gets " + llvm::Twine(arguments.size()))
         .at(signature.range, "declared here");
     return nullptr;
   }
   bool wrong = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].isNumber())
-      error(DiagCode::TensorExpected, call.arguments[i].value->range,
-            "`" + signature.name.text + "` takes tensors, but this is a number");
+      sema.report.error(DiagCode::TensorExpected, call.arguments[i].value->range,
+                        "`" + signature.name.text + "` takes tensors, but this is a number");
     const Type &type = signature.parameters[i].type;
     bool isWrong = arguments[i].isError() || arguments[i].isNumber();
     if (!isWrong && arguments[i].isCache() != type.isCache()) {
-      error(
-          DiagCode::CacheExpected, call.arguments[i].value->range,
-          "`" + signature.name.text + "` takes " +
-              (type.isCache() ? "a cache, but this is a tensor" : "a tensor, but this is a cache"))
+      sema.report
+          .error(DiagCode::CacheExpected, call.arguments[i].value->range,
+                 "`" + signature.name.text + "` takes " +
+                     (type.isCache() ? "a cache, but this is a tensor"
+                                     : "a tensor, but this is a cache"))
           .at(type.range, "declared here");
       isWrong = true;
     }
@@ -179,26 +203,27 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
     bool known = llvm::any_of(signature.dims,
                               [&](const Name &dim) { return dim.text == argument.name.text; });
     if (!known) {
-      error(DiagCode::UnknownDim, argument.name.range,
-            "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
+      sema.report
+          .error(DiagCode::UnknownDim, argument.name.range,
+                 "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
           .at(signature.range, "declared here");
       wrong = true;
       continue;
     }
-    Scope *outer = std::exchange(scope, given.scope);
-    std::optional<Axis> axis = axisOf(*argument.value);
-    scope = outer;
+    Scope *outer = std::exchange(sema.names.scope, given.scope);
+    std::optional<Axis> axis = axisOf(sema, *argument.value);
+    sema.names.scope = outer;
     wrong |= !axis;
     if (axis)
       bound[argument.name.text] = *axis;
   }
   std::vector<Axes> lifted;
-  if (wrong || !bindBlockDims(block, arguments, call, bound, lifted))
+  if (wrong || !bindBlockDims(sema, block, arguments, call, bound, lifted))
     return nullptr;
   auto inside = std::make_unique<Scope>();
-  inside->parent = decl.home ? decl.home : &modelScope;
-  inside->number = ++bodies;
-  std::optional<std::string> statics = bindStatics(block, call, given, *inside);
+  inside->parent = decl.home ? decl.home : &sema.names.modelScope;
+  inside->number = ++sema.function.bodies;
+  std::optional<std::string> statics = bindStatics(sema, block, call, given, *inside);
   if (!statics)
     return nullptr;
 
@@ -207,31 +232,34 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
   std::set<std::string> isNew;
   for (const auto &[name, axis] : bound) {
     key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
-    if (isNewAxis(axis))
+    if (isNewAxis(sema, axis))
       isNew.insert(name), key += "@";
   }
   for (const Axes &axes : lifted)
     key += "|" + showTypes(axes);
-  if (entryCache)
-    key += "|" + entryCache->name;
-  if (!spend(1, call.range))
+  if (sema.entry.cache)
+    key += "|" + sema.entry.cache->name;
+  if (!spend(sema, 1, call.range))
     return nullptr;
-  Instance &instance = instances[key];
-  if (instances.size() > mostInstances) {
-    error(DiagCode::SizeOverflow, call.range,
-          "the blocks of this model become more than " + llvm::Twine(mostInstances) + " functions")
+  Instance &instance = sema.blocks.instances[key];
+  if (sema.blocks.instances.size() > mostInstances) {
+    sema.report
+        .error(DiagCode::SizeOverflow, call.range,
+               "the blocks of this model become more than " + llvm::Twine(mostInstances) +
+                   " functions")
         .note("a block becomes a function for each set of sizes it is applied to");
     return nullptr;
   }
-  if (instance.active || depth >= deepestBlocks) {
-    error(DiagCode::RecursiveBlock, call.range,
-          "`" + signature.name.text + "` is applied inside of itself")
+  if (instance.active || sema.function.depth >= deepestBlocks) {
+    sema.report
+        .error(DiagCode::RecursiveBlock, call.range,
+               "`" + signature.name.text + "` is applied inside of itself")
         .at(signature.name.range, "declared here");
     return nullptr;
   }
   if (!instance.function && !instance.wrong) {
     for (const Name &dim : signature.dims)
-      if (Decl *own = declare(*inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
+      if (Decl *own = declare(sema, *inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
         const Axis &axis = bound[dim.text];
         own->state = Decl::State::Done;
         own->isParameter = true;
@@ -251,16 +279,16 @@ Instance *Sema::instantiate(Decl &decl, const Owner &owner, llvm::ArrayRef<SemaV
           instance.outerAxes[canonicalText(*expr)] = bound[canonicalText(*expr)];
     for (auto [own, outside] : llvm::zip_equal(instance.everyLifted, instance.everyLiftedOutside))
       instance.outerAxes[axisLabel(own.name).str()] = outside;
-    buildInstance(instance, block, owner, *inside);
+    buildInstance(sema, instance, block, owner, *inside);
   }
   if (instance.wrong || instance.parameters.size() != arguments.size())
     return nullptr;
-  return checkBlockArguments(instance, block, arguments, call, bound) ? &instance : nullptr;
+  return checkBlockArguments(sema, instance, block, arguments, call, bound) ? &instance : nullptr;
 }
 
-bool Sema::checkBlockArguments(const Instance &instance, const BlockDecl &block,
-                               llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
-                               const std::map<std::string, Axis> &bound) {
+static bool checkBlockArguments(Sema &sema, const Instance &instance, const BlockDecl &block,
+                                llvm::ArrayRef<SemaValue> arguments, const CallExpr &call,
+                                const std::map<std::string, Axis> &bound) {
   const Signature &signature = block.signature;
   // What is not a dim of the block itself must be the very axis.
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -275,13 +303,13 @@ bool Sema::checkBlockArguments(const Instance &instance, const BlockDecl &block,
         continue;
       Axes both = axes;
       both.push_back(outer);
-      Diagnostic &diagnostic =
-          error(DiagCode::BlockArgument, call.arguments[i].value->range,
-                "`" + signature.name.text + "` takes " + source.text(type.range).str() +
-                    " but gets " + showTensor(arguments[i].tensor));
+      Diagnostic &diagnostic = sema.report.error(
+          DiagCode::BlockArgument, call.arguments[i].value->range,
+          "`" + signature.name.text + "` takes " + sema.source.text(type.range).str() +
+              " but gets " + showTensor(arguments[i].tensor));
       diagnostic.at(type.range, "declared here");
       noteSameNames(diagnostic, axes[d], outer);
-      if (std::string where = whereSizes(both); !where.empty())
+      if (std::string where = whereSizes(sema, both); !where.empty())
         diagnostic.note(where);
       return false;
     }
@@ -289,40 +317,40 @@ bool Sema::checkBlockArguments(const Instance &instance, const BlockDecl &block,
   return true;
 }
 
-void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner &owner,
-                         Scope &inside) {
+void buildInstance(Sema &sema, Instance &instance, const BlockDecl &block, const Owner &owner,
+                   Scope &inside) {
   const Signature &signature = block.signature;
-  mlir::OpBuilder::InsertionGuard guard(builder);
-  Scope *outerScope = std::exchange(scope, &inside);
-  mlir::Value outerLayer = layer;
-  Taps outerTaps = std::exchange(taps, {});
-  std::string outerContext = std::exchange(context, signature.name.text);
-  const Owner *outerOwner = std::exchange(this->owner, &owner);
+  mlir::OpBuilder::InsertionGuard guard(sema.builder);
+  Scope *outerScope = std::exchange(sema.names.scope, &inside);
+  mlir::Value outerLayer = sema.function.layer;
+  Taps outerTaps = std::exchange(sema.function.taps, {});
+  std::string outerContext = std::exchange(sema.statement.context, signature.name.text);
+  const Owner *outerOwner = std::exchange(sema.function.owner, &owner);
   instance.active = true;
   instance.wrong = true;
-  ++depth;
+  ++sema.function.depth;
 
-  declareItems(inside, block.items, /*conditional=*/false);
-  declareItems(inside, block.items, /*conditional=*/true);
+  declareItems(sema, inside, block.items, /*conditional=*/false);
+  declareItems(sema, inside, block.items, /*conditional=*/true);
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Dim)
-      sizeOf(*decl);
+      sizeOf(sema, *decl);
     else if (decl->kind == Decl::Kind::Part)
-      declarePart(*decl);
-  setUpParameters(inside, owner);
+      declarePart(sema, *decl);
+  setUpParameters(sema, inside, owner);
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Hook && !decl->wrong)
-      setUpWith(*decl, owner, inside);
-  bool fine = checkLength(signature);
+      setUpWith(sema, *decl, owner, inside);
+  bool fine = checkLength(sema.report, signature);
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
-    inputs.push_back(builder.getIndexType());
+    inputs.push_back(sema.builder.getIndexType());
   auto lift = [&](const Axes &lifted, std::vector<Axes> &axes,
                   llvm::SmallVectorImpl<mlir::Type> &types, SourceRange range) {
     if (lifted.empty() || !types.back())
       return true;
     axes.back().insert(axes.back().begin(), lifted.begin(), lifted.end());
-    types.back() = tensorType(axes.back(), range,
+    types.back() = tensorType(sema, axes.back(), range,
                               llvm::cast<mlir::RankedTensorType>(types.back()).getElementType());
     return static_cast<bool>(types.back());
   };
@@ -332,57 +360,59 @@ void Sema::buildInstance(Instance &instance, const BlockDecl &block, const Owner
       instance.parameters.emplace_back();
       continue;
     }
-    fine &= readType(parameter.type, instance.parameters, inputs, "a parameter", TypePlace::Block);
+    fine &= readType(sema, parameter.type, instance.parameters, inputs, "a parameter",
+                     TypePlace::Block);
     fine &= lift(lifted, instance.parameters, inputs, parameter.type.range);
   }
   for (const Type &type : signature.results) {
-    fine &= readType(type, instance.results, outputs, "a result", TypePlace::Block);
+    fine &= readType(sema, type, instance.results, outputs, "a result", TypePlace::Block);
     fine &= lift(instance.everyLifted, instance.results, outputs, type.range);
   }
   if (fine) {
-    builder.setInsertionPointToEnd(module->getBody());
+    sema.builder.setInsertionPointToEnd(sema.output.module->getBody());
     auto function = mlir::func::FuncOp::create(
-        builder, locate(signature.name.range, signature.name.text),
-        uniqueSymbol(signature.name.text), builder.getFunctionType(inputs, outputs));
+        sema.builder, locate(sema, signature.name.range, signature.name.text),
+        uniqueSymbol(sema.output, signature.name.text),
+        sema.builder.getFunctionType(inputs, outputs));
     function.setPrivate();
-    frames.push_back({function, &instance, &inside});
+    sema.function.frames.push_back({function, &instance, &inside});
     mlir::Block *entry = function.addEntryBlock();
-    builder.setInsertionPointToEnd(entry);
-    layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
+    sema.builder.setInsertionPointToEnd(entry);
+    sema.function.layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
     unsigned next = owner.inStack;
     for (const auto &[name, type] : signature.parameters) {
-      SemaValue value =
-          type.isCache() ? SemaValue::of(entryCache) : SemaValue::of(entry->getArgument(next++));
-      if (Decl *decl = declare(inside, Decl::Kind::Value, &block, name.text, name.range)) {
+      SemaValue value = type.isCache() ? SemaValue::of(sema.entry.cache)
+                                       : SemaValue::of(entry->getArgument(next++));
+      if (Decl *decl = declare(sema, inside, Decl::Kind::Value, &block, name.text, name.range)) {
         decl->value = value;
         decl->isParameter = true;
       }
     }
-    std::vector<SemaValue> values = buildBody(block.items, block.closingBrace, signature);
+    std::vector<SemaValue> values = buildBody(sema, block.items, block.closingBrace, signature);
     std::vector<SourceRange> places = returnPlaces(block.items);
     if (!places.empty()) {
       std::vector<mlir::Value> results =
-          checkResults(values, places, signature, instance.results, outputs);
+          checkResults(sema, values, places, signature, instance.results, outputs);
       if (results.size() == signature.results.size()) {
-        function.setType(builder.getFunctionType(function.getArgumentTypes(),
-                                                 mlir::TypeRange(mlir::ValueRange(results))));
-        buildReturn(function, places.front(), std::move(results));
-        for (const auto &tap : taps.list)
+        function.setType(sema.builder.getFunctionType(function.getArgumentTypes(),
+                                                      mlir::TypeRange(mlir::ValueRange(results))));
+        buildReturn(sema, function, places.front(), std::move(results));
+        for (const auto &tap : sema.function.taps.list)
           instance.taps.push_back(tap.first);
       }
     }
-    frames.pop_back();
+    sema.function.frames.pop_back();
     instance.function = function;
-    noteUnused(inside);
+    noteUnused(sema, inside);
     instance.wrong = false; // its type is known; what is wrong inside was said
   }
-  --depth;
-  this->owner = outerOwner;
+  --sema.function.depth;
+  sema.function.owner = outerOwner;
   instance.active = false;
-  scope = outerScope;
-  layer = outerLayer;
-  taps = std::move(outerTaps);
-  context = outerContext;
+  sema.names.scope = outerScope;
+  sema.function.layer = outerLayer;
+  sema.function.taps = std::move(outerTaps);
+  sema.statement.context = outerContext;
 }
 
 } // namespace attn::frontend

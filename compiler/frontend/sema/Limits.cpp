@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a spec may cost, whatever is written in it.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Limits.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -16,13 +16,13 @@ constexpr size_t mostAxes = 32;
 constexpr size_t mostInSignature = 1000; // tensors
 constexpr double mostOperations = 1 << 24;
 
-bool Sema::spend(size_t count, SourceRange range) {
-  if (spent > mostExpressions)
+bool spend(Sema &sema, size_t count, SourceRange range) {
+  if (sema.limits.spent > mostExpressions)
     return false;
-  spent += count;
-  if (spent <= mostExpressions)
+  sema.limits.spent += count;
+  if (sema.limits.spent <= mostExpressions)
     return true;
-  diagnostics
+  sema.report.diagnostics
       .error(DiagCode::SizeOverflow, range,
              "the model is more than " + llvm::Twine(mostExpressions) +
                  " expressions and declarations")
@@ -31,31 +31,33 @@ bool Sema::spend(size_t count, SourceRange range) {
   return false;
 }
 
-bool Sema::checkRank(size_t count, SourceRange range) {
+bool checkRank(Reporter &report, size_t count, SourceRange range) {
   if (count <= mostAxes)
     return true;
-  error(DiagCode::SizeOverflow, range, "a tensor of " + llvm::Twine(count) + " axes")
+  report.error(DiagCode::SizeOverflow, range, "a tensor of " + llvm::Twine(count) + " axes")
       .note("the most are " + llvm::Twine(mostAxes));
   return false;
 }
 
-bool Sema::checkLength(const Signature &signature) {
+bool checkLength(Reporter &report, const Signature &signature) {
   if (signature.parameters.size() <= mostInSignature && signature.results.size() <= mostInSignature)
     return true;
-  error(DiagCode::SizeOverflow, signature.name.range,
-        "`" + signature.name.text + "` takes or gives too many tensors")
+  report
+      .error(DiagCode::SizeOverflow, signature.name.range,
+             "`" + signature.name.text + "` takes or gives too many tensors")
       .note("the most are " + llvm::Twine(mostInSignature) + " either way");
   return false;
 }
 
-double Sema::operationsOf(mlir::func::FuncOp function) {
-  auto [known, isFirst] = operations.insert({function, 0});
+static double operationsOf(Sema &sema, mlir::func::FuncOp function) {
+  auto [known, isFirst] = sema.limits.operations.insert({function, 0});
   if (!isFirst)
     return known->second;
   double count = 0;
   function.walk([&](mlir::Operation *op) {
     auto call = llvm::dyn_cast<mlir::func::CallOp>(op);
-    auto callee = call ? module->lookupSymbol<mlir::func::FuncOp>(call.getCallee()) : nullptr;
+    auto callee =
+        call ? sema.output.module->lookupSymbol<mlir::func::FuncOp>(call.getCallee()) : nullptr;
     if (!callee) {
       ++count;
       return;
@@ -63,15 +65,15 @@ double Sema::operationsOf(mlir::func::FuncOp function) {
     llvm::APInt layers(64, 1);
     if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op->getParentOp()))
       mlir::matchPattern(loop.getUpperBound(), mlir::m_ConstantInt(&layers));
-    count += operationsOf(callee) * static_cast<double>(layers.getSExtValue());
+    count += operationsOf(sema, callee) * static_cast<double>(layers.getSExtValue());
   });
-  return operations[function] = count;
+  return sema.limits.operations[function] = count;
 }
 
-bool Sema::checkOperations(mlir::func::FuncOp entry, SourceRange place) {
-  if (operationsOf(entry) <= mostOperations)
+bool checkOperations(Sema &sema, mlir::func::FuncOp entry, SourceRange place) {
+  if (operationsOf(sema, entry) <= mostOperations)
     return true;
-  error(DiagCode::SizeOverflow, place, "this entry computes too many operations")
+  sema.report.error(DiagCode::SizeOverflow, place, "this entry computes too many operations")
       .note("a call computes at most 2^24, those of a block counted each time that it is applied, "
             "and for each layer");
   return false;

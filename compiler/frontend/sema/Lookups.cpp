@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Embeddings: rows of a table by integers, and where these come from.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Lookups.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Params.h"
+#include "compiler/frontend/sema/Tables.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
@@ -11,34 +19,37 @@ namespace attn::frontend {
 using namespace ast;
 using mlir::Location;
 
-void Sema::setUpEmbedding(Decl &decl, const Owner &owner, Scope &owned) {
+void setUpEmbedding(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) {
   auto &embedding = *llvm::cast<EmbeddingDecl>(decl.item);
   if (decl.wrong)
     return;
   decl.wrong = true;
   if (decl.from.size() != 1) {
-    error(DiagCode::NotIndices, embedding.from.front()->range.to(embedding.from.back()->range),
-          "an embedding takes one integer for each row, but this has " +
-              llvm::Twine(decl.from.size()) + " axes")
+    sema.report
+        .error(DiagCode::NotIndices, embedding.from.front()->range.to(embedding.from.back()->range),
+               "an embedding takes one integer for each row, but this has " +
+                   llvm::Twine(decl.from.size()) + " axes")
         .help("write `embedding " + decl.name + ": V -> " + listAxes(decl.to) + "`");
     return;
   }
-  decl.weight = wholeParam(decl, owner, owned, embedding.binding, "weight", embedding.names.size());
+  decl.weight =
+      wholeParam(sema, decl, owner, owned, embedding.binding, "weight", embedding.names.size());
   decl.wrong = !decl.weight.type;
 }
 
-SemaValue Sema::applyEmbedding(Decl &decl, const CallExpr &call) {
-  if (!plainArguments(call, decl.name, 1, 1, decl.name + "(ids)"))
+SemaValue applyEmbedding(Sema &sema, Decl &decl, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, decl.name, 1, 1, decl.name + "(ids)"))
     return SemaValue::wrong();
   const Expr &argument = *call.arguments[0].value;
   mlir::Value indices =
-      evalTensor(argument, "what `" + decl.name + "` is applied to", /*anyElement=*/true);
+      evalTensor(sema, argument, "what `" + decl.name + "` is applied to", /*anyElement=*/true);
   if (!indices || decl.wrong)
     return SemaValue::wrong();
   if (mlir::Type element = elementOf(indices); !element.isInteger(32) && !element.isInteger(64)) {
-    error(DiagCode::NotIndices, argument.range,
-          "`" + decl.name + "` has a row for each of " + llvm::Twine(decl.from[0].size) +
-              " integers, but this is " + showTensor(indices))
+    sema.report
+        .error(DiagCode::NotIndices, argument.range,
+               "`" + decl.name + "` has a row for each of " + llvm::Twine(decl.from[0].size) +
+                   " integers, but this is " + showTensor(indices))
         .at(decl.range, "declared here")
         .help("integers are an entry's input, `ids: i32[" + listAxes(axesOfValue(indices)) +
               "]`, or `positions(T)`");
@@ -47,41 +58,42 @@ SemaValue Sema::applyEmbedding(Decl &decl, const CallExpr &call) {
   Axes result = axesOfValue(indices);
   for (const Axis &axis : decl.to) {
     if (findAxis(result, axis.name) >= 0) {
-      error(DiagCode::DuplicateAxis, call.range,
-            "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
+      sema.report
+          .error(DiagCode::DuplicateAxis, call.range,
+                 "the result of `" + decl.name + "` would have the axis `" + axis.name + "` twice")
           .at(argument.range, "this is " + showTensor(indices))
           .at(decl.range, "gives " + listAxes(decl.to));
       return SemaValue::wrong();
     }
     result.push_back(axis);
   }
-  mlir::RankedTensorType type = tensorType(result, call.range);
+  mlir::RankedTensorType type = tensorType(sema, result, call.range);
   if (!type)
     return SemaValue::wrong();
-  Location loc = locate(call.range, decl.name);
-  auto op = LookupOp::create(builder, loc, type, getParam(decl.weight, loc), indices);
-  lookups[op] = {decl.name, decl.range, call.range};
+  Location loc = locate(sema, call.range, decl.name);
+  auto op = LookupOp::create(sema.builder, loc, type, getParam(sema, decl.weight, loc), indices);
+  sema.output.lookups[op] = {decl.name, decl.range, call.range};
   return SemaValue::of(op.getResult());
 }
 
-SemaValue Sema::callPositions(const CallExpr &call) {
-  if (!plainArguments(call, "positions", 1, 1, "positions(T)"))
+SemaValue callPositions(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "positions", 1, 1, "positions(T)"))
     return SemaValue::wrong();
-  std::optional<Axis> axis = axisOf(*call.arguments[0].value);
+  std::optional<Axis> axis = axisOf(sema, *call.arguments[0].value);
   if (!axis)
     return SemaValue::wrong();
-  bool isNew = isNewAxis(*axis);
-  Axis along = isNew ? cacheAxis() : *axis;
+  bool isNew = isNewAxis(sema, *axis);
+  Axis along = isNew ? cacheAxis(sema.entry) : *axis;
   auto compute = [&](llvm::ArrayRef<int64_t> shape) -> Constants {
     auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape.front())));
-    auto type = mlir::RankedTensorType::get(shape, builder.getI32Type());
+    auto type = mlir::RankedTensorType::get(shape, sema.builder.getI32Type());
     return {mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all))};
   };
-  auto elements = constantsOf({along}, 1, "positions", call.range, compute);
+  auto elements = constantsOf(sema, {along}, 1, "positions", call.range, compute);
   if (elements.empty())
     return SemaValue::wrong();
-  mlir::Value table = makeTable({along}, elements.front(), locate(call.range));
-  return SemaValue::of(isNew ? newRows(table, *axis, call.range) : table);
+  mlir::Value table = makeTable(sema, {along}, elements.front(), locate(sema, call.range));
+  return SemaValue::of(isNew ? newRows(sema, table, *axis, call.range) : table);
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -164,10 +176,10 @@ static int64_t largestOf(TableOp table) {
   return *std::max_element(elements.begin(), elements.end());
 }
 
-void Sema::boundIndices() {
+void boundIndices(Sema &sema) {
   llvm::SmallVector<LookupOp> ops;
-  module->walk([&](LookupOp op) { ops.push_back(op); });
-  IndexSources sources(*module);
+  sema.output.module->walk([&](LookupOp op) { ops.push_back(op); });
+  IndexSources sources(*sema.output.module);
   llvm::DenseMap<mlir::Attribute, int64_t> largest; // of the elements of tables
   for (LookupOp op : ops) {
     int64_t rows = llvm::cast<mlir::RankedTensorType>(op.getTable().getType()).getDimSize(0);
@@ -177,17 +189,18 @@ void Sema::boundIndices() {
       unsigned i = input.getArgNumber();
       auto known = function.getArgAttrOfType<mlir::IntegerAttr>(i, "attn.below");
       int64_t below = known ? std::min(known.getInt(), rows) : rows;
-      function.setArgAttr(i, "attn.below", builder.getI64IntegerAttr(below));
+      function.setArgAttr(i, "attn.below", sema.builder.getI64IntegerAttr(below));
     }
     for (TableOp table : sources.tables) {
       auto [most, isFirst] = largest.insert({table.getElements(), 0});
       if (isFirst)
         most->second = largestOf(table);
-      const Lookup &lookup = lookups[op];
+      const Lookup &lookup = sema.output.lookups[op];
       if (most->second >= rows)
-        error(DiagCode::IndicesBeyondTable, lookup.place,
-              "`" + lookup.name + "` has " + llvm::Twine(rows) + " rows, but positions go up to " +
-                  llvm::Twine(most->second))
+        sema.report
+            .error(DiagCode::IndicesBeyondTable, lookup.place,
+                   "`" + lookup.name + "` has " + llvm::Twine(rows) +
+                       " rows, but positions go up to " + llvm::Twine(most->second))
             .at(lookup.table, "declared here")
             .note("the first row is that of position 0");
     }

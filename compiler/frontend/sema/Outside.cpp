@@ -2,7 +2,11 @@
 //
 // Parts of a score that depend on the query alone, or on the key alone: they are computed for all
 // of them by ops on tensors, and handed to the region.
-#include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Outside.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Formula.h"
+#include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -43,8 +47,7 @@ static Location sideOf(Location loc, Side side) {
                             name.getChildLoc());
 }
 
-FormulaValue Sema::mapOutside(llvm::ArrayRef<FormulaValue> values, Formula &formula,
-                              ScalarBody body) {
+FormulaValue mapOutside(Formula &formula, llvm::ArrayRef<FormulaValue> values, ScalarBody body) {
   Side side = Side::Constant;
   Axis feature{"", 0};
   llvm::SmallVector<mlir::Value> inputs;
@@ -64,17 +67,17 @@ FormulaValue Sema::mapOutside(llvm::ArrayRef<FormulaValue> values, Formula &form
       axes.push_back(axis);
   if (feature.size)
     axes.push_back(feature);
-  mlir::Value result = makeMap(inputs, axes, sideOf(formula.loc, side), body);
+  mlir::Value result = makeMap(formula.sema, inputs, axes, sideOf(formula.loc, side), body);
   return {feature.size ? Kind::Vector : Kind::Scalar, 0, result, side, {}, feature};
 }
 
-FormulaValue Sema::arithmeticOutside(BinaryOp op, const FormulaValue &left,
-                                     const FormulaValue &right, Formula &formula) {
+FormulaValue arithmeticOutside(Formula &formula, BinaryOp op, const FormulaValue &left,
+                               const FormulaValue &right) {
   llvm::SmallVector<FormulaValue> values;
   for (const FormulaValue *value : {&left, &right})
     if (value->kind != Kind::Number)
       values.push_back(*value);
-  return mapOutside(values, formula, [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+  return mapOutside(formula, values, [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
     auto operand = [&](const FormulaValue &value, mlir::Value own) {
       return value.kind == Kind::Number ? constantOf(b, loc, value.number) : own;
     };
@@ -82,21 +85,20 @@ FormulaValue Sema::arithmeticOutside(BinaryOp op, const FormulaValue &left,
   });
 }
 
-/// The sum over the features: as many times their mean.
-FormulaValue Sema::sumOutside(const FormulaValue &vector, Formula &formula) {
+FormulaValue sumOutside(Formula &formula, const FormulaValue &vector) {
   Axes axes = axesOfValue(vector.value);
   double count = static_cast<double>(axes.pop_back_val().size);
   mlir::Value mean = ReduceMeanOp::create(
-      builder, sideOf(formula.loc, vector.side), tensorType(axes, {}), vector.value,
-      builder.getI64IntegerAttr(static_cast<int64_t>(axes.size())));
-  return arithmeticOutside(BinaryOp::Multiply, {Kind::Scalar, 0, mean, vector.side},
-                           {Kind::Number, count, {}}, formula);
+      formula.sema.builder, sideOf(formula.loc, vector.side), tensorType(formula.sema, axes, {}),
+      vector.value, formula.sema.builder.getI64IntegerAttr(static_cast<int64_t>(axes.size())));
+  return arithmeticOutside(formula, BinaryOp::Multiply, {Kind::Scalar, 0, mean, vector.side},
+                           {Kind::Number, count, {}});
 }
 
-FormulaValue Sema::unitOutside(const FormulaValue &vector, Formula &formula) {
-  FormulaValue square = arithmeticOutside(BinaryOp::Multiply, vector, vector, formula);
+FormulaValue unitOutside(Formula &formula, const FormulaValue &vector) {
+  FormulaValue square = arithmeticOutside(formula, BinaryOp::Multiply, vector, vector);
   FormulaValue factor =
-      mapOutside(sumOutside(square, formula), formula,
+      mapOutside(formula, sumOutside(formula, square),
                  [](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
                    mlir::Value zero = constantOf(b, loc, 0);
                    mlir::Value isZero =
@@ -104,12 +106,12 @@ FormulaValue Sema::unitOutside(const FormulaValue &vector, Formula &formula) {
                    return arith::SelectOp::create(b, loc, isZero, zero,
                                                   mlir::math::RsqrtOp::create(b, loc, x[0]));
                  });
-  return arithmeticOutside(BinaryOp::Multiply, vector, factor, formula);
+  return arithmeticOutside(formula, BinaryOp::Multiply, vector, factor);
 }
 
 //===-- into the region ---------------------------------------------------------------------===//
 
-mlir::Value Sema::dotInRegion(mlir::Value a, mlir::Value b, Formula &formula) {
+mlir::Value dotInRegion(Formula &formula, mlir::Value a, mlir::Value b) {
   const void *x = a.getAsOpaquePointer(), *y = b.getAsOpaquePointer();
   mlir::Value &known = formula.regions->known[std::minmax(x, y)];
   if (!known)
@@ -117,7 +119,7 @@ mlir::Value Sema::dotInRegion(mlir::Value a, mlir::Value b, Formula &formula) {
   return known;
 }
 
-mlir::Value Sema::readOutside(mlir::Value tensor, bool isVector, Formula &formula) {
+static mlir::Value readOutside(Formula &formula, mlir::Value tensor, bool isVector) {
   mlir::Block *block = formula.builder.getInsertionBlock();
   Axes axes = axesOfValue(tensor);
   mlir::Type type = formula.builder.getF32Type();
@@ -130,13 +132,14 @@ mlir::Value Sema::readOutside(mlir::Value tensor, bool isVector, Formula &formul
                            formula.regions->capture(block, tensor), positions);
 }
 
-bool Sema::intoRegion(FormulaValue &value, Formula &formula, SourceRange range) {
+bool intoRegion(Formula &formula, FormulaValue &value, SourceRange range) {
   auto vectorOf = [&](Side side, mlir::Value tensor) {
     mlir::Value vector = formula.regions->vectorOf(side, tensor);
     if (!vector)
-      error(DiagCode::ScoreExpression, range,
-            llvm::Twine("this takes a second vector of the ") +
-                (side == Side::Query ? "query" : "key") + " beside the first")
+      formula.sema.report
+          .error(DiagCode::ScoreExpression, range,
+                 llvm::Twine("this takes a second vector of the ") +
+                     (side == Side::Query ? "query" : "key") + " beside the first")
           .note("what needs query and key at once takes one vector of each: `q`, a linear map of "
                 "it, or what is calculated from them");
     return vector;
@@ -146,7 +149,7 @@ bool Sema::intoRegion(FormulaValue &value, Formula &formula, SourceRange range) 
                 key = query ? vectorOf(Side::Key, value.key) : mlir::Value();
     if (!key)
       return false;
-    mlir::Value result = dotInRegion(query, key, formula);
+    mlir::Value result = dotInRegion(formula, query, key);
     for (auto [op, number] : value.then)
       result = createArithmetic(op, formula.builder, formula.loc, result,
                                 constantOf(formula.builder, formula.loc, number));
@@ -159,18 +162,19 @@ bool Sema::intoRegion(FormulaValue &value, Formula &formula, SourceRange range) 
   if (isVector && value.side != Side::Constant)
     value.value = vectorOf(value.side, value.value);
   else
-    value.value = readOutside(value.value, isVector, formula);
+    value.value = readOutside(formula, value.value, isVector);
   value.side = Side::Pair;
   return static_cast<bool>(value.value);
 }
 
-bool Sema::sameFeatures(const FormulaValue &a, const FormulaValue &b, SourceRange range) {
+bool sameFeatures(Sema &sema, const FormulaValue &a, const FormulaValue &b, SourceRange range) {
   if (a.kind != Kind::Vector || b.kind != Kind::Vector || a.axis == b.axis)
     return true;
-  Diagnostic &diagnostic = error(DiagCode::FeatureAxis, range,
-                                 "vectors along different axes, `" + axisLabel(a.axis.name) +
-                                     "` and `" + axisLabel(b.axis.name) + "`");
-  if (std::string where = whereSizes({a.axis, b.axis}); !where.empty())
+  Diagnostic &diagnostic =
+      sema.report.error(DiagCode::FeatureAxis, range,
+                        "vectors along different axes, `" + axisLabel(a.axis.name) + "` and `" +
+                            axisLabel(b.axis.name) + "`");
+  if (std::string where = whereSizes(sema, {a.axis, b.axis}); !where.empty())
     diagnostic.note(where);
   return false;
 }

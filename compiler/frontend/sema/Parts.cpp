@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parts: blocks with parameters of their own, under the name of the part.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Bindings.h"
+#include "compiler/frontend/sema/Blocks.h"
+#include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Taps.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -9,21 +16,21 @@ namespace attn::frontend {
 
 using namespace ast;
 
-void Sema::declarePart(Decl &part) {
+void declarePart(Sema &sema, Decl &part) {
   auto &item = *llvm::cast<PartDecl>(part.item);
-  part.wrong = !findBlock(item.block);
+  part.wrong = !findBlock(sema, item.block);
 }
 
-std::optional<Owner> Sema::ownerOfPart(const Decl &part) {
+static std::optional<Owner> ownerOfPart(Sema &sema, const Decl &part) {
   const Binding &binding = llvm::cast<PartDecl>(part.item)->binding;
-  Owner own = owner ? *owner : Owner();
+  Owner own = sema.function.owner ? *sema.function.owner : Owner();
   own.symbolPrefix += part.name + ".";
   if (binding.kind == Binding::Kind::Path) {
     own.prefix += part.name + ".";
   } else if (binding.kind == Binding::Kind::String) {
     // An empty one leaves the names of the tensors as they are.
     const std::string &text = binding.pattern.text;
-    if (!text.empty() && !checkPattern(binding.pattern, own, /*weightOrBias=*/false))
+    if (!text.empty() && !checkPattern(sema.report, binding.pattern, own, /*weightOrBias=*/false))
       return std::nullopt;
     own.prefix = (llvm::StringRef(text).contains("{n}") ? own.stackPrefix : own.prefix) + text +
                  (text.empty() ? "" : ".");
@@ -31,46 +38,48 @@ std::optional<Owner> Sema::ownerOfPart(const Decl &part) {
   if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::String)
     if (!binding.optional && binding.layouts.empty())
       return own;
-  unsupported(binding.range, "such a binding of a part");
+  sema.report.unsupported(binding.range, "such a binding of a part");
   return std::nullopt;
 }
 
-std::vector<SemaValue> Sema::callBlock(Decl &block, llvm::StringRef name, const Owner &own,
-                                       const CallExpr &call, const Given &given) {
-  llvm::SaveAndRestore place(usedAt, source.isUsed(call.range.begin) ? usedAt : call.range);
-  std::optional<std::vector<SemaValue>> arguments = tensorArguments(call, name);
+std::vector<SemaValue> callBlock(Sema &sema, Decl &block, llvm::StringRef name, const Owner &own,
+                                 const CallExpr &call, const Given &given) {
+  llvm::SaveAndRestore place(
+      sema.report.usedAt, sema.source.isUsed(call.range.begin) ? sema.report.usedAt : call.range);
+  std::optional<std::vector<SemaValue>> arguments = tensorArguments(sema, call, name);
   if (!arguments)
     return {SemaValue::wrong()};
   std::map<std::string, Axis> bound;
-  Instance *instance = instantiate(block, own, *arguments, call, given, bound);
+  Instance *instance = instantiate(sema, block, own, *arguments, call, given, bound);
   if (!instance)
     return {SemaValue::wrong()};
   llvm::SmallVector<mlir::Value> operands;
   if (own.inStack)
-    operands.push_back(layer);
-  llvm::append_range(operands, blockOperands(*instance, call, *arguments));
-  auto result =
-      mlir::func::CallOp::create(builder, locate(call.range, name), instance->function, operands);
-  tapCall(*instance, result, name);
+    operands.push_back(sema.function.layer);
+  llvm::append_range(operands, blockOperands(sema, *instance, call, *arguments));
+  auto result = mlir::func::CallOp::create(sema.builder, locate(sema, call.range, name),
+                                           instance->function, operands);
+  tapCall(sema, *instance, result, name);
   std::vector<SemaValue> values; // taps come behind them
   for (size_t i = 0; i < instance->results.size(); ++i)
-    values.push_back(outside(result.getResult(i), *instance, *llvm::cast<BlockDecl>(block.item), i,
-                             bound, call.range));
+    values.push_back(outside(sema, result.getResult(i), *instance,
+                             *llvm::cast<BlockDecl>(block.item), i, bound, call.range));
   return values;
 }
 
-std::vector<SemaValue> Sema::applyPart(Decl &part, const CallExpr &call) {
+std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const CallExpr &call) {
   auto &item = *llvm::cast<PartDecl>(part.item);
   if (part.wrong)
     return {SemaValue::wrong()};
-  Scope *declaredIn = scope;
+  Scope *declaredIn = sema.names.scope;
   while (declaredIn->find(part.name) == &part && !declaredIn->names.count(part.name))
     declaredIn = declaredIn->parent;
-  std::optional<Owner> own = ownerOfPart(part);
+  std::optional<Owner> own = ownerOfPart(sema, part);
   Decl *block = declaredIn->find(item.block.text);
   if (!own || !block)
     return {SemaValue::wrong()};
-  return callBlock(*block, part.name, *own, call, {item.dimArguments, item.arguments, declaredIn});
+  return callBlock(sema, *block, part.name, *own, call,
+                   {item.dimArguments, item.arguments, declaredIn});
 }
 
 } // namespace attn::frontend

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What moves elements without changing them: pack, first, last, relabel; and mean.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -9,16 +14,18 @@ namespace attn::frontend {
 
 using namespace ast;
 
-int Sema::namedAxis(const Expr &expr, mlir::Value value, const Expr &place,
-                    llvm::StringRef function) {
-  std::optional<Axis> axis = axisOf(expr);
+/// The axis of `value` that a call's first argument names; -1 and reported where there is none.
+static int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
+                     llvm::StringRef function) {
+  std::optional<Axis> axis = axisOf(sema, expr);
   if (!axis || !value)
     return -1;
   Axes axes = axesOfValue(value);
   int at = findAxis(axes, axis->name);
   if (at < 0)
-    error(DiagCode::MissingAxis, expr.range,
-          "there is no axis `" + axis->name + "` to take the " + function + " of")
+    sema.report
+        .error(DiagCode::MissingAxis, expr.range,
+               "there is no axis `" + axis->name + "` to take the " + function + " of")
         .at(place.range, "this is " + showAxes(axes));
   return at;
 }
@@ -29,10 +36,11 @@ static Axes without(Axes axes, int at) {
   return axes;
 }
 
-bool Sema::isSwapped(const CallExpr &call, llvm::StringRef name) {
+/// Whether a call of (axis, tensor) has them the other way round, which is reported.
+static bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   auto kindOf = [&](const Argument &argument) {
     auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
-    Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+    Decl *decl = path ? sema.names.scope->find(path->path.str()) : nullptr;
     return decl ? decl->kind : Decl::Kind::Unsupported;
   };
   const Argument &axis = call.arguments[0], &tensor = call.arguments[1];
@@ -41,88 +49,97 @@ bool Sema::isSwapped(const CallExpr &call, llvm::StringRef name) {
                   first == Decl::Kind::Table || llvm::isa<CallExpr>(*axis.value);
   if (!isTensor || kindOf(tensor) != Decl::Kind::Dim)
     return false;
-  error(DiagCode::WrongArguments, call.range,
-        "`" + name + "` takes an axis, then a tensor, but gets them the other way round")
-      .help("write `" + name + "(" + source.text(tensor.value->range) + ", " +
-            source.text(axis.value->range) + ")`");
+  sema.report
+      .error(DiagCode::WrongArguments, call.range,
+             "`" + name + "` takes an axis, then a tensor, but gets them the other way round")
+      .help("write `" + name + "(" + sema.source.text(tensor.value->range) + ", " +
+            sema.source.text(axis.value->range) + ")`");
   return true;
 }
 
-SemaValue Sema::callEnd(const CallExpr &call, llvm::StringRef name) {
-  if (!plainArguments(call, name, 2, 2, (name + "(N, x)").str()) || isSwapped(call, name))
+SemaValue callEnd(Sema &sema, const CallExpr &call, llvm::StringRef name) {
+  if (!plainArguments(sema.report, call, name, 2, 2, (name + "(N, x)").str()) ||
+      isSwapped(sema, call, name))
     return SemaValue::wrong();
-  mlir::Value value = evalTensor(*call.arguments[1].value, "what `" + name + "` is taken of",
+  mlir::Value value = evalTensor(sema, *call.arguments[1].value, "what `" + name + "` is taken of",
                                  /*anyElement=*/true);
-  int at = namedAxis(*call.arguments[0].value, value, *call.arguments[1].value, name);
+  int at = namedAxis(sema, *call.arguments[0].value, value, *call.arguments[1].value, name);
   if (at < 0)
     return SemaValue::wrong();
-  return takeEnd(value, at, name == "last", call.range);
+  return takeEnd(sema, value, at, name == "last", call.range);
 }
 
-SemaValue Sema::takeEnd(mlir::Value value, int at, bool isLast, SourceRange place) {
+SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRange place) {
   Axes axes = axesOfValue(value);
   bool isDynamic = axes[at].isDynamic();
   int64_t offset = isLast && !isDynamic ? axes[at].size - 1 : 0;
-  auto op = SliceOp::create(
-      builder, locate(place), tensorType(without(axes, at), place, elementOf(value)), value,
-      static_cast<uint64_t>(at), static_cast<uint64_t>(offset), isLast && isDynamic, /*drop=*/true);
+  auto op = SliceOp::create(sema.builder, locate(sema, place),
+                            tensorType(sema, without(axes, at), place, elementOf(value)), value,
+                            static_cast<uint64_t>(at), static_cast<uint64_t>(offset),
+                            isLast && isDynamic, /*drop=*/true);
   return SemaValue::of(op.getResult());
 }
 
-SemaValue Sema::callMean(const CallExpr &call) {
-  if (!plainArguments(call, "mean", 2, 2, "mean(N, x)") || isSwapped(call, "mean"))
+SemaValue callMean(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "mean", 2, 2, "mean(N, x)") ||
+      isSwapped(sema, call, "mean"))
     return SemaValue::wrong();
-  mlir::Value value = evalTensor(*call.arguments[1].value, "what the mean is taken of");
+  mlir::Value value = evalTensor(sema, *call.arguments[1].value, "what the mean is taken of");
   const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
-  int at = namedAxis(along, value, place, "mean");
+  int at = namedAxis(sema, along, value, place, "mean");
   if (at < 0)
     return SemaValue::wrong();
   Axes axes = axesOfValue(value);
   if (axes[at].isDynamic()) {
-    error(DiagCode::DynamicAxis, along.range,
-          "the axis `" + axes[at].name +
-              "` is known only when running, and `mean` needs one that is known when compiling")
+    sema.report
+        .error(
+            DiagCode::DynamicAxis, along.range,
+            "the axis `" + axes[at].name +
+                "` is known only when running, and `mean` needs one that is known when compiling")
         .at(place.range, "this is " + showAxes(axes))
         .help("write the mean as an attention that weighs all positions alike: `attend first(" +
-              source.text(along.range) + ", x) * 0 over x, x along " + source.text(along.range) +
-              (source.text(place.range) == "x"
+              sema.source.text(along.range) + ", x) * 0 over x, x along " +
+              sema.source.text(along.range) +
+              (sema.source.text(place.range) == "x"
                    ? llvm::Twine("`")
-                   : "` of `let x = " + source.text(place.range) + "`"));
+                   : "` of `let x = " + sema.source.text(place.range) + "`"));
     return SemaValue::wrong();
   }
-  auto op =
-      ReduceMeanOp::create(builder, locate(call.range), tensorType(without(axes, at), call.range),
-                           value, builder.getI64IntegerAttr(at));
+  auto op = ReduceMeanOp::create(sema.builder, locate(sema, call.range),
+                                 tensorType(sema, without(axes, at), call.range), value,
+                                 sema.builder.getI64IntegerAttr(at));
   return SemaValue::of(op.getResult());
 }
 
-SemaValue Sema::callRelabel(const CallExpr &call) {
+SemaValue callRelabel(Sema &sema, const CallExpr &call) {
   llvm::StringRef usage = "relabel(x, T = S)";
   if (call.arguments.size() < 2 || call.arguments[0].name || call.arguments[0].by ||
       llvm::any_of(llvm::drop_begin(call.arguments),
                    [](const Argument &argument) { return !argument.name || argument.by; })) {
-    error(DiagCode::WrongArguments, call.range,
-          "`relabel` takes a tensor, then axes and their new names")
+    sema.report
+        .error(DiagCode::WrongArguments, call.range,
+               "`relabel` takes a tensor, then axes and their new names")
         .help("write `" + usage + "`");
     return SemaValue::wrong();
   }
   const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what is relabelled", /*anyElement=*/true);
+  mlir::Value value = evalTensor(sema, tensor, "what is relabelled", /*anyElement=*/true);
   if (!value)
     return SemaValue::wrong();
   Axes axes = axesOfValue(value), result = axes;
   for (const Argument &argument : llvm::drop_begin(call.arguments)) {
-    Decl *dim = scope->find(argument.name->text);
+    Decl *dim = sema.names.scope->find(argument.name->text);
     if (dim)
       dim->used = true;
     int at = findAxis(axes, argument.name->text);
     if (at < 0) {
-      error(DiagCode::MissingAxis, argument.name->range,
-            "there is no axis `" + argument.name->text + "` to relabel")
+      sema.report
+          .error(DiagCode::MissingAxis, argument.name->range,
+                 "there is no axis `" + argument.name->text + "` to relabel")
           .at(tensor.range, "this is " + showAxes(axes));
       return SemaValue::wrong();
     }
-    std::optional<Axis> axis = axisOf(*argument.value);
+    std::optional<Axis> axis = axisOf(sema, *argument.value);
     if (!axis)
       return SemaValue::wrong();
     auto sizeText = [](const Axis &of) { return llvm::StringRef(of.name).rsplit(':'); };
@@ -131,22 +148,25 @@ SemaValue Sema::callRelabel(const CallExpr &call) {
     };
     if (axis->size != axes[at].size ||
         (axis->isDynamic() && dynamicSize(*axis) != dynamicSize(axes[at]))) {
-      error(DiagCode::RelabelSize, argument.value->range,
-            "`" + axes[at].name + "` cannot become `" + axis->name + "`, which has another size")
+      sema.report
+          .error(DiagCode::RelabelSize, argument.value->range,
+                 "`" + axes[at].name + "` cannot become `" + axis->name +
+                     "`, which has another size")
           .at(tensor.range, "this is " + showAxes(axes))
-          .note(whereSizes({axes[at], *axis}));
+          .note(whereSizes(sema, {axes[at], *axis}));
       return SemaValue::wrong();
     }
     result[at] = *axis;
   }
   for (size_t i = 0; i < result.size(); ++i)
     if (findAxis(result, result[i].name) != static_cast<int>(i)) {
-      error(DiagCode::DuplicateAxis, call.range,
-            "the axis `" + result[i].name + "` would appear twice")
+      sema.report
+          .error(DiagCode::DuplicateAxis, call.range,
+                 "the axis `" + result[i].name + "` would appear twice")
           .at(tensor.range, "this is " + showAxes(axes));
       return SemaValue::wrong();
     }
-  return SemaValue::of(relabel(value, result, locate(call.range)));
+  return SemaValue::of(relabel(sema, value, result, locate(sema, call.range)));
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -226,15 +246,15 @@ struct PackSearch {
 };
 } // namespace
 
-SemaValue Sema::callPack(const CallExpr &call) {
-  if (!plainArguments(call, "pack", 2, 1000, "pack(N, a, b)"))
+SemaValue callPack(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "pack", 2, 1000, "pack(N, a, b)"))
     return SemaValue::wrong();
-  std::optional<Axis> packed = axisOf(*call.arguments[0].value);
+  std::optional<Axis> packed = axisOf(sema, *call.arguments[0].value);
   llvm::SmallVector<mlir::Value> values;
   std::vector<Axes> parts;
   bool wrong = !packed;
   for (const Argument &argument : llvm::drop_begin(call.arguments)) {
-    mlir::Value value = evalTensor(*argument.value, "what is packed");
+    mlir::Value value = evalTensor(sema, *argument.value, "what is packed");
     if (!value) {
       wrong = true;
       continue;
@@ -250,19 +270,19 @@ SemaValue Sema::callPack(const CallExpr &call) {
   PackSearch search{parts, total, packed->name, {}, {}};
   search.search(0, total);
   if (search.solutions != 1) {
-    Diagnostic &diagnostic =
-        error(DiagCode::PackLengths, call.range,
-              search.solutions
-                  ? "it is not clear along which axes to pack `" + packed->name + "`"
-                  : "no axes of the parts add up to `" + packed->name + "`" +
-                        (packed->isDynamic() ? "" : ", which is " + std::to_string(packed->size)));
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::PackLengths, call.range,
+        search.solutions
+            ? "it is not clear along which axes to pack `" + packed->name + "`"
+            : "no axes of the parts add up to `" + packed->name + "`" +
+                  (packed->isDynamic() ? "" : ", which is " + std::to_string(packed->size)));
     for (size_t i = 0; i < parts.size(); ++i)
       diagnostic.at(call.arguments[i + 1].value->range, "this is " + showAxes(parts[i]));
     diagnostic.note("of each part one axis is packed; its other axes are axes of the result");
     Axes all = {*packed};
     for (const Axes &axes : parts)
       llvm::append_range(all, axes);
-    if (std::string where = whereSizes(all); !where.empty())
+    if (std::string where = whereSizes(sema, all); !where.empty())
       diagnostic.note(where);
     return SemaValue::wrong();
   }
@@ -280,23 +300,23 @@ SemaValue Sema::callPack(const CallExpr &call) {
         continue;
       if (int at = findAxis(result, axis.name); at >= 0 && result[at] == axis)
         continue;
-      Diagnostic &diagnostic =
-          error(DiagCode::PackAxes, call.arguments[i + 1].value->range,
-                "this part has the axis `" + axis.name + "`, which the largest part lacks");
+      Diagnostic &diagnostic = sema.report.error(
+          DiagCode::PackAxes, call.arguments[i + 1].value->range,
+          "this part has the axis `" + axis.name + "`, which the largest part lacks");
       diagnostic.says("this is " + showAxes(parts[i]))
           .at(call.arguments[most + 1].value->range, "this is " + showAxes(parts[most]))
           .note("beside the packed one, a part's axes are axes of the part with most of them");
-      if (std::string where = whereSizes({axis}); !where.empty())
+      if (std::string where = whereSizes(sema, {axis}); !where.empty())
         diagnostic.note(where);
       return SemaValue::wrong();
     }
-  mlir::RankedTensorType type = tensorType(result, call.range);
+  mlir::RankedTensorType type = tensorType(sema, result, call.range);
   if (!type)
     return SemaValue::wrong();
   llvm::SmallVector<int64_t> along(search.found.begin(), search.found.end());
-  auto op = ConcatOp::create(builder, locate(call.range), type, values,
-                             builder.getI64IntegerAttr(findAxis(result, packed->name)),
-                             builder.getDenseI64ArrayAttr(along));
+  auto op = ConcatOp::create(sema.builder, locate(sema, call.range), type, values,
+                             sema.builder.getI64IntegerAttr(findAxis(result, packed->name)),
+                             sema.builder.getDenseI64ArrayAttr(along));
   return SemaValue::of(op.getResult());
 }
 

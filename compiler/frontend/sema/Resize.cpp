@@ -3,7 +3,11 @@
 // resize(x, bicubic, Y0 = Y, X0 = X): a grid's values at the places of another grid, as PyTorch's
 // `interpolate` without aligned corners. Along one axis, each new place is a weighted sum of a few
 // old ones, which are looked up.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Resize.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Tables.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
@@ -72,9 +76,10 @@ static mlir::Value weightedSum(mlir::OpBuilder &b, Location loc, mlir::ValueRang
   return sum;
 }
 
-mlir::Value Sema::resizeAxis(mlir::Value value, int at, const Axis &to, bool isCubic,
-                             SourceRange range) {
-  Location loc = locate(range, context);
+/// Null after an error.
+static mlir::Value resizeAxis(Sema &sema, mlir::Value value, int at, const Axis &to, bool isCubic,
+                              SourceRange range) {
+  Location loc = locate(sema, range, sema.statement.context);
   Axes axes = axesOfValue(value);
   auto compute = [&](llvm::ArrayRef<int64_t> shape) {
     Interpolation taps = tapsOf(isCubic, axes[at].size, to.size);
@@ -84,13 +89,13 @@ mlir::Value Sema::resizeAxis(mlir::Value value, int at, const Axis &to, bool isC
           mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, element), values));
     };
     for (const std::vector<int32_t> &indices : taps.indices)
-      add(builder.getI32Type(), llvm::ArrayRef(indices));
+      add(sema.builder.getI32Type(), llvm::ArrayRef(indices));
     for (const std::vector<float> &weights : taps.weights)
-      add(builder.getF32Type(), llvm::ArrayRef(weights));
+      add(sema.builder.getF32Type(), llvm::ArrayRef(weights));
     return all;
   };
   std::string key = (isCubic ? "bicubic " : "bilinear ") + std::to_string(axes[at].size);
-  auto tables = constantsOf({to}, isCubic ? 8 : 4, key, range, compute);
+  auto tables = constantsOf(sema, {to}, isCubic ? 8 : 4, key, range, compute);
   if (tables.empty())
     return nullptr;
   llvm::SmallVector<int64_t> order{at}, back;
@@ -99,25 +104,25 @@ mlir::Value Sema::resizeAxis(mlir::Value value, int at, const Axis &to, bool isC
       order.push_back(d);
     back.push_back(d == at ? 0 : d < at ? d + 1 : d);
   }
-  mlir::Value rows = permute(value, order, loc);
+  mlir::Value rows = permute(sema, value, order, loc);
   Axes result = axesOfValue(rows);
   result[0] = to;
-  mlir::RankedTensorType type = tensorType(result, range);
+  mlir::RankedTensorType type = tensorType(sema, result, range);
   if (!type)
     return nullptr;
   llvm::SmallVector<mlir::Value> inputs;
   for (mlir::DenseElementsAttr elements : tables) {
-    mlir::Value table = makeTable({to}, elements, loc);
+    mlir::Value table = makeTable(sema, {to}, elements, loc);
     bool isIndex = elements.getElementType().isInteger();
-    inputs.push_back(isIndex ? LookupOp::create(builder, loc, type, rows, table) : table);
+    inputs.push_back(isIndex ? LookupOp::create(sema.builder, loc, type, rows, table) : table);
   }
-  return permute(makeMap(inputs, result, loc, weightedSum), back, loc);
+  return permute(sema, makeMap(sema, inputs, result, loc, weightedSum), back, loc);
 }
 
-SemaValue Sema::callResize(const CallExpr &call) {
+SemaValue callResize(Sema &sema, const CallExpr &call) {
   static constexpr llvm::StringLiteral usage = "resize(x, bicubic, Y0 = Y, X0 = X)";
   auto wrongArguments = [&](SourceRange range, const llvm::Twine &message) {
-    error(DiagCode::WrongArguments, range, message).help("write `" + usage + "`");
+    sema.report.error(DiagCode::WrongArguments, range, message).help("write `" + usage + "`");
     return SemaValue::wrong();
   };
   if (call.arguments.size() < 3)
@@ -134,43 +139,47 @@ SemaValue Sema::callResize(const CallExpr &call) {
     return wrongArguments(call.arguments[1].value->range,
                           "grids are resized `bilinear` or `bicubic`");
   const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what is resized");
+  mlir::Value value = evalTensor(sema, tensor, "what is resized");
   if (!value)
     return SemaValue::wrong();
   for (const Argument &argument : llvm::drop_begin(call.arguments, 2)) {
     Axes axes = axesOfValue(value);
     int at = findAxis(axes, argument.name->text);
-    if (Decl *dim = scope->find(argument.name->text))
+    if (Decl *dim = sema.names.scope->find(argument.name->text))
       dim->used = true;
-    std::optional<Axis> to = axisOf(*argument.value);
+    std::optional<Axis> to = axisOf(sema, *argument.value);
     if (!to)
       return SemaValue::wrong();
     if (at < 0) {
-      error(DiagCode::MissingAxis, argument.name->range,
-            "there is no axis `" + argument.name->text + "` to resize")
+      sema.report
+          .error(DiagCode::MissingAxis, argument.name->range,
+                 "there is no axis `" + argument.name->text + "` to resize")
           .at(tensor.range, "this is " + showAxes(axes));
       return SemaValue::wrong();
     }
     if (axes[at].isDynamic() || to->isDynamic()) {
-      error(DiagCode::DynamicAxis, argument.value->range,
-            "`resize` needs sizes that are known when compiling")
+      sema.report
+          .error(DiagCode::DynamicAxis, argument.value->range,
+                 "`resize` needs sizes that are known when compiling")
           .at(tensor.range, "this is " + showAxes(axes));
       return SemaValue::wrong();
     }
     if (axes.size() < 2)
       return wrongArguments(tensor.range, "what is resized has axes beside the resized one");
     if (findAxis(axes, to->name) >= 0) {
-      error(DiagCode::DuplicateAxis, argument.value->range,
-            "the axis `" + to->name + "` would appear twice")
+      sema.report
+          .error(DiagCode::DuplicateAxis, argument.value->range,
+                 "the axis `" + to->name + "` would appear twice")
           .at(tensor.range, "this is " + showAxes(axes));
       return SemaValue::wrong();
     }
     for (const Axis &axis : axes)
       if (axis.isDynamic()) {
-        unsupported(tensor.range, "resizing a tensor with an axis known only when running");
+        sema.report.unsupported(tensor.range,
+                                "resizing a tensor with an axis known only when running");
         return SemaValue::wrong();
       }
-    value = resizeAxis(value, at, *to, word == "bicubic", call.range);
+    value = resizeAxis(sema, value, at, *to, word == "bicubic", call.range);
     if (!value)
       return SemaValue::wrong();
   }

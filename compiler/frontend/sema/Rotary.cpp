@@ -2,7 +2,12 @@
 //
 // rotary(x, T, half): pairs of features turned by angles that grow with the position (Su et al.
 // 2021), computed here in double precision.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Rotary.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Tables.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "llvm/ADT/bit.h"
 #include <cmath>
@@ -159,58 +164,63 @@ static std::vector<float> anglesOf(llvm::ArrayRef<int64_t> shape, const Frequenc
   return values;
 }
 
-SemaValue Sema::callRotary(const CallExpr &call) {
+SemaValue callRotary(Sema &sema, const CallExpr &call) {
   auto report = [&](DiagCode code, SourceRange range, const llvm::Twine &message) -> Diagnostic & {
-    return error(code, range, message);
+    return sema.report.error(code, range, message);
   };
-  auto number = [&](const Expr &expr, const llvm::Twine &what) { return evalNumber(expr, what); };
+  auto number = [&](const Expr &expr, const llvm::Twine &what) {
+    return evalNumber(sema, expr, what);
+  };
   RotaryReader reader{call, report, number};
   if (!reader.read())
     return SemaValue::wrong();
   const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what `rotary` turns");
-  std::optional<Axis> axis = axisOf(*call.arguments[1].value);
+  mlir::Value value = evalTensor(sema, tensor, "what `rotary` turns");
+  std::optional<Axis> axis = axisOf(sema, *call.arguments[1].value);
   if (!value || !axis)
     return SemaValue::wrong();
   Axes axes = axesOfValue(value);
   const Axis &features = axes.back();
   int at = findAxis(axes, axis->name);
   if (at < 0 || at + 1 == static_cast<int>(axes.size())) {
-    error(DiagCode::MissingAxis, call.arguments[1].value->range,
-          at < 0 ? "there is no axis `" + axis->name + "` to take the positions along"
-                 : "`" + axis->name + "` holds the features that are turned")
+    sema.report
+        .error(DiagCode::MissingAxis, call.arguments[1].value->range,
+               at < 0 ? "there is no axis `" + axis->name + "` to take the positions along"
+                      : "`" + axis->name + "` holds the features that are turned")
         .at(tensor.range, "this is " + showAxes(axes));
     return SemaValue::wrong();
   }
   if (features.isDynamic() || features.size % 2 != 0) {
-    error(DiagCode::RotaryArguments, tensor.range,
-          "the last axis, `" + features.name + "`, holds no pairs of features")
+    sema.report
+        .error(DiagCode::RotaryArguments, tensor.range,
+               "the last axis, `" + features.name + "`, holds no pairs of features")
         .says("this is " + showAxes(axes))
         .note(features.isDynamic() ? std::string("its size is known only when running")
                                    : "its size is " + std::to_string(features.size));
     return SemaValue::wrong();
   }
-  bool isNew = isNewAxis(axes[at]);
-  Axes angles = {isNew ? cacheAxis() : axes[at], {features.name + "/2", features.size / 2}};
+  bool isNew = isNewAxis(sema, axes[at]);
+  Axes angles = {isNew ? cacheAxis(sema.entry) : axes[at],
+                 {features.name + "/2", features.size / 2}};
   auto compute = [&](llvm::ArrayRef<int64_t> shape) {
     Constants both;
     for (double (*function)(double) :
          {static_cast<double (*)(double)>(std::cos), static_cast<double (*)(double)>(std::sin)})
       both.push_back(mlir::DenseElementsAttr::get(
-          mlir::RankedTensorType::get(shape, builder.getF32Type()),
+          mlir::RankedTensorType::get(shape, sema.builder.getF32Type()),
           llvm::ArrayRef<float>(anglesOf(shape, reader.frequencies, function))));
     return both;
   };
-  auto elements = constantsOf(angles, 2, reader.frequencies.key(), call.range, compute);
+  auto elements = constantsOf(sema, angles, 2, reader.frequencies.key(), call.range, compute);
   if (elements.empty())
     return SemaValue::wrong();
   auto table = [&](mlir::DenseElementsAttr values) {
-    mlir::Value all = makeTable(angles, values, locate(call.range));
-    return isNew ? newRows(all, axes[at], call.range) : all;
+    mlir::Value all = makeTable(sema, angles, values, locate(sema, call.range));
+    return isNew ? newRows(sema, all, axes[at], call.range) : all;
   };
   mlir::Value cosine = table(elements[0]), sine = table(elements[1]);
-  auto op = RotaryOp::create(builder, locate(call.range, context), value.getType(), value, cosine,
-                             sine, reader.isInterleaved);
+  auto op = RotaryOp::create(sema.builder, locate(sema, call.range, sema.statement.context),
+                             value.getType(), value, cosine, sine, reader.isInterleaved);
   return SemaValue::of(op.getResult());
 }
 

@@ -2,7 +2,14 @@
 //
 // Scores: which one an attention names, and what it ends as: a number for each pair, made of one
 // inner product.
-#include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Scores.h"
+#include "compiler/frontend/sema/AttentionRegions.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Formula.h"
+#include "compiler/frontend/sema/Hooks.h"
+#include "compiler/frontend/sema/Outside.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include <cmath>
 
@@ -25,14 +32,15 @@ static std::string notAScore(const FormulaValue &value) {
   return "this score does not depend on the query and the key";
 }
 
-bool Sema::finishScore(FormulaValue value, Formula &pair, SourceRange place) {
+static bool finishScore(Formula &pair, FormulaValue value, SourceRange place) {
   if (value.kind == Kind::Error)
     return false;
   if (value.kind != Kind::Dot && (value.kind != Kind::Scalar || value.isHoisted())) {
-    error(DiagCode::ScoreExpression, place, notAScore(value)).help("write `dot(q, k)`");
+    pair.sema.report.error(DiagCode::ScoreExpression, place, notAScore(value))
+        .help("write `dot(q, k)`");
     return false;
   }
-  if (!intoRegion(value, pair, place))
+  if (!intoRegion(pair, value, place))
     return false;
   unsigned dots = 0;
   for (mlir::Operation &op : *pair.builder.getInsertionBlock())
@@ -40,11 +48,12 @@ bool Sema::finishScore(FormulaValue value, Formula &pair, SourceRange place) {
   if (auto last = value.value.getDefiningOp<DotOp>(); last && last->use_empty())
     ++dots;
   if (dots != 1 || !pair.regions->queryVector || !pair.regions->keyVector) {
-    error(DiagCode::ScoreExpression, place,
-          dots > 1
-              ? "this score needs " + std::to_string(dots) + " inner products of each query and key"
-          : dots == 0 ? "this score needs no inner product of a query and a key"
-                      : "this score does not depend on the query and the key")
+    pair.sema.report
+        .error(DiagCode::ScoreExpression, place,
+               dots > 1    ? "this score needs " + std::to_string(dots) +
+                                 " inner products of each query and key"
+               : dots == 0 ? "this score needs no inner product of a query and a key"
+                           : "this score does not depend on the query and the key")
         .note("a score is a function of one `dot` or `sum` of what depends on both")
         .help("write `dot(q, k)`");
     return false;
@@ -53,8 +62,8 @@ bool Sema::finishScore(FormulaValue value, Formula &pair, SourceRange place) {
   return true;
 }
 
-std::optional<FormulaValue> Sema::knownScore(llvm::StringRef name, const FormulaValue &q,
-                                             const FormulaValue &k, Formula &pair) {
+static std::optional<FormulaValue> knownScore(Formula &pair, llvm::StringRef name,
+                                              const FormulaValue &q, const FormulaValue &k) {
   FormulaValue dot{Kind::Dot, 0, q.value};
   dot.key = k.value;
   if (name == "dot")
@@ -65,64 +74,69 @@ std::optional<FormulaValue> Sema::knownScore(llvm::StringRef name, const Formula
   }
   if (name != "cosine")
     return std::nullopt;
-  dot.value = unitOutside(q, pair).value;
-  dot.key = unitOutside(k, pair).value;
+  dot.value = unitOutside(pair, q).value;
+  dot.key = unitOutside(pair, k).value;
   return dot;
 }
 
-bool Sema::isDeclaredScore(const Expr *score) {
-  if (const Decl *fixed = staticOf(score))
-    return atHome(*fixed, [&](const Expr &own) { return isDeclaredScore(&own); });
+bool isDeclaredScore(Sema &sema, const Expr *score) {
+  if (const Decl *fixed = staticOf(sema.names, score)) {
+    ScopedHome home(sema, *fixed);
+    return isDeclaredScore(sema, fixed->expr);
+  }
   auto *call = llvm::dyn_cast_or_null<CallExpr>(score);
   auto *path = llvm::dyn_cast_or_null<PathExpr>(call ? call->callee.get() : score);
-  return path && hookOf(scope->find(path->path.str()), HookDecl::Hook::Score);
+  return path && hookOf(sema.names.scope->find(path->path.str()), HookDecl::Hook::Score);
 }
 
-const Decl *Sema::staticOf(const Expr *expr) {
+const Decl *staticOf(Names &names, const Expr *expr) {
   auto *path = llvm::dyn_cast_or_null<PathExpr>(expr);
-  const Decl *decl = path ? scope->find(path->path.str()) : nullptr;
+  const Decl *decl = path ? names.scope->find(path->path.str()) : nullptr;
   return decl && decl->kind == Decl::Kind::Static ? decl : nullptr;
 }
 
-bool Sema::buildScore(const Expr *score, AttentionRegions &regions, mlir::Value q, mlir::Value k) {
-  if (const Decl *fixed = staticOf(score))
-    return atHome(*fixed, [&](const Expr &own) { return buildScore(&own, regions, q, k); });
-  mlir::OpBuilder inner(&mlirContext);
+bool buildScore(Sema &sema, const Expr *score, AttentionRegions &regions, mlir::Value q,
+                mlir::Value k) {
+  if (const Decl *fixed = staticOf(sema.names, score)) {
+    ScopedHome home(sema, *fixed);
+    return buildScore(sema, fixed->expr, regions, q, k);
+  }
+  mlir::OpBuilder inner(&sema.mlirContext);
   inner.setInsertionPointToEnd(&regions.add(AttentionRegions::Score));
-  Location loc = score ? locate(score->range, "score") : regions.loc;
-  Formula pair{HookDecl::Hook::Score, inner, loc, {}, &regions};
-  pair.words = score ? wordsOf(*score) : "scaled_dot";
+  Location loc = score ? locate(sema, score->range, "score") : regions.loc;
+  Formula pair{sema, HookDecl::Hook::Score, inner, loc, {}, &regions};
+  pair.words = score ? wordsOf(sema, *score) : "scaled_dot";
   FormulaValue query{Kind::Vector, 0, q, Side::Query, {}, axesOfValue(q).back()},
       key{Kind::Vector, 0, k, Side::Key, {}, axesOfValue(k).back()};
   auto *call = llvm::dyn_cast_or_null<CallExpr>(score);
   auto *path = llvm::dyn_cast_or_null<PathExpr>(call ? call->callee.get() : score);
   if (score && !path) {
-    error(DiagCode::UnknownScore, score->range, "expected the name of a score")
+    sema.report.error(DiagCode::UnknownScore, score->range, "expected the name of a score")
         .note("declare it: `score mine(q, k) = dot(q, k) * 0.5`");
     return false;
   }
   std::string name = path ? path->path.str() : "scaled_dot";
-  Decl *decl = path ? scope->find(name) : nullptr;
+  Decl *decl = path ? sema.names.scope->find(name) : nullptr;
   if (decl)
     decl->used = true;
   if (const HookDecl *hook = hookOf(decl, HookDecl::Hook::Score)) {
     Formula line = pair;
-    line.names = positionsOf(regions, inner);
+    line.names = positionsOf(sema, regions, inner);
     line.names["q"] = query;
     line.names["k"] = key;
-    return finishScore(applyDeclared(*decl, *hook, *path, call, line), pair, hook->body->range);
+    return finishScore(pair, applyDeclared(line, *decl, *hook, *path, call), hook->body->range);
   }
-  std::optional<FormulaValue> value = decl ? std::nullopt : knownScore(name, query, key, pair);
+  std::optional<FormulaValue> value = decl ? std::nullopt : knownScore(pair, name, query, key);
   if (!value) {
-    unknownHook(*path, HookDecl::Hook::Score, decl, {"dot", "scaled_dot", "cosine"});
+    unknownHook(sema, *path, HookDecl::Hook::Score, decl, {"dot", "scaled_dot", "cosine"});
     return false;
   }
   if (call) {
-    error(DiagCode::WrongArguments, call->range, "`" + name + "` takes nothing")
+    sema.report.error(DiagCode::WrongArguments, call->range, "`" + name + "` takes nothing")
         .help("declare a score of your own: `score mine(q, k; c) = dot(q, k) * c`");
     return false;
   }
-  return finishScore(*value, pair, score ? score->range : SourceRange());
+  return finishScore(pair, *value, score ? score->range : SourceRange());
 }
 
 } // namespace attn::frontend

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // split: a pattern such as "b c (y p) (x q) -> b (y x) c p q" -> attn.rearrange.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Split.h"
+#include "compiler/frontend/sema/Apply.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -57,17 +65,18 @@ struct Atom {
 };
 } // namespace
 
-SemaValue Sema::callSplit(const CallExpr &call) {
+SemaValue callSplit(Sema &sema, const CallExpr &call) {
   llvm::StringRef usage = "split(x, \"b (y p) d -> b y p d\")";
-  if (!plainArguments(call, "split", 2, 2, usage))
+  if (!plainArguments(sema.report, call, "split", 2, 2, usage))
     return SemaValue::wrong();
   const Expr &tensor = *call.arguments[0].value;
-  mlir::Value value = evalTensor(tensor, "what is split", /*anyElement=*/true);
+  mlir::Value value = evalTensor(sema, tensor, "what is split", /*anyElement=*/true);
   auto *pattern = llvm::dyn_cast<StringExpr>(call.arguments[1].value.get());
   if (!pattern) {
     if (!llvm::isa<ErrorExpr>(*call.arguments[1].value))
-      error(DiagCode::WrongArguments, call.arguments[1].value->range,
-            "expected the pattern of `split` in quotes")
+      sema.report
+          .error(DiagCode::WrongArguments, call.arguments[1].value->range,
+                 "expected the pattern of `split` in quotes")
           .help(llvm::Twine("write `") + usage + "`");
     return SemaValue::wrong();
   }
@@ -80,7 +89,8 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     return SourceRange{begin, begin + static_cast<uint32_t>(word.size())};
   };
   auto malformed = [&](const llvm::Twine &why, llvm::StringRef where = "") -> SemaValue {
-    error(DiagCode::MalformedPattern, placeOf(where), "this pattern cannot be read: " + why)
+    sema.report
+        .error(DiagCode::MalformedPattern, placeOf(where), "this pattern cannot be read: " + why)
         .help("a pattern names the axes before and after: `\"b (y p) d -> b y p d\"`");
     return SemaValue::wrong();
   };
@@ -113,42 +123,44 @@ SemaValue Sema::callSplit(const CallExpr &call) {
 
   Axes axes = axesOfValue(value);
   // Axes in front that a block does not speak of stay there.
-  for (size_t i = liftedBefore(axes, in.size()); i-- > 0;) {
+  for (size_t i = liftedBefore(sema.function, axes, in.size()); i-- > 0;) {
     in.insert(in.begin(), {axes[i].name});
     out.insert(out.begin(), {axes[i].name});
   }
   if (in.size() != axes.size()) {
-    error(DiagCode::PatternAxes, pattern->range,
-          "the pattern has " + llvm::Twine(in.size()) + " axes, but the tensor has " +
-              llvm::Twine(axes.size()))
+    sema.report
+        .error(DiagCode::PatternAxes, pattern->range,
+               "the pattern has " + llvm::Twine(in.size()) + " axes, but the tensor has " +
+                   llvm::Twine(axes.size()))
         .at(tensor.range, "this is " + showAxes(axes));
     return SemaValue::wrong();
   }
   // What the words stand for: the tensor's own axis, or a dim of that name in either case.
   auto named = [&](llvm::StringRef word, const Axis *own) -> std::optional<Axis> {
     if (own && llvm::StringRef(own->name).equals_insensitive(word)) {
-      if (Decl *decl = scope->find(own->name))
+      if (Decl *decl = sema.names.scope->find(own->name))
         decl->used = true;
       return *own;
     }
-    Decl *best = scope->find(word);
+    Decl *best = sema.names.scope->find(word);
     if (!best || best->kind != Decl::Kind::Dim)
       best = nullptr;
-    for (Scope *s = scope; s && !best; s = s->parent)
+    for (Scope *s = sema.names.scope; s && !best; s = s->parent)
       for (Decl *decl : s->order)
         if (!best && decl->kind == Decl::Kind::Dim &&
             llvm::StringRef(decl->name).equals_insensitive(word))
           best = decl;
     if (!best) {
-      Diagnostic &diagnostic = error(DiagCode::PatternAxes, placeOf(word),
-                                     "`" + word + "` in the pattern names no axis and no dim");
+      Diagnostic &diagnostic =
+          sema.report.error(DiagCode::PatternAxes, placeOf(word),
+                            "`" + word + "` in the pattern names no axis and no dim");
       diagnostic.at(tensor.range, "this is " + showAxes(axes))
           .note("a word of a pattern is an axis or a dim in capital or small letters: `y` is `Y`");
-      suggest(diagnostic, word, [](const Decl &d) { return d.kind == Decl::Kind::Dim; });
+      suggest(sema, diagnostic, word, [](const Decl &d) { return d.kind == Decl::Kind::Dim; });
       return std::nullopt;
     }
     best->used = true;
-    Size size = sizeOf(*best);
+    Size size = sizeOf(sema, *best);
     if (size.error)
       return std::nullopt;
     if (best->dynamic)
@@ -172,8 +184,10 @@ SemaValue Sema::callSplit(const CallExpr &call) {
       sizes.push_back(part->isDynamic() ? -1 : part->size);
     }
     if (group.size() == 1 && parts[0] != axis) {
-      error(DiagCode::PatternAxes, placeOf(group[0]),
-            "the pattern has `" + group[0] + "` where the tensor has the axis `" + axis.name + "`")
+      sema.report
+          .error(DiagCode::PatternAxes, placeOf(group[0]),
+                 "the pattern has `" + group[0] + "` where the tensor has the axis `" + axis.name +
+                     "`")
           .at(tensor.range, "this is " + showAxes(axes))
           .note("an axis that is not split keeps its name, in capital or small letters");
       return SemaValue::wrong();
@@ -196,15 +210,15 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     else if (fits)
       fits = axisOfSize("", {dynamicName, *product, 0, false}).name == axis.name;
     if (!fits) {
-      Diagnostic &diagnostic =
-          error(DiagCode::PatternSize, inside,
-                "the axis `" + axis.name + "` is not made up of `" + shown + "`" +
-                    (product && !dynamic && !axis.isDynamic()
-                         ? ": " + std::to_string(axis.size) + " is not " + std::to_string(*product)
-                         : ""));
+      Diagnostic &diagnostic = sema.report.error(
+          DiagCode::PatternSize, inside,
+          "the axis `" + axis.name + "` is not made up of `" + shown + "`" +
+              (product && !dynamic && !axis.isDynamic()
+                   ? ": " + std::to_string(axis.size) + " is not " + std::to_string(*product)
+                   : ""));
       diagnostic.at(tensor.range, "this is " + showAxes(axes));
       parts.push_back(axis);
-      if (std::string where = whereSizes(parts); !where.empty())
+      if (std::string where = whereSizes(sema, parts); !where.empty())
         diagnostic.note(where);
       return SemaValue::wrong();
     }
@@ -234,10 +248,10 @@ SemaValue Sema::callSplit(const CallExpr &call) {
     auto linear = dynamicName.empty() ? std::optional<LinearSize>() : parseLinearSize(dynamicName);
     if (nested || !product || *product > INT32_MAX ||
         (linear && (linear->offset || !productOf({linear->scale, *product})))) {
-      error(DiagCode::PatternSize, pattern->range,
-            "`(" + llvm::join(group, " ") +
-                ")` is too large, or has more than one axis that is "
-                "known only when running");
+      sema.report.error(DiagCode::PatternSize, pattern->range,
+                        "`(" + llvm::join(group, " ") +
+                            ")` is too large, or has more than one axis that is "
+                            "known only when running");
       return SemaValue::wrong();
     }
     Axis axis =
@@ -247,17 +261,17 @@ SemaValue Sema::callSplit(const CallExpr &call) {
                         : axisOfSize("", {linear->dim.str(), linear->scale * *product, 0, false}))
                  : Axis{name, *product};
     if (findAxis(result, axis.name) >= 0) {
-      error(DiagCode::DuplicateAxis, pattern->range,
-            "the axis `" + axis.name + "` would appear twice in the result");
+      sema.report.error(DiagCode::DuplicateAxis, pattern->range,
+                        "the axis `" + axis.name + "` would appear twice in the result");
       return SemaValue::wrong();
     }
     result.push_back(axis);
   }
-  mlir::RankedTensorType type = tensorType(result, call.range, elementOf(value));
+  mlir::RankedTensorType type = tensorType(sema, result, call.range, elementOf(value));
   if (!type)
     return SemaValue::wrong();
-  auto op =
-      RearrangeOp::create(builder, locate(call.range), type, value, split, sizes, order, merge);
+  auto op = RearrangeOp::create(sema.builder, locate(sema, call.range), type, value, split, sizes,
+                                order, merge);
   return SemaValue::of(op.getResult());
 }
 

@@ -3,32 +3,41 @@
 // Statics: what a block is given when compiling. A static stands for the expression that was
 // written for it, with the names that it had there: a number, a truth value, or a bias or mask.
 // What that reads of the tensors of its place is passed to the block's function with the others.
-#include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Formula.h"
+#include "compiler/frontend/sema/Limits.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 
-std::optional<std::vector<SemaValue>> Sema::tensorArguments(const CallExpr &call,
-                                                            llvm::StringRef name) {
+static mlir::Value here(Sema &sema, mlir::Value value, size_t frame);
+
+std::optional<std::vector<SemaValue>> tensorArguments(Sema &sema, const CallExpr &call,
+                                                      llvm::StringRef name) {
   std::vector<SemaValue> values;
   for (const Argument &argument : call.arguments) {
     if (argument.name && !argument.by)
       continue;
     if (argument.by || values.size() != size_t(&argument - call.arguments.data())) {
-      error(DiagCode::WrongArguments, argument.value->range,
-            "`" + name + "` takes tensors, then what it is given by name")
+      sema.report
+          .error(DiagCode::WrongArguments, argument.value->range,
+                 "`" + name + "` takes tensors, then what it is given by name")
           .help("write `" + name + "(x, name = value)`");
       return std::nullopt;
     }
-    Decl *cache = cacheNamed(*argument.value);
-    values.push_back(cache ? SemaValue::of(cache) : eval(*argument.value));
+    Decl *cache = cacheNamed(sema.names, *argument.value);
+    values.push_back(cache ? SemaValue::of(cache) : eval(sema, *argument.value));
   }
   return values;
 }
 
-std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallExpr &call,
-                                             const Given &given, Scope &inside) {
+std::optional<std::string> bindStatics(Sema &sema, const BlockDecl &block, const CallExpr &call,
+                                       const Given &given, Scope &inside) {
   const Signature &signature = block.signature;
   struct Value {
     const Expr *expr;
@@ -48,9 +57,9 @@ std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallE
       std::vector<llvm::StringRef> names;
       for (const Static &known : signature.statics)
         names.push_back(known.name.text);
-      Diagnostic &diagnostic = error(DiagCode::WrongArguments,
-                                     argument.name ? argument.name->range : argument.value->range,
-                                     "`" + signature.name.text + "` takes no such argument");
+      Diagnostic &diagnostic = sema.report.error(
+          DiagCode::WrongArguments, argument.name ? argument.name->range : argument.value->range,
+          "`" + signature.name.text + "` takes no such argument");
       diagnostic.at(signature.range, "declared here");
       if (auto near = name ? nearestName(name->text, names) : std::nullopt)
         diagnostic.help("did you mean `" + *near + "`?");
@@ -58,7 +67,8 @@ std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallE
         diagnostic.note("by name it takes " + llvm::join(names, ", "));
       fine = false;
     } else if (!values.insert({name->text, {argument.value.get(), home}}).second) {
-      error(DiagCode::WrongArguments, argument.value->range, "`" + name->text + "` is given twice");
+      sema.report.error(DiagCode::WrongArguments, argument.value->range,
+                        "`" + name->text + "` is given twice");
       fine = false;
     }
   };
@@ -66,12 +76,13 @@ std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallE
     give(argument, given.scope);
   for (const Argument &argument : call.arguments)
     if (argument.name)
-      give(argument, scope);
+      give(argument, sema.names.scope);
   std::string key;
   for (const Static &fixed : signature.statics) {
     auto found = values.find(fixed.name.text);
     if (found == values.end() && !fixed.defaultValue) {
-      error(DiagCode::WrongArguments, call.range, "`" + fixed.name.text + "` is not given")
+      sema.report
+          .error(DiagCode::WrongArguments, call.range, "`" + fixed.name.text + "` is not given")
           .at(fixed.name.range, "declared here");
       fine = false;
       continue;
@@ -79,7 +90,7 @@ std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallE
     bool isDefault = found == values.end();
     const Expr &expr = isDefault ? *fixed.defaultValue : *found->second.expr;
     if (Decl *decl =
-            declare(inside, Decl::Kind::Static, &block, fixed.name.text, fixed.name.range)) {
+            declare(sema, inside, Decl::Kind::Static, &block, fixed.name.text, fixed.name.range)) {
       decl->expr = &expr;
       decl->home = isDefault ? &inside : found->second.home;
       decl->isParameter = true;
@@ -92,16 +103,17 @@ std::optional<std::string> Sema::bindStatics(const BlockDecl &block, const CallE
   return fine ? std::optional(key) : std::nullopt;
 }
 
-std::optional<bool> Sema::knownTruth(const Expr &expr) {
-  if (!spend(1, expr.range))
+std::optional<bool> knownTruth(Sema &sema, const Expr &expr) {
+  if (!spend(sema, 1, expr.range))
     return std::nullopt;
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr); unary && unary->op == UnaryOp::Not) {
-    std::optional<bool> value = knownTruth(*unary->operand);
+    std::optional<bool> value = knownTruth(sema, *unary->operand);
     return value ? std::optional(!*value) : std::nullopt;
   }
   if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
       binary && (binary->op == BinaryOp::And || binary->op == BinaryOp::Or)) {
-    std::optional<bool> left = knownTruth(*binary->left), right = knownTruth(*binary->right);
+    std::optional<bool> left = knownTruth(sema, *binary->left),
+                        right = knownTruth(sema, *binary->right);
     if (!left || !right)
       return std::nullopt;
     return binary->op == BinaryOp::And ? *left && *right : *left || *right;
@@ -110,21 +122,25 @@ std::optional<bool> Sema::knownTruth(const Expr &expr) {
   if (!path)
     return std::nullopt;
   std::string name = path->path.str();
-  if (Decl *decl = scope->find(name))
-    return decl->kind == Decl::Kind::Static
-               ? atHome(*decl, [&](const Expr &own) { return knownTruth(own); })
-               : std::nullopt;
+  if (Decl *decl = sema.names.scope->find(name)) {
+    if (decl->kind != Decl::Kind::Static)
+      return std::nullopt;
+    ScopedHome home(sema, *decl);
+    return knownTruth(sema, *decl->expr);
+  }
   return name == "true"    ? std::optional(true)
          : name == "false" ? std::optional(false)
                            : std::nullopt;
 }
 
-Formula Sema::formulaAt(const Decl &fixed, const Formula &formula) {
+Formula formulaAt(const Formula &formula, const Decl &fixed) {
   auto lower = [](const Axis &axis) { return axisLabel(axis.name).lower(); };
   Formula there = formula;
-  there.frame = std::min(formula.frame, frames.size() - 1);
-  for (; there.frame > 0 && frames[there.frame].scope != fixed.home; --there.frame) {
-    const std::map<std::string, Axis> &outer = frames[there.frame].instance->outerAxes;
+  there.frame = std::min(formula.frame, formula.sema.function.frames.size() - 1);
+  for (; there.frame > 0 && formula.sema.function.frames[there.frame].scope != fixed.home;
+       --there.frame) {
+    const std::map<std::string, Axis> &outer =
+        formula.sema.function.frames[there.frame].instance->outerAxes;
     std::map<std::string, FormulaValue> inside = std::exchange(there.names, {}), renamed;
     for (auto &[name, value] : inside) {
       auto axis = outer.find(axisLabel(value.axis.name).str());
@@ -141,8 +157,8 @@ Formula Sema::formulaAt(const Decl &fixed, const Formula &formula) {
   return there;
 }
 
-size_t Sema::liftedBefore(llvm::ArrayRef<Axis> axes, size_t own) {
-  Instance *instance = frames.empty() ? nullptr : frames.back().instance;
+size_t liftedBefore(FunctionState &function, llvm::ArrayRef<Axis> axes, size_t own) {
+  Instance *instance = function.frames.empty() ? nullptr : function.frames.back().instance;
   if (!instance || axes.size() < own)
     return 0;
   bool isLifted = llvm::all_of(axes.drop_back(own), [&](const Axis &axis) {
@@ -151,21 +167,21 @@ size_t Sema::liftedBefore(llvm::ArrayRef<Axis> axes, size_t own) {
   return isLifted ? axes.size() - own : 0;
 }
 
-mlir::Value Sema::here(mlir::Value value) {
-  return frames.empty() ? value : here(value, frames.size() - 1);
+mlir::Value here(Sema &sema, mlir::Value value) {
+  return sema.function.frames.empty() ? value : here(sema, value, sema.function.frames.size() - 1);
 }
 
-mlir::Value Sema::here(mlir::Value value, size_t frame) {
-  Frame &own = frames[frame];
+static mlir::Value here(Sema &sema, mlir::Value value, size_t frame) {
+  Frame &own = sema.function.frames[frame];
   mlir::Region *body = &own.function.getBody();
   if (body->isAncestor(value.getParentRegion()) || !own.instance)
     return value;
-  mlir::Value outer = here(value, frame - 1);
+  mlir::Value outer = here(sema, value, frame - 1);
   std::vector<mlir::Value> &captures = own.instance->captures;
   size_t first = own.function.getNumArguments() - captures.size();
   size_t at = llvm::find(captures, outer) - captures.begin();
   if (at == captures.size()) {
-    spend(at, {}); // all of them are moved
+    spend(sema, at, {}); // all of them are moved
     captures.push_back(outer);
     (void)own.function.insertArgument(first + at, outer.getType(), {}, outer.getLoc());
   }

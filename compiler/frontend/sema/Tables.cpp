@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // table pos[t: T, c: D] = formula: constants, computed here in double precision.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Tables.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "llvm/ADT/bit.h"
 #include <cmath>
@@ -229,32 +233,32 @@ std::optional<Node> TableReader::read(const Expr &expr) {
   return node;
 }
 
-void Sema::setUpTable(Decl &decl) {
+void setUpTable(Sema &sema, Decl &decl) {
   auto &table = *llvm::cast<TableDecl>(decl.item);
   decl.wrong = true;
   std::set<std::string> names;
   for (const DimArgument &index : table.axes) {
-    std::optional<Axis> axis = axisOf(*index.value);
+    std::optional<Axis> axis = axisOf(sema, *index.value);
     if (!axis)
       return;
     if (!names.insert(index.name.text).second) {
-      error(DiagCode::DuplicateName, index.name.range,
-            "the table has two indices `" + index.name.text + "`");
+      sema.report.error(DiagCode::DuplicateName, index.name.range,
+                        "the table has two indices `" + index.name.text + "`");
       return;
     }
     if (findAxis(decl.to, axis->name) >= 0) {
-      error(DiagCode::DuplicateAxis, index.value->range,
-            "the axis `" + axis->name + "` appears twice");
+      sema.report.error(DiagCode::DuplicateAxis, index.value->range,
+                        "the axis `" + axis->name + "` appears twice");
       return;
     }
     decl.to.push_back(*axis);
   }
   auto report = [&](SourceRange range, const llvm::Twine &message) {
-    error(DiagCode::TableFormula, range, message)
+    sema.report.error(DiagCode::TableFormula, range, message)
         .note("a table consists of its indices, numbers, dims, `+ - * / % **`, sin, cos, exp, log, "
               "sqrt, rsqrt, tanh, abs, floor, min, max, and `if … then … else …`");
   };
-  auto number = [&](const Expr &expr) { return evalNumber(expr, "a part of a table"); };
+  auto number = [&](const Expr &expr) { return evalNumber(sema, expr, "a part of a table"); };
   std::optional<Node> root = TableReader(table, report, number).read(*table.value, /*truth=*/false);
   if (!root)
     return;
@@ -263,59 +267,62 @@ void Sema::setUpTable(Decl &decl) {
 }
 
 llvm::ArrayRef<mlir::DenseElementsAttr>
-Sema::constantsOf(llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRef key, SourceRange range,
-                  llvm::function_ref<Constants(llvm::ArrayRef<int64_t>)> compute) {
+constantsOf(Sema &sema, llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRef key,
+            SourceRange range, llvm::function_ref<Constants(llvm::ArrayRef<int64_t>)> compute) {
   llvm::SmallVector<int64_t> shape;
   std::string text = key.str();
   for (const Axis &axis : axes) {
-    shape.push_back(boundOf(axis));
+    shape.push_back(boundOf(sema, axis));
     text += " " + std::to_string(shape.back());
   }
-  if (auto known = constants.find(text); known != constants.end())
+  if (auto known = sema.tables.constants.find(text); known != sema.tables.constants.end())
     return known->second;
   std::optional<int64_t> elements = productOf(shape);
-  if (!elements || *elements * count > mostElements - constantElements) {
+  if (!elements || *elements * count > mostElements - sema.tables.elements) {
     bool isAlone = !elements || *elements * count > mostElements;
-    Diagnostic &diagnostic = error(
+    Diagnostic &diagnostic = sema.report.error(
         DiagCode::SizeOverflow, range,
         (isAlone ? "a table of " + showAxes(axes) + " is too large"
                  : "the tables of this model are too large with " + showAxes(axes) + " more"));
     diagnostic.note("tables, also those of `positions`, `rotary` and `resize`, are computed when "
                     "compiling, up to the bounds of their axes; those of a model have at most 2^25 "
                     "elements together");
-    if (std::string where = whereSizes(axes); !where.empty())
+    if (std::string where = whereSizes(sema, axes); !where.empty())
       diagnostic.note(where);
     return {};
   }
-  constantElements += *elements * count;
-  return constants[text] = compute(shape);
+  sema.tables.elements += *elements * count;
+  return sema.tables.constants[text] = compute(shape);
 }
 
-mlir::Value Sema::makeTable(llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
-                            mlir::Location loc) {
-  return TableOp::create(builder, loc, tensorType(axes, {}, elements.getElementType()), elements);
+mlir::Value makeTable(Sema &sema, llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
+                      mlir::Location loc) {
+  return TableOp::create(sema.builder, loc, tensorType(sema, axes, {}, elements.getElementType()),
+                         elements);
 }
 
-SemaValue Sema::tableValue(Decl &decl, SourceRange range) {
+SemaValue tableValue(Sema &sema, Decl &decl, SourceRange range) {
   if (decl.wrong)
     return SemaValue::wrong();
   // Along the positions that an entry adds to its cache, a table counts as `positions` does: it is
   // made for all positions in the cache, of which the last are taken.
   Axes axes = decl.to;
   const Axis *added = nullptr;
-  if (!unapplied)
+  if (!sema.report.unapplied)
     for (auto [axis, declared] : llvm::zip_equal(axes, decl.to))
-      if (isNewAxis(declared)) {
+      if (isNewAxis(sema, declared)) {
         added = &declared;
-        axis = cacheAxis();
+        axis = cacheAxis(sema.entry);
       }
   const Node &root = decl.formula->root;
   auto &table = *llvm::cast<TableDecl>(decl.item);
   auto compute = [&](llvm::ArrayRef<int64_t> shape) -> Constants {
     int64_t count = *productOf(shape);
-    tableSteps += root.steps() * static_cast<double>(count);
-    if (tableSteps > mostSteps) {
-      error(DiagCode::SizeOverflow, decl.range, "the tables of this model take too long to compute")
+    sema.tables.steps += root.steps() * static_cast<double>(count);
+    if (sema.tables.steps > mostSteps) {
+      sema.report
+          .error(DiagCode::SizeOverflow, decl.range,
+                 "the tables of this model take too long to compute")
           .note("their elements times the operations of their formulas are at most 2^30, where "
                 "`**` and each function counts as 16");
       return {};
@@ -329,26 +336,27 @@ SemaValue Sema::tableValue(Decl &decl, SourceRange range) {
         std::string where;
         for (size_t d = 0; d < place.size(); ++d)
           where += (d ? ", " : "") + table.axes[d].name.text + " = " + std::to_string(place[d]);
-        error(DiagCode::TableFormula, table.value->range,
-              "`" + decl.name + "` is no finite number at " + where);
+        sema.report.error(DiagCode::TableFormula, table.value->range,
+                          "`" + decl.name + "` is no finite number at " + where);
         return {};
       }
       values.push_back(value);
       for (size_t d = place.size(); d > 0 && ++place[d - 1] == shape[d - 1]; --d)
         place[d - 1] = 0;
     }
-    return {mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, builder.getF32Type()),
-                                         llvm::ArrayRef<float>(values))};
+    return {
+        mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, sema.builder.getF32Type()),
+                                     llvm::ArrayRef<float>(values))};
   };
   std::string key = "table ";
   llvm::raw_string_ostream os(key);
   root.print(os);
-  auto elements = constantsOf(axes, 1, key, decl.range, compute);
+  auto elements = constantsOf(sema, axes, 1, key, decl.range, compute);
   decl.wrong = elements.empty();
   if (decl.wrong)
     return SemaValue::wrong();
-  mlir::Value value = makeTable(axes, elements.front(), locate(range, decl.name));
-  return SemaValue::of(added ? newRows(value, *added, range) : value);
+  mlir::Value value = makeTable(sema, axes, elements.front(), locate(sema, range, decl.name));
+  return SemaValue::of(added ? newRows(sema, value, *added, range) : value);
 }
 
 } // namespace attn::frontend

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors: their types and places, and the ops that only move or rename axes.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Limits.h"
+#include "compiler/frontend/sema/Scores.h"
+#include "compiler/frontend/sema/Statics.h"
+#include "compiler/frontend/sema/Types.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -10,84 +15,90 @@ namespace attn::frontend {
 using namespace ast;
 using mlir::Location;
 
-Location Sema::locate(SourceRange range, llvm::StringRef name) {
-  LineColumn place = source.lineAndColumn(range.begin);
-  auto file =
-      mlir::FileLineColLoc::get(&mlirContext, source.nameAt(range.begin), place.line, place.column);
+Location locate(Sema &sema, SourceRange range, llvm::StringRef name) {
+  LineColumn place = sema.source.lineAndColumn(range.begin);
+  auto file = mlir::FileLineColLoc::get(&sema.mlirContext, sema.source.nameAt(range.begin),
+                                        place.line, place.column);
   if (name.empty())
     return file;
-  return mlir::NameLoc::get(mlir::StringAttr::get(&mlirContext, name), file);
+  return mlir::NameLoc::get(mlir::StringAttr::get(&sema.mlirContext, name), file);
 }
 
-std::string Sema::wordsOf(const Expr &expr) {
+Location locate(Sema &sema, SourceRange range) {
+  return locate(sema, range, sema.statement.context);
+}
+
+std::string wordsOf(Sema &sema, const Expr &expr) {
   constexpr size_t mostLetters = 72;
-  if (const Decl *fixed = staticOf(&expr))
-    return atHome(*fixed, [&](const Expr &own) { return wordsOf(own); });
+  if (const Decl *fixed = staticOf(sema.names, &expr)) {
+    ScopedHome home(sema, *fixed);
+    return wordsOf(sema, *fixed->expr);
+  }
   llvm::SmallVector<llvm::StringRef> lines, words;
-  source.text(expr.range).split(lines, '\n');
+  sema.source.text(expr.range).split(lines, '\n');
   for (llvm::StringRef line : lines)
     llvm::SplitString(line.split("//").first, words);
   std::string text = llvm::join(words, " ");
   return text.size() <= mostLetters ? text : text.substr(0, mostLetters - 4) + " ...";
 }
 
-std::string Sema::sideWords(const Expr &side) {
+std::string sideWords(Sema &sema, const Expr &side) {
   switch (side.kind) {
   case Expr::Kind::Path:
   case Expr::Kind::Integer:
   case Expr::Kind::Float:
-    return wordsOf(side);
+    return wordsOf(sema, side);
   default:
     return "...";
   }
 }
 
-std::optional<int64_t> Sema::boundOfDim(llvm::StringRef name) const {
-  if (auto it = modelScope.names.find(name); it != modelScope.names.end())
+std::optional<int64_t> boundOfDim(Sema &sema, llvm::StringRef name) {
+  if (auto it = sema.names.modelScope.names.find(name); it != sema.names.modelScope.names.end())
     return it->second->size.offset;
-  if (auto it = entryDims.find(name); it != entryDims.end())
+  if (auto it = sema.sizes.entryDims.find(name); it != sema.sizes.entryDims.end())
     return it->second;
   return std::nullopt;
 }
 
-int64_t Sema::boundOf(const Axis &axis) const {
+int64_t boundOf(Sema &sema, const Axis &axis) {
   if (!axis.isDynamic())
     return axis.size;
   auto size = parseLinearSize(axis.name);
-  auto bound = size ? boundOfDim(size->dim) : std::nullopt;
+  auto bound = size ? boundOfDim(sema, size->dim) : std::nullopt;
   if (!bound)
     return 1;
   std::optional<int64_t> most = productOf({size->scale, *bound});
   return most ? std::max<int64_t>(1, *most + size->offset) : INT64_MAX / 2;
 }
 
-mlir::RankedTensorType Sema::tensorType(llvm::ArrayRef<Axis> axes, SourceRange range,
-                                        mlir::Type element) {
-  if (!checkRank(axes.size(), range))
+mlir::RankedTensorType tensorType(Sema &sema, llvm::ArrayRef<Axis> axes, SourceRange range,
+                                  mlir::Type element) {
+  if (!checkRank(sema.report, axes.size(), range))
     return nullptr;
   llvm::SmallVector<int64_t> shape, bounds;
   llvm::SmallVector<mlir::StringAttr> names;
   for (const Axis &axis : axes) {
     shape.push_back(axis.size);
-    names.push_back(mlir::StringAttr::get(&mlirContext, axis.name));
-    bounds.push_back(boundOf(axis));
+    names.push_back(mlir::StringAttr::get(&sema.mlirContext, axis.name));
+    bounds.push_back(boundOf(sema, axis));
   }
   if (!productOf(bounds)) {
-    Diagnostic &diagnostic = error(DiagCode::SizeOverflow, range,
-                                   "a tensor of " + showAxes(axes) + " has too many elements");
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::SizeOverflow, range, "a tensor of " + showAxes(axes) + " has too many elements");
     diagnostic.note("the most are 2^48");
-    if (std::string where = whereSizes(axes); !where.empty())
+    if (std::string where = whereSizes(sema, axes); !where.empty())
       diagnostic.note(where);
     return nullptr;
   }
-  return axesTensor(element ? element : mlir::Float32Type::get(&mlirContext), shape, names);
+  return axesTensor(element ? element : mlir::Float32Type::get(&sema.mlirContext), shape, names);
 }
 
 //===------------------------------------------------------------------------------------------===//
 // Shapes
 //===------------------------------------------------------------------------------------------===//
 
-mlir::Value Sema::permute(mlir::Value value, llvm::ArrayRef<int64_t> order, Location loc) {
+mlir::Value permute(Sema &sema, mlir::Value value, llvm::ArrayRef<int64_t> order, Location loc) {
   if (llvm::is_sorted(order))
     return value;
   Axes axes = axesOfValue(value), result;
@@ -96,18 +107,18 @@ mlir::Value Sema::permute(mlir::Value value, llvm::ArrayRef<int64_t> order, Loca
     atoms.push_back(axis.isDynamic() ? -1 : axis.size);
   for (int64_t from : order)
     result.push_back(axes[from]);
-  return RearrangeOp::create(builder, loc, tensorType(result, {}, elementOf(value)), value, ones,
-                             atoms, order, ones);
+  return RearrangeOp::create(sema.builder, loc, tensorType(sema, result, {}, elementOf(value)),
+                             value, ones, atoms, order, ones);
 }
 
-mlir::Value Sema::relabel(mlir::Value value, llvm::ArrayRef<Axis> axes, Location loc) {
-  mlir::RankedTensorType type = tensorType(axes, {}, elementOf(value));
+mlir::Value relabel(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> axes, Location loc) {
+  mlir::RankedTensorType type = tensorType(sema, axes, {}, elementOf(value));
   if (!type || type == value.getType())
     return value;
-  return RelabelOp::create(builder, loc, type, value);
+  return RelabelOp::create(sema.builder, loc, type, value);
 }
 
-mlir::Value Sema::withLast(mlir::Value value, llvm::ArrayRef<Axis> taken, Location loc) {
+mlir::Value withLast(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> taken, Location loc) {
   Axes axes = axesOfValue(value);
   llvm::SmallVector<int64_t> order;
   for (size_t i = 0; i < axes.size(); ++i)
@@ -119,17 +130,17 @@ mlir::Value Sema::withLast(mlir::Value value, llvm::ArrayRef<Axis> taken, Locati
       return nullptr;
     order.push_back(at);
   }
-  return permute(value, order, loc);
+  return permute(sema, value, order, loc);
 }
 
-mlir::Value Sema::makeMap(llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
-                          Location loc, ScalarBody body) {
-  mlir::RankedTensorType type = tensorType(axes, {});
-  auto op = MapOp::create(builder, loc, type, inputs);
+mlir::Value makeMap(Sema &sema, llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
+                    Location loc, ScalarBody body) {
+  mlir::RankedTensorType type = tensorType(sema, axes, {});
+  auto op = MapOp::create(sema.builder, loc, type, inputs);
   mlir::Block &block = op.getBody().emplaceBlock();
   for (mlir::Value input : inputs)
     block.addArgument(llvm::cast<mlir::RankedTensorType>(input.getType()).getElementType(), loc);
-  mlir::OpBuilder inner(&mlirContext);
+  mlir::OpBuilder inner(&sema.mlirContext);
   inner.setInsertionPointToEnd(&block);
   YieldOp::create(inner, loc, body(inner, loc, block.getArguments()));
   return op;

@@ -2,14 +2,30 @@
 //
 // Element types: what the words of types mean, and where a tensor of each can stand. Inside of a
 // model floats are f32; f16 and bf16 are what an entry takes and gives.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Types.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include "llvm/ADT/StringSwitch.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 using mlir::Location;
+
+mlir::Type elementType(llvm::StringRef dtype, mlir::MLIRContext *context) {
+  mlir::OpBuilder b(context);
+  return llvm::StringSwitch<mlir::Type>(dtype)
+      .Case("f32", b.getF32Type())
+      .Case("f16", b.getF16Type())
+      .Case("bf16", b.getBF16Type())
+      .Case("i32", b.getI32Type())
+      .Case("i64", b.getI64Type())
+      .Cases({"bool", "i1"}, b.getI1Type())
+      .Default(nullptr);
+}
 
 mlir::Type elementOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
@@ -29,7 +45,7 @@ std::string showTensor(mlir::Value value) {
   return (element.isF32() ? "" : wordOf(element)) + showAxes(axesOfValue(value));
 }
 
-mlir::Type Sema::declaredElement(const Type &type) {
+mlir::Type declaredElement(mlir::OpBuilder &builder, const Type &type) {
   if (!type.word)
     return builder.getF32Type();
   return llvm::StringSwitch<mlir::Type>(type.word->text)
@@ -42,22 +58,22 @@ mlir::Type Sema::declaredElement(const Type &type) {
       .Default(nullptr);
 }
 
-std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what, TypePlace place) {
+std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what, TypePlace place) {
   if (type.dims.empty() && (!type.word || type.word->text != "cache")) {
-    unsupported(type.range, what + " without axes");
+    sema.report.unsupported(type.range, what + " without axes");
     return std::nullopt;
   }
   if (!type.word)
-    return axesOf(type.dims, type.range);
+    return axesOf(sema, type.dims, type.range);
   llvm::StringRef word = type.word->text;
   if (word == "cache") {
-    unsupported(type.word->range, "a cache");
+    sema.report.unsupported(type.word->range, "a cache");
     return std::nullopt;
   }
-  mlir::Type element = declaredElement(type);
+  mlir::Type element = declaredElement(sema.builder, type);
   if (!element) {
-    Diagnostic &diagnostic =
-        error(DiagCode::UnknownDtype, type.word->range, "there is no dtype `" + word + "`");
+    Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownDtype, type.word->range,
+                                               "there is no dtype `" + word + "`");
     if (auto near = nearestName(word, {"f32", "f16", "bf16", "i32", "i64", "bool"}))
       diagnostic.help("did you mean `" + *near + "`?");
     else
@@ -65,37 +81,38 @@ std::optional<Axes> Sema::typeAxes(const Type &type, llvm::StringRef what, TypeP
     return std::nullopt;
   }
   if (place == TypePlace::Param && !element.isF32()) {
-    unsupported(type.word->range, "the dtype `" + word + "` of " + what);
+    sema.report.unsupported(type.word->range, "the dtype `" + word + "` of " + what);
     return std::nullopt;
   }
   if (place == TypePlace::Block && (element.isF16() || element.isBF16())) {
-    error(DiagCode::DtypePlace, type.word->range, what + " of a block cannot be " + word)
+    sema.report
+        .error(DiagCode::DtypePlace, type.word->range, what + " of a block cannot be " + word)
         .note("inside of a model such numbers are f32; f16 and bf16 are what an entry takes or "
               "gives")
         .help("leave `" + word + "` out");
     return std::nullopt;
   }
-  return axesOf(type.dims, type.range);
+  return axesOf(sema, type.dims, type.range);
 }
 
-bool Sema::readType(const Type &type, std::vector<Axes> &axes,
-                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what,
-                    TypePlace place) {
-  std::optional<Axes> own = typeAxes(type, what, place);
+bool readType(Sema &sema, const Type &type, std::vector<Axes> &axes,
+              llvm::SmallVectorImpl<mlir::Type> &types, llvm::StringRef what, TypePlace place) {
+  std::optional<Axes> own = typeAxes(sema, type, what, place);
   mlir::RankedTensorType tensor =
-      own ? tensorType(*own, type.range, declaredElement(type)) : nullptr;
+      own ? tensorType(sema, *own, type.range, declaredElement(sema.builder, type)) : nullptr;
   axes.push_back(own.value_or(Axes()));
   types.push_back(tensor);
   return static_cast<bool>(tensor);
 }
 
-bool Sema::isCalculable(mlir::Value value, SourceRange range) {
+bool isCalculable(Reporter &report, mlir::Value value, SourceRange range) {
   mlir::Type element = elementOf(value);
   if (element.isF32())
     return true;
   bool isTruth = element.isInteger(1);
-  error(DiagCode::NotCalculable, range,
-        std::string(isTruth ? "truth values" : "integers") + " cannot be calculated with")
+  report
+      .error(DiagCode::NotCalculable, range,
+             std::string(isTruth ? "truth values" : "integers") + " cannot be calculated with")
       .says("this is " + showTensor(value))
       .note((isTruth ? "" : "they choose rows of an `embedding`, and ") +
             std::string("the hooks of an attention may read them; they can be moved, passed on and "
@@ -103,16 +120,17 @@ bool Sema::isCalculable(mlir::Value value, SourceRange range) {
   return false;
 }
 
-mlir::Value Sema::convert(mlir::Value value, mlir::Type element, Location loc) {
+mlir::Value convert(Sema &sema, mlir::Value value, mlir::Type element, Location loc) {
   mlir::Type from = elementOf(value);
   if (from == element)
     return value;
   if (!llvm::isa<mlir::FloatType>(from) || !llvm::isa<mlir::FloatType>(element))
     return nullptr;
-  auto op = MapOp::create(builder, loc, tensorType(axesOfValue(value), {}, element), value);
+  auto op =
+      MapOp::create(sema.builder, loc, tensorType(sema, axesOfValue(value), {}, element), value);
   mlir::Block &block = op.getBody().emplaceBlock();
   mlir::Value x = block.addArgument(from, loc);
-  mlir::OpBuilder inner(&mlirContext);
+  mlir::OpBuilder inner(&sema.mlirContext);
   inner.setInsertionPointToEnd(&block);
   bool wider = element.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth();
   mlir::Value y = wider ? mlir::arith::ExtFOp::create(inner, loc, element, x).getResult()

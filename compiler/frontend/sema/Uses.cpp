@@ -2,7 +2,8 @@
 //
 // The files that a spec uses: those of the library, which are part of the compiler, and others
 // beside it.
-#include "compiler/frontend/sema/SemaImpl.h"
+#include "compiler/frontend/sema/Uses.h"
+#include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/syntax/Parser.h"
 #include "compiler/std/Library.h"
 
@@ -14,7 +15,7 @@ using namespace ast;
 
 constexpr size_t largestUses = 64u << 20;
 
-std::unique_ptr<File> Sema::readUse(const UseDecl &use, std::set<std::string> &seen) {
+static std::unique_ptr<File> readUse(Sema &sema, const UseDecl &use, std::set<std::string> &seen) {
   std::string name, text;
   SourceRange place = use.file ? use.file->range : use.path.range;
   if (!use.file) {
@@ -25,7 +26,7 @@ std::unique_ptr<File> Sema::readUse(const UseDecl &use, std::set<std::string> &s
       for (const library::File &other : library::files())
         paths.push_back(other.path);
       Diagnostic &diagnostic =
-          error(DiagCode::UnknownUse, place, "there is no library `" + path + "`");
+          sema.report.error(DiagCode::UnknownUse, place, "there is no library `" + path + "`");
       if (auto near = nearestName(path, paths))
         diagnostic.help("did you mean `" + *near + "`?");
       else
@@ -39,52 +40,53 @@ std::unique_ptr<File> Sema::readUse(const UseDecl &use, std::set<std::string> &s
     // Beside the file that says so.
     llvm::SmallString<128> path(use.file->text);
     if (llvm::sys::path::is_relative(path)) {
-      path = llvm::sys::path::parent_path(source.nameAt(place.begin));
+      path = llvm::sys::path::parent_path(sema.source.nameAt(place.begin));
       llvm::sys::path::append(path, use.file->text);
     }
     llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
     llvm::Expected<std::string> read = readFile(path.str());
     if (!read) {
-      error(DiagCode::UnknownUse, place,
-            "`" + path + "` cannot be read: " + llvm::toString(read.takeError()));
+      sema.report.error(DiagCode::UnknownUse, place,
+                        "`" + path + "` cannot be read: " + llvm::toString(read.takeError()));
       return nullptr;
     }
-    if (source.size() + read->size() > largestUses) {
-      error(DiagCode::UnknownUse, place, "the files that this one uses are too large")
+    if (sema.source.size() + read->size() > largestUses) {
+      sema.report.error(DiagCode::UnknownUse, place, "the files that this one uses are too large")
           .note("the most are 64 MiB together");
       return nullptr;
     }
     name = path.str().str();
     text = std::move(*read);
   }
-  if (name == source.name() || !seen.insert(name).second)
+  if (name == sema.source.name() || !seen.insert(name).second)
     return std::make_unique<File>(); // it is there
-  return parse(source, diagnostics, source.use(name, text));
+  return parse(sema.source, sema.report.diagnostics, sema.source.use(name, text));
 }
 
-bool Sema::declareUses(const File &file) {
+bool declareUses(Sema &sema, const File &file) {
   std::set<std::string> seen;
   std::vector<const File *> unread{&file};
-  unsigned errors = diagnostics.errorCount();
+  unsigned errors = sema.report.diagnostics.errorCount();
   while (!unread.empty()) {
     const File *next = unread.back();
     unread.pop_back();
     for (const ItemPtr &item : next->items) {
       auto *use = llvm::dyn_cast<UseDecl>(item.get());
-      std::unique_ptr<File> read = use ? readUse(*use, seen) : nullptr;
+      std::unique_ptr<File> read = use ? readUse(sema, *use, seen) : nullptr;
       if (read) {
         unread.push_back(read.get());
-        usedFiles.push_back(std::move(read));
+        sema.names.usedFiles.push_back(std::move(read));
       } else if (next != &file && !use) {
         if (auto *other = llvm::dyn_cast<ModelDecl>(item.get()))
-          error(DiagCode::SeveralModels, other->name.range, "a file that is used has no model")
+          sema.report
+              .error(DiagCode::SeveralModels, other->name.range, "a file that is used has no model")
               .help("use a file of blocks, scores, biases and masks");
         else
-          declareItem(used, *item);
+          declareItem(sema, sema.names.used, *item);
       }
     }
   }
-  return diagnostics.errorCount() == errors;
+  return sema.report.diagnostics.errorCount() == errors;
 }
 
 } // namespace attn::frontend

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lines of an `attend`: which hooks it has and what it returns.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_ATTENDLINES_H
+#define ATTN_COMPILER_FRONTEND_SEMA_ATTENDLINES_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// The hooks of an attention, as its lines give them.
+struct AttendHooks {
+  const ast::Expr *score = nullptr, *bias = nullptr, *cap = nullptr, *mask = nullptr,
+                  *sink = nullptr;
+  bool saysMask = false; ///< `mask none`, too.
+  Normaliser normaliser = Normaliser::Softmax;
+  /// What is returned, in order: nothing stands for the output.
+  std::vector<std::optional<Returned>> returned = {std::nullopt};
+};
+
+/// The lines of an `attend`, each at most once; false after an error.
+bool readHooks(Sema &sema, const ast::AttendExpr &attend, AttendHooks &hooks);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_ATTENDLINES_H

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `attend`: its operands, its regions and the attn.attention that they make.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_ATTENTION_H
+#define ATTN_COMPILER_FRONTEND_SEMA_ATTENTION_H
+
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// The tensors of an attention, as the op takes them, and what was written about them.
+struct AttendOperands {
+  mlir::Value query, key, value;
+  Axis keyAxis;
+  std::string source; ///< The axis that the keys' was made of.
+  Axis heads{"", 0}, group{"", 0}, rest{"", 0};
+
+  /// What gives the values: where it pushes to a cache, it gives the keys, too.
+  static const ast::Expr &valuesOf(const ast::AttendExpr &attend) {
+    return attend.value ? *attend.value : *attend.key;
+  }
+
+  /// Adds what the operands are.
+  Diagnostic &show(Diagnostic &diagnostic, const ast::AttendExpr &attend) const {
+    return diagnostic.at(attend.query->range, "this is " + showAxes(axesOfValue(query)))
+        .at(attend.key->range, "this is " + showAxes(axesOfValue(key)))
+        .at(valuesOf(attend).range, "this is " + showAxes(axesOfValue(value)));
+  }
+};
+
+/// The position of the axis that `along` names; a block's dim may stand for an axis that is known
+/// only when running, under the name of that.
+int findAlong(Sema &sema, llvm::ArrayRef<Axis> axes, const ast::Name &name);
+
+/// An attention: its output and what it returns beside that, or one error value.
+std::vector<SemaValue> evalAttend(Sema &sema, const ast::AttendExpr &attend);
+
+/// Takes away what attentions return and nothing reads.
+void dropUnreturned(Output &output);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_ATTENTION_H

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bindings of parameters: the names and layouts of their tensors in the checkpoint.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_BINDINGS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_BINDINGS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Whether a pattern of tensor names is well formed: `{n}` for the layer of a stack, and
+/// `{weight,bias}` where `weightOrBias`. Reports what is wrong.
+bool checkPattern(Reporter &report, const ast::Name &pattern, const Owner &owner,
+                  bool weightOrBias);
+
+/// The name in the checkpoint of the parameter `path`; `suffix` is "weight", "bias" or empty, and
+/// `names` how many parameters share the binding. Nothing where it was reported.
+std::optional<std::string> tensorName(Reporter &report, const ast::Binding &binding,
+                                      const Owner &owner, llvm::StringRef path,
+                                      llvm::StringRef suffix, unsigned names);
+
+/// Whether the layouts of a binding can be read; sets `conv1d` where one says that a linear map is
+/// stored transposed. Reports what is wrong.
+bool checkLayouts(Reporter &report, const ast::Binding &binding, bool linear, bool &conv1d);
+
+/// The parameter that a binding is tied to; null where it was reported.
+const ParamRef *tiedTarget(Sema &sema, const ast::Binding &binding, Scope &scope, const Decl &self);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_BINDINGS_H

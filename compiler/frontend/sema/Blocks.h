@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Blocks and stacks where they are applied.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H
+
+#include "compiler/frontend/sema/Context.h"
+#include "compiler/frontend/sema/Instances.h"
+
+namespace attn::frontend {
+
+/// Result `number` of a call of a block, with the axes that it has where the block is applied.
+SemaValue outside(Sema &sema, mlir::Value result, const Instance &instance,
+                  const ast::BlockDecl &block, size_t number,
+                  const std::map<std::string, Axis> &bound, SourceRange range);
+
+/// The arguments as those of the block's function, which caches are not.
+llvm::SmallVector<mlir::Value> blockOperands(Sema &sema, const Instance &instance,
+                                             const ast::CallExpr &call,
+                                             llvm::ArrayRef<SemaValue> arguments);
+
+/// The layers of a stack, one after the other: a loop over its block.
+SemaValue applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
+
+/// The results of a block that has no parameters, applied by its own name.
+std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const ast::CallExpr &call);
+
+/// Finds what is wrong, whatever the sizes, in blocks that nothing applies and in scores that no
+/// attention names.
+void checkUnapplied(Sema &sema);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Syntax tree -> attn-stage module. Names are resolved, sizes computed, axes checked and ops built
+// in one walk: an expression becomes a `SemaValue`, and one that was reported as wrong an error
+// value, about which nothing more is said. A block is checked and built where it is applied, once
+// for each set of sizes.
+//
+// The walk is functions, a header for each topic. What they share is `Sema`, whose parts are the
+// state of one topic each; a function that needs one part takes that alone.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_CONTEXT_H
+#define ATTN_COMPILER_FRONTEND_SEMA_CONTEXT_H
+
+#include "compiler/frontend/Frontend.h"
+#include "compiler/frontend/sema/Reporter.h"
+#include "compiler/frontend/sema/Scopes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <set>
+
+namespace attn::frontend {
+
+/// The named intermediates that a function gives beside its results.
+struct Taps {
+  std::vector<std::pair<std::string, mlir::Value>> list; ///< Each with its name.
+  llvm::StringSet<> names;
+  llvm::StringMap<unsigned> counts; ///< Of each name, how often it came again.
+};
+
+/// One function made of a block.
+struct Instance {
+  mlir::func::FuncOp function;
+  std::vector<Axes> parameters, results;
+  std::vector<std::string> taps; ///< Names of the function's further results.
+  /// Axes that the block does not speak of: of each parameter, and of every result. Inside, and as
+  /// they are called outside.
+  std::vector<Axes> lifted;
+  Axes everyLifted, everyLiftedOutside;
+  /// What axes of its parameters are where the block is applied, by what they are called in it.
+  std::map<std::string, Axis> outerAxes;
+  /// Tensors of the caller that a static reads: the function's last arguments.
+  std::vector<mlir::Value> captures;
+  bool wrong = false;
+  bool active = false; ///< Being built.
+};
+
+/// Something that is warned of where nothing uses it.
+struct Usage {
+  std::string what, name;
+  bool isParameter, used;
+};
+
+/// The names of the spec, and the scope in which they are looked up.
+struct Names {
+  Names() {
+    library.parent = &used;
+    modelScope.parent = &library;
+    library.model = &modelScope;
+    scope = &modelScope;
+  }
+  // Scopes point at each other.
+  Names(const Names &) = delete;
+  Names &operator=(const Names &) = delete;
+
+  const ast::ModelDecl *model = nullptr;
+  const ast::ImageDecl *image = nullptr;
+  bool imageUsed = false;
+  const ast::EntryDecl *forward = nullptr;
+  std::vector<std::unique_ptr<ast::File>> usedFiles;
+  Scope used;    ///< What stands in files that are used.
+  Scope library; ///< What stands outside of the model.
+  Scope modelScope;
+  Scope *scope = nullptr;                                ///< Where names are looked up now.
+  std::map<std::pair<uint32_t, uint32_t>, Usage> usages; ///< By the place of the name.
+};
+
+/// What sizes are computed from.
+struct Sizes {
+  std::optional<llvm::json::Value> config; ///< config.json, once something of it was asked for.
+  bool configFailed = false;               ///< It could not be read, which was reported.
+  std::vector<const Decl *> computing;     ///< Dims, each needed by the one before.
+  llvm::StringMap<int64_t> entryDims; ///< Dims of entries known only when running; their bounds.
+};
+
+/// The entry that is built, and what all of them do with caches.
+struct EntryState {
+  Decl *cache = nullptr; ///< What the entry takes.
+  std::vector<Axes> parameters, results;
+  llvm::SmallVector<mlir::Type> inputs, outputs;
+  llvm::DenseMap<mlir::Operation *, SourceRange> pushes; ///< Where attn.pushes were written.
+  /// Of each cache: its first entry, and the states that this one pushes to.
+  std::map<std::string, std::pair<SourceRange, std::set<std::string>>> cacheParts;
+};
+
+/// A function that is built.
+struct Frame {
+  mlir::func::FuncOp function;
+  Instance *instance; ///< Null for an entry.
+  const Scope *scope; ///< Of its body.
+};
+
+/// The functions that are built, and of the innermost what its body needs.
+struct FunctionState {
+  std::vector<Frame> frames;    ///< Each inside of the one before.
+  Taps taps;                    ///< Of the function being built.
+  mlir::Value layer;            ///< The number of the layer, in a block of a stack.
+  const Owner *owner = nullptr; ///< Of the block being built.
+  unsigned depth = 0;           ///< Of blocks applied in blocks.
+  unsigned bodies = 0;          ///< Scopes of bodies so far.
+  unsigned homes = 0;           ///< Of statics whose expressions are being evaluated.
+};
+
+/// The functions that blocks have become.
+struct Blocks {
+  std::map<std::string, Instance> instances; ///< By block, owner, sizes and statics.
+  std::set<const ast::BlockDecl *> applied;  ///< Blocks that were built, or could not be.
+};
+
+/// The statement that is built.
+struct Statement {
+  std::string context;                           ///< The `let`, block or entry that it is in.
+  std::map<std::string, SourceRange> namedLater; ///< By the `let`s of the body being built.
+  unsigned evalDepth = 0;                        ///< Of expressions, through blocks.
+};
+
+/// The parameters, and the tensors of the checkpoint that they are bound to.
+struct Checkpoint {
+  llvm::StringMap<ParamRef> params; ///< By path.
+  int64_t tensors = 0;              ///< Of the checkpoint, each layer's counted.
+  /// By tensor and offset in it: who is bound there.
+  std::map<std::pair<std::string, int64_t>, std::pair<std::string, SourceRange>> bindings;
+};
+
+/// Constants that one function computes together.
+using Constants = llvm::SmallVector<mlir::DenseElementsAttr, 2>;
+
+/// Tables and other constants that were computed.
+struct ConstantTables {
+  std::map<std::string, Constants> constants; ///< By what they are, and their sizes.
+  int64_t elements = 0;
+  double steps = 0; ///< Of formulas of tables.
+};
+
+/// What was spent so far.
+struct Limits {
+  size_t spent = 0;                                     ///< Expressions and declarations.
+  llvm::DenseMap<mlir::Operation *, double> operations; ///< Of functions.
+};
+
+/// Where an attn.lookup was written.
+struct Lookup {
+  std::string name;
+  SourceRange table, place;
+};
+
+/// The module that is built. Dims and parameters are its header, before all functions.
+struct Output {
+  explicit Output(mlir::MLIRContext &context) : header(&context) {}
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OpBuilder header;                ///< Of dims and parameters.
+  mlir::Operation *lastHeader = nullptr; ///< The last of them.
+  std::set<std::string> symbols;
+  llvm::DenseMap<mlir::Operation *, Lookup> lookups; ///< The attn.lookups of all functions.
+};
+
+/// What the walk over a spec shares. It lives as long as that: `buildModel` makes it.
+struct Sema {
+  Sema(SourceFile &source, const FrontendOptions &options, mlir::MLIRContext &context,
+       DiagnosticEngine &diagnostics)
+      : source(source), options(options), mlirContext(context), report(source, diagnostics),
+        output(context), builder(&context) {}
+
+  SourceFile &source;
+  const FrontendOptions &options;
+  mlir::MLIRContext &mlirContext;
+  Reporter report;
+  Names names;
+  Sizes sizes;
+  Checkpoint checkpoint;
+  Blocks blocks;
+  EntryState entry;
+  FunctionState function;
+  Statement statement;
+  ConstantTables tables;
+  Limits limits;
+  Output output;
+  mlir::OpBuilder builder; ///< In the function being built.
+};
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_CONTEXT_H

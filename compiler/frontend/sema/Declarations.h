@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations: names into scopes, and what a model declares.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_DECLARATIONS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_DECLARATIONS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Adds a name to a scope; null, and reported, where the scope has it already.
+Decl *declare(Sema &sema, Scope &scope, Decl::Kind kind, const ast::Item *item,
+              llvm::StringRef name, SourceRange range);
+
+/// Adds the names that an item declares to a scope.
+void declareItem(Sema &sema, Scope &scope, const ast::Item &item);
+
+/// Those with an `if` or those without.
+void declareItems(Sema &sema, Scope &scope, const std::vector<ast::ItemPtr> &items,
+                  bool conditional);
+
+/// Declares all of a model and sets up its dims, parameters, stacks and parts.
+void declareModel(Sema &sema, const ast::ModelDecl &model);
+
+/// The block of a name; null where there is none, which is reported.
+Decl *findBlock(Sema &sema, const ast::Name &name);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_DECLARATIONS_H

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes: dims, --set and arithmetic in whole numbers.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_DIMS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_DIMS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Takes the sizes given by --set.
+void applySets(Sema &sema);
+
+/// The size of a dim, computed when it is first asked for.
+const Size &sizeOf(Sema &sema, Decl &dim);
+
+/// The truth value of an `if`, by sizes and statics; nothing where it was reported.
+std::optional<bool> evalCondition(Sema &sema, const ast::Expr &expr);
+
+/// An expression of sizes; wrong where it was reported.
+Size evalSize(Sema &sema, const ast::Expr &expr);
+
+/// Writes a dim into the header of the module; `size` is the bound of a dynamic one.
+void emitDim(Sema &sema, const Decl &decl, int64_t size, bool isDynamic);
+
+/// Writes the dims and caches of a scope into the header of the module.
+void emitDims(Sema &sema, Scope &scope);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_DIMS_H

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a formula reads from tensors: params and inputs of its hook, and their elements.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_ELEMENTS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_ELEMENTS_H
+
+#include "compiler/frontend/sema/Formula.h"
+
+namespace attn::frontend {
+
+/// Sets up a hook's own parameters.
+void setUpWith(Sema &sema, Decl &decl, const Owner &owner, Scope &outer);
+
+/// Names a hook's parameters and inputs in `inside`.
+bool bindWith(Formula &inside, Decl &decl, const ast::HookDecl &hook, SourceRange place);
+
+/// The tensor or parameter of that name; null where there is none.
+mlir::Value tensorInScope(Sema &sema, const ast::PathExpr &path);
+
+/// The most elements that an axis may have.
+int64_t mostOf(Sema &sema, const Axis &axis);
+
+/// A tensor that a formula names without an index.
+FormulaValue formulaTensor(Formula &formula, const ast::PathExpr &path);
+
+/// The element of a tensor at the indices that a formula gives.
+FormulaValue formulaIndex(Formula &formula, const ast::IndexExpr &expr);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_ELEMENTS_H

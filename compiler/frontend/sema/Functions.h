@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions that the language has.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_FUNCTIONS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_FUNCTIONS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// `value` as an f32.
+mlir::Value constantOf(mlir::OpBuilder &builder, mlir::Location loc, double value);
+
+/// What `dropout(x, p)` is of; null and reported where that is wrong.
+const ast::Expr *droppedOut(Sema &sema, const ast::CallExpr &call);
+
+/// A call of a function of the language, such as `softmax`.
+SemaValue callBuiltin(Sema &sema, const ast::CallExpr &call, llvm::StringRef name);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_FUNCTIONS_H

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Heads in groups: queries of several heads that share a key and a value.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_GROUPS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_GROUPS_H
+
+#include "compiler/frontend/sema/Attention.h"
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Splits the axis of the query's heads where keys and values have fewer; false after an error.
+bool groupHeads(Sema &sema, const ast::AttendExpr &attend, AttendOperands &operands);
+
+/// The output of an attention whose heads were grouped, with one axis for all heads.
+mlir::Value mergeHeads(Sema &sema, mlir::Value value, const AttendOperands &operands,
+                       SourceRange range);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_GROUPS_H

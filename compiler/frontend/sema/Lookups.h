@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Embeddings, positions, and what indices must be below.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Sets up the weight of an embedding.
+void setUpEmbedding(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
+
+/// An embedding of indices: an attn.lookup.
+SemaValue applyEmbedding(Sema &sema, Decl &decl, const ast::CallExpr &call);
+
+/// `positions(T)`: the numbers along an axis, counted through the cache of the entry.
+SemaValue callPositions(Sema &sema, const ast::CallExpr &call);
+
+/// Says of every entry's input what its indices must be below; reports those known to be beyond.
+void boundIndices(Sema &sema);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H

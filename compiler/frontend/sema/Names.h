@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names that are unknown or unused: which was meant, and what is warned of at the end.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_NAMES_H
+#define ATTN_COMPILER_FRONTEND_SEMA_NAMES_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Adds "did you mean" where a name in scope is near.
+void suggest(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name,
+             llvm::function_ref<bool(const Decl &)> filter = nullptr);
+
+/// Remembers what of `scope` is unused; said at the end, if there are no errors.
+void noteUnused(Sema &sema, Scope &scope);
+
+/// Warns of what `noteUnused` has found unused.
+void warnUnused(Sema &sema);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_NAMES_H

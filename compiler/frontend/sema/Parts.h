@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parts: blocks with parameters of their own, under the name of the part.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_PARTS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_PARTS_H
+
+#include "compiler/frontend/sema/Context.h"
+#include "compiler/frontend/sema/Instances.h"
+
+namespace attn::frontend {
+
+/// Finds the block of a part.
+void declarePart(Sema &sema, Decl &part);
+
+/// Calls the function of a block with the parameters of `owner`; its results.
+std::vector<SemaValue> callBlock(Sema &sema, Decl &block, llvm::StringRef name, const Owner &owner,
+                                 const ast::CallExpr &call, const Given &given);
+
+/// The results of a part: of its block, with parameters under the name of the part.
+std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const ast::CallExpr &call);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_PARTS_H

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `pack`, `first`, `last`, `mean` and `relabel`: ops that move, take or rename axes.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H
+#define ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// `first` and `last`.
+SemaValue callEnd(Sema &sema, const ast::CallExpr &call, llvm::StringRef name);
+
+/// The first element of an axis, or the last.
+SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRange place);
+
+/// `mean(axis, x)`.
+SemaValue callMean(Sema &sema, const ast::CallExpr &call);
+
+/// `relabel(x, A as B)`.
+SemaValue callRelabel(Sema &sema, const ast::CallExpr &call);
+
+/// `pack(x, axis)`.
+SemaValue callPack(Sema &sema, const ast::CallExpr &call);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names and what they stand for: a `Decl` for each declaration, in the `Scope` of its body.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_SCOPES_H
+#define ATTN_COMPILER_FRONTEND_SEMA_SCOPES_H
+
+#include "compiler/frontend/sema/Values.h"
+#include "compiler/frontend/syntax/Ast.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
+#include <memory>
+
+namespace attn::frontend {
+
+struct TableFormula;
+struct Scope;
+
+/// A name and what it stands for.
+struct Decl {
+  enum class Kind {
+    Dim,
+    Linear,
+    Embedding,
+    Norm,
+    Param,
+    Table,
+    Stack,
+    Part,
+    Block,
+    Hook,
+    Cache,
+    Entry,
+    Value,
+    Static,
+    Unsupported
+  };
+  Kind kind;
+  const ast::Item *item = nullptr;
+  SourceRange range; ///< Of the name.
+  std::string name;
+  bool used = false;
+  /// Of a block or a hook outside of the model: where its names are looked up, which the model's
+  /// hide from the model alone. Of a static: where its `expr` was written.
+  Scope *home = nullptr;
+
+  // Dim, Static
+  const ast::Expr *expr = nullptr; ///< Null for a block's dim, which is bound by what is applied.
+  enum class State { New, Active, Done } state = State::New;
+  Size size;
+  bool dynamic = false;
+  bool overridden = false; ///< By --set.
+  bool isNew = false;      ///< The positions that the running entry adds to its cache.
+
+  // Linear: weight and bias. Norm: gamma and beta. Param, Embedding: weight.
+  const ast::Path *path = nullptr;
+  const ast::Binding *binding = nullptr;
+  const ast::Type *type = nullptr; ///< Of a Param.
+  Axes from, to;
+  ParamRef weight, bias;
+  double eps = 0;
+  bool wrong = false; ///< Reported already: uses of it stay silent.
+
+  mlir::Type element; ///< Of a cache.
+
+  std::shared_ptr<TableFormula> formula; ///< Of a table, whose axes are `to`.
+  std::shared_ptr<Scope> with;           ///< Of a hook: its own parameters, once they are set up.
+
+  // Value
+  SemaValue value;
+  bool clashing = false;    ///< Another was declared by this name: uses may mean that one.
+  bool isParameter = false; ///< Of a block or an entry: no warning where it is unused.
+};
+
+/// The names of a body, a model or a file, in the order of their declarations.
+struct Scope {
+  Scope *parent = nullptr;
+  llvm::StringMap<std::unique_ptr<Decl>> names;
+  std::vector<Decl *> order;
+  unsigned number = 0; ///< Of a body: no other has it.
+  /// Of what stands outside of the model in its file: where dims are found that it does not have.
+  Scope *model = nullptr;
+  /// By the name of a packed tensor and the last word of a path: its parts. Once they were asked
+  /// for.
+  using Parts = llvm::StringMap<const Decl *>;
+  std::optional<std::map<std::pair<Decl::Kind, std::string>, Parts>> packed;
+
+  /// The parameters of the same packed tensor as `decl`, which is one.
+  const Parts &partsBeside(const Decl &decl);
+  /// What a name stands for here or in the scopes around; null where it is unknown.
+  Decl *find(llvm::StringRef name);
+};
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_SCOPES_H

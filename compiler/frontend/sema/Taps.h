@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Named intermediates as further results. Without FrontendOptions::taps nothing here does anything.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_TAPS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_TAPS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Makes the tensors that a `let` names taps.
+void tapLet(Sema &sema, const ast::LetStmt &let);
+
+/// The callee's taps are the caller's too, `name` before theirs.
+void tapCall(Sema &sema, const Instance &instance, mlir::func::CallOp call,
+             const llvm::Twine &name);
+
+/// A stack's layers as calls one after the other; its result.
+mlir::Value tapLayers(Sema &sema, const Instance &instance, llvm::ArrayRef<mlir::Value> operands,
+                      int64_t layers, llvm::StringRef name, mlir::Location loc);
+
+/// Ends `function` with its results and its taps.
+void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
+                 std::vector<mlir::Value> results);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_TAPS_H

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files that a spec uses.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_USES_H
+#define ATTN_COMPILER_FRONTEND_SEMA_USES_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Declares what the files hold that `file` uses, and those that they use; false after an error.
+bool declareUses(Sema &sema, const ast::File &file);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_USES_H

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the front end computes with: sizes, axes, values of expressions, owners of parameters. None
+// of them knows where it was computed.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_VALUES_H
+#define ATTN_COMPILER_FRONTEND_SEMA_VALUES_H
+
+#include "dialect/AttnDialect.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <string>
+
+namespace attn::frontend {
+
+/// A size: `offset`, or `scale * dim + offset` in one dim that is known only when running.
+struct Size {
+  std::string dim;
+  int64_t scale = 0, offset = 0;
+  bool error = false;     ///< Reported already.
+  std::string label = ""; ///< Of a dim that is another name for one known only when running.
+
+  static Size of(int64_t value) { return {"", 0, value, false}; }
+  static Size wrong() { return {"", 0, 1, true}; }
+  bool isStatic() const { return dim.empty(); }
+};
+
+/// An axis: its name is its identity. `size` is mlir::ShapedType::kDynamic for a dynamic one, whose
+/// name is its size, with what it is called and a colon before that where it differs.
+struct Axis {
+  std::string name;
+  int64_t size = 1;
+
+  bool isDynamic() const { return mlir::ShapedType::isDynamic(size); }
+  bool operator==(const Axis &other) const { return name == other.name && size == other.size; }
+  bool operator!=(const Axis &other) const { return !(*this == other); }
+};
+using Axes = llvm::SmallVector<Axis, 4>;
+
+struct Decl;
+
+/// What an expression is.
+struct SemaValue {
+  enum class Kind { Error, Number, Tensor, Cache };
+  Kind kind = Kind::Error;
+  double number = 0;
+  mlir::Value tensor;
+  Decl *cache = nullptr;
+
+  static SemaValue wrong() { return {}; }
+  static SemaValue of(double number) { return {Kind::Number, number, {}}; }
+  static SemaValue of(mlir::Value tensor) { return {Kind::Tensor, 0, tensor}; }
+  static SemaValue of(Decl *cache) { return {Kind::Cache, 0, {}, cache}; }
+  bool isCache() const { return kind == Kind::Cache; }
+  bool isError() const { return kind == Kind::Error; }
+  bool isNumber() const { return kind == Kind::Number; }
+  bool isTensor() const { return kind == Kind::Tensor; }
+};
+
+/// Whose parameters: the model's own, or those of the layers of a stack.
+struct Owner {
+  std::string prefix;            ///< Of tensor names: "", "blocks.{n}.", "layers."
+  std::string stackPrefix;       ///< The same without the layer, for patterns that hold `{n}`.
+  std::string symbolPrefix;      ///< Of the names of attn.param: "", "blocks."
+  std::optional<int64_t> layers; ///< Where every layer has its own.
+  int64_t layerCount = 1;        ///< Of the stack.
+  bool inStack = false;
+};
+
+/// A parameter as an attn.param. Without a type: reported as wrong.
+struct ParamRef {
+  std::string symbol;
+  mlir::RankedTensorType type;
+  bool perLayer = false;
+  SourceAttr source;
+};
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_VALUES_H
