@@ -2,10 +2,9 @@
 //
 // The stages in order, and why their passes stand in this order.
 #include "compiler/Pipeline.h"
-#include "compiler/Errors.h"
 #include "compiler/OneKernel.h"
+#include "compiler/codegen/Codegen.h"
 #include "compiler/cpu/Passes.h"
-#include "compiler/emit/Codegen.h"
 #include "compiler/emit/DebugLines.h"
 #include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/LowerToLlvm.h"
@@ -14,6 +13,7 @@
 #include "compiler/gpu/AssemblyRemarks.h"
 #include "compiler/gpu/Passes.h"
 #include "compiler/gpu/Ptx.h"
+#include "compiler/support/Errors.h"
 #include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "compiler/transforms/Passes.h"

@@ -7,9 +7,7 @@
 // The first three stages do not know the target; the later ones run once per CPU level.
 #pragma once
 
-#include "compiler/Tuning.h"
-#include "compiler/gpu/Ptxas.h"
-#include "compiler/target/TargetSet.h"
+#include "compiler/emit/CompileOptions.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -24,9 +22,6 @@ class DialectRegistry;
 
 namespace attn {
 
-enum class AttentionLowering : uint32_t; // dialect/AttnDialect.td
-enum class Precision : uint32_t;
-
 /// The stages, one name each for `--emit`, the dump files and the test folders
 /// (compiler/README.md).
 enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
@@ -34,21 +29,6 @@ enum class Stage { Attn, Fused, Memory, Tiled, Kernels, Llvm, Object };
 /// "attn", "fused", ...; and back.
 llvm::StringRef stageName(Stage stage);
 std::optional<Stage> parseStage(llvm::StringRef name);
-
-struct CompileOptions {
-  TargetSet targets;                          ///< CPU levels and GPUs
-  Precision precision = {};                   ///< of linears
-  unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
-  std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
-  std::string kernel;                         ///< of kernelNames: stages and text hold it alone
-  std::optional<AttentionLowering> attention; ///< for those that can be lowered so
-  TunedChoices tuning;                        ///< measured tiles, where there are some
-  std::optional<Ptxas> ptxas;                 ///< assembles the code of GPUs; none: drivers do
-  bool gpuBulkStores = false;                 ///< Hopper's linears store by the copy engine
-  bool gpuOverlap = false;   ///< kernels of GPUs begin before those before them have ended
-  bool gpuWatchdog = false;  ///< kernels of GPUs trap where a wait does not end
-  bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
-};
 
 /// Registers what compilation needs in a context's registry.
 void registerDialects(mlir::DialectRegistry &registry);
@@ -94,14 +74,5 @@ std::optional<std::string> compileToPtx(mlir::ModuleOp model, const CompileOptio
 /// Remarks on the kernels of each GPU of `options`, with their registers where there is an
 /// assembler (gpu/AssemblyRemarks.h). Failure after an error has been reported.
 mlir::LogicalResult explainGpus(mlir::ModuleOp model, const CompileOptions &options);
-
-/// The typed C header of a model.
-std::string emitHeader(mlir::ModuleOp model);
-
-/// The description of a model as JSON: entries, dims, dtypes, parameters, targets, versions.
-std::string describeModel(mlir::ModuleOp model, const CompileOptions &options);
-
-/// The name of the model's table symbol, `attn_model_<name>`.
-std::string modelSymbol(mlir::ModuleOp model);
 
 } // namespace attn

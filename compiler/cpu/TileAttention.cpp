@@ -23,11 +23,11 @@
 // block: then one block after the other goes through them.
 //
 // Scores and weights that are returned are stored tile by tile.
-#include "compiler/Errors.h"
 #include "compiler/cpu/AttendFewQueries.h"
 #include "compiler/cpu/AttentionTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/MaskVerdicts.h"
+#include "compiler/support/Errors.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

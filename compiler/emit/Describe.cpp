@@ -2,7 +2,7 @@
 //
 // The description of a model as JSON: what `attn inspect` and `--describe` show, and what section
 // .attn.description of an artifact holds.
-#include "compiler/Pipeline.h"
+#include "compiler/emit/Describe.h"
 #include "compiler/emit/ModelInfo.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringSet.h"

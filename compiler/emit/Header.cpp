@@ -2,7 +2,7 @@
 //
 // The typed C header of a model: its dims and entries as constants, the function that returns its
 // tables, and one function per entry that takes pointers of the right types.
-#include "compiler/Pipeline.h"
+#include "compiler/emit/Describe.h"
 #include "compiler/emit/ModelInfo.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringExtras.h"

@@ -7,8 +7,8 @@
 //   func.func private @f(%x: memref<f32>)      ->  llvm.func internal @f(%x: !llvm.ptr)
 #pragma once
 
-#include "compiler/Pipeline.h"
 #include "compiler/emit/Passes.h"
+#include "compiler/target/CpuTarget.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace attn {

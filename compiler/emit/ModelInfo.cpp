@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/ModelInfo.h"
 
-#include "compiler/Pipeline.h"
 #include "compiler/emit/InputRanges.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinAttributes.h"

@@ -18,6 +18,8 @@ llvm::StringRef compilerVersion();
 
 /// The name of the model in the spec, "FashionViT".
 llvm::StringRef modelName(mlir::ModuleOp model);
+/// The name of the model's table symbol, `attn_model_<name>`.
+std::string modelSymbol(mlir::ModuleOp model);
 
 /// Whether an argument of an entry may be given as a picture.
 bool takesImage(mlir::ModuleOp model);

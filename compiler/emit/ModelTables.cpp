@@ -2,6 +2,7 @@
 #include "compiler/emit/ModelTables.h"
 #include "attn/abi.h"
 #include "compiler/emit/ConstantBuilder.h"
+#include "compiler/emit/Describe.h"
 #include "compiler/emit/EntryWrappers.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/emit/SlotParts.h"

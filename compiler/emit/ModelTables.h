@@ -3,7 +3,7 @@
 // The tables that the runtime reads (runtime/include/attn/abi.h), as constants.
 #pragma once
 
-#include "compiler/Pipeline.h"
+#include "compiler/emit/CompileOptions.h"
 #include "compiler/gpu/Ptx.h"
 #include "llvm/IR/Module.h"
 

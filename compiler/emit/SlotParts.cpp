@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/emit/SlotParts.h"
-#include "compiler/Errors.h"
+#include "compiler/support/Errors.h"
 
 using namespace mlir;
 using namespace attn;

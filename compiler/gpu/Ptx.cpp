@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/gpu/Ptx.h"
-#include "compiler/emit/Codegen.h"
+#include "compiler/codegen/Codegen.h"
 #include "compiler/gpu/Kernels.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

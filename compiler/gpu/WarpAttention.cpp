@@ -5,12 +5,12 @@
 // output, neighbouring features of all values, with weights handed around. What was summed is
 // rescaled as maxima grow (online softmax: Milakov and Gimelshein 2018). Where the keys of a head
 // are divided, a warp has one part of them, and leaves what it summed to WarpCombine.
-#include "compiler/Errors.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/ScoreElements.h"
 #include "compiler/gpu/TensorCores.h"
 #include "compiler/gpu/Warp.h"
+#include "compiler/support/Errors.h"
 #include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

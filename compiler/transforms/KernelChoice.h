@@ -7,7 +7,7 @@
 //   = 6}}}}
 #pragma once
 
-#include "compiler/Tuning.h"
+#include "compiler/transforms/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace attn {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What default sizes of tiles are computed from: a core of the CPUs that code is made for, and the
-// model it is mostly used for. Measured choices (compiler/Tuning.h) stand in for them, shape by
-// shape.
+// model it is mostly used for. Measured choices (compiler/transforms/Tuning.h) stand in for them,
+// shape by shape.
 #pragma once
 
 #include <cstdint>

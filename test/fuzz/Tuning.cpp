@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files of measured choices: what was read is written, and read to the same again.
-#include "compiler/Tuning.h"
+#include "compiler/transforms/Tuning.h"
 #include "Targets.h"
 
 using attn::Tuning;

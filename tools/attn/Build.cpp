@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Build.h"
-
 #include "Report.h"
 #include "Reproducer.h"
 #include "TuningFile.h"
+#include "compiler/emit/ModelInfo.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"

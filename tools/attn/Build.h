@@ -6,8 +6,8 @@
 
 #include "Spec.h"
 #include "attn/abi.h"
-#include "compiler/Errors.h"
 #include "compiler/Pipeline.h"
+#include "compiler/support/Errors.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace llvm::orc {

@@ -7,6 +7,7 @@
 #include "Report.h"
 #include "Tune.h"
 #include "Verbs.h"
+#include "compiler/emit/Describe.h"
 #include "compiler/emit/Link.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/frontend/syntax/Diagnostics.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Tuner.h"
-
 #include "Report.h"
 #include "TuningFile.h"
+#include "compiler/emit/ModelInfo.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Parallel.h"

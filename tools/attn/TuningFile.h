@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/Pipeline.h"
-#include "compiler/Tuning.h"
+#include "compiler/transforms/Tuning.h"
 #include "llvm/Option/ArgList.h"
 
 namespace attn::tool {

@@ -2,7 +2,7 @@
 //
 // `config.name`: values of the checkpoint's config.json.
 #include "compiler/frontend/sema/Config.h"
-#include "compiler/Json.h"
+#include "compiler/support/Json.h"
 
 namespace attn::frontend {
 

@@ -2,8 +2,8 @@
 #include "test/unit/cpu/KernelRunner.h"
 
 #include "attn/abi.h"
+#include "compiler/codegen/Codegen.h"
 #include "compiler/cpu/Passes.h"
-#include "compiler/emit/Codegen.h"
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/gpu/Passes.h"
 #include "compiler/gpu/Ptx.h"

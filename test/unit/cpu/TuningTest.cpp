@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files of measured choices, and the sizes that choices and their absence give.
-#include "compiler/Tuning.h"
+#include "compiler/transforms/Tuning.h"
 #include "compiler/cpu/TunableKernels.h"
 #include <gtest/gtest.h>
 #include <random>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/Tuning.h"
-#include "compiler/Json.h"
+#include "compiler/transforms/Tuning.h"
+#include "compiler/support/Json.h"
 #include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include "llvm/ADT/STLExtras.h"

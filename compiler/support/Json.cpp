@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/Json.h"
+#include "compiler/support/Json.h"
 
 namespace attn {
 

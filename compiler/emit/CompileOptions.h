@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a model is compiled for, and how: the explicit inputs of the compiler besides the model.
+#pragma once
+
+#include "compiler/gpu/Ptxas.h"
+#include "compiler/target/TargetSet.h"
+#include "compiler/transforms/Tuning.h"
+#include <optional>
+#include <string>
+
+namespace attn {
+
+enum class AttentionLowering : uint32_t; // dialect/AttnDialect.td
+enum class Precision : uint32_t;
+
+struct CompileOptions {
+  TargetSet targets;                          ///< CPU levels and GPUs
+  Precision precision = {};                   ///< of linears
+  unsigned optLevel = 3;                      ///< of LLVM's pipeline, 0..3
+  std::string dumpStages;                     ///< a directory for NN-<stage>.mlir, empty: none
+  std::string kernel;                         ///< of kernelNames: stages and text hold it alone
+  std::optional<AttentionLowering> attention; ///< for those that can be lowered so
+  TunedChoices tuning;                        ///< measured tiles, where there are some
+  std::optional<Ptxas> ptxas;                 ///< assembles the code of GPUs; none: drivers do
+  bool gpuBulkStores = false;                 ///< Hopper's linears store by the copy engine
+  bool gpuOverlap = false;   ///< kernels of GPUs begin before those before them have ended
+  bool gpuWatchdog = false;  ///< kernels of GPUs trap where a wait does not end
+  bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
+};
+
+} // namespace attn
