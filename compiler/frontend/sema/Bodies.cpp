@@ -12,10 +12,19 @@
 #include "compiler/frontend/sema/Types.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
 
 using namespace ast;
+
+/// The values of a `let`, as many as its expression gives. `push`: what it pushes, if it does.
+static std::vector<SemaValue> valuesOf(Sema &sema, const LetStmt &let, const CallExpr *push) {
+  llvm::SaveAndRestore context(sema.statement.context, let.patterns[0].name.text);
+  return push                       ? evalPush(sema, *push, *let.along)
+         : let.patterns.size() == 1 ? std::vector{eval(sema, *let.value)}
+                                    : evalSeveral(sema, *let.value);
+}
 
 static void buildLet(Sema &sema, const LetStmt &let) {
   auto *push = let.along && pushedTo(sema.names, *let.value) ? llvm::cast<CallExpr>(let.value.get())
@@ -38,11 +47,7 @@ static void buildLet(Sema &sema, const LetStmt &let) {
       declareWrong(pattern, declareWrong);
     return;
   }
-  std::string outer = std::exchange(sema.statement.context, let.patterns[0].name.text);
-  std::vector<SemaValue> values = push                       ? evalPush(sema, *push, *let.along)
-                                  : let.patterns.size() == 1 ? std::vector{eval(sema, *let.value)}
-                                                             : evalSeveral(sema, *let.value);
-  sema.statement.context = outer;
+  std::vector<SemaValue> values = valuesOf(sema, let, push);
   if (values.size() != let.patterns.size()) {
     if (!values.front().isError())
       sema.report
@@ -68,7 +73,7 @@ std::vector<SemaValue> buildBody(Sema &sema, const std::vector<ItemPtr> &items, 
                                  const Signature &signature) {
   std::vector<SemaValue> results;
   const ReturnStmt *returned = nullptr;
-  std::map<std::string, SourceRange> outer = std::exchange(sema.statement.namedLater, {});
+  llvm::SaveAndRestore named(sema.statement.namedLater, {});
   for (const ItemPtr &item : items)
     if (auto *let = llvm::dyn_cast<LetStmt>(item.get()))
       for (const Pattern &pattern : let->patterns)
@@ -95,7 +100,6 @@ std::vector<SemaValue> buildBody(Sema &sema, const std::vector<ItemPtr> &items, 
       for (const ExprPtr &value : ret->values)
         results.push_back(eval(sema, *value));
   }
-  sema.statement.namedLater = std::move(outer);
   if (!returned)
     sema.report
         .error(DiagCode::MissingReturn, end,

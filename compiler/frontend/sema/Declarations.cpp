@@ -44,138 +44,150 @@ Decl *declare(Sema &sema, Scope &in, Decl::Kind kind, const Item *item, llvm::St
   return place.get();
 }
 
+/// Declares the names of one binding.
+static void declarePaths(Sema &sema, Scope &in, Decl::Kind kind, const Item &item,
+                         const std::vector<Path> &names, const Binding &binding,
+                         const Type *type = nullptr) {
+  for (const Path &path : names)
+    if (Decl *decl = declare(sema, in, kind, &item, path.str(), path.range)) {
+      decl->path = &path;
+      decl->binding = &binding;
+      decl->type = type;
+    }
+}
+
+static void declareDims(Sema &sema, Scope &in, const DimDecl &dims) {
+  for (const auto &entry : dims.entries)
+    if (Decl *decl = declare(sema, in, Decl::Kind::Dim, &dims, entry.name.text, entry.name.range))
+      decl->expr = entry.value.get();
+}
+
+static void declareDyns(Sema &sema, Scope &in, const DynDecl &dyns) {
+  for (const auto &entry : dyns.entries)
+    if (Decl *decl = declare(sema, in, Decl::Kind::Dim, &dyns, entry.name.text, entry.name.range)) {
+      decl->expr = entry.bound.get();
+      decl->dynamic = true;
+      decl->size = {decl->name, 1, 1, false};
+    }
+}
+
+static void declareNorm(Sema &sema, Scope &in, const NormDecl &norm) {
+  bool layerNorm = norm.norm == NormDecl::Norm::Layer;
+  if (!layerNorm)
+    sema.report.unsupported(
+        norm.keyword, "`rmsnorm`",
+        "declare `param norm.weight: [D]` and write `x * rsqrt(mean(D, x * x) + 1e-6) * "
+        "norm.weight`");
+  declarePaths(sema, in, layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm, norm.names,
+               norm.binding);
+}
+
+/// Declares the groups of a `param` that are there, by their `if`.
+static void declareParam(Sema &sema, Scope &in, const ParamDecl &param) {
+  bool isParam = param.role == ParamDecl::Role::Param;
+  if (!isParam)
+    sema.report.unsupported(param.keyword, "`state`");
+  for (const auto &group : param.groups) {
+    const Expr *condition = group.binding.condition.get();
+    std::optional<bool> isThere = condition ? evalCondition(sema, *condition) : std::optional(true);
+    if (isThere.value_or(true))
+      declarePaths(sema, in, isParam && isThere ? Decl::Kind::Param : Decl::Kind::Unsupported,
+                   param, group.names, group.binding, &group.type);
+  }
+}
+
+/// The name of a stack; its block and size are found once all of the model is declared.
+static void nameStack(Sema &sema, Scope &in, const StackDecl &stack) {
+  bool isInModel = &in == &sema.names.modelScope;
+  if (!isInModel)
+    sema.report.unsupported(stack.keyword, "a stack in a block");
+  Decl *decl = declare(sema, in, isInModel ? Decl::Kind::Stack : Decl::Kind::Unsupported, &stack,
+                       stack.name.str(), stack.name.range);
+  if (decl && !isInModel)
+    decl->used = true;
+}
+
+static void declareBlock(Sema &sema, Scope &in, const BlockDecl &block) {
+  if (block.isCell)
+    sema.report.unsupported(block.keyword, "`cell`");
+  if (!block.signature.name.text.empty())
+    declare(sema, in, block.isCell ? Decl::Kind::Unsupported : Decl::Kind::Block, &block,
+            block.signature.name.text, block.signature.name.range);
+}
+
+static void declareHook(Sema &sema, Scope &in, const HookDecl &hook) {
+  Decl *decl = declare(sema, in, Decl::Kind::Hook, &hook, hook.name.text, hook.name.range);
+  if (!decl)
+    return;
+  bool isOfPair = hook.parameters.size() >= 2 && hook.parameters[0].text == "q" &&
+                  hook.parameters[1].text == "k";
+  if (hook.hook == HookDecl::Hook::Score && !isOfPair) {
+    sema.report
+        .error(DiagCode::ScoreParameters, hook.name.range, "a score is a function of `q` and `k`")
+        .help("write `score " + hook.name.text + "(q, k) = …`");
+    decl->wrong = true;
+  }
+  for (const ItemPtr &own : hook.with)
+    if (hook.hook != HookDecl::Hook::Score && llvm::isa<LinearDecl>(*own)) {
+      sema.report.unsupported(own->range, "a linear map in a " + sema.source.text(hook.keyword));
+      decl->wrong = true;
+    }
+}
+
+static void declareEntry(Sema &sema, Scope &in, const EntryDecl &entry) {
+  declare(sema, in, Decl::Kind::Entry, &entry, entry.signature.name.text,
+          entry.signature.name.range);
+  if (entry.isForward && !sema.names.forward)
+    sema.names.forward = &entry;
+}
+
+static void declareImage(Sema &sema, const ImageDecl &image) {
+  if (sema.names.image)
+    sema.report
+        .error(DiagCode::DuplicateImage, image.keyword, "a model says once what a picture becomes")
+        .at(sema.names.image->keyword, "it is said here already");
+  else
+    sema.names.image = &image;
+}
+
 void declareItem(Sema &sema, Scope &in, const Item &item) {
-  auto declarePaths = [&](Decl::Kind kind, const std::vector<Path> &names, const Binding &binding,
-                          const Type *type = nullptr) {
-    for (const Path &path : names)
-      if (Decl *decl = declare(sema, in, kind, &item, path.str(), path.range)) {
-        decl->path = &path;
-        decl->binding = &binding;
-        decl->type = type;
-      }
+  auto bound = [&](Decl::Kind kind, const auto &decl) {
+    declarePaths(sema, in, kind, item, decl.names, decl.binding);
   };
-  auto declareUnsupported = [&](llvm::StringRef name, SourceRange range) {
-    if (Decl *decl = declare(sema, in, Decl::Kind::Unsupported, &item, name, range))
-      decl->used = true;
+  auto named = [&](Decl::Kind kind, const Name &name) {
+    declare(sema, in, kind, &item, name.text, name.range);
   };
   switch (item.kind) {
   case Item::Kind::Dim:
-    for (const auto &entry : llvm::cast<DimDecl>(item).entries)
-      if (Decl *decl = declare(sema, in, Decl::Kind::Dim, &item, entry.name.text, entry.name.range))
-        decl->expr = entry.value.get();
-    break;
+    return declareDims(sema, in, llvm::cast<DimDecl>(item));
   case Item::Kind::Dyn:
-    for (const auto &entry : llvm::cast<DynDecl>(item).entries)
-      if (Decl *decl =
-              declare(sema, in, Decl::Kind::Dim, &item, entry.name.text, entry.name.range)) {
-        decl->expr = entry.bound.get();
-        decl->dynamic = true;
-        decl->size = {decl->name, 1, 1, false};
-      }
-    break;
+    return declareDyns(sema, in, llvm::cast<DynDecl>(item));
   case Item::Kind::Linear:
-    declarePaths(Decl::Kind::Linear, llvm::cast<LinearDecl>(item).names,
-                 llvm::cast<LinearDecl>(item).binding);
-    break;
-  case Item::Kind::Norm: {
-    auto &norm = llvm::cast<NormDecl>(item);
-    bool layerNorm = norm.norm == NormDecl::Norm::Layer;
-    if (!layerNorm)
-      sema.report.unsupported(
-          norm.keyword, "`rmsnorm`",
-          "declare `param norm.weight: [D]` and write `x * rsqrt(mean(D, x * x) + 1e-6) * "
-          "norm.weight`");
-    declarePaths(layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm.names, norm.binding);
-    break;
-  }
-  case Item::Kind::Param: {
-    auto &param = llvm::cast<ParamDecl>(item);
-    bool isParam = param.role == ParamDecl::Role::Param;
-    if (!isParam)
-      sema.report.unsupported(param.keyword, "`state`");
-    for (const auto &group : param.groups) {
-      const Expr *condition = group.binding.condition.get();
-      std::optional<bool> isThere =
-          condition ? evalCondition(sema, *condition) : std::optional(true);
-      if (isThere.value_or(true))
-        declarePaths(isParam && isThere ? Decl::Kind::Param : Decl::Kind::Unsupported, group.names,
-                     group.binding, &group.type);
-    }
-    break;
-  }
+    return bound(Decl::Kind::Linear, llvm::cast<LinearDecl>(item));
+  case Item::Kind::Norm:
+    return declareNorm(sema, in, llvm::cast<NormDecl>(item));
+  case Item::Kind::Param:
+    return declareParam(sema, in, llvm::cast<ParamDecl>(item));
   case Item::Kind::Embedding:
-    declarePaths(Decl::Kind::Embedding, llvm::cast<EmbeddingDecl>(item).names,
-                 llvm::cast<EmbeddingDecl>(item).binding);
-    break;
-  case Item::Kind::Stack: {
-    auto &stack = llvm::cast<StackDecl>(item);
-    if (&in != &sema.names.modelScope) {
-      sema.report.unsupported(item.keyword, "a stack in a block");
-      declareUnsupported(stack.name.str(), stack.name.range);
-    } else {
-      declare(sema, in, Decl::Kind::Stack, &item, stack.name.str(), stack.name.range);
-    }
-    break;
-  }
+    return bound(Decl::Kind::Embedding, llvm::cast<EmbeddingDecl>(item));
+  case Item::Kind::Stack:
+    return nameStack(sema, in, llvm::cast<StackDecl>(item));
   case Item::Kind::Part:
-    declarePaths(Decl::Kind::Part, llvm::cast<PartDecl>(item).names,
-                 llvm::cast<PartDecl>(item).binding);
-    break;
-  case Item::Kind::Block: {
-    auto &block = llvm::cast<BlockDecl>(item);
-    if (block.isCell)
-      sema.report.unsupported(item.keyword, "`cell`");
-    if (!block.signature.name.text.empty())
-      declare(sema, in, block.isCell ? Decl::Kind::Unsupported : Decl::Kind::Block, &item,
-              block.signature.name.text, block.signature.name.range);
-    break;
-  }
-  case Item::Kind::Hook: {
-    auto &hook = llvm::cast<HookDecl>(item);
-    Decl *decl = declare(sema, in, Decl::Kind::Hook, &item, hook.name.text, hook.name.range);
-    if (!decl)
-      break;
-    bool isOfPair = hook.parameters.size() >= 2 && hook.parameters[0].text == "q" &&
-                    hook.parameters[1].text == "k";
-    if (hook.hook == HookDecl::Hook::Score && !isOfPair) {
-      sema.report
-          .error(DiagCode::ScoreParameters, hook.name.range, "a score is a function of `q` and `k`")
-          .help("write `score " + hook.name.text + "(q, k) = …`");
-      decl->wrong = true;
-    }
-    for (const ItemPtr &own : hook.with)
-      if (hook.hook != HookDecl::Hook::Score && llvm::isa<LinearDecl>(*own)) {
-        sema.report.unsupported(own->range, "a linear map in a " + sema.source.text(hook.keyword));
-        decl->wrong = true;
-      }
-    break;
-  }
-  case Item::Kind::Entry: {
-    auto &entry = llvm::cast<EntryDecl>(item);
-    declare(sema, in, Decl::Kind::Entry, &item, entry.signature.name.text,
-            entry.signature.name.range);
-    if (entry.isForward && !sema.names.forward)
-      sema.names.forward = &entry;
-    break;
-  }
+    return bound(Decl::Kind::Part, llvm::cast<PartDecl>(item));
+  case Item::Kind::Block:
+    return declareBlock(sema, in, llvm::cast<BlockDecl>(item));
+  case Item::Kind::Hook:
+    return declareHook(sema, in, llvm::cast<HookDecl>(item));
+  case Item::Kind::Entry:
+    return declareEntry(sema, in, llvm::cast<EntryDecl>(item));
   case Item::Kind::Image:
-    if (sema.names.image)
-      sema.report
-          .error(DiagCode::DuplicateImage, item.keyword, "a model says once what a picture becomes")
-          .at(sema.names.image->keyword, "it is said here already");
-    else
-      sema.names.image = &llvm::cast<ImageDecl>(item);
-    break;
+    return declareImage(sema, llvm::cast<ImageDecl>(item));
   case Item::Kind::Cache:
-    declare(sema, in, Decl::Kind::Cache, &item, llvm::cast<CacheDecl>(item).name.text,
-            llvm::cast<CacheDecl>(item).name.range);
-    break;
+    return named(Decl::Kind::Cache, llvm::cast<CacheDecl>(item).name);
   case Item::Kind::Table:
-    declare(sema, in, Decl::Kind::Table, &item, llvm::cast<TableDecl>(item).name.text,
-            llvm::cast<TableDecl>(item).name.range);
-    break;
+    return named(Decl::Kind::Table, llvm::cast<TableDecl>(item).name);
   default:
-    break; // ignore, let, return
+    return; // ignore, let, return
   }
 }
 

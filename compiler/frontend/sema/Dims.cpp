@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
 
@@ -56,6 +57,15 @@ void applySets(Sema &sema) {
   }
 }
 
+/// The expression of a dim. A model's dim sees the model's names, whoever asks first.
+static Size evalWhereDeclared(Sema &sema, const Decl &dim) {
+  llvm::SaveAndRestore scope(sema.names.scope);
+  for (Scope *s = sema.names.scope; s; s = s->parent)
+    if (auto it = s->names.find(dim.name); it != s->names.end() && it->second.get() == &dim)
+      sema.names.scope = s;
+  return evalSize(sema, *dim.expr);
+}
+
 const Size &sizeOf(Sema &sema, Decl &dim) {
   if (dim.state == Decl::State::Done)
     return dim.size;
@@ -80,13 +90,7 @@ const Size &sizeOf(Sema &sema, Decl &dim) {
   }
   dim.state = Decl::State::Active;
   sema.sizes.computing.push_back(&dim);
-  // A model's dim sees the model's names, whoever asks first.
-  Scope *outer = sema.names.scope;
-  for (Scope *s = outer; s; s = s->parent)
-    if (auto it = s->names.find(dim.name); it != s->names.end() && it->second.get() == &dim)
-      sema.names.scope = s;
-  Size size = evalSize(sema, *dim.expr);
-  sema.names.scope = outer;
+  Size size = evalWhereDeclared(sema, dim);
   sema.sizes.computing.pop_back();
   if (dim.state == Decl::State::Done) // found to be cyclic
     return dim.size;
@@ -193,6 +197,73 @@ static Size divide(Sema &sema, const BinaryExpr &binary, const Size &left, const
   return Size::of(left.offset / right.offset);
 }
 
+static Size overflow(Sema &sema, const BinaryExpr &binary) {
+  noteSizes(sema,
+            sema.report.error(DiagCode::SizeOverflow, binary.range,
+                              "`" + canonicalText(binary) + "` does not fit into 64 bits"),
+            binary);
+  return Size::wrong();
+}
+
+static Size power(Sema &sema, const BinaryExpr &binary, const Size &left, const Size &right) {
+  if (!left.isStatic() || !right.isStatic() || right.offset < 0) {
+    sema.report.error(DiagCode::NotASize, binary.range,
+                      "a power of sizes needs whole numbers that are known when compiling");
+    return Size::wrong();
+  }
+  int64_t value = 1;
+  for (int64_t i = 0; i < right.offset && value != 0 && (value != 1 || i == 0); ++i)
+    if (llvm::MulOverflow(value, left.offset, value))
+      return overflow(sema, binary);
+  if (left.offset == -1 && right.offset % 2 == 0)
+    value = 1;
+  return Size::of(value);
+}
+
+static Size multiply(Sema &sema, const BinaryExpr &binary, Size left, Size right) {
+  if (!left.isStatic() && !right.isStatic()) {
+    sema.report
+        .error(DiagCode::NonlinearDynamicSize, binary.range,
+               "two sizes that are known only when running cannot be multiplied")
+        .note("`" + left.dim + "` and `" + right.dim + "` are known only when running")
+        .help("declare a `dyn` for the product");
+    return Size::wrong();
+  }
+  if (left.isStatic())
+    std::swap(left, right);
+  Size result = left;
+  if (llvm::MulOverflow(left.scale, right.offset, result.scale) ||
+      llvm::MulOverflow(left.offset, right.offset, result.offset))
+    return overflow(sema, binary);
+  if (result.scale == 0)
+    result.dim.clear();
+  return result;
+}
+
+/// A sum, or a difference where `binary` is one.
+static Size addOrSubtract(Sema &sema, const BinaryExpr &binary, const Size &left,
+                          const Size &right) {
+  if (!left.isStatic() && !right.isStatic() && left.dim != right.dim) {
+    sema.report.error(DiagCode::NonlinearDynamicSize, binary.range,
+                      "a size may depend on one dim that is known only when running, but `" +
+                          left.dim + "` and `" + right.dim + "` are two");
+    return Size::wrong();
+  }
+  Size result = left;
+  if (result.isStatic())
+    result.dim = right.dim;
+  bool failed = binary.op == BinaryOp::Subtract
+                    ? llvm::SubOverflow(left.scale, right.scale, result.scale) ||
+                          llvm::SubOverflow(left.offset, right.offset, result.offset)
+                    : llvm::AddOverflow(left.scale, right.scale, result.scale) ||
+                          llvm::AddOverflow(left.offset, right.offset, result.offset);
+  if (failed)
+    return overflow(sema, binary);
+  if (result.scale == 0)
+    result.dim.clear();
+  return result;
+}
+
 static Size evalSizeBinary(Sema &sema, const BinaryExpr &binary) {
   if (binary.op == BinaryOp::Coalesce) {
     if (!isConfig(sema.names, *binary.left)) {
@@ -211,72 +282,17 @@ static Size evalSizeBinary(Sema &sema, const BinaryExpr &binary) {
   Size left = evalSize(sema, *binary.left), right = evalSize(sema, *binary.right);
   if (left.error || right.error)
     return Size::wrong();
-  auto overflow = [&] {
-    noteSizes(sema,
-              sema.report.error(DiagCode::SizeOverflow, binary.range,
-                                "`" + canonicalText(binary) + "` does not fit into 64 bits"),
-              binary);
-    return Size::wrong();
-  };
   left.label = right.label = "";
-  Size result = left;
   switch (binary.op) {
   case BinaryOp::Divide:
   case BinaryOp::Remainder:
     return divide(sema, binary, left, right);
-  case BinaryOp::Power: {
-    if (!left.isStatic() || !right.isStatic() || right.offset < 0) {
-      sema.report.error(DiagCode::NotASize, binary.range,
-                        "a power of sizes needs whole numbers that are known when compiling");
-      return Size::wrong();
-    }
-    int64_t value = 1;
-    for (int64_t i = 0; i < right.offset && value != 0 && (value != 1 || i == 0); ++i)
-      if (llvm::MulOverflow(value, left.offset, value))
-        return overflow();
-    if (left.offset == -1 && right.offset % 2 == 0)
-      value = 1;
-    return Size::of(value);
-  }
-  case BinaryOp::Multiply: {
-    if (!left.isStatic() && !right.isStatic()) {
-      sema.report
-          .error(DiagCode::NonlinearDynamicSize, binary.range,
-                 "two sizes that are known only when running cannot be multiplied")
-          .note("`" + left.dim + "` and `" + right.dim + "` are known only when running")
-          .help("declare a `dyn` for the product");
-      return Size::wrong();
-    }
-    if (left.isStatic())
-      std::swap(left, right);
-    result = left;
-    if (llvm::MulOverflow(left.scale, right.offset, result.scale) ||
-        llvm::MulOverflow(left.offset, right.offset, result.offset))
-      return overflow();
-    if (result.scale == 0)
-      result.dim.clear();
-    return result;
-  }
-  default: {
-    bool subtract = binary.op == BinaryOp::Subtract;
-    if (!left.isStatic() && !right.isStatic() && left.dim != right.dim) {
-      sema.report.error(DiagCode::NonlinearDynamicSize, binary.range,
-                        "a size may depend on one dim that is known only when running, but `" +
-                            left.dim + "` and `" + right.dim + "` are two");
-      return Size::wrong();
-    }
-    if (result.isStatic())
-      result.dim = right.dim;
-    bool failed = subtract ? llvm::SubOverflow(left.scale, right.scale, result.scale) ||
-                                 llvm::SubOverflow(left.offset, right.offset, result.offset)
-                           : llvm::AddOverflow(left.scale, right.scale, result.scale) ||
-                                 llvm::AddOverflow(left.offset, right.offset, result.offset);
-    if (failed)
-      return overflow();
-    if (result.scale == 0)
-      result.dim.clear();
-    return result;
-  }
+  case BinaryOp::Power:
+    return power(sema, binary, left, right);
+  case BinaryOp::Multiply:
+    return multiply(sema, binary, left, right);
+  default:
+    return addOrSubtract(sema, binary, left, right);
   }
 }
 

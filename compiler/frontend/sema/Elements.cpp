@@ -13,6 +13,7 @@
 #include "compiler/frontend/sema/Types.h"
 
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
 
@@ -31,9 +32,8 @@ void setUpWith(Sema &sema, Decl &decl, const Owner &owner, Scope &outer) {
     if (!param || param->role == ParamDecl::Role::Param)
       declareItem(sema, *decl.with, *item);
   }
-  Scope *before = std::exchange(sema.names.scope, decl.with.get());
+  llvm::SaveAndRestore scope(sema.names.scope, decl.with.get());
   setUpParameters(sema, *decl.with, owner);
-  sema.names.scope = before;
 }
 
 static mlir::Value madeUpInput(Formula &inside, const Type &type) {

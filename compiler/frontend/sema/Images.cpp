@@ -46,13 +46,72 @@ void checkImage(Sema &sema) {
     diagnostic.note("the ways are nearest, bilinear and bicubic");
 }
 
+namespace {
+/// The size that pictures are resized to.
+struct PictureSize {
+  int64_t height, width;
+};
+} // namespace
+
+/// The size that the model gives pictures, which is that of the tensor; nothing where it was
+/// reported to be another.
+static std::optional<PictureSize> pictureSize(Sema &sema, const ImageDecl &image,
+                                              const Parameter &parameter,
+                                              llvm::ArrayRef<Axis> axes) {
+  const Axis &height = axes[axes.size() - 2], &width = axes.back();
+  Size h = evalSize(sema, *image.height), w = evalSize(sema, *image.width);
+  if (h.error || w.error)
+    return std::nullopt;
+  if (h.isStatic() && w.isStatic() && h.offset == height.size && w.offset == width.size)
+    return PictureSize{h.offset, w.offset};
+  SourceRange place = image.height->range.to(image.width->range);
+  bool isDynamic = height.isDynamic() || width.isDynamic();
+  if (!sema.options.sets.empty() && !isDynamic) {
+    // Other sizes were asked for: the picture follows.
+    sema.report.warning(DiagCode::ImageSize, place,
+                        "pictures are resized to " + llvm::Twine(height.size) + " x " +
+                            llvm::Twine(width.size) + ", as --set makes the tensor");
+    return PictureSize{height.size, width.size};
+  }
+  auto size = [](const Axis &axis) {
+    return axis.isDynamic() ? "unknown" : std::to_string(axis.size);
+  };
+  Diagnostic &diagnostic = sema.report.error(
+      DiagCode::ImageSize, place,
+      "the picture is " + llvm::Twine(h.offset) + " high and " + llvm::Twine(w.offset) +
+          " wide, but the tensor is " + size(height) + " high and " + size(width) + " wide");
+  diagnostic.at(parameter.type.range, "this is " + showAxes(axes));
+  if (std::string where = whereSizes(sema, {height, width}); !where.empty())
+    diagnostic.note(where);
+  if (!isDynamic)
+    diagnostic.help("write `image input " + size(height) + " x " + size(width) + "`");
+  else
+    diagnostic.note("pictures have one size, known when compiling");
+  return std::nullopt;
+}
+
+/// Whether `numbers` are one for each channel or one for all; reports where they are not.
+static bool checkChannels(Reporter &report, const std::vector<double> &numbers,
+                          const std::vector<ExprPtr> &exprs, llvm::StringRef what,
+                          const Axis &channels) {
+  if (numbers.size() == 1 || static_cast<int64_t>(numbers.size()) == channels.size)
+    return true;
+  report
+      .error(DiagCode::ImageChannels, exprs.front()->range.to(exprs.back()->range),
+             what + " has " + llvm::Twine(numbers.size()) + " numbers, but the picture has " +
+                 llvm::Twine(channels.size) + (channels.size == 1 ? " channel" : " channels"))
+      .note("one number stands for all channels");
+  return false;
+}
+
 mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Parameter &parameter,
                                llvm::ArrayRef<Axis> axes) {
   sema.names.imageUsed = true;
+  const ImageDecl &image = *sema.names.image;
   if (!declaredElement(sema.builder, parameter.type).isF32()) {
     sema.report
         .error(DiagCode::DtypePlace, parameter.type.range, "a picture becomes a tensor of f32")
-        .at(sema.names.image->keyword, "the picture")
+        .at(image.keyword, "the picture")
         .help("leave `" + parameter.type.word->text + "` out");
     return nullptr;
   }
@@ -61,80 +120,41 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
         .error(DiagCode::ImageSize, parameter.type.range,
                "a picture becomes a tensor of channels, height and width, but this is " +
                    showAxes(axes))
-        .at(sema.names.image->keyword, "the picture")
+        .at(image.keyword, "the picture")
         .help("write `f32[B, C, Y, X]`");
     return nullptr;
   }
-  const Axis &channels = axes[axes.size() - 3], &height = axes[axes.size() - 2],
-             &width = axes.back();
-  Size h = evalSize(sema, *sema.names.image->height), w = evalSize(sema, *sema.names.image->width);
-  if (h.error || w.error)
+  std::optional<PictureSize> size = pictureSize(sema, image, parameter, axes);
+  if (!size)
     return nullptr;
-  bool agree = h.isStatic() && w.isStatic() && h.offset == height.size && w.offset == width.size;
-  if (!agree && !sema.options.sets.empty() && !height.isDynamic() && !width.isDynamic()) {
-    // Other sizes were asked for: the picture follows.
-    sema.report.warning(DiagCode::ImageSize,
-                        sema.names.image->height->range.to(sema.names.image->width->range),
-                        "pictures are resized to " + llvm::Twine(height.size) + " x " +
-                            llvm::Twine(width.size) + ", as --set makes the tensor");
-    h = Size::of(height.size);
-    w = Size::of(width.size);
-  } else if (!agree) {
-    auto size = [](const Axis &axis) {
-      return axis.isDynamic() ? "unknown" : std::to_string(axis.size);
-    };
-    Diagnostic &diagnostic = sema.report.error(
-        DiagCode::ImageSize, sema.names.image->height->range.to(sema.names.image->width->range),
-        "the picture is " + llvm::Twine(h.offset) + " high and " + llvm::Twine(w.offset) +
-            " wide, but the tensor is " + size(height) + " high and " + size(width) + " wide");
-    diagnostic.at(parameter.type.range, "this is " + showAxes(axes));
-    if (std::string where = whereSizes(sema, {height, width}); !where.empty())
-      diagnostic.note(where);
-    if (!height.isDynamic() && !width.isDynamic())
-      diagnostic.help("write `image input " + size(height) + " x " + size(width) + "`");
-    else
-      diagnostic.note("pictures have one size, known when compiling");
-    return nullptr;
-  }
+  const Axis &channels = axes[axes.size() - 3];
   if (channels.size != 1 && channels.size != 3) {
     sema.report
         .error(DiagCode::ImageChannels, parameter.type.range,
                "a picture has 1 or 3 channels, but the axis `" + channels.name + "` has " +
                    (channels.isDynamic() ? std::string("an unknown number")
                                          : std::to_string(channels.size)))
-        .at(sema.names.image->keyword, "the picture");
+        .at(image.keyword, "the picture");
     return nullptr;
   }
-  std::optional<std::vector<double>> mean = imageChannels(sema, sema.names.image->mean, "mean", 0),
-                                     std = imageChannels(sema, sema.names.image->std, "std", 1);
-  if (!mean || !std)
+  std::optional<std::vector<double>> mean = imageChannels(sema, image.mean, "mean", 0),
+                                     std = imageChannels(sema, image.std, "std", 1);
+  if (!mean || !std || !checkChannels(sema.report, *mean, image.mean, "mean", channels) ||
+      !checkChannels(sema.report, *std, image.std, "std", channels))
     return nullptr;
-  for (auto &[numbers, exprs, what] : {std::tuple{&*mean, &sema.names.image->mean, "mean"},
-                                       {&*std, &sema.names.image->std, "std"}})
-    if (numbers->size() != 1 && static_cast<int64_t>(numbers->size()) != channels.size) {
-      sema.report
-          .error(DiagCode::ImageChannels, exprs->front()->range.to(exprs->back()->range),
-                 llvm::Twine(what) + " has " + llvm::Twine(numbers->size()) +
-                     " numbers, but the picture has " + llvm::Twine(channels.size) +
-                     (channels.size == 1 ? " channel" : " channels"))
-          .note("one number stands for all channels");
-      return nullptr;
-    }
+  mlir::OpBuilder &builder = sema.builder;
   auto floats = [&](const std::vector<double> &numbers) {
     llvm::SmallVector<mlir::Attribute> attrs;
     for (double number : numbers)
-      attrs.push_back(sema.builder.getF32FloatAttr(static_cast<float>(number)));
-    return sema.builder.getArrayAttr(attrs);
+      attrs.push_back(builder.getF32FloatAttr(static_cast<float>(number)));
+    return builder.getArrayAttr(attrs);
   };
-  return sema.builder.getDictionaryAttr(
-      {sema.builder.getNamedAttr("filter",
-                                 sema.builder.getStringAttr(sema.names.image->resampling
-                                                                ? sema.names.image->resampling->text
-                                                                : "bicubic")),
-       sema.builder.getNamedAttr("height", sema.builder.getI64IntegerAttr(h.offset)),
-       sema.builder.getNamedAttr("mean", floats(*mean)),
-       sema.builder.getNamedAttr("std", floats(*std)),
-       sema.builder.getNamedAttr("width", sema.builder.getI64IntegerAttr(w.offset))});
+  llvm::StringRef filter = image.resampling ? llvm::StringRef(image.resampling->text) : "bicubic";
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("filter", builder.getStringAttr(filter)),
+       builder.getNamedAttr("height", builder.getI64IntegerAttr(size->height)),
+       builder.getNamedAttr("mean", floats(*mean)), builder.getNamedAttr("std", floats(*std)),
+       builder.getNamedAttr("width", builder.getI64IntegerAttr(size->width))});
 }
 
 } // namespace attn::frontend

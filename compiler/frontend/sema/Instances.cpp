@@ -3,20 +3,15 @@
 // A block becomes one function for each set of sizes and values that it is applied to.
 #include "compiler/frontend/sema/Instances.h"
 #include "compiler/frontend/sema/Axes.h"
-#include "compiler/frontend/sema/Bodies.h"
 #include "compiler/frontend/sema/Caches.h"
 #include "compiler/frontend/sema/Declarations.h"
-#include "compiler/frontend/sema/Dims.h"
-#include "compiler/frontend/sema/Elements.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
-#include "compiler/frontend/sema/Output.h"
-#include "compiler/frontend/sema/Params.h"
-#include "compiler/frontend/sema/Parts.h"
 #include "compiler/frontend/sema/Statics.h"
-#include "compiler/frontend/sema/Taps.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
+
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
 
@@ -167,29 +162,19 @@ static void nameLifted(Instance &instance, const BlockDecl &block) {
     }
 }
 
-Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
-                      llvm::ArrayRef<SemaValue> arguments, const CallExpr &call, const Given &given,
-                      std::map<std::string, Axis> &bound) {
-  auto &block = *llvm::cast<BlockDecl>(decl.item);
-  const Signature &signature = block.signature;
-  sema.blocks.applied.insert(&block);
-  if (signature.parameters.size() != arguments.size()) {
-    sema.report
-        .error(DiagCode::WrongArguments, call.range,
-               "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
-                   " tensors, but gets " + llvm::Twine(arguments.size()))
-        .at(signature.range, "declared here");
-    return nullptr;
-  }
-  bool wrong = false;
+/// Whether each argument is what the signature takes at its place, a tensor or a cache; reports
+/// those that are not.
+static bool checkKinds(Reporter &report, const Signature &signature,
+                       llvm::ArrayRef<SemaValue> arguments, const CallExpr &call) {
+  bool fine = true;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].isNumber())
-      sema.report.error(DiagCode::TensorExpected, call.arguments[i].value->range,
-                        "`" + signature.name.text + "` takes tensors, but this is a number");
+      report.error(DiagCode::TensorExpected, call.arguments[i].value->range,
+                   "`" + signature.name.text + "` takes tensors, but this is a number");
     const Type &type = signature.parameters[i].type;
     bool isWrong = arguments[i].isError() || arguments[i].isNumber();
     if (!isWrong && arguments[i].isCache() != type.isCache()) {
-      sema.report
+      report
           .error(DiagCode::CacheExpected, call.arguments[i].value->range,
                  "`" + signature.name.text + "` takes " +
                      (type.isCache() ? "a cache, but this is a tensor"
@@ -197,8 +182,15 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
           .at(type.range, "declared here");
       isWrong = true;
     }
-    wrong |= isWrong;
+    fine &= !isWrong;
   }
+  return fine;
+}
+
+/// Adds to `bound` the dims that a stack or a part gives its block; false after an error.
+static bool bindGivenDims(Sema &sema, const Signature &signature, const Given &given,
+                          std::map<std::string, Axis> &bound) {
+  bool fine = true;
   for (const DimArgument &argument : given.dims) {
     bool known = llvm::any_of(signature.dims,
                               [&](const Name &dim) { return dim.text == argument.name.text; });
@@ -207,40 +199,73 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
           .error(DiagCode::UnknownDim, argument.name.range,
                  "`" + signature.name.text + "` has no dim `" + argument.name.text + "`")
           .at(signature.range, "declared here");
-      wrong = true;
+      fine = false;
       continue;
     }
-    Scope *outer = std::exchange(sema.names.scope, given.scope);
+    llvm::SaveAndRestore place(sema.names.scope, given.scope);
     std::optional<Axis> axis = axisOf(sema, *argument.value);
-    sema.names.scope = outer;
-    wrong |= !axis;
+    fine &= axis.has_value();
     if (axis)
       bound[argument.name.text] = *axis;
   }
-  std::vector<Axes> lifted;
-  if (wrong || !bindBlockDims(sema, block, arguments, call, bound, lifted))
-    return nullptr;
-  auto inside = std::make_unique<Scope>();
-  inside->parent = decl.home ? decl.home : &sema.names.modelScope;
-  inside->number = ++sema.function.bodies;
-  std::optional<std::string> statics = bindStatics(sema, block, call, given, *inside);
-  if (!statics)
-    return nullptr;
+  return fine;
+}
 
+/// What tells the function of a block for these sizes from others. `statics` is the part of what
+/// the block is given by name.
+static std::string instanceKey(Sema &sema, const Signature &signature, const Owner &owner,
+                               const std::string &statics, const std::map<std::string, Axis> &bound,
+                               llvm::ArrayRef<Axes> lifted) {
   // By the place of the declaration: blocks of several files may have one name.
-  std::string key = std::to_string(signature.name.range.begin) + "|" + owner.prefix + *statics;
-  std::set<std::string> isNew;
+  std::string key = std::to_string(signature.name.range.begin) + "|" + owner.prefix + statics;
   for (const auto &[name, axis] : bound) {
     key += "|" + name + "=" + std::to_string(axis.size) + (axis.isDynamic() ? axis.name : "");
     if (isNewAxis(sema, axis))
-      isNew.insert(name), key += "@";
+      key += "@";
   }
   for (const Axes &axes : lifted)
     key += "|" + showTypes(axes);
   if (sema.entry.cache)
     key += "|" + sema.entry.cache->name;
-  if (!spend(sema, 1, call.range))
-    return nullptr;
+  return key;
+}
+
+/// Declares the dims of a block in the scope of its body, as the sizes of what it is applied to.
+static void declareBlockDims(Sema &sema, const BlockDecl &block, std::map<std::string, Axis> &bound,
+                             Scope &inside) {
+  for (const Name &dim : block.signature.dims) {
+    const Axis &axis = bound[dim.text];
+    bool isNew = isNewAxis(sema, axis);
+    Decl *own = declare(sema, inside, Decl::Kind::Dim, &block, dim.text, dim.range);
+    if (!own)
+      continue;
+    own->state = Decl::State::Done;
+    own->isParameter = true;
+    own->isNew = isNew;
+    own->size = Size::of(axis.size);
+    // Inside, an axis is called like the dim, whatever its size.
+    if (axis.isDynamic())
+      if (std::optional<LinearSize> size = parseLinearSize(axis.name))
+        own->size = {size->dim.str(), size->scale, size->offset, false,
+                     size->dim == dim.text ? "" : dim.text};
+  }
+}
+
+/// Says what the axes of a block's parameters are where it is applied.
+static void nameOuterAxes(Instance &instance, const BlockDecl &block,
+                          std::map<std::string, Axis> &bound) {
+  for (const Parameter &parameter : block.signature.parameters)
+    for (const ExprPtr &expr : parameter.type.dims)
+      if (isBlockDim(block, *expr))
+        instance.outerAxes[canonicalText(*expr)] = bound[canonicalText(*expr)];
+  for (auto [own, outside] : llvm::zip_equal(instance.everyLifted, instance.everyLiftedOutside))
+    instance.outerAxes[axisLabel(own.name).str()] = outside;
+}
+
+/// The function with this key, built or not; null and reported where there are too many or it is
+/// being built.
+static Instance *instanceOf(Sema &sema, const std::string &key, const Signature &signature,
+                            const CallExpr &call) {
   Instance &instance = sema.blocks.instances[key];
   if (sema.blocks.instances.size() > mostInstances) {
     sema.report
@@ -257,33 +282,50 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
         .at(signature.name.range, "declared here");
     return nullptr;
   }
-  if (!instance.function && !instance.wrong) {
-    for (const Name &dim : signature.dims)
-      if (Decl *own = declare(sema, *inside, Decl::Kind::Dim, &block, dim.text, dim.range)) {
-        const Axis &axis = bound[dim.text];
-        own->state = Decl::State::Done;
-        own->isParameter = true;
-        own->isNew = isNew.count(dim.text);
-        own->size = Size::of(axis.size);
-        // Inside, an axis is called like the dim, whatever its size.
-        if (axis.isDynamic())
-          if (std::optional<LinearSize> size = parseLinearSize(axis.name))
-            own->size = {size->dim.str(), size->scale, size->offset, false,
-                         size->dim == dim.text ? "" : dim.text};
-      }
-    instance.lifted = std::move(lifted);
-    nameLifted(instance, block);
-    for (const Parameter &parameter : signature.parameters)
-      for (const ExprPtr &expr : parameter.type.dims)
-        if (isBlockDim(block, *expr))
-          instance.outerAxes[canonicalText(*expr)] = bound[canonicalText(*expr)];
-    for (auto [own, outside] : llvm::zip_equal(instance.everyLifted, instance.everyLiftedOutside))
-      instance.outerAxes[axisLabel(own.name).str()] = outside;
-    buildInstance(sema, instance, block, owner, *inside);
-  }
-  if (instance.wrong || instance.parameters.size() != arguments.size())
+  return &instance;
+}
+
+Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
+                      llvm::ArrayRef<SemaValue> arguments, const CallExpr &call, const Given &given,
+                      std::map<std::string, Axis> &bound) {
+  auto &block = *llvm::cast<BlockDecl>(decl.item);
+  const Signature &signature = block.signature;
+  sema.blocks.applied.insert(&block);
+  if (signature.parameters.size() != arguments.size()) {
+    sema.report
+        .error(DiagCode::WrongArguments, call.range,
+               "`" + signature.name.text + "` takes " + llvm::Twine(signature.parameters.size()) +
+                   " tensors, but gets " + llvm::Twine(arguments.size()))
+        .at(signature.range, "declared here");
     return nullptr;
-  return checkBlockArguments(sema, instance, block, arguments, call, bound) ? &instance : nullptr;
+  }
+  bool fine = checkKinds(sema.report, signature, arguments, call);
+  fine &= bindGivenDims(sema, signature, given, bound);
+  std::vector<Axes> lifted;
+  if (!fine || !bindBlockDims(sema, block, arguments, call, bound, lifted))
+    return nullptr;
+  auto inside = std::make_unique<Scope>();
+  inside->parent = decl.home ? decl.home : &sema.names.modelScope;
+  inside->number = ++sema.function.bodies;
+  std::optional<std::string> statics = bindStatics(sema, block, call, given, *inside);
+  if (!statics)
+    return nullptr;
+  std::string key = instanceKey(sema, signature, owner, *statics, bound, lifted);
+  if (!spend(sema, 1, call.range))
+    return nullptr;
+  Instance *instance = instanceOf(sema, key, signature, call);
+  if (!instance)
+    return nullptr;
+  if (!instance->function && !instance->wrong) {
+    declareBlockDims(sema, block, bound, *inside);
+    instance->lifted = std::move(lifted);
+    nameLifted(*instance, block);
+    nameOuterAxes(*instance, block, bound);
+    buildInstance(sema, *instance, block, owner, *inside);
+  }
+  if (instance->wrong || instance->parameters.size() != arguments.size())
+    return nullptr;
+  return checkBlockArguments(sema, *instance, block, arguments, call, bound) ? instance : nullptr;
 }
 
 static bool checkBlockArguments(Sema &sema, const Instance &instance, const BlockDecl &block,
@@ -315,104 +357,6 @@ static bool checkBlockArguments(Sema &sema, const Instance &instance, const Bloc
     }
   }
   return true;
-}
-
-void buildInstance(Sema &sema, Instance &instance, const BlockDecl &block, const Owner &owner,
-                   Scope &inside) {
-  const Signature &signature = block.signature;
-  mlir::OpBuilder::InsertionGuard guard(sema.builder);
-  Scope *outerScope = std::exchange(sema.names.scope, &inside);
-  mlir::Value outerLayer = sema.function.layer;
-  Taps outerTaps = std::exchange(sema.function.taps, {});
-  std::string outerContext = std::exchange(sema.statement.context, signature.name.text);
-  const Owner *outerOwner = std::exchange(sema.function.owner, &owner);
-  instance.active = true;
-  instance.wrong = true;
-  ++sema.function.depth;
-
-  declareItems(sema, inside, block.items, /*conditional=*/false);
-  declareItems(sema, inside, block.items, /*conditional=*/true);
-  for (Decl *decl : inside.order)
-    if (decl->kind == Decl::Kind::Dim)
-      sizeOf(sema, *decl);
-    else if (decl->kind == Decl::Kind::Part)
-      declarePart(sema, *decl);
-  setUpParameters(sema, inside, owner);
-  for (Decl *decl : inside.order)
-    if (decl->kind == Decl::Kind::Hook && !decl->wrong)
-      setUpWith(sema, *decl, owner, inside);
-  bool fine = checkLength(sema.report, signature);
-  llvm::SmallVector<mlir::Type> inputs, outputs;
-  if (owner.inStack)
-    inputs.push_back(sema.builder.getIndexType());
-  auto lift = [&](const Axes &lifted, std::vector<Axes> &axes,
-                  llvm::SmallVectorImpl<mlir::Type> &types, SourceRange range) {
-    if (lifted.empty() || !types.back())
-      return true;
-    axes.back().insert(axes.back().begin(), lifted.begin(), lifted.end());
-    types.back() = tensorType(sema, axes.back(), range,
-                              llvm::cast<mlir::RankedTensorType>(types.back()).getElementType());
-    return static_cast<bool>(types.back());
-  };
-  instance.lifted.resize(signature.parameters.size());
-  for (auto [parameter, lifted] : llvm::zip_equal(signature.parameters, instance.lifted)) {
-    if (parameter.type.isCache()) {
-      instance.parameters.emplace_back();
-      continue;
-    }
-    fine &= readType(sema, parameter.type, instance.parameters, inputs, "a parameter",
-                     TypePlace::Block);
-    fine &= lift(lifted, instance.parameters, inputs, parameter.type.range);
-  }
-  for (const Type &type : signature.results) {
-    fine &= readType(sema, type, instance.results, outputs, "a result", TypePlace::Block);
-    fine &= lift(instance.everyLifted, instance.results, outputs, type.range);
-  }
-  if (fine) {
-    sema.builder.setInsertionPointToEnd(sema.output.module->getBody());
-    auto function = mlir::func::FuncOp::create(
-        sema.builder, locate(sema, signature.name.range, signature.name.text),
-        uniqueSymbol(sema.output, signature.name.text),
-        sema.builder.getFunctionType(inputs, outputs));
-    function.setPrivate();
-    sema.function.frames.push_back({function, &instance, &inside});
-    mlir::Block *entry = function.addEntryBlock();
-    sema.builder.setInsertionPointToEnd(entry);
-    sema.function.layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
-    unsigned next = owner.inStack;
-    for (const auto &[name, type] : signature.parameters) {
-      SemaValue value = type.isCache() ? SemaValue::of(sema.entry.cache)
-                                       : SemaValue::of(entry->getArgument(next++));
-      if (Decl *decl = declare(sema, inside, Decl::Kind::Value, &block, name.text, name.range)) {
-        decl->value = value;
-        decl->isParameter = true;
-      }
-    }
-    std::vector<SemaValue> values = buildBody(sema, block.items, block.closingBrace, signature);
-    std::vector<SourceRange> places = returnPlaces(block.items);
-    if (!places.empty()) {
-      std::vector<mlir::Value> results =
-          checkResults(sema, values, places, signature, instance.results, outputs);
-      if (results.size() == signature.results.size()) {
-        function.setType(sema.builder.getFunctionType(function.getArgumentTypes(),
-                                                      mlir::TypeRange(mlir::ValueRange(results))));
-        buildReturn(sema, function, places.front(), std::move(results));
-        for (const auto &tap : sema.function.taps.list)
-          instance.taps.push_back(tap.first);
-      }
-    }
-    sema.function.frames.pop_back();
-    instance.function = function;
-    noteUnused(sema, inside);
-    instance.wrong = false; // its type is known; what is wrong inside was said
-  }
-  --sema.function.depth;
-  sema.function.owner = outerOwner;
-  instance.active = false;
-  sema.names.scope = outerScope;
-  sema.function.layer = outerLayer;
-  sema.function.taps = std::move(outerTaps);
-  sema.statement.context = outerContext;
 }
 
 } // namespace attn::frontend

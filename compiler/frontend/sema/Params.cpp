@@ -9,6 +9,7 @@
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Output.h"
+#include "compiler/frontend/sema/Packing.h"
 #include "compiler/frontend/sema/Tables.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
@@ -19,13 +20,6 @@
 namespace attn::frontend {
 
 using namespace ast;
-
-/// Where the elements of a linear map are in a packed tensor: `offset` of `total` outputs, a stride
-/// for each axis given.
-struct Packing {
-  int64_t total = 0, offset = 0;
-  llvm::SmallVector<int64_t, 4> strides;
-};
 
 static ParamRef makeParam(Sema &sema, const Owner &owner, llvm::StringRef path,
                           llvm::ArrayRef<Axis> axes, llvm::StringRef pattern,
@@ -40,41 +34,6 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
 static void setUpParam(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
 
 constexpr int64_t mostTensors = 1 << 20;
-
-static llvm::SmallVector<int64_t, 4> sizesOf(llvm::ArrayRef<Axis> axes) {
-  llvm::SmallVector<int64_t, 4> sizes;
-  for (const Axis &axis : axes)
-    sizes.push_back(axis.size);
-  return sizes;
-}
-
-/// What exceeds 64 bits stays at their end: it is refused later (`productOf`).
-static int64_t times(int64_t a, int64_t b) {
-  int64_t product;
-  return llvm::MulOverflow(a, b, product) ? INT64_MAX : product;
-}
-
-static int64_t plus(int64_t a, int64_t b) {
-  int64_t sum;
-  return llvm::AddOverflow(a, b, sum) ? INT64_MAX : sum;
-}
-
-/// Row-major strides, innermost `unit`.
-static llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<Axis> axes, int64_t unit) {
-  llvm::SmallVector<int64_t, 4> strides(axes.size());
-  for (size_t i = axes.size(); i-- > 0;) {
-    strides[i] = unit;
-    unit = times(unit, axes[i].size);
-  }
-  return strides;
-}
-
-static int64_t count(llvm::ArrayRef<Axis> axes) {
-  int64_t product = 1;
-  for (const Axis &axis : axes)
-    product = times(product, axis.size);
-  return product;
-}
 
 static void setUpShapes(Sema &sema, Scope &owned) {
   for (Decl *decl : owned.order) {
@@ -142,119 +101,6 @@ void setUpParameters(Sema &sema, Scope &owned, const Owner &owner) {
     }
 }
 
-/// The last word of a path: what a split calls the part.
-static llvm::StringRef lastWord(const Path &path) { return path.parts.back().text; }
-
-const Scope::Parts &Scope::partsBeside(const Decl &decl) {
-  if (!packed) {
-    packed.emplace();
-    for (const Decl *other : order)
-      if (other->binding && other->binding->kind == Binding::Kind::Split)
-        (*packed)[{other->kind, other->binding->pattern.text}][lastWord(*other->path)] = other;
-  }
-  return (*packed)[{decl.kind, decl.binding->pattern.text}];
-}
-
-static std::optional<Packing> splitPacking(Sema &sema, const Decl &decl, const LinearDecl &linear,
-                                           Scope &owned) {
-  const Binding &binding = linear.binding;
-  if (!spend(sema, binding.components.size(), binding.range))
-    return std::nullopt;
-  // The parts: linear maps of this body that are bound to the same packed tensor.
-  const Scope::Parts &parts = owned.partsBeside(decl);
-  std::vector<llvm::StringRef> words;
-  for (const auto &part : parts)
-    words.push_back(part.first());
-  llvm::sort(words);
-  std::vector<const Decl *> order;
-  size_t leading = 0;
-  std::set<std::string> seen;
-  for (const Name &word : binding.components) {
-    if (!seen.insert(word.text).second) {
-      sema.report.error(DiagCode::SplitParts, word.range,
-                        "the part `" + word.text + "` is given twice");
-      return std::nullopt;
-    }
-    if (auto it = parts.find(word.text); it != parts.end()) {
-      order.push_back(it->second);
-      continue;
-    }
-    bool isAxis = order.empty() && leading < decl.to.size() &&
-                  llvm::StringRef(decl.to[leading].name).equals_insensitive(word.text);
-    if (isAxis) {
-      ++leading;
-      continue;
-    }
-    bool anyAxis = llvm::any_of(decl.to, [&](const Axis &axis) {
-      return llvm::StringRef(axis.name).equals_insensitive(word.text);
-    });
-    Diagnostic &diagnostic = sema.report.error(
-        DiagCode::SplitParts, word.range,
-        anyAxis ? "the axis `" + word.text + "` cannot stand here"
-                : "`" + word.text + "` is neither a part of `" + binding.pattern.text +
-                      "` nor an axis of `" + decl.name + "`");
-    diagnostic.at(decl.range, "gives " + listAxes(decl.to));
-    if (anyAxis)
-      diagnostic.note("axes stand before the parts, in the order of the map: `h q k v` is packed "
-                      "head by head");
-    else if (auto near = nearestName(word.text, words))
-      diagnostic.help("did you mean `" + *near + "`?");
-    else
-      diagnostic.note("the parts are " + llvm::join(words, ", "));
-    return std::nullopt;
-  }
-  for (const Path &path : linear.names)
-    if (!seen.count(lastWord(path).str())) {
-      sema.report
-          .error(DiagCode::SplitParts, binding.range,
-                 "`" + path.str() + "` is no part of the packed tensor")
-          .at(path.range, "its part would be called `" + lastWord(path) + "`")
-          .help("name all parts, in the order of the tensor: `split(\"" + binding.pattern.text +
-                "\", q k v)`");
-      return std::nullopt;
-    }
-  llvm::ArrayRef<Axis> rest = llvm::ArrayRef<Axis>(decl.to).drop_front(leading);
-  Packing packing;
-  int64_t groupSize = 0; // of all the parts beside each other
-  for (const Decl *part : order) {
-    bool sameLead = part->to.size() >= leading &&
-                    std::equal(decl.to.begin(), decl.to.begin() + leading, part->to.begin());
-    if (part != &decl && part->wrong)
-      return std::nullopt;
-    if (part->to.empty() || !sameLead) {
-      sema.report
-          .error(DiagCode::SplitParts, binding.range,
-                 "the parts of a tensor that is packed by axis have this axis first")
-          .at(part->range, "gives " + listAxes(part->to));
-      return std::nullopt;
-    }
-    if (part == &decl)
-      packing.offset = groupSize;
-    groupSize = plus(groupSize, count(llvm::ArrayRef<Axis>(part->to).drop_front(leading)));
-    if (sizesOf(part->from) != sizesOf(decl.from)) {
-      sema.report
-          .error(DiagCode::SplitParts, binding.range,
-                 "the parts of a packed tensor take the same axes, but `" + decl.name + "` takes " +
-                     listAxes(decl.from) + " and `" + part->name + "` takes " +
-                     listAxes(part->from))
-          .at(decl.range, "declared here")
-          .at(part->range, "declared here");
-      return std::nullopt;
-    }
-  }
-  packing.strides = rowMajor(llvm::ArrayRef<Axis>(decl.to).take_front(leading), groupSize);
-  llvm::append_range(packing.strides, rowMajor(rest, 1));
-  packing.total = times(groupSize, count(llvm::ArrayRef<Axis>(decl.to).take_front(leading)));
-  return packing;
-}
-
-static std::optional<Packing> packing(Sema &sema, const Decl &decl, const LinearDecl &linear,
-                                      Scope &owned) {
-  if (linear.binding.kind == Binding::Kind::Split)
-    return splitPacking(sema, decl, linear, owned);
-  return Packing{count(decl.to), 0, rowMajor(decl.to, 1)};
-}
-
 static ParamRef makeParam(Sema &sema, const Owner &owner, llvm::StringRef path,
                           llvm::ArrayRef<Axis> axes, llvm::StringRef pattern,
                           llvm::ArrayRef<int64_t> shape, int64_t offset,
@@ -318,6 +164,90 @@ mlir::Value getParam(Sema &sema, const ParamRef &param, mlir::Location loc) {
                        param.perLayer ? sema.function.layer : mlir::Value());
 }
 
+/// The axes of a linear map's weight: those given, then those taken. Of `D -> D` they are told
+/// apart.
+static Axes weightAxes(const Decl &decl) {
+  Axes axes = decl.to;
+  for (Axis axis : decl.from) {
+    while (findAxis(axes, axis.name) >= 0)
+      axis.name += "'";
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+/// The weight of a linear map that is tied to another parameter; without a type after an error.
+static ParamRef tiedWeight(Sema &sema, const Decl &decl, const Owner &owner, Scope &owned) {
+  auto &linear = *llvm::cast<LinearDecl>(decl.item);
+  const ParamRef *target = tiedTarget(sema, linear.binding, owned, decl);
+  if (!target)
+    return {};
+  Axes axes = weightAxes(decl);
+  mlir::RankedTensorType type = tensorType(sema, axes, linear.range);
+  if (!type)
+    return {};
+  if (type.getShape() != target->type.getShape()) {
+    sema.report
+        .error(DiagCode::BadTie, linear.binding.range,
+               "`" + decl.name + "` is " + showAxes(axes) + ", but `" +
+                   linear.binding.tiedTo.str() + "` has another shape")
+        .note("a linear map's weight has the axes given, then the axes taken")
+        .note(whereSizes(sema, axes));
+    return {};
+  }
+  return makeParam(sema, owner, decl.name + ".weight", axes, target->source.getPattern().getValue(),
+                   target->source.getShape(), target->source.getOffset(),
+                   target->source.getStrides(), linear.binding.optional, decl.range,
+                   /*isTied=*/true);
+}
+
+/// The weight of a linear map in its tensor, which `conv1d` says is stored transposed; without a
+/// type after an error.
+static ParamRef boundWeight(Sema &sema, const Decl &decl, const Owner &owner, const Packing &pack,
+                            bool conv1d) {
+  auto &linear = *llvm::cast<LinearDecl>(decl.item);
+  std::optional<std::string> name =
+      tensorName(sema.report, linear.binding, owner, decl.name, "weight", linear.names.size());
+  if (!name)
+    return {};
+  int64_t in = count(decl.from);
+  llvm::SmallVector<int64_t, 4> strides, shape;
+  for (int64_t stride : pack.strides)
+    strides.push_back(conv1d ? stride : stride * in);
+  llvm::append_range(strides, rowMajor(decl.from, conv1d ? pack.total : 1));
+  if (conv1d)
+    shape = {in, pack.total};
+  else if (decl.from.size() == 3) { // a convolution on patches
+    shape = {pack.total};
+    llvm::append_range(shape, sizesOf(decl.from));
+  } else
+    shape = {pack.total, in};
+  return makeParam(sema, owner, decl.name + ".weight", weightAxes(decl), *name, shape,
+                   conv1d ? pack.offset : pack.offset * in, strides, linear.binding.optional,
+                   decl.range);
+}
+
+/// Sets up the bias of a linear map where it has one; false after an error.
+static bool setUpBias(Sema &sema, Decl &decl, const Owner &owner, const Packing &pack) {
+  auto &linear = *llvm::cast<LinearDecl>(decl.item);
+  bool hasBias = linear.bias;
+  if (linear.biasCondition) {
+    std::optional<bool> condition = evalCondition(sema, *linear.biasCondition);
+    if (!condition)
+      return false;
+    hasBias = *condition;
+  }
+  if (!hasBias)
+    return true;
+  std::optional<std::string> name =
+      tensorName(sema.report, linear.binding, owner, decl.name, "bias", linear.names.size());
+  if (!name)
+    return false;
+  decl.bias = makeParam(sema, owner, decl.name + ".bias", decl.to, *name, {pack.total}, pack.offset,
+                        pack.strides, linear.binding.optional, decl.range);
+  return static_cast<bool>(decl.bias.type);
+}
+
 static void setUpLinear(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
   if (decl.wrong)
@@ -336,73 +266,10 @@ static void setUpLinear(Sema &sema, Decl &decl, const Owner &owner, Scope &owned
         .note(llvm::Twine(in) + " inputs, " + llvm::Twine(pack->total) + " outputs");
     return;
   }
-  Axes axes = decl.to;
-  for (Axis axis : decl.from) { // `D -> D`: the weight's axes are told apart
-    while (findAxis(axes, axis.name) >= 0)
-      axis.name += "'";
-    axes.push_back(axis);
-  }
-  bool optional = linear.binding.optional;
-  if (linear.binding.kind == Binding::Kind::Tied) {
-    const ParamRef *target = tiedTarget(sema, linear.binding, owned, decl);
-    if (!target)
-      return;
-    mlir::RankedTensorType type = tensorType(sema, axes, linear.range);
-    if (!type)
-      return;
-    if (type.getShape() != target->type.getShape()) {
-      sema.report
-          .error(DiagCode::BadTie, linear.binding.range,
-                 "`" + decl.name + "` is " + showAxes(axes) + ", but `" +
-                     linear.binding.tiedTo.str() + "` has another shape")
-          .note("a linear map's weight has the axes given, then the axes taken")
-          .note(whereSizes(sema, axes));
-      return;
-    }
-    decl.weight =
-        makeParam(sema, owner, decl.name + ".weight", axes, target->source.getPattern().getValue(),
-                  target->source.getShape(), target->source.getOffset(),
-                  target->source.getStrides(), optional, decl.range, /*isTied=*/true);
-  } else {
-    std::optional<std::string> name =
-        tensorName(sema.report, linear.binding, owner, decl.name, "weight", linear.names.size());
-    if (!name)
-      return;
-    llvm::SmallVector<int64_t, 4> strides, shape;
-    for (int64_t stride : pack->strides)
-      strides.push_back(conv1d ? stride : stride * in);
-    llvm::append_range(strides, rowMajor(decl.from, conv1d ? pack->total : 1));
-    if (conv1d)
-      shape = {in, pack->total};
-    else if (decl.from.size() == 3) { // a convolution on patches
-      shape = {pack->total};
-      llvm::append_range(shape, sizesOf(decl.from));
-    } else
-      shape = {pack->total, in};
-    decl.weight =
-        makeParam(sema, owner, decl.name + ".weight", axes, *name, shape,
-                  conv1d ? pack->offset : pack->offset * in, strides, optional, decl.range);
-  }
-  if (!decl.weight.type)
-    return;
-  bool hasBias = linear.bias;
-  if (linear.biasCondition) {
-    std::optional<bool> condition = evalCondition(sema, *linear.biasCondition);
-    if (!condition)
-      return;
-    hasBias = *condition;
-  }
-  if (hasBias) {
-    std::optional<std::string> name =
-        tensorName(sema.report, linear.binding, owner, decl.name, "bias", linear.names.size());
-    if (!name)
-      return;
-    decl.bias = makeParam(sema, owner, decl.name + ".bias", decl.to, *name, {pack->total},
-                          pack->offset, pack->strides, optional, decl.range);
-    if (!decl.bias.type)
-      return;
-  }
-  decl.wrong = false;
+  decl.weight = linear.binding.kind == Binding::Kind::Tied
+                    ? tiedWeight(sema, decl, owner, owned)
+                    : boundWeight(sema, decl, owner, *pack, conv1d);
+  decl.wrong = !decl.weight.type || !setUpBias(sema, decl, owner, *pack);
 }
 
 static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Packed tensors: several linear maps in one tensor of the checkpoint, one behind the other or head
+// by head; and the strides of parameters.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_PACKING_H
+#define ATTN_COMPILER_FRONTEND_SEMA_PACKING_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Where the elements of a linear map are in a packed tensor: `offset` of `total` outputs, a stride
+/// for each axis given.
+struct Packing {
+  int64_t total = 0, offset = 0;
+  llvm::SmallVector<int64_t, 4> strides;
+};
+
+/// Where a linear map is in the tensor that it is bound to; nothing where it was reported. `scope`
+/// holds the other parts of that.
+std::optional<Packing> packing(Sema &sema, const Decl &decl, const ast::LinearDecl &linear,
+                               Scope &scope);
+
+/// The sizes of axes.
+llvm::SmallVector<int64_t, 4> sizesOf(llvm::ArrayRef<Axis> axes);
+
+/// The product of the sizes of axes, at most INT64_MAX.
+int64_t count(llvm::ArrayRef<Axis> axes);
+
+/// A sum, at most INT64_MAX.
+int64_t plus(int64_t a, int64_t b);
+
+/// Row-major strides, innermost `unit`.
+llvm::SmallVector<int64_t, 4> rowMajor(llvm::ArrayRef<Axis> axes, int64_t unit);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_PACKING_H
