@@ -1,200 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Hooks (score, bias, mask), `attend` and `scan`.
-#include "compiler/frontend/syntax/ParserImpl.h"
+#include "compiler/frontend/syntax/ParseAttention.h"
+#include "compiler/frontend/syntax/ParseDeclarations.h"
+#include "compiler/frontend/syntax/ParseExpressions.h"
+#include "compiler/frontend/syntax/ParseParts.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 
-void Parser::parseWith(HookDecl &hook) {
-  inWith = true;
+static void parseWith(Parser &parser, HookDecl &hook) {
+  parser.inWith = true;
   do {
-    if (isWord("linear")) {
-      auto linear = parseLinearHead();
-      linear->range = linear->keyword.to(lastRange());
+    if (parser.isWord("linear")) {
+      auto linear = parseLinearHead(parser);
+      linear->range = linear->keyword.to(parser.lastRange());
       hook.with.push_back(std::move(linear));
-    } else if (isWord("param") || isWord("input")) {
-      auto role = isWord("param") ? ParamDecl::Role::Param : ParamDecl::Role::Input;
-      auto param = std::make_unique<ParamDecl>(consume().range, role);
-      parseParamGroups(*param, /*inHook=*/true);
-      param->range = param->keyword.to(lastRange());
+    } else if (parser.isWord("param") || parser.isWord("input")) {
+      auto role = parser.isWord("param") ? ParamDecl::Role::Param : ParamDecl::Role::Input;
+      auto param = std::make_unique<ParamDecl>(parser.consume().range, role);
+      parseParamGroups(parser, *param, /*inHook=*/true);
+      param->range = param->keyword.to(parser.lastRange());
       hook.with.push_back(std::move(param));
     } else {
-      error(DiagCode::UnexpectedToken, "expected `linear`, `param` or `input`, but got " + found());
+      parser.error(DiagCode::UnexpectedToken,
+                   "expected `linear`, `param` or `input`, but got " + parser.found());
     }
-  } while (accept(TokenKind::Comma));
-  inWith = false;
+  } while (parser.accept(TokenKind::Comma));
+  parser.inWith = false;
 }
 
-ItemPtr Parser::parseHook() {
-  auto kind = isWord("score")  ? HookDecl::Hook::Score
-              : isWord("bias") ? HookDecl::Hook::Bias
-                               : HookDecl::Hook::Mask;
-  llvm::StringRef word = current().text;
-  auto hook = std::make_unique<HookDecl>(consume().range, kind);
-  if (std::optional<Name> name = parseName("the name of the " + word.str()))
+ItemPtr parseHook(Parser &parser) {
+  auto kind = parser.isWord("score")  ? HookDecl::Hook::Score
+              : parser.isWord("bias") ? HookDecl::Hook::Bias
+                                      : HookDecl::Hook::Mask;
+  llvm::StringRef word = parser.current().text;
+  auto hook = std::make_unique<HookDecl>(parser.consume().range, kind);
+  if (std::optional<Name> name = parseName(parser, "the name of the " + word.str()))
     hook->name = *name;
-  SourceRange open = current().range;
-  if (!expect(TokenKind::LeftParen, "before what the " + word + " depends on"))
+  SourceRange open = parser.current().range;
+  if (!parser.expect(TokenKind::LeftParen, "before what the " + word + " depends on"))
     return hook;
-  parseList(
+  parser.parseList(
       TokenKind::RightParen, open,
       [&] {
-        if (std::optional<Name> name = parseName("a name"))
+        if (std::optional<Name> name = parseName(parser, "a name"))
           hook->parameters.push_back(*name);
       },
       TokenKind::Semicolon);
-  if (accept(TokenKind::Semicolon))
-    parseStatics(hook->statics, open);
-  if (acceptWord("with"))
-    parseWith(*hook);
-  if (!accept(TokenKind::Equal)) {
-    error(DiagCode::MissingValue,
-          "expected `=` and the formula of the " + word + ", but got " + found());
+  if (parser.accept(TokenKind::Semicolon))
+    parseStatics(parser, hook->statics, open);
+  if (parser.acceptWord("with"))
+    parseWith(parser, *hook);
+  if (!parser.accept(TokenKind::Equal)) {
+    parser.error(DiagCode::MissingValue,
+                 "expected `=` and the formula of the " + word + ", but got " + parser.found());
     return hook;
   }
-  hook->body = parseExpr();
-  checkEquality();
+  hook->body = parseExpr(parser);
+  checkEquality(parser);
   return hook;
 }
 
-void Parser::parseAttendItem(AttendExpr &attend) {
+static void parseAttendItem(Parser &parser, AttendExpr &attend) {
   static constexpr AttendItem::Kind kinds[] = {AttendItem::Kind::Score,  AttendItem::Kind::Bias,
                                                AttendItem::Kind::Cap,    AttendItem::Kind::Mask,
                                                AttendItem::Kind::Weight, AttendItem::Kind::Return};
   for (AttendItem::Kind kind : kinds) {
-    if (!isWord(spelling(kind)))
+    if (!parser.isWord(spelling(kind)))
       continue;
     AttendItem item;
     item.kind = kind;
-    item.keyword = consume().range;
+    item.keyword = parser.consume().range;
     if (kind == AttendItem::Kind::Return)
-      parseCommas([&] { item.values.push_back(parseExpr()); });
+      parser.parseCommas([&] { item.values.push_back(parseExpr(parser)); });
     else
-      item.values.push_back(parseExpr());
-    checkEquality();
-    item.range = item.keyword.to(lastRange());
+      item.values.push_back(parseExpr(parser));
+    checkEquality(parser);
+    item.range = item.keyword.to(parser.lastRange());
     attend.body.push_back(std::move(item));
     return;
   }
   if (Diagnostic *diagnostic =
-          errorHere(DiagCode::UnknownAttendLine,
-                    "expected a line of the attention, but got " + foundHere())) {
+          parser.errorHere(DiagCode::UnknownAttendLine,
+                           "expected a line of the attention, but got " + parser.foundHere())) {
     diagnostic->note("a line begins with `score`, `bias`, `cap`, `mask`, `weight` or `return`");
-    if (is(TokenKind::Word))
-      if (auto near =
-              nearestName(current().text, {"score", "bias", "cap", "mask", "weight", "return"}))
+    if (parser.is(TokenKind::Word))
+      if (auto near = nearestName(parser.current().text,
+                                  {"score", "bias", "cap", "mask", "weight", "return"}))
         diagnostic->help("did you mean `" + *near + "`?");
   }
-  consume();
+  parser.consume();
   // On to the next line that is one.
   auto isLine = [&] {
     for (AttendItem::Kind kind : kinds)
-      if (isWord(spelling(kind)))
+      if (parser.isWord(spelling(kind)))
         return true;
     return false;
   };
-  while (!isLine() && !is(TokenKind::RightBrace) && !is(TokenKind::LeftBrace) &&
-         !is(TokenKind::End) && !startsItem())
-    consume();
+  while (!isLine() && !parser.is(TokenKind::RightBrace) && !parser.is(TokenKind::LeftBrace) &&
+         !parser.is(TokenKind::End) && !parser.startsItem())
+    parser.consume();
 }
 
-void Parser::parseAttendBody(AttendExpr &attend) {
-  SourceRange open = consume().range;
+static void parseAttendBody(Parser &parser, AttendExpr &attend) {
+  SourceRange open = parser.consume().range;
   attend.hasBody = true;
-  while (!is(TokenKind::RightBrace)) {
+  while (!parser.is(TokenKind::RightBrace)) {
     // `return` is a line of an attention too; `score`, `bias` and `mask` always are.
-    const Token &token = current();
-    bool outside = token.isReserved() && token.text != "return" && startsItem();
-    if (is(TokenKind::End) || outside || is(TokenKind::LeftBrace)) {
+    const Token &token = parser.current();
+    bool outside = token.isReserved() && token.text != "return" && parser.startsItem();
+    if (parser.is(TokenKind::End) || outside || parser.is(TokenKind::LeftBrace)) {
       Diagnostic *diagnostic =
-          errorAt(open, DiagCode::MissingClosingBrace, "this `{` is never closed");
+          parser.errorAt(open, DiagCode::MissingClosingBrace, "this `{` is never closed");
       if (diagnostic && outside)
         diagnostic->at(token.range, "`" + token.text + "` cannot stand inside it");
-      bracesBalance = true;
+      parser.bracesBalance = true;
       return;
     }
-    size_t before = position;
-    parseAttendItem(attend);
-    if (position == before)
-      consume();
+    size_t before = parser.position;
+    parseAttendItem(parser, attend);
+    if (parser.position == before)
+      parser.consume();
   }
-  consume();
+  parser.consume();
 }
 
-std::optional<AlongAxis> Parser::parseAlongAxis() {
-  std::optional<Name> name = parseName("an axis");
+std::optional<AlongAxis> parseAlongAxis(Parser &parser) {
+  std::optional<Name> name = parseName(parser, "an axis");
   if (!name)
     return std::nullopt;
   AlongAxis along{*name, std::nullopt};
-  if (acceptWord("as"))
-    along.alias = parseName("the name of the key axis");
+  if (parser.acceptWord("as"))
+    along.alias = parseName(parser, "the name of the key axis");
   return along;
 }
 
-ExprPtr Parser::parseAttend() {
-  auto attend = std::make_unique<AttendExpr>(consume().range);
+ExprPtr parseAttend(Parser &parser) {
+  auto attend = std::make_unique<AttendExpr>(parser.consume().range);
   SourceRange begin = attend->range;
-  attend->query = parseExpr();
-  if (!expectWord("over", DiagCode::MissingOver, "and the keys and values"))
-    return errorExpr(begin.to(lastRange()));
-  attend->key = parseExpr();
-  if (accept(TokenKind::Comma))
-    attend->value = parseExpr();
-  if (acceptWord("along")) {
+  attend->query = parseExpr(parser);
+  if (!parser.expectWord("over", DiagCode::MissingOver, "and the keys and values"))
+    return errorExpr(begin.to(parser.lastRange()));
+  attend->key = parseExpr(parser);
+  if (parser.accept(TokenKind::Comma))
+    attend->value = parseExpr(parser);
+  if (parser.acceptWord("along")) {
     auto axis = [&] {
-      if (std::optional<AlongAxis> along = parseAlongAxis())
+      if (std::optional<AlongAxis> along = parseAlongAxis(parser))
         attend->along.push_back(std::move(*along));
     };
-    SourceRange open = current().range;
-    if (accept(TokenKind::LeftParen))
-      parseList(TokenKind::RightParen, open, axis);
+    SourceRange open = parser.current().range;
+    if (parser.accept(TokenKind::LeftParen))
+      parser.parseList(TokenKind::RightParen, open, axis);
     else
       axis();
-  } else if (Diagnostic *diagnostic =
-                 error(DiagCode::MissingAlong,
-                       "expected `along` and the axis of the keys, but got " + found())) {
+  } else if (Diagnostic *diagnostic = parser.error(
+                 DiagCode::MissingAlong,
+                 "expected `along` and the axis of the keys, but got " + parser.found())) {
     diagnostic->help("write `attend q over k, v along S`, or `along T as S` where queries and keys "
                      "share the axis T");
   }
-  if (acceptWord("group")) {
-    attend->groupAxis = parseName("the axis of the query's heads");
-    if (expectWord("by", DiagCode::UnexpectedToken, "and the axis of the key's heads"))
-      attend->groupBy = parseName("the axis of the key's heads");
+  if (parser.acceptWord("group")) {
+    attend->groupAxis = parseName(parser, "the axis of the query's heads");
+    if (parser.expectWord("by", DiagCode::UnexpectedToken, "and the axis of the key's heads"))
+      attend->groupBy = parseName(parser, "the axis of the key's heads");
   }
-  if (is(TokenKind::LeftBrace))
-    parseAttendBody(*attend);
-  attend->range = begin.to(lastRange());
+  if (parser.is(TokenKind::LeftBrace))
+    parseAttendBody(parser, *attend);
+  attend->range = begin.to(parser.lastRange());
   unsigned depth = std::max(attend->query->depth, attend->key->depth);
   if (attend->value)
     depth = std::max(depth, attend->value->depth);
   for (const AttendItem &item : attend->body)
     for (const ExprPtr &value : item.values)
       depth = std::max(depth, value->depth);
-  return finish(std::move(attend), depth);
+  return finish(parser, std::move(attend), depth);
 }
 
-ExprPtr Parser::parseScan() {
-  Nesting guard(*this);
+ExprPtr parseScan(Parser &parser) {
+  Parser::Nesting guard(parser);
   if (guard.beyondLimit())
-    return tooDeep(current().range);
-  auto scan = std::make_unique<ScanExpr>(consume().range);
+    return tooDeep(parser, parser.current().range);
+  auto scan = std::make_unique<ScanExpr>(parser.consume().range);
   SourceRange begin = scan->range;
-  scan->cell = parsePostfix();
-  if (!expectWord("over", DiagCode::MissingOver, "and what the cell is scanned over"))
-    return errorExpr(begin.to(lastRange()));
-  scan->over = parseExpr();
-  if (!expectWord("along", DiagCode::MissingAlong, "and the axis of the steps"))
-    return errorExpr(begin.to(lastRange()));
-  if (std::optional<Name> axis = parseName("the axis of the steps"))
+  scan->cell = parsePostfix(parser);
+  if (!parser.expectWord("over", DiagCode::MissingOver, "and what the cell is scanned over"))
+    return errorExpr(begin.to(parser.lastRange()));
+  scan->over = parseExpr(parser);
+  if (!parser.expectWord("along", DiagCode::MissingAlong, "and the axis of the steps"))
+    return errorExpr(begin.to(parser.lastRange()));
+  if (std::optional<Name> axis = parseName(parser, "the axis of the steps"))
     scan->along = *axis;
-  if (acceptWord("from"))
-    scan->from = parseExpr();
-  scan->range = begin.to(lastRange());
+  if (parser.acceptWord("from"))
+    scan->from = parseExpr(parser);
+  scan->range = begin.to(parser.lastRange());
   unsigned depth =
       std::max({scan->cell->depth, scan->over->depth, scan->from ? scan->from->depth : 0});
-  return finish(std::move(scan), depth);
+  return finish(parser, std::move(scan), depth);
 }
 
 } // namespace attn::frontend

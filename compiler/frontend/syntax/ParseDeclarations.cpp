@@ -2,18 +2,22 @@
 //
 // Declarations and statements, each beginning with its own word. Their ranges are completed by
 // parseItem.
-#include "compiler/frontend/syntax/ParserImpl.h"
+#include "compiler/frontend/syntax/ParseDeclarations.h"
+#include "compiler/frontend/syntax/ParseAttention.h"
+#include "compiler/frontend/syntax/ParseExpressions.h"
+#include "compiler/frontend/syntax/ParseItems.h"
+#include "compiler/frontend/syntax/ParseParts.h"
 
 namespace attn::frontend {
 
 using namespace ast;
 
-ItemPtr Parser::parseUse() {
-  auto use = std::make_unique<UseDecl>(consume().range);
-  if (is(TokenKind::String)) {
-    use->file = parsePattern("a file");
+ItemPtr parseUse(Parser &parser) {
+  auto use = std::make_unique<UseDecl>(parser.consume().range);
+  if (parser.is(TokenKind::String)) {
+    use->file = parsePattern(parser, "a file");
   } else if (std::optional<Path> path =
-                 parsePath("a library, such as `std.attention`, or a file in quotes")) {
+                 parsePath(parser, "a library, such as `std.attention`, or a file in quotes")) {
     use->path = std::move(*path);
   } else {
     return nullptr;
@@ -21,326 +25,328 @@ ItemPtr Parser::parseUse() {
   return use;
 }
 
-ItemPtr Parser::parseModel() {
-  auto model = std::make_unique<ModelDecl>(consume().range);
-  if (std::optional<Name> name = parseName("the name of the model"))
+ItemPtr parseModel(Parser &parser) {
+  auto model = std::make_unique<ModelDecl>(parser.consume().range);
+  if (std::optional<Name> name = parseName(parser, "the name of the model"))
     model->name = *name;
-  model->closingBrace = parseBody(InModel, model->items);
+  model->closingBrace = parseBody(parser, InModel, model->items);
   return model;
 }
 
-ItemPtr Parser::parseDim() {
-  auto dim = std::make_unique<DimDecl>(consume().range);
-  parseCommas([&] {
-    std::optional<Name> name = parseName("a dim");
+ItemPtr parseDim(Parser &parser) {
+  auto dim = std::make_unique<DimDecl>(parser.consume().range);
+  parser.parseCommas([&] {
+    std::optional<Name> name = parseName(parser, "a dim");
     if (!name)
       return;
-    if (!accept(TokenKind::Equal)) {
+    if (!parser.accept(TokenKind::Equal)) {
       if (Diagnostic *diagnostic =
-              error(DiagCode::MissingValue,
-                    "expected `=` and the size of `" + name->text + "`, but got " + found()))
+              parser.error(DiagCode::MissingValue, "expected `=` and the size of `" + name->text +
+                                                       "`, but got " + parser.found()))
         diagnostic->help("write `dim " + name->text + " = 64`, or `dyn " + name->text +
                          " <= 64` for a size known only at run time");
       return;
     }
-    dim->entries.push_back({*name, parseExpr()});
+    dim->entries.push_back({*name, parseExpr(parser)});
   });
   return dim;
 }
 
-ItemPtr Parser::parseDyn() {
-  auto dyn = std::make_unique<DynDecl>(consume().range);
-  parseCommas([&] {
-    std::optional<Name> name = parseName("a dim");
+ItemPtr parseDyn(Parser &parser) {
+  auto dyn = std::make_unique<DynDecl>(parser.consume().range);
+  parser.parseCommas([&] {
+    std::optional<Name> name = parseName(parser, "a dim");
     if (!name)
       return;
-    if (!accept(TokenKind::LessEqual)) {
+    if (!parser.accept(TokenKind::LessEqual)) {
       if (Diagnostic *diagnostic =
-              error(DiagCode::MissingBound,
-                    "expected `<=` and the bound of `" + name->text + "`, but got " + found()))
+              parser.error(DiagCode::MissingBound, "expected `<=` and the bound of `" + name->text +
+                                                       "`, but got " + parser.found()))
         diagnostic->help("write `dyn " + name->text + " <= 64`");
-      if (is(TokenKind::Equal) || is(TokenKind::Less)) {
-        consume();
-        parseExpr();
+      if (parser.is(TokenKind::Equal) || parser.is(TokenKind::Less)) {
+        parser.consume();
+        parseExpr(parser);
       }
       return;
     }
-    dyn->entries.push_back({*name, parseExpr()});
+    dyn->entries.push_back({*name, parseExpr(parser)});
   });
   return dyn;
 }
 
-/// Up to the axes and `bias`: what a model's linear map and a hook's have in common.
-std::unique_ptr<LinearDecl> Parser::parseLinearHead() {
-  auto linear = std::make_unique<LinearDecl>(consume().range);
-  linear->names = parsePaths("the name of a linear map");
-  if (!expect(TokenKind::Colon, "between the names and the axes"))
+std::unique_ptr<LinearDecl> parseLinearHead(Parser &parser) {
+  auto linear = std::make_unique<LinearDecl>(parser.consume().range);
+  linear->names = parsePaths(parser, "the name of a linear map");
+  if (!parser.expect(TokenKind::Colon, "between the names and the axes"))
     return linear;
-  parseArrow(linear->from, linear->to);
+  parseArrow(parser, linear->from, linear->to);
   // `bias alibi(…)` is the next declaration.
-  bool isHook = next().is(TokenKind::Word) && !next().isReserved() && !findRule(next()) &&
-                ahead(2).is(TokenKind::LeftParen);
-  if (isWord("bias") && !isHook) {
-    consume();
+  bool isHook = parser.next().is(TokenKind::Word) && !parser.next().isReserved() &&
+                !findRule(parser.next()) && parser.ahead(2).is(TokenKind::LeftParen);
+  if (parser.isWord("bias") && !isHook) {
+    parser.consume();
     linear->bias = true;
-    if (acceptWord("if"))
-      linear->biasCondition = parseExpr(); // `=` behind it says where the tensor is
+    if (parser.acceptWord("if"))
+      linear->biasCondition = parseExpr(parser); // `=` behind it says where the tensor is
   }
   return linear;
 }
 
-ItemPtr Parser::parseLinear() {
-  auto linear = parseLinearHead();
-  linear->binding = parseBinding();
+ItemPtr parseLinear(Parser &parser) {
+  auto linear = parseLinearHead(parser);
+  linear->binding = parseBinding(parser);
   return linear;
 }
 
-ItemPtr Parser::parseEmbedding() {
-  auto embedding = std::make_unique<EmbeddingDecl>(consume().range);
-  embedding->names = parsePaths("the name of an embedding");
-  if (expect(TokenKind::Colon, "between the names and the axes"))
-    parseArrow(embedding->from, embedding->to);
-  embedding->binding = parseBinding();
+ItemPtr parseEmbedding(Parser &parser) {
+  auto embedding = std::make_unique<EmbeddingDecl>(parser.consume().range);
+  embedding->names = parsePaths(parser, "the name of an embedding");
+  if (parser.expect(TokenKind::Colon, "between the names and the axes"))
+    parseArrow(parser, embedding->from, embedding->to);
+  embedding->binding = parseBinding(parser);
   return embedding;
 }
 
-void Parser::parseParamGroups(ParamDecl &param, bool inHook) {
+void parseParamGroups(Parser &parser, ParamDecl &param, bool inHook) {
   bool another = true;
   while (another) {
     ParamDecl::Group group;
-    group.names = parsePaths(param.role == ParamDecl::Role::State ? "the name of a state"
-                                                                  : "the name of a parameter");
-    if (!accept(TokenKind::Colon)) {
-      if (Diagnostic *diagnostic =
-              error(DiagCode::MissingType, "expected `:` and the shape, but got " + found()))
-        diagnostic->help("write `" + file.text(param.keyword) + " name: [D]`");
+    group.names =
+        parsePaths(parser, param.role == ParamDecl::Role::State ? "the name of a state"
+                                                                : "the name of a parameter");
+    if (!parser.accept(TokenKind::Colon)) {
+      if (Diagnostic *diagnostic = parser.error(
+              DiagCode::MissingType, "expected `:` and the shape, but got " + parser.found()))
+        diagnostic->help("write `" + parser.file.text(param.keyword) + " name: [D]`");
       return;
     }
-    group.type = parseType();
+    group.type = parseType(parser);
     if (param.role == ParamDecl::Role::Param && !inHook)
-      group.binding = parseBinding();
+      group.binding = parseBinding(parser);
     if (!group.names.empty())
       param.groups.push_back(std::move(group));
-    another = is(TokenKind::Comma) && !withItemFollows();
+    another = parser.is(TokenKind::Comma) && !parser.withItemFollows();
     if (another)
-      consume();
+      parser.consume();
   }
 }
 
-ItemPtr Parser::parseParam() {
-  auto param = std::make_unique<ParamDecl>(consume().range, ParamDecl::Role::Param);
-  parseParamGroups(*param, /*inHook=*/false);
+ItemPtr parseParam(Parser &parser) {
+  auto param = std::make_unique<ParamDecl>(parser.consume().range, ParamDecl::Role::Param);
+  parseParamGroups(parser, *param, /*inHook=*/false);
   return param;
 }
 
-ItemPtr Parser::parseState() {
-  auto state = std::make_unique<ParamDecl>(consume().range, ParamDecl::Role::State);
-  parseParamGroups(*state, /*inHook=*/false);
+ItemPtr parseState(Parser &parser) {
+  auto state = std::make_unique<ParamDecl>(parser.consume().range, ParamDecl::Role::State);
+  parseParamGroups(parser, *state, /*inHook=*/false);
   return state;
 }
 
-ItemPtr Parser::parseNorm() {
-  auto kind = isWord("layernorm") ? NormDecl::Norm::Layer : NormDecl::Norm::RootMeanSquare;
-  auto norm = std::make_unique<NormDecl>(consume().range, kind);
-  norm->names = parsePaths("the name of a normalisation");
-  if (!expect(TokenKind::Colon, "between the names and the axes"))
+ItemPtr parseNorm(Parser &parser) {
+  auto kind = parser.isWord("layernorm") ? NormDecl::Norm::Layer : NormDecl::Norm::RootMeanSquare;
+  auto norm = std::make_unique<NormDecl>(parser.consume().range, kind);
+  norm->names = parsePaths(parser, "the name of a normalisation");
+  if (!parser.expect(TokenKind::Colon, "between the names and the axes"))
     return norm;
-  norm->dims = parseDims();
-  if (acceptWord("eps"))
-    norm->eps = parseExpr();
-  norm->binding = parseBinding();
+  norm->dims = parseDims(parser);
+  if (parser.acceptWord("eps"))
+    norm->eps = parseExpr(parser);
+  norm->binding = parseBinding(parser);
   return norm;
 }
 
-ItemPtr Parser::parseStack() {
-  auto stack = std::make_unique<StackDecl>(consume().range);
-  if (std::optional<Path> path = parsePath("the name of the stack"))
+ItemPtr parseStack(Parser &parser) {
+  auto stack = std::make_unique<StackDecl>(parser.consume().range);
+  if (std::optional<Path> path = parsePath(parser, "the name of the stack"))
     stack->name = std::move(*path);
-  if (!expect(TokenKind::Colon, "and the number of layers"))
+  if (!parser.expect(TokenKind::Colon, "and the number of layers"))
     return stack;
-  stack->count = parseExpr();
-  if (!expectWord("of", DiagCode::UnexpectedToken, "and the block that is stacked"))
+  stack->count = parseExpr(parser);
+  if (!parser.expectWord("of", DiagCode::UnexpectedToken, "and the block that is stacked"))
     return stack;
   // A word of the language only before the name of a block.
-  stack->shared = next().is(TokenKind::Word) && acceptWord("shared");
-  if (std::optional<Name> name = parseName("the block that is stacked"))
+  stack->shared = parser.next().is(TokenKind::Word) && parser.acceptWord("shared");
+  if (std::optional<Name> name = parseName(parser, "the block that is stacked"))
     stack->block = *name;
-  stack->dimArguments = parseDimArguments();
-  if (is(TokenKind::LeftParen))
-    parseArguments(stack->arguments);
-  stack->binding = parseBinding();
+  stack->dimArguments = parseDimArguments(parser);
+  if (parser.is(TokenKind::LeftParen))
+    parseArguments(parser, stack->arguments);
+  stack->binding = parseBinding(parser);
   return stack;
 }
 
-ItemPtr Parser::parsePart() {
-  auto part = std::make_unique<PartDecl>(consume().range);
-  part->names = parsePaths("the name of a part");
-  if (!expect(TokenKind::Colon, "and the block that it is"))
+ItemPtr parsePart(Parser &parser) {
+  auto part = std::make_unique<PartDecl>(parser.consume().range);
+  part->names = parsePaths(parser, "the name of a part");
+  if (!parser.expect(TokenKind::Colon, "and the block that it is"))
     return part;
-  if (std::optional<Name> name = parseName("the block that it is"))
+  if (std::optional<Name> name = parseName(parser, "the block that it is"))
     part->block = *name;
-  part->dimArguments = parseDimArguments();
-  if (is(TokenKind::LeftParen))
-    parseArguments(part->arguments);
-  part->binding = parseBinding();
+  part->dimArguments = parseDimArguments(parser);
+  if (parser.is(TokenKind::LeftParen))
+    parseArguments(parser, part->arguments);
+  part->binding = parseBinding(parser);
   return part;
 }
 
-ItemPtr Parser::parseBlock() {
-  bool isCell = isWord("cell");
-  auto block = std::make_unique<BlockDecl>(consume().range, isCell);
-  block->signature =
-      parseSignature(std::nullopt, isCell ? "the name of the cell" : "the name of the block");
-  block->closingBrace = parseBody(InBlock, block->items);
+ItemPtr parseBlock(Parser &parser) {
+  bool isCell = parser.isWord("cell");
+  auto block = std::make_unique<BlockDecl>(parser.consume().range, isCell);
+  block->signature = parseSignature(parser, std::nullopt,
+                                    isCell ? "the name of the cell" : "the name of the block");
+  block->closingBrace = parseBody(parser, InBlock, block->items);
   return block;
 }
 
-ItemPtr Parser::parseIgnore() {
-  auto ignore = std::make_unique<IgnoreDecl>(consume().range);
-  parseCommas([&] {
-    if (std::optional<Name> pattern = parsePattern("a pattern of tensor names in quotes"))
+ItemPtr parseIgnore(Parser &parser) {
+  auto ignore = std::make_unique<IgnoreDecl>(parser.consume().range);
+  parser.parseCommas([&] {
+    if (std::optional<Name> pattern = parsePattern(parser, "a pattern of tensor names in quotes"))
       ignore->patterns.push_back(*pattern);
   });
   return ignore;
 }
 
 /// A number, or one per channel in brackets.
-std::vector<ExprPtr> Parser::parseChannelValues() {
+static std::vector<ExprPtr> parseChannelValues(Parser &parser) {
   std::vector<ExprPtr> values;
-  if (is(TokenKind::LeftBracket)) {
-    SourceRange open = consume().range;
-    parseList(TokenKind::RightBracket, open, [&] { values.push_back(parseExpr()); });
+  if (parser.is(TokenKind::LeftBracket)) {
+    SourceRange open = parser.consume().range;
+    parser.parseList(TokenKind::RightBracket, open, [&] { values.push_back(parseExpr(parser)); });
   } else {
-    values.push_back(parseExpr());
+    values.push_back(parseExpr(parser));
   }
   return values;
 }
 
-ItemPtr Parser::parseImage() {
-  auto image = std::make_unique<ImageDecl>(consume().range);
-  if (!expectWord("input", DiagCode::UnexpectedToken, "after `image`"))
+ItemPtr parseImage(Parser &parser) {
+  auto image = std::make_unique<ImageDecl>(parser.consume().range);
+  if (!parser.expectWord("input", DiagCode::UnexpectedToken, "after `image`"))
     return image;
-  image->height = parseExpr();
-  if (!expectWord("x", DiagCode::UnexpectedToken, "between height and width"))
+  image->height = parseExpr(parser);
+  if (!parser.expectWord("x", DiagCode::UnexpectedToken, "between height and width"))
     return image;
-  image->width = parseExpr();
-  if (is(TokenKind::Word) && !current().isReserved() && !isWord("mean") && !isWord("std") &&
-      !startsItem())
-    image->resampling = parseName("how to resample");
-  if (acceptWord("mean"))
-    image->mean = parseChannelValues();
-  if (acceptWord("std"))
-    image->std = parseChannelValues();
+  image->width = parseExpr(parser);
+  if (parser.is(TokenKind::Word) && !parser.current().isReserved() && !parser.isWord("mean") &&
+      !parser.isWord("std") && !parser.startsItem())
+    image->resampling = parseName(parser, "how to resample");
+  if (parser.acceptWord("mean"))
+    image->mean = parseChannelValues(parser);
+  if (parser.acceptWord("std"))
+    image->std = parseChannelValues(parser);
   return image;
 }
 
-void Parser::parseEntryBody(EntryDecl &entry) {
-  if (accept(TokenKind::Equal)) {
+static void parseEntryBody(Parser &parser, EntryDecl &entry) {
+  if (parser.accept(TokenKind::Equal)) {
     entry.bodyKind = EntryDecl::Body::Expression;
-    entry.value = parseExpr();
+    entry.value = parseExpr(parser);
     return;
   }
   entry.bodyKind = EntryDecl::Body::Items;
-  entry.closingBrace = parseBody(InEntry, entry.items);
+  entry.closingBrace = parseBody(parser, InEntry, entry.items);
 }
 
-void Parser::parseSpecialisation(EntryDecl &entry) {
+static void parseSpecialisation(Parser &parser, EntryDecl &entry) {
   entry.bodyKind = EntryDecl::Body::Specialisation;
-  if (!expectWord("forward", DiagCode::UnexpectedToken, "in an entry without parameters")) {
-    parseExpr();
+  if (!parser.expectWord("forward", DiagCode::UnexpectedToken, "in an entry without parameters")) {
+    parseExpr(parser);
     return;
   }
-  entry.specialised = parseDimArguments();
-  if (acceptWord("last"))
-    entry.last = parseName("the axis of which the last is kept");
+  entry.specialised = parseDimArguments(parser);
+  if (parser.acceptWord("last"))
+    entry.last = parseName(parser, "the axis of which the last is kept");
 }
 
-ItemPtr Parser::parseEntry() {
-  auto entry = std::make_unique<EntryDecl>(consume().range, /*isForward=*/false);
-  std::optional<Name> name = parseName("the name of the entry");
+ItemPtr parseEntry(Parser &parser) {
+  auto entry = std::make_unique<EntryDecl>(parser.consume().range, /*isForward=*/false);
+  std::optional<Name> name = parseName(parser, "the name of the entry");
   if (!name)
-    name = Name{"", here()};
+    name = Name{"", parser.here()};
   entry->signature.name = *name;
   entry->signature.range = name->range;
-  if (accept(TokenKind::Equal)) {
-    parseSpecialisation(*entry);
+  if (parser.accept(TokenKind::Equal)) {
+    parseSpecialisation(parser, *entry);
     return entry;
   }
-  entry->signature = parseSignature(name, "the name of the entry");
-  parseEntryBody(*entry);
+  entry->signature = parseSignature(parser, name, "the name of the entry");
+  parseEntryBody(parser, *entry);
   return entry;
 }
 
-ItemPtr Parser::parseForward() {
-  SourceRange keyword = consume().range;
+ItemPtr parseForward(Parser &parser) {
+  SourceRange keyword = parser.consume().range;
   auto entry = std::make_unique<EntryDecl>(keyword, /*isForward=*/true);
-  entry->signature = parseSignature(Name{"forward", keyword}, "`forward`");
-  parseEntryBody(*entry);
+  entry->signature = parseSignature(parser, Name{"forward", keyword}, "`forward`");
+  parseEntryBody(parser, *entry);
   return entry;
 }
 
-ItemPtr Parser::parseCache() {
-  auto cache = std::make_unique<CacheDecl>(consume().range);
-  if (std::optional<Name> name = parseName("the name of the cache"))
+ItemPtr parseCache(Parser &parser) {
+  auto cache = std::make_unique<CacheDecl>(parser.consume().range);
+  if (std::optional<Name> name = parseName(parser, "the name of the cache"))
     cache->name = *name;
-  if (accept(TokenKind::Colon))
-    cache->dtype = parseName("the dtype of the cache");
-  if (expectWord("capacity", DiagCode::MissingBound, "and the number of positions the cache holds"))
-    cache->capacity = parseExpr();
+  if (parser.accept(TokenKind::Colon))
+    cache->dtype = parseName(parser, "the dtype of the cache");
+  if (parser.expectWord("capacity", DiagCode::MissingBound,
+                        "and the number of positions the cache holds"))
+    cache->capacity = parseExpr(parser);
   return cache;
 }
 
-ItemPtr Parser::parseTable() {
-  auto table = std::make_unique<TableDecl>(consume().range);
-  if (std::optional<Name> name = parseName("the name of the table"))
+ItemPtr parseTable(Parser &parser) {
+  auto table = std::make_unique<TableDecl>(parser.consume().range);
+  if (std::optional<Name> name = parseName(parser, "the name of the table"))
     table->name = *name;
-  if (!is(TokenKind::LeftBracket)) {
-    if (Diagnostic *diagnostic =
-            error(DiagCode::UnexpectedToken, "expected the axes of the table, but got " + found()))
+  if (!parser.is(TokenKind::LeftBracket)) {
+    if (Diagnostic *diagnostic = parser.error(
+            DiagCode::UnexpectedToken, "expected the axes of the table, but got " + parser.found()))
       diagnostic->help("write `table pos[t: T, c: D] = …`");
     return table;
   }
-  table->axes = parseDimArguments();
-  if (!accept(TokenKind::Equal)) {
-    error(DiagCode::MissingValue, "expected `=` and the formula of the table, but got " + found());
+  table->axes = parseDimArguments(parser);
+  if (!parser.accept(TokenKind::Equal)) {
+    parser.error(DiagCode::MissingValue,
+                 "expected `=` and the formula of the table, but got " + parser.found());
     return table;
   }
-  table->value = parseExpr();
+  table->value = parseExpr(parser);
   return table;
 }
 
-Pattern Parser::parseLetPattern() {
+static Pattern parseLetPattern(Parser &parser) {
   Pattern pattern;
-  SourceRange begin = current().range;
-  if (is(TokenKind::LeftParen)) {
-    SourceRange open = consume().range;
-    parseList(TokenKind::RightParen, open, [&] {
-      if (std::optional<Name> name = parseName("a name"))
+  SourceRange begin = parser.current().range;
+  if (parser.is(TokenKind::LeftParen)) {
+    SourceRange open = parser.consume().range;
+    parser.parseList(TokenKind::RightParen, open, [&] {
+      if (std::optional<Name> name = parseName(parser, "a name"))
         pattern.elements.push_back({*name, {}, name->range});
     });
-  } else if (std::optional<Name> name = parseName("a name")) {
+  } else if (std::optional<Name> name = parseName(parser, "a name")) {
     pattern.name = *name;
   }
-  pattern.range = begin.to(lastRange());
+  pattern.range = begin.to(parser.lastRange());
   return pattern;
 }
 
-ItemPtr Parser::parseLet() {
-  auto let = std::make_unique<LetStmt>(consume().range);
-  parseCommas([&] { let->patterns.push_back(parseLetPattern()); });
-  if (!accept(TokenKind::Equal)) {
-    error(DiagCode::MissingValue, "expected `=` and a value, but got " + found());
+ItemPtr parseLet(Parser &parser) {
+  auto let = std::make_unique<LetStmt>(parser.consume().range);
+  parser.parseCommas([&] { let->patterns.push_back(parseLetPattern(parser)); });
+  if (!parser.accept(TokenKind::Equal)) {
+    parser.error(DiagCode::MissingValue, "expected `=` and a value, but got " + parser.found());
     return let;
   }
-  let->value = parseExpr();
-  if (acceptWord("along"))
-    let->along = parseAlongAxis();
+  let->value = parseExpr(parser);
+  if (parser.acceptWord("along"))
+    let->along = parseAlongAxis(parser);
   return let;
 }
 
-ItemPtr Parser::parseReturn() {
-  auto statement = std::make_unique<ReturnStmt>(consume().range);
-  parseCommas([&] { statement->values.push_back(parseExpr()); });
+ItemPtr parseReturn(Parser &parser) {
+  auto statement = std::make_unique<ReturnStmt>(parser.consume().range);
+  parser.parseCommas([&] { statement->values.push_back(parseExpr(parser)); });
   return statement;
 }
 

@@ -4,7 +4,9 @@
 // chain), `+ -`,
 // `* / %`, unary `-`, `**` (to the right), application and indexing. Trees are bounded in height,
 // so that nobody who walks one recursively can run out of stack.
-#include "compiler/frontend/syntax/ParserImpl.h"
+#include "compiler/frontend/syntax/ParseExpressions.h"
+#include "compiler/frontend/syntax/ParseAttention.h"
+#include "compiler/frontend/syntax/ParseParts.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -12,45 +14,55 @@ namespace attn::frontend {
 
 using namespace ast;
 
+/// All left-associative operators, by climbing: those of level `lowest` and tighter.
+static ast::ExprPtr parseBinary(Parser &parser, unsigned lowest);
+
+static ast::ExprPtr parseUnary(Parser &parser);
+
+static ast::ExprPtr parsePower(Parser &parser);
+
+static ast::ExprPtr parsePrimary(Parser &parser);
+
 constexpr unsigned deepestNesting =
     400;                               ///< Of brackets and of operators that recurse while parsing.
 constexpr unsigned tallestTree = 1000; ///< Also bounds chains such as `a + b + c + …`.
 
 bool Parser::Nesting::beyondLimit() const { return parser.nesting > deepestNesting; }
 
-ExprPtr Parser::tooDeep(SourceRange range) {
+ExprPtr tooDeep(Parser &parser, SourceRange range) {
   if (Diagnostic *diagnostic =
-          errorAt(range, DiagCode::NestedTooDeeply, "this is nested too deeply"))
+          parser.errorAt(range, DiagCode::NestedTooDeeply, "this is nested too deeply"))
     diagnostic
         ->note("at most " + llvm::Twine(deepestNesting) + " levels of brackets, and " +
                llvm::Twine(tallestTree) + " operators in a row")
         .help("name parts of it with `let`");
-  silent = true; // all open brackets would be reported next
-  while (!is(TokenKind::End) && !startsItem())
-    consume();
+  parser.silent = true; // all open brackets would be reported next
+  while (!parser.is(TokenKind::End) && !parser.startsItem())
+    parser.consume();
   return errorExpr(range);
 }
 
-ExprPtr Parser::finish(ExprPtr expr, unsigned childDepth) {
+ExprPtr finish(Parser &parser, ExprPtr expr, unsigned childDepth) {
   expr->depth = childDepth + 1;
   if (expr->depth > tallestTree)
-    return tooDeep(expr->range);
+    return tooDeep(parser, expr->range);
   return expr;
 }
 
-ExprPtr Parser::missingExpression() {
-  if (current().isReserved() && !startsItem()) {
-    if (Diagnostic *diagnostic =
-            error(DiagCode::KeywordAsName, "expected an expression, but got `" + current().text +
-                                               "`, a word of the language"))
+/// Reports that there is no expression here.
+static ExprPtr missingExpression(Parser &parser) {
+  if (parser.current().isReserved() && !parser.startsItem()) {
+    if (Diagnostic *diagnostic = parser.error(
+            DiagCode::KeywordAsName, "expected an expression, but got `" + parser.current().text +
+                                         "`, a word of the language"))
       (void)diagnostic;
-    return errorExpr(here());
+    return errorExpr(parser.here());
   }
-  error(DiagCode::MissingExpression, "expected an expression, but got " + found());
-  return errorExpr(here());
+  parser.error(DiagCode::MissingExpression, "expected an expression, but got " + parser.found());
+  return errorExpr(parser.here());
 }
 
-ExprPtr Parser::parseExpr() { return parseBinary(0); }
+ExprPtr parseExpr(Parser &parser) { return parseBinary(parser, 0); }
 
 namespace {
 struct OperatorRule {
@@ -99,146 +111,153 @@ std::optional<OperatorRule> binaryOperator(const Token &token) {
 }
 } // namespace
 
-/// All left-associative operators, by climbing: those of level `lowest` and tighter.
-ExprPtr Parser::parseBinary(unsigned lowest) {
-  Nesting guard(*this);
+static ExprPtr parseBinary(Parser &parser, unsigned lowest) {
+  Parser::Nesting guard(parser);
   if (guard.beyondLimit())
-    return tooDeep(current().range);
+    return tooDeep(parser, parser.current().range);
   ExprPtr left;
-  if (isWord("not") && lowest <= notLevel) {
-    SourceRange begin = consume().range;
-    ExprPtr operand = parseBinary(notLevel);
+  if (parser.isWord("not") && lowest <= notLevel) {
+    SourceRange begin = parser.consume().range;
+    ExprPtr operand = parseBinary(parser, notLevel);
     unsigned depth = operand->depth;
     SourceRange range = begin.to(operand->range);
-    left = finish(std::make_unique<UnaryExpr>(range, UnaryOp::Not, std::move(operand)), depth);
+    left =
+        finish(parser, std::make_unique<UnaryExpr>(range, UnaryOp::Not, std::move(operand)), depth);
   } else {
-    left = parseUnary();
+    left = parseUnary(parser);
   }
   bool compared = false;
-  while (std::optional<OperatorRule> rule = binaryOperator(current())) {
+  while (std::optional<OperatorRule> rule = binaryOperator(parser.current())) {
     if (rule->level < lowest)
       break;
     if (rule->level == comparisonLevel && compared) {
-      if (Diagnostic *diagnostic = error(DiagCode::ChainedComparison, "comparisons do not chain"))
+      if (Diagnostic *diagnostic =
+              parser.error(DiagCode::ChainedComparison, "comparisons do not chain"))
         diagnostic->at(left->range, "this is already a comparison").help("write `a < b and b < c`");
     }
     compared = rule->level == comparisonLevel;
-    SourceRange opRange = consume().range;
-    ExprPtr right = parseBinary(rule->level + 1);
+    SourceRange opRange = parser.consume().range;
+    ExprPtr right = parseBinary(parser, rule->level + 1);
     unsigned depth = std::max(left->depth, right->depth);
     left = finish(
-        std::make_unique<BinaryExpr>(rule->op, opRange, std::move(left), std::move(right)), depth);
+        parser, std::make_unique<BinaryExpr>(rule->op, opRange, std::move(left), std::move(right)),
+        depth);
   }
   return left;
 }
 
-ExprPtr Parser::parseUnary() {
-  if (is(TokenKind::Plus)) {
-    error(DiagCode::UnexpectedToken, "there is no unary `+`");
-    consume();
+static ExprPtr parseUnary(Parser &parser) {
+  if (parser.is(TokenKind::Plus)) {
+    parser.error(DiagCode::UnexpectedToken, "there is no unary `+`");
+    parser.consume();
   }
-  if (!is(TokenKind::Minus))
-    return parsePower();
-  Nesting guard(*this);
+  if (!parser.is(TokenKind::Minus))
+    return parsePower(parser);
+  Parser::Nesting guard(parser);
   if (guard.beyondLimit())
-    return tooDeep(current().range);
-  SourceRange begin = consume().range;
-  ExprPtr operand = parseUnary();
+    return tooDeep(parser, parser.current().range);
+  SourceRange begin = parser.consume().range;
+  ExprPtr operand = parseUnary(parser);
   unsigned depth = operand->depth;
   SourceRange range = begin.to(operand->range);
-  return finish(std::make_unique<UnaryExpr>(range, UnaryOp::Negate, std::move(operand)), depth);
+  return finish(parser, std::make_unique<UnaryExpr>(range, UnaryOp::Negate, std::move(operand)),
+                depth);
 }
 
-ExprPtr Parser::parsePower() {
-  ExprPtr base = parsePostfix();
-  if (!is(TokenKind::StarStar))
+static ExprPtr parsePower(Parser &parser) {
+  ExprPtr base = parsePostfix(parser);
+  if (!parser.is(TokenKind::StarStar))
     return base;
-  Nesting guard(*this);
+  Parser::Nesting guard(parser);
   if (guard.beyondLimit())
-    return tooDeep(current().range);
-  SourceRange opRange = consume().range;
-  ExprPtr exponent = parseUnary();
+    return tooDeep(parser, parser.current().range);
+  SourceRange opRange = parser.consume().range;
+  ExprPtr exponent = parseUnary(parser);
   unsigned depth = std::max(base->depth, exponent->depth);
   return finish(
+      parser,
       std::make_unique<BinaryExpr>(BinaryOp::Power, opRange, std::move(base), std::move(exponent)),
       depth);
 }
 
-void Parser::parseArguments(std::vector<Argument> &arguments) {
-  SourceRange open = consume().range;
-  parseList(TokenKind::RightParen, open, [&] {
+void parseArguments(Parser &parser, std::vector<Argument> &arguments) {
+  SourceRange open = parser.consume().range;
+  parser.parseList(TokenKind::RightParen, open, [&] {
     Argument argument;
-    argument.value = parseExpr();
+    argument.value = parseExpr(parser);
     auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
-    if (is(TokenKind::Equal) && path && path->path.isName()) {
-      consume();
+    if (parser.is(TokenKind::Equal) && path && path->path.isName()) {
+      parser.consume();
       argument.name = path->path.parts.front();
-      argument.value = parseExpr();
+      argument.value = parseExpr(parser);
     }
-    checkEquality();
-    if (acceptWord("by"))
-      argument.by = parseExpr();
+    checkEquality(parser);
+    if (parser.acceptWord("by"))
+      argument.by = parseExpr(parser);
     arguments.push_back(std::move(argument));
   });
 }
 
-ExprPtr Parser::parsePostfix() {
-  ExprPtr base = parsePrimary();
+ExprPtr parsePostfix(Parser &parser) {
+  ExprPtr base = parsePrimary(parser);
   while (true) {
     unsigned depth = base->depth;
     SourceRange begin = base->range;
-    if (is(TokenKind::LeftParen)) {
+    if (parser.is(TokenKind::LeftParen)) {
       auto call = std::make_unique<CallExpr>(begin, std::move(base));
-      parseArguments(call->arguments);
-      call->range = begin.to(lastRange());
+      parseArguments(parser, call->arguments);
+      call->range = begin.to(parser.lastRange());
       for (const Argument &argument : call->arguments)
         depth = std::max({depth, argument.value->depth, argument.by ? argument.by->depth : 0});
-      base = finish(std::move(call), depth);
-    } else if (is(TokenKind::LeftBracket)) {
-      SourceRange open = consume().range;
+      base = finish(parser, std::move(call), depth);
+    } else if (parser.is(TokenKind::LeftBracket)) {
+      SourceRange open = parser.consume().range;
       auto index = std::make_unique<IndexExpr>(begin, std::move(base));
-      parseList(TokenKind::RightBracket, open, [&] { index->indices.push_back(parseExpr()); });
-      index->range = begin.to(lastRange());
+      parser.parseList(TokenKind::RightBracket, open,
+                       [&] { index->indices.push_back(parseExpr(parser)); });
+      index->range = begin.to(parser.lastRange());
       for (const ExprPtr &expr : index->indices)
         depth = std::max(depth, expr->depth);
       if (index->indices.empty())
-        errorAt(open.to(lastRange()), DiagCode::MissingExpression,
-                "expected an index between `[` and `]`");
-      base = finish(std::move(index), depth);
+        parser.errorAt(open.to(parser.lastRange()), DiagCode::MissingExpression,
+                       "expected an index between `[` and `]`");
+      base = finish(parser, std::move(index), depth);
     } else {
       return base;
     }
-    if (silent)
+    if (parser.silent)
       return base;
   }
 }
 
-ExprPtr Parser::parseNumber() {
-  Token token = consume();
+static ExprPtr parseNumber(Parser &parser) {
+  Token token = parser.consume();
   if (token.is(TokenKind::Integer)) {
     int64_t value = 0;
     if (token.text.getAsInteger(10, value))
-      if (Diagnostic *diagnostic = errorAt(token.range, DiagCode::NumberTooLarge,
-                                           "this number does not fit into 64 bits"))
+      if (Diagnostic *diagnostic = parser.errorAt(token.range, DiagCode::NumberTooLarge,
+                                                  "this number does not fit into 64 bits"))
         diagnostic->note("the largest is 9223372036854775807");
     return std::make_unique<IntegerExpr>(token.range, value);
   }
   double value = 0;
   if (token.text.getAsDouble(value) && token.text.front() != '.')
-    errorAt(token.range, DiagCode::NumberTooLarge, "this number does not fit into a 64-bit float");
+    parser.errorAt(token.range, DiagCode::NumberTooLarge,
+                   "this number does not fit into a 64-bit float");
   return std::make_unique<FloatExpr>(token.range, value);
 }
 
-ExprPtr Parser::parseParenthesised() {
-  SourceRange open = consume().range;
+static ExprPtr parseParenthesised(Parser &parser) {
+  SourceRange open = parser.consume().range;
   std::vector<ExprPtr> elements;
-  parseList(TokenKind::RightParen, open, [&] {
-    elements.push_back(parseExpr());
-    checkEquality();
+  parser.parseList(TokenKind::RightParen, open, [&] {
+    elements.push_back(parseExpr(parser));
+    checkEquality(parser);
   });
-  SourceRange range = open.to(lastRange());
+  SourceRange range = open.to(parser.lastRange());
   if (elements.empty()) {
-    errorAt(range, DiagCode::MissingExpression, "expected an expression between `(` and `)`");
+    parser.errorAt(range, DiagCode::MissingExpression,
+                   "expected an expression between `(` and `)`");
     return errorExpr(range);
   }
   if (elements.size() == 1) {
@@ -252,82 +271,83 @@ ExprPtr Parser::parseParenthesised() {
   for (const ExprPtr &element : elements)
     depth = std::max(depth, element->depth);
   tuple->elements = std::move(elements);
-  return finish(std::move(tuple), depth);
+  return finish(parser, std::move(tuple), depth);
 }
 
-void Parser::checkEquality() {
-  if (!is(TokenKind::Equal))
+void checkEquality(Parser &parser) {
+  if (!parser.is(TokenKind::Equal))
     return;
-  if (Diagnostic *diagnostic = error(DiagCode::AssignmentForEquality, "`=` does not compare"))
+  if (Diagnostic *diagnostic =
+          parser.error(DiagCode::AssignmentForEquality, "`=` does not compare"))
     diagnostic->help("write `==`");
-  consume();
-  parseExpr();
+  parser.consume();
+  parseExpr(parser);
 }
 
-ExprPtr Parser::parseIf() {
-  auto choice = std::make_unique<IfExpr>(consume().range);
+static ExprPtr parseIf(Parser &parser) {
+  auto choice = std::make_unique<IfExpr>(parser.consume().range);
   SourceRange begin = choice->range;
-  choice->condition = parseExpr();
-  checkEquality();
-  if (!expectWord("then", DiagCode::MissingElse, "after the condition of `if`"))
-    return errorExpr(begin.to(lastRange()));
-  choice->thenValue = parseExpr();
-  if (!expectWord("else", DiagCode::MissingElse, "since an `if` always has a value"))
-    return errorExpr(begin.to(lastRange()));
-  choice->elseValue = parseExpr();
-  choice->range = begin.to(lastRange());
+  choice->condition = parseExpr(parser);
+  checkEquality(parser);
+  if (!parser.expectWord("then", DiagCode::MissingElse, "after the condition of `if`"))
+    return errorExpr(begin.to(parser.lastRange()));
+  choice->thenValue = parseExpr(parser);
+  if (!parser.expectWord("else", DiagCode::MissingElse, "since an `if` always has a value"))
+    return errorExpr(begin.to(parser.lastRange()));
+  choice->elseValue = parseExpr(parser);
+  choice->range = begin.to(parser.lastRange());
   unsigned depth =
       std::max({choice->condition->depth, choice->thenValue->depth, choice->elseValue->depth});
-  return finish(std::move(choice), depth);
+  return finish(parser, std::move(choice), depth);
 }
 
-ExprPtr Parser::parsePrimary() {
-  const Token &token = current();
+static ExprPtr parsePrimary(Parser &parser) {
+  const Token &token = parser.current();
   switch (token.kind) {
   case TokenKind::Integer:
   case TokenKind::Float:
-    return parseNumber();
+    return parseNumber(parser);
   case TokenKind::String: {
-    Token string = consume();
+    Token string = parser.consume();
     return std::make_unique<StringExpr>(string.range, stringValue(string.text));
   }
   case TokenKind::LeftParen:
-    return parseParenthesised();
+    return parseParenthesised(parser);
   case TokenKind::Word:
     if (token.text == "if")
-      return parseIf();
+      return parseIf(parser);
     if (token.text == "attend")
-      return parseAttend();
+      return parseAttend(parser);
     if (token.text == "scan")
-      return parseScan();
+      return parseScan(parser);
     // `dim(q)` is a function; elsewhere the word begins a declaration.
-    if (token.isWord("dim") && next().is(TokenKind::LeftParen)) {
-      Token word = consume();
+    if (token.isWord("dim") && parser.next().is(TokenKind::LeftParen)) {
+      Token word = parser.consume();
       ast::Name name{word.text.str(), word.range};
       return std::make_unique<PathExpr>(Path{{name}, word.range});
     }
-    if (token.isReserved() && misnamed.contains(token.text)) {
-      Token word = consume();
+    if (token.isReserved() && parser.misnamed.contains(token.text)) {
+      Token word = parser.consume();
       return std::make_unique<PathExpr>(Path{{{word.text.str(), word.range}}, word.range});
     }
     if (token.isReserved())
-      return missingExpression();
-    if (std::optional<Path> path = parsePath("a name"))
+      return missingExpression(parser);
+    if (std::optional<Path> path = parsePath(parser, "a name"))
       return std::make_unique<PathExpr>(std::move(*path));
-    return errorExpr(here());
+    return errorExpr(parser.here());
   case TokenKind::Dot:
-    if (next().afterDot && llvm::isDigit(next().text.front())) {
-      SourceRange range = token.range.to(next().range);
+    if (parser.next().afterDot && llvm::isDigit(parser.next().text.front())) {
+      SourceRange range = token.range.to(parser.next().range);
       if (Diagnostic *diagnostic =
-              errorAt(range, DiagCode::MalformedNumber, "a number begins with a digit"))
-        diagnostic->help("write `0" + file.text(range) + "`");
-      consume();
-      consume();
+              parser.errorAt(range, DiagCode::MalformedNumber, "a number begins with a digit"))
+        diagnostic->help("write `0" + parser.file.text(range) + "`");
+      parser.consume();
+      parser.consume();
       return errorExpr(range);
     }
-    return missingExpression();
+    return missingExpression(parser);
   default:
-    return missingExpression();
+    return missingExpression(parser);
   }
 }
 

@@ -1,279 +1,286 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The parts that declarations are made of: names, paths, dims, types, signatures, bindings.
-#include "compiler/frontend/syntax/ParserImpl.h"
+#include "compiler/frontend/syntax/ParseParts.h"
+#include "compiler/frontend/syntax/ParseExpressions.h"
 
 namespace attn::frontend {
 
-std::optional<ast::Name> Parser::parseName(llvm::StringRef what) {
-  if (is(TokenKind::Word) && !current().isReserved()) {
-    Token token = consume();
+std::optional<ast::Name> parseName(Parser &parser, llvm::StringRef what) {
+  if (parser.is(TokenKind::Word) && !parser.current().isReserved()) {
+    Token token = parser.consume();
     return ast::Name{token.text.str(), token.range};
   }
-  if (is(TokenKind::Word)) {
+  if (parser.is(TokenKind::Word)) {
     if (Diagnostic *diagnostic =
-            error(DiagCode::KeywordAsName,
-                  "`" + current().text + "` is a word of the language and cannot " +
-                      (what.starts_with("the name") ? "be " : "name ") + what))
-      diagnostic->help("choose another name, such as `" + current().text +
+            parser.error(DiagCode::KeywordAsName,
+                         "`" + parser.current().text + "` is a word of the language and cannot " +
+                             (what.starts_with("the name") ? "be " : "name ") + what))
+      diagnostic->help("choose another name, such as `" + parser.current().text +
                        "_`; where a tensor is called so, bind it with `= \"…\"`");
     // A word that begins the next item is not eaten: more often the name is missing than badly
     // chosen.
-    if (startsItem() && !next().is(TokenKind::Equal) && !next().is(TokenKind::Colon) &&
-        !next().is(TokenKind::Comma))
+    if (parser.startsItem() && !parser.next().is(TokenKind::Equal) &&
+        !parser.next().is(TokenKind::Colon) && !parser.next().is(TokenKind::Comma))
       return std::nullopt;
     // As a name it was reported: nothing more is said about it.
-    Token token = consume();
-    misnamed.insert(token.text);
+    Token token = parser.consume();
+    parser.misnamed.insert(token.text);
     return ast::Name{token.text.str(), token.range};
   }
-  error(DiagCode::MissingName, "expected " + what + ", but got " + found());
+  parser.error(DiagCode::MissingName, "expected " + what + ", but got " + parser.found());
   return std::nullopt;
 }
 
-std::optional<ast::Path> Parser::parsePath(llvm::StringRef what) {
-  std::optional<ast::Name> first = parseName(what);
+std::optional<ast::Path> parsePath(Parser &parser, llvm::StringRef what) {
+  std::optional<ast::Name> first = parseName(parser, what);
   if (!first)
     return std::nullopt;
   ast::Path path{{*first}, first->range};
-  while (accept(TokenKind::Dot)) {
+  while (parser.accept(TokenKind::Dot)) {
     // Behind a dot the lexer makes every word and integer a Word.
-    if (!is(TokenKind::Word) || !current().afterDot) {
-      error(DiagCode::MissingName,
-            "expected a word or an integer after `" + path.str() + ".`, but got " + found());
+    if (!parser.is(TokenKind::Word) || !parser.current().afterDot) {
+      parser.error(DiagCode::MissingName, "expected a word or an integer after `" + path.str() +
+                                              ".`, but got " + parser.found());
       return std::nullopt;
     }
-    Token token = consume();
+    Token token = parser.consume();
     path.parts.push_back({token.text.str(), token.range});
     path.range = path.range.to(token.range);
   }
   return path;
 }
 
-std::vector<ast::Path> Parser::parsePaths(llvm::StringRef what) {
+std::vector<ast::Path> parsePaths(Parser &parser, llvm::StringRef what) {
   std::vector<ast::Path> paths;
-  parseCommas([&] {
-    if (std::optional<ast::Path> path = parsePath(what))
+  parser.parseCommas([&] {
+    if (std::optional<ast::Path> path = parsePath(parser, what))
       paths.push_back(std::move(*path));
   });
   return paths;
 }
 
-std::optional<ast::Name> Parser::parsePattern(llvm::StringRef what) {
-  if (!is(TokenKind::String)) {
-    if (Diagnostic *diagnostic =
-            error(DiagCode::UnexpectedToken, "expected " + what + ", but got " + found()))
-      if (is(TokenKind::Word))
-        diagnostic->help("write it in quotes: `\"" + current().text + "\"`");
-    if (is(TokenKind::Word) && !startsItem())
-      parsePath(what); // a path without quotes
+std::optional<ast::Name> parsePattern(Parser &parser, llvm::StringRef what) {
+  if (!parser.is(TokenKind::String)) {
+    if (Diagnostic *diagnostic = parser.error(DiagCode::UnexpectedToken,
+                                              "expected " + what + ", but got " + parser.found()))
+      if (parser.is(TokenKind::Word))
+        diagnostic->help("write it in quotes: `\"" + parser.current().text + "\"`");
+    if (parser.is(TokenKind::Word) && !parser.startsItem())
+      parsePath(parser, what); // a path without quotes
     return std::nullopt;
   }
-  Token token = consume();
+  Token token = parser.consume();
   return ast::Name{stringValue(token.text), token.range};
 }
 
-std::vector<ast::ExprPtr> Parser::parseDims() {
+std::vector<ast::ExprPtr> parseDims(Parser &parser) {
   std::vector<ast::ExprPtr> dims;
-  parseCommas([&] { dims.push_back(parseExpr()); });
+  parser.parseCommas([&] { dims.push_back(parseExpr(parser)); });
   return dims;
 }
 
-void Parser::parseArrow(std::vector<ast::ExprPtr> &from, std::vector<ast::ExprPtr> &to) {
-  from = parseDims();
-  if (!accept(TokenKind::Arrow)) {
-    if (Diagnostic *diagnostic =
-            error(DiagCode::MissingArrow,
-                  "expected `->` between the axes taken and the axes given, but got " + found()))
+void parseArrow(Parser &parser, std::vector<ast::ExprPtr> &from, std::vector<ast::ExprPtr> &to) {
+  from = parseDims(parser);
+  if (!parser.accept(TokenKind::Arrow)) {
+    if (Diagnostic *diagnostic = parser.error(
+            DiagCode::MissingArrow,
+            "expected `->` between the axes taken and the axes given, but got " + parser.found()))
       diagnostic->help("write `D -> F` for a map from D to F");
     // The arrow alone may be missing.
-    if (!is(TokenKind::Word) || current().isReserved() || startsItem() || isWord("bias"))
+    if (!parser.is(TokenKind::Word) || parser.current().isReserved() || parser.startsItem() ||
+        parser.isWord("bias"))
       return;
   }
-  to = parseDims();
+  to = parseDims(parser);
 }
 
-ast::Type Parser::parseType() {
+ast::Type parseType(Parser &parser) {
   ast::Type type;
-  SourceRange begin = current().range;
-  if (is(TokenKind::Word) && !current().isReserved()) {
-    Token token = consume();
+  SourceRange begin = parser.current().range;
+  if (parser.is(TokenKind::Word) && !parser.current().isReserved()) {
+    Token token = parser.consume();
     type.word = ast::Name{token.text.str(), token.range};
   }
-  if (is(TokenKind::LeftBracket)) {
+  if (parser.is(TokenKind::LeftBracket)) {
     type.hasShape = true;
-    SourceRange open = consume().range;
-    parseList(TokenKind::RightBracket, open, [&] { type.dims.push_back(parseExpr()); });
+    SourceRange open = parser.consume().range;
+    parser.parseList(TokenKind::RightBracket, open,
+                     [&] { type.dims.push_back(parseExpr(parser)); });
   }
   if (!type.word && !type.hasShape) {
     if (Diagnostic *diagnostic =
-            error(DiagCode::MissingType, "expected a type, but got " + found()))
+            parser.error(DiagCode::MissingType, "expected a type, but got " + parser.found()))
       diagnostic->help("a type is a shape such as `[B, T, D]`, with a dtype before it where that "
                        "matters: `i32[B, T]`");
-    type.range = here();
+    type.range = parser.here();
     return type;
   }
-  type.range = begin.to(lastRange());
+  type.range = begin.to(parser.lastRange());
   return type;
 }
 
-void Parser::parseDimNames(std::vector<ast::Name> &dims) {
-  if (!is(TokenKind::LeftBracket))
+/// `[T, D]`: the dims of a block or entry.
+static void parseDimNames(Parser &parser, std::vector<ast::Name> &dims) {
+  if (!parser.is(TokenKind::LeftBracket))
     return;
-  SourceRange open = consume().range;
-  parseList(TokenKind::RightBracket, open, [&] {
-    if (std::optional<ast::Name> name = parseName("a dim"))
+  SourceRange open = parser.consume().range;
+  parser.parseList(TokenKind::RightBracket, open, [&] {
+    if (std::optional<ast::Name> name = parseName(parser, "a dim"))
       dims.push_back(*name);
   });
 }
 
-void Parser::parseStatics(std::vector<ast::Static> &statics, SourceRange open) {
+void parseStatics(Parser &parser, std::vector<ast::Static> &statics, SourceRange open) {
   auto parseStatic = [&] {
-    std::optional<ast::Name> name = parseName("a compile-time argument");
+    std::optional<ast::Name> name = parseName(parser, "a compile-time argument");
     if (!name)
       return;
     ast::Static fixed;
     fixed.name = *name;
-    if (accept(TokenKind::Equal))
-      fixed.defaultValue = parseExpr();
+    if (parser.accept(TokenKind::Equal))
+      fixed.defaultValue = parseExpr(parser);
     statics.push_back(std::move(fixed));
   };
-  if (is(TokenKind::RightParen)) // A `;` promises one.
+  if (parser.is(TokenKind::RightParen)) // A `;` promises one.
     parseStatic();
-  parseList(TokenKind::RightParen, open, parseStatic);
+  parser.parseList(TokenKind::RightParen, open, parseStatic);
 }
 
-ast::Signature Parser::parseSignature(std::optional<ast::Name> given, llvm::StringRef what) {
+ast::Signature parseSignature(Parser &parser, std::optional<ast::Name> given,
+                              llvm::StringRef what) {
   ast::Signature signature;
-  SourceRange begin = given ? given->range : current().range;
+  SourceRange begin = given ? given->range : parser.current().range;
   if (given)
     signature.name = *given;
-  else if (std::optional<ast::Name> name = parseName(what))
+  else if (std::optional<ast::Name> name = parseName(parser, what))
     signature.name = *name;
-  parseDimNames(signature.dims);
-  SourceRange open = current().range;
-  if (expect(TokenKind::LeftParen, "before the parameters")) {
-    parseList(
+  parseDimNames(parser, signature.dims);
+  SourceRange open = parser.current().range;
+  if (parser.expect(TokenKind::LeftParen, "before the parameters")) {
+    parser.parseList(
         TokenKind::RightParen, open,
         [&] {
-          std::optional<ast::Name> name = parseName("a parameter");
+          std::optional<ast::Name> name = parseName(parser, "a parameter");
           if (!name)
             return;
-          if (!accept(TokenKind::Colon)) {
+          if (!parser.accept(TokenKind::Colon)) {
             if (Diagnostic *diagnostic =
-                    error(DiagCode::MissingType, "`" + name->text + "` has no type"))
+                    parser.error(DiagCode::MissingType, "`" + name->text + "` has no type"))
               diagnostic->help("write `" + name->text + ": [B, T, D]`");
             return;
           }
-          signature.parameters.push_back({*name, parseType()});
+          signature.parameters.push_back({*name, parseType(parser)});
         },
         TokenKind::Semicolon);
-    if (accept(TokenKind::Semicolon))
-      parseStatics(signature.statics, open);
+    if (parser.accept(TokenKind::Semicolon))
+      parseStatics(parser, signature.statics, open);
   }
-  if (accept(TokenKind::Arrow))
-    parseCommas([&] {
+  if (parser.accept(TokenKind::Arrow))
+    parser.parseCommas([&] {
       signature.resultNames.emplace_back();
-      if (is(TokenKind::Word) && next().is(TokenKind::Colon)) {
-        signature.resultNames.back() = parseName("a result");
-        consume();
+      if (parser.is(TokenKind::Word) && parser.next().is(TokenKind::Colon)) {
+        signature.resultNames.back() = parseName(parser, "a result");
+        parser.consume();
       }
-      signature.results.push_back(parseType());
+      signature.results.push_back(parseType(parser));
     });
   else if (Diagnostic *diagnostic =
-               error(DiagCode::MissingArrow,
-                     "expected `->` and the type of the result, but got " + found()))
+               parser.error(DiagCode::MissingArrow,
+                            "expected `->` and the type of the result, but got " + parser.found()))
     diagnostic->help("write `-> [B, T, D]`");
-  signature.range = begin.to(lastRange());
+  signature.range = begin.to(parser.lastRange());
   return signature;
 }
 
-std::vector<ast::DimArgument> Parser::parseDimArguments() {
+std::vector<ast::DimArgument> parseDimArguments(Parser &parser) {
   std::vector<ast::DimArgument> arguments;
-  if (!is(TokenKind::LeftBracket))
+  if (!parser.is(TokenKind::LeftBracket))
     return arguments;
-  SourceRange open = consume().range;
-  parseList(TokenKind::RightBracket, open, [&] {
-    std::optional<ast::Name> name = parseName("a dim");
-    if (!name || !expect(TokenKind::Colon, "after `" + name->text + "`"))
+  SourceRange open = parser.consume().range;
+  parser.parseList(TokenKind::RightBracket, open, [&] {
+    std::optional<ast::Name> name = parseName(parser, "a dim");
+    if (!name || !parser.expect(TokenKind::Colon, "after `" + name->text + "`"))
       return;
-    arguments.push_back({*name, parseExpr()});
+    arguments.push_back({*name, parseExpr(parser)});
   });
   return arguments;
 }
 
-void Parser::parseBindingSource(ast::Binding &binding) {
-  if (is(TokenKind::String)) {
+static void parseBindingSource(Parser &parser, ast::Binding &binding) {
+  if (parser.is(TokenKind::String)) {
     binding.kind = ast::Binding::Kind::String;
-    binding.pattern = *parsePattern("a path");
+    binding.pattern = *parsePattern(parser, "a path");
     return;
   }
-  if (isWord("split") && next().is(TokenKind::LeftParen)) {
+  if (parser.isWord("split") && parser.next().is(TokenKind::LeftParen)) {
     binding.kind = ast::Binding::Kind::Split;
-    consume();
-    SourceRange open = consume().range;
-    if (std::optional<ast::Name> pattern = parsePattern("the path of the packed tensor"))
+    parser.consume();
+    SourceRange open = parser.consume().range;
+    if (std::optional<ast::Name> pattern = parsePattern(parser, "the path of the packed tensor"))
       binding.pattern = *pattern;
-    expect(TokenKind::Comma, "after the path");
-    while (is(TokenKind::Word) && !startsItem())
-      binding.components.push_back({current().text.str(), consume().range});
+    parser.expect(TokenKind::Comma, "after the path");
+    while (parser.is(TokenKind::Word) && !parser.startsItem())
+      binding.components.push_back({parser.current().text.str(), parser.consume().range});
     if (binding.components.empty())
-      error(DiagCode::MissingName,
-            "expected the parts the tensor is packed from, such as `q k v`, but got " + found());
-    if (!closeList(TokenKind::RightParen, open)) {
-      skipInList(TokenKind::RightParen);
-      accept(TokenKind::RightParen);
+      parser.error(DiagCode::MissingName,
+                   "expected the parts the tensor is packed from, such as `q k v`, but got " +
+                       parser.found());
+    if (!parser.closeList(TokenKind::RightParen, open)) {
+      parser.skipInList(TokenKind::RightParen);
+      parser.accept(TokenKind::RightParen);
     }
     return;
   }
-  if (isWord("tied") && next().is(TokenKind::LeftParen)) {
+  if (parser.isWord("tied") && parser.next().is(TokenKind::LeftParen)) {
     binding.kind = ast::Binding::Kind::Tied;
-    consume();
-    SourceRange open = consume().range;
-    if (std::optional<ast::Path> path = parsePath("the path it is tied to"))
+    parser.consume();
+    SourceRange open = parser.consume().range;
+    if (std::optional<ast::Path> path = parsePath(parser, "the path it is tied to"))
       binding.tiedTo = std::move(*path);
-    closeList(TokenKind::RightParen, open);
+    parser.closeList(TokenKind::RightParen, open);
     return;
   }
-  if (isWord("optional")) // said again below, by itself
+  if (parser.isWord("optional")) // said again below, by itself
     return;
   Diagnostic *diagnostic =
-      error(DiagCode::UnknownBinding,
-            "expected where the tensor is in the checkpoint, but got " + found());
-  bool isPath = is(TokenKind::Word) && !current().isReserved();
-  SourceRange begin = current().range;
-  if (!startsItem())
-    parseExpr();
+      parser.error(DiagCode::UnknownBinding,
+                   "expected where the tensor is in the checkpoint, but got " + parser.found());
+  bool isPath = parser.is(TokenKind::Word) && !parser.current().isReserved();
+  SourceRange begin = parser.current().range;
+  if (!parser.startsItem())
+    parseExpr(parser);
   if (!diagnostic)
     return;
   diagnostic->note("after `=` stands a path in quotes, `split(\"path\", q k v)` or `tied(path)`");
   if (isPath)
-    diagnostic->help("write a path in quotes: `= \"" + file.text(begin.to(lastRange())) + "\"`");
+    diagnostic->help("write a path in quotes: `= \"" +
+                     parser.file.text(begin.to(parser.lastRange())) + "\"`");
 }
 
-ast::Binding Parser::parseBinding() {
+ast::Binding parseBinding(Parser &parser) {
   ast::Binding binding;
-  SourceRange begin = current().range;
-  size_t before = position;
-  if (accept(TokenKind::Equal))
-    parseBindingSource(binding);
+  SourceRange begin = parser.current().range;
+  size_t before = parser.position;
+  if (parser.accept(TokenKind::Equal))
+    parseBindingSource(parser, binding);
   while (true) {
-    if (accept(TokenKind::At)) {
-      if (std::optional<ast::Name> layout = parseName("a layout, such as `@conv1d`"))
+    if (parser.accept(TokenKind::At)) {
+      if (std::optional<ast::Name> layout = parseName(parser, "a layout, such as `@conv1d`"))
         binding.layouts.push_back(*layout);
       else
         break;
-    } else if (acceptWord("optional")) {
+    } else if (parser.acceptWord("optional")) {
       binding.optional = true;
     } else {
       break;
     }
   }
-  if (acceptWord("if")) {
-    binding.condition = parseExpr();
-    checkEquality();
+  if (parser.acceptWord("if")) {
+    binding.condition = parseExpr(parser);
+    checkEquality(parser);
   }
-  binding.range = position == before ? here() : begin.to(lastRange());
+  binding.range = parser.position == before ? parser.here() : begin.to(parser.lastRange());
   return binding;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens, recovery, and the outermost rules. Recovery has two levels: inside brackets to the next
-// comma or closing bracket, elsewhere to the next word that begins an item or to the brace that
-// ends the body. At most one error is reported per token, and none while `silent`.
+// Tokens and recovery. Recovery has two levels: inside brackets to the next comma or closing
+// bracket, elsewhere to the next word that begins an item or to the brace that ends the body. At
+// most one error is reported per token, and none while `silent`.
+#include "compiler/frontend/syntax/ParseItems.h"
 #include "compiler/frontend/syntax/ParserImpl.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -10,41 +11,6 @@
 namespace attn::frontend {
 
 constexpr unsigned mostErrors = 100;
-
-const Parser::ItemRule Parser::itemRules[] = {
-    {"use", InFile, &Parser::parseUse},
-    {"model", InFile, &Parser::parseModel},
-    {"dim", InModel | InBlock, &Parser::parseDim},
-    {"dyn", InModel, &Parser::parseDyn},
-    {"linear", InModel | InBlock, &Parser::parseLinear},
-    {"embedding", InModel | InBlock, &Parser::parseEmbedding},
-    {"param", InModel | InBlock, &Parser::parseParam},
-    {"layernorm", InModel | InBlock, &Parser::parseNorm},
-    {"rmsnorm", InModel | InBlock, &Parser::parseNorm},
-    {"stack", InModel | InBlock, &Parser::parseStack},
-    {"part", InModel | InBlock, &Parser::parsePart},
-    {"block", InFile | InModel, &Parser::parseBlock},
-    {"cell", InFile | InModel, &Parser::parseBlock},
-    {"score", InFile | InModel | InBlock, &Parser::parseHook},
-    {"bias", InFile | InModel | InBlock, &Parser::parseHook},
-    {"mask", InFile | InModel | InBlock, &Parser::parseHook},
-    {"ignore", InModel, &Parser::parseIgnore},
-    {"image", InModel, &Parser::parseImage},
-    {"entry", InModel, &Parser::parseEntry},
-    {"forward", InModel, &Parser::parseForward},
-    {"cache", InModel, &Parser::parseCache},
-    {"state", InModel, &Parser::parseState},
-    {"table", InModel | InBlock, &Parser::parseTable},
-    {"let", InBlock | InEntry, &Parser::parseLet},
-    {"return", InBlock | InEntry, &Parser::parseReturn},
-};
-
-const Parser::ItemRule *Parser::findRule(const Token &token) {
-  for (const ItemRule &rule : itemRules)
-    if (token.isWord(rule.word))
-      return &rule;
-  return nullptr;
-}
 
 Parser::Parser(const SourceFile &file, DiagnosticEngine &diagnostics,
                std::optional<SourceRange> part)
@@ -165,6 +131,8 @@ bool Parser::startsItem() const {
   return (next().is(TokenKind::Word) && !isFlag) || (takesString && next().is(TokenKind::String));
 }
 
+void Parser::endSilence() { silent = diagnostics.errorCount() > mostErrors; }
+
 void Parser::synchronise() {
   // Braces opened on the way (a body whose head was not understood) are skipped with what they
   // hold.
@@ -180,7 +148,7 @@ void Parser::synchronise() {
       break; // the brace was not closed
     consume();
   }
-  silent = diagnostics.errorCount() > mostErrors;
+  endSilence();
 }
 
 void Parser::skipInList(TokenKind close) {
@@ -267,207 +235,6 @@ void Parser::parseCommas(llvm::function_ref<void()> element) {
     }
     element();
   }
-}
-
-//===------------------------------------------------------------------------------------------===//
-// The file and bodies
-//===------------------------------------------------------------------------------------------===//
-
-void Parser::parseVersion(ast::File &result) {
-  if (!isWord("attn") || next().is(TokenKind::LeftBrace)) {
-    SourceRange start = current().range;
-    if (Diagnostic *diagnostic = errorAt({start.begin, start.begin}, DiagCode::MissingVersionLine,
-                                         "a spec begins with the version of the language"))
-      diagnostic->help("write `attn 1` as the first line");
-    reportedAt = SIZE_MAX;
-    return;
-  }
-  SourceRange keyword = consume().range;
-  if (is(TokenKind::Integer) && current().text == "1") {
-    result.version = 1;
-    result.versionRange = keyword.to(consume().range);
-    return;
-  }
-  if (is(TokenKind::Integer) || is(TokenKind::Float)) {
-    if (Diagnostic *diagnostic =
-            error(DiagCode::UnknownVersion,
-                  "version " + current().text + " of the language is not known to this compiler"))
-      diagnostic->help("this compiler reads `attn 1`");
-    consume();
-  } else if (Diagnostic *diagnostic =
-                 errorAt(keyword, DiagCode::MissingVersionLine,
-                         "`attn` is not followed by the version of the language")) {
-    diagnostic->help("write `attn 1`");
-  }
-}
-
-std::unique_ptr<ast::File> Parser::parseFile() {
-  auto result = std::make_unique<ast::File>();
-  result->comments = std::move(comments);
-  parseVersion(*result);
-  while (!is(TokenKind::End)) {
-    if (is(TokenKind::RightBrace)) {
-      if (!strayClosed)
-        errorHere(DiagCode::StrayClosing, "this `}` closes nothing");
-      strayClosed = true;
-      consume();
-      continue;
-    }
-    if (ast::ItemPtr item = parseItem(InFile))
-      result->items.push_back(std::move(item));
-  }
-  return result;
-}
-
-SourceRange Parser::parseBody(Scope scope, std::vector<ast::ItemPtr> &items) {
-  SourceRange open = current().range;
-  if (!accept(TokenKind::LeftBrace)) {
-    if (Diagnostic *diagnostic =
-            error(DiagCode::UnexpectedToken, "expected `{`, but got " + found()))
-      diagnostic->help("the body stands between `{` and `}`");
-    synchronise();
-    return here();
-  }
-  while (!is(TokenKind::RightBrace)) {
-    const ItemRule *rule = findRule(current());
-    bool belongsOutside =
-        rule && !(rule->scopes & scope) && (rule->scopes & (InModel | InFile)) && !bracesBalance;
-    if (is(TokenKind::End) || belongsOutside) {
-      if (Diagnostic *diagnostic =
-              errorAt(open, DiagCode::MissingClosingBrace, "this `{` is never closed"))
-        if (!is(TokenKind::End))
-          diagnostic->at(current().range, "`" + current().text + "` cannot stand inside it");
-      bracesBalance =
-          true; // the file lacks one; what else stands in a wrong place is reported as such
-      return here();
-    }
-    if (ast::ItemPtr item = parseItem(scope))
-      items.push_back(std::move(item));
-  }
-  return consume().range;
-}
-
-ast::ItemPtr Parser::parseItem(Scope scope) {
-  const ItemRule *rule = findRule(current());
-  if (!rule) {
-    bool isAlone = !position || atLineStart() || tokens[position - 1].is(TokenKind::RightBrace) ||
-                   tokens[position - 1].is(TokenKind::LeftBrace);
-    reportNoItem(scope);
-    // What was meant, where it is known, tells what follows it.
-    std::optional<llvm::StringRef> meant = isAlone ? misspeltItem(scope) : std::nullopt;
-    if (meant && next().is(TokenKind::Word)) {
-      tokens[position].text = *meant;
-      return parseItem(scope);
-    }
-    // The token itself may be what stops the skipping.
-    if (!is(TokenKind::RightBrace))
-      consume();
-    synchronise();
-    return nullptr;
-  }
-  Nesting guard(*this);
-  if (guard.beyondLimit()) {
-    tooDeep(current().range);
-    position = tokens.size() - 1;
-    return nullptr;
-  }
-  size_t before = position;
-  ast::ItemPtr item;
-  if (rule->scopes & scope)
-    item = (this->*rule->parse)();
-  else
-    item = parseMisplaced(*rule, scope);
-  if (item)
-    item->range = item->keyword.to(lastRange());
-  bool clean = reportedAt <= before || reportedAt == SIZE_MAX;
-  bool ended = startsItem() || is(TokenKind::RightBrace) || is(TokenKind::End);
-  if (is(TokenKind::Semicolon)) {
-    if (Diagnostic *diagnostic = error(DiagCode::Semicolon, "items are not separated by `;`"))
-      diagnostic->help("leave it out");
-    while (accept(TokenKind::Semicolon))
-      ;
-  } else if (!ended) {
-    // Behind an error the rest of its line says nothing new.
-    if (clean || atLineStart())
-      reportNoItem(scope);
-    synchronise();
-  }
-  silent = diagnostics.errorCount() > mostErrors;
-  return item;
-}
-
-ast::ItemPtr Parser::parseMisplaced(const ItemRule &rule, Scope scope) {
-  if (!strayClosed) {
-    std::string where = scope == InFile    ? "outside of a model"
-                        : scope == InModel ? "directly in a model"
-                        : scope == InBlock ? "in a block"
-                                           : "in the body of an entry";
-    Diagnostic *diagnostic =
-        errorHere(DiagCode::MisplacedDeclaration, "`" + rule.word + "` cannot stand " + where);
-    bool inBodies = rule.scopes & (InBlock | InEntry), inModel = rule.scopes & InModel;
-    if (diagnostic)
-      diagnostic->help(inModel
-                           ? llvm::StringRef("write it in the model, outside of blocks and entries")
-                       : inBodies ? llvm::StringRef("write it in the body of a block or an entry")
-                                  : llvm::StringRef("write it outside of any braces"));
-    reportedAt = SIZE_MAX;
-  }
-  return (this->*rule.parse)(); // its own errors count as well, and the formatter wants it
-}
-
-void Parser::reportNoItem(Scope scope) {
-  std::string expected = scope == InFile    ? "expected `use`, `model`, `block`, `cell` or a hook"
-                         : scope == InModel ? "expected a declaration"
-                         : scope == InBlock ? "expected a declaration, `let` or `return`"
-                                            : "expected `let` or `return`";
-  if (is(TokenKind::RightParen) || is(TokenKind::RightBracket)) {
-    errorHere(DiagCode::StrayClosing, "this `" + current().text + "` closes nothing");
-    return;
-  }
-  if (is(TokenKind::At)) {
-    if (Diagnostic *diagnostic =
-            errorHere(DiagCode::ForeignOperator, "`@` is not an operator of this language"))
-      diagnostic->help("a product with a parameter is a linear map, declared as `linear w: D -> F` "
-                       "and applied as `w(x)`; products of queries and keys are scores of an "
-                       "`attend`");
-    return;
-  }
-  if (std::optional<llvm::StringRef> meant = misspeltOperator()) {
-    if (Diagnostic *diagnostic = errorAt(lastRange(), DiagCode::UnexpectedToken,
-                                         "expected an operator behind `" + file.text(lastRange()) +
-                                             "`, but got " + foundHere()))
-      diagnostic->help("did you mean `" + *meant + "`?");
-    return;
-  }
-  Diagnostic *diagnostic =
-      errorHere(DiagCode::ExpectedDeclaration, expected + ", but got " + foundHere());
-  if (!diagnostic || !is(TokenKind::Word))
-    return;
-  bool assigned = next().is(TokenKind::Equal);
-  std::optional<llvm::StringRef> near = misspeltItem(scope);
-  if (!near && position && !atLineStart()) // behind an expression
-    near = nearestName(current().text,
-                       {"and", "or", "along", "as", "group", "over", "optional", "eps"});
-  if (near)
-    diagnostic->help("did you mean `" + *near + "`?");
-  else if (assigned && (scope == InBlock || scope == InEntry))
-    diagnostic->help("write `let " + current().text + " = …`");
-  else if (assigned && scope == InModel)
-    diagnostic->help("write `dim " + current().text + " = …` for a size");
-}
-
-std::optional<llvm::StringRef> Parser::misspeltItem(Scope scope) const {
-  std::vector<llvm::StringRef> words;
-  for (const ItemRule &rule : itemRules)
-    if (rule.scopes & scope)
-      words.push_back(rule.word);
-  bool isWord = is(TokenKind::Word) && !current().inPath();
-  return isWord ? nearestName(current().text, words) : std::nullopt;
-}
-
-std::unique_ptr<ast::File> parse(const SourceFile &file, DiagnosticEngine &diagnostics,
-                                 std::optional<SourceRange> part) {
-  return Parser(file, diagnostics, part).parseFile();
 }
 
 } // namespace attn::frontend
