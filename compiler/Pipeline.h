@@ -4,7 +4,8 @@
 //
 //   attn -> fused -> memory -> tiled -> kernels -> llvm -> object
 //
-// The first three stages do not know the target; the later ones run once per CPU level.
+// Memory is planned once for all CPU levels, by what any or all of them can do, and once for all
+// GPUs; the stages before do not know the target, those after it run once per level.
 #pragma once
 
 #include "compiler/emit/CompileOptions.h"
