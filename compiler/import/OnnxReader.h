@@ -30,6 +30,8 @@ private:
   llvm::Error readOutputs();
   llvm::Error checkTypes();
   llvm::Error checkShapes();
+  llvm::Error checkHeads();
+  llvm::Error checkCache();
   llvm::Error checkMask();
 
   /// That an axis of an input has this size.

@@ -86,24 +86,10 @@ static Expected<int64_t> perHead(int64_t width, std::optional<int64_t> heads, St
   return width / *heads;
 }
 
-Error OnnxReader::checkShapes() {
-  size_t rank = attention.inputs[Q]->shape.size();
-  if (rank != 3 && rank != 4)
-    return importError(nameOf(Q) + " has " + Twine(rank) + " axes, but is expected to have 3 or 4");
-  attention.isFlat = rank == 3;
-  for (auto [input, expected] : {std::pair(K, rank),
-                                 {V, rank},
-                                 {PastKey, size_t(4)},
-                                 {PastValue, size_t(4)},
-                                 {Lengths, size_t(1)}})
-    if (Error error = expectRank(input, expected))
-      return error;
+/// Heads and features of queries, keys and values, and which heads share keys.
+Error OnnxReader::checkHeads() {
   ArrayRef<int64_t> q = attention.inputs[Q]->shape, k = attention.inputs[K]->shape,
                     v = attention.inputs[V]->shape;
-  unsigned position = attention.isFlat ? 1 : 2;
-  attention.batch = q[0];
-  attention.queries = q[position];
-  attention.keys = k[position];
   int64_t keyFeatures = k.back();
   if (attention.isFlat) {
     auto features = perHead(q.back(), queryHeads, "q_num_heads", nameOf(Q));
@@ -139,12 +125,11 @@ Error OnnxReader::checkShapes() {
     return importError(Twine(attention.heads) + " heads of the query cannot share " +
                            Twine(attention.groups) + " heads of keys and values",
                        "the first is a multiple of the second");
-  for (AttentionInput input : {K, V})
-    if (Error error = expectSize(input, 0, attention.batch, "the batch of " + nameOf(Q)))
-      return error;
-  if (Error error = expectSize(V, position, attention.keys, "as many values as keys"))
-    return error;
+  return Error::success();
+}
 
+/// Earlier keys and values, and how many keys of each sequence hold.
+Error OnnxReader::checkCache() {
   if (attention.has(PastKey) != attention.has(PastValue))
     return importError("`past_key` and `past_value` are given together, or neither");
   if (attention.has(PastKey) && attention.has(Lengths))
@@ -167,6 +152,33 @@ Error OnnxReader::checkShapes() {
   if (attention.has(Lengths))
     return expectSize(Lengths, 0, attention.batch, "one for each of the batch");
   return Error::success();
+}
+
+Error OnnxReader::checkShapes() {
+  size_t rank = attention.inputs[Q]->shape.size();
+  if (rank != 3 && rank != 4)
+    return importError(nameOf(Q) + " has " + Twine(rank) + " axes, but is expected to have 3 or 4");
+  attention.isFlat = rank == 3;
+  for (auto [input, expected] : {std::pair(K, rank),
+                                 {V, rank},
+                                 {PastKey, size_t(4)},
+                                 {PastValue, size_t(4)},
+                                 {Lengths, size_t(1)}})
+    if (Error error = expectRank(input, expected))
+      return error;
+  ArrayRef<int64_t> q = attention.inputs[Q]->shape, k = attention.inputs[K]->shape;
+  unsigned position = attention.isFlat ? 1 : 2;
+  attention.batch = q[0];
+  attention.queries = q[position];
+  attention.keys = k[position];
+  if (Error error = checkHeads())
+    return error;
+  for (AttentionInput input : {K, V})
+    if (Error error = expectSize(input, 0, attention.batch, "the batch of " + nameOf(Q)))
+      return error;
+  if (Error error = expectSize(V, position, attention.keys, "as many values as keys"))
+    return error;
+  return checkCache();
 }
 
 Error OnnxReader::checkMask() {

@@ -24,6 +24,8 @@ public:
 
 private:
   Interval bound(Operation &op);
+  Interval converted(Operation *op);
+  Interval connective(Operation &op);
   Interval compare(arith::CmpIPredicate predicate, const Interval &a, const Interval &b);
   Interval compareFloats(arith::CmpFOp op);
   Interval product(const Interval &a, const Interval &b);
@@ -217,6 +219,45 @@ Interval MaskBounds::element(ElementOp op) {
   return {range.getLeast(), range.getGreatest()};
 }
 
+/// A number as another kind of number, which keeps the order of values.
+Interval MaskBounds::converted(Operation *op) {
+  Interval x = operand(*op, 0);
+  if (!x.lo)
+    return x;
+  auto ofBoth = [&](llvm::function_ref<Value(Value)> convert) -> Interval {
+    return {convert(x.lo), convert(x.hi)};
+  };
+  return llvm::TypeSwitch<Operation *, Interval>(op)
+      .Case([&](math::FloorOp) {
+        return ofBoth([&](Value value) { return builder.createOrFold<math::FloorOp>(loc, value); });
+      })
+      .Case([&](arith::SIToFPOp) {
+        return ofBoth([&](Value value) {
+          Value whole = builder.createOrFold<arith::IndexCastOp>(loc, builder.getI64Type(), value);
+          return builder.createOrFold<arith::SIToFPOp>(loc, builder.getF32Type(), whole);
+        });
+      })
+      .Case([&](arith::FPToSIOp) { // of whole numbers
+        return ofBoth([&](Value value) {
+          Value number = builder.createOrFold<arith::FPToSIOp>(loc, builder.getI64Type(), value);
+          return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(), number);
+        });
+      })
+      .Default([&](Operation *) { return x; }); // all whole numbers are indices here
+}
+
+/// `and`, `or` and `not` of truth values.
+Interval MaskBounds::connective(Operation &op) {
+  if (!op.getResult(0).getType().isInteger(1))
+    return {};
+  Interval a = operand(op, 0), b = operand(op, 1);
+  if (isa<arith::AndIOp>(op))
+    return {smaller(a.lo, b.lo), smaller(a.hi, b.hi)};
+  if (isa<arith::OrIOp>(op))
+    return {larger(a.lo, b.lo), larger(a.hi, b.hi)};
+  return matchPattern(op.getOperand(1), m_One()) ? negated(a) : anything();
+}
+
 Interval MaskBounds::bound(Operation &op) {
   return llvm::TypeSwitch<Operation *, Interval>(&op)
       .Case([&](arith::ConstantOp constantOp) -> Interval {
@@ -266,30 +307,8 @@ Interval MaskBounds::bound(Operation &op) {
         Interval x = operand(op, 0);
         return x.lo ? magnitude(x) : x;
       })
-      .Case([&](math::FloorOp) -> Interval {
-        Interval x = operand(op, 0);
-        auto floor = [&](Value value) -> Value {
-          return builder.createOrFold<math::FloorOp>(loc, value);
-        };
-        return x.lo ? Interval{floor(x.lo), floor(x.hi)} : x;
-      })
-      .Case([&](arith::IndexCastOp) { return operand(op, 0); }) // all are indices here
-      .Case([&](arith::SIToFPOp) -> Interval {
-        Interval x = operand(op, 0);
-        auto real = [&](Value value) -> Value {
-          Value whole = builder.createOrFold<arith::IndexCastOp>(loc, builder.getI64Type(), value);
-          return builder.createOrFold<arith::SIToFPOp>(loc, builder.getF32Type(), whole);
-        };
-        return x.lo ? Interval{real(x.lo), real(x.hi)} : x;
-      })
-      .Case([&](arith::FPToSIOp) -> Interval { // of whole numbers
-        Interval x = operand(op, 0);
-        auto whole = [&](Value value) -> Value {
-          Value number = builder.createOrFold<arith::FPToSIOp>(loc, builder.getI64Type(), value);
-          return builder.createOrFold<arith::IndexCastOp>(loc, builder.getIndexType(), number);
-        };
-        return x.lo ? Interval{whole(x.lo), whole(x.hi)} : x;
-      })
+      .Case<math::FloorOp, arith::IndexCastOp, arith::SIToFPOp, arith::FPToSIOp>(
+          [&](auto conversion) { return converted(conversion); })
       .Case([&](arith::CmpIOp comparison) {
         Interval a = operand(op, 0), b = operand(op, 1);
         return a.lo && b.lo ? compare(comparison.getPredicate(), a, b) : anything();
@@ -297,16 +316,7 @@ Interval MaskBounds::bound(Operation &op) {
       .Case([&](arith::CmpFOp comparison) { return compareFloats(comparison); })
       .Case([&](arith::SelectOp choice) { return select(choice); })
       .Case([&](ElementOp read) { return element(read); })
-      .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) -> Interval {
-        if (!op.getResult(0).getType().isInteger(1))
-          return {};
-        Interval a = operand(op, 0), b = operand(op, 1);
-        if (isa<arith::AndIOp>(op))
-          return {smaller(a.lo, b.lo), smaller(a.hi, b.hi)};
-        if (isa<arith::OrIOp>(op))
-          return {larger(a.lo, b.lo), larger(a.hi, b.hi)};
-        return matchPattern(op.getOperand(1), m_One()) ? negated(a) : anything();
-      })
+      .Case<arith::AndIOp, arith::OrIOp, arith::XOrIOp>([&](auto) { return connective(op); })
       .Default([](Operation *) { return Interval{}; });
 }
 
