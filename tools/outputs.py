@@ -28,7 +28,7 @@ def targets():
     text = subprocess.run([ATTN, "compile", "--help"], capture_output=True, text=True, check=True).stdout
     line = next(line for line in text.splitlines() if line.strip().startswith("--target"))
     names = line.split("native (default), ")[1].split(";")[0]
-    return [name.strip() for name in names.split(",")]
+    return names.replace(" or ", ", ").split(", ")
 
 
 def compiled(spec, target, precision, quick, keep):

@@ -4,6 +4,7 @@
 #include "Report.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
+#include "compiler/target/TargetSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Option/OptTable.h"
 #include "llvm/Support/raw_ostream.h"
@@ -108,6 +109,13 @@ void printVerbs() {
             "4 environment, 70 internal error\n";
 }
 
+/// An option's text, in which `{targets}` stands for all levels and chips.
+static std::string helpOf(const OptTable::Info &info) {
+  auto [before, after] = StringRef(info.HelpText).split("{targets}");
+  bool isAll = before.size() == StringRef(info.HelpText).size();
+  return isAll ? before.str() : (before + listTargets() + after).str();
+}
+
 void printOptions(const OptTable::SubCommand &verb) {
   constexpr unsigned width = 24;
   outs() << "usage: " << verb.Usage << "\n\n" << verb.HelpText << ".\n\n";
@@ -118,7 +126,7 @@ void printOptions(const OptTable::SubCommand &verb) {
     std::string name = spelling(info).str();
     if (info.MetaVar)
       name += (info.Kind == Option::JoinedClass ? "" : " ") + std::string(info.MetaVar);
-    outs() << "  " << left_justify(name, width) << info.HelpText << '\n';
+    outs() << "  " << left_justify(name, width) << helpOf(info) << '\n';
   }
 }
 

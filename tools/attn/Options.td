@@ -46,7 +46,7 @@ defm weights : Valued<"weights", [check, compile, run, bench, verify],
 defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`, any number of times", "DIM=N">;
 defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
 defm target : Valued<"target", codeVerbs,
-                     "native (default), x86-64-v3, x86-64-v4, vnni, avx512bf16, amx, sm_80, sm_90a; several joined by commas, chosen from at load", "LEVELS">;
+                     "native (default), {targets}; several joined by commas, chosen from at load", "LEVELS">;
 defm precision : Valued<"precision", codeVerbs, "Of linears: f32 (default), tf32 (f32 on CPUs), bf16 or f16 (weights; on GPUs what they are multiplied with, too), int8 or int4 (weights; what they are multiplied with in int8)", "TYPE">;
 def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">;
 
