@@ -103,10 +103,12 @@ Layout Formatter::binding(const Binding &binding) {
   }
   if (!wherever.children.empty())
     layout.add(group(nest(breakOr()))).add(std::move(wherever));
-  for (const Name &name : binding.layouts)
-    layout.add(" @" + name.text);
-  if (binding.optional)
-    layout.add(" optional");
+  for (size_t i = 0; i <= binding.layouts.size(); ++i) {
+    if (binding.optional && binding.optionalAt == i)
+      layout.add(" optional");
+    if (i < binding.layouts.size())
+      layout.add(" @" + binding.layouts[i].text);
+  }
   if (binding.condition)
     layout.add(group(nest(breakOr()))).add("if ").add(nest(expr(*binding.condition)));
   return layout;

@@ -276,8 +276,9 @@ struct Binding {
   Path tiedTo;                  ///< Tied.
   std::vector<Name> layouts;    ///< `@conv1d`; text without `@`.
   bool optional = false;
-  ExprPtr condition; ///< `if packed`: there only where it holds; null where not said.
-  SourceRange range; ///< Empty where nothing was written.
+  size_t optionalAt = 0; ///< How many layouts stand before `optional`.
+  ExprPtr condition;     ///< `if packed`: there only where it holds; null where not said.
+  SourceRange range;     ///< Empty where nothing was written.
 };
 
 //===------------------------------------------------------------------------------------------===//

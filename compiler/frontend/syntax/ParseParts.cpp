@@ -121,11 +121,21 @@ ast::Type parseType(Parser &parser) {
 }
 
 /// `[T, D]`: the dims of a block or entry.
-static void parseDimNames(Parser &parser, std::vector<ast::Name> &dims) {
+/// The `[` of a list of dims, which holds one at least.
+static std::optional<SourceRange> openDims(Parser &parser) {
   if (!parser.is(TokenKind::LeftBracket))
-    return;
+    return std::nullopt;
   SourceRange open = parser.consume().range;
-  parser.parseList(TokenKind::RightBracket, open, [&] {
+  if (parser.is(TokenKind::RightBracket))
+    parseName(parser, "a dim"); // says so
+  return open;
+}
+
+static void parseDimNames(Parser &parser, std::vector<ast::Name> &dims) {
+  std::optional<SourceRange> open = openDims(parser);
+  if (!open)
+    return;
+  parser.parseList(TokenKind::RightBracket, *open, [&] {
     if (std::optional<ast::Name> name = parseName(parser, "a dim"))
       dims.push_back(*name);
   });
@@ -195,10 +205,10 @@ ast::Signature parseSignature(Parser &parser, std::optional<ast::Name> given,
 
 std::vector<ast::DimArgument> parseDimArguments(Parser &parser) {
   std::vector<ast::DimArgument> arguments;
-  if (!parser.is(TokenKind::LeftBracket))
+  std::optional<SourceRange> open = openDims(parser);
+  if (!open)
     return arguments;
-  SourceRange open = parser.consume().range;
-  parser.parseList(TokenKind::RightBracket, open, [&] {
+  parser.parseList(TokenKind::RightBracket, *open, [&] {
     std::optional<ast::Name> name = parseName(parser, "a dim");
     if (!name || !parser.expect(TokenKind::Colon, "after `" + name->text + "`"))
       return;
@@ -270,8 +280,13 @@ ast::Binding parseBinding(Parser &parser) {
         binding.layouts.push_back(*layout);
       else
         break;
-    } else if (parser.acceptWord("optional")) {
+    } else if (parser.isWord("optional")) {
+      if (binding.optional)
+        parser.errorHere(DiagCode::UnexpectedToken, "`optional` stands here already");
+      else
+        binding.optionalAt = binding.layouts.size();
       binding.optional = true;
+      parser.consume();
     } else {
       break;
     }
