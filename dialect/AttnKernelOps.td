@@ -6,6 +6,7 @@
 #define ATTN_KERNEL_OPS_TD
 
 include "dialect/AttnDialect.td"
+include "dialect/KernelInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -73,7 +74,10 @@ def Attn_BarrierOp : AttnKernelOp<"barrier", [DeclareOpInterfaceMethods<SymbolUs
 
 //===-- kernels -------------------------------------------------------------------------------------------------===//
 
-def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegments]> {
+/// A kernel on rows: its tile is one row of its operands.
+class AttnRowKernelOp<string mnemonic, list<string> more = []> : AttnKernelOp<mnemonic, [DeclareOpInterfaceMethods<RowKernelOpInterface, more>]>;
+
+def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [KernelOpInterface, AttrSizedOperandSegments]> {
   let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
   let description = [{
     `out` overlaps no other operand, since parts of long sums are kept in it; but with `in_place` it may be one of the captures. With panels of int8, the input's rows are int8, too (attn.quantize_kernel), and
@@ -97,7 +101,7 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [AttrSizedOperandSegment
   let hasVerifier = 1;
 }
 
-def Attn_QuantizeKernelOp : AttnKernelOp<"quantize_kernel"> {
+def Attn_QuantizeKernelOp : AttnRowKernelOp<"quantize_kernel", ["getRows"]> {
   let summary = "rows as unsigned bytes: out[r, j] = clamp(round(input[r, j] / scale) + zero, 0, 255)";
   let description = [{
     `range` [rows..., 2] gets scale and zero of each row: scale = (max - min) / 255 and zero = round(-min / scale), where min and max are those of
@@ -108,14 +112,14 @@ def Attn_QuantizeKernelOp : AttnKernelOp<"quantize_kernel"> {
   let hasVerifier = 1;
 }
 
-def Attn_RoundKernelOp : AttnKernelOp<"round_kernel"> {
+def Attn_RoundKernelOp : AttnRowKernelOp<"round_kernel", ["getRows"]> {
   let summary = "rows in bf16, zeros behind each; nothing at all for machines that multiply f32 only";
   let arguments = (ins Attn_Buffer:$input, Arg<MemRefOf<[I16, BF16]>, "", [MemWrite]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;
 }
 
-def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
+def Attn_NormKernelOp : AttnRowKernelOp<"norm_kernel"> {
   let summary = "layer norm of every row";
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, F64Attr:$eps);
   let assemblyFormat = [{
@@ -124,7 +128,7 @@ def Attn_NormKernelOp : AttnKernelOp<"norm_kernel"> {
   let hasVerifier = 1;
 }
 
-def Attn_NormBytesKernelOp : AttnKernelOp<"norm_bytes_kernel"> {
+def Attn_NormBytesKernelOp : AttnRowKernelOp<"norm_bytes_kernel", ["getRows"]> {
   let summary = "layer norm of every row (attn.norm_kernel), then bytes of it (attn.quantize_kernel)";
   let description = [{ `scratch` [threads, columns or more] has room for a normed row for every thread; of i16 it is the bits of bf16. }];
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Arg<Attn_FactorBuffer, "", [MemWrite]>:$scratch, Arg<MemRefOf<[I8]>, "", [MemWrite]>:$out, Arg<Attn_Buffer, "", [MemWrite]>:$range, F64Attr:$eps);
@@ -135,7 +139,7 @@ def Attn_NormBytesKernelOp : AttnKernelOp<"norm_bytes_kernel"> {
   let hasVerifier = 1;
 }
 
-def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
+def Attn_MapKernelOp : AttnKernelOp<"map_kernel", [KernelOpInterface]> {
   let summary = "out = a scalar function of elements";
   let arguments = (ins Variadic<Attn_AnyBuffer>:$inputs, Arg<Attn_AnyBuffer, "", [MemWrite]>:$out);
   let regions = (region SizedRegion<1>:$body);
@@ -143,21 +147,21 @@ def Attn_MapKernelOp : AttnKernelOp<"map_kernel"> {
   let hasVerifier = 1;
 }
 
-def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel"> {
+def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel", [KernelOpInterface]> {
   let summary = "out[rows, n] = mean over s of input[rows, s, n]";
   let arguments = (ins Attn_Buffer:$input, Arg<Attn_Buffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;
 }
 
-def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel"> {
+def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel", [KernelOpInterface]> {
   let summary = "out[rows, n] = table[indices[rows], n]";
   let arguments = (ins Attn_Buffer:$table, Attn_IndexBuffer:$indices, Arg<Attn_Buffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$table `[` $indices `]` `into` $out attr-dict `:` type($table) `,` type($indices) `,` type($out)";
   let hasVerifier = 1;
 }
 
-def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
+def Attn_RotaryKernelOp : AttnRowKernelOp<"rotary_kernel", ["detail"]> {
   let summary = "pairs of columns turned by angles, cos and sin [rows, columns / 2]";
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, UnitAttr:$interleaved);
   let assemblyFormat = [{
@@ -166,7 +170,7 @@ def Attn_RotaryKernelOp : AttnKernelOp<"rotary_kernel"> {
   let hasVerifier = 1;
 }
 
-def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandSegments]> {
+def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [KernelOpInterface, AttrSizedOperandSegments]> {
   let summary = "attention over query [batch..., M, E], key [batch..., S, E], value [batch..., S, EV]";
   let description = [{
     `scratch` [threads, floats] has a row for every thread: its tile of scores and what goes with it. With `partials` [heads, parts, floats], `out` is left alone: the
@@ -195,7 +199,7 @@ def Attn_AttentionKernelOp : AttnKernelOp<"attention_kernel", [AttrSizedOperandS
   }];
 }
 
-def Attn_CombineKernelOp : AttnKernelOp<"combine_kernel"> {
+def Attn_CombineKernelOp : AttnKernelOp<"combine_kernel", [KernelOpInterface]> {
   let summary = "the output of an attention [batch..., M, EV] whose keys were divided";
   let description = [{ `partials` [heads, parts, floats]: compiler/transforms/FewQueries.h says what a part holds. }];
   let arguments = (ins Attn_Buffer:$partials, Arg<Attn_Buffer, "", [MemWrite]>:$out);

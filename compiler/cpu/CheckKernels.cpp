@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What must hold of the kernels stage: no tile is left, nothing calls libm.
-#include "compiler/cpu/KernelRemarks.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/kernels/KernelRemarks.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,7 +57,7 @@ struct CheckKernelsPass : attn::impl::CheckKernelsPassBase<CheckKernelsPass> {
       signalPassFailure();
     }
     if (isVectorDivision(op))
-      remarkScalar(op, nullptr, "vectors have no integer division");
+      remarkScalar(op, "any CPU", "vectors have no integer division");
     return WalkResult::advance();
   }
 

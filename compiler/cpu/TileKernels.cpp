@@ -2,9 +2,11 @@
 //
 // memory -> tiled: every kernel op becomes a call of a function of its own, named after the layer
 // it computes, that holds its loops over tiles for one thread of the team.
-#include "compiler/cpu/KernelRemarks.h"
-#include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/cpu/attention/Attention.h"
+#include "compiler/cpu/linear/Linear.h"
+#include "compiler/kernels/KernelRemarks.h"
+#include "compiler/kernels/TileRows.h"
 #include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,36 +28,21 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
-void TilingContext::forEachUnit(IndexBuilder index, Value units,
-                                llvm::function_ref<void(Value)> body) const {
-  if (!interleaves) {
-    UnitShare share = unitShare(index, units, thread, threads);
-    return forLoop(index, share.from, share.to, 1, body);
-  }
-  auto loop = scf::ForOp::create(index.builder, index.loc, thread, units, threads);
-  OpBuilder::InsertionGuard guard(index.builder);
-  index.builder.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
 namespace {
 
 struct TilePass : attn::impl::TilePassBase<TilePass> {
   using TilePassBase::TilePassBase;
 
-  FailureOr<std::string> tile(Operation *kernel, const TilingContext &context) {
+  FailureOr<std::string> tile(Operation *kernel, const CpuTiling &context) {
     return llvm::TypeSwitch<Operation *, FailureOr<std::string>>(kernel)
         .Case([&](LinearKernelOp op) { return tileLinear(op, context); })
-        .Case([&](RoundKernelOp op) { return tileRound(op, context); })
-        .Case([&](QuantizeKernelOp op) { return tileQuantize(op, context); })
-        .Case([&](NormKernelOp op) { return tileNorm(op, context); })
-        .Case([&](NormBytesKernelOp op) { return tileNormBytes(op, context); })
-        .Case([&](MapKernelOp op) { return tileMap(op, context); })
-        .Case([&](MeanKernelOp op) { return tileMean(op, context); })
-        .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
-        .Case([&](RotaryKernelOp op) { return tileRotary(op, context); })
         .Case([&](AttentionKernelOp op) { return tileAttention(op, context); })
-        .Case([&](CombineKernelOp op) { return combineParts(op, context); });
+        .Case([&](CombineKernelOp op) { return combineParts(op, context); })
+        .Case([&](RoundKernelOp op) -> std::string {
+          bool isRead = context.target.amx || context.target.bf16;
+          return isRead ? tileRows(op, context) : "not needed";
+        })
+        .Default([&](Operation *op) { return tileRows(op, context); });
   }
 
   void runOnOperation() override {
@@ -74,10 +61,10 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
       OutlinedKernel outlined = outlineKernel(kernel, symbols);
       Operation *inside = outlined.kernel;
       std::string what = describeKernel(inside);
-      auto tiles = tile(inside, TilingContext{*target, outlined.worker(), outlined.workers()});
+      auto tiles = tile(inside, CpuTiling(*target, outlined.worker(), outlined.workers()));
       if (failed(tiles))
         return signalPassFailure();
-      remarkTiled(inside, *target, what + "; " + *tiles);
+      remarkTiled(inside, target->name, what + "; " + *tiles);
       inside->erase();
     }
     dropChoices(getOperation()); // the code is what became of them

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/TunableKernels.h"
-#include "compiler/cpu/AttentionTiling.h"
-#include "compiler/cpu/KernelRemarks.h"
-#include "compiler/cpu/Kernels.h"
-#include "compiler/cpu/Loops.h"
+#include "compiler/cpu/attention/Attention.h"
+#include "compiler/cpu/attention/AttentionTiling.h"
+#include "compiler/cpu/linear/Linear.h"
+#include "compiler/kernels/KernelRemarks.h"
+#include "compiler/kernels/Loops.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -121,7 +122,7 @@ static TunableKernel describe(Operation *op, const CpuTarget &target, ArrayRef<i
   TunableKernel kernel;
   kernel.target = target;
   if (auto linear = dyn_cast<LinearKernelOp>(op)) {
-    auto shape = LinearShape::of(linear, target);
+    auto shape = LinearShape::of(linear, target.bf16);
     std::tie(kernel.rows, kernel.hasRows) = rowsOf(linear.getOut(), dims);
     if (failed(shape) || usesTileRegisters(linear, *shape, target))
       return kernel;

@@ -3,7 +3,7 @@
 // What there is to choose for the kernels of a model, and what is worth measuring.
 #pragma once
 
-#include "compiler/cpu/LinearTiling.h"
+#include "compiler/cpu/linear/LinearTiling.h"
 #include "compiler/transforms/AttentionShape.h"
 #include <vector>
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tiled -> kernels: the tiles of all kernels become vector code.
-#include "compiler/cpu/Kernels.h"
 #include "compiler/cpu/Passes.h"
+#include "compiler/cpu/attention/Attention.h"
+#include "compiler/cpu/linear/Linear.h"
+#include "compiler/cpu/rows/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

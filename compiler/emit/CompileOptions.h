@@ -3,7 +3,7 @@
 // What a model is compiled for, and how: the explicit inputs of the compiler besides the model.
 #pragma once
 
-#include "compiler/gpu/Ptxas.h"
+#include "compiler/gpu/ptx/Ptxas.h"
 #include "compiler/target/TargetSet.h"
 #include "compiler/transforms/Tuning.h"
 #include <optional>

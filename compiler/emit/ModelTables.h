@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/emit/CompileOptions.h"
-#include "compiler/gpu/Ptx.h"
+#include "compiler/gpu/ptx/Ptx.h"
 #include "llvm/IR/Module.h"
 
 namespace attn {

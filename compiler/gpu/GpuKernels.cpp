@@ -2,12 +2,14 @@
 //
 // memory -> kernels, for a GPU: the host's functions stay as they are but for their kernels, each
 // of which becomes a function of the GPU's module and a launch.
-#include "compiler/cpu/MathBuilder.h"
-#include "compiler/cpu/VectorizeRegion.h"
-#include "compiler/gpu/Kernels.h"
 #include "compiler/gpu/Passes.h"
-#include "compiler/gpu/Ptx.h"
-#include "compiler/gpu/Warp.h"
+#include "compiler/gpu/attention/Attention.h"
+#include "compiler/gpu/linear/Linear.h"
+#include "compiler/gpu/ptx/Ptx.h"
+#include "compiler/gpu/rows/Rows.h"
+#include "compiler/gpu/threads/Warp.h"
+#include "compiler/kernels/MathBuilder.h"
+#include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -28,15 +30,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-std::optional<WorkerKind> attn::workerKindOf(Operation *kernel) {
-  auto attention = dyn_cast<AttentionKernelOp>(kernel);
-  if (isa<LinearKernelOp>(kernel) || (attention && usesTensorCores(attention)))
-    return WorkerKind::Block;
-  if (isa<RoundKernelOp>(kernel)) // rows are rounded where they are multiplied
-    return std::nullopt;
-  return WorkerKind::Warp;
-}
 
 /// A name that PTX can have: other characters of the layer's become `_`.
 static std::string ptxName(StringRef name, const SymbolTable &taken) {
@@ -64,10 +57,6 @@ private:
     SymbolTable &host, &device;
   };
   LogicalResult move(const NamedKernel &named, Modules modules);
-  FailureOr<SmallVector<KernelLaunch>> launchesOfLinear(LinearKernelOp op);
-  FailureOr<SmallVector<KernelLaunch>> launchesOf(Operation *kernel);
-  LogicalResult emit(Operation *kernel, const TilingContext &context, const KernelLaunch &launch,
-                     ValueRange maps);
   FailureOr<gpu::GPUFuncOp> build(OutlinedKernel &outlined, ValueRange given,
                                   const KernelLaunch &launch, StringAttr cost, Modules modules);
 
@@ -88,27 +77,6 @@ static std::pair<Value, Value> workersOf(WorkerKind kind, OpBuilder &builder, Lo
         warps = index.constant(blockThreads / Warp::lanes);
   Value own = index.div(thread, index.constant(Warp::lanes));
   return {index.add(index.mul(block, warps), own), index.mul(blocks, warps)};
-}
-
-LogicalResult GpuKernelsPass::emit(Operation *kernel, const TilingContext &context,
-                                   const KernelLaunch &launch, ValueRange maps) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(kernel)
-      .Case([&](LinearKernelOp op) {
-        if (launch.fewRows)
-          return emitFewRowsLinear(op, context, *launch.fewRows, target->hasWarpGroups);
-        if (isByteLinear(op))
-          return emitByteLinear(op, context);
-        if (!launch.hopperLinear)
-          return emitLinear(op, context, launch);
-        emitHopperLinear(op, *launch.hopperLinear, multiprocessors, context, maps);
-        return success();
-      })
-      .Case([&](AttentionKernelOp op) { return emitAttention(op, context, maps); })
-      .Case([&](CombineKernelOp op) {
-        emitCombine(op, context);
-        return success();
-      })
-      .Default([&](Operation *op) { return emitRowKernel(op, context); });
 }
 
 /// Elements that hooks read.
@@ -212,37 +180,11 @@ static void approximateDivisions(Operation *root) {
   }
 }
 
-FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOfLinear(LinearKernelOp op) {
-  auto launches = launchFewRowsLinear(op, multiprocessors);
-  if (failed(launches) || (!launches->empty() && !launches->back().condition))
-    return launches;
-  if (isByteLinear(op)) {
-    auto launch = launchByteLinear(op);
-    if (failed(launch))
-      return failure();
-    launches->push_back(*launch);
-    return launches;
-  }
-  auto more = target->hasWarpGroups && isHopperLinear(op)
-                  ? launchHopperLinear(op, multiprocessors, bulkStores)
-                  : launchLinear(op, multiprocessors, tf32);
-  if (failed(more))
-    return failure();
-  launches->append(*more);
-  return launches;
-}
-
-FailureOr<SmallVector<KernelLaunch>> GpuKernelsPass::launchesOf(Operation *kernel) {
-  if (auto op = dyn_cast<LinearKernelOp>(kernel))
-    return launchesOfLinear(op);
-  if (auto op = dyn_cast<AttentionKernelOp>(kernel);
-      op && target->hasWarpGroups && isHopperAttention(op))
-    return SmallVector<KernelLaunch>{launchHopperAttention(op)};
-  return SmallVector<KernelLaunch>{{blockThreads}};
-}
-
-static const char *suffixOf(TileSize size) {
-  return size == TileSize::Small ? ".small" : size == TileSize::Medium ? ".medium" : "";
+static KernelLaunches launchesOfKernel(Operation *kernel, const LaunchOptions &options) {
+  return llvm::TypeSwitch<Operation *, KernelLaunches>(kernel)
+      .Case<LinearKernelOp, AttentionKernelOp>([&](auto op) { return launchesOf(op, options); })
+      .Case([](CombineKernelOp op) { return launchesOf(op); })
+      .Default([](Operation *op) { return launchesOfRows(op); });
 }
 
 /// A kernel's function on the GPU. All arguments but tables and workers are `given`.
@@ -250,11 +192,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
                                                 const KernelLaunch &launch, StringAttr cost,
                                                 Modules modules) {
   Location loc = outlined.function.getLoc();
-  std::string name = outlined.function.getSymName().str() + suffixOf(launch.size);
-  if (launch.fewRows)
-    name += ".rows" + std::to_string(launch.fewRows->rows);
-  if (launch.hopperLinear)
-    name += "." + launch.hopperLinear->name();
+  std::string name = outlined.function.getSymName().str() + launch.suffix;
   OpBuilder builder(&getContext());
   builder.setInsertionPointToEnd(modules.gpu.getBody());
   auto function = gpu::GPUFuncOp::create(builder, loc, ptxName(name, modules.device),
@@ -280,7 +218,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
     for (Kind kind : {Kind::launch_dependents, Kind::wait})
       NVVM::GriddepcontrolOp::create(builder, loc, kind);
   }
-  auto [worker, workers] = workersOf(*workerKindOf(outlined.kernel), builder, loc);
+  auto [worker, workers] = workersOf(launch.workers, builder, loc);
   IRMapping mapping;
   auto next = to.args_begin();
   for (auto [argument, operand] :
@@ -298,7 +236,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
   gpu::ReturnOp::create(builder, loc);
   SmallVector<Value> maps = addTensorMaps(function, launch);
   TilingContext context{gpuLane, worker, workers, /*interleaves=*/true};
-  if (failed(emit(kernel, context, launch, maps)))
+  if (failed(launch.emit(kernel, context, maps)))
     return failure();
   kernel->erase();
   lowerElements(function);
@@ -309,8 +247,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
 LogicalResult GpuKernelsPass::move(const NamedKernel &named, Modules modules) {
   Operation *kernel = named.kernel;
   StringAttr cost = costOf(kernel);
-  bool hasCode = workerKindOf(kernel).has_value();
-  auto launches = launchesOf(kernel);
+  auto launches = launchesOfKernel(kernel, {*target, multiprocessors, tf32, bulkStores});
   if (failed(launches))
     return failure();
   OutlinedKernel outlined = outlineKernel(kernel, modules.host);
@@ -342,7 +279,7 @@ LogicalResult GpuKernelsPass::move(const NamedKernel &named, Modules modules) {
         index, rest.front().condition, [&] { one(rest.front()); },
         [&] { launch(rest.drop_front()); });
   };
-  if (hasCode)
+  if (!launches->empty())
     launch(*launches);
   outlined.call.erase();
   modules.host.erase(outlined.function);

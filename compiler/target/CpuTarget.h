@@ -5,6 +5,7 @@
 // lists levels, and code asks for abilities, never for names.
 #pragma once
 
+#include "compiler/target/VectorUnit.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -15,7 +16,7 @@ namespace attn {
 enum class Precision : uint32_t;
 
 /// A CPU level. Levels are rows of a table and compared by address.
-struct CpuTarget {
+struct CpuTarget : VectorUnit {
   llvm::StringRef name;   ///< of `--target`: "x86-64-v4"
   int32_t code = 0;       ///< ATTN_LEVEL_*, by which the runtime chooses
   llvm::StringRef suffix; ///< of its functions' names: ".v4"
@@ -29,14 +30,11 @@ struct CpuTarget {
   llvm::StringRef plain;    ///< the level with the same code, where ...
   llvm::ArrayRef<Precision> gains; ///< ... linears are of none of these precisions
 
-  int64_t lanes = 1;          ///< f32 elements of a vector
   int64_t registers = 0;      ///< vector registers
-  bool avx512 = false;        ///< masked loads and stores for free, vscalefps
   bool vnni = false;          ///< vpdpbusd: products of bytes, added up by fours
   bool bf16 = false;          ///< vdpbf16ps: products of bf16, added up by twos, as fast as fma
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
-  bool gpu = false;           ///< a GPU's lane: rounds to bf16 by instructions, divides by calls
 
   bool multipliesPairs() const { return bf16 || amx; }
   /// Whether an instruction rounds f32 to pairs of bf16.

@@ -10,11 +10,7 @@
 using namespace mlir;
 using namespace attn;
 
-bool attn::isKernel(Operation *op) {
-  return isa<LinearKernelOp, RoundKernelOp, QuantizeKernelOp, NormKernelOp, NormBytesKernelOp,
-             MapKernelOp, MeanKernelOp, LookupKernelOp, RotaryKernelOp, AttentionKernelOp,
-             CombineKernelOp>(op);
-}
+bool attn::isKernel(Operation *op) { return isa<KernelOpInterface>(op); }
 
 /// The innermost name that a location carries: the layer's path in the spec.
 static StringRef nameOf(Location loc) {

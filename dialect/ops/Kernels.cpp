@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels on buffers: verification.
+// Kernels on buffers: verification. Those on rows: RowKernels.cpp.
 #include "dialect/AttnDialect.h"
+#include "dialect/ops/Buffers.h"
 
 using namespace mlir;
 using namespace attn;
 
-static MemRefType typeOf(Value buffer) { return cast<MemRefType>(buffer.getType()); }
-
 static bool isPointer(Type type) {
   auto memref = cast<MemRefType>(type);
   return memref.getRank() == 0 && memref.getLayout().isIdentity();
-}
-
-/// Whether two sizes can be the same, as far as is known.
-static bool agree(int64_t a, int64_t b) {
-  return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
-}
-
-static int64_t columnsOf(Value buffer) { return typeOf(buffer).getShape().back(); }
-
-/// The product of sizes, dynamic if one of them is.
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes) {
-    if (ShapedType::isDynamic(size))
-      return ShapedType::kDynamic;
-    result *= size;
-  }
-  return result;
-}
-
-static int64_t rowsOf(Value buffer, int64_t trailing = 1) {
-  return product(typeOf(buffer).getShape().drop_back(trailing));
 }
 
 /// A region that maps `count` f32 to one.
@@ -137,103 +114,6 @@ LogicalResult LinearKernelOp::verify() {
   if (getEpilogue().empty() ? !getCaptures().empty()
                             : !isScalarFunction(getEpilogue(), 1 + getCaptures().size())) // c8
     return emitOpError("expected an epilogue (sum, captures...) -> f32");
-  return success();
-}
-
-/// Whether rows become bytes (quantize_kernel_c1, _c2; norm_bytes_kernel_c3).
-static LogicalResult verifyBytes(Operation *op, Value input, Value out, Value range) {
-  if (ShapedType::isDynamic(columnsOf(input)) || columnsOf(out) < columnsOf(input) ||
-      columnsOf(out) % 16 != 0 || columnsOf(range) != 2)
-    return op->emitOpError(
-        "expected static columns, as many of output in whole vectors, and a range");
-  if (!agree(rowsOf(input), rowsOf(out)) || !agree(rowsOf(input), rowsOf(range)))
-    return op->emitOpError("expected as many rows of input, output and range");
-  return success();
-}
-
-LogicalResult QuantizeKernelOp::verify() {
-  return verifyBytes(*this, getInput(), getOut(), getRange());
-}
-
-LogicalResult RoundKernelOp::verify() {
-  if (ShapedType::isDynamic(columnsOf(getInput())) || columnsOf(getOut()) < columnsOf(getInput()) ||
-      columnsOf(getOut()) % 32 != 0) // round_kernel_c1
-    return emitOpError("expected static columns, padded to a multiple of 32");
-  if (!agree(rowsOf(getInput()), rowsOf(getOut()))) // round_kernel_c2
-    return emitOpError("expected as many rows of input and output");
-  return success();
-}
-
-/// Whether gamma and beta are rows as those of `input` (norm_kernel_c2, norm_bytes_kernel_c2).
-static LogicalResult verifyAffine(Operation *op, Value input, Value gamma, Value beta) {
-  for (Value row : {gamma, beta})
-    if (typeOf(row).getRank() != 1 || columnsOf(row) != columnsOf(input))
-      return op->emitOpError("expected gamma and beta of ") << columnsOf(input) << " elements";
-  return success();
-}
-
-LogicalResult NormKernelOp::verify() {
-  MemRefType input = typeOf(getInput()), out = typeOf(getOut());
-  if (input.getRank() < 2 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
-      !agree(rowsOf(getInput()), rowsOf(getOut()))) // norm_kernel_c1
-    return emitOpError("expected input and output with the same rows and columns");
-  return verifyAffine(*this, getInput(), getGamma(), getBeta());
-}
-
-LogicalResult NormBytesKernelOp::verify() {
-  if (typeOf(getInput()).getRank() < 2 || typeOf(getScratch()).getRank() != 2 ||
-      columnsOf(getScratch()) < columnsOf(getInput())) // norm_bytes_kernel_c1
-    return emitOpError("expected rows, and scratch with at least as many columns");
-  if (failed(verifyAffine(*this, getInput(), getGamma(), getBeta())))
-    return failure();
-  return verifyBytes(*this, getInput(), getOut(), getRange());
-}
-
-LogicalResult MapKernelOp::verify() {
-  if (typeOf(getOut()).getRank() < 1) // map_kernel_c1
-    return emitOpError("expected an output with columns");
-  for (Value input : getInputs())
-    if (typeOf(input).getRank() < 1 || columnsOf(input) != columnsOf(getOut()) ||
-        !agree(rowsOf(input), rowsOf(getOut()))) // map_kernel_c2
-      return emitOpError("expected inputs with the output's rows and columns");
-  Block &body = getBody().front();
-  auto yield = dyn_cast<YieldOp>(body.back());
-  bool fits = body.getNumArguments() == getInputs().size() && yield &&
-              yield.getValue().getType() == typeOf(getOut()).getElementType();
-  for (size_t i = 0; fits && i < getInputs().size(); ++i)
-    fits = body.getArgument(i).getType() == typeOf(getInputs()[i]).getElementType();
-  if (!fits) // map_kernel_c3
-    return emitOpError("expected a body (elements of the inputs...) -> element of the output");
-  return success();
-}
-
-LogicalResult LookupKernelOp::verify() {
-  MemRefType table = typeOf(getTable()), out = typeOf(getOut());
-  if (table.getRank() != 2 || ShapedType::isDynamic(columnsOf(getTable()))) // lookup_kernel_c1
-    return emitOpError("expected a table [rows, static columns]");
-  if (out.getRank() < 1 || columnsOf(getOut()) != columnsOf(getTable()) ||
-      !agree(rowsOf(getIndices(), 0), rowsOf(getOut()))) // lookup_kernel_c2
-    return emitOpError("expected an output with a row of the table for each index");
-  return success();
-}
-
-LogicalResult RotaryKernelOp::verify() {
-  int64_t columns = columnsOf(getInput());
-  if (ShapedType::isDynamic(columns) || columns % 2 != 0 || columnsOf(getOut()) != columns ||
-      !agree(rowsOf(getInput()), rowsOf(getOut()))) // rotary_kernel_c1
-    return emitOpError("expected input and output with the same rows and pairs of columns");
-  for (Value angles : {getCos(), getSin()})
-    if (columnsOf(angles) != columns / 2 || !agree(rowsOf(angles), rowsOf(getOut()))) // c2
-      return emitOpError("expected a cosine and a sine for each of ")
-             << columns / 2 << " pairs of a row";
-  return success();
-}
-
-LogicalResult MeanKernelOp::verify() {
-  MemRefType input = typeOf(getInput()), out = typeOf(getOut());
-  if (input.getRank() < 3 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
-      !agree(rowsOf(getInput(), 2), rowsOf(getOut()))) // mean_kernel_c1
-    return emitOpError("expected input [rows..., s, columns] and output [rows..., columns]");
   return success();
 }
 

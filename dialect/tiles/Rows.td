@@ -11,7 +11,9 @@ def Attn_Row : MemRefRankOf<[F32, BF16, F16], [1]>;
 def Attn_FactorRow : MemRefRankOf<[F32, BF16, F16, I16], [1]>;
 def Attn_AnyRow : MemRefRankOf<[F32, BF16, F16, I8, I16, I32, I64], [1]>;
 
-def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
+class AttnRowOp<string mnemonic> : AttnKernelOp<mnemonic, [RowTileOpInterface]>;
+
+def Attn_NormRowOp : AttnRowOp<"norm_row"> {
   let summary = "layer norm of a row";
   let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, Attn_FactorRow:$out, F64Attr:$eps);
   let assemblyFormat = [{
@@ -19,20 +21,20 @@ def Attn_NormRowOp : AttnKernelOp<"norm_row"> {
   }];
 }
 
-def Attn_QuantizeRowOp : AttnKernelOp<"quantize_row"> {
+def Attn_QuantizeRowOp : AttnRowOp<"quantize_row"> {
   let summary = "a row as unsigned bytes, and its scale and zero (attn.quantize_kernel)";
   let description = [{ With `alone` no row follows that is read next. }];
   let arguments = (ins Attn_FactorRow:$input, MemRefRankOf<[I8], [1]>:$out, Attn_Row:$range, UnitAttr:$alone);
   let assemblyFormat = "$input `into` $out `range` $range (`alone` $alone^)? attr-dict `:` type($input) `,` type($out) `,` type($range)";
 }
 
-def Attn_RoundRowOp : AttnKernelOp<"round_row"> {
+def Attn_RoundRowOp : AttnRowOp<"round_row"> {
   let summary = "a row in bf16, zeros behind it (attn.round_kernel)";
   let arguments = (ins Attn_Row:$input, MemRefRankOf<[I16], [1]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
 }
 
-def Attn_MapRowOp : AttnKernelOp<"map_row"> {
+def Attn_MapRowOp : AttnRowOp<"map_row"> {
   let summary = "out[n] = a scalar function of input[n]...";
   let arguments = (ins Variadic<Attn_AnyRow>:$inputs, Attn_AnyRow:$out);
   let regions = (region SizedRegion<1>:$body);
@@ -40,13 +42,13 @@ def Attn_MapRowOp : AttnKernelOp<"map_row"> {
   let hasVerifier = 1;
 }
 
-def Attn_MeanRowOp : AttnKernelOp<"mean_row"> {
+def Attn_MeanRowOp : AttnRowOp<"mean_row"> {
   let summary = "out[n] = mean over s of input[s, n]";
   let arguments = (ins MemRefRankOf<[F32], [2]>:$input, Attn_Row:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
 }
 
-def Attn_RotaryRowOp : AttnKernelOp<"rotary_row"> {
+def Attn_RotaryRowOp : AttnRowOp<"rotary_row"> {
   let summary = "pairs of a row's columns turned by angles";
   let arguments = (ins Attn_Row:$input, Attn_Row:$cos, Attn_Row:$sin, Attn_FactorRow:$out, UnitAttr:$interleaved);
   let assemblyFormat = [{

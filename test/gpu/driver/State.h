@@ -4,8 +4,8 @@
 #pragma once
 
 #include "cuda/Driver.h"
-#include "test/gpu/Launch.h"
 #include "test/gpu/driver/InterpretedCuda.h"
+#include "test/gpu/interpreter/Launch.h"
 #include <chrono>
 #include <deque>
 #include <functional>

@@ -2,7 +2,7 @@
 //
 // Attention kernels against plain loops in double precision. Query, key and value are columns of
 // one packed buffer where there are as many queries as keys, as packed projections leave them.
-#include "test/unit/cpu/AttentionCase.h"
+#include "test/unit/kernels/AttentionCase.h"
 
 #include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/FewQueries.h"

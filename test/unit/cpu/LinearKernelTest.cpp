@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Linears in f32.
-#include "test/unit/cpu/LinearKernelTest.h"
+#include "test/unit/kernels/LinearKernelTest.h"
 
 namespace attn::test {
 namespace {

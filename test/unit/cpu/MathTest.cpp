@@ -2,7 +2,7 @@
 //
 // The functions that attn-expand-math makes, over samples of all floats, against libm in double
 // precision. The bounds are those of compiler/cpu/README.md.
-#include "test/unit/cpu/KernelRunner.h"
+#include "test/unit/kernels/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

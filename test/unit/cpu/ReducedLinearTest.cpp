@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Linears whose panels are bytes or halves, on CPUs and GPUs.
-#include "test/unit/cpu/LinearKernelTest.h"
+#include "test/unit/kernels/LinearKernelTest.h"
 
 namespace attn::test {
 namespace {

@@ -2,7 +2,7 @@
 //
 // Layer norms, element-wise functions and means over rows, against plain loops in double precision.
 #include "runtime/base/Dtype.h"
-#include "test/unit/cpu/KernelRunner.h"
+#include "test/unit/kernels/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

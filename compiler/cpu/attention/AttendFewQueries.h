@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "compiler/cpu/attention/Attention.h"
+#include "compiler/kernels/ScoreFunction.h"
+
+namespace attn {
+
+/// Writes a kernel that areFewQueries (compiler/transforms/FewQueries.h) before `op`; its tiles, in
+/// words.
+std::string attendFewQueries(AttentionKernelOp op, const CpuTiling &context,
+                             const ScoreFunction &score);
+
+} // namespace attn

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the kernels of a few queries share: the state that is kept for each query, and how the
+// output comes of it.
+#pragma once
+
+#include "compiler/cpu/attention/Attention.h"
+#include "compiler/transforms/FewQueries.h"
+
+namespace attn {
+
+class FewQueriesEmitter {
+protected:
+  FewQueriesEmitter(mlir::Operation *op, mlir::Value out, const CpuTarget &target);
+  using Value = mlir::Value;
+
+  int64_t vectorsOf(int64_t columns) const { return llvm::divideCeil(columns, lanes); }
+  FewQueriesShape shape() const { return {lanes, valueFeatures}; }
+
+  Value constant(double value);
+  Value larger(Value a, Value b);
+  Value sum(Value a, Value b);
+  Value product(Value a, Value b);
+  Value fma(Value a, Value b, Value c);
+  /// `combine` of all lanes, in all lanes.
+  Value acrossLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
+  /// What exp is taken relative to: `largest`, or anything finite where no key has been live.
+  Value reference(Value largest);
+  /// exp(score - reference)
+  Value weightOf(Value score, Value reference);
+
+  enum class Part { Sums, Total, Largest };
+  /// The place of `part` of a query's state among the states of all queries.
+  Value placeOf(Part part, Value query, int64_t offset);
+  Value load(Value states, Part part, Value query, int64_t offset = 0);
+  void store(Value vector, Value states, Part part, Value query, int64_t offset = 0);
+
+  /// The output of a query, in the matrix `out`: its sums over the sum of its weights, 0 where it
+  /// has no live key.
+  void finish(Value total, llvm::ArrayRef<Value> sums, Value out, Value query);
+
+  /// The matrix [rows, features] of a head, which `batch` are the indices of.
+  Value headOf(Value buffer, llvm::ArrayRef<Value> batch);
+  Value loadFeatures(Value matrix, Value at, int64_t vector, int64_t columns);
+  void storeFeatures(Value vector, Value matrix, Value at, int64_t number, int64_t columns);
+
+  mlir::OpBuilder builder;
+  IndexBuilder index;
+  mlir::Location loc;
+  int64_t lanes, queries, valueFeatures;
+  mlir::VectorType row;
+  Value zero;
+
+private:
+  /// Of the lanes of vector `number` of a row, those that `columns` has; null where it has all.
+  Value lanesOf(int64_t number, int64_t columns);
+};
+
+} // namespace attn

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/linear/LinearTiling.h"
+#include "compiler/kernels/KernelRemarks.h"
+#include "compiler/transforms/TargetModel.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attn;
+
+/// Registers of a block that hold no sums: a step's vectors of weights, and an element of the rows.
+static constexpr int64_t blockVectors = 3, otherRegisters = blockVectors + 1;
+
+/// Of a group, at most, and their bytes in a step of k.
+static constexpr int64_t groupRows = TargetModel::tokens,
+                         groupBytes = TargetModel::floatBytes * groupRows;
+static constexpr int64_t panelBytes = TargetModel::floatBytes * panelWidth;
+
+/// Steps of a part, at most, for rows of `rowBytes` a step. The group's rows, the part of a panel
+/// and the next one stay in the second-level cache, beside a panel's columns of what is written and
+/// what an epilogue reads.
+static constexpr int64_t partSteps(int64_t rowBytes) {
+  constexpr int64_t bytes = TargetModel::l2Bytes - 2 * groupRows * panelBytes;
+  int64_t steps = bytes / (groupBytes + 2 * panelBytes) / 32 * 32;
+  return steps * TargetModel::floatBytes / rowBytes;
+}
+static_assert(partSteps(4) == TargetModel::partDepth);
+
+LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
+                              const KernelChoice &choice, std::optional<int64_t> rowCount) {
+  LinearTiling tiling;
+  int64_t lanes = target.lanes, all = llvm::alignTo(shape.n, lanes);
+  tiling.columns = std::min<int64_t>(all, blockVectors * lanes);
+  // A power of two, for any number of rows is made up of blocks of such.
+  tiling.rows =
+      choice.get(Knob::Rows)
+          .value_or(TargetModel::powerBelow((target.registers - otherRegisters) / blockVectors));
+  // With AVX2, patches of pictures lose nothing by more steps.
+  bool areShortLoops = shape.ks.size() > 1 && !target.avx512;
+  tiling.unroll = choice.get(Knob::Unroll).value_or(areShortLoops ? 8 : shape.unroll());
+  tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
+  bool isInt4 = shape.precision == Precision::Int4;
+  if (isInt4) { // sums of those that share a scale are kept, too
+    tiling.rows = std::max<int64_t>(tiling.rows / 2, 1);
+    tiling.unroll = scaleGroup / shape.group();
+  }
+  // Two floats, or eight bytes.
+  int64_t rowBytes = shape.isWidened || isInt4 ? 8 : 4;
+  // A single block goes once through each panel: there is nothing to keep in a cache.
+  bool isOneBlock = rowCount && llvm::divideCeil(*rowCount, tiling.rows) == 1;
+  tiling.depth =
+      isOneBlock || !shape.keepsSums
+          ? shape.steps(0)
+          : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes)), tiling.unroll);
+  tiling.groupBlocks =
+      std::max<int64_t>(choice.get(Knob::Group).value_or(groupRows) / tiling.rows, 1);
+  return tiling;
+}
+
+bool LinearTiling::isSameFor(const LinearTiling &other, int64_t rowCount) const {
+  auto sizes = [&](const LinearTiling &tiling) {
+    int64_t blocks = llvm::divideCeil(rowCount, tiling.rows),
+            groups = llvm::divideCeil(blocks, tiling.groupBlocks);
+    return std::tuple(blocks, groups, tiling.depth, tiling.unroll);
+  };
+  return sizes(*this) == sizes(other);
+}
+
+std::string attn::linearName(LinearKernelOp op, const LinearShape &shape) {
+  std::string contracted =
+      llvm::join(llvm::map_range(shape.ks, [](int64_t size) { return std::to_string(size); }), "*");
+  return llvm::formatv("linear {0}, {1} of {2} -> {3}", stringifyPrecision(shape.precision),
+                       rowsText(op.getOut()), contracted, shape.n);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tiled -> kernels of rows on a CPU. Their tiles are written by compiler/kernels/TileRows.cpp.
+#pragma once
+
+#include "compiler/cpu/vectors/RowVectors.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+/// Replaces the tiles of rows in `root` by vector code.
+mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &target);
+
+// The vector code of one tile, before it.
+void emitRound(RoundRowOp op, const RowVectors &rows);
+void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
+void emitRotary(RotaryRowOp op, const RowVectors &rows);
+
+} // namespace attn

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a kernel is tiled for a CPU: alone in a function, for one thread of the team.
+#pragma once
+
+#include "compiler/kernels/Tiling.h"
+#include "compiler/target/CpuTarget.h"
+
+namespace attn {
+
+struct CpuTiling : TilingContext {
+  CpuTiling(const CpuTarget &target, mlir::Value thread, mlir::Value threads)
+      : TilingContext{target, thread, threads}, target(target) {}
+
+  const CpuTarget &target; ///< the level that code is generated for
+};
+
+} // namespace attn

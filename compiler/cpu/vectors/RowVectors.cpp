@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/cpu/vectors/RowVectors.h"
+#include "compiler/cpu/vectors/BfloatPairs.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace attn;
+
+std::optional<int64_t> attn::strideOf(Value row) {
+  auto [strides, offset] = cast<MemRefType>(row.getType()).getStridesAndOffset();
+  if (ShapedType::isDynamic(strides.back()))
+    return std::nullopt;
+  return strides.back();
+}
+
+Value attn::widened(IndexBuilder index, Value vector) {
+  OpBuilder &builder = index.builder;
+  auto type = cast<VectorType>(vector.getType());
+  if (type.getElementType().isF32())
+    return vector;
+  if (type.getElementType().isInteger(16))
+    vector =
+        arith::BitcastOp::create(builder, index.loc, type.clone(builder.getBF16Type()), vector);
+  return arith::ExtFOp::create(builder, index.loc, type.clone(builder.getF32Type()), vector);
+}
+
+Value attn::loadFloats(IndexBuilder index, Value buffer, ValueRange place, int64_t lanes,
+                       Value mask) {
+  OpBuilder &builder = index.builder;
+  auto type = VectorType::get({lanes}, getElementTypeOrSelf(buffer.getType()));
+  if (!mask)
+    return widened(index, vector::LoadOp::create(builder, index.loc, type, buffer, place));
+  Value zeros = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(type));
+  return widened(
+      index, vector::MaskedLoadOp::create(builder, index.loc, type, buffer, place, mask, zeros));
+}
+
+Value RowVectors::zero() const {
+  return arith::ConstantOp::create(index.builder, index.loc, index.builder.getZeroAttr(type));
+}
+
+Value RowVectors::prepare(Value row) const {
+  if (strideOf(row) != 0)
+    return row;
+  return memref::LoadOp::create(index.builder, index.loc, row, index.constant(0));
+}
+
+Value RowVectors::maskOrAll(Value mask) const {
+  if (mask)
+    return mask;
+  auto bits = VectorType::get({target.lanes}, index.builder.getI1Type());
+  return arith::ConstantOp::create(index.builder, index.loc, DenseElementsAttr::get(bits, true));
+}
+
+std::pair<Value, Value> RowVectors::apart(Value row, Value column) const {
+  OpBuilder &builder = index.builder;
+  auto parts = memref::ExtractStridedMetadataOp::create(builder, index.loc, row);
+  Value stride = parts.getStrides()[0];
+  Value start = index.add(parts.getOffset(), index.mul(column, stride));
+  int64_t any = ShapedType::kDynamic;
+  auto layout = StridedLayoutAttr::get(builder.getContext(), any, {1});
+  auto flat = MemRefType::get({any}, cast<MemRefType>(row.getType()).getElementType(), layout);
+  Value size = index.mul(index.constant(target.lanes), stride);
+  Value buffer = memref::ReinterpretCastOp::create(builder, index.loc, flat, parts.getBaseBuffer(),
+                                                   OpFoldResult(start), OpFoldResult(size),
+                                                   OpFoldResult(builder.getIndexAttr(1)));
+  auto places = VectorType::get({target.lanes}, builder.getIndexType());
+  Value lanes = vector::StepOp::create(builder, index.loc, places);
+  Value strides = vector::BroadcastOp::create(builder, index.loc, places, stride);
+  return {buffer, arith::MulIOp::create(builder, index.loc, lanes, strides)};
+}
+
+Value RowVectors::load(Value row, const VectorPlace &place, Value rest) const {
+  OpBuilder &builder = index.builder;
+  auto type = VectorType::get({target.lanes}, getElementTypeOrSelf(row.getType()));
+  if (!isa<MemRefType>(row.getType())) {
+    Value all = vector::BroadcastOp::create(builder, index.loc, type, row);
+    if (!place.mask || !rest)
+      return all;
+    return arith::SelectOp::create(builder, index.loc, place.mask, all, rest);
+  }
+  if (!rest)
+    rest = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(type));
+  if (strideOf(row) != 1) {
+    auto [buffer, lanes] = apart(row, place.column);
+    return vector::GatherOp::create(builder, index.loc, type, buffer, index.constant(0), lanes,
+                                    maskOrAll(place.mask), rest);
+  }
+  if (!place.mask)
+    return vector::LoadOp::create(builder, index.loc, type, row, place.column);
+  return vector::MaskedLoadOp::create(builder, index.loc, type, row, place.column, place.mask,
+                                      rest);
+}
+
+void RowVectors::prefetchNextRow(Value row, Value columns, const VectorPlace &place) const {
+  if (strideOf(row) != 1)
+    return;
+  memref::PrefetchOp::create(index.builder, index.loc, row, index.add(place.column, columns),
+                             /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
+}
+
+void RowVectors::store(Value vector, Value row, const VectorPlace &place) const {
+  OpBuilder &builder = index.builder;
+  if (getElementTypeOrSelf(row.getType()).isInteger(16) &&
+      getElementTypeOrSelf(vector.getType()).isF32())
+    vector = BfloatPairs(builder, index.loc, target).bits(vector);
+  if (strideOf(row) != 1) {
+    auto [buffer, lanes] = apart(row, place.column);
+    vector::ScatterOp::create(builder, index.loc, Type(), buffer, index.constant(0), lanes,
+                              maskOrAll(place.mask), vector);
+  } else if (place.mask) {
+    vector::MaskedStoreOp::create(builder, index.loc, row, place.column, place.mask, vector);
+  } else {
+    vector::StoreOp::create(builder, index.loc, vector, row, place.column);
+  }
+}
+
+Value RowVectors::acrossLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) const {
+  OpBuilder &builder = index.builder;
+  for (int64_t half = target.lanes / 2; half >= 1; half /= 2) {
+    auto part = [&](int64_t from) -> Value {
+      return vector::ExtractStridedSliceOp::create(builder, index.loc, vector, from, half, 1);
+    };
+    vector = combine(part(0), part(half));
+  }
+  return vector::ExtractOp::create(builder, index.loc, vector, 0);
+}
+
+Value RowVectors::sumOfLanes(Value vector) const {
+  return acrossLanes(vector, [&](Value a, Value b) -> Value {
+    return arith::AddFOp::create(index.builder, index.loc, a, b);
+  });
+}
+
+Value RowVectors::firstLanes(Value count) const {
+  auto bits = VectorType::get({target.lanes}, index.builder.getI1Type());
+  std::optional<int64_t> constant = constantIndex(count);
+  if (!constant)
+    return vector::CreateMaskOp::create(index.builder, index.loc, bits, count);
+  if (*constant >= target.lanes)
+    return {};
+  return vector::ConstantMaskOp::create(index.builder, index.loc, bits, *constant);
+}
+
+SmallVector<VectorPlace> RowVectors::placesIn(Value columns, int64_t most) const {
+  std::optional<int64_t> size = constantIndex(columns);
+  int64_t vectors = size ? llvm::divideCeil(*size, target.lanes) : most;
+  SmallVector<VectorPlace> places;
+  for (int64_t i = 0; i < vectors; ++i) {
+    Value column = index.constant(i * target.lanes);
+    places.push_back({column, firstLanes(index.sub(columns, column))});
+  }
+  return places;
+}
+
+SmallVector<Value> RowVectors::forEachVector(
+    Value columns, int64_t unroll, ArrayRef<Value> inits,
+    llvm::function_ref<SmallVector<Value>(const VectorPlace &, ValueRange)> body) const {
+  OpBuilder &builder = index.builder;
+  int64_t lanes = target.lanes, each = inits.size();
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < unroll; ++i)
+    values.append(inits.begin(), inits.end());
+  // Vector `i` of the round that starts at `column`.
+  auto step = [&](int64_t i, Value column, Value mask, SmallVector<Value> &values) {
+    Value own = index.add(column, index.constant(i * lanes));
+    SmallVector<Value> next = body({own, mask}, ArrayRef(values).slice(i * each, each));
+    llvm::copy(next, values.begin() + i * each);
+  };
+  auto rounds = [&](Value from, Value to, int64_t count) {
+    auto loop = scf::ForOp::create(builder, index.loc, from, to, index.constant(count * lanes),
+                                   values, [](OpBuilder &, Location, Value, ValueRange) {});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(loop.getBody());
+    SmallVector<Value> inner(loop.getRegionIterArgs());
+    for (int64_t i = 0; i < count; ++i)
+      step(i, loop.getInductionVar(), {}, inner);
+    scf::YieldOp::create(builder, index.loc, inner);
+    values = loop.getResults();
+  };
+  auto downTo = [&](int64_t multiple) {
+    return index.mul(index.div(columns, index.constant(multiple)), index.constant(multiple));
+  };
+
+  Value whole = downTo(unroll * lanes), vectors = downTo(lanes);
+  if (constantIndex(whole) != 0)
+    rounds(index.constant(0), whole, unroll);
+  std::optional<int64_t> size = constantIndex(columns);
+  if (!size) {
+    rounds(whole, vectors, 1);
+    step(0, vectors, firstLanes(index.sub(columns, vectors)), values);
+    return values;
+  }
+  int64_t rest = *size % (unroll * lanes);
+  for (int64_t i = 0; i < rest / lanes; ++i)
+    step(i, whole, {}, values);
+  if (rest % lanes != 0)
+    step(rest / lanes, whole, firstLanes(index.constant(rest % lanes)), values);
+  return values;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention on a GPU: by a warp on FMA units, by a block on tensor cores, by Hopper's warp groups.
+#pragma once
+
+#include "compiler/gpu/threads/KernelLaunch.h"
+#include "compiler/kernels/ScoreFunction.h"
+#include "dialect/AttnDialect.h"
+
+namespace attn {
+
+/// The launch of an attention by the kernel that suits it; and of what combines parts of keys.
+KernelLaunches launchesOf(AttentionKernelOp op, const LaunchOptions &options);
+KernelLaunches launchesOf(CombineKernelOp op);
+
+/// Drops the parts of attentions that have queries enough to fill a GPU, and what combines them.
+void dropParts(mlir::Operation *root, const GpuTarget &target);
+
+/// Writes the code of what bounds boxes of tensors; every thread of a warp meets it.
+void lowerRanges(mlir::Operation *root);
+
+/// Whether an attention is one for tensor cores: its worker is a block then.
+bool usesTensorCores(AttentionKernelOp op);
+/// The 16 bits that its products are of, or null.
+mlir::Type halfOf(AttentionKernelOp op);
+
+// By a block on tensor cores; and Hopper's own: whether there is one for an op, and its launch.
+void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
+                        const TilingContext &context);
+bool isHopperAttention(AttentionKernelOp op);
+KernelLaunch launchHopperAttention(AttentionKernelOp op);
+void emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,
+                         const TilingContext &context, mlir::ValueRange maps);
+
+/// Part number `part` of the keys that all queries have: those in [from, to).
+struct PartOfKeys {
+  mlir::Value part, from, to;
+};
+/// The output of query number `query`, of all heads, by a warp on FMA units; where keys are in
+/// parts, what one of them adds.
+void emitQueryOfWarp(AttentionKernelOp op, const ScoreFunction &score, mlir::OpBuilder &builder,
+                     mlir::Value query, std::optional<PartOfKeys> keys = {});
+
+} // namespace attn

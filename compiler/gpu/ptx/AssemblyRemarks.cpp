@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/gpu/ptx/AssemblyRemarks.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace attn;
+
+static const AssembledKernel *findKernel(const Assembly *assembly, llvm::StringRef name) {
+  if (!assembly)
+    return nullptr;
+  auto found = llvm::find_if(assembly->kernels,
+                             [&](const AssembledKernel &own) { return own.name == name; });
+  return found == assembly->kernels.end() ? nullptr : &*found;
+}
+
+static std::string describe(const GpuKernelInfo &info, const AssembledKernel *assembled) {
+  int64_t shared = info.sharedBytes + (assembled ? assembled->sharedBytes : 0);
+  std::string text =
+      llvm::formatv("`{3}` in PTX: {0} threads, {1} {2} a multiprocessor", info.threads,
+                    info.blocks, info.blocks == 1 ? "block" : "blocks", info.name);
+  if (shared)
+    text += llvm::formatv("; {0} bytes of {1}shared memory", shared, assembled ? "" : "dynamic ");
+  std::string quotients =
+      info.approximatesQuotients ? "; quotients within 2 units of the last place" : "";
+  if (!assembled)
+    return text + quotients;
+  text += llvm::formatv("; {0} registers, ", assembled->registers);
+  if (assembled->spillStores || assembled->spillLoads)
+    text += llvm::formatv("spills of {0} bytes stored and {1} loaded", assembled->spillStores,
+                          assembled->spillLoads);
+  else
+    text += "no spills";
+  if (assembled->stackBytes)
+    text += llvm::formatv(", {0} bytes of stack", assembled->stackBytes);
+  return text + quotients;
+}
+
+static void warnOf(const AssembledKernel &kernel, Location loc, llvm::StringRef chip) {
+  if (kernel.spillStores || kernel.spillLoads)
+    emitWarning(loc) << "kernel `" << kernel.name << "` spills registers on " << chip << ": "
+                     << kernel.spillStores << " bytes of stores, " << kernel.spillLoads
+                     << " bytes of loads a thread";
+  for (const std::string &text : kernel.warnings)
+    emitWarning(loc) << "the assembler says of kernel `" << kernel.name << "` on " << chip << ": "
+                     << text;
+}
+
+void attn::remarkAssembly(Location model, const GpuCode &code, const Assembly *assembly) {
+  for (const GpuKernelInfo &info : code.kernels) {
+    const AssembledKernel *assembled = findKernel(assembly, info.name);
+    Location loc = info.location;
+    remark::passed(loc, remark::RemarkOpts::name(assembled ? "Assembled" : "Generated")
+                            .category(code.target->name)
+                            .function(info.kernel))
+        << describe(info, assembled);
+    if (assembled)
+      warnOf(*assembled, loc, code.target->name);
+  }
+  if (!assembly)
+    return;
+  for (const AssembledKernel &kernel : assembly->kernels)
+    if (llvm::none_of(code.kernels,
+                      [&](const GpuKernelInfo &info) { return info.name == kernel.name; }))
+      warnOf(kernel, model, code.target->name);
+  for (const std::string &text : assembly->warnings)
+    emitWarning(model) << "the assembler says of the code for " << code.target->name << ": "
+                       << text;
+}

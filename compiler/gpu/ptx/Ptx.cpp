@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/gpu/ptx/Ptx.h"
+#include "compiler/codegen/Codegen.h"
+#include "compiler/gpu/threads/Hopper.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace attn;
+
+void attn::registerPtx(DialectRegistry &registry) {
+  registerBuiltinDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  // How the conversion of kernels to NVVM finds what else is in them.
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
+}
+
+/// What only functions of LLVM's dialect can say of a kernel.
+static void describeKernel(LLVM::LLVMFuncOp function, const GpuKernelInfo &info) {
+  OpBuilder builder(function.getContext());
+  if (info.maps.empty())
+    return;
+  // Tensor maps are passed by value; copies of them are no tensor maps.
+  auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  for (unsigned i = info.words; i < function.getNumArguments(); ++i) {
+    function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+    function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), builder.getI64IntegerAttr(64));
+    function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());
+  }
+  // Without it, the assembler takes no notice of setmaxnreg.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
+}
+
+static void addLowering(OpPassManager &passes) {
+  OpPassManager &inside = passes.nest<gpu::GPUModuleOp>();
+  inside.addPass(createCanonicalizerPass());
+  inside.addPass(createCSEPass());
+  inside.addPass(createSCFToControlFlowPass());
+  inside.addPass(memref::createExpandStridedMetadataPass());
+  inside.addPass(createLowerAffinePass());
+  inside.addPass(createConvertMathToLLVMPass());
+  inside.addPass(createConvertVectorToLLVMPass());
+  ConvertGpuOpsToNVVMOpsOptions kernels;
+  kernels.useBarePtrCallConv = true;
+  inside.addPass(createConvertGpuOpsToNVVMOps(kernels));
+  inside.addPass(createConvertIndexToLLVMPass());
+  inside.addPass(createCanonicalizerPass());
+  inside.addPass(createCSEPass());
+  inside.addPass(createConvertNVVMToLLVMPass());
+  inside.addPass(createReconcileUnrealizedCastsPass());
+}
+
+GpuKernelInfo GpuKernelInfo::of(gpu::GPUFuncOp function) {
+  GpuKernelInfo info;
+  info.name = function.getName().str();
+  info.location = function.getLoc();
+  info.kernel = info.name;
+  if (auto kernel = function->getAttrOfType<StringAttr>(kernelAttribute))
+    info.kernel = kernel.str();
+  info.threads = (*function.getKnownBlockSize())[0];
+  if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksAttribute))
+    info.blocks = blocks.getInt();
+  if (auto shared = function->getAttrOfType<IntegerAttr>(sharedAttribute))
+    info.sharedBytes = shared.getInt();
+  if (auto cost = function->getAttrOfType<StringAttr>(costAttribute))
+    info.cost = cost.str();
+  if (auto maps = function->getAttrOfType<ArrayAttr>(mapsAttribute))
+    for (auto map : maps.getAsRange<DenseI64ArrayAttr>())
+      info.maps.push_back({map[0], llvm::to_vector<5>(map.asArrayRef().drop_front())});
+  info.words = static_cast<int64_t>(function.getNumArguments() - info.maps.size());
+  function.walk([&](LLVM::CallIntrinsicOp op) {
+    info.approximatesQuotients |=
+        op.getIntrin() == "llvm.nvvm.div.full" || op.getIntrin() == "llvm.nvvm.rcp.approx.ftz.f";
+  });
+  return info;
+}
+
+struct GpuCode::Llvm {
+  std::string features;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+GpuCode::GpuCode() = default;
+GpuCode::GpuCode(GpuCode &&) = default;
+GpuCode &GpuCode::operator=(GpuCode &&) = default;
+GpuCode::~GpuCode() = default;
+
+FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, llvm::StringRef kernel) {
+  auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  auto target = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]);
+  GpuCode code;
+  code.target = GpuTarget::find(target.getChip());
+  for (auto function : llvm::make_early_inc_range(gpuModule.getOps<gpu::GPUFuncOp>())) {
+    GpuKernelInfo info = GpuKernelInfo::of(function);
+    if (kernel.empty() || info.kernel == kernel)
+      code.kernels.push_back(std::move(info));
+    else
+      function.erase();
+  }
+  // Alone: the host's functions are another's business.
+  OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
+  gpuModule->remove();
+  alone->push_back(gpuModule);
+  PassManager lowering(module.getContext());
+  addLowering(lowering);
+  lowering.enableVerifier(false); // LLVM verifies what comes out
+  if (failed(lowering.run(*alone)))
+    return failure();
+  for (const GpuKernelInfo &info : code.kernels)
+    describeKernel(gpuModule.lookupSymbol<LLVM::LLVMFuncOp>(info.name), info);
+  code.llvm = std::make_unique<GpuCode::Llvm>();
+  code.llvm->features = target.getFeatures().str();
+  code.llvm->module = translateModuleToLLVMIR(gpuModule, code.llvm->context);
+  if (!code.llvm->module)
+    return failure();
+  return code;
+}
+
+void attn::generatePtx(GpuCode &code) {
+  code.ptx = generatePtx(*code.llvm->module, code.target->name, code.llvm->features);
+  code.llvm.reset();
+}

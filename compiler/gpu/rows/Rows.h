@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels on rows on a GPU: a warp has rows, or pieces of them.
+#pragma once
+
+#include "compiler/gpu/threads/KernelLaunch.h"
+
+namespace attn {
+
+/// The one launch of a kernel on rows.
+KernelLaunches launchesOfRows(mlir::Operation *kernel);
+
+} // namespace attn

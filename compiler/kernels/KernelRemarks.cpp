@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/kernels/KernelRemarks.h"
+
+#include "compiler/kernels/LinearShape.h"
+#include "compiler/kernels/Loops.h"
+#include "compiler/transforms/KernelCost.h"
+#include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// A product of dims, some of them known only at run time.
+struct Count {
+  int64_t least = 1;
+  bool isExact = true;
+
+  /// Of dims [begin, end) of a buffer.
+  static Count of(Value buffer, int64_t begin, int64_t end) {
+    ArrayRef<int64_t> sizes = cast<MemRefType>(buffer.getType()).getShape();
+    return {leastCount(buffer, begin, end),
+            !ShapedType::isDynamicShape(sizes.slice(begin, end - begin))};
+  }
+
+  std::string text(StringRef unit) const {
+    if (least == 1 && !isExact)
+      return unit.str();
+    return llvm::formatv("{0}{1} {2}", isExact ? "" : "at least ", least, unit);
+  }
+};
+
+} // namespace
+
+static int64_t lastDim(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getShape().back();
+}
+
+static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank(); }
+
+/// `, then gelu, x + ...`: what a region does with an element.
+static std::string operations(Region &region, StringRef before) {
+  SmallVector<std::string> texts = wordsOf(region);
+  return texts.empty() ? "" : (before + " " + llvm::join(texts, ", ")).str();
+}
+
+namespace {
+
+/// What a hook's value depends on. Numbers alone are of neither.
+enum Dependence { Nothing = 0, Query = 1, Key = 2, Pair = Query | Key };
+
+} // namespace
+
+/// What a hook computes, in the spec's words, and how many operations it takes for every pair and
+/// for the sake of the query or the key alone, but for a score, whose product is what counts: after
+/// `own` arguments of the pair come the positions, the last two of query and key, and captures.
+static std::string describeHook(Region &hook, size_t own, size_t positions, StringRef name) {
+  if (hook.empty())
+    return {};
+  DenseMap<Value, unsigned> dependence;
+  Block &block = hook.front();
+  for (size_t i = 0; i < own; ++i)
+    dependence[block.getArgument(i)] = Pair;
+  if (positions >= 2) {
+    dependence[block.getArgument(own + positions - 2)] = Query;
+    dependence[block.getArgument(own + positions - 1)] = Key;
+  }
+  unsigned counts[] = {0, 0, 0, 0};
+  SmallVector<StringRef> names;
+  for (Operation &op : block.without_terminator()) {
+    unsigned of = Nothing;
+    for (Value operand : op.getOperands())
+      of |= dependence.lookup(operand);
+    for (Value result : op.getResults())
+      dependence[result] = of;
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    counts[of] += !isa<DotOp>(op);
+    names.push_back(op.getName().stripDialect());
+  }
+  StringRef words = wordsAt(block.getTerminator()->getLoc());
+  std::string text =
+      ("; " + name + " ").str() + (words.empty() ? llvm::join(names, " ") : words.str());
+  SmallVector<std::string> done;
+  constexpr std::pair<unsigned, StringLiteral> kinds[] = {
+      {Pair, "a pair"}, {Query, "a query"}, {Key, "a key"}};
+  for (auto [kind, each] : kinds)
+    if (counts[kind])
+      done.push_back(llvm::formatv("{0} {1}", counts[kind], each));
+  return done.empty() || own == 2 ? text : text + " (operations: " + llvm::join(done, ", ") + ")";
+}
+
+std::string attn::rowsText(Value out) { return Count::of(out, 0, rankOf(out) - 1).text("rows"); }
+
+static std::string work(double flop) {
+  return flop < 1e10 ? llvm::formatv("; {0:f2} MFLOP", flop / 1e6)
+                     : llvm::formatv("; {0:f2} GFLOP", flop / 1e9);
+}
+
+static std::string describe(LinearKernelOp op) {
+  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getQuantization(), op.getOut(),
+                               op.getContract());
+  Count rows = Count::of(op.getOut(), 0, rankOf(op.getOut()) - 1);
+  if (failed(shape))
+    return {};
+  double weights = double(shape->k) * shape->n;
+  std::string type = stringifyPrecision(shape->precision).str();
+  return llvm::formatv("linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights{7}",
+                       rows.text("rows"), shape->k, shape->n, op.getBias() ? ", bias" : "",
+                       operations(op.getEpilogue(), ", then"), work(2 * rows.least * weights),
+                       4 * weights / shape->group() / 1e6,
+                       shape->precision == Precision::F32 ? "" : " in " + type);
+}
+
+std::string attn::pairWork(AttentionKernelOp op, std::optional<int64_t> pairs) {
+  int64_t batch = op.getBatch(), heads = Count::of(op.getOut(), 0, batch).least,
+          all = Count::of(op.getOut(), batch, batch + 1).least *
+                Count::of(op.getKey(), batch, batch + 1).least;
+  return work(2.0 * double(heads) * double(pairs.value_or(all)) *
+              double(lastDim(op.getKey()) + lastDim(op.getValue())));
+}
+
+static std::string describe(AttentionKernelOp op) {
+  int64_t batch = op.getBatch();
+  Count heads = Count::of(op.getOut(), 0, batch),
+        queries = Count::of(op.getOut(), batch, batch + 1),
+        keys = Count::of(op.getKey(), batch, batch + 1);
+  int64_t features = lastDim(op.getKey());
+  // Of a mask, the tiles that it leaves say how much is done (MaskVerdicts.h).
+  std::string done = op.getMask().empty() ? pairWork(op, std::nullopt) : "";
+  size_t positions = batch + 2;
+  return llvm::formatv("attention, {0} of {1} features, {2}, {3}{4}{5}{6}{7}{8}",
+                       heads.text("heads"), features, queries.text("queries"), keys.text("keys"),
+                       describeHook(op.getScore(), 2, positions, "score"),
+                       describeHook(op.getBias(), 1, positions, "bias"),
+                       describeHook(op.getCap(), 1, 0, "cap"),
+                       describeHook(op.getMask(), 0, positions, "mask"), done);
+}
+
+static std::string timeText(double ns) {
+  return ns < 1e5 ? llvm::formatv("{0:f1} us", ns / 1e3) : llvm::formatv("{0:f2} ms", ns / 1e6);
+}
+
+/// What speaks against a lowering that was not taken.
+static std::string drawback(AttentionLowering lowering, const AttentionProblem &problem) {
+  constexpr double kilobyte = 1e3;
+  double scores = 4.0 * AttentionShape::queries * double(problem.keyCount);
+  switch (lowering) {
+  case AttentionLowering::Strip:
+    return llvm::formatv("scores of {0:f0} kB leave the first-level cache", scores / kilobyte);
+  case AttentionLowering::Online:
+    return "sums are multiplied for each tile of keys";
+  case AttentionLowering::Unfused:
+    return llvm::formatv("scores of {0:f0} kB stand at a time",
+                         scores * double(blocksOf(lowering, problem)) / kilobyte);
+  }
+  llvm_unreachable("a lowering");
+}
+
+std::string attn::describeLowering(AttentionKernelOp op, const AttentionProblem &problem,
+                                   AttentionLowering taken, bool isMeasured) {
+  if (problem.isMasked)
+    return "; online, so that tiles which the mask empties are passed by";
+  if (!problem.mayBeOneStrip)
+    return "; tile by tile, which alone can give what is asked of it";
+  if (problem.keyCount < 0)
+    return "; online, for any number of keys";
+  double heads = double(Count::of(op.getOut(), 0, op.getBatch()).least);
+  auto estimate = [&](AttentionLowering lowering) {
+    return timeText(heads * estimateLowering(problem, lowering));
+  };
+  std::string text = "; " + stringifyAttentionLowering(taken).str();
+  text += op.getLowering() ? " as asked for" : isMeasured ? " as measured" : "";
+  text += " (est. " + estimate(taken);
+  for (auto other :
+       {AttentionLowering::Strip, AttentionLowering::Online, AttentionLowering::Unfused})
+    if (other != taken)
+      text += "; " + stringifyAttentionLowering(other).str() + " " + estimate(other) + ": " +
+              drawback(other, problem);
+  return text + ")";
+}
+
+std::string attn::describeKernel(Operation *kernel) {
+  auto rows = [](StringRef name, Value out) -> std::string {
+    if (ShapedType::isDynamic(lastDim(out)))
+      return llvm::formatv("{0}, {1}", name, Count::of(out, 0, rankOf(out)).text("elements"));
+    return llvm::formatv("{0}, {1} of {2}", name, Count::of(out, 0, rankOf(out) - 1).text("rows"),
+                         lastDim(out))
+        .str();
+  };
+  return llvm::TypeSwitch<Operation *, std::string>(kernel)
+      .Case<LinearKernelOp, AttentionKernelOp>([](auto op) { return describe(op); })
+      .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
+      .Case([&](LookupKernelOp op) {
+        return rows("lookup", op.getOut()) +
+               llvm::formatv(" in a table of {0}",
+                             cast<MemRefType>(op.getTable().getType()).getDimSize(0))
+                   .str();
+      })
+      .Case([&](RowKernelOpInterface op) { return rows(op.title(), op.getRows()) + op.detail(); })
+      .Case([&](CombineKernelOp op) {
+        Count parts = Count::of(op.getPartials(), 1, 2), heads = Count::of(op.getPartials(), 0, 1);
+        return "combination of " + parts.text("parts") + " of keys, " + heads.text("heads");
+      })
+      .Case([&](MapKernelOp op) {
+        return rows("map", op.getOut()) + operations(op.getBody(), ", computes");
+      });
+}
+
+static remark::RemarkOpts optionsOf(Operation *op, StringRef name, StringRef category) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  return remark::RemarkOpts::name(name).category(category).function(function ? function.getSymName()
+                                                                             : StringRef());
+}
+
+std::string attn::joinNumbers(ArrayRef<int64_t> numbers) {
+  std::string text;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    bool isLast = i + 1 == numbers.size();
+    text += (i == 0 ? "" : isLast ? " or " : ", ") + std::to_string(number);
+  }
+  return text;
+}
+
+void attn::remarkTiled(Operation *kernel, StringRef target, StringRef text) {
+  remark::passed(kernel->getLoc(), optionsOf(kernel, "Tiled", target)) << text;
+}
+
+void attn::remarkScalar(Operation *op, StringRef target, StringRef reason) {
+  remark::missed(op->getLoc(), optionsOf(op, "Scalar", target))
+      << ("runs element by element: " + reason).str();
+}

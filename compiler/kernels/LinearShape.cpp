@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/kernels/LinearShape.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attn;
+
+FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, bool readsRounded) {
+  bool takesRounded = op.getRounded() && readsRounded;
+  Value rows = takesRounded ? op.getRounded() : op.getInput();
+  int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
+  auto shape = of(op, rows, op.getPanels(), op.getQuantization(), op.getOut(), contract);
+  if (succeeded(shape))
+    shape->keepsSums &= !op.getInPlace();
+  return shape;
+}
+
+FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
+                                       ValueRange quantization, Value out, int64_t contract) {
+  auto in = cast<MemRefType>(input.getType()), result = cast<MemRefType>(out.getType()),
+       packed = cast<MemRefType>(panels.getType());
+  if (contract < 1 || contract >= in.getRank())
+    return op->emitOpError("expected to contract 1 to ")
+           << in.getRank() - 1 << " dims, but got " << contract;
+  LinearShape shape;
+  shape.rows = input;
+  shape.n = result.getRank() < 2 ? ShapedType::kDynamic : result.getShape().back();
+  shape.ks.assign(in.getShape().end() - contract, in.getShape().end());
+  if (ShapedType::isDynamic(shape.n) || ShapedType::isDynamicShape(shape.ks))
+    return op->emitOpError("expected columns and contracted dims of static size, but got ")
+           << in << " and " << result;
+  for (int64_t size : shape.ks)
+    shape.k *= size;
+  shape.panels = llvm::divideCeil(shape.n, panelWidth);
+  Type element = packed.getElementType();
+  shape.precision = element.isInteger(8)    ? Precision::Int8
+                    : element.isInteger(16) ? Precision::BF16
+                    : element.isF16()       ? Precision::F16
+                                            : Precision::F32;
+  if (shape.precision == Precision::Int8 && quantization.size() == 3 &&
+      cast<MemRefType>(quantization[1].getType()).getElementType().isInteger(16))
+    shape.precision = Precision::Int4;
+  shape.isWidened = isHalf(shape.precision) && in.getElementType().isF32();
+  shape.keepsSums = result.getElementType().isF32();
+  if (shape.ks.back() % rowGranule(shape.precision) != 0)
+    return op->emitOpError("expected a multiple of ")
+           << rowGranule(shape.precision) << " contracted elements for panels of " << element
+           << ", but got " << in;
+  int64_t elements = shape.panels * shape.panelSteps() * shape.stepElements();
+  if (packed.getRank() != 1 || packed.getDimSize(0) != elements)
+    return op->emitOpError("expected panels of ") << elements << " elements, but got " << packed;
+  return shape;
+}
+
+int64_t LinearShape::depth(int64_t most, int64_t unroll) const {
+  int64_t parts = llvm::divideCeil(steps(), most), all = steps(0);
+  int64_t each = llvm::divideCeil(all, parts);
+  return ks.size() > 1 ? each : std::min(all, int64_t(llvm::alignTo(each, unroll)));
+}

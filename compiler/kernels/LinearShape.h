@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of a linear kernel that its code depends on.
+#pragma once
+
+#include "compiler/transforms/ParameterLayout.h"
+#include "llvm/ADT/Sequence.h"
+
+namespace attn {
+
+struct LinearShape {
+  mlir::Value rows;                 ///< the buffer of what is multiplied
+  int64_t n;                        ///< columns of `out`
+  llvm::SmallVector<int64_t, 3> ks; ///< the contracted dims, outermost first
+  int64_t k = 1;                    ///< their product
+  int64_t panels;                   ///< ceil(n / panelWidth)
+  Precision precision;              ///< of the panels
+  bool isWidened;                   ///< panels of 16 bits, rows of f32
+  bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
+
+  /// Elements of the innermost contracted dim that one step takes, side by side in the panels.
+  int64_t group() const { return panelGroup(precision); }
+  /// Elements of `panels` that a step takes of each column.
+  int64_t words() const { return panelWords(precision); }
+  /// Steps along contracted dim `d`, and in all.
+  int64_t steps(size_t d) const { return ks[d] / (d + 1 == ks.size() ? group() : 1); }
+  int64_t steps() const { return k / group(); }
+  /// Steps from one panel to the next.
+  int64_t panelSteps() const { return panelGroups(k, precision); }
+  /// Elements of `panels` that a step takes.
+  int64_t stepElements() const { return panelWidth * words(); }
+
+  /// Of a kernel's rows; of its rounded ones where there are some and `readsRounded`.
+  static mlir::FailureOr<LinearShape> of(LinearKernelOp op, bool readsRounded);
+
+  /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
+  /// compile time, or the panels are not of this shape.
+  static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
+                                         mlir::ValueRange quantization, mlir::Value out,
+                                         int64_t contract);
+
+  /// Steps of k in one iteration of the innermost loop, by default. More of them, or several in a
+  /// loop within others, let the scheduler load so much in advance that sums leave their registers.
+  int64_t unroll() const {
+    int64_t most = ks.size() > 1 ? 1 : isWidened ? 2 : 4;
+    return std::min(steps(ks.size() - 1), most);
+  }
+
+  /// Steps of the outermost contracted dim that one tile takes: all of them, or parts of about
+  /// equal size with `most` steps at most, whole iterations of `unroll`. The last may be shorter.
+  int64_t depth(int64_t most, int64_t unroll) const;
+};
+
+} // namespace attn

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Index arithmetic and loops that all kernels are written with.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace attn {
+
+/// Builds index arithmetic at the insertion point, folded where operands are constants.
+class IndexBuilder {
+public:
+  IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+
+  mlir::Value constant(int64_t value) const;
+  mlir::Value add(mlir::Value a, mlir::Value b) const;
+  mlir::Value sub(mlir::Value a, mlir::Value b) const;
+  mlir::Value mul(mlir::Value a, mlir::Value b) const;
+  /// Unsigned quotient and remainder; shifts where the divisor is a power of two.
+  mlir::Value div(mlir::Value a, mlir::Value b) const;
+  mlir::Value rem(mlir::Value a, mlir::Value b) const;
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b) const;
+  mlir::Value min(mlir::Value a, mlir::Value b) const;
+  mlir::Value max(mlir::Value a, mlir::Value b) const;
+  /// A constant of type i1.
+  mlir::Value truth(bool value) const;
+  /// A dim of a memref: a constant where the type says it.
+  mlir::Value dim(mlir::Value memref, int64_t d) const;
+  /// The product of dims [begin, end) of a memref.
+  mlir::Value product(mlir::Value memref, int64_t begin, int64_t end) const;
+  /// The indices of element `flat` of dims [begin, end) of a memref, row-major.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value flat, mlir::Value memref, int64_t begin,
+                                             int64_t end) const;
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+/// The constant value of an index, if it is one.
+std::optional<int64_t> constantIndex(mlir::Value value);
+
+/// The least that a number of elements can be, and the product of dims [begin, end) of a memref:
+/// dims are taken to be at least 1.
+int64_t leastOf(mlir::Value count);
+int64_t leastCount(mlir::Value memref, int64_t begin, int64_t end);
+
+/// Elements of a memref in a cache line.
+int64_t lineElements(mlir::Value memref);
+
+/// What of `buffer` begins at `offsets` and is `sizes` large, to its end in dims for which they are
+/// not given. The first `dropped` dims, of one element each, are none of the view.
+mlir::Value viewOf(IndexBuilder index, mlir::Value buffer,
+                   llvm::SmallVector<mlir::OpFoldResult> offsets,
+                   llvm::SmallVector<mlir::OpFoldResult> sizes, int64_t dropped);
+
+/// Row `flat` of a buffer without its last `kept` dims, and of its columns `count` from `from` on
+/// (all where `count` is null).
+mlir::Value rowOf(IndexBuilder index, mlir::Value buffer, mlir::Value flat, int64_t kept,
+                  mlir::Value from = {}, mlir::Value count = {});
+
+/// for (i = from; i < to; i += step) body(i). `body` emits at the builder's insertion point; the
+/// loop has no results.
+void forLoop(IndexBuilder index, mlir::Value from, mlir::Value to, int64_t step,
+             llvm::function_ref<void(mlir::Value)> body);
+
+/// if (condition) yes() else no(), or one of both where it is known which.
+void choose(IndexBuilder index, mlir::Value condition, llvm::function_ref<void()> yes,
+            llvm::function_ref<void()> no = {});
+
+/// if (value == cases[i]) body(cases[i]); the last case is taken for granted.
+void switchOn(IndexBuilder index, mlir::Value value, llvm::ArrayRef<int64_t> cases,
+              llvm::function_ref<void(int64_t)> body);
+
+/// body(from, size) for groups of `size` of `count`, then for the rest, whose size is one of
+/// `rests`.
+void forGroups(IndexBuilder index, mlir::Value count, int64_t size, llvm::ArrayRef<int64_t> rests,
+               llvm::function_ref<void(mlir::Value, int64_t)> body);
+
+/// The thread's share of `units`, [units * thread / threads, units * (thread + 1) / threads).
+struct UnitShare {
+  mlir::Value from, to;
+};
+UnitShare unitShare(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads);
+
+} // namespace attn

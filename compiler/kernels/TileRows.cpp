@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// memory -> tiled, of kernels on rows: threads share the rows, or pieces of rows where those are
+// few.
+#include "compiler/kernels/TileRows.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attn;
+
+static int64_t rankOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getRank(); }
+
+/// Fewer rows than this are cut into pieces for the threads, of this many columns.
+static constexpr int64_t fewRows = 16, pieceColumns = 512;
+
+namespace {
+/// What a thread works on at a time.
+struct Piece {
+  Value row;         ///< flat
+  Value from, count; ///< columns; null where it is all
+};
+} // namespace
+
+/// Loops over the thread's share of `rows` x pieces of at most `width` columns.
+static void forEachPiece(IndexBuilder index, const TilingContext &context, Value rows,
+                         Value columns, int64_t width,
+                         llvm::function_ref<void(const Piece &)> body) {
+  std::optional<int64_t> size = constantIndex(columns);
+  if (size && *size <= width)
+    return context.forEachUnit(index, rows, [&](Value unit) { body({unit, {}, {}}); });
+  Value step = index.constant(width), pieces = index.ceilDiv(columns, step);
+  context.forEachUnit(index, index.mul(rows, pieces), [&](Value unit) {
+    Value from = index.mul(index.rem(unit, pieces), step), row = index.div(unit, pieces);
+    bool isEven = size && *size % width == 0;
+    body({row, from, isEven ? step : index.min(step, index.sub(columns, from))});
+  });
+}
+
+static std::string wholeRows() { return "row by row"; }
+
+static std::string pieces(int64_t columns) {
+  return "in pieces of " + std::to_string(columns) + " columns";
+}
+
+static std::string tileWholeRows(RowKernelOpInterface op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Operation *before = op->getPrevNode();
+  auto own = [&](Value scratch) { // the same for all rows
+    OpBuilder::InsertionGuard guard(builder);
+    before ? builder.setInsertionPointAfter(before)
+           : builder.setInsertionPointToStart(op->getBlock());
+    int64_t columns = cast<MemRefType>(op.getRows().getType()).getShape().back();
+    return rowOf(index, scratch, context.thread, 1, index.constant(0), index.constant(columns));
+  };
+  Value rows = index.product(op.getRows(), 0, rankOf(op.getRows()) - 1);
+  context.forEachUnit(index, rows, [&](Value row) {
+    op.createRow(builder, {[&](Value buffer) { return rowOf(index, buffer, row, 1); }, own});
+  });
+  return wholeRows();
+}
+
+static std::string tileMap(MapKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value out = op.getOut();
+  MemRefType type = op.getOut().getType();
+  int64_t last = type.getRank() - 1;
+  Value rows = index.product(out, 0, last), columns = index.dim(out, last);
+  int64_t width = leastCount(out, 0, last) < fewRows ? pieceColumns : INT64_MAX;
+  if (type.isDynamicDim(last))
+    width = pieceColumns;
+  forEachPiece(index, context, rows, columns, width, [&](const Piece &piece) {
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs())
+      inputs.push_back(rowOf(index, input, piece.row, 1, piece.from, piece.count));
+    auto row = MapRowOp::create(builder, op.getLoc(), inputs,
+                                rowOf(index, out, piece.row, 1, piece.from, piece.count));
+    row.getBody().takeBody(op.getBody());
+  });
+  return width == INT64_MAX ? wholeRows() : pieces(width);
+}
+
+static std::string tileMean(MeanKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  Value out = op.getOut();
+  int64_t last = op.getOut().getType().getRank() - 1;
+  int64_t width = 4 * context.unit.lanes; // as many columns as are summed at a time
+  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last), width,
+               [&](const Piece &piece) {
+                 MeanRowOp::create(
+                     builder, op.getLoc(),
+                     rowOf(index, op.getInput(), piece.row, 2, piece.from, piece.count),
+                     rowOf(index, out, piece.row, 1, piece.from, piece.count));
+               });
+  return pieces(width);
+}
+
+static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  IndexBuilder index(builder, loc);
+  Value out = op.getOut(), indices = op.getIndices();
+  MemRefType type = op.getOut().getType();
+  int64_t last = type.getRank() - 1;
+  int64_t width = leastCount(out, 0, last) < fewRows ? pieceColumns : INT64_MAX;
+  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last), width,
+               [&](const Piece &piece) {
+                 int64_t dims = cast<MemRefType>(indices.getType()).getRank();
+                 Value id = memref::LoadOp::create(builder, loc, indices,
+                                                   index.delinearize(piece.row, indices, 0, dims));
+                 Value row = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), id);
+                 Value from = rowOf(index, op.getTable(), row, 1, piece.from, piece.count);
+                 auto copy = MapRowOp::create(
+                     builder, loc, from, rowOf(index, out, piece.row, 1, piece.from, piece.count));
+                 OpBuilder::InsertionGuard guard(builder);
+                 Block *block =
+                     builder.createBlock(&copy.getBody(), {}, {builder.getF32Type()}, {loc});
+                 YieldOp::create(builder, loc, block->getArgument(0));
+               });
+  return width == INT64_MAX ? wholeRows() : pieces(width);
+}
+
+std::string attn::tileRows(Operation *kernel, const TilingContext &context) {
+  return llvm::TypeSwitch<Operation *, std::string>(kernel)
+      .Case([&](MapKernelOp op) { return tileMap(op, context); })
+      .Case([&](MeanKernelOp op) { return tileMean(op, context); })
+      .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
+      .Case([&](RowKernelOpInterface op) { return tileWholeRows(op, context); });
+}

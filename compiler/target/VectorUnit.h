@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What code that CPUs and GPUs share asks of the unit that it runs on: vectors of a CPU, or one
+// lane of a GPU's warp.
+#pragma once
+
+#include <cstdint>
+
+namespace attn {
+
+struct VectorUnit {
+  int64_t lanes = 1;           ///< f32 elements of a vector
+  bool avx512 = false;         ///< masked loads and stores for free, vscalefps
+  bool roundsToBfloat = false; ///< an instruction rounds f32 to bf16
+  bool hasReciprocals = false; ///< NVVM's rcp.approx, 1 unit off at most, where a division calls
+};
+
+} // namespace attn

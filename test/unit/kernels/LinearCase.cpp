@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/unit/kernels/LinearCase.h"
+#include "compiler/transforms/ParameterLayout.h"
+#include "compiler/transforms/TargetModel.h"
+#include "runtime/base/Dtype.h"
+#include "test/gpu/interpreter/Numbers.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+#include <cstring>
+#include <sstream>
+#include <tuple>
+
+namespace attn::test {
+
+Layout Layout::dense(Dims sizes, int64_t pad) {
+  Layout result{sizes, Dims(sizes.size())};
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    result.strides[d] = stride;
+    stride = stride * sizes[d] + (d + 1 == sizes.size() ? pad : 0);
+  }
+  return result;
+}
+
+int64_t Layout::elements() const {
+  int64_t count = 1;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    count += (sizes[d] - 1) * strides[d];
+  return count;
+}
+
+int64_t Layout::at(int64_t flat, size_t begin, size_t end) const {
+  int64_t result = 0;
+  for (size_t d = end; d-- > begin; flat /= sizes[d])
+    result += flat % sizes[d] * strides[d];
+  return result;
+}
+
+LinearCase::LinearCase(int64_t rows, int64_t k, int64_t n, Epilogue epilogue)
+    : ks{k}, n(n), in(Layout::dense({rows, k})), out(Layout::dense({rows, n})), epilogue(epilogue) {
+  if (epilogue == Epilogue::Residual || epilogue == Epilogue::ScaleAndShift)
+    captures.push_back(out);
+  if (epilogue == Epilogue::ScaleAndShift)
+    captures.push_back(Layout{{rows, n}, {0, 1}});
+}
+
+static int64_t product(const Dims &sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
+int64_t LinearCase::depth() const { return product(ks); }
+
+int64_t LinearCase::roomFloats() const {
+  return panelWidth *
+         std::max(TargetModel::tileBlockRows, std::min(depth(), TargetModel::partDepth));
+}
+
+int64_t LinearCase::sharedRows() const {
+  int64_t floats = (n + 47) / 48 * panelWidth * TargetModel::tileGroupRows;
+  int64_t parts = TargetModel::tileParts(panels == Panels::Int8 ? depth() : 2 * depth());
+  return parts > 1 ? (floats + roomFloats() - 1) / roomFloats() : 0;
+}
+
+int64_t LinearCase::panelRows() const {
+  int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::F32 ? 1 : 32;
+  return (depth() + padded - 1) / padded * padded;
+}
+
+//===-- text --------------------------------------------------------------------------------===//
+
+static std::string join(const Dims &values, const char *separator, bool firstIsM = false,
+                        const char *m = "%m") {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i ? separator : "") + (i == 0 && firstIsM ? m : std::to_string(values[i]));
+  return text;
+}
+
+static std::string typeOf(const Layout &layout, bool dynamic, const char *element = "f32") {
+  return "memref<" + join(layout.sizes, "x", dynamic, "?") + "x" + element + ", strided<[" +
+         join(layout.strides, ", ") + "]>>";
+}
+
+static std::string bodyOf(Epilogue epilogue) {
+  switch (epilogue) {
+  case Epilogue::None:
+    return "";
+  case Epilogue::Relu:
+    return R"( {
+      ^bb0(%s: f32):
+        %zero = arith.constant 0.0 : f32
+        %r = arith.maximumf %s, %zero : f32
+        attn.yield %r : f32
+      })";
+  case Epilogue::Gelu:
+    return R"( {
+      ^bb0(%s: f32):
+        %half = arith.constant 0.5 : f32
+        %one = arith.constant 1.0 : f32
+        %root = arith.constant 0.707106769 : f32
+        %x = arith.mulf %s, %root : f32
+        %e = math.erf %x : f32
+        %p = arith.addf %e, %one : f32
+        %h = arith.mulf %s, %half : f32
+        %r = arith.mulf %h, %p : f32
+        attn.yield %r : f32
+      })";
+  case Epilogue::Residual:
+    return R"( {
+      ^bb0(%s: f32, %c: f32):
+        %r = arith.addf %s, %c : f32
+        attn.yield %r : f32
+      })";
+  case Epilogue::ScaleAndShift:
+    return R"( {
+      ^bb0(%s: f32, %c: f32, %d: f32):
+        %p = arith.mulf %s, %c : f32
+        %r = arith.addf %p, %d : f32
+        attn.yield %r : f32
+      })";
+  }
+  return "";
+}
+
+uint16_t LinearCase::halfOf(float value) const {
+  return panels == Panels::F16 ? floatToHalf(value) : floatToBfloat(value);
+}
+float LinearCase::floatOf(uint16_t half) const {
+  return panels == Panels::F16 ? halfToFloat(half) : bfloatToFloat(half);
+}
+
+std::string LinearCase::text(const std::string &name) const {
+  const char *half = isOfBits ? "i16" : panels == Panels::F16 ? "f16" : "bf16";
+  const char *outElement = isOfBits ? half : "f32";
+  bool isInt4 = panels == Panels::Int4;
+  const char *inElement = hasByteRows() ? "i8" : "f32",
+             *panelElement = hasByteRows()            ? "i8"
+                             : panels == Panels::BF16 ? "i16"
+                             : panels == Panels::F16  ? "f16"
+                                                      : "f32",
+             *scale = isInt4 ? "i16" : "f32", *sum = isInt4 ? "f32" : "i32";
+  std::ostringstream text;
+  text << "func.func @" << name
+       << "(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, "
+          "%threads: index, %m: index, %a0: memref<"
+       << inElement << ">, %a1: memref<" << panelElement << ">, %a2: memref<f32>, %a3: memref<"
+       << outElement
+       << ">, %a4: memref<f32>, %a5: memref<f32>, "
+          "%a6: memref<f32>, %a7: memref<"
+       << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? half : "i16")
+       << ">, %a10: memref<f32>) {\n";
+  auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
+                  bool dynamic, const char *element = "f32") {
+    text << "  " << result << " = memref.reinterpret_cast " << pointer
+         << " to offset: [0], sizes: [" << join(layout.sizes, ", ", dynamic) << "], strides: ["
+         << join(layout.strides, ", ") << "] : memref<" << element << "> to "
+         << typeOf(layout, dynamic, element) << "\n";
+  };
+  int64_t stored = (n + 47) / 48 * panelRows() * 48;
+  Layout packed{{isInt4 ? stored / 2 : stored}, {1}}, row{{n}, {1}};
+  Layout narrow{{rows(), depth()}, {panelRows(), 1}};
+  if (isNarrow)
+    view("%in", "%a9", narrow, dynamic, half);
+  else
+    view("%in", "%a0", in, dynamic, inElement);
+  view("%panels", "%a1", packed, false, panelElement);
+  Layout ranges = Layout::dense({rows(), 2}), columns{{(n + 47) / 48 * 48}, {1}};
+  std::string quantized, quantizedTypes;
+  if (isRounded && !isNarrow) {
+    view("%rounded", "%a9", narrow, dynamic, "i16");
+    quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
+  }
+  if (hasByteRows()) {
+    Layout scales{{isInt4 ? stored / 32 : columns.sizes[0]}, {1}};
+    view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", scales, false, scale);
+    view("%sums", "%a8", columns, false, sum);
+    quantized = " quantized(%range, %scales, %sums)";
+    quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(scales, false, scale) +
+                     ", " + typeOf(columns, false, sum) + ")";
+  }
+  if (hasRoom) {
+    Layout room = Layout::dense({mostThreads + sharedRows(), roomFloats()});
+    view("%room", "%a10", room, false);
+    quantized += " scratch %room", quantizedTypes += " scratch " + typeOf(room, false);
+  }
+  view("%bias", "%a2", row, false), view("%out", "%a3", out, dynamic, outElement);
+  std::string names, types;
+  for (size_t i = 0; i < captures.size(); ++i) {
+    std::string capture = "%c" + std::to_string(i);
+    std::string pointer = "%a" + std::to_string(isInPlace && i == 0 ? 3 : 4 + i);
+    view(capture.c_str(), pointer, captures[i], dynamic);
+    names += (i ? ", " : "") + capture;
+    types += (i ? ", " : "") + typeOf(captures[i], dynamic);
+  }
+  text << "  attn.linear_kernel %in, %panels" << quantized << (hasBias ? " bias %bias" : "")
+       << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract "
+       << (isNarrow ? 1 : ks.size()) << (isInPlace ? " in_place : " : " : ")
+       << (isNarrow ? typeOf(narrow, dynamic, half) : typeOf(in, dynamic, inElement)) << ", "
+       << typeOf(packed, false, panelElement) << quantizedTypes
+       << (hasBias ? " bias " + typeOf(row, false) : "")
+       << (types.empty() ? "" : " captures(" + types + ")") << " into "
+       << typeOf(out, dynamic, outElement) << bodyOf(epilogue) << "\n  return\n}\n";
+  return text.str();
+}
+
+//===-- operands ----------------------------------------------------------------------------===//
+
+LinearData::LinearData(const LinearCase &test, std::mt19937 &random) : test(test) {
+  std::normal_distribution<float> normal;
+  auto fill = [&](std::vector<float> &values, int64_t count) {
+    values.resize(count);
+    for (float &value : values)
+      value = normal(random);
+  };
+  int64_t k = test.depth();
+  fill(in, test.in.elements());
+  fill(panels, (test.n + 47) / 48 * k * 48);
+  for (int64_t i = 0; i < int64_t(panels.size()); ++i)
+    if (i / (k * 48) * 48 + i % 48 >= test.n)
+      panels[i] = 0;
+  fill(bias, test.n);
+  out.resize(test.out.elements());
+  for (size_t i = 0; i < test.captures.size(); ++i)
+    fill(captures[i], test.captures[i].elements());
+  store();
+}
+
+/// What `count` elements of T look like as floats.
+template <typename T> static std::vector<float> asFloats(const std::vector<T> &elements) {
+  std::vector<float> result((elements.size() * sizeof(T) + 3) / 4);
+  std::memcpy(result.data(), elements.data(), elements.size() * sizeof(T));
+  return result;
+}
+
+void LinearData::storePairs() {
+  int64_t k = test.depth(), stored = test.panelRows() * 48;
+  std::vector<uint16_t> pairs((test.n + 47) / 48 * stored);
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48;
+    uint16_t bits = test.halfOf(panels[p]);
+    pairs[panel * stored + row / 2 * 96 + 2 * column + row % 2] = bits;
+    panels[p] = test.floatOf(bits);
+  }
+  storedPanels = asFloats(pairs);
+}
+
+std::vector<float> LinearData::turnedPanels() const {
+  std::vector<float> result(storedPanels.size());
+  int64_t words = test.panelRows() / 2, panel = 48 * words;
+  for (int64_t i = 0; i < int64_t(result.size()); ++i)
+    result[i / panel * panel + i % 48 * words + i % panel / 48] = storedPanels[i];
+  return result;
+}
+
+/// The rows that the panels are padded for, and 15 behind the last that nobody looks at. GPUs look
+/// at no padding.
+void LinearData::roundRows() {
+  int64_t k = test.depth(), pitch = test.panelRows();
+  std::vector<uint16_t> rows((test.rows() + 15) * pitch, 0x7fc0); // NaN, of f16, too
+  for (int64_t row = 0; row < test.rows(); ++row)
+    for (int64_t i = 0; i < pitch; ++i) {
+      int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
+      uint16_t bits = i < k ? test.halfOf(in[place]) : test.isNarrow ? 0x7fc0 : 0;
+      rows[row * pitch + i] = bits;
+      if (i < k)
+        in[place] = test.floatOf(bits);
+    }
+  rounded = asFloats(rows);
+}
+
+/// Random bytes and scales: the kernel knows nothing of how they came about.
+void LinearData::storeBytes() {
+  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, stored = test.panelRows() * 48;
+  std::vector<int8_t> weights(columns / 48 * stored);
+  sums.assign(columns, 0), scales.resize(columns);
+  for (int64_t n = 0; n < columns; ++n)
+    scales[n] = 0.01f + 0.001f * float(n % 7);
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48;
+    int8_t byte = int8_t(std::fmax(-127, std::fmin(127, std::round(panels[p] * 60))));
+    weights[panel * stored + row / 4 * 192 + 4 * column + row % 4] = byte;
+    sums[panel * 48 + column] += byte;
+    panels[p] = float(byte) * scales[panel * 48 + column];
+  }
+  storedPanels = asFloats(weights);
+}
+
+/// As storeBytes: halves from -8 to 7, a scale for each 32 of them.
+void LinearData::storeHalves() {
+  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
+  std::vector<uint8_t> weights(columns * groups * 16, 0x88); // zeros
+  std::vector<uint16_t> steps(columns * groups);
+  std::vector<float> exact(columns);
+  for (size_t i = 0; i < steps.size(); ++i)
+    steps[i] = floatToBfloat((i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7));
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48,
+            group = panel * groups + row / 32;
+    float scale = bfloatToFloat(steps[group * 48 + column]);
+    float number = std::fmax(-8, std::fmin(7, std::round(panels[p] * 4)));
+    uint8_t &byte = weights[((group * 4 + row % 32 / 8) * 48 + column) * 4 + row % 4];
+    int shift = row % 8 < 4 ? 0 : 4;
+    byte = uint8_t((byte & ~(15 << shift)) | (int(number) + 8) << shift);
+    panels[p] = number * scale, exact[panel * 48 + column] += panels[p];
+  }
+  storedPanels = asFloats(weights), scales = asFloats(steps);
+  sums.resize(columns);
+  std::memcpy(sums.data(), exact.data(), 4 * columns);
+}
+
+/// Random bytes, scales and zeros of rows.
+void LinearData::storeByteRows() {
+  int64_t k = test.depth();
+  range.clear();
+  // Rows behind the last; in all a multiple of 64, so that they begin at one, as in a workspace.
+  std::vector<uint8_t> bytes((in.size() + 15 * test.in.strides[0] + 127) / 64 * 64, 77);
+  for (int64_t row = 0; row < test.rows(); ++row) {
+    float scale = 0.02f + 0.003f * float(row % 5), zero = float(row * 37 % 256);
+    range.insert(range.end(), {scale, zero});
+    for (int64_t i = 0; i < k; ++i) {
+      int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
+      float byte = std::fmax(0.0f, std::fmin(255.0f, std::round(in[place] * 80 + 128)));
+      bytes[place] = uint8_t(byte), in[place] = (byte - zero) * scale;
+    }
+  }
+  storedIn = asFloats(bytes);
+}
+
+void LinearData::store() {
+  storedIn = in, storedPanels = panels;
+  constexpr int64_t fewRows = 8; // which are multiplied as they are
+  if (test.isTf32 && test.rows() > fewRows)
+    for (std::vector<float> *values : {&in, &panels})
+      for (float &value : *values)
+        value = ptx::floatOf(ptx::roundToTf32(uint32_t(ptx::bitsOf(value))));
+  if (test.panels == Panels::BF16 || test.panels == Panels::F16)
+    storePairs();
+  if (test.panels == Panels::Int8)
+    storeBytes();
+  if (test.panels == Panels::Int4)
+    storeHalves();
+  if (test.hasByteRows())
+    storeByteRows();
+  if (test.isRounded) {
+    roundRows();
+    storedIn = in; // a few rows are read as f32
+  }
+}
+
+std::pair<double, double> LinearData::expected(int64_t row, int64_t column) const {
+  int64_t k = test.depth();
+  size_t rowDims = test.in.sizes.size() - test.ks.size();
+  const float *x = in.data() + test.in.at(row, 0, rowDims);
+  const float *w = panels.data() + column / 48 * k * 48 + column % 48;
+  double sum = test.hasBias ? bias[column] : 0.0, magnitude = std::abs(sum);
+  for (int64_t i = 0; i < k; ++i) {
+    double product = double(x[test.in.at(i, rowDims, test.in.sizes.size())]) * w[i * 48];
+    sum += product, magnitude += std::abs(product);
+  }
+  double c[2] = {0, 0};
+  for (size_t i = 0; i < test.captures.size(); ++i) {
+    const Layout &layout = test.captures[i];
+    c[i] = captures[i][layout.at(row, 0, layout.sizes.size() - 1) + column * layout.strides.back()];
+  }
+  switch (test.epilogue) {
+  case Epilogue::None:
+    break;
+  case Epilogue::Relu:
+    sum = std::max(sum, 0.0);
+    break;
+  case Epilogue::Gelu:
+    sum = 0.5 * sum * (1 + std::erf(sum * double(0.707106769f)));
+    break;
+  case Epilogue::Residual:
+    sum += c[0], magnitude += std::abs(c[0]);
+    break;
+  case Epilogue::ScaleAndShift:
+    sum = sum * c[0] + c[1], magnitude = magnitude * std::abs(c[0]) + std::abs(c[1]);
+    break;
+  }
+  return {sum, magnitude};
+}
+
+LinearCase patches(int64_t b, int64_t c, int64_t y, int64_t x, int64_t p) {
+  int64_t h = y * p, w = x * p, n = 56;
+  LinearCase test({c, p, p}, n, Layout{{b, y, x, c, p, p}, {c * h * w, p * w, p, h * w, w, 1}},
+                  Layout{{b, y, x, n}, {(y * x + 1) * n, x * n, n, 1}});
+  test.epilogue = Epilogue::Residual;
+  test.captures = {Layout{{b, y, x, n}, {0, x * n, n, 1}}};
+  return test;
+}
+
+std::vector<LinearCase> casesOf(Panels panels, int64_t group, std::mt19937 &random) {
+  std::vector<LinearCase> cases;
+  for (int64_t rows : {1, 3, 8, 197})
+    cases.emplace_back(rows, 10 * group, 50);
+  for (int64_t n : {1, 16, 47, 97})
+    cases.emplace_back(11, 9 * group, n, n % 2 ? Epilogue::Residual : Epilogue::Gelu);
+  for (int64_t steps : {1, 3, 5, 192})
+    cases.emplace_back(9, steps * group, 53, Epilogue::Relu);
+  cases.emplace_back(13, 1536 * group, 70, Epilogue::ScaleAndShift); // in parts
+  for (int i = 0; i < 5; ++i) {
+    auto upTo = [&](int64_t most) { return int64_t(random() % most) + 1; };
+    int64_t rows = upTo(60), k = upTo(40) * group, n = upTo(200);
+    cases.emplace_back(rows, k, n, Epilogue(i % 5));
+    cases.back().in = Layout::dense({rows, k}, int64_t(random() % 9) * group);
+    cases.back().hasBias = i % 3 != 0, cases.back().dynamic = i % 2;
+  }
+  for (LinearCase &test : cases)
+    test.panels = panels;
+  return cases;
+}
+
+std::vector<LinearCase> fewRowsOf(Panels panels, int64_t group) {
+  std::vector<LinearCase> cases;
+  for (auto [rows, steps, n] : {std::tuple(1, 1, 1),
+                                {1, 768, 50},
+                                {1, 261, 200},
+                                {2, 515, 16},
+                                {3, 259, 97},
+                                {4, 64, 64},
+                                {7, 129, 65},
+                                {8, 768, 63},
+                                {1, 8703, 9},
+                                {6, 2183, 33}})
+    cases.emplace_back(rows, llvm::alignTo(steps * std::min<int64_t>(group, 4), group), n,
+                       Epilogue(rows % 5));
+  for (int64_t rows : {1, 3, 8}) {
+    cases.emplace_back(rows, 68 * group, 70, Epilogue::ScaleAndShift);
+    cases.back().dynamic = true;
+  }
+  for (LinearCase &test : cases) {
+    test.panels = panels;
+    test.isRounded = test.isNarrow = panels == Panels::BF16 || panels == Panels::F16;
+  }
+  return cases;
+}
+
+} // namespace attn::test
