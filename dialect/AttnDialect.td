@@ -95,4 +95,25 @@ def Attn_Precision : AttnEnum<"Precision", "the precision of linears", [
 ]>;
 def Attn_PrecisionAttr : EnumAttr<AttnDialect, Attn_Precision, "precision"> { let assemblyFormat = "$value"; }
 
+/// What a norm does with a row x of n elements.
+def Attn_NormKind : AttnEnum<"NormKind", "how rows are normalised", [
+    I32EnumAttrCase<"Layer", 0, "layer"> // (x - mean) / sqrt(variance + eps): Ba, Kiros, Hinton 2016
+]>;
+
+def Attn_NormAttr : AttnAttr<"Norm", "norm"> {
+  let summary = "a norm: its kind, what is added under the root, and to its weights";
+  let description = [{
+    A row becomes normalised(x) * (offset + weight) + bias; without weights or biases these are 1 and 0. `eps` is at least 0; no `offset` is 0.
+  }];
+  let parameters = (ins "::attn::NormKind":$kind, "::mlir::FloatAttr":$eps, OptionalParameter<"::mlir::FloatAttr">:$offset);
+  let assemblyFormat = "`<` $kind `,` `eps` `=` $eps (`,` `offset` `=` $offset^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    double eps() const { return getEps().getValueAsDouble(); }
+    double offset() const { return getOffset() ? getOffset().getValueAsDouble() : 0; }
+    /// "norm", as profiles name it.
+    llvm::StringRef title() const;
+  }];
+}
+
 #endif // ATTN_DIALECT_TD

@@ -75,7 +75,8 @@ def Attn_BarrierOp : AttnKernelOp<"barrier", [DeclareOpInterfaceMethods<SymbolUs
 //===-- kernels -------------------------------------------------------------------------------------------------===//
 
 /// A kernel on rows: its tile is one row of its operands.
-class AttnRowKernelOp<string mnemonic, list<string> more = []> : AttnKernelOp<mnemonic, [DeclareOpInterfaceMethods<RowKernelOpInterface, more>]>;
+class AttnRowKernelOp<string mnemonic, list<string> more = [], list<Trait> traits = []>
+    : AttnKernelOp<mnemonic, [DeclareOpInterfaceMethods<RowKernelOpInterface, more>] # traits>;
 
 def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [KernelOpInterface, AttrSizedOperandSegments]> {
   let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
@@ -119,22 +120,22 @@ def Attn_RoundKernelOp : AttnRowKernelOp<"round_kernel", ["getRows"]> {
   let hasVerifier = 1;
 }
 
-def Attn_NormKernelOp : AttnRowKernelOp<"norm_kernel"> {
-  let summary = "layer norm of every row";
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, F64Attr:$eps);
+def Attn_NormKernelOp : AttnRowKernelOp<"norm_kernel", [], [AttrSizedOperandSegments]> {
+  let summary = "norm of every row (#attn.norm)";
+  let arguments = (ins Attn_Buffer:$input, Optional<Attn_Buffer>:$weight, Optional<Attn_Buffer>:$bias, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, Attn_NormAttr:$norm);
   let assemblyFormat = [{
-    $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
+    $input (`weight` $weight^)? (`bias` $bias^)? `into` $out $norm attr-dict `:` type($input) (`weight` type($weight)^)? (`bias` type($bias)^)? `into` type($out)
   }];
   let hasVerifier = 1;
 }
 
-def Attn_NormBytesKernelOp : AttnRowKernelOp<"norm_bytes_kernel", ["getRows"]> {
-  let summary = "layer norm of every row (attn.norm_kernel), then bytes of it (attn.quantize_kernel)";
+def Attn_NormBytesKernelOp : AttnRowKernelOp<"norm_bytes_kernel", ["getRows"], [AttrSizedOperandSegments]> {
+  let summary = "norm of every row (attn.norm_kernel), then bytes of it (attn.quantize_kernel)";
   let description = [{ `scratch` [threads, columns or more] has room for a normed row for every thread; of i16 it is the bits of bf16. }];
-  let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$gamma, Attn_Buffer:$beta, Arg<Attn_FactorBuffer, "", [MemWrite]>:$scratch, Arg<MemRefOf<[I8]>, "", [MemWrite]>:$out, Arg<Attn_Buffer, "", [MemWrite]>:$range, F64Attr:$eps);
+  let arguments = (ins Attn_Buffer:$input, Optional<Attn_Buffer>:$weight, Optional<Attn_Buffer>:$bias, Arg<Attn_FactorBuffer, "", [MemWrite]>:$scratch, Arg<MemRefOf<[I8]>, "", [MemWrite]>:$out, Arg<Attn_Buffer, "", [MemWrite]>:$range, Attn_NormAttr:$norm);
   let assemblyFormat = [{
-    $input `,` $gamma `,` $beta `scratch` $scratch `into` $out `range` $range `eps` $eps attr-dict `:`
-    type($input) `,` type($gamma) `,` type($beta) `scratch` type($scratch) `into` type($out) `,` type($range)
+    $input (`weight` $weight^)? (`bias` $bias^)? `scratch` $scratch `into` $out `range` $range $norm attr-dict `:`
+    type($input) (`weight` type($weight)^)? (`bias` type($bias)^)? `scratch` type($scratch) `into` type($out) `,` type($range)
   }];
   let hasVerifier = 1;
 }

@@ -81,27 +81,35 @@ def Attn_LinearOp : AttnOp<"linear", [Pure, AttrSizedOperandSegments]> {
   let summary = "x . W^T + b over the last `contract` axes of x, then the epilogue";
   let description = [{
     `weights` are [out..., in...]; several of them have the same `in` axes and their flattened outputs are concatenated along one
-    last axis (projections packed by the `fused` stage). `norm` normalises the input over its contracted axes first (gamma, beta).
+    last axis (projections packed by the `fused` stage). `norm` normalises the input over its contracted axes first, as attn.norm does.
     The epilogue region maps one element (sum, captures...) to the stored one.
   }];
   let arguments = (ins Attn_Tensor:$input, Variadic<Attn_Tensor>:$weights, Variadic<Attn_Tensor>:$biases,
-                       Variadic<Attn_Tensor>:$norm, Variadic<Attn_Tensor>:$captures,
-                       I64Attr:$contract, OptionalAttr<F64Attr>:$eps);
+                       Optional<Attn_Tensor>:$norm_weight, Optional<Attn_Tensor>:$norm_bias, Variadic<Attn_Tensor>:$captures,
+                       I64Attr:$contract, OptionalAttr<Attn_NormAttr>:$norm);
   let results = (outs Attn_Tensor:$result);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
-    $input `,` $weights (`bias` $biases^)? (`norm` `(` $norm^ `)`)? `contract` $contract attr-dict
+    $input `,` $weights (`bias` $biases^)? (`norm` $norm^)? (`norm_weight` $norm_weight^)? (`norm_bias` $norm_bias^)? `contract` $contract attr-dict
     (`captures` `(` $captures^ `)`)? (`epilogue` $epilogue^)?
     `:` functional-type(operands, results)
   }];
+  let builders = [
+    /// Without norm, captures and epilogue.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::ValueRange":$weights, "::mlir::ValueRange":$biases, "uint64_t":$contract), [{
+      build($_builder, $_state, result, input, weights, biases, /*norm_weight=*/{}, /*norm_bias=*/{}, /*captures=*/{}, contract, /*norm=*/{});
+    }]>
+  ];
   let hasVerifier = 1;
 }
 
-def Attn_LayerNormOp : AttnOp<"layernorm", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "(x - mean) / sqrt(variance + eps) * gamma + beta over the axes of gamma, which are the last of x";
-  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$gamma, Attn_Tensor:$beta, F64Attr:$eps);
+def Attn_NormOp : AttnOp<"norm", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+  let summary = "normalised(x) * (offset + weight) + bias over the last `axes` axes of x";
+  let arguments = (ins Attn_Tensor:$input, Optional<Attn_Tensor>:$weight, Optional<Attn_Tensor>:$bias, Attn_NormAttr:$norm, I64Attr:$axes);
   let results = (outs Attn_Tensor:$result);
-  let assemblyFormat = "$input `,` $gamma `,` $beta `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta)";
+  let assemblyFormat = [{
+    $input $norm `over` $axes (`weight` $weight^)? (`bias` $bias^)? attr-dict `:` type($input) (`weight` type($weight)^)? (`bias` type($bias)^)?
+  }];
   let hasVerifier = 1;
 }
 

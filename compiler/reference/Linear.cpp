@@ -48,10 +48,12 @@ static llvm::Error applyEpilogue(LinearOp op, const Scope &scope, Tensor &y) {
 /// The input, normalised over its contracted axes where the op says so.
 static Tensor normalisedInput(LinearOp op, const Scope &scope) {
   const Tensor &x = scope.tensor(op.getInput());
-  if (op.getNorm().empty())
+  NormAttr norm = op.getNormAttr();
+  if (!norm)
     return x;
-  return normalise(x, scope.tensor(op.getNorm()[0]), scope.tensor(op.getNorm()[1]),
-                   op.getEps()->convertToDouble());
+  auto width = static_cast<size_t>(countOf(ArrayRef(x.shape).take_back(op.getContract())));
+  auto row = [&](Value value) { return value ? &scope.tensor(value) : nullptr; };
+  return normalise(x, norm, width, row(op.getNormWeight()), row(op.getNormBias()));
 }
 
 llvm::Expected<Tensor> attn::reference::evaluate(LinearOp op, const Scope &scope) {

@@ -52,10 +52,10 @@ llvm::SmallVector<int64_t> stridesAlong(mlir::RankedTensorType result, mlir::Typ
 /// One function per op; each takes its operands from the scope.
 llvm::Expected<std::vector<Tensor>> evaluate(AttentionOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(ConcatOp op, const Scope &scope);
-llvm::Expected<Tensor> evaluate(LayerNormOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LinearOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LookupOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(MapOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(NormOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RearrangeOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(ReduceMeanOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RelabelOp op, const Scope &scope);
@@ -63,7 +63,9 @@ llvm::Expected<Tensor> evaluate(RotaryOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(SliceOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(TableOp op, const Scope &scope);
 
-/// (x - mean) / sqrt(variance + eps) * gamma + beta over consecutive rows of gamma's size.
-Tensor normalise(const Tensor &x, const Tensor &gamma, const Tensor &beta, double eps);
+/// A norm over consecutive rows of `width` elements; `weight` and `bias` are null where there is
+/// none.
+Tensor normalise(const Tensor &x, NormAttr norm, size_t width, const Tensor *weight,
+                 const Tensor *bias);
 
 } // namespace attn::reference

@@ -74,8 +74,8 @@ struct MapOfLinear : OpRewritePattern<MapOp> {
         captures.push_back(input);
     auto fused = LinearOp::create(rewriter, rewriter.getFusedLoc({linear.getLoc(), map.getLoc()}),
                                   map.getResult().getType(), linear.getInput(), linear.getWeights(),
-                                  linear.getBiases(), linear.getNorm(), captures,
-                                  linear.getContract(), linear.getEpsAttr());
+                                  linear.getBiases(), linear.getNormWeight(), linear.getNormBias(),
+                                  captures, linear.getContract(), linear.getNormAttr());
     appendEpilogue(rewriter, linear, map, position, fused);
     rewriter.replaceOp(map, fused);
     rewriter.eraseOp(linear);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A layer norm that only one linear reads is attached to it:
-//   n = layernorm x, g, b eps e; y = linear n, W   ->   y = linear x, W norm(g, b) {eps = e}
+// A norm that only one linear reads is attached to it:
+//   n = norm x <kind> weight w bias b; y = linear n, W   ->   y = linear x, W norm <kind>
+//   norm_weight w norm_bias b
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,17 +24,19 @@ struct LinearOfNorm : OpRewritePattern<LinearOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(LinearOp linear, PatternRewriter &rewriter) const override {
-    auto norm = linear.getInput().getDefiningOp<LayerNormOp>();
-    if (!norm || !norm->hasOneUse() || !linear.getNorm().empty())
+    auto norm = linear.getInput().getDefiningOp<NormOp>();
+    if (!norm || !norm->hasOneUse() || linear.getNorm())
       return rewriter.notifyMatchFailure(linear, "no norm that only the linear reads");
-    if (cast<RankedTensorType>(norm.getGamma().getType()).getRank() !=
-        static_cast<int64_t>(linear.getContract()))
+    if (norm.getAxes() != linear.getContract())
       return rewriter.notifyMatchFailure(linear,
                                          "the norm is over other axes than the linear contracts");
     rewriter.modifyOpInPlace(linear, [&] {
       linear.getInputMutable().assign(norm.getInput());
-      linear.getNormMutable().assign({norm.getGamma(), norm.getBeta()});
-      linear.setEpsAttr(norm.getEpsAttr());
+      if (norm.getWeight())
+        linear.getNormWeightMutable().assign(norm.getWeight());
+      if (norm.getBias())
+        linear.getNormBiasMutable().assign(norm.getBias());
+      linear.setNormAttr(norm.getNorm());
       linear->setLoc(rewriter.getFusedLoc({linear.getLoc(), norm.getLoc()}));
     });
     rewriter.eraseOp(norm);

@@ -61,13 +61,13 @@ template <typename Op> struct SliceOf : OpRewritePattern<SliceOp> {
 } // namespace
 
 template <>
-Value SliceOf<LayerNormOp>::hoist(OpBuilder &builder, SliceOp slice, LayerNormOp norm,
-                                  StringAttr axis) {
-  if (axisIndex(norm.getGamma().getType(), axis) >= 0)
+Value SliceOf<NormOp>::hoist(OpBuilder &builder, SliceOp slice, NormOp norm, StringAttr axis) {
+  RankedTensorType type = norm.getResult().getType();
+  if (axisIndex(type, axis) >= type.getRank() - static_cast<int64_t>(norm.getAxes()))
     return {};
   Value rows = sliceAlong(builder, slice, norm.getInput(), axis);
-  return LayerNormOp::create(builder, norm.getLoc(), rows, norm.getGamma(), norm.getBeta(),
-                             norm.getEps());
+  return NormOp::create(builder, norm.getLoc(), rows, norm.getWeight(), norm.getBias(),
+                        norm.getNorm(), norm.getAxes());
 }
 
 template <>
@@ -83,7 +83,7 @@ Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linea
                                StringAttr axis) {
   int64_t lifted = typeOf(linear.getInput()).getRank() - linear.getContract();
   if (static_cast<int64_t>(slice.getAxis()) >= lifted || !linear.getEpilogue().empty() ||
-      !linear.getNorm().empty())
+      linear.getNorm())
     return {};
   // Projections of one tensor become one product on weights that are packed together: a narrow one
   // beside them would need its weights a second time.
@@ -92,8 +92,7 @@ Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linea
       return {};
   Value rows = sliceAlong(builder, slice, linear.getInput(), axis);
   return LinearOp::create(builder, linear.getLoc(), slice.getResult().getType(), rows,
-                          linear.getWeights(), linear.getBiases(), ValueRange(), ValueRange(),
-                          linear.getContract(), FloatAttr());
+                          linear.getWeights(), linear.getBiases(), linear.getContract());
 }
 
 /// The first position that a slice takes.
@@ -190,6 +189,6 @@ Value SliceOf<RelabelOp>::hoist(OpBuilder &builder, SliceOp slice, RelabelOp rel
 }
 
 void attn::populateSliceHoisting(RewritePatternSet &patterns) {
-  patterns.add<SliceOf<LayerNormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>,
+  patterns.add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>,
                SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>>(patterns.getContext());
 }

@@ -121,10 +121,23 @@ KernelCost KernelCost::of(Operation *op) {
       });
 }
 
-KernelCost KernelCost::ofNorm(RankedTensorType normed, Value gamma) {
-  int64_t columns = tensorOf(gamma).getNumElements();
-  return {"norm " + std::to_string(columns), elementsOf(normed) * SizePolynomial(kNormFlop),
-          SizePolynomial(2) * bytesOf(normed) + SizePolynomial(2) * bytesOf(tensorOf(gamma))};
+RowNorm RowNorm::of(NormOp op) {
+  return {op.getNorm(), op.getWeight(), op.getBias(), static_cast<int64_t>(op.getAxes())};
+}
+
+RowNorm RowNorm::of(LinearOp op) {
+  return {op.getNormAttr(), op.getNormWeight(), op.getNormBias(),
+          static_cast<int64_t>(op.getContract())};
+}
+
+KernelCost KernelCost::ofNorm(RankedTensorType normed, const RowNorm &norm) {
+  int64_t columns = ShapedType::getNumElements(normed.getShape().take_back(norm.axes));
+  SizePolynomial bytes = SizePolynomial(2) * bytesOf(normed);
+  for (Value row : {norm.weight, norm.bias})
+    if (row)
+      bytes = bytes + bytesOf(tensorOf(row));
+  return {(norm.norm.title() + " " + llvm::Twine(columns)).str(),
+          elementsOf(normed) * SizePolynomial(kNormFlop), bytes};
 }
 
 KernelCost KernelCost::ofRounding(RankedTensorType rows) {
@@ -137,12 +150,13 @@ KernelCost KernelCost::ofQuantization(RankedTensorType rows, Type stored) {
           elementsOf(rows) * SizePolynomial(stored.getIntOrFloatBitWidth() / 8 + 1)};
 }
 
-KernelCost KernelCost::ofNormedBytes(RankedTensorType rows, Value gamma) {
-  KernelCost norm = ofNorm(rows, gamma), quantization = ofQuantization(rows, rows.getElementType());
+KernelCost KernelCost::ofNormedBytes(RankedTensorType rows, const RowNorm &norm) {
+  KernelCost normed = ofNorm(rows, norm),
+             quantization = ofQuantization(rows, rows.getElementType());
   // Normed rows stay in the nearest cache: of their bytes only those that come out are moved.
   SizePolynomial near = SizePolynomial(2) * bytesOf(rows);
-  return {norm.title + " and quantization", norm.flop + quantization.flop,
-          norm.bytes + quantization.bytes - near};
+  return {normed.title + " and quantization", normed.flop + quantization.flop,
+          normed.bytes + quantization.bytes - near};
 }
 
 KernelCost KernelCost::ofCopy(const SizePolynomial &elements, Type element) {

@@ -12,6 +12,16 @@ namespace attn {
 /// its ops have them (dialect/Locations.h), else "mulf", "conversion to f16".
 llvm::SmallVector<std::string> wordsOf(mlir::Region &region);
 
+/// A norm of the last axes of a tensor, alone or in front of a linear.
+struct RowNorm {
+  NormAttr norm;
+  mlir::Value weight, bias; ///< tensors over these axes, or null
+  int64_t axes;
+
+  static RowNorm of(NormOp op);
+  static RowNorm of(LinearOp op); ///< one that has a norm
+};
+
 struct KernelCost {
   std::string title;    ///< "linear 768 -> 3072"
   SizePolynomial flop;  ///< two per multiply-add; masked pairs count, too
@@ -19,11 +29,11 @@ struct KernelCost {
 
   /// Of the kernel that an op on tensors becomes.
   static KernelCost of(mlir::Operation *op);
-  static KernelCost ofNorm(mlir::RankedTensorType normed, mlir::Value gamma);
+  static KernelCost ofNorm(mlir::RankedTensorType normed, const RowNorm &norm);
   /// Of rows in bf16, and as bytes.
   static KernelCost ofRounding(mlir::RankedTensorType rows);
   static KernelCost ofQuantization(mlir::RankedTensorType rows, mlir::Type stored);
-  static KernelCost ofNormedBytes(mlir::RankedTensorType rows, mlir::Value gamma);
+  static KernelCost ofNormedBytes(mlir::RankedTensorType rows, const RowNorm &norm);
   static KernelCost ofCopy(const SizePolynomial &elements, mlir::Type element);
   /// Of combining what became of the parts of a head's keys, in `bytes` of memory.
   static KernelCost ofCombination(const SizePolynomial &bytes);

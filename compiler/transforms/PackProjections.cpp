@@ -76,10 +76,9 @@ static void packGroup(ArrayRef<LinearOp> group) {
   SmallVector<StringAttr> names(axesOf(input).take_front(lifted));
   shape.push_back(outputs);
   names.push_back(builder.getStringAttr("packed"));
-  auto packed =
-      LinearOp::create(builder, FusedLoc::get(builder.getContext(), locations),
-                       axesTensor(input.getElementType(), shape, names), first.getInput(), weights,
-                       biases, ValueRange(), ValueRange(), first.getContract(), FloatAttr());
+  auto packed = LinearOp::create(builder, FusedLoc::get(builder.getContext(), locations),
+                                 axesTensor(input.getElementType(), shape, names), first.getInput(),
+                                 weights, biases, first.getContract());
   builder.setInsertionPointAfter(packed);
   int64_t offset = 0;
   for (LinearOp linear : group) {
@@ -96,8 +95,7 @@ struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjections
     using Key = std::tuple<Value, int64_t, int, Block *>;
     llvm::MapVector<Key, SmallVector<LinearOp>> groups;
     getOperation().walk([&](LinearOp linear) {
-      if (linear.getEpilogue().empty() && linear.getNorm().empty() &&
-          linear.getWeights().size() == 1)
+      if (linear.getEpilogue().empty() && !linear.getNorm() && linear.getWeights().size() == 1)
         groups[{withoutRelabels(linear.getInput()), static_cast<int64_t>(linear.getContract()),
                 !linear.getBiases().empty(), linear->getBlock()}]
             .push_back(linear);

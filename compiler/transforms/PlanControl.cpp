@@ -13,8 +13,8 @@ using namespace attn;
 static bool isKernel(Operation *op) {
   if (auto lookup = dyn_cast_or_null<LookupOp>(op))
     return !isBeginning(lookup);
-  return isa_and_nonnull<LinearOp, LayerNormOp, MapOp, ReduceMeanOp, RotaryOp, AttentionOp,
-                         ConcatOp>(op);
+  return isa_and_nonnull<LinearOp, NormOp, MapOp, ReduceMeanOp, RotaryOp, AttentionOp, ConcatOp>(
+      op);
 }
 
 Value attn::rootOf(Value tensor) {
@@ -65,8 +65,7 @@ void FunctionPlan::chooseDestination(Value tensor, const BufferView &place) {
   if (!half || !map || !converts(map, half) || type.getElementType() != half)
     return;
   Value exact = map.getInputs()[0];
-  if (exact.hasOneUse() &&
-      isa_and_nonnull<LinearOp, AttentionOp, LayerNormOp>(exact.getDefiningOp()))
+  if (exact.hasOneUse() && isa_and_nonnull<LinearOp, AttentionOp, NormOp>(exact.getDefiningOp()))
     destinations.try_emplace(exact, place);
 }
 
@@ -225,9 +224,8 @@ LogicalResult FunctionPlan::emit(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case([&](GetOp) { return success(); })
       .Case([&](LinearOp linear) { return emitLinear(linear); })
-      .Case([&](LayerNormOp norm) {
-        return emitNorm(norm, norm.getInput(), norm.getGamma(), norm.getBeta(), norm.getEpsAttr(),
-                        outputOf(norm.getResult()));
+      .Case([&](NormOp norm) {
+        return emitNorm(norm, norm.getInput(), RowNorm::of(norm), outputOf(norm.getResult()));
       })
       .Case([&](MapOp map) { return emitMap(map); })
       .Case([&](ReduceMeanOp mean) { return emitMean(mean); })

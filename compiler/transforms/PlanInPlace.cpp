@@ -18,8 +18,7 @@ bool FunctionPlan::hasOwnBuffers(Operation *op) {
     return llvm::all_of(concat.getInputs(), [&](Value input) {
       return isReadOnlyBy(rootOf(input), [&](OpOperand &use) { return use.getOwner() == op; });
     });
-  return isa<LinearOp, LayerNormOp, ReduceMeanOp, RotaryOp, AttentionOp, func::CallOp, scf::ForOp>(
-      op);
+  return isa<LinearOp, NormOp, ReduceMeanOp, RotaryOp, AttentionOp, func::CallOp, scf::ForOp>(op);
 }
 
 bool FunctionPlan::isLastReader(OpOperand &last) {
@@ -30,7 +29,7 @@ bool FunctionPlan::isLastReader(OpOperand &last) {
     Operation *user = use.getOwner();
     if (user == op) { // a norm of its input is a kernel of its own, which comes first
       auto linear = dyn_cast<LinearOp>(user);
-      return linear && !linear.getNorm().empty() && use.getOperandNumber() == 0;
+      return linear && linear.getNorm() && use.getOperandNumber() == 0;
     }
     Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
     // Not what may lie in the same place: a loop that it is carried into and that has no turns.

@@ -77,27 +77,30 @@ BufferView FunctionPlan::broadcast(const BufferView &view, Type from, Type to) {
   return result;
 }
 
-FailureOr<FunctionPlan::NormRows> FunctionPlan::normRows(Operation *op, Value input, Value gamma,
-                                                         Value beta) {
-  int64_t normed = typeOf(gamma).getRank();
-  auto rows = readRows(op, viewOf(input), typeOf(input), typeOf(input).getRank() - normed);
+FailureOr<FunctionPlan::NormRows> FunctionPlan::normRows(Operation *op, Value input,
+                                                         const RowNorm &norm) {
+  auto rows = readRows(op, viewOf(input), typeOf(input), typeOf(input).getRank() - norm.axes);
   if (failed(rows))
     return failure();
   auto flat = [&](Value tensor) {
+    if (!tensor)
+      return Value();
     BufferView view = viewOf(tensor);
-    return memrefOf(view, atLeastOne(view.collapsed(0, normed)));
+    return memrefOf(view, atLeastOne(view.collapsed(0, norm.axes)));
   };
-  return NormRows{*rows, flat(gamma), flat(beta)};
+  Value weight = flat(norm.weight);
+  return NormRows{*rows, weight, flat(norm.bias)};
 }
 
-LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, Value gamma, Value beta,
-                                     FloatAttr eps, const BufferView &out) {
-  auto rows = normRows(op, input, gamma, beta);
-  auto result = rowsAndColumns(op, out, typeOf(input).getRank() - typeOf(gamma).getRank());
+LogicalResult FunctionPlan::emitNorm(Operation *op, Value input, const RowNorm &norm,
+                                     const BufferView &out) {
+  auto rows = normRows(op, input, norm);
+  auto result = rowsAndColumns(op, out, typeOf(input).getRank() - norm.axes);
   if (failed(rows) || failed(result))
     return failure();
-  NormKernelOp::create(builder, op->getLoc(), rows->input, rows->gamma, rows->beta, *result, eps);
-  KernelCost cost = KernelCost::ofNorm(typeOf(input), gamma);
+  NormKernelOp::create(builder, op->getLoc(), rows->input, rows->weight, rows->bias, *result,
+                       norm.norm);
+  KernelCost cost = KernelCost::ofNorm(typeOf(input), norm);
   cost.bytes = cost.bytes - savedBytes(typeOf(input), out.element());
   barrier(op, cost);
   return success();

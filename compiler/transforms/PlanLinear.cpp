@@ -33,11 +33,11 @@ LinearOp FunctionPlan::roundedFor(Value tensor) {
   Operation *source = tensor.getDefiningOp();
   auto attention = dyn_cast<AttentionOp>(source);
   bool isSource = attention ? tensor == attention->getResult(0) && hasManyQueries(attention)
-                            : isa<LinearOp, LayerNormOp>(source);
+                            : isa<LinearOp, NormOp>(source);
   LinearOp first;
   for (OpOperand &use : tensor.getUses()) {
     auto linear = dyn_cast<LinearOp>(use.getOwner());
-    if (!isSource || !linear || use.getOperandNumber() != 0 || !linear.getNorm().empty() ||
+    if (!isSource || !linear || use.getOperandNumber() != 0 || !!linear.getNorm() ||
         !areRounded(linear) || (first && first.getContract() != linear.getContract()))
       return {};
     first = linear;
@@ -148,16 +148,16 @@ FailureOr<FunctionPlan::NarrowRows> FunctionPlan::narrow(LinearOp op, const Buff
 
 FailureOr<FunctionPlan::NarrowRows> FunctionPlan::normedBytes(LinearOp op, Precision precision) {
   RankedTensorType type = typeOf(op.getInput());
-  auto norm = normRows(op, op.getInput(), op.getNorm()[0], op.getNorm()[1]);
+  auto norm = normRows(op, op.getInput(), RowNorm::of(op));
   if (failed(norm))
     return failure();
   int64_t k = ShapedType::getNumElements(type.getShape().take_back(op.getContract()));
   Type element = areRounded(op) ? Type(builder.getI16Type()) : builder.getF32Type();
   Value scratch = threadRows(op, k, 0, element);
   NarrowRows narrow = allocateNarrow(op, precision);
-  NormBytesKernelOp::create(builder, op.getLoc(), norm->input, norm->gamma, norm->beta, scratch,
-                            narrow.padded, narrow.range, op.getEpsAttr());
-  barrier(op, KernelCost::ofNormedBytes(type, op.getNorm()[0]));
+  NormBytesKernelOp::create(builder, op.getLoc(), norm->input, norm->weight, norm->bias, scratch,
+                            narrow.padded, narrow.range, op.getNormAttr());
+  barrier(op, KernelCost::ofNormedBytes(type, RowNorm::of(op)));
   return narrow;
 }
 
@@ -182,19 +182,18 @@ LogicalResult FunctionPlan::emitLinear(LinearOp op) {
   };
   BufferView in = viewOf(op.getInput());
   NarrowRows narrowRows;
-  bool normsToBytes = !op.getNorm().empty() && takesBytes(precision) && !plan.isGpu();
+  bool normsToBytes = op.getNorm() && takesBytes(precision) && !plan.isGpu();
   if (normsToBytes) {
     auto rows = normedBytes(op, precision);
     if (failed(rows))
       return failure();
     narrowRows = *rows;
-  } else if (!op.getNorm().empty()) { // normed rows, read by all threads
+  } else if (op.getNorm()) { // normed rows, read by all threads
     // An odd number of columns is multiplied in f32.
     bool isNarrow = input.getShape().back() % 2 == 0;
     BufferView normed = areRounded(op) ? roundedRows(input, contract, op)
                                        : allocate(input, op, isNarrow ? plan.keptHalf() : Type());
-    if (failed(
-            emitNorm(op, op.getInput(), op.getNorm()[0], op.getNorm()[1], op.getEpsAttr(), normed)))
+    if (failed(emitNorm(op, op.getInput(), RowNorm::of(op), normed)))
       return failure();
     in = normed;
   }

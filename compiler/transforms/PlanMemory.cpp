@@ -206,7 +206,7 @@ bool ModulePlan::isOnlyMultiplied(Value tensor) {
   return isReadOnlyBy(tensor, [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto linear = dyn_cast<LinearOp>(user))
-      return use.getOperandNumber() == 0 && linear.getNorm().empty() &&
+      return use.getOperandNumber() == 0 && !linear.getNorm() &&
              typeOf(linear.getInput()).getShape().back() % 2 == 0;
     if (auto push = dyn_cast<PushOp>(user))
       return !readStates.contains(push.getState());
@@ -226,10 +226,9 @@ Type FunctionPlan::elementFor(Value tensor) {
   if (!typeOf(tensor).getElementType().isF32() || cast<OpResult>(tensor).getResultNumber() != 0)
     return {};
   Operation *source = tensor.getDefiningOp();
-  if (isa<LinearOp, LayerNormOp, RotaryOp>(source) && isOnlyRounded(tensor))
+  if (isa<LinearOp, NormOp, RotaryOp>(source) && isOnlyRounded(tensor))
     return builder.getI16Type();
-  bool isNarrow = plan.keptHalf() &&
-                  isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(source) &&
+  bool isNarrow = plan.keptHalf() && isa<LinearOp, NormOp, MapOp, RotaryOp, AttentionOp>(source) &&
                   plan.isOnlyMultiplied(tensor);
   return isNarrow ? plan.keptHalf() : Type();
 }

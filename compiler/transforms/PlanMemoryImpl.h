@@ -180,11 +180,10 @@ private:
   FailureOr<Value> halfRows(LinearOp op, const BufferView &input);
   /// What a norm reads: rows, gamma and beta.
   struct NormRows {
-    Value input, gamma, beta;
+    Value input, weight, bias; ///< rows; null where there is none
   };
-  FailureOr<NormRows> normRows(Operation *op, Value input, Value gamma, Value beta);
-  LogicalResult emitNorm(Operation *op, Value input, Value gamma, Value beta, FloatAttr eps,
-                         const BufferView &out);
+  FailureOr<NormRows> normRows(Operation *op, Value input, const RowNorm &norm);
+  LogicalResult emitNorm(Operation *op, Value input, const RowNorm &norm, const BufferView &out);
   bool isOfCache(MapOp op);
   bool isInPlace(MapOp op);
   LogicalResult emitMap(MapOp op);

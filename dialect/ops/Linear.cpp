@@ -74,12 +74,13 @@ LogicalResult LinearOp::verify() {
       countElements(result.getShape().drop_front(lifted.size())) != outputs) // linear_c5
     return emitOpError("expected the input's lifted axes and ")
            << outputs << " outputs, but got " << result;
-  if (getNorm().size() != (getEps() ? 2 : 0)) // linear_c8
-    return emitOpError("expected gamma, beta and eps together");
-  for (Value norm : getNorm())
-    if (cast<RankedTensorType>(norm.getType()).getShape() != in) // linear_c8
-      return emitOpError("expected gamma and beta over the contracted axes, but got ")
-             << norm.getType();
+  for (Value row : {getNormWeight(), getNormBias()}) {
+    if (row && !getNorm()) // linear_c8
+      return emitOpError("expected a norm where it has weights or biases");
+    if (row && cast<RankedTensorType>(row.getType()).getShape() != in) // linear_c8
+      return emitOpError("expected weights and biases of a norm over the contracted axes, but got ")
+             << row.getType();
+  }
   if (failed(verifyEpilogue(*this)))
     return failure();
   return verifyCaptures(*this);

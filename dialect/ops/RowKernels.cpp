@@ -31,11 +31,11 @@ LogicalResult RoundKernelOp::verify() {
   return success();
 }
 
-/// Whether gamma and beta are rows as those of `input` (norm_kernel_c2, norm_bytes_kernel_c2).
-static LogicalResult verifyAffine(Operation *op, Value input, Value gamma, Value beta) {
-  for (Value row : {gamma, beta})
-    if (typeOf(row).getRank() != 1 || columnsOf(row) != columnsOf(input))
-      return op->emitOpError("expected gamma and beta of ") << columnsOf(input) << " elements";
+/// Whether weight and bias are rows as those of `input` (norm_kernel_c2, norm_bytes_kernel_c2).
+static LogicalResult verifyAffine(Operation *op, Value input, Value weight, Value bias) {
+  for (Value row : {weight, bias})
+    if (row && (typeOf(row).getRank() != 1 || columnsOf(row) != columnsOf(input)))
+      return op->emitOpError("expected weight and bias of ") << columnsOf(input) << " elements";
   return success();
 }
 
@@ -44,14 +44,14 @@ LogicalResult NormKernelOp::verify() {
   if (input.getRank() < 2 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
       !agree(rowsOf(getInput()), rowsOf(getOut()))) // norm_kernel_c1
     return emitOpError("expected input and output with the same rows and columns");
-  return verifyAffine(*this, getInput(), getGamma(), getBeta());
+  return verifyAffine(*this, getInput(), getWeight(), getBias());
 }
 
 LogicalResult NormBytesKernelOp::verify() {
   if (typeOf(getInput()).getRank() < 2 || typeOf(getScratch()).getRank() != 2 ||
       columnsOf(getScratch()) < columnsOf(getInput())) // norm_bytes_kernel_c1
     return emitOpError("expected rows, and scratch with at least as many columns");
-  if (failed(verifyAffine(*this, getInput(), getGamma(), getBeta())))
+  if (failed(verifyAffine(*this, getInput(), getWeight(), getBias())))
     return failure();
   return verifyBytes(*this, getInput(), getOut(), getRange());
 }
@@ -123,21 +123,21 @@ void RoundKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
   RoundRowOp::create(builder, getLoc(), rows.of(getInput()), rows.of(getOut()));
 }
 
-std::string NormKernelOp::title() { return "norm"; }
+std::string NormKernelOp::title() { return getNorm().title().str(); }
 
 void NormKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
-  NormRowOp::create(builder, getLoc(), rows.of(getInput()), getGamma(), getBeta(),
-                    rows.of(getOut()), getEpsAttr());
+  NormRowOp::create(builder, getLoc(), rows.of(getInput()), getWeight(), getBias(),
+                    rows.of(getOut()), getNorm());
 }
 
-std::string NormBytesKernelOp::title() { return "norm and quantization"; }
+std::string NormBytesKernelOp::title() { return (getNorm().title() + " and quantization").str(); }
 
 Value NormBytesKernelOp::getRows() { return getInput(); }
 
 void NormBytesKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
   Value normed = rows.own(getScratch());
-  NormRowOp::create(builder, getLoc(), rows.of(getInput()), getGamma(), getBeta(), normed,
-                    getEpsAttr());
+  NormRowOp::create(builder, getLoc(), rows.of(getInput()), getWeight(), getBias(), normed,
+                    getNorm());
   QuantizeRowOp::create(builder, getLoc(), normed, rows.of(getOut()), rows.of(getRange()),
                         /*alone=*/true);
 }

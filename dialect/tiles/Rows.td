@@ -11,13 +11,13 @@ def Attn_Row : MemRefRankOf<[F32, BF16, F16], [1]>;
 def Attn_FactorRow : MemRefRankOf<[F32, BF16, F16, I16], [1]>;
 def Attn_AnyRow : MemRefRankOf<[F32, BF16, F16, I8, I16, I32, I64], [1]>;
 
-class AttnRowOp<string mnemonic> : AttnKernelOp<mnemonic, [RowTileOpInterface]>;
+class AttnRowOp<string mnemonic, list<Trait> traits = []> : AttnKernelOp<mnemonic, [RowTileOpInterface] # traits>;
 
-def Attn_NormRowOp : AttnRowOp<"norm_row"> {
-  let summary = "layer norm of a row";
-  let arguments = (ins Attn_Row:$input, Attn_Row:$gamma, Attn_Row:$beta, Attn_FactorRow:$out, F64Attr:$eps);
+def Attn_NormRowOp : AttnRowOp<"norm_row", [AttrSizedOperandSegments]> {
+  let summary = "norm of a row (#attn.norm)";
+  let arguments = (ins Attn_Row:$input, Optional<Attn_Row>:$weight, Optional<Attn_Row>:$bias, Attn_FactorRow:$out, Attn_NormAttr:$norm);
   let assemblyFormat = [{
-    $input `,` $gamma `,` $beta `into` $out `eps` $eps attr-dict `:` type($input) `,` type($gamma) `,` type($beta) `,` type($out)
+    $input (`weight` $weight^)? (`bias` $bias^)? `into` $out $norm attr-dict `:` type($input) (`weight` type($weight)^)? (`bias` type($bias)^)? `into` type($out)
   }];
 }
 

@@ -76,9 +76,9 @@ func.func @scalar_in_every_place(%x: tensor<f32, #attn.axes<>>) {
 
 // -----
 
-func.func @scalar_layernorm(%x: tensor<f32, #attn.axes<>>) {
-  // expected-error@+1 {{expected gamma over the last axes of}}
-  %r = attn.layernorm %x, %x, %x eps 0.0 : tensor<f32, #attn.axes<>>, tensor<f32, #attn.axes<>>, tensor<f32, #attn.axes<>>
+func.func @scalar_norm(%x: tensor<f32, #attn.axes<>>) {
+  // expected-error@+1 {{expected to be over 1 to 0 last axes}}
+  %r = attn.norm %x <layer, eps = 0.0> over 1 weight %x bias %x : tensor<f32, #attn.axes<>> weight tensor<f32, #attn.axes<>> bias tensor<f32, #attn.axes<>>
   return
 }
 
@@ -170,7 +170,7 @@ func.func @group_without_end(%x: tensor<4xf32, #attn.axes<"D">>) {
 
 func.func @eps_is_no_number(%x: tensor<4xf32, #attn.axes<"D">>) {
   // expected-error@+1 {{expected eps of at least 0, but got nan}}
-  %r = attn.layernorm %x, %x, %x eps 0x7FF8000000000000 : tensor<4xf32, #attn.axes<"D">>, tensor<4xf32, #attn.axes<"D">>, tensor<4xf32, #attn.axes<"D">>
+  %r = attn.norm %x <layer, eps = 0x7FF8000000000000 : f64> over 1 weight %x bias %x : tensor<4xf32, #attn.axes<"D">> weight tensor<4xf32, #attn.axes<"D">> bias tensor<4xf32, #attn.axes<"D">>
   return
 }
 

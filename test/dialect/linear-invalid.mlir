@@ -126,16 +126,16 @@ func.func @linear_c7_size(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: 
 // -----
 
 func.func @linear_c8(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tensor<5x3xf32, #attn.axes<"E", "D">>, %g: tensor<3xf32, #attn.axes<"D">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">> {
-  // expected-error@+1 {{expected gamma, beta and eps together}}
-  %r = attn.linear %x, %w norm(%g, %g) contract 1 : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<3xf32, #attn.axes<"D">>, tensor<3xf32, #attn.axes<"D">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
+  // expected-error@+1 {{expected a norm where it has weights or biases}}
+  %r = attn.linear %x, %w norm_weight %g norm_bias %g contract 1 : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<3xf32, #attn.axes<"D">>, tensor<3xf32, #attn.axes<"D">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
   return %r : tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
 }
 
 // -----
 
 func.func @linear_c8_size(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tensor<5x3xf32, #attn.axes<"E", "D">>, %g: tensor<5xf32, #attn.axes<"E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">> {
-  // expected-error@+1 {{expected gamma and beta over the contracted axes, but got}}
-  %r = attn.linear %x, %w norm(%g, %g) contract 1 {eps = 1.0e-6 : f64} : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<5xf32, #attn.axes<"E">>, tensor<5xf32, #attn.axes<"E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
+  // expected-error@+1 {{expected weights and biases of a norm over the contracted axes, but got}}
+  %r = attn.linear %x, %w norm <layer, eps = 1.0e-6> norm_weight %g norm_bias %g contract 1 : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, tensor<5x3xf32, #attn.axes<"E", "D">>, tensor<5xf32, #attn.axes<"E">>, tensor<5xf32, #attn.axes<"E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
   return %r : tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>
 }
 

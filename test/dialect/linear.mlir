@@ -13,11 +13,11 @@ func.func @linear_alone(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: te
 
 // CHECK-LABEL: func @linear_everything
 func.func @linear_everything(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %w: tensor<5x3xf32, #attn.axes<"E", "D">>, %b: tensor<5xf32, #attn.axes<"E">>, %g: tensor<3xf32, #attn.axes<"D">>, %c: tensor<?x4x5xf32, #attn.axes<"B", "T", "E">>) -> tensor<?x4x5xf32, #attn.axes<"B", "T", "E">> {
-  // CHECK: attn.linear %{{.*}}, %{{.*}} bias %{{.*}} norm(%{{.*}}, %{{.*}}) contract 1 {eps = {{.*}} : f64} captures(%{{.*}}) epilogue {
+  // CHECK: attn.linear %{{.*}}, %{{.*}} bias %{{.*}} norm <layer, eps = {{.*}}> norm_weight %{{.*}} norm_bias %{{.*}} contract 1 captures(%{{.*}}) epilogue {
   // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[E:.*]]: f32):
   // CHECK: arith.addf %[[SUM]], %[[E]]
   // CHECK: attn.yield
-  %r = attn.linear %x, %w bias %b norm(%g, %g) contract 1 {eps = 1.0e-6 : f64} captures(%c) epilogue {
+  %r = attn.linear %x, %w bias %b norm <layer, eps = 1.0e-6> norm_weight %g norm_bias %g contract 1 captures(%c) epilogue {
   ^bb0(%sum: f32, %e: f32):
     %0 = arith.addf %sum, %e : f32
     attn.yield %0 : f32

@@ -136,8 +136,12 @@ class FileReader(ExpressionReader):
         self.need(":")
         axes = self.some(self.expr)
         eps = self.expr() if self.take("eps") else None
+        offset = self.expr() if self.take("offset") else None
+        without = []
+        while self.take("no"):
+            without.append(self.name())
         binding = self.binding()
-        return [Declaration(word, line, name=name, axes=axes, eps=eps, binding=binding) for name in names]
+        return [Declaration(word, line, name=name, axes=axes, eps=eps, offset=offset, without=without, binding=binding) for name in names]
 
     def dimargs(self):
         if not self.take("["):

@@ -153,8 +153,13 @@ def read_all(frame):
 
 
 def norm_parameters(decl, frame):
+    """The axes of a norm, then its weights and biases, 1 and 0 where it has none."""
     axes = [axis_of(expr, frame) for expr in decl.axes]
-    return axes, *(Tensor(axes, stored(tensor_name(decl, frame, what), frame, sizes(axes))) for what in ("weight", "bias"))
+    def rows(what, otherwise):
+        if what in decl.without:
+            return Tensor(axes, np.full(sizes(axes), otherwise, np.float64))
+        return Tensor(axes, stored(tensor_name(decl, frame, what), frame, sizes(axes)))
+    return axes, rows("weight", 1), rows("bias", 0)
 
 
 def apply_linear(decl, frame, x):
@@ -173,7 +178,8 @@ def apply_norm(decl, frame, x):
     places = tuple(x.place(axis) for axis in axes)
     centred = x.data - x.data.mean(places, keepdims=True)
     data = centred / np.sqrt((centred ** 2).mean(places, keepdims=True) + eps)
-    normed = Tensor(x.axes, data * scale.spread(x.axes) + shift.spread(x.axes))
+    offset = frame.model.evaluate(decl.offset, frame) if decl.offset else 0
+    normed = Tensor(x.axes, data * (offset + scale.spread(x.axes)) + shift.spread(x.axes))
     return normed.in_order([axis for axis in x.axes if axis not in axes] + axes)  # as after a linear map
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tiled -> kernels, of rows: layer norms, element-wise functions, means.
+// tiled -> kernels, of rows: norms, element-wise functions, means.
 #include "compiler/cpu/rows/Rows.h"
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "compiler/kernels/KernelRemarks.h"
@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include <functional>
 
 using namespace mlir;
 using namespace attn;
@@ -27,6 +28,12 @@ public:
   void emit(MeanRowOp op);
 
 private:
+  /// From an element to the normalised one, both as vectors.
+  using Normalise = std::function<Value(Value)>;
+  Normalise layerNorm(NormRowOp op);
+  /// 1 / sqrt(variance + eps)
+  Value inverseRoot(Value variance, NormRowOp op);
+
   Value add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
   Value sub(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
@@ -67,11 +74,10 @@ Value RowEmitter::total(ArrayRef<Value> sums, size_t first, size_t stride) {
 //   c  = x - m                        exact where the deviation is small beside the mean
 //   d  = sum(c) / N                   what rounding left
 //   v  = sum(c^2) / N - d^2
-//   out = (c - d) / sqrt(v + eps) * gamma + beta
-void RowEmitter::emit(NormRowOp op) {
+//   normalised = (c - d) / sqrt(v + eps)
+RowEmitter::Normalise RowEmitter::layerNorm(NormRowOp op) {
   Value columns = index.dim(op.getInput(), 0), count = asFloat(columns), none = zero();
-  Value input = prepare(op.getInput()), gamma = prepare(op.getGamma()),
-        beta = prepare(op.getBeta());
+  Value input = prepare(op.getInput());
   Value first = memref::LoadOp::create(builder, loc, op.getInput(), index.constant(0));
 
   Value shift = repeat(first);
@@ -90,16 +96,34 @@ void RowEmitter::emit(NormRowOp op) {
   Value rest = div(total(sums, 0, 2), count), squares = div(total(sums, 1, 2), count);
   Value variance =
       arith::MaximumFOp::create(builder, loc, number(0), sub(squares, mul(rest, rest)));
-  Value eps = number(op.getEps().convertToDouble());
-  Value deviation = math::SqrtOp::create(builder, loc, add(variance, eps));
-  Value scale = div(number(1), deviation);
+  Value scale = inverseRoot(variance, op);
   Value offset = repeat(arith::NegFOp::create(builder, loc, mul(rest, scale)));
   Value scales = repeat(scale);
+  return [=](Value x) { return fma(sub(x, mean), scales, offset); };
+}
 
+Value RowEmitter::inverseRoot(Value variance, NormRowOp op) {
+  Value deviation = math::SqrtOp::create(builder, loc, add(variance, number(op.getNorm().eps())));
+  return div(number(1), deviation);
+}
+
+void RowEmitter::emit(NormRowOp op) {
+  Value columns = index.dim(op.getInput(), 0), input = prepare(op.getInput());
+  Value weight = op.getWeight() ? prepare(op.getWeight()) : Value(),
+        bias = op.getBias() ? prepare(op.getBias()) : Value();
+  Normalise normalise = layerNorm(op);
+  double offset = op.getNorm().offset();
+  Value offsets = weight && offset != 0 ? repeat(number(offset)) : Value();
   forEachVector(columns, 4, {}, [&](const VectorPlace &place, ValueRange) {
-    Value c = sub(load(input, place), mean);
-    Value unit = fma(c, scales, offset);
-    store(fma(unit, load(gamma, place), load(beta, place)), op.getOut(), place);
+    Value y = normalise(load(input, place));
+    if (weight) {
+      Value factor = load(weight, place);
+      factor = offsets ? add(factor, offsets) : factor;
+      y = bias ? fma(y, factor, load(bias, place)) : mul(y, factor);
+    } else if (bias) {
+      y = add(y, load(bias, place));
+    }
+    store(y, op.getOut(), place);
     return SmallVector<Value>{};
   });
 }

@@ -138,6 +138,10 @@ Layout Formatter::head(const NormDecl &decl) {
                           names(decl.names), ": ", expressions(decl.dims, true)});
   if (decl.eps)
     layout.add(" eps ").add(expr(*decl.eps));
+  if (decl.offset)
+    layout.add(" offset ").add(expr(*decl.offset));
+  for (const Name &part : decl.without)
+    layout.add(" no ").add(part.text);
   return layout.add(binding(decl.binding));
 }
 

@@ -151,9 +151,7 @@ mlir::Value applyLinear(Sema &sema, Decl &decl, const CallExpr &call, mlir::Valu
   llvm::SmallVector<mlir::Value, 1> bias;
   if (decl.bias.type)
     bias.push_back(getParam(sema, decl.bias, loc));
-  auto op = LinearOp::create(sema.builder, loc, type, ready, mlir::ValueRange(weight), bias,
-                             mlir::ValueRange(), mlir::ValueRange(),
-                             sema.builder.getI64IntegerAttr(decl.from.size()), mlir::FloatAttr());
+  auto op = LinearOp::create(sema.builder, loc, type, ready, weight, bias, decl.from.size());
   return op.getResult();
 }
 
@@ -174,9 +172,15 @@ static SemaValue applyNorm(Sema &sema, Decl &decl, const CallExpr &call) {
       diagnostic.note(where);
     return SemaValue::wrong();
   }
-  auto op = LayerNormOp::create(sema.builder, loc, ready.getType(), ready,
-                                getParam(sema, decl.weight, loc), getParam(sema, decl.bias, loc),
-                                sema.builder.getF64FloatAttr(decl.eps));
+  auto number = [&](double value) { return sema.builder.getF64FloatAttr(value); };
+  auto norm = NormAttr::get(sema.builder.getContext(), NormKind::Layer, number(decl.eps),
+                            decl.offset != 0 ? number(decl.offset) : mlir::FloatAttr());
+  auto param = [&](const ParamRef &ref) {
+    return ref.type ? getParam(sema, ref, loc) : mlir::Value();
+  };
+  mlir::Value weight = param(decl.weight);
+  auto op = NormOp::create(sema.builder, loc, ready.getType(), ready, weight, param(decl.bias),
+                           norm, decl.from.size());
   return SemaValue::of(op.getResult());
 }
 

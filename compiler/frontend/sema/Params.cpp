@@ -35,6 +35,32 @@ static void setUpParam(Sema &sema, Decl &decl, const Owner &owner, Scope &scope)
 
 constexpr int64_t mostTensors = 1 << 20;
 
+/// The numbers of a norm, `eps` and `offset`; false after an error.
+static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
+  decl.eps = 1e-5; // PyTorch's
+  bool isRight = true;
+  if (norm.eps) {
+    std::optional<double> eps = evalNumber(sema, *norm.eps, "`eps`");
+    isRight = eps && *eps >= 0;
+    if (eps && *eps < 0)
+      sema.report
+          .error(DiagCode::NormNumbers, norm.eps->range,
+                 "`eps` is at least 0, but `" + sema.source.text(norm.eps->range) + "` is less")
+          .note("it is added to the variance, of which the square root is taken");
+    decl.eps = eps.value_or(0);
+  }
+  if (!norm.offset)
+    return isRight;
+  if (norm.lacks("weight"))
+    sema.report
+        .error(DiagCode::NormNumbers, norm.offset->range,
+               "an offset is added to the weights, but `" + decl.name + "` has none")
+        .at(norm.without.front().range, "said here");
+  std::optional<double> offset = evalNumber(sema, *norm.offset, "`offset`");
+  decl.offset = offset.value_or(0);
+  return isRight && offset && !norm.lacks("weight");
+}
+
 static void setUpShapes(Sema &sema, Scope &owned) {
   for (Decl *decl : owned.order) {
     auto read = [&](const std::vector<ExprPtr> &exprs, SourceRange range, Axes &axes) {
@@ -62,19 +88,7 @@ static void setUpShapes(Sema &sema, Scope &owned) {
     } else if (decl->kind == Decl::Kind::Norm) {
       auto &norm = *llvm::cast<NormDecl>(decl->item);
       read(norm.dims, norm.range, decl->from);
-      decl->eps = 1e-5; // PyTorch's
-      if (!norm.eps)
-        continue;
-      std::optional<double> eps = evalNumber(sema, *norm.eps, "`eps`");
-      decl->wrong |= !eps;
-      if (eps && *eps < 0) {
-        sema.report
-            .error(DiagCode::InvalidEps, norm.eps->range,
-                   "`eps` is at least 0, but `" + sema.source.text(norm.eps->range) + "` is less")
-            .note("it is added to the variance, of which the square root is taken");
-        decl->wrong = true;
-      }
-      decl->eps = eps.value_or(0);
+      decl->wrong |= !readNumbers(sema, norm, *decl);
     } else if (decl->kind == Decl::Kind::Param) {
       std::optional<Axes> axes = typeAxes(sema, *decl->type, "a parameter", TypePlace::Param);
       read(decl->type->dims, decl->type->range, decl->to);
@@ -282,7 +296,14 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
     return;
   if (norm.binding.kind == Binding::Kind::Tied || norm.binding.kind == Binding::Kind::Split)
     return sema.report.unsupported(norm.binding.range, "a norm that is split or tied");
+  if (norm.lacks("weight") && norm.lacks("bias") && norm.binding.kind == Binding::Kind::String) {
+    sema.report.error(DiagCode::UnknownBinding, norm.binding.range,
+                      "`" + decl.name + "` has no parameters that a checkpoint could hold");
+    return;
+  }
   for (llvm::StringRef suffix : {"weight", "bias"}) {
+    if (norm.lacks(suffix))
+      continue;
     std::optional<std::string> name =
         tensorName(sema.report, norm.binding, owner, decl.name, suffix, norm.names.size());
     if (!name)

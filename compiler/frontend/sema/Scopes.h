@@ -51,14 +51,14 @@ struct Decl {
   bool overridden = false; ///< By --set.
   bool isNew = false;      ///< The positions that the running entry adds to its cache.
 
-  // Linear: weight and bias. Norm: gamma and beta. Param, Embedding: weight.
+  // Linear: weight and bias. Norm: those that it has. Param, Embedding: weight.
   const ast::Path *path = nullptr;
   const ast::Binding *binding = nullptr;
   const ast::Type *type = nullptr; ///< Of a Param.
   Axes from, to;
   ParamRef weight, bias;
-  double eps = 0;
-  bool wrong = false; ///< Reported already: uses of it stay silent.
+  double eps = 0, offset = 0; ///< Of a norm.
+  bool wrong = false;         ///< Reported already: uses of it stay silent.
 
   mlir::Type element; ///< Of a cache.
 

@@ -393,13 +393,19 @@ struct ParamDecl : Item {
   static bool classof(const Item *i) { return i->kind == Kind::Param; }
 };
 
-/// `layernorm norm1, norm2: D eps 1e-6`, `rmsnorm …`
+/// `layernorm norm1, norm2: D eps 1e-6`, `layernorm norm: D no bias`, `rmsnorm norm: D offset 1`
 struct NormDecl : Item {
   enum class Norm { Layer, RootMeanSquare };
   Norm norm;
   std::vector<Path> names;
   std::vector<ExprPtr> dims;
-  ExprPtr eps; ///< Null where not said.
+  ExprPtr eps;    ///< Null where not said.
+  ExprPtr offset; ///< What is added to the weights; null where not said.
+  /// `no bias`: the words behind each `no`, `weight` or `bias`, none twice.
+  std::vector<Name> without;
+  bool lacks(llvm::StringRef part) const {
+    return llvm::any_of(without, [&](const Name &name) { return name.text == part; });
+  }
   Binding binding;
   NormDecl(SourceRange keyword, Norm norm) : Item(Kind::Norm, keyword), norm(norm) {}
   static bool classof(const Item *i) { return i->kind == Kind::Norm; }

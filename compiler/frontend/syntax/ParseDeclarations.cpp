@@ -143,6 +143,23 @@ ItemPtr parseState(Parser &parser) {
   return state;
 }
 
+/// `no weight`, `no bias`
+static void parseLacking(Parser &parser, NormDecl &norm) {
+  while (parser.acceptWord("no")) {
+    if (!parser.isWord("weight") && !parser.isWord("bias")) {
+      parser.errorHere(DiagCode::UnexpectedToken,
+                       "expected `weight` or `bias` behind `no`, but got " + parser.found());
+      return;
+    }
+    if (norm.lacks(parser.current().text))
+      parser.errorHere(DiagCode::UnexpectedToken,
+                       "`no " + parser.current().text.str() + "` stands here already");
+    else
+      norm.without.push_back({parser.current().text.str(), parser.current().range});
+    parser.consume();
+  }
+}
+
 ItemPtr parseNorm(Parser &parser) {
   auto kind = parser.isWord("layernorm") ? NormDecl::Norm::Layer : NormDecl::Norm::RootMeanSquare;
   auto norm = std::make_unique<NormDecl>(parser.consume().range, kind);
@@ -152,6 +169,9 @@ ItemPtr parseNorm(Parser &parser) {
   norm->dims = parseDims(parser);
   if (parser.acceptWord("eps"))
     norm->eps = parseExpr(parser);
+  if (parser.acceptWord("offset"))
+    norm->offset = parseExpr(parser);
+  parseLacking(parser, *norm);
   norm->binding = parseBinding(parser);
   return norm;
 }

@@ -31,6 +31,12 @@ public:
   void emit(QuantizeRowOp op);
 
 private:
+  /// From an element to the normalised one.
+  using Normalise = std::function<Value(Value)>;
+  Normalise layerNorm(NormRowOp op);
+  /// 1 / sqrt(variance + eps)
+  Value inverseRoot(Value variance, NormRowOp op);
+
   /// Words of four bytes that a lane works on at a time.
   static constexpr int64_t wordsAtOnce = 2;
   /// The columns of words `word`, + 32, ...; the row's last in the place of those that come later.
@@ -54,7 +60,7 @@ private:
 
 // As on the CPU (compiler/cpu/rows/VectorizeRows.cpp says why): the mean but for rounding, then
 // what rounding left, and the variance of what is small beside the mean.
-void RowWarp::emit(NormRowOp op) {
+RowWarp::Normalise RowWarp::layerNorm(NormRowOp op) {
   Value columns = index.dim(op.getInput(), 0), count = asFloat(columns), none = number(0);
   Value shift = load(op.getInput(), index.constant(0));
   Value shifted = forEach(columns, none, [&](Value column, ValueRange sum) {
@@ -68,12 +74,29 @@ void RowWarp::emit(NormRowOp op) {
   });
   Value rest = div(sum(sums[0]), count), squares = div(sum(sums[1]), count);
   Value variance = arith::MaximumFOp::create(builder, loc, none, sub(squares, mul(rest, rest)));
-  Value eps = number(op.getEps().convertToDouble());
-  Value scale = div(number(1), math::SqrtOp::create(builder, loc, add(variance, eps)));
+  Value scale = inverseRoot(variance, op);
   Value offset = arith::NegFOp::create(builder, loc, mul(rest, scale));
-  forEach(columns, [&](Value column) {
-    Value unit = fma(sub(load(op.getInput(), column), mean), scale, offset);
-    store(fma(unit, load(op.getGamma(), column), load(op.getBeta(), column)), op.getOut(), column);
+  return [=](Value x) { return fma(sub(x, mean), scale, offset); };
+}
+
+Value RowWarp::inverseRoot(Value variance, NormRowOp op) {
+  Value eps = number(op.getNorm().eps());
+  return div(number(1), math::SqrtOp::create(builder, loc, add(variance, eps)));
+}
+
+void RowWarp::emit(NormRowOp op) {
+  Normalise normalise = layerNorm(op);
+  double offset = op.getNorm().offset();
+  forEach(index.dim(op.getInput(), 0), [&](Value column) {
+    Value y = normalise(load(op.getInput(), column));
+    if (op.getWeight()) {
+      Value factor = load(op.getWeight(), column);
+      factor = offset != 0 ? add(factor, number(offset)) : factor;
+      y = op.getBias() ? fma(y, factor, load(op.getBias(), column)) : mul(y, factor);
+    } else if (op.getBias()) {
+      y = add(y, load(op.getBias(), column));
+    }
+    store(y, op.getOut(), column);
   });
 }
 

@@ -24,6 +24,6 @@ func.func @division(%x: vector<8xi32>, %y: vector<8xi32>, %i: index, %j: index) 
 
 func.func @tile(%x: memref<8xf32>, %out: memref<8xf32>) {
   // expected-error @below {{kernels stage: 'attn.norm_row' is left}}
-  attn.norm_row %x, %x, %x into %out eps 1.0e-5 : memref<8xf32>, memref<8xf32>, memref<8xf32>, memref<8xf32>
+  attn.norm_row %x weight %x bias %x into %out <layer, eps = 1.0e-5> : memref<8xf32> weight memref<8xf32> bias memref<8xf32> into memref<8xf32>
   return
 }

@@ -47,7 +47,7 @@ func.func @quantize_halves(%packed: memref<i8>, %workspace: memref<i8>, %call: m
 // TILED-LABEL: func.func private @norm_bytes.norm_bytes_kernel(
 // TILED: %[[NORMED:.*]] = memref.subview %{{.*}}[%{{.*}}, 0] [1, 20] [1, 1] : memref<?x32xi16
 // TILED: scf.for
-// TILED: attn.norm_row %{{.*}} into %[[NORMED]] eps
+// TILED: attn.norm_row %{{.*}} into %[[NORMED]] <layer, eps
 // TILED: attn.quantize_row %[[NORMED]] into %{{.*}} range %{{.*}} alone :
 // AMX-LABEL: func.func private @norm_bytes.norm_bytes_kernel(
 // AMX: vector.maskedload {{.*}} vector<16xf32>
@@ -62,8 +62,8 @@ func.func @norm_bytes(%packed: memref<i8>, %workspace: memref<i8>, %call: memref
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 32], strides: [32, 1] : memref<i16> to memref<?x32xi16, strided<[32, 1]>>
   %out = memref.reinterpret_cast %y to offset: [0], sizes: [%n, 64], strides: [64, 1] : memref<i8> to memref<?x64xi8, strided<[64, 1]>>
   %range = memref.reinterpret_cast %r to offset: [0], sizes: [%n, 2], strides: [2, 1] : memref<f32> to memref<?x2xf32, strided<[2, 1]>>
-  attn.norm_bytes_kernel %in, %g, %g scratch %scratch into %out range %range eps 1.0e-5
-    : memref<?x20xf32, strided<[20, 1]>>, memref<20xf32>, memref<20xf32> scratch memref<?x32xi16, strided<[32, 1]>> into memref<?x64xi8, strided<[64, 1]>>, memref<?x2xf32, strided<[2, 1]>>
+  attn.norm_bytes_kernel %in weight %g bias %g scratch %scratch into %out range %range <layer, eps = 1.0e-5>
+    : memref<?x20xf32, strided<[20, 1]>> weight memref<20xf32> bias memref<20xf32> scratch memref<?x32xi16, strided<[32, 1]>> into memref<?x64xi8, strided<[64, 1]>>, memref<?x2xf32, strided<[2, 1]>>
   return
 }
 

@@ -15,7 +15,7 @@
 // TILED: %[[I:.*]] = arith.divui %[[ROW]], %c7
 // TILED: %[[IN:.*]] = memref.subview %{{.*}}[%[[I]], %[[J]], 0] [1, 1, 88] [1, 1, 1]
 // TILED: %[[OUT:.*]] = memref.subview %{{.*}}[%[[I]], %[[J]], 0] [1, 1, 88] [1, 1, 1]
-// TILED: attn.norm_row %[[IN]], %{{.*}}, %{{.*}} into %[[OUT]] eps 1.000000e-05
+// TILED: attn.norm_row %[[IN]] weight %{{.*}} bias %{{.*}} into %[[OUT]] <layer, eps = 1.000000e-05>
 
 // A round of four vectors, one, and a tail of half a vector: the lanes outside are the first element, whose difference is 0.
 // The second sweep asks for the next row.
@@ -41,7 +41,7 @@ func.func @norm(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
   %gamma = memref.reinterpret_cast %g to offset: [0], sizes: [88], strides: [1] : memref<f32> to memref<88xf32>
   %beta = memref.reinterpret_cast %b to offset: [0], sizes: [88], strides: [1] : memref<f32> to memref<88xf32>
   %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 7, 88], strides: [616, 88, 1] : memref<f32> to memref<?x7x88xf32>
-  attn.norm_kernel %x, %gamma, %beta into %out eps 1.0e-05
-    : memref<?x7x88xf32, strided<[630, 90, 1]>>, memref<88xf32>, memref<88xf32>, memref<?x7x88xf32>
+  attn.norm_kernel %x weight %gamma bias %beta into %out <layer, eps = 1.0e-05>
+    : memref<?x7x88xf32, strided<[630, 90, 1]>> weight memref<88xf32> bias memref<88xf32> into memref<?x7x88xf32>
   return
 }

@@ -40,7 +40,7 @@ func.func @transposed(%p: !pointer) {
 func.func @norm_in_place(%p: !pointer, %g: memref<16xf32>) {
   %a = memref.reinterpret_cast %p to offset: [0], sizes: [8, 16], strides: [16, 1] : !pointer to !rows
   // expected-error@+1 {{memory stage: operand 3 is written where operand 0 is read}}
-  attn.norm_kernel %a, %g, %g into %a eps 1.0e-5 : !rows, memref<16xf32>, memref<16xf32>, !rows
+  attn.norm_kernel %a weight %g bias %g into %a <layer, eps = 1.0e-5> : !rows weight memref<16xf32> bias memref<16xf32> into !rows
   return
 }
 
@@ -81,7 +81,7 @@ func.func @columns(%p: !pointer, %g: memref<16xf32>) {
   %a = memref.reinterpret_cast %p to offset: [0], sizes: [8, 16], strides: [32, 1] : !pointer to memref<8x16xf32, strided<[32, 1]>>
   %b = memref.reinterpret_cast %p to offset: [16], sizes: [8, 16], strides: [32, 1] : !pointer to memref<8x16xf32, strided<[32, 1], offset: 16>>
   %c = memref.reinterpret_cast %p to offset: [15], sizes: [8, 16], strides: [32, 1] : !pointer to memref<8x16xf32, strided<[32, 1], offset: 15>>
-  attn.norm_kernel %b, %g, %g into %a eps 1.0e-5 : memref<8x16xf32, strided<[32, 1], offset: 16>>, memref<16xf32>, memref<16xf32>, memref<8x16xf32, strided<[32, 1]>>
+  attn.norm_kernel %b weight %g bias %g into %a <layer, eps = 1.0e-5> : memref<8x16xf32, strided<[32, 1], offset: 16>> weight memref<16xf32> bias memref<16xf32> into memref<8x16xf32, strided<[32, 1]>>
   // expected-error@+1 {{memory stage: operand 1 is written where operand 0 is read}}
   attn.map_kernel(%c) into %a : (memref<8x16xf32, strided<[32, 1], offset: 15>>), memref<8x16xf32, strided<[32, 1]>> {
   ^bb0(%x: f32):
@@ -105,8 +105,8 @@ func.func @workspace(%w: memref<i8>, %g: memref<16xf32>) {
   %a = memref.reinterpret_cast %p to offset: [0], sizes: [8, 16], strides: [16, 1] : memref<f32> to !rows
   %b = memref.reinterpret_cast %q to offset: [0], sizes: [8, 16], strides: [16, 1] : memref<f32> to !rows
   %c = memref.reinterpret_cast %again to offset: [0], sizes: [8, 16], strides: [16, 1] : memref<f32> to !rows
-  attn.norm_kernel %a, %g, %g into %b eps 1.0e-5 : !rows, memref<16xf32>, memref<16xf32>, !rows
+  attn.norm_kernel %a weight %g bias %g into %b <layer, eps = 1.0e-5> : !rows weight memref<16xf32> bias memref<16xf32> into !rows
   // expected-error@+1 {{memory stage: operand 3 is written where operand 0 is read}}
-  attn.norm_kernel %a, %g, %g into %c eps 1.0e-5 : !rows, memref<16xf32>, memref<16xf32>, !rows
+  attn.norm_kernel %a weight %g bias %g into %c <layer, eps = 1.0e-5> : !rows weight memref<16xf32> bias memref<16xf32> into !rows
   return
 }

@@ -9,14 +9,14 @@
 // The norm has one reader once q, k and v are one product.
 // CHECK-LABEL: @qkv
 func.func @qkv(%x: !x, %g: !d, %h: !d, %w: !w, %b: !b) -> (!q, !q, !q) {
-  // CHECK-NOT: attn.layernorm
-  // CHECK: %[[Y:.*]] = attn.linear %arg0, %arg3, %arg3, %arg3 bias %arg4, %arg4, %arg4 norm(%arg1, %arg2) contract 1 {eps = {{.*}}}
+  // CHECK-NOT: attn.norm
+  // CHECK: %[[Y:.*]] = attn.linear %arg0, %arg3, %arg3, %arg3 bias %arg4, %arg4, %arg4 norm <layer, eps = {{.*}}> norm_weight %arg1 norm_bias %arg2 contract 1
   // CHECK-SAME: -> tensor<?x5x24xf32, #attn.axes<"B", "T", "packed">>
   // CHECK: attn.slice %[[Y]] axis 2 at 0
   // CHECK: attn.slice %[[Y]] axis 2 at 8
   // CHECK: %[[V:.*]] = attn.slice %[[Y]] axis 2 at 16
   // CHECK: attn.rearrange %[[V]] split [1, 1, 2] atoms [-1, 5, 2, 4]
-  %n = attn.layernorm %x, %g, %h eps 1.0e-6 : !x, !d, !d
+  %n = attn.norm %x <layer, eps = 1.0e-6> over 1 weight %g bias %h : !x weight !d bias !d
   %q = attn.linear %n, %w bias %b contract 1 : (!x, !w, !b) -> !q
   %k = attn.linear %n, %w bias %b contract 1 : (!x, !w, !b) -> !q
   %v = attn.linear %n, %w bias %b contract 1 : (!x, !w, !b) -> !q

@@ -75,12 +75,12 @@ attn.param @longer : tensor<8x3208xf32, #attn.axes<"D", "L">> from <"longer", [8
 func.func private @block(%x: !x) -> !x {
   %g = attn.get @g : !d
   %w = attn.get @w : !w
-  %y = attn.linear %x, %w norm(%g, %g) contract 1 {eps = 1.0e-6} captures(%x) epilogue {
+  %y = attn.linear %x, %w norm <layer, eps = 1.0e-6> norm_weight %g norm_bias %g contract 1 captures(%x) epilogue {
   ^bb0(%s: f32, %r: f32):
     %sum = arith.addf %s, %r : f32
     attn.yield %sum : f32
   } : (!x, !w, !d, !d, !x) -> !x
-  %z = attn.linear %y, %w norm(%g, %g) contract 1 {eps = 1.0e-6} captures(%y) epilogue {
+  %z = attn.linear %y, %w norm <layer, eps = 1.0e-6> norm_weight %g norm_bias %g contract 1 captures(%y) epilogue {
   ^bb0(%s: f32, %r: f32):
     %sum = arith.addf %s, %r : f32
     attn.yield %sum : f32

@@ -43,7 +43,7 @@ module attributes {attn.model = "m"} {
       %sum = arith.addf %s, %r : f32
       attn.yield %sum : f32
     } : (tensor<?x64xf32, #attn.axes<"B", "F">>, tensor<32x64xf32, #attn.axes<"D", "F">>, tensor<?x32xf32, #attn.axes<"B", "D">>) -> tensor<?x32xf32, #attn.axes<"B", "D">>
-    %y = attn.linear %z, %w norm(%g, %g) contract 1 {eps = 1.0e-6} : (tensor<?x32xf32, #attn.axes<"B", "D">>, tensor<64x32xf32, #attn.axes<"F", "D">>, tensor<32xf32, #attn.axes<"D">>, tensor<32xf32, #attn.axes<"D">>) -> tensor<?x64xf32, #attn.axes<"B", "F">>
+    %y = attn.linear %z, %w norm <layer, eps = 1.0e-6> norm_weight %g norm_bias %g contract 1 : (tensor<?x32xf32, #attn.axes<"B", "D">>, tensor<64x32xf32, #attn.axes<"F", "D">>, tensor<32xf32, #attn.axes<"D">>, tensor<32xf32, #attn.axes<"D">>) -> tensor<?x64xf32, #attn.axes<"B", "F">>
     return %y : tensor<?x64xf32, #attn.axes<"B", "F">>
   }
 }

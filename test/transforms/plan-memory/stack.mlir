@@ -37,6 +37,6 @@ func.func @run(%x: !x) -> !x attributes {attn.entry} {
 func.func private @Block(%n: index, %x: !x) -> !x {
   %g = attn.get @g[%n] : !g
   %b = attn.get @b[%n] : !g
-  %y = attn.layernorm %x, %g, %b eps 1.0e-6 : !x, !g, !g
+  %y = attn.norm %x <layer, eps = 1.0e-6> over 1 weight %g bias %b : !x weight !g bias !g
   return %y : !x
 }

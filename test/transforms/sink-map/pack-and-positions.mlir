@@ -28,8 +28,8 @@ func.func @tokens(%cls: !cls, %patches: !patches, %pos: !pos) -> !tokens {
 // CHECK-LABEL: @class_token
 func.func @class_token(%x: !tokens, %g: !d, %b: !d) -> !first {
   // CHECK: %[[S:.*]] = attn.slice %arg0 axis 1 at 0 drop
-  // CHECK: attn.layernorm %[[S]]
-  %n = attn.layernorm %x, %g, %b eps 1.0e-6 : !tokens, !d, !d
+  // CHECK: attn.norm %[[S]]
+  %n = attn.norm %x <layer, eps = 1.0e-6> over 1 weight %g bias %b : !tokens weight !d bias !d
   %f = attn.slice %n axis 1 at 0 drop : !tokens -> !first
   return %f : !first
 }

@@ -64,8 +64,8 @@ std::string normText(int64_t columns, int64_t pitch, double eps) {
       %beta = memref.reinterpret_cast %b to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to memref<{1}xf32>
       %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 3, {1}], strides: [{4}, {1}, 1]
         : memref<f32> to memref<?x3x{1}xf32>
-      attn.norm_kernel %x, %gamma, %beta into %out eps {5}
-        : memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>>, memref<{1}xf32>, memref<{1}xf32>, memref<?x3x{1}xf32>
+      attn.norm_kernel %x weight %gamma bias %beta into %out <layer, eps = {5}>
+        : memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>> weight memref<{1}xf32> bias memref<{1}xf32> into memref<?x3x{1}xf32>
       return
     })",
                        arguments, columns, 3 * pitch, pitch, 3 * columns,
@@ -404,15 +404,15 @@ std::string normBytesText(int64_t columns, int64_t pitch, llvm::StringRef elemen
     func.func @together({0}, {1}) {{{2}
       %scratch = memref.reinterpret_cast %m to offset: [0], sizes: [%threads, {4}], strides: [{4}, 1]
         : memref<{3}> to memref<?x{4}x{3}>
-      attn.norm_bytes_kernel %x, %gamma, %beta scratch %scratch into %out range %range eps 1.0e-5
-        : memref<?x{5}xf32>, memref<{5}xf32>, memref<{5}xf32> scratch memref<?x{4}x{3}> into memref<?x{6}xi8>, memref<?x2xf32>
+      attn.norm_bytes_kernel %x weight %gamma bias %beta scratch %scratch into %out range %range <layer, eps = 1.0e-5>
+        : memref<?x{5}xf32> weight memref<{5}xf32> bias memref<{5}xf32> scratch memref<?x{4}x{3}> into memref<?x{6}xi8>, memref<?x2xf32>
       return
     }
     func.func @normed({0}, {1}) {{{2}
       %rows = memref.reinterpret_cast %m to offset: [0], sizes: [%n, {5}], strides: [{5}, 1]
         : memref<{3}> to memref<?x{5}x{3}>
-      attn.norm_kernel %x, %gamma, %beta into %rows eps 1.0e-5
-        : memref<?x{5}xf32>, memref<{5}xf32>, memref<{5}xf32>, memref<?x{5}x{3}>
+      attn.norm_kernel %x weight %gamma bias %beta into %rows <layer, eps = 1.0e-5>
+        : memref<?x{5}xf32> weight memref<{5}xf32> bias memref<{5}xf32> into memref<?x{5}x{3}>
       return
     }
     func.func @bytes({0}, {1}) {{{2}

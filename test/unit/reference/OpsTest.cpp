@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.linear, attn.layernorm and attn.map against loops of their own.
+// attn.linear, attn.norm and attn.map against loops of their own.
 #include "TestSupport.h"
 #include <cmath>
 
@@ -51,18 +51,19 @@ TEST(Linear, matches_loops_on_random_shapes) {
   }
 }
 
-/// norm(gamma, beta) is a layer norm before the product.
+/// norm is a layer norm before the product.
 TEST(Linear, normalises_its_input_first) {
   auto x = type({2, 3}, {"T", "D"}), d = type({3}, {"D"}), w = type({2, 3}, {"E", "D"}),
        y = type({2, 2}, {"T", "E"});
-  std::string fused =
-      function({x, d, d, w}, y,
-               "attn.linear %0, %3 norm(%1, %2) contract 1 {eps = 1.0e-5 : f64} : (" + x + ", " +
-                   w + ", " + d + ", " + d + ") -> " + y);
+  std::string fused = function(
+      {x, d, d, w}, y,
+      "attn.linear %0, %3 norm <layer, eps = 1.0e-5> norm_weight %1 norm_bias %2 contract 1 : (" +
+          x + ", " + w + ", " + d + ", " + d + ") -> " + y);
   std::string apart =
       function({x, d, d, w}, y, "attn.linear %n, %3 contract 1 : (" + x + ", " + w + ") -> " + y);
   apart.insert(apart.find("%r = "),
-               "%n = attn.layernorm %0, %1, %2 eps 1.0e-5 : " + x + ", " + d + ", " + d + "\n  ");
+               "%n = attn.norm %0 <layer, eps = 1.0e-5> over 1 weight %1 bias %2 : " + x +
+                   " weight " + d + " bias " + d + "\n  ");
   Draw draw(3);
   std::vector<Tensor> inputs = {draw({2, 3}), draw({3}), draw({3}), draw({2, 3})};
   expectNear(runOne(fused, inputs), runOne(apart, inputs), 0);
@@ -70,8 +71,9 @@ TEST(Linear, normalises_its_input_first) {
 
 TEST(LayerNorm, by_hand) {
   auto x = type({2, 2}, {"T", "D"}), d = type({2}, {"D"});
-  std::string text =
-      function({x, d, d}, x, "attn.layernorm %0, %1, %2 eps 0.0 : " + x + ", " + d + ", " + d);
+  std::string text = function({x, d, d}, x,
+                              "attn.norm %0 <layer, eps = 0.0> over 1 weight %1 bias %2 : " + x +
+                                  " weight " + d + " bias " + d);
   Tensor y =
       runOne(text, {tensor({2, 2}, {1, 3, 10, 6}), tensor({2}, {2, 5}), tensor({2}, {0.5, 1})});
   // Rows have means 2 and 8, deviations 1 and 2: normalised they are -1, 1 and 1, -1.
@@ -96,8 +98,10 @@ TEST(LayerNorm, matches_loops_on_random_shapes) {
       expected.data[i] =
           (x.data[i] - mean) / std::sqrt(variance + 0.25) * gamma.data[i % n] + beta.data[i % n];
     }
-    std::string text = function(
-        {tx, td, td}, tx, "attn.layernorm %0, %1, %2 eps 0.25 : " + tx + ", " + td + ", " + td);
+    std::string text =
+        function({tx, td, td}, tx,
+                 "attn.norm %0 <layer, eps = 0.25> over 2 weight %1 bias %2 : " + tx + " weight " +
+                     td + " bias " + td);
     expectNear(runOne(text, {x, gamma, beta}), expected, 1e-12);
   }
 }
