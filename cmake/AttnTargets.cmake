@@ -22,10 +22,23 @@ target_precompile_headers(AttnPrecompiled PRIVATE
   <mlir/IR/Matchers.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h> <llvm/ADT/StringExtras.h> <llvm/ADT/StringMap.h>
   <llvm/ADT/TypeSwitch.h> <llvm/Support/FormatVariadic.h> <llvm/Support/raw_ostream.h>)
 
-# Reads the precompiled headers, which are of position-independent code.
+# The same and the dialect, whose generated classes take longer to read than all the rest: for what stands on the dialect.
+add_library(AttnDialectPrecompiled STATIC cmake/precompiled.cpp)
+attn_compiler_flags(AttnDialectPrecompiled)
+target_compile_options(AttnDialectPrecompiled PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+get_target_property(headers AttnPrecompiled PRECOMPILE_HEADERS)
+target_precompile_headers(AttnDialectPrecompiled PRIVATE ${headers} ${PROJECT_SOURCE_DIR}/dialect/AttnDialect.h)
+add_dependencies(AttnDialectPrecompiled AttnDialectIncGen)
+
+# Reads the precompiled headers, which are of position-independent code; those with the dialect if one of LINK, the
+# libraries that a target links, is made of it.
 function(attn_precompiled name)
   target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
+  if("${ARGN}" MATCHES "Attn(Dialect|Emit|Frontend|Transforms|Kernels|Cpu|Gpu|Compiler|Reference|Target|Tuning|Link)|Kernel")
+    target_precompile_headers(${name} REUSE_FROM AttnDialectPrecompiled)
+  else()
+    target_precompile_headers(${name} REUSE_FROM AttnPrecompiled)
+  endif()
 endfunction()
 
 # attn_library(name SOURCES... [LINK libs...]): a static library of compiler code.
@@ -34,7 +47,7 @@ function(attn_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   attn_compiler_flags(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  attn_precompiled(${name})
+  attn_precompiled(${name} ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -47,7 +60,7 @@ function(attn_tool name)
   attn_compiler_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
   target_compile_options(${name} PRIVATE -fPIC)
-  attn_precompiled(${name})
+  attn_precompiled(${name} ${ARG_LINK})
 endfunction()
 
 # attn_unit_test(name SOURCES... [LINK libs...]): a GoogleTest executable in build/test/unit, found by tools/check.sh.
@@ -59,7 +72,7 @@ function(attn_unit_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   if(ARG_LINK MATCHES "Attn|Kernel|Attention") # tests of the compiler; others include no MLIR
     target_compile_options(${name} PRIVATE -fPIC)
-    attn_precompiled(${name})
+    attn_precompiled(${name} ${ARG_LINK})
   endif()
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
