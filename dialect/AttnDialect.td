@@ -97,7 +97,8 @@ def Attn_PrecisionAttr : EnumAttr<AttnDialect, Attn_Precision, "precision"> { le
 
 /// What a norm does with a row x of n elements.
 def Attn_NormKind : AttnEnum<"NormKind", "how rows are normalised", [
-    I32EnumAttrCase<"Layer", 0, "layer"> // (x - mean) / sqrt(variance + eps): Ba, Kiros, Hinton 2016
+    I32EnumAttrCase<"Layer", 0, "layer">,         // (x - mean) / sqrt(variance + eps): Ba, Kiros, Hinton 2016
+    I32EnumAttrCase<"RootMeanSquare", 1, "rms"> // x / sqrt(mean of x^2 + eps): Zhang, Sennrich 2019
 ]>;
 
 def Attn_NormAttr : AttnAttr<"Norm", "norm"> {

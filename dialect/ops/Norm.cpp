@@ -15,7 +15,9 @@ LogicalResult NormAttr::verify(function_ref<InFlightDiagnostic()> emitError, Nor
   return success();
 }
 
-llvm::StringRef NormAttr::title() const { return "norm"; }
+llvm::StringRef NormAttr::title() const {
+  return getKind() == NormKind::RootMeanSquare ? "rms norm" : "norm";
+}
 
 LogicalResult NormOp::verify() {
   RankedTensorType input = getInput().getType();

@@ -221,8 +221,8 @@ class Model:
             keys, rows = (self.tensor(argument.value, frame) for argument in expr.arguments)
             return push(frame, use[1], expr, keys, rows, along)
         found = frame.find(path.name)
-        if found and found[0] in ("linear", "layernorm", "embedding"):
-            apply = {"linear": apply_linear, "layernorm": apply_norm, "embedding": apply_embedding}[found[0]]
+        if found and found[0] in ("linear", "layernorm", "rmsnorm", "embedding"):
+            apply = {"linear": apply_linear, "layernorm": apply_norm, "rmsnorm": apply_norm, "embedding": apply_embedding}[found[0]]
             return apply(found[1], found[2], self.tensor(expr.arguments[0].value, frame))
         if found and found[0] in ("block", "part", "stack"):
             values = [self.evaluate(a.value, frame) for a in expr.arguments if a.name is None]

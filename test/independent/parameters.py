@@ -142,7 +142,7 @@ def read_all(frame):
             param(decl, frame)
         elif decl.kind == "embedding":
             embedding_rows(decl, frame)
-        elif decl.kind == "layernorm":
+        elif decl.kind in ("layernorm", "rmsnorm"):
             norm_parameters(decl, frame)
         elif decl.kind in ("score", "bias", "mask") and frame.tag:
             for captured in decl.captured:
@@ -156,7 +156,7 @@ def norm_parameters(decl, frame):
     """The axes of a norm, then its weights and biases, 1 and 0 where it has none."""
     axes = [axis_of(expr, frame) for expr in decl.axes]
     def rows(what, otherwise):
-        if what in decl.without:
+        if what in decl.without or (what, decl.kind) == ("bias", "rmsnorm"):
             return Tensor(axes, np.full(sizes(axes), otherwise, np.float64))
         return Tensor(axes, stored(tensor_name(decl, frame, what), frame, sizes(axes)))
     return axes, rows("weight", 1), rows("bias", 0)
@@ -174,9 +174,10 @@ def apply_linear(decl, frame, x):
 
 def apply_norm(decl, frame, x):
     axes, scale, shift = norm_parameters(decl, frame)
-    eps = frame.model.evaluate(decl.eps, frame) if decl.eps else 1e-5
+    is_layer = decl.kind == "layernorm"
+    eps = frame.model.evaluate(decl.eps, frame) if decl.eps else 1e-5 if is_layer else 2.0 ** -23
     places = tuple(x.place(axis) for axis in axes)
-    centred = x.data - x.data.mean(places, keepdims=True)
+    centred = x.data - x.data.mean(places, keepdims=True) if is_layer else x.data
     data = centred / np.sqrt((centred ** 2).mean(places, keepdims=True) + eps)
     offset = frame.model.evaluate(decl.offset, frame) if decl.offset else 0
     normed = Tensor(x.axes, data * (offset + scale.spread(x.axes)) + shift.spread(x.axes))

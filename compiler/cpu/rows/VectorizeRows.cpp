@@ -31,6 +31,7 @@ private:
   /// From an element to the normalised one, both as vectors.
   using Normalise = std::function<Value(Value)>;
   Normalise layerNorm(NormRowOp op);
+  Normalise rmsNorm(NormRowOp op);
   /// 1 / sqrt(variance + eps)
   Value inverseRoot(Value variance, NormRowOp op);
 
@@ -102,6 +103,20 @@ RowEmitter::Normalise RowEmitter::layerNorm(NormRowOp op) {
   return [=](Value x) { return fma(sub(x, mean), scales, offset); };
 }
 
+// The row comes from memory in the first sweep, which asks for the next one, and from the nearest
+// cache in the second: normalised = x / sqrt(sum(x^2) / N + eps)
+RowEmitter::Normalise RowEmitter::rmsNorm(NormRowOp op) {
+  Value columns = index.dim(op.getInput(), 0), input = prepare(op.getInput());
+  SmallVector<Value> sums =
+      forEachVector(columns, 4, zero(), [&](const VectorPlace &place, ValueRange sum) {
+        Value x = load(input, place);
+        prefetchNextRow(op.getInput(), columns, place);
+        return SmallVector<Value>{fma(x, x, sum[0])};
+      });
+  Value scales = repeat(inverseRoot(div(total(sums, 0, 1), asFloat(columns)), op));
+  return [=](Value x) { return mul(x, scales); };
+}
+
 Value RowEmitter::inverseRoot(Value variance, NormRowOp op) {
   Value deviation = math::SqrtOp::create(builder, loc, add(variance, number(op.getNorm().eps())));
   return div(number(1), deviation);
@@ -111,7 +126,7 @@ void RowEmitter::emit(NormRowOp op) {
   Value columns = index.dim(op.getInput(), 0), input = prepare(op.getInput());
   Value weight = op.getWeight() ? prepare(op.getWeight()) : Value(),
         bias = op.getBias() ? prepare(op.getBias()) : Value();
-  Normalise normalise = layerNorm(op);
+  Normalise normalise = op.getNorm().getKind() == NormKind::Layer ? layerNorm(op) : rmsNorm(op);
   double offset = op.getNorm().offset();
   Value offsets = weight && offset != 0 ? repeat(number(offset)) : Value();
   forEachVector(columns, 4, {}, [&](const VectorPlace &place, ValueRange) {

@@ -173,8 +173,10 @@ static SemaValue applyNorm(Sema &sema, Decl &decl, const CallExpr &call) {
     return SemaValue::wrong();
   }
   auto number = [&](double value) { return sema.builder.getF64FloatAttr(value); };
-  auto norm = NormAttr::get(sema.builder.getContext(), NormKind::Layer, number(decl.eps),
-                            decl.offset != 0 ? number(decl.offset) : mlir::FloatAttr());
+  bool isCentred = llvm::cast<NormDecl>(decl.item)->norm == NormDecl::Norm::Layer;
+  auto norm = NormAttr::get(
+      sema.builder.getContext(), isCentred ? NormKind::Layer : NormKind::RootMeanSquare,
+      number(decl.eps), decl.offset != 0 ? number(decl.offset) : mlir::FloatAttr());
   auto param = [&](const ParamRef &ref) {
     return ref.type ? getParam(sema, ref, loc) : mlir::Value();
   };

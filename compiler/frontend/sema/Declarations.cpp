@@ -72,14 +72,7 @@ static void declareDyns(Sema &sema, Scope &in, const DynDecl &dyns) {
 }
 
 static void declareNorm(Sema &sema, Scope &in, const NormDecl &norm) {
-  bool layerNorm = norm.norm == NormDecl::Norm::Layer;
-  if (!layerNorm)
-    sema.report.unsupported(
-        norm.keyword, "`rmsnorm`",
-        "declare `param norm.weight: [D]` and write `x * rsqrt(mean(D, x * x) + 1e-6) * "
-        "norm.weight`");
-  declarePaths(sema, in, layerNorm ? Decl::Kind::Norm : Decl::Kind::Unsupported, norm, norm.names,
-               norm.binding);
+  declarePaths(sema, in, Decl::Kind::Norm, norm, norm.names, norm.binding);
 }
 
 /// Declares the groups of a `param` that are there, by their `if`.

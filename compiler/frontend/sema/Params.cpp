@@ -37,7 +37,8 @@ constexpr int64_t mostTensors = 1 << 20;
 
 /// The numbers of a norm, `eps` and `offset`; false after an error.
 static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
-  decl.eps = 1e-5; // PyTorch's
+  bool isCentred = norm.norm == NormDecl::Norm::Layer;
+  decl.eps = isCentred ? 1e-5 : 0x1p-23; // PyTorch's
   bool isRight = true;
   if (norm.eps) {
     std::optional<double> eps = evalNumber(sema, *norm.eps, "`eps`");
@@ -46,7 +47,8 @@ static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
       sema.report
           .error(DiagCode::NormNumbers, norm.eps->range,
                  "`eps` is at least 0, but `" + sema.source.text(norm.eps->range) + "` is less")
-          .note("it is added to the variance, of which the square root is taken");
+          .note("it is added to the " + std::string(isCentred ? "variance" : "mean square") +
+                ", of which the square root is taken");
     decl.eps = eps.value_or(0);
   }
   if (!norm.offset)

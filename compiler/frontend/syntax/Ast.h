@@ -404,6 +404,8 @@ struct NormDecl : Item {
   /// `no bias`: the words behind each `no`, `weight` or `bias`, none twice.
   std::vector<Name> without;
   bool lacks(llvm::StringRef part) const {
+    if (norm == Norm::RootMeanSquare && part == "bias")
+      return true;
     return llvm::any_of(without, [&](const Name &name) { return name.text == part; });
   }
   Binding binding;

@@ -151,7 +151,9 @@ static void parseLacking(Parser &parser, NormDecl &norm) {
                        "expected `weight` or `bias` behind `no`, but got " + parser.found());
       return;
     }
-    if (norm.lacks(parser.current().text))
+    if (norm.norm == NormDecl::Norm::RootMeanSquare && parser.isWord("bias"))
+      parser.errorHere(DiagCode::UnexpectedToken, "`rmsnorm` has no bias anyway");
+    else if (norm.lacks(parser.current().text))
       parser.errorHere(DiagCode::UnexpectedToken,
                        "`no " + parser.current().text.str() + "` stands here already");
     else

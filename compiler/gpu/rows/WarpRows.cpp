@@ -34,6 +34,7 @@ private:
   /// From an element to the normalised one.
   using Normalise = std::function<Value(Value)>;
   Normalise layerNorm(NormRowOp op);
+  Normalise rmsNorm(NormRowOp op);
   /// 1 / sqrt(variance + eps)
   Value inverseRoot(Value variance, NormRowOp op);
 
@@ -79,13 +80,23 @@ RowWarp::Normalise RowWarp::layerNorm(NormRowOp op) {
   return [=](Value x) { return fma(sub(x, mean), scale, offset); };
 }
 
+RowWarp::Normalise RowWarp::rmsNorm(NormRowOp op) {
+  Value columns = index.dim(op.getInput(), 0);
+  Value squares = forEach(columns, number(0), [&](Value column, ValueRange sum) {
+    Value x = load(op.getInput(), column);
+    return SmallVector<Value>{fma(x, x, sum[0])};
+  })[0];
+  Value scale = inverseRoot(div(sum(squares), asFloat(columns)), op);
+  return [=](Value x) { return mul(x, scale); };
+}
+
 Value RowWarp::inverseRoot(Value variance, NormRowOp op) {
   Value eps = number(op.getNorm().eps());
   return div(number(1), math::SqrtOp::create(builder, loc, add(variance, eps)));
 }
 
 void RowWarp::emit(NormRowOp op) {
-  Normalise normalise = layerNorm(op);
+  Normalise normalise = op.getNorm().getKind() == NormKind::Layer ? layerNorm(op) : rmsNorm(op);
   double offset = op.getNorm().offset();
   forEach(index.dim(op.getInput(), 0), [&](Value column) {
     Value y = normalise(load(op.getInput(), column));

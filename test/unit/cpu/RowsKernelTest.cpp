@@ -40,48 +40,64 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Levels, RowsKernelTest,
                          testing::Values("x86-64-v3", "x86-64-v4", "sm_80"));
 
-/// (x - mean) / sqrt(variance + eps) * gamma + beta of one row.
-vector<double> normed(const float *x, int64_t columns, const vector<float> &gamma,
-                      const vector<float> &beta, double eps) {
-  double mean = 0, variance = 0;
-  for (int64_t i = 0; i < columns; ++i)
-    mean += x[i] / double(columns);
-  for (int64_t i = 0; i < columns; ++i)
-    variance += (x[i] - mean) * (x[i] - mean) / double(columns);
-  vector<double> out(columns);
-  for (int64_t i = 0; i < columns; ++i)
-    out[i] = (x[i] - mean) / std::sqrt(variance + eps) * gamma[i] + beta[i];
-  return out;
-}
+/// A norm, as attn.norm has them.
+struct Norm {
+  bool isLayer = true;
+  bool hasWeight = true, hasBias = true;
+  double offset = 0;
 
-/// A norm of [n, 3, columns], rows `pitch` apart, into dense rows.
-std::string normText(int64_t columns, int64_t pitch, double eps) {
-  return llvm::formatv(R"(
+  /// Of one row.
+  vector<double> of(const float *x, int64_t columns, const vector<float> &weight,
+                    const vector<float> &bias, double eps) const {
+    double mean = 0, variance = 0;
+    for (int64_t i = 0; i < columns && isLayer; ++i)
+      mean += x[i] / double(columns);
+    for (int64_t i = 0; i < columns; ++i)
+      variance += (x[i] - mean) * (x[i] - mean) / double(columns);
+    vector<double> out(columns);
+    for (int64_t i = 0; i < columns; ++i)
+      out[i] =
+          (x[i] - mean) / std::sqrt(variance + eps) * (hasWeight ? offset + double(weight[i]) : 1) +
+          (hasBias ? bias[i] : 0);
+    return out;
+  }
+
+  /// A norm of [n, 3, columns], rows `pitch` apart, into dense rows.
+  std::string text(int64_t columns, int64_t pitch, double eps) const {
+    std::string row = "memref<" + std::to_string(columns) + "xf32>";
+    auto part = [](bool isThere, const std::string &text) { return isThere ? text : ""; };
+    return llvm::formatv(R"(
     func.func @norm({0}, %in: memref<f32>, %g: memref<f32>, %b: memref<f32>, %to: memref<f32>) {{
       %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, 3, {1}], strides: [{2}, {3}, 1]
         : memref<f32> to memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>>
-      %gamma = memref.reinterpret_cast %g to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to memref<{1}xf32>
-      %beta = memref.reinterpret_cast %b to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to memref<{1}xf32>
+      %weight = memref.reinterpret_cast %g to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to {5}
+      %bias = memref.reinterpret_cast %b to offset: [0], sizes: [{1}], strides: [1] : memref<f32> to {5}
       %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 3, {1}], strides: [{4}, {1}, 1]
         : memref<f32> to memref<?x3x{1}xf32>
-      attn.norm_kernel %x weight %gamma bias %beta into %out <layer, eps = {5}>
-        : memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>> weight memref<{1}xf32> bias memref<{1}xf32> into memref<?x3x{1}xf32>
+      attn.norm_kernel %x {6} {7} into %out <{8}, eps = {9:e}, offset = {10:e}>
+        : memref<?x3x{1}xf32, strided<[{2}, {3}, 1]>> {11} {12} into memref<?x3x{1}xf32>
       return
     })",
-                       arguments, columns, 3 * pitch, pitch, 3 * columns,
-                       llvm::formatv("{0:e}", eps).str());
-}
+                         arguments, columns, 3 * pitch, pitch, 3 * columns, row,
+                         part(hasWeight, "weight %weight"), part(hasBias, "bias %bias"),
+                         isLayer ? "layer" : "rms", eps, offset, part(hasWeight, "weight " + row),
+                         part(hasBias, "bias " + row));
+  }
+};
+
+constexpr Norm layerNorm, rmsNorm{false, true, false};
 
 /// The largest error of a norm of rows with this mean and deviation.
-double normError(KernelRunner &runner, int64_t n, int64_t columns, int64_t pitch, double eps,
-                 const vector<float> &x, const vector<float> &gamma, const vector<float> &beta,
-                 int64_t threads) {
+double normError(KernelRunner &runner, const Norm &norm, int64_t n, int64_t columns, int64_t pitch,
+                 double eps, const vector<float> &x, const vector<float> &weight,
+                 const vector<float> &bias, int64_t threads) {
   vector<float> out(n * 3 * columns + 1, guard);
-  runner.run("norm", threads, nullptr, nullptr, n, x.data(), gamma.data(), beta.data(), out.data());
+  runner.run("norm", threads, nullptr, nullptr, n, x.data(), weight.data(), bias.data(),
+             out.data());
   EXPECT_EQ(out.back(), guard) << "written past the end";
   double worst = 0;
   for (int64_t row = 0; row < 3 * n; ++row) {
-    vector<double> expected = normed(&x[row * pitch], columns, gamma, beta, eps);
+    vector<double> expected = norm.of(&x[row * pitch], columns, weight, bias, eps);
     for (int64_t i = 0; i < columns; ++i)
       worst = std::fmax(worst, std::fabs(out[row * columns + i] - expected[i]) /
                                    (1 + std::fabs(expected[i])));
@@ -92,35 +108,59 @@ double normError(KernelRunner &runner, int64_t n, int64_t columns, int64_t pitch
 TEST_P(RowsKernelTest, NormMatchesDouble) {
   for (int64_t columns : {1, 2, 7, 8, 15, 16, 17, 63, 64, 65, 127, 192, 257, 768, 1031}) {
     int64_t pitch = columns + 5, n = 4;
-    auto runner = KernelRunner::create(normText(columns, pitch, 1e-5), GetParam());
+    auto runner = KernelRunner::create(layerNorm.text(columns, pitch, 1e-5), GetParam());
     ASSERT_TRUE(runner);
     vector<float> gamma = random(columns), beta = random(columns);
     // Rounding once each of x - mean, its multiple and the sum: a few units of the last place.
     for (auto [mean, deviation] :
          {std::pair(0.0f, 1.0f), {3.0f, 0.1f}, {1e4f, 1.0f}, {-1e-3f, 1e3f}})
-      EXPECT_LE(normError(*runner, n, columns, pitch, 1e-5, random(n * 3 * pitch, mean, deviation),
-                          gamma, beta, 2),
+      EXPECT_LE(normError(*runner, layerNorm, n, columns, pitch, 1e-5,
+                          random(n * 3 * pitch, mean, deviation), gamma, beta, 2),
                 1e-6)
           << columns << " columns around " << mean << ", deviation " << deviation;
   }
 }
 
+TEST_P(RowsKernelTest, NormsOfAllForms) {
+  const Norm norms[] = {{true, false, true},
+                        {true, true, false},
+                        {true, false, false},
+                        {true, true, true, 1},
+                        rmsNorm,
+                        {false, false, false},
+                        {false, true, false, 1},
+                        {false, true, false, -0.5}};
+  for (const Norm &norm : norms)
+    for (int64_t columns : {1, 8, 65, 192, 1031}) {
+      int64_t pitch = columns + 3, n = 2;
+      auto runner = KernelRunner::create(norm.text(columns, pitch, 1e-6), GetParam());
+      ASSERT_TRUE(runner);
+      for (auto [mean, deviation] : {std::pair(0.0f, 1.0f), {3.0f, 0.1f}, {-1e-3f, 1e3f}})
+        EXPECT_LE(normError(*runner, norm, n, columns, pitch, 1e-6,
+                            random(n * 3 * pitch, mean, deviation), random(columns),
+                            random(columns), 2),
+                  1e-6)
+            << norm.text(columns, pitch, 1e-6);
+    }
+}
+
 TEST_P(RowsKernelTest, NormOfOneLargeElement) {
   const int64_t columns = 768, n = 1;
-  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  auto runner = KernelRunner::create(layerNorm.text(columns, columns, 1e-6), GetParam());
   ASSERT_TRUE(runner);
   vector<float> gamma(columns, 1), beta(columns, 0);
   for (int64_t at : {0, 1, 767}) {
     vector<float> x = random(3 * columns);
     for (int64_t row = 0; row < 3; ++row)
       x[row * columns + at] = 1e6f;
-    EXPECT_LE(normError(*runner, n, columns, columns, 1e-6, x, gamma, beta, 1), 1e-6) << at;
+    EXPECT_LE(normError(*runner, layerNorm, n, columns, columns, 1e-6, x, gamma, beta, 1), 1e-6)
+        << at;
   }
 }
 
 TEST_P(RowsKernelTest, NormOfConstantRowsIsBeta) {
   const int64_t columns = 100;
-  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  auto runner = KernelRunner::create(layerNorm.text(columns, columns, 1e-6), GetParam());
   ASSERT_TRUE(runner);
   vector<float> gamma = random(columns), beta = random(columns), out(3 * columns);
   for (float value : {0.0f, 0.1f, 12345.678f, -1e30f}) {
@@ -134,7 +174,7 @@ TEST_P(RowsKernelTest, NormOfConstantRowsIsBeta) {
 
 TEST_P(RowsKernelTest, NormOfNaNAndInfinityIsNaN) {
   const int64_t columns = 40;
-  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  auto runner = KernelRunner::create(layerNorm.text(columns, columns, 1e-6), GetParam());
   ASSERT_TRUE(runner);
   vector<float> gamma(columns, 1), beta(columns, 0), out(3 * columns);
   for (float value : {NAN, INFINITY, -INFINITY}) {
@@ -149,7 +189,7 @@ TEST_P(RowsKernelTest, NormOfNaNAndInfinityIsNaN) {
 
 TEST_P(RowsKernelTest, SameBitsForAnyNumberOfThreads) {
   const int64_t columns = 193, n = 5;
-  auto runner = KernelRunner::create(normText(columns, columns, 1e-6), GetParam());
+  auto runner = KernelRunner::create(layerNorm.text(columns, columns, 1e-6), GetParam());
   ASSERT_TRUE(runner);
   vector<float> x = random(n * 3 * columns), gamma = random(columns), beta = random(columns);
   vector<float> first;
