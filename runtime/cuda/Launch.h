@@ -46,7 +46,9 @@ public:
   Failure failure; ///< Of the run that begins.
 
 private:
+  /// Hands one launch to the stream.
   CuResult launch(const CuKernelNode &node, bool startsEarly);
+  /// Encodes a tensor map of these numbers, 128 bytes.
   CuResult encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded);
 };
 

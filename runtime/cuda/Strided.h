@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// A copy between two tensors of the same shape, of which one may be strided.
 struct StridedCopy {
   /// Strides in bytes.
   struct Axis {
@@ -32,6 +33,7 @@ struct StridedCopy {
   /// The other way round.
   static StridedCopy scatter(CuPointer dense, const attn_tensor &tensor);
 
+  /// The number of elements that are copied.
   int64_t elements() const;
   /// The first half, along the outermost axis; this becomes the second.
   StridedCopy takeHalf();

@@ -18,6 +18,7 @@ struct Setting {
 
 struct Tensors;
 
+/// What the command line asks for.
 struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;

@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// Records when the kernels of a run began and ended. Used by one context.
 class Profile {
 public:
   explicit Profile(Team &team) : team(team) {}
@@ -28,11 +29,13 @@ public:
   /// attn_abi_call.barrier of a Profile.
   static void barrier(void *profile, int64_t thread, int64_t kernel);
 
+  /// The events of a thread in the last run; null where there is no such thread or no record.
   const Vector<attn_kernel_event> *events(int32_t thread) const;
   /// Of the last run.
   const Vector<int64_t> &dims() const { return sizes; }
 
 private:
+  /// What one thread has recorded.
   struct alignas(128) Record {
     int64_t last; // when the kernel before had ended everywhere
     Vector<attn_kernel_event> events;
