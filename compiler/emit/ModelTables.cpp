@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model's module to the tables that the runtime reads (runtime/include/attn/abi.h), as constants
+// of an LLVM module: dims, parameters, slots, levels, entries, caches, kernels, GPUs.
 #include "compiler/emit/ModelTables.h"
 #include "attn/abi.h"
 #include "compiler/emit/ConstantBuilder.h"
