@@ -17,6 +17,7 @@ struct Scope;
 
 /// A name and what it stands for.
 struct Decl {
+  /// What the name was declared as.
   enum class Kind {
     Dim,
     Linear,
@@ -45,6 +46,7 @@ struct Decl {
 
   // Dim, Static
   const ast::Expr *expr = nullptr; ///< Null for a block's dim, which is bound by what is applied.
+  /// How far the size of a dim has been found out: Active while it is, so that circles are seen.
   enum class State { New, Active, Done } state = State::New;
   Size size;
   bool dynamic = false;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collects findings, sorts them by place, and finds the name that was probably meant.
+// RenderDiagnostics.cpp prints them.
 #include "compiler/frontend/syntax/Diagnostics.h"
 
 #include "llvm/ADT/STLExtras.h"
