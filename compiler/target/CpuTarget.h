@@ -38,6 +38,7 @@ struct CpuTarget {
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
   bool gpu = false;           ///< a GPU's lane: rounds to bf16 by instructions, divides by calls
 
+  /// Whether products of pairs of bf16 are as fast as those of f32, or faster.
   bool multipliesPairs() const { return bf16 || amx; }
   /// Whether an instruction rounds f32 to pairs of bf16.
   bool roundsPairs() const { return multipliesPairs() && !emulatesTiles; }
