@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An AttentionProblem to an AttentionShape: how many keys and queries a tile has, how many blocks
+// form a group, and where everything lies in a thread's scratch.
 #include "compiler/transforms/AttentionShape.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

@@ -65,6 +65,7 @@ AttentionLowering chooseLowering(const AttentionProblem &problem);
 int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
                  std::optional<int64_t> chosen = {});
 
+/// Sizes of an attention's tiles, and where each buffer lies in a thread's scratch, in floats.
 struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones
   /// At most, at a time: their values, of 64 features for one, and weights fit the L1 cache.

@@ -20,6 +20,7 @@ struct FewQueriesShape {
   static constexpr int64_t weightFloats = 2 * tileKeys;
   int64_t lanes, valueFeatures;
 
+  /// Floats of a row of sums, whole vectors, and of the state of a query.
   int64_t sumFloats() const { return (valueFeatures + lanes - 1) / lanes * lanes; }
   int64_t stateFloats() const { return sumFloats() + 2 * lanes; }
 };

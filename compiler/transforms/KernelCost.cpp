@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An op on tensors to the title, the operations and the bytes of the kernel that it becomes.
 #include "compiler/transforms/KernelCost.h"
 #include "compiler/transforms/BufferView.h"
 #include "dialect/Locations.h"

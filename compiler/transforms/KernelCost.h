@@ -12,6 +12,7 @@ namespace attn {
 /// its ops have them (dialect/Locations.h), else "mulf", "conversion to f16".
 llvm::SmallVector<std::string> wordsOf(mlir::Region &region);
 
+/// The title of a kernel, with the operations and bytes of a call.
 struct KernelCost {
   std::string title;    ///< "linear 768 -> 3072"
   SizePolynomial flop;  ///< two per multiply-add; masked pairs count, too
@@ -19,6 +20,7 @@ struct KernelCost {
 
   /// Of the kernel that an op on tensors becomes.
   static KernelCost of(mlir::Operation *op);
+  /// Of a norm by itself, whose features are those of `gamma`.
   static KernelCost ofNorm(mlir::RankedTensorType normed, mlir::Value gamma);
   /// Of rows in bf16, and as bytes.
   static KernelCost ofRounding(mlir::RankedTensorType rows);

@@ -9,6 +9,7 @@
 
 namespace attn {
 
+/// Round numbers for a core, which the default sizes of tiles follow from.
 struct TargetModel {
   static constexpr int64_t l1Bytes = int64_t(32) << 10, l2Bytes = int64_t(1) << 20;
   /// Of the third-level cache, a core's part.
@@ -36,6 +37,7 @@ struct TargetModel {
     return (rowBytes + tilePartBytes - 1) / tilePartBytes;
   }
 
+  /// The largest power of two that is at most `most`.
   static constexpr int64_t powerBelow(int64_t most) {
     int64_t power = 1;
     while (2 * power <= most)
