@@ -12,6 +12,7 @@
 
 namespace attn::lsp {
 
+/// An open spec with what was found in it. It is made anew for each version of the text.
 class Document {
 public:
   Document(llvm::lsp::URIForFile uri, int64_t version, std::string text);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels of a model to the tiles that are fastest on this machine, knob by knob.
 #include "Tuner.h"
 #include "Report.h"
 #include "TuningFile.h"

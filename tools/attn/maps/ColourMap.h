@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers between 0 and 1 to colours.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::maps {
 
+/// A colour in sRGB.
 struct Colour {
   uint8_t red = 0, green = 0, blue = 0;
 };
