@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions of math as polynomials, on vectors; a scalar is a vector for the while. Which
-// functions, with which errors: compiler/cpu/README.md.
+// functions, with which errors: compiler/cpu/functions.md.
 #include "compiler/cpu/MathBuilder.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/VectorizeRegion.h"

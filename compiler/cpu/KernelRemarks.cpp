@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel to what people read of it: what it computes, in the spec's words, its operations and
+// bytes, and why it was lowered as it was.
 #include "compiler/cpu/KernelRemarks.h"
 
 #include "compiler/cpu/LinearShape.h"

@@ -26,8 +26,9 @@ struct TilingContext {
                    llvm::function_ref<void(mlir::Value)> body) const;
 };
 
-// memory -> tiled: each writes loops over tile ops before `op`, leaves `op` to be erased, and says
-// which tiles it chose. Errors are reported at the op.
+/// memory -> tiled: each of these functions writes loops over tile ops before `op`, leaves `op` to
+/// be erased, and gives the tiles that it chose, in the words of `attn explain`. Errors are
+/// reported at the op.
 mlir::FailureOr<std::string> tileLinear(LinearKernelOp op, const TilingContext &context);
 /// Whether a linear is computed in tile registers, which is tileLinearAmx's.
 bool usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const CpuTarget &target);
@@ -44,7 +45,8 @@ mlir::FailureOr<std::string> tileRotary(RotaryKernelOp op, const TilingContext &
 mlir::FailureOr<std::string> tileAttention(AttentionKernelOp op, const TilingContext &context);
 mlir::FailureOr<std::string> combineParts(CombineKernelOp op, const TilingContext &context);
 
-// tiled -> kernels: each replaces the tile ops of its kernel in `root` by vector code.
+/// tiled -> kernels: each of these functions replaces the tile ops of its kind in `root` by vector
+/// code. It fails after an error at a tile that it cannot write.
 mlir::LogicalResult vectorizeLinearTiles(mlir::Operation *root, const CpuTarget &target);
 mlir::LogicalResult vectorizeLinearAmxTiles(mlir::Operation *root, const CpuTarget &target);
 mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &target);

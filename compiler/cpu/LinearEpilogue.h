@@ -12,6 +12,7 @@
 
 namespace attn {
 
+/// Makes a linear's outputs of its sums, and stores them.
 class LinearEpilogue {
 public:
   /// Of a tile op with operands as attn.linear_tile has them.
@@ -35,7 +36,9 @@ private:
   struct ColumnQuantization {
     mlir::Value scales, sums; ///< of weights: in i32, or in f32 without scales
   };
+  /// The scale and the zero of each row.
   llvm::SmallVector<RowQuantization> rowQuantizations(RowViews rows) const;
+  /// The float that a sum of products of bytes stands for.
   mlir::Value dequantized(mlir::Value sum, const RowQuantization &row,
                           const ColumnQuantization &columns) const;
   /// What is stored for a sum; null after an error.

@@ -15,6 +15,7 @@
 
 namespace attn {
 
+/// Writes the products of one linear kernel, for a CPU level and a precision.
 class LinearProducts {
 public:
   LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision)
@@ -41,6 +42,7 @@ public:
   void widen(mlir::Value panels, mlir::Value place, mlir::Value widened, mlir::Value to) const;
 
 private:
+  /// A vector for each vector of columns.
   using Values = llvm::SmallVector<mlir::Value>;
 
   /// The step's weights, a vector of four bytes for each column.

@@ -9,6 +9,7 @@
 
 namespace attn {
 
+/// The sizes of a linear kernel; all but the number of rows are known when compiling.
 struct LinearShape {
   mlir::Value rows;                 ///< the buffer of what is multiplied
   int64_t n;                        ///< columns of `out`

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A LinearShape and measured choices to the sizes of blocks, parts and groups, by the caches of
+// TargetModel.h.
 #include "compiler/cpu/LinearTiling.h"
 #include "compiler/cpu/KernelRemarks.h"
 #include "compiler/transforms/TargetModel.h"

@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// How large the pieces of a linear are.
 struct LinearTiling {
   int64_t rows, columns; ///< of a register block: rows at most
   int64_t depth;       ///< steps of the outermost contracted dim in a part; the last may have fewer

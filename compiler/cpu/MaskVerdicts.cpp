@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A mask to how many of its tiles are empty, full or tested, where positions are known when
+// compiling.
 #include "compiler/cpu/MaskVerdicts.h"
 
 #include "compiler/cpu/KernelRemarks.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops of a scalar region to the same ops on vectors; what depends on nothing but scalars stays
+// scalar.
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/cpu/Loops.h"
 #include "dialect/AttnDialect.h"
