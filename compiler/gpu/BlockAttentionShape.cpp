@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of an attention to those of its tiles: what fits into shared memory and registers, and
+// whether tensor cores take it at all.
 #include "compiler/gpu/BlockAttentionShape.h"
 #include "compiler/gpu/QueryRows.h"
 #include "compiler/gpu/SharedTile.h"

@@ -7,6 +7,7 @@
 
 namespace attn {
 
+/// Rows of queries of a warp, and of a block.
 constexpr int64_t warpRows = 16, blockRows = blockThreads / 32 * warpRows;
 /// Of shared memory: what any GPU gives without being asked.
 constexpr int64_t usualSharedBytes = 48 << 10;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scores in fragments to weights, with the maxima and sums of rows across the four lanes that have
+// them.
 #include "compiler/gpu/FragmentSoftmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of Hopper to ops of NVVM, and to PTX where there is no op.
 #include "compiler/gpu/Hopper.h"
 #include "compiler/cpu/Loops.h"
 #include "compiler/gpu/TensorCores.h"

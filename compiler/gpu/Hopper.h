@@ -48,6 +48,7 @@ public:
   mlir::Value pointer(mlir::Value address) const;
 
   // mbarriers (9.7.13.15), at addresses in shared memory.
+  /// Sets up an mbarrier whose phases end with so many arrivals. One thread does.
   void initBarrier(mlir::Value address, int64_t arrivals) const;
   /// Makes them known to the copy engine, and to all threads of the block.
   void publishBarriers() const;
@@ -116,7 +117,9 @@ public:
 private:
   mlir::Value watchdog; ///< where the address of its report is
 
+  /// Waits as `wait` does, but for 2 s at most; then reports and traps.
   void watch(mlir::Value address, mlir::Value parity, llvm::StringRef place) const;
+  /// An instruction that has no op of its own, as PTX.
   llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text, llvm::StringRef constraints,
                                           mlir::ValueRange operands, mlir::TypeRange results) const;
 };
@@ -128,6 +131,8 @@ struct StageRing {
   int64_t firstBarrier; ///< offsets in shared memory: those of filled stages, then of emptied ones
   int64_t firstStage;
 
+  /// Addresses of a stage: the mbarrier that its copies complete, the one that its readers do, and
+  /// its memory.
   mlir::Value filled(const Hopper &hopper, mlir::Value stage) const;
   mlir::Value emptied(const Hopper &hopper, mlir::Value stage) const;
   mlir::Value memory(const Hopper &hopper, mlir::Value stage) const;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of a linear to the tiles that it can have, and estimates of their cycles, as numbers or
+// as code.
 #include "compiler/gpu/HopperLinearTile.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

@@ -16,6 +16,7 @@
 
 namespace attn {
 
+/// A size of tiles, for one linear.
 struct HopperLinearTile {
   static constexpr int64_t groupRows = 64;          ///< of a warp group that multiplies
   static constexpr int64_t depth = swizzleElements; ///< of k in a stage

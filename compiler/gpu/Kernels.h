@@ -40,8 +40,8 @@ std::optional<WorkerKind> workerKindOf(mlir::Operation *kernel);
 void storeFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Value buffer,
                 mlir::ValueRange place);
 
-// Each writes the code of a kernel before `op`, in a gpu.func, and leaves it to be erased. A
-// context's threads are the workers. Errors are reported at the op.
+/// Each of these functions writes the code of a kernel before `op`, in a gpu.func, and leaves `op`
+/// to be erased. A context's threads are the workers. Errors are reported at the op.
 mlir::LogicalResult emitRowKernel(mlir::Operation *op, const TilingContext &context);
 mlir::LogicalResult emitLinear(LinearKernelOp op, const TilingContext &context,
                                const KernelLaunch &launch);
@@ -82,14 +82,14 @@ mlir::FailureOr<llvm::SmallVector<KernelLaunch>> launchFewRowsLinear(LinearKerne
 mlir::LogicalResult emitFewRowsLinear(LinearKernelOp op, const TilingContext &context,
                                       const FewRowsTile &tile, bool isTurned);
 
-// Of rows of bytes: whether a linear has these, its launch, its code.
+/// Linears of rows of bytes: whether `op` is one, its launch, and its code.
 bool isByteLinear(LinearKernelOp op);
 mlir::FailureOr<KernelLaunch> launchByteLinear(LinearKernelOp op);
 mlir::LogicalResult emitByteLinear(LinearKernelOp op, const TilingContext &context);
 
-// Kernels of Hopper's own: whether there is one for an op; its launches, with the ops that compute
-// tensor maps and conditions in the host's function, before the op; and the code of one, where
-// `maps` are its arguments.
+/// Kernels of Hopper's own: whether there is one for an op; its launches, with the ops that compute
+/// tensor maps and conditions in the host's function, before the op; and the code of one, where
+/// `maps` are its arguments.
 bool isHopperLinear(LinearKernelOp op);
 mlir::FailureOr<llvm::SmallVector<KernelLaunch>>
 launchHopperLinear(LinearKernelOp op, int64_t multiprocessors, bool bulkStores);

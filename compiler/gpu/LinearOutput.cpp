@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread's sums of neighbouring columns to stored outputs, in pieces as large as buffers are
+// aligned for.
 #include "compiler/gpu/LinearOutput.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"

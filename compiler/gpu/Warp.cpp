@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of Warp to shuffles and loops over lanes.
 #include "compiler/gpu/Warp.h"
 #include "compiler/cpu/VectorizeRegion.h"
 #include "compiler/gpu/Kernels.h"
