@@ -60,7 +60,8 @@ protected:
   Value zero;
 
 private:
-  /// Of the lanes of vector `number` of a row, those that `columns` has; null where it has all.
+  /// The mask of the lanes of vector `number` of a row that lie within `columns`; null where all
+  /// do.
   Value lanesOf(int64_t number, int64_t columns);
 };
 

@@ -27,7 +27,7 @@ struct Count {
   int64_t least = 1;
   bool isExact = true;
 
-  /// Of dims [begin, end) of a buffer.
+  /// The count of dims [begin, end) of a buffer.
   static Count of(Value buffer, int64_t begin, int64_t end) {
     ArrayRef<int64_t> sizes = cast<MemRefType>(buffer.getType()).getShape();
     return {leastCount(buffer, begin, end),

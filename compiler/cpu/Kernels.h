@@ -17,8 +17,8 @@ struct LinearShape;
 struct TilingContext {
   const CpuTarget &target;
   mlir::Value thread, threads; ///< index
-  /// Of a GPU's workers, neighbouring ones do neighbouring units, so that few units are on as many
-  /// multiprocessors; a CPU's thread has a run of units.
+  /// Whether neighbouring workers do neighbouring units, as on a GPU, so that few units are on as
+  /// many multiprocessors; a CPU's thread has a run of units.
   bool interleaves = false;
 
   /// body(unit) of this thread's units out of [0, units), one after the other.

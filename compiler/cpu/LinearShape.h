@@ -32,7 +32,8 @@ struct LinearShape {
   /// Elements of `panels` that a step takes.
   int64_t stepElements() const { return panelWidth * words(); }
 
-  /// Of a kernel's rows as this target reads them: rounded where it multiplies pairs of bf16.
+  /// The shape of a kernel with rows as this target reads them: rounded where it multiplies pairs
+  /// of bf16.
   static mlir::FailureOr<LinearShape> of(LinearKernelOp op, const CpuTarget &target);
 
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at

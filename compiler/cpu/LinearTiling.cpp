@@ -15,7 +15,7 @@ using namespace attn;
 /// Registers of a block that hold no sums: a step's vectors of weights, and an element of the rows.
 static constexpr int64_t blockVectors = 3, otherRegisters = blockVectors + 1;
 
-/// Of a group, at most, and their bytes in a step of k.
+/// The most rows of a group, and their bytes in a step of k.
 static constexpr int64_t groupRows = TargetModel::tokens,
                          groupBytes = TargetModel::floatBytes * groupRows;
 static constexpr int64_t panelBytes = TargetModel::floatBytes * panelWidth;

@@ -17,7 +17,7 @@ struct LinearTiling {
   int64_t groupBlocks; ///< blocks that go through all panels of a part together, at most
   int64_t unroll;      ///< steps in an iteration of the innermost loop
 
-  /// Of a linear with so many rows; without a number, of any.
+  /// The tiling of a linear with so many rows; without a number, of any linear of this shape.
   static LinearTiling of(const LinearShape &shape, const CpuTarget &target,
                          const KernelChoice &choice, std::optional<int64_t> rowCount);
 

@@ -23,7 +23,8 @@ struct TileCounts {
 
 } // namespace
 
-/// Of the first head. Bounds of a mask of known positions fold to constants, of others do not.
+/// Counts the tiles of the first head. Bounds of a mask of known positions fold to constants, those
+/// of other masks do not.
 static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64_t> queries,
                                             ArrayRef<int64_t> keys) {
   OpBuilder builder(op.getContext());

@@ -15,7 +15,7 @@ namespace attn {
 /// Writes instructions on tile registers, which are numbered from 0 to 7.
 class TileRegisters {
 public:
-  /// Of a register, and words of a row.
+  /// Rows of a register, and words of a row.
   static constexpr int64_t rows = TargetModel::tileRows;
 
   TileRegisters(IndexBuilder index, const CpuTarget &target) : index(index), target(target) {}

@@ -173,7 +173,7 @@ void RegionVectorizer::load(ElementOp element) {
     wide.insert(element.getResult());
 }
 
-/// Of an index, to calculate with it as a number: one of 64 bits keeps them.
+/// Casts an index to a number that is calculated with: one of 64 bits keeps them.
 void RegionVectorizer::castIndex(arith::IndexCastOp op, bool isScalar) {
   Type element = elementType(op.getType());
   if (wide.contains(op.getIn()))

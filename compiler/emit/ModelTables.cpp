@@ -308,7 +308,8 @@ Constants TableWriter::levels() {
   return table;
 }
 
-/// Of all entries: what runs them, and their workspaces.
+/// The functions of all entries: those that run them, and those that give the bytes of their
+/// workspaces.
 std::pair<llvm::Constant *, llvm::Constant *> TableWriter::functionsOf(llvm::StringRef suffix) {
   Constants functions, workspaces;
   auto function = [&](const std::string &name) {

@@ -59,7 +59,7 @@ public:
   bool hasTail; ///< the last tile may have fewer keys
 
 private:
-  /// The same for a tile whose pairs are tested, or are not.
+  /// Applies the hooks to a tile whose pairs are tested, or are not.
   void applyHooks(llvm::MutableArrayRef<Value> scores, Value firstKey, bool isTested);
   /// a < b, of indices.
   Value isBelow(Value a, Value b) const;

@@ -37,7 +37,7 @@ int64_t attn::tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<
   int64_t usual = valueFeatures > 96 ? 56 : 64; // places of rows of several heads need some
   if (!keyCount || isMasked)
     return std::min(most, usual);
-  // Of no more keys than there are, and of all sizes that which wastes least.
+  // A tile has no more keys than there are, and of all sizes the one that wastes least is taken.
   int64_t best = most, bestCost = std::numeric_limits<int64_t>::max();
   for (int64_t size = std::min(most, few); size <= most; size += 8) {
     int64_t cost = llvm::divideCeil(*keyCount, size) * (size + overhead);

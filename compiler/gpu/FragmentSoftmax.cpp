@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace attn;
 
-/// Of this size, a float has 13 fractional digits left.
+/// The largest exponent with 13 fractional digits left in a float.
 static constexpr double largeExponent = 1024;
 
 static constexpr double none = -std::numeric_limits<double>::infinity();

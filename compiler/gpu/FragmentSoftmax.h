@@ -20,7 +20,7 @@ public:
   FragmentSoftmax(const TensorCores &cores, double unit, bool fuses)
       : cores(cores), unit(unit), fuses(fuses) {}
 
-  /// Of the rows g and g + 8.
+  /// The statistics of the rows g and g + 8.
   struct State {
     std::array<Value, 2> maxima; ///< of scores; -inf where none was live
     std::array<Value, 2> sums;   ///< of the thread's own weights

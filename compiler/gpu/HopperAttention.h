@@ -73,7 +73,7 @@ private:
 
   /// Whether units take different times, so that they are dealt out (UnitOrder.h).
   bool isBalanced();
-  /// Of units of `down` rows of tiles for each head; `down` is an index.
+  /// The order of units that have `down` rows of tiles for each head; `down` is an index.
   UnitOrder order(Value down);
   /// body(places) for each unit of the block, which has been entered.
   void forEachUnit(llvm::function_ref<void(Places &)> body);

@@ -10,8 +10,8 @@
 
 namespace attn {
 
-/// Of linears by portable instructions: for many rows, or for fewer than would keep all
-/// multiprocessors busy.
+/// Sizes of tiles of linears by portable instructions: for many rows, or for fewer than would keep
+/// all multiprocessors busy.
 enum class TileSize { Large, Medium, Small };
 
 /// How a kernel is launched: one of several ways to compute an op, of which the host takes the

@@ -33,7 +33,7 @@ struct LinearShape;
 /// Who divides a kernel's work.
 enum class WorkerKind { Warp, Block };
 
-/// Of an op that is a kernel; nothing where it has no code on a GPU.
+/// The worker of an op that is a kernel; nothing where the op has no code on a GPU.
 std::optional<WorkerKind> workerKindOf(mlir::Operation *kernel);
 
 /// An f32 as an element of a buffer, which may be of 16 bits.

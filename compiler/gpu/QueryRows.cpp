@@ -92,7 +92,7 @@ Value QueryRows::nextTile(const TensorCores &cores, ValueRange head, Value first
   };
   bool together = readsRanges();
   int64_t step = together ? 1 : 32;
-  // Of 32 tiles, a bit for each that is live; of one, the lowest bit.
+  // A bit for each of 32 tiles that is live, or the lowest bit for one tile.
   auto liveBits = [&](Value tile) -> Value {
     if (!together) {
       Value own = index.add(tile, cores.lane);

@@ -98,7 +98,7 @@ public:
   /// bytes. See commitCopies.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
                  Value isThere) const;
-  /// The same for `bytes`, 4 or 16, of which the first `present` (i32) are there.
+  /// Copies `bytes`, 4 or 16, of which the first `present` (i32) are there.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset, Value present,
                  int64_t bytes) const;
   void commitCopies() const;

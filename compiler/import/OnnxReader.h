@@ -46,7 +46,7 @@ private:
   /// Checks the mask and the lengths.
   llvm::Error checkMask();
 
-  /// That an axis of an input has this size.
+  /// Checks that an axis of an input has this size.
   llvm::Error expectSize(AttentionInput input, unsigned axis, int64_t size, const llvm::Twine &why);
   llvm::Error expectRank(AttentionInput input, size_t rank);
   llvm::Error expectType(AttentionInput input, OnnxType type, AttentionInput other);

@@ -32,7 +32,7 @@ static SizePolynomial bytesOf(ValueRange tensors) {
   return sum;
 }
 
-/// Of an operand and a result.
+/// The bytes of an op's operands and results.
 static SizePolynomial bytesOf(Operation *op) {
   return bytesOf(op->getOperands()) + bytesOf(op->getResults());
 }

@@ -18,16 +18,16 @@ struct KernelCost {
   SizePolynomial flop;  ///< two per multiply-add; masked pairs count, too
   SizePolynomial bytes; ///< operands and results once each
 
-  /// Of the kernel that an op on tensors becomes.
+  /// The cost of the kernel that an op on tensors becomes.
   static KernelCost of(mlir::Operation *op);
-  /// Of a norm by itself, whose features are those of `gamma`.
+  /// The cost of a norm by itself, whose features are those of `gamma`.
   static KernelCost ofNorm(mlir::RankedTensorType normed, mlir::Value gamma);
-  /// Of rows in bf16, and as bytes.
+  /// The costs of rounding rows to bf16, and of making bytes of them.
   static KernelCost ofRounding(mlir::RankedTensorType rows);
   static KernelCost ofQuantization(mlir::RankedTensorType rows, mlir::Type stored);
   static KernelCost ofNormedBytes(mlir::RankedTensorType rows, mlir::Value gamma);
   static KernelCost ofCopy(const SizePolynomial &elements, mlir::Type element);
-  /// Of combining what became of the parts of a head's keys, in `bytes` of memory.
+  /// The cost of combining what became of the parts of a head's keys, in `bytes` of memory.
   static KernelCost ofCombination(const SizePolynomial &bytes);
 };
 

@@ -44,7 +44,7 @@ public:
   const attn_abi_gpu &tables() const { return *table; }
   /// The loaded function of kernel `kernel` of attn_abi_gpu.kernels.
   CuFunction function(int64_t kernel) const { return functions[size_t(kernel)]; }
-  /// Of kStridedKernels.
+  /// The loaded function of kernel `kernel` of kStridedKernels.
   CuFunction stridedCopy(int32_t kernel) const { return stridedCopies[kernel]; }
   /// Whether a step is a launch that may start before the one before it has ended.
   bool startsEarly(const Step &step) const { return overlaps && step.kernel >= 0; }

@@ -66,7 +66,8 @@ public:
 
   /// From now on each run's time on the GPU is taken.
   void enableTiming() { isTimed = true; }
-  /// Of the last run: from its first kernel's begin to its last one's end, without copies.
+  /// The time of the last run, from the begin of its first kernel to the end of its last, without
+  /// copies.
   double milliseconds() const { return time; }
 
   /// The number of the GPU, as the driver counts.

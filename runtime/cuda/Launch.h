@@ -13,7 +13,7 @@ struct PreparedLaunch {
   void *pointers[GpuCode::kMostWords + GpuCode::kMostMaps];
   CuTensorMap maps[GpuCode::kMostMaps];
 
-  /// Of step `step` of a run, a launch whose maps are encoded.
+  /// Prepares step `step` of a run, a launch whose maps are encoded.
   PreparedLaunch(const Recording &run, size_t step);
   PreparedLaunch(const PreparedLaunch &) = delete;
   PreparedLaunch &operator=(const PreparedLaunch &) = delete;

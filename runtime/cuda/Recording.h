@@ -24,7 +24,7 @@ struct Step {
   /// several), or its arguments, then what its maps are of; a copy's the device's address, the
   /// host's, the bytes; a record's its event.
   size_t first, count;
-  // Of a launch alone:
+  // What only a launch has:
   int64_t kernel; ///< Of attn_abi_gpu.kernels; -1 - k: of kStridedKernels, k.
   CuFunction function;
   unsigned blocks, threads, sharedBytes;

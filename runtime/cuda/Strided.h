@@ -38,7 +38,7 @@ struct StridedCopy {
   /// The first half, along the outermost axis; this becomes the second.
   StridedCopy takeHalf();
   void toWords(int64_t (&words)[kWords]) const;
-  /// Of kStridedKernels.
+  /// The number of its kernel among kStridedKernels.
   int32_t kernel() const;
 };
 

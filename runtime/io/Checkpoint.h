@@ -40,7 +40,7 @@ public:
 
   /// All tensors, in the order in which they were found.
   const Vector<StoredTensor> &tensors() const { return list; }
-  /// Of a checkpoint on disk.
+  /// The files of a checkpoint on disk.
   const Vector<SourceFile *> &sourceFiles() const { return files; }
   /// Null where there is none of that name.
   const StoredTensor *find(const char *name) const;

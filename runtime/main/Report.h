@@ -13,7 +13,7 @@ namespace attn {
 /// A copy of what a profiled run recorded.
 class RunProfile {
 public:
-  /// Of the last run of a context; false where memory is lacking.
+  /// Takes the record of the last run of a context; false where memory is lacking.
   bool take(const attn_context *context, double milliseconds);
   double milliseconds() const { return time; }
 
@@ -46,7 +46,7 @@ private:
   Vector<Event> events;
 };
 
-/// Of many runs, in ms.
+/// The times of many runs, in ms.
 struct Times {
   double minimum, median, p95;
 

@@ -24,7 +24,7 @@ struct Observation {
   bool hasPictures = false; ///< Pictures that went in are drawn before their maps.
   maps::Terminal terminal;
   std::string entry; ///< `--entry`, or empty.
-  /// Of every entry, how many of its outputs are its own; the others are named intermediates.
+  /// How many outputs of every entry are its own; the others are named intermediates.
   std::vector<int32_t> outputs;
 
   /// Whether anything is wanted.

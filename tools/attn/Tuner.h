@@ -29,7 +29,7 @@ public:
   int run(Tuning &tuning);
 
 private:
-  /// Of each kernel.
+  /// A choice for each kernel.
   using Choices = std::vector<KernelChoice>;
   /// Nanoseconds, turn by turn.
   using Turns = std::vector<double>;

@@ -34,7 +34,7 @@ private:
     std::vector<Numbers> whole;
     Runner::Sizes sizes;
   };
-  /// Of each call of a sequence: outputs of the compiled code, and of the interpreter.
+  /// The outputs of each call of a sequence, by the compiled code and by the interpreter.
   struct Results {
     std::vector<std::vector<Numbers>> made;
     std::vector<Tensors> expected;

@@ -22,7 +22,7 @@ public:
 
   /// Reports an error; what is added to the result is dropped where nothing is reported.
   Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message);
-  /// Likewise a warning.
+  /// Reports a warning in the same way.
   Diagnostic &warning(DiagCode code, SourceRange range, const llvm::Twine &message);
   /// Reports that `what` is not supported yet. `meanwhile`: what to write instead, if there is
   /// something.

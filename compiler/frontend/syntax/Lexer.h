@@ -79,7 +79,7 @@ struct TokenStream {
   std::vector<ast::Comment> comments;
 };
 
-/// Of the file itself, or of one that it uses, whose text is at `part`.
+/// The tokens of the file itself, or of a file that it uses, whose text is at `part`.
 TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics,
                 std::optional<SourceRange> part = std::nullopt);
 

@@ -49,7 +49,7 @@ public:
   /// The name and the text of the spec itself.
   llvm::StringRef name() const { return files.front().name; }
   llvm::StringRef text() const { return text(files.front().range); }
-  /// Of this file or one that it uses.
+  /// The text of a range, in this file or one that it uses.
   llvm::StringRef text(SourceRange range) const {
     return llvm::StringRef(contents).slice(range.begin, range.end);
   }
@@ -69,7 +69,7 @@ public:
   unsigned line(uint32_t offset) const;
   /// The line that an offset lies in, without its line ending.
   SourceRange lineAt(uint32_t offset) const;
-  /// Of this file, without those it uses.
+  /// The number of lines of this file, without those of the files it uses.
   unsigned lineCount() const;
   /// Offset of the first byte of a line (from 1) of this file.
   uint32_t lineStart(unsigned line) const { return lineStarts[line - 1]; }
@@ -93,7 +93,7 @@ private:
   uint32_t charactersBefore(uint32_t offset) const;
 
   std::string contents; ///< Of all files.
-  /// Of each KiB of them, the characters before it: lines may be as long as a file.
+  /// The characters before each KiB of `contents`: lines may be as long as a file.
   std::vector<uint32_t> blocks;
   std::vector<File> files;
   std::vector<uint32_t> lineStarts;

@@ -16,7 +16,7 @@ struct Colour {
 /// a straight line, so that equal differences look equal, in grey and to the colour-blind too.
 Colour colourOf(double share);
 
-/// Of what is no number, or infinite: a masked score.
+/// The colour of what is no number, or infinite: a masked score.
 constexpr Colour hollow{206, 208, 212};
 
 } // namespace attn::maps
