@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A module of any stage to the part of it that belongs to one kernel: ops at the kernel's place
+// become functions of their own before `memory`, and functions that nothing refers to are dropped
+// after.
 #include "compiler/OneKernel.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "dialect/AttnDialect.h"

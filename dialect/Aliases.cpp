@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names for tables and locations in printed IR, as Aliases.h says: of a location, the lines and
+// columns of its parts, the file, and the layer's name or the spec's word.
 #include "dialect/Aliases.h"
 #include "dialect/Locations.h"
 

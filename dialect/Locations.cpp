@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words of the spec as part of a location: a NameLoc around the place, which ops carry through all
+// stages.
 #include "dialect/Locations.h"
 
 #include "mlir/IR/Location.h"

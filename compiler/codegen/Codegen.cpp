@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM IR to machine code or PTX: the passes that LLVM runs on kernels, then its code generators.
+// The passes are a list of its own, since kernels are vector code already
+// (tools/bench/results/llvm-pipeline.md).
 #include "compiler/codegen/Codegen.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"

@@ -29,6 +29,7 @@ constexpr unsigned gpuOptLevel = 3;
 /// generator.
 std::string llvmPipeline(unsigned optLevel, bool isGpu);
 
+/// What code is generated as: an ELF object, or the text of an assembler.
 enum class CodegenOutput { Object, Assembly };
 
 /// Optimises `module` (-O0 to -O3) and generates position-independent code for the CPUs that its

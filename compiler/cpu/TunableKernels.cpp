@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels of the memory stage to the values of knobs that make other code of them.
 #include "compiler/cpu/TunableKernels.h"
 #include "compiler/cpu/attention/Attention.h"
 #include "compiler/cpu/attention/AttentionTiling.h"

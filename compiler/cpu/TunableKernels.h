@@ -19,7 +19,7 @@ struct TunableKernel {
   /// Values of a knob that make code do something else than `current` does.
   llvm::SmallVector<int64_t> alternatives(Knob knob, const KernelChoice &current) const;
 
-  // Of the first of them; one of both.
+  // The shape of the first of these kernels; one of both is set.
   std::optional<LinearShape> linear;
   std::optional<AttentionProblem> attention;
   int64_t rows = 0;     ///< of a linear that is measured
@@ -27,8 +27,8 @@ struct TunableKernel {
   CpuTarget target;
 };
 
-/// Of a module of the `memory` stage, for a CPU level; `dims` are the sizes of the dynamic dims
-/// that will be measured, in order.
+/// The kernels of a module of the `memory` stage, for a CPU level; `dims` are the sizes of the
+/// dynamic dims that will be measured, in order.
 std::vector<TunableKernel> tunableKernels(mlir::ModuleOp memory, const CpuTarget &target,
                                           llvm::ArrayRef<int64_t> dims);
 

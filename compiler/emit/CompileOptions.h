@@ -14,6 +14,7 @@ namespace attn {
 enum class AttentionLowering : uint32_t; // dialect/AttnDialect.td
 enum class Precision : uint32_t;
 
+/// The inputs of the compiler besides the model. The same options give the same bytes.
 struct CompileOptions {
   TargetSet targets;                          ///< CPU levels and GPUs
   Precision precision = {};                   ///< of linears

@@ -10,10 +10,12 @@
 
 namespace attn {
 
+/// Makes the constants that tables consist of. It owns nothing: constants belong to the module.
 class ConstantBuilder {
 public:
   explicit ConstantBuilder(llvm::Module &module) : module(module), context(module.getContext()) {}
 
+  /// Numbers of C's types.
   llvm::Constant *i32(int64_t value) const {
     return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value, /*IsSigned=*/true);
   }
@@ -23,9 +25,11 @@ public:
   llvm::Constant *f32(float value) const {
     return llvm::ConstantFP::get(llvm::Type::getFloatTy(context), value);
   }
+  /// A null pointer.
   llvm::Constant *null() const {
     return llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0));
   }
+  /// A struct with these fields, laid out as C does.
   llvm::Constant *structure(llvm::ArrayRef<llvm::Constant *> fields) const {
     return llvm::ConstantStruct::getAnon(context, fields);
   }

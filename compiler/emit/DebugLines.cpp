@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MLIR locations to LLVM's debug information: each function gets a subprogram, each op the line and
+// column of the spec that it came from.
 #include "compiler/emit/DebugLines.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of the memory stage, whose arguments are registers, behind functions that take one
+// pointer to attn_abi_call: a wrapper for each entry, and one for the bytes of its workspace.
 #include "compiler/emit/EntryWrappers.h"
 #include "attn/abi.h"
 #include "compiler/emit/ModelInfo.h"

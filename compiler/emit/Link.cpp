@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model's object and the runtime's archives to an executable, a shared library, a static library
+// or one object. The linker gets temporary files in a folder of its own, so that no path of the
+// machine gets into the result.
 #include "compiler/emit/Link.h"
 
 #include "compiler/emit/LinkTools.h"

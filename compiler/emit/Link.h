@@ -11,8 +11,10 @@
 
 namespace attn {
 
+/// What people get: a program, a library that is loaded or linked, or an object.
 enum class ArtifactKind { Executable, Shared, Static, Object };
 
+/// What is made of an object, and from what.
 struct LinkOptions {
   ArtifactKind kind = ArtifactKind::Executable;
   std::string symbol;      ///< the table symbol that the object defines

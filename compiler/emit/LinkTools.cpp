@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The programs that linking takes: finds a C compiler that calls the linker, runs it in a folder of
+// its own, and makes hidden symbols of an object local.
 #include "compiler/emit/LinkTools.h"
 
 #include "llvm/ADT/ScopeExit.h"

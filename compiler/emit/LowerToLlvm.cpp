@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// kernels -> llvm: the list of conversions from vectors, loops and buffers to LLVM's dialect, and
+// the two passes that mark modules and functions with layout and CPU.
 #include "compiler/emit/LowerToLlvm.h"
 #include "compiler/codegen/Codegen.h"
 #include "mlir/Conversion/Passes.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model's attn-stage module to the structs of ModelInfo.h: entries, tensors, axes, numbers of
+// parameters.
 #include "compiler/emit/ModelInfo.h"
 
 #include "compiler/emit/InputRanges.h"

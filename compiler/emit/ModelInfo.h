@@ -35,6 +35,7 @@ struct AxisInfo {
   std::string dim; ///< empty where the size is static
   int64_t scale = 1, offset = 0;
 
+  /// Whether the size is known only when the model runs.
   bool isDynamic() const { return !dim.empty(); }
 };
 /// An axis by its name, which says its size where that is dynamic.
@@ -48,6 +49,7 @@ struct ParameterCount {
   int64_t tensors = 0;
   int64_t elements = 0;
 };
+/// Counts the parameters of a model.
 ParameterCount countParameters(mlir::ModuleOp model);
 
 /// A CamelCase name in snake_case: "FashionViT" -> "fashion_vit".

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A model's module to the tables that the runtime reads (runtime/include/attn/abi.h), as constants
+// of an LLVM module: dims, parameters, slots, levels, entries, caches, kernels, GPUs.
 #include "compiler/emit/ModelTables.h"
 #include "attn/abi.h"
 #include "compiler/emit/ConstantBuilder.h"
@@ -305,7 +308,8 @@ Constants TableWriter::levels() {
   return table;
 }
 
-/// Of all entries: what runs them, and their workspaces.
+/// The functions of all entries: those that run them, and those that give the bytes of their
+/// workspaces.
 std::pair<llvm::Constant *, llvm::Constant *> TableWriter::functionsOf(llvm::StringRef suffix) {
   Constants functions, workspaces;
   auto function = [&](const std::string &name) {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where each column of a packed slot is picked out of the checkpoint's tensors: axes with strides
+// become parts of two nested loops (attn_abi_part).
 #include "compiler/emit/SlotParts.h"
 #include "compiler/support/Errors.h"
 

@@ -23,6 +23,7 @@ struct ExpressionType {
   std::string text;
 };
 
+/// What the front end is asked for besides the model.
 struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> sets; ///< `--set DIM=N`, in order
   std::string config; ///< path of a config.json for `config.*`, or empty

@@ -8,7 +8,58 @@ include "mlir/Pass/PassBase.td"
 
 def GpuKernelsPass : Pass<"attn-gpu-kernels", "mlir::ModuleOp"> {
   let summary = "memory -> kernels: every kernel becomes a gpu.func, which is launched where it was";
-  let options = [Option<"chip", "chip", "std::string", "\"sm_80\"", "what the code is for: sm_80 or sm_90a">,
+  let description = [{
+    The function of the entry stays on the host, where each kernel becomes a launch. On the GPU, the
+    kernel's work is divided among warps or blocks of threads, as among threads on a CPU.
+
+    `attn-opt -attn-gpu-kernels -canonicalize -cse` turns
+
+    ```mlir
+    !rows = memref<100x64xf32, strided<[64, 1]>>
+    !row = memref<64xf32, strided<[1], offset: ?>>
+    func.func @run(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index,
+                   %threads: index, %in: memref<f32>, %to: memref<f32>) {
+      %x = memref.reinterpret_cast %in to offset: [0], sizes: [100, 64], strides: [64, 1]
+        : memref<f32> to !rows
+      %y = memref.reinterpret_cast %to to offset: [0], sizes: [100, 64], strides: [64, 1]
+        : memref<f32> to !rows
+      attn.map_kernel (%x) into %y : (!rows), !rows {
+      ^bb0(%a: f32):
+        %r = arith.negf %a : f32
+        attn.yield %r : f32
+      }
+      return
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @run(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index,
+                   %threads: index, %in: memref<f32>, %to: memref<f32>) {
+      attn.launch @attn_kernels::@run_map_kernel(%in, %to) number 0 : (memref<f32>, memref<f32>)
+      return
+    }
+    gpu.module @attn_kernels [#nvvm.target<O = 3, chip = "sm_80", features = "+ptx80">] {
+      gpu.func @run_map_kernel(%x: memref<f32>, %y: memref<f32>) kernel attributes ... {
+        ...
+        %lane = gpu.thread_id x
+        %warp = arith.divui %lane, %c32 : index
+        ...
+        scf.for %row = %first to %c100 step %warps {
+          ...
+          scf.for %column = %begin to %c64 step %c32 {
+            %a = memref.load %xi[%column] : !row
+            %r = arith.negf %a : f32
+            memref.store %r, %yi[%column] : !row
+          }
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_80\"", "a chip of compiler/target/GpuTarget.cpp">,
                  Option<"tf32", "tf32", "bool", "false", "linears of f32 are multiplied on tensor cores, rounded to tf32">,
                  Option<"watchdog", "watchdog", "bool", "false", "waits that do not end trap, and say where">,
                  Option<"overlap", "overlap", "bool", "false", "kernels are launched before those that they wait for have ended">,

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An ONNX graph to an OnnxAttention: the steps of OnnxReader in order, and what follows from sizes
+// and attributes.
 #include "compiler/import/OnnxReader.h"
 
 using namespace llvm;

@@ -31,6 +31,7 @@ struct OnnxResult {
   AttentionOutput output;
 };
 
+/// The operator with all its sizes and attributes known and checked.
 struct OnnxAttention {
   std::string graphName;
   int64_t opset;
@@ -50,8 +51,11 @@ struct OnnxAttention {
   ScoresMode mode = ScoresMode::Raw;
   int64_t precision = 0; ///< softmax_precision, 0 where it is not given
 
+  /// Whether an input is given.
   bool has(AttentionInput input) const { return inputs[input].has_value(); }
+  /// Whether an output is wanted.
   bool returns(AttentionOutput output) const;
+  /// The number of keys, the past ones included.
   int64_t allKeys() const { return past + keys; }
   /// How many keys the mask covers; fewer than allKeys() where it says nothing of the last ones.
   int64_t maskedKeys() const;
@@ -61,6 +65,8 @@ struct OnnxAttention {
   bool dropsPairs() const;
 };
 
+/// Reads the one operator of a graph; `sizes` are those of axes that have only a name. The error
+/// says what is not supported, or does not fit.
 llvm::Expected<OnnxAttention> readAttention(const OnnxGraph &graph,
                                             const llvm::StringMap<int64_t> &sizes);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of an ONNX file to an OnnxGraph, by way of protobuf (Onnx.proto). Whatever the bytes
+// are, the result is a graph or an error.
 #include "compiler/import/OnnxFile.h"
 
 #include "compiler/import/Onnx.pb.h"

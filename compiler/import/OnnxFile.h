@@ -38,17 +38,20 @@ struct OnnxValue {
   std::optional<std::vector<OnnxAxis>> shape;
 };
 
+/// An attribute of a node.
 struct OnnxAttribute {
   std::string name;
   std::variant<std::monostate, int64_t, float> value; ///< neither: a type that is not read
 };
 
+/// A node of the graph: one operator with its inputs and outputs by name.
 struct OnnxNode {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs; ///< "" stands for one that is left out
   std::vector<OnnxAttribute> attributes;
 };
 
+/// The graph of a file.
 struct OnnxGraph {
   std::string name;
   int64_t opset = 0; ///< of the standard operators; 0 where none is said

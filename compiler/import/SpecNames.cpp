@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Names of an ONNX file to names that a spec can have: other characters become `_`, and names of
+// the language and names that are taken get a number.
 #include "compiler/import/SpecNames.h"
 
 #include "compiler/frontend/syntax/Lexer.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An OnnxAttention to the text of a spec: dims, the entry, its body. SpecHooks.cpp writes the
+// hooks.
 #include "compiler/import/SpecWriter.h"
 
 #include "compiler/frontend/format/Formatter.h"

@@ -21,20 +21,29 @@
 
 namespace attn::importer {
 
+/// Writes the spec of one attention. It is used once.
 class SpecWriter {
 public:
   explicit SpecWriter(const OnnxAttention &attention) : attention(attention), os(text) {}
+  /// The text of the spec, not formatted yet.
   std::string write();
 
 private:
+  /// The axes of a tensor, as the spec calls them.
   using Shape = llvm::SmallVector<std::string, 4>;
 
   //===-- SpecWriter.cpp: names, sizes, the entry -------------------------------------------===//
+  /// Finds names for inputs and dims that hide no name of the language.
   void chooseNames();
+  /// Finds which axis of the operator each axis of the mask is.
   void chooseMaskShape();
+  /// Writes the lines `dim`.
   void writeDims();
+  /// Writes the entry: inputs, results, body.
   void writeEntry();
+  /// Writes the body of the entry.
   void writeBody();
+  /// Writes one `attend`, whose values get the names `values`.
   void writeAttend(llvm::StringRef result, llvm::ArrayRef<std::string> values,
                    llvm::ArrayRef<std::string> lines);
   /// The axes of an input, as they are called where it comes in.
@@ -48,9 +57,13 @@ private:
   bool shares(AttentionInput a, AttentionInput b) const;
 
   //===-- SpecHooks.cpp: what `attend` does with a pair -------------------------------------===//
+  /// Writes the hooks of the score, with a cap in front of the bias.
   void writeScores();
+  /// Writes the hook that reads the mask's tensor.
   void writeMaskTensor();
+  /// Writes the hook that reads the lengths of keys.
   void writeLengths();
+  /// Writes the hook that gives dropped pairs the score -inf.
   void writeDropped();
   /// The lines of `attend`; empty where there is none.
   std::string biasLine() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions of math as polynomials, on vectors; a scalar is a vector for the while. Which
-// functions, with which errors: compiler/cpu/README.md.
+// functions, with which errors: compiler/cpu/functions.md.
 #include "compiler/kernels/MathBuilder.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "dialect/AttnDialect.h"

@@ -27,7 +27,7 @@ struct Logarithm {
 };
 } // namespace
 
-/// Of doubles, for those that are positive, normal and finite; relative error 1e-13.
+/// The logarithm of doubles that are positive, normal and finite; relative error 1e-13.
 static Logarithm logarithm(const MathBuilder &w, Value x) {
   const int64_t one = 0x3ff0000000000000, root = 0x3fe6a09e667f3bcd; // 1, sqrt(1/2)
   Value moved = w.iadd(w.bits(x), w.integer(one - root));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of Integers to ops of arith, folded where operands are constants, and to loops.
 #include "compiler/kernels/Integers.h"
 #include "compiler/kernels/Loops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

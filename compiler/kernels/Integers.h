@@ -16,6 +16,7 @@ class Integers {
 public:
   Integers(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
 
+  /// Constants and arithmetic on i32.
   mlir::Value constant(int64_t value) const;
   mlir::Value add(mlir::Value a, mlir::Value b) const;
   mlir::Value add(mlir::Value a, int64_t b) const { return add(a, constant(b)); }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel to what people read of it: what it computes, in the spec's words, its operations and
+// bytes, and why it was lowered as it was.
 #include "compiler/kernels/KernelRemarks.h"
 
 #include "compiler/kernels/LinearShape.h"
@@ -24,7 +27,7 @@ struct Count {
   int64_t least = 1;
   bool isExact = true;
 
-  /// Of dims [begin, end) of a buffer.
+  /// The count of dims [begin, end) of a buffer.
   static Count of(Value buffer, int64_t begin, int64_t end) {
     ArrayRef<int64_t> sizes = cast<MemRefType>(buffer.getType()).getShape();
     return {leastCount(buffer, begin, end),

@@ -13,7 +13,8 @@ namespace attn {
 /// What a kernel computes, with the operations and bytes that a roofline is drawn from.
 std::string describeKernel(mlir::Operation *kernel);
 
-/// That `kernel`, alone in a function named after its layer, was tiled for a level, `target`.
+/// Remarks that `kernel`, alone in a function named after its layer, was tiled for a level,
+/// `target`.
 void remarkTiled(mlir::Operation *kernel, llvm::StringRef target, llvm::StringRef text);
 
 /// `; 12.30 MFLOP`: the products of an attention, of so many pairs of each head; by default of all.
@@ -27,7 +28,7 @@ std::string describeLowering(AttentionKernelOp op, const AttentionProblem &probl
 /// `8, 4, 2 or 1`.
 std::string joinNumbers(llvm::ArrayRef<int64_t> numbers);
 
-/// That `op` is computed one element at a time on a level, `target`, and why.
+/// Remarks that `op` is computed one element at a time on a level, `target`, and why.
 void remarkScalar(mlir::Operation *op, llvm::StringRef target, llvm::StringRef reason);
 
 /// How many rows a buffer of one kernel has: "197 rows", "at least 197 rows", "rows".

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The types of a linear kernel's buffers to a LinearShape, with an error where panels do not fit.
 #include "compiler/kernels/LinearShape.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -8,6 +8,7 @@
 
 namespace attn {
 
+/// The sizes of a linear kernel; all but the number of rows are known when compiling.
 struct LinearShape {
   mlir::Value rows;                 ///< the buffer of what is multiplied
   int64_t n;                        ///< columns of `out`
@@ -30,7 +31,8 @@ struct LinearShape {
   /// Elements of `panels` that a step takes.
   int64_t stepElements() const { return panelWidth * words(); }
 
-  /// Of a kernel's rows; of its rounded ones where there are some and `readsRounded`.
+  /// The shape of a kernel with its rows; with its rounded ones where there are some and
+  /// `readsRounded`.
   static mlir::FailureOr<LinearShape> of(LinearKernelOp op, bool readsRounded);
 
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at

@@ -15,6 +15,7 @@ class IndexBuilder {
 public:
   IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
 
+  /// A constant, and sums, differences and products.
   mlir::Value constant(int64_t value) const;
   mlir::Value add(mlir::Value a, mlir::Value b) const;
   mlir::Value sub(mlir::Value a, mlir::Value b) const;
@@ -83,6 +84,7 @@ void forGroups(IndexBuilder index, mlir::Value count, int64_t size, llvm::ArrayR
 struct UnitShare {
   mlir::Value from, to;
 };
+/// The share of thread `thread` of `threads`.
 UnitShare unitShare(IndexBuilder index, mlir::Value units, mlir::Value thread, mlir::Value threads);
 
 } // namespace attn

@@ -22,9 +22,11 @@ public:
   /// The same shape with f64 elements.
   MathBuilder wide() const { return {builder, loc, floats, unit, 64}; }
 
+  /// A constant in all lanes: a float, an integer.
   Value constant(double value) const;
   Value integer(int64_t value) const;
 
+  /// Arithmetic on floats, each rounded once.
   Value add(Value a, Value b) const;
   Value sub(Value a, Value b) const;
   Value mul(Value a, Value b) const;
@@ -42,6 +44,7 @@ public:
   /// coefficients[0] + coefficients[1] * x + ... by Horner's rule.
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) const;
 
+  /// Compares floats, and picks lane by lane.
   Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) const;
   Value select(Value condition, Value a, Value b) const;
   /// The larger or smaller of a constant and x, one instruction; NaN where x is NaN.
@@ -50,6 +53,7 @@ public:
 
   Value bits(Value a) const;     ///< a float's bits as an integer
   Value fromBits(Value a) const; ///< the float with these bits
+  /// Arithmetic on integers; `isZero` gives i1.
   Value iadd(Value a, Value b) const;
   Value isub(Value a, Value b) const;
   Value iand(Value a, Value b) const;
@@ -81,7 +85,8 @@ public:
   mlir::VectorType floats, integers;
 };
 
-// The functions, one file each; `m` is at the op, with its shape. Errors: compiler/cpu/README.md.
+/// The functions, one file for each family; `m` stands at the op and has its shape. Their errors
+/// are in compiler/cpu/functions.md.
 mlir::Value expandExp2(const MathBuilder &m, mlir::Value x);
 /// For what is rounded to bf16: fastmath<afn>.
 mlir::Value expandRoughExp2(const MathBuilder &m, mlir::Value x);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A score's region to a ScoreFunction: finds the one inner product, a constant factor, and the
+// vectors that are read.
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/support/Errors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which units of a kernel a worker computes.
 #include "compiler/kernels/Tiling.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

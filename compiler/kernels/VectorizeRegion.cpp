@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops of a scalar region to the same ops on vectors; what depends on nothing but scalars stays
+// scalar.
 #include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/kernels/Loops.h"
 #include "dialect/AttnDialect.h"
@@ -170,7 +173,7 @@ void RegionVectorizer::load(ElementOp element) {
     wide.insert(element.getResult());
 }
 
-/// Of an index, to calculate with it as a number: one of 64 bits keeps them.
+/// Casts an index to a number that is calculated with: one of 64 bits keeps them.
 void RegionVectorizer::castIndex(arith::IndexCastOp op, bool isScalar) {
   Type element = elementType(op.getType());
   if (wide.contains(op.getIn()))

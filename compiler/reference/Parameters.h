@@ -19,7 +19,9 @@ public:
   llvm::Expected<Tensor> get(ParamOp param, int64_t layer);
 
 private:
+  /// The elements of a checkpoint's tensor, in double precision.
   using Elements = std::vector<double>;
+  /// The tensor that a parameter is picked out of, loaded when it is first needed.
   llvm::Expected<const Elements *> source(ParamOp param, int64_t layer);
 
   ParameterLoader load;

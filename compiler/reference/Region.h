@@ -28,6 +28,7 @@ public:
   /// `scope` now.
   static llvm::Expected<RegionProgram> create(mlir::Region &region, const Scope &scope);
 
+  /// Sets a scalar argument, or a vector, which outlives the run.
   void setScalar(unsigned argument, double value) { cells[argument].scalar = value; }
   void setRow(unsigned argument, llvm::ArrayRef<double> row) { cells[argument].row = row; }
   /// A captured tensor, which outlives the runs.
@@ -36,13 +37,16 @@ public:
   double runScalar();
 
 private:
+  /// What an argument or an op of the region is: a scalar, a vector or a tensor.
   struct Cell {
     double scalar = 0;
     llvm::ArrayRef<double> row;
     const Tensor *tensor = nullptr;
     std::vector<double> computed; ///< What `row` refers to, where the region computes it.
   };
+  /// An op of the region, with the cells of its operands and of its result.
   struct Instruction {
+    /// How it is run.
     enum Kind { Scalar, Vector, Dot, Element, Row } kind = Scalar;
     ScalarFunction function = nullptr;
     llvm::SmallVector<unsigned, 3> operands;
@@ -51,12 +55,17 @@ private:
   /// Cells of the values seen so far, while a region is translated.
   using Numbering = llvm::DenseMap<mlir::Value, unsigned>;
 
+  /// The cell of a new value.
   unsigned define(mlir::Value value, Numbering &numbering);
+  /// The cell of a value that was seen before, or comes from outside of the region.
   unsigned cellOf(mlir::Value value, Numbering &numbering, const Scope &scope);
+  /// Appends the instruction of an op; an error for ops that regions cannot have.
   llvm::Error append(mlir::Operation *op, Numbering &numbering, const Scope &scope);
+  /// Runs all instructions, one, one whose result is a vector.
   void run();
   void run(const Instruction &instruction);
   void runVector(const Instruction &instruction, Cell &result);
+  /// The place of the element that attn.element reads.
   int64_t offsetOf(const Instruction &instruction) const;
 
   std::vector<Cell> cells;

@@ -29,6 +29,7 @@ struct Scope {
   llvm::DenseMap<mlir::Value, RuntimeValue> values;
 
   const RuntimeValue &operator[](mlir::Value value) const { return values.find(value)->second; }
+  /// The tensor of a value that is one.
   const Tensor &tensor(mlir::Value value) const { return *(*this)[value].tensor; }
 };
 

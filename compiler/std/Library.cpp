@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files of the library, which the build puts into the compiler as text.
 #include "compiler/std/Library.h"
 
 #include "llvm/ADT/STLExtras.h"

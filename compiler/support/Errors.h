@@ -8,6 +8,7 @@
 
 namespace attn {
 
+/// Whose fault an error is: the compiler's, the spec's, or that of the machine around it.
 enum class ErrorKind { Internal, Input, Environment };
 
 /// An error of this kind at `location`.

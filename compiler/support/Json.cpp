@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// JSON by LLVM's parser, which recurses: texts with deeper brackets than its stack bears are
+// refused first.
 #include "compiler/support/Json.h"
 
 namespace attn {

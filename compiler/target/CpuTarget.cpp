@@ -55,8 +55,8 @@ static CpuTarget vnniLevel() {
   return target;
 }
 
-/// That with an AVX512-BF16 as fast as f32: by its definition Zen 4 and later, since Intel's
-/// vdpbf16ps has a quarter of the rate of f32's products.
+/// The level of AVX512-VNNI with an AVX512-BF16 as fast as f32: by its definition Zen 4 and later,
+/// since Intel's vdpbf16ps has a quarter of the rate of f32's products.
 static CpuTarget bf16Level() {
   CpuTarget target = vnniLevel();
   target.name = "avx512bf16";
@@ -71,7 +71,7 @@ static CpuTarget bf16Level() {
   return target;
 }
 
-/// That with AMX: tiles of bf16 and bytes.
+/// The level of AVX512-VNNI with AMX: tiles of bf16 and bytes.
 static CpuTarget amxLevel() {
   CpuTarget target = vnniLevel();
   target.name = "amx";

@@ -36,6 +36,7 @@ struct CpuTarget : VectorUnit {
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
 
+  /// Whether products of pairs of bf16 are as fast as those of f32, or faster.
   bool multipliesPairs() const { return bf16 || amx; }
   /// Whether an instruction rounds f32 to pairs of bf16.
   bool roundsPairs() const { return multipliesPairs() && !emulatesTiles; }

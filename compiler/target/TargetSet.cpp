@@ -55,11 +55,11 @@ bool TargetSet::allLevelsHaveTiles() const {
 }
 
 std::string listTargets() {
-  std::string text;
-  for (const CpuTarget &level : cpuTargets())
-    text += (level.name + ", ").str();
-  auto chips = llvm::map_to_vector(gpuTargets(), [](const GpuTarget &chip) { return chip.name; });
-  return text + llvm::join(chips, " or ");
+  auto names = llvm::map_to_vector(cpuTargets(), [](const CpuTarget &level) { return level.name; });
+  for (const GpuTarget &chip : gpuTargets())
+    names.push_back(chip.name);
+  StringRef last = names.pop_back_val();
+  return (llvm::join(names, ", ") + " or " + last).str();
 }
 
 } // namespace attn

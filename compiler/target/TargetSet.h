@@ -12,6 +12,7 @@
 
 namespace attn {
 
+/// Targets that share a plan of memory.
 struct TargetSet {
   llvm::SmallVector<const CpuTarget *> levels; ///< lowest first, no duplicates
   llvm::SmallVector<const GpuTarget *> chips;  ///< no duplicates

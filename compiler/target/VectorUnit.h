@@ -8,6 +8,7 @@
 
 namespace attn {
 
+/// What a unit computes at a time, and what it has instructions for.
 struct VectorUnit {
   int64_t lanes = 1;           ///< f32 elements of a vector
   bool avx512 = false;         ///< masked loads and stores for free, vscalefps

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An AttentionProblem to an AttentionShape: how many keys and queries a tile has, how many blocks
+// form a group, and where everything lies in a thread's scratch.
 #include "compiler/transforms/AttentionShape.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,7 +14,7 @@ using namespace attn;
 /// longer beside the products.
 static constexpr int64_t onlineBlocks = 8, onlineBytes = TargetModel::l2Bytes / 4;
 static constexpr int64_t registerBlocks = 24;
-/// Of an unfused group's scores.
+/// The most bytes of an unfused group's scores.
 static constexpr int64_t unfusedBytes = TargetModel::l3Bytes;
 static_assert(AttentionShape::tileKeys == 64 && onlineBytes == 262144);
 

@@ -32,7 +32,7 @@ struct AttentionProblem {
   bool pairs = false;   ///< both products are of pairs of bf16, whose sums are f32
   bool inTiles = false; ///< of a CPU's tile registers
 
-  /// Of a kernel's buffers; `op` is the attention or the kernel.
+  /// The problem that a kernel's buffers describe; `op` is the attention or the kernel.
   template <typename AttentionOrKernel>
   static AttentionProblem of(AttentionOrKernel op, mlir::Value key, mlir::Value value,
                              mlir::Value out, bool pairs, bool inTiles) {
@@ -65,19 +65,21 @@ AttentionLowering chooseLowering(const AttentionProblem &problem);
 int64_t blocksOf(AttentionLowering lowering, const AttentionProblem &problem,
                  std::optional<int64_t> chosen = {});
 
+/// Sizes of an attention's tiles, and where each buffer lies in a thread's scratch, in floats.
 struct AttentionShape {
   static constexpr int64_t queries = 48; ///< of a block: three AVX-512 vectors, six AVX2 ones
-  /// At most, at a time: their values, of 64 features for one, and weights fit the L1 cache.
+  /// The most keys of a tile: their values, of 64 features for one, and weights fit the L1 cache.
   static constexpr int64_t tileKeys = TargetModel::powerBelow(
       TargetModel::l1Bytes / (TargetModel::floatBytes * (TargetModel::headFeatures + queries)));
   /// Under a mask: smaller tiles at the border of what is live hold fewer dead pairs.
   static constexpr int64_t maskedTileKeys = tileKeys / 2;
   /// Keys, and features, whose pairs fill a row of a tile register.
   static constexpr int64_t pairGranule = 32;
-  /// Of tile registers, whose sums go to memory and back with each tile: where weights wait for
-  /// those of a whole tile, and elsewhere.
+  /// Keys of a tile with tile registers, whose sums go to memory and back with each tile: where
+  /// weights wait for those of a whole tile, and elsewhere.
   static constexpr int64_t waitingTileKeys = 128, registerTileKeys = 112;
-  /// For which all keys and values of a head are packed at a time, if they fit into a cache.
+  /// The fewest queries for which all keys and values of a head are packed at a time, if they fit
+  /// into a cache.
   static constexpr int64_t manyQueries = 5 * queries;
 
   AttentionLowering lowering;

@@ -10,24 +10,29 @@
 
 namespace attn {
 
+/// A run of `size` elements that lie `stride` elements apart.
 struct Atom {
   SizePolynomial size, stride; ///< in elements
 };
 
+/// Where a tensor lies.
 struct BufferView {
   mlir::Value base; ///< memref<f32>, a bare pointer; or of other elements
   SizePolynomial offset;
   llvm::SmallVector<llvm::SmallVector<Atom, 2>> axes; ///< outermost first
 
+  /// The type of its elements in memory.
   mlir::Type element() const;
 
   /// A dense row-major view of `type`'s shape on `base`; rows are `pitch` elements apart where it
   /// is not 0.
   static BufferView dense(mlir::RankedTensorType type, mlir::Value base, int64_t pitch = 0);
 
+  /// The view of what attn.slice takes; `drop` leaves the axis out.
   BufferView slice(int64_t axis, int64_t offset, int64_t size, bool drop) const;
   /// Elements [offset, offset + size) of an axis that is one run of memory.
   BufferView window(int64_t axis, const SizePolynomial &offset, const SizePolynomial &size) const;
+  /// The view of what attn.rearrange gives.
   BufferView rearrange(RearrangeOp op) const;
 
   /// Whether elements are where those of a view of the same type are, on its base.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Into how many parts the keys of a head are divided, by the sizes of an attention alone.
 #include "compiler/transforms/FewQueries.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>

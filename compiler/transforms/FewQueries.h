@@ -14,12 +14,13 @@ namespace attn {
 /// sums, then a vector of sums of weights, and one whose lanes are all the largest score.
 struct FewQueriesShape {
   static constexpr int64_t mostQueries = 8, tileKeys = 64;
-  /// Of all heads that share keys, which are taken together on GPUs.
+  /// The most rows of all heads that share keys, which a GPU takes together.
   static constexpr int64_t mostRowsOnGpus = 256;
   /// Weights of a tile of keys, and which of them are live.
   static constexpr int64_t weightFloats = 2 * tileKeys;
   int64_t lanes, valueFeatures;
 
+  /// Floats of a row of sums, whole vectors, and of the state of a query.
   int64_t sumFloats() const { return (valueFeatures + lanes - 1) / lanes * lanes; }
   int64_t stateFloats() const { return sumFloats() + 2 * lanes; }
 };

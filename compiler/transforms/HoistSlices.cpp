@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The patterns of HoistSlices.h: for each op that a slice can pass, what of its operands is still
+// needed.
 #include "compiler/transforms/HoistSlices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"

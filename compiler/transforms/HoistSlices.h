@@ -13,6 +13,7 @@
 
 namespace attn {
 
+/// Adds the patterns that move slices up, for all ops that slices can pass.
 void populateSliceHoisting(mlir::RewritePatternSet &patterns);
 
 /// A map with the body of `map` over other inputs.

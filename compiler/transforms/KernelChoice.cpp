@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Measured choices to an attribute of the module and back. An attribute may have been written by
+// anybody, so values that no code can be written for are left out.
 #include "compiler/transforms/KernelChoice.h"
 #include "mlir/IR/Builders.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An op on tensors to the title, the operations and the bytes of the kernel that it becomes.
 #include "compiler/transforms/KernelCost.h"
 #include "compiler/transforms/BufferView.h"
 #include "dialect/Locations.h"
@@ -30,7 +32,7 @@ static SizePolynomial bytesOf(ValueRange tensors) {
   return sum;
 }
 
-/// Of an operand and a result.
+/// The bytes of an op's operands and results.
 static SizePolynomial bytesOf(Operation *op) {
   return bytesOf(op->getOperands()) + bytesOf(op->getResults());
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel inside a function to a function of its own and a call: what its buffers are made of
+// becomes arguments, and how they are made is repeated inside.
 #include "compiler/transforms/OutlineKernel.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

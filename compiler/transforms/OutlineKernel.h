@@ -31,6 +31,7 @@ struct OutlinedKernel {
   mlir::func::FuncOp function;
   mlir::func::CallOp call;
 
+  /// The arguments of the function that say which worker it is, and of how many.
   mlir::Value worker() { return function.getArgument(function.getNumArguments() - 2); }
   mlir::Value workers() { return function.getArgument(function.getNumArguments() - 1); }
 };

@@ -81,6 +81,7 @@ int64_t panelElements(SlotOp slot);
 /// How many scales of int8 or int4 follow.
 int64_t panelScales(SlotOp slot);
 
+/// Gives parameters their slots while a model is planned, and then the slots their places.
 class ParameterLayout {
 public:
   explicit ParameterLayout(mlir::ModuleOp module) : module(module), symbols(module) {}

@@ -8,40 +8,345 @@ include "mlir/Pass/PassBase.td"
 
 def SinkMapPass : Pass<"attn-sink-map", "mlir::func::FuncOp"> {
   let summary = "moves element-wise maps above concats so that they meet their producers, and slices above what need not be computed in full";
+  let description = [{
+    A map of a concat becomes a concat of maps, so that each map stands behind the op that computes its
+    input and can join the epilogue of that op. Slices move up, above what need not be computed in full.
+
+    `attn-opt -attn-sink-map` turns
+
+    ```mlir
+    !class = tensor<1x8xf32, #attn.axes<"1", "D">>
+    !patches = tensor<?x4x8xf32, #attn.axes<"B", "P", "D">>
+    !tokens = tensor<?x5x8xf32, #attn.axes<"B", "T", "D">>
+    func.func @tokens(%class: !class, %patches: !patches) -> !tokens {
+      %both = attn.concat(%class, %patches) axis 1 along [0, 1] : (!class, !patches) -> !tokens
+      %out = attn.map(%both) : (!tokens) -> !tokens {
+      ^bb0(%x: f32):
+        %y = math.tanh %x : f32
+        attn.yield %y : f32
+      }
+      return %out : !tokens
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @tokens(%class: !class, %patches: !patches) -> !tokens {
+      %first = attn.map(%class) : (!class) -> ... {
+      ^bb0(%x: f32):
+        %y = math.tanh %x : f32
+        attn.yield %y : f32
+      }
+      %rest = attn.map(%patches) : (!patches) -> !patches {
+      ^bb0(%e: f32):
+        %f = math.tanh %e : f32
+        attn.yield %f : f32
+      }
+      %out = attn.concat(%first, %rest) axis 1 along [1, 1] : ...
+      return %out : !tokens
+    }
+    ```
+  }];
   let dependentDialects = ["attn::AttnDialect"];
 }
 
 def NarrowStackPass : Pass<"attn-narrow-stack", "mlir::ModuleOp"> {
   let summary = "computes only what is read of a stack's last layer";
+  let description = [{
+    Where only a slice of a stack's result is read, such as the first token for a classifier, the last
+    layer becomes a function of its own that computes no more. Keys and values are still computed in
+    full. `attn-sink-map` then moves the slice up inside the new function.
+
+    `attn-opt -attn-narrow-stack -canonicalize` turns
+
+    ```mlir
+    !x = tensor<4x8xf32, #attn.axes<"T", "D">>
+    !row = tensor<8xf32, #attn.axes<"D">>
+    func.func @first_token(%x: !x) -> !row attributes {attn.entry} {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %layers = arith.constant 3 : index
+      %y = scf.for %n = %zero to %layers step %one iter_args(%a = %x) -> (!x) {
+        %z = func.call @Block(%n, %a) : (index, !x) -> !x
+        scf.yield %z : !x
+      }
+      %token = attn.slice %y axis 0 at 0 drop : !x -> !row
+      return %token : !row
+    }
+    func.func private @Block(%n: index, %x: !x) -> !x {
+      %y = attn.map(%x) : (!x) -> !x {
+      ^bb0(%e: f32):
+        %f = math.tanh %e : f32
+        attn.yield %f : f32
+      }
+      return %y : !x
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @first_token(%x: !x) -> !row attributes {attn.entry} {
+      ...
+      %two = arith.constant 2 : index
+      %y = scf.for %n = %zero to %two step %one iter_args(%a = %x) -> (!x) {
+        %z = func.call @Block(%n, %a) : (index, !x) -> !x
+        scf.yield %z : !x
+      }
+      %token = call @Block.last(%two, %y) : (index, !x) -> !row
+      return %token : !row
+    }
+    func.func private @Block.last(%m: index, %u: !x) -> !row {
+      %v = attn.map(%u) : ...
+      ...
+      %r = attn.slice %v axis 0 at 0 drop : !x -> !row
+      return %r : !row
+    }
+    ...
+    ```
+  }];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect"];
 }
 
 def MergeArgumentsPass : Pass<"attn-merge-arguments", "mlir::ModuleOp"> {
   let summary = "a function takes a tensor once that it gets several times in every call; one that is called once becomes part of its caller";
+  let description = [{
+    Projections can be packed where they read the same tensor. This pass shows a function that two of
+    its arguments are the same tensor, if they are so in every call. A function with one call is inlined.
+
+    `attn-opt -attn-merge-arguments -canonicalize` turns
+
+    ```mlir
+    !x = tensor<?x8xf32, #attn.axes<"T", "D">>
+    func.func @run(%a: !x, %b: !x) -> (!x, !x) {
+      %c = call @Sum(%a, %a) : (!x, !x) -> !x
+      %d = call @Sum(%b, %b) : (!x, !x) -> !x
+      return %c, %d : !x, !x
+    }
+    func.func private @Sum(%x: !x, %y: !x) -> !x {
+      %z = attn.map(%x, %y) : (!x, !x) -> !x {
+      ^bb0(%e: f32, %f: f32):
+        %g = arith.addf %e, %f : f32
+        attn.yield %g : f32
+      }
+      return %z : !x
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @run(%a: !x, %b: !x) -> (!x, !x) {
+      %c = call @Sum(%a) : (!x) -> !x
+      %d = call @Sum(%b) : (!x) -> !x
+      return %c, %d : !x, !x
+    }
+    func.func private @Sum(%x: !x) -> !x {
+      %z = attn.map(%x, %x) : (!x, !x) -> !x {
+      ...
+      return %z : !x
+    }
+    ```
+  }];
   let dependentDialects = ["attn::AttnDialect"];
 }
 
 def PackProjectionsPass : Pass<"attn-pack-projections", "mlir::func::FuncOp"> {
   let summary = "makes one linear of those that read the same tensor: q, k and v in one product";
+  let description = [{
+    One product reads its input once, has one barrier behind it, and fills panels that are as wide as the
+    sum of all outputs. The slices are views, which cost nothing.
+
+    `attn-opt -attn-pack-projections -canonicalize` turns
+
+    ```mlir
+    !x = tensor<?x8xf32, #attn.axes<"T", "D">>
+    !w = tensor<4x8xf32, #attn.axes<"E", "D">>
+    !q = tensor<?x4xf32, #attn.axes<"T", "E">>
+    func.func @projections(%x: !x, %wq: !w, %wk: !w) -> (!q, !q) {
+      %q = attn.linear %x, %wq contract 1 : (!x, !w) -> !q
+      %k = attn.linear %x, %wk contract 1 : (!x, !w) -> !q
+      return %q, %k : !q, !q
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @projections(%x: !x, %wq: !w, %wk: !w) -> (!q, !q) {
+      %both = attn.linear %x, %wq, %wk contract 1 : (!x, !w, !w)
+                -> tensor<?x8xf32, #attn.axes<"T", "packed">>
+      %left = attn.slice %both axis 1 at 0 : ...
+      %q = attn.rearrange %left ...
+      %right = attn.slice %both axis 1 at 4 : ...
+      %k = attn.rearrange %right ...
+      return %q, %k : !q, !q
+    }
+    ```
+  }];
   let dependentDialects = ["attn::AttnDialect"];
 }
 
 def FuseEpiloguePass : Pass<"attn-fuse-epilogue", "mlir::func::FuncOp"> {
   let summary = "puts the element-wise map after a linear into its epilogue: activation, residual, position";
+  let description = [{
+    The map is computed from the linear's sums while they are still in registers. What else it reads
+    becomes a capture. Several maps in a row are fused one after the other. A linear that is read twice
+    stays as it is.
+
+    `attn-opt -attn-fuse-epilogue` turns
+
+    ```mlir
+    !x = tensor<?x8xf32, #attn.axes<"T", "D">>
+    !w = tensor<8x8xf32, #attn.axes<"D", "D">>
+    func.func @residual(%x: !x, %w: !w) -> !x {
+      %y = attn.linear %x, %w contract 1 : (!x, !w) -> !x
+      %z = attn.map(%x, %y) : (!x, !x) -> !x {
+      ^bb0(%a: f32, %b: f32):
+        %s = arith.addf %a, %b : f32
+        attn.yield %s : f32
+      }
+      return %z : !x
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @residual(%x: !x, %w: !w) -> !x {
+      %z = attn.linear %x, %w contract 1 captures(%x) epilogue {
+      ^bb0(%sum: f32, %a: f32):
+        %s = arith.addf %a, %sum : f32
+        attn.yield %s : f32
+      } : (!x, !w, !x) -> !x
+      return %z : !x
+    }
+    ```
+  }];
   let dependentDialects = ["attn::AttnDialect"];
 }
 
 def FuseNormPass : Pass<"attn-fuse-norm", "mlir::func::FuncOp"> {
   let summary = "attaches a layer norm to the one linear that reads it";
+  let description = [{
+    A layer norm that only one linear reads becomes part of that linear, so that a thread norms the rows
+    that it multiplies.
+
+    `attn-opt -attn-fuse-norm` turns
+
+    ```mlir
+    !x = tensor<?x8xf32, #attn.axes<"T", "D">>
+    !d = tensor<8xf32, #attn.axes<"D">>
+    !w = tensor<4x8xf32, #attn.axes<"F", "D">>
+    !y = tensor<?x4xf32, #attn.axes<"T", "F">>
+    func.func @normed(%x: !x, %gain: !d, %shift: !d, %w: !w) -> !y {
+      %n = attn.norm %x <layer, eps = 1.0e-5> over 1 weight %gain bias %shift : !x weight !d bias !d
+      %y = attn.linear %n, %w contract 1 : (!x, !w) -> !y
+      return %y : !y
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @normed(%x: !x, %gain: !d, %shift: !d, %w: !w) -> !y {
+      %y = attn.linear %x, %w norm <layer, eps = 1.000000e-05> norm_weight %gain norm_bias %shift contract 1
+        : (!x, !w, !d, !d) -> !y
+      return %y : !y
+    }
+    ```
+  }];
   let dependentDialects = ["attn::AttnDialect"];
 }
 
 def CheckFusedPass : Pass<"attn-check-fused", "mlir::func::FuncOp"> {
   let summary = "fails if an op that the fused stage cannot hold is left";
+  let description = [{
+    The memory stage expects that every map which can be in an epilogue is there.
+
+    `attn-opt -attn-check-fused` refuses
+
+    ```mlir
+    !x = tensor<?x8xf32, #attn.axes<"T", "D">>
+    !w = tensor<8x8xf32, #attn.axes<"D", "D">>
+    func.func @residual(%x: !x, %w: !w) -> !x {
+      %y = attn.linear %x, %w contract 1 : (!x, !w) -> !x
+      %z = attn.map(%x, %y) : (!x, !x) -> !x {
+      ^bb0(%a: f32, %b: f32):
+        %s = arith.addf %a, %b : f32
+        attn.yield %s : f32
+      }
+      return %z : !x
+    }
+    ```
+
+    with
+
+    ```text
+    error: fused stage: expected the map in the epilogue of the linear before it
+    ```
+  }];
 }
 
 def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
   let summary = "fused -> memory: every tensor gets a place in the workspace, every parameter one in the packed block";
+  let description = [{
+    A function on tensors becomes a function on pointers. All threads of the team run all of it, and each
+    kernel ends with a barrier. A buffer is a place in the frame of its function, which is free again when
+    its last reader has run. A function `workspace.<entry>` computes the bytes that an entry needs.
+
+    `attn-opt -attn-plan-memory -canonicalize -cse` turns
+
+    ```mlir
+    !x = tensor<16x8xf32, #attn.axes<"T", "D">>
+    !rows = memref<16x8xf32, strided<[8, 1]>>
+    func.func @run(%x: !x) -> !x attributes {attn.entry} {
+      %a = attn.map(%x) : (!x) -> !x {
+      ^bb0(%e: f32):
+        %r = arith.negf %e : f32
+        attn.yield %r : f32
+      }
+      %b = attn.map(%a, %x) : (!x, !x) -> !x {
+      ^bb0(%e: f32, %f: f32):
+        %r = arith.mulf %e, %f : f32
+        attn.yield %r : f32
+      }
+      return %b : !x
+    }
+    ```
+
+    into
+
+    ```mlir
+    ...
+    func.func private @run(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
+        %thread: index, %threads: index, %x: memref<f32>, %out: memref<f32>) attributes {attn.entry} {
+      %c0 = arith.constant 0 : index
+      %bytes = memref.reinterpret_cast %workspace to ...
+      %slot = memref.view %bytes[%c0][] : ...
+      %in = memref.reinterpret_cast %x to offset: [0], sizes: [16, 8], strides: [8, 1] : ...
+      %a = memref.reinterpret_cast %slot to offset: [0], sizes: [16, 8], strides: [8, 1] : ...
+      attn.map_kernel(%in) into %a : (!rows), !rows {
+      ^bb0(%e: f32):
+        %r = arith.negf %e : f32
+        attn.yield %r : f32
+      }
+      attn.barrier %call, %thread after ...
+      %b = memref.reinterpret_cast %out to offset: [0], sizes: [16, 8], strides: [8, 1] : ...
+      attn.map_kernel(%a, %in) into %b : (!rows, !rows), !rows {
+      ^bb0(%f: f32, %g: f32):
+        %m = arith.mulf %f, %g : f32
+        attn.yield %m : f32
+      }
+      attn.barrier %call, %thread after ...
+      return
+    }
+    func.func private @workspace.run(%team: index) -> index {
+      ...
+    }
+    ```
+  }];
   let options = [Option<"attention", "attention", "std::string", "", "how attentions are lowered that can be: strip, online or unfused">,
                  Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears: f32, tf32, bf16, f16, int8 or int4">,
                  Option<"targets", "targets", "std::string", "\"x86-64-v4\"", "the CPU levels that share the plan, or GPUs, joined by commas: where precision is reduced, what one of them multiplies by pairs is rounded to bf16, and what all of them only multiply is kept so">];
@@ -50,6 +355,34 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
 
 def CheckMemoryPass : Pass<"attn-check-memory", "mlir::ModuleOp"> {
   let summary = "fails if a tensor is left that has no place, or a kernel may write what it reads";
+  let description = [{
+    Threads run the parts of a kernel in any order. A buffer that is written may hold what is read only
+    where each element is read at its own place, just before it is written there.
+
+    `attn-opt -attn-check-memory` refuses
+
+    ```mlir
+    !rows = memref<8x16xf32, strided<[16, 1]>>
+    !turned = memref<8x16xf32, strided<[1, 8]>>
+    func.func @transposed(%p: memref<f32>) {
+      %a = memref.reinterpret_cast %p to offset: [0], sizes: [8, 16], strides: [1, 8]
+        : memref<f32> to !turned
+      %b = memref.reinterpret_cast %p to offset: [0], sizes: [8, 16], strides: [16, 1]
+        : memref<f32> to !rows
+      attn.map_kernel(%a) into %b : (!turned), !rows {
+      ^bb0(%x: f32):
+        attn.yield %x : f32
+      }
+      return
+    }
+    ```
+
+    with
+
+    ```text
+    error: memory stage: operand 1 is written where operand 0 is read
+    ```
+  }];
 }
 
 #endif // ATTN_PASSES_TD

@@ -14,9 +14,11 @@
 
 namespace attn {
 
+/// A polynomial with integer coefficients in named dims.
 class SizePolynomial {
 public:
   SizePolynomial(int64_t constant = 0);
+  /// The polynomial of one dim alone.
   static SizePolynomial dim(llvm::StringRef name);
 
   SizePolynomial operator+(const SizePolynomial &other) const;
@@ -29,6 +31,7 @@ public:
   /// With `value` in the place of a dim.
   SizePolynomial with(llvm::StringRef dim, int64_t value) const;
 
+  /// Whether it depends on no dim.
   bool isConstant() const;
   /// The value of a constant polynomial.
   int64_t constant() const;
@@ -49,6 +52,7 @@ public:
   mlir::ArrayAttr attribute(mlir::Builder builder) const;
 
 private:
+  /// The dims of a term, each as often as it is a factor.
   using Monomial = std::vector<std::string>; // sorted names
   std::map<Monomial, int64_t> terms;         // no zero coefficients
   /// The term of the highest degree; of several the last in the order of names.

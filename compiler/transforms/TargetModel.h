@@ -9,13 +9,15 @@
 
 namespace attn {
 
+/// Round numbers for a core, which the default sizes of tiles follow from.
 struct TargetModel {
   static constexpr int64_t l1Bytes = int64_t(32) << 10, l2Bytes = int64_t(1) << 20;
-  /// Of the third-level cache, a core's part.
+  /// A core's part of the third-level cache.
   static constexpr int64_t l3Bytes = int64_t(4) << 20;
   static constexpr int64_t floatBytes = 4;
   static constexpr int64_t headFeatures = 64;
-  /// Of a picture cut into 14 x 14 patches, and a class: the rows that should stay together.
+  /// The rows that should stay together: about those of a picture cut into 14 x 14 patches, and a
+  /// class.
   static constexpr int64_t tokens = 200;
 
   /// Elements along k, at most, of the part of a linear that its rows go through together.
@@ -23,19 +25,20 @@ struct TargetModel {
 
   /// Rows, at most, whose weights come from memory faster than tile registers would be filled.
   static constexpr int64_t fewRows = 8;
-  /// Of a tile register; rows whose sums are in such at a time; rows, at most, that go through a
-  /// part of all panels together.
+  /// Rows of a tile register; rows whose sums are in tile registers at a time; the most rows that
+  /// go through a part of all panels together.
   static constexpr int64_t tileRows = 16, tileBlockRows = 2 * tileRows, tileGroupRows = 256;
   /// The first-level cache beside tile registers.
   static constexpr int64_t tileL1Bytes = int64_t(48) << 10;
-  /// Of a row in a part, at most: a group's part stays in a second-level cache of 2 MB, beside that
-  /// of a panel and the next one.
+  /// The most bytes of a row in a part: a group's part stays in a second-level cache of 2 MB,
+  /// beside the parts of a panel and of the next one.
   static constexpr int64_t tilePartBytes = 3072;
   /// Parts of k for tile registers.
   static constexpr int64_t tileParts(int64_t rowBytes) {
     return (rowBytes + tilePartBytes - 1) / tilePartBytes;
   }
 
+  /// The largest power of two that is at most `most`.
   static constexpr int64_t powerBelow(int64_t most) {
     int64_t power = 1;
     while (2 * power <= most)

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tuning files to choices and back: every value is checked when it is read, and the first problem
+// is reported with its place in the file.
 #include "compiler/transforms/Tuning.h"
 #include "compiler/support/Json.h"
 #include "compiler/target/CpuTarget.h"

@@ -32,20 +32,24 @@ enum class Knob {
   Blocks,  ///< "blocks": of queries that go through the keys together, at most
   Lowering ///< "lowering": an AttentionLowering
 };
+/// The word of a knob in the file, and back.
 llvm::StringRef knobName(Knob knob);
 std::optional<Knob> parseKnob(llvm::StringRef name);
 
 /// The values that code can be written for, at a CPU level; every `multiple` of them.
 struct KnobRange {
   int64_t least, most, multiple;
+  /// Whether there is code for a value.
   bool holds(int64_t value) const {
     return value >= least && value <= most && value % multiple == 0;
   }
 };
+/// The values of a knob at a CPU level.
 KnobRange rangeOf(Knob knob, llvm::StringRef level);
 
 /// Knobs that are set, with their values.
 struct KernelChoice : std::map<Knob, int64_t> {
+  /// The value of a knob, where it is set.
   std::optional<int64_t> get(Knob knob) const {
     auto found = find(knob);
     return found == end() ? std::nullopt : std::optional(found->second);
@@ -66,6 +70,7 @@ struct TunedKernel {
   int64_t defaultTime = 0, time = 0; ///< ns of a run
 };
 
+/// The content of a tuning file.
 struct Tuning {
   std::vector<TunedKernel> kernels;
 

@@ -7,6 +7,7 @@
 
 namespace attn {
 
+/// The type of a buffer.
 inline mlir::MemRefType typeOf(mlir::Value buffer) {
   return llvm::cast<mlir::MemRefType>(buffer.getType());
 }
@@ -16,6 +17,7 @@ inline bool agree(int64_t a, int64_t b) {
   return a == b || mlir::ShapedType::isDynamic(a) || mlir::ShapedType::isDynamic(b);
 }
 
+/// The size of the last dim.
 inline int64_t columnsOf(mlir::Value buffer) { return typeOf(buffer).getShape().back(); }
 
 /// The product of sizes, dynamic if one of them is.
@@ -29,6 +31,7 @@ inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
   return result;
 }
 
+/// How many rows there are before the last `trailing` dims, dynamic if that is not known.
 inline int64_t rowsOf(mlir::Value buffer, int64_t trailing = 1) {
   return product(typeOf(buffer).getShape().drop_back(trailing));
 }

@@ -13,7 +13,7 @@ struct CpuMask {
   static constexpr int32_t kWordBits = 8 * sizeof(unsigned long);
   unsigned long words[kMost / kWordBits] = {};
 
-  /// Of the calling thread; empty where the kernel does not say.
+  /// The CPUs that the calling thread may use; empty where the kernel does not say.
   static CpuMask ofCaller();
   int32_t count() const;
   bool operator==(const CpuMask &other) const;

@@ -31,6 +31,7 @@ public:
   /// The next character that is not white space, 0 at the end.
   char peek();
 
+  /// Whether there has been no error.
   bool isGood() const { return problem == nullptr; }
   /// Makes this the first error unless there is one; returns false.
   bool fail(const char *why);
@@ -39,10 +40,15 @@ public:
   size_t position = 0;
 
 private:
+  /// Takes the next character that is not white space, which has to be `c`.
   bool expect(char c);
+  /// Takes what follows a backslash in a string, and appends it as UTF-8.
   bool readEscape(Vector<char> &value);
+  /// Takes the four hexadecimal digits of \u.
   bool readHex(unsigned &code);
+  /// Takes a number, whatever its value.
   bool skipNumber();
+  /// Takes `true`, `false` or `null`.
   bool skipWord(const char *word);
 
   const char *text;

@@ -17,11 +17,13 @@ public:
   int64_t find(const char *name, size_t length) const;
 
 private:
+  /// A place of the table.
   struct Slot {
     const char *name; // null where free
     size_t length;
     int64_t index;
   };
+  /// Doubles the places; false where memory is lacking.
   bool grow();
   Vector<Slot> slots; // a power of two, at most half full
   size_t count = 0;

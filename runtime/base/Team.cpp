@@ -99,7 +99,7 @@ void Team::wait(WaitWord &word, uint32_t old, int64_t thread) {
   notePlace(thread);
 }
 
-/// Of the caller, who may have slept elsewhere and woken up where a worker is going to run.
+/// Moves the caller, who may have slept elsewhere and woken up where a worker is going to run.
 void Team::leaveSharedCpu() {
   notePlace(0);
   CpuMask others = placesOfOthers(0);

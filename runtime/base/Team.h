@@ -18,6 +18,7 @@ namespace attn {
 /// Not copyable; used by one caller at a time.
 class Team {
 public:
+  /// What each thread calls: `argument` is that of `run`, `thread` from 0 to size() - 1.
   using Function = void (*)(void *argument, int64_t thread);
 
   Team() = default;
@@ -36,13 +37,17 @@ public:
   void barrier(int64_t thread);
 
 private:
+  /// A thread of the team besides the caller.
   struct Worker {
     pthread_t handle;
     Team *team;
     int64_t index;
   };
+  /// The life of a worker: sleeps, runs what there is to run, until the team stops.
   static void *workerMain(void *worker);
+  /// Has all threads call `function`, the caller among them, and waits for their ends.
   void runOnAll(Function function, void *argument);
+  /// Waits until `word` is no longer `old`: spins first, then sleeps.
   void wait(WaitWord &word, uint32_t old, int64_t thread);
   /// Writes down where a thread runs, the calling one.
   void notePlace(int64_t thread);

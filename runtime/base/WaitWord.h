@@ -11,6 +11,7 @@ namespace attn {
 /// A counter that threads wait on until it changes.
 class alignas(128) WaitWord {
 public:
+  /// The counter's value, with all that was written before it was advanced.
   uint32_t load() const { return value.load(std::memory_order_acquire); }
   /// Waits until the counter is no longer `old`, for at most about `spinTicks`: is it?
   bool spinWhile(uint32_t old, uint64_t spinTicks) const;

@@ -40,9 +40,11 @@ public:
   /// Appends to an error where a kernel has waited in vain, if one has.
   void addWatchdog(Error &error) const;
 
+  /// The artifact's tables of the code that was chosen.
   const attn_abi_gpu &tables() const { return *table; }
+  /// The loaded function of kernel `kernel` of attn_abi_gpu.kernels.
   CuFunction function(int64_t kernel) const { return functions[size_t(kernel)]; }
-  /// Of kStridedKernels.
+  /// The loaded function of kernel `kernel` of kStridedKernels.
   CuFunction stridedCopy(int32_t kernel) const { return stridedCopies[kernel]; }
   /// Whether a step is a launch that may start before the one before it has ended.
   bool startsEarly(const Step &step) const { return overlaps && step.kernel >= 0; }
@@ -50,9 +52,13 @@ public:
   const char *name() const { return loadedText; }
 
 private:
+  /// Loads the cubin where it is of this very chip, else the PTX.
   attn_status loadModule(Error &error);
+  /// Finds a kernel's function, and asks for the shared memory that it needs.
   attn_status loadKernel(const attn_abi_gpu_kernel &kernel, CuFunction &function, Error &error);
+  /// Finds what launches that overlap need, where kernels are made for them.
   attn_status loadOverlap(Error &error);
+  /// Gives kernels that have a watchdog the memory that it reports to.
   attn_status loadWatchdog(Error &error);
 
   GpuDevice &device;

@@ -10,8 +10,10 @@
 namespace attn {
 
 using CuResult = int; ///< 0: success
+/// The ordinal of a device.
 using CuDevice = int;
 using CuPointer = unsigned long long; ///< to device memory
+/// Handles that the driver gives out. The driver owns what they stand for.
 using CuContext = struct CuContextHandle *;
 using CuModule = struct CuModuleHandle *;
 using CuFunction = struct CuFunctionHandle *;
@@ -41,6 +43,7 @@ struct CuLaunchAttribute {
     char bytes[64];
   };
 };
+/// CUlaunchConfig.
 struct CuLaunchConfig {
   unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
   CuStream stream;
@@ -63,12 +66,15 @@ struct CuCopyEnd {
   void *array, *reserved;
   size_t pitch, height;
 };
+/// CUDA_MEMCPY3D as a node of a graph: both ends, and the size of the copy.
 struct CuCopyNode {
   CuCopyEnd from, to;
   size_t bytes, rows, slices;
 };
+/// CUmemorytype.
 constexpr int kCuHost = 1, kCuDevice = 2;
 
+/// CUresult.
 constexpr int kCuInvalidValue = 1, kCuOutOfMemory = 2;
 /// Device attributes.
 constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76;

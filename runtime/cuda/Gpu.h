@@ -14,6 +14,7 @@ namespace attn {
 /// A buffer of the caller's: of the host, in the GPU's own memory, or there with strides or at an
 /// address that kernels do not take.
 struct RunBuffer {
+  /// Where a buffer lies.
   enum Place : int32_t { Host, Device, Strided };
   attn_tensor tensor;
   size_t bytes; ///< Of the dense tensor.
@@ -65,24 +66,36 @@ public:
 
   /// From now on each run's time on the GPU is taken.
   void enableTiming() { isTimed = true; }
-  /// Of the last run: from its first kernel's begin to its last one's end, without copies.
+  /// The time of the last run, from the begin of its first kernel to the end of its last, without
+  /// copies.
   double milliseconds() const { return time; }
 
+  /// The number of the GPU, as the driver counts.
   int32_t index() const { return device.number; }
+  /// The chip that the loaded code is for: "sm_80".
   const char *chip() const { return code.tables().chip; }
   /// What was loaded: "sm_90a, machine code", or "sm_90a, PTX", which the driver has compiled.
   const char *loaded() const { return code.name(); }
   const char *name() const { return device.label; }
 
 private:
+  /// Records a run and hands it to the stream; does not wait.
   attn_status enqueue(const GpuRun &run, Error &error);
+  /// Gets the workspace, the cache and dense buffers for a run: pointers in `given` are the
+  /// kernels' buffers, those in `made` the dense copies of strided ones.
   attn_status makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                        Error &error);
+  /// Records what a run does, in order: copies in, launches, copies out.
   attn_status recordRun(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                         Error &error);
+  /// Records event number `event` of `events`.
   void recordEvent(size_t event);
+  /// Records a strided copy, as several launches where it is too large for one; false where memory
+  /// is lacking.
   bool recordStrided(StridedCopy copy);
+  /// attn_abi_call.launch of a Gpu: records a launch.
   static void recordLaunch(void *gpu, int64_t kernel, const int64_t *arguments, int64_t count);
+  /// Reads the events of a run that has ended, for its time and its profile.
   attn_status takeTimes(const GpuRun &run, Error &error);
 
   GpuDevice device;

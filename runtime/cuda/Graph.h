@@ -32,10 +32,15 @@ public:
   void drop(EntryGraph &own);
 
 private:
+  /// Makes the graph of a whole run, or of its launches alone where copies cannot be in one.
   bool make(EntryGraph &own);
+  /// Makes the graph of steps [first, end) of a run; false where the driver refuses it.
   bool makeOf(EntryGraph &own, size_t first, size_t end);
+  /// Gives the graph what differs in `recording`; false where the driver refuses it.
   bool update(EntryGraph &own, const Recording &recording);
+  /// Appends a node for step `step` of the last run.
   CuResult addNode(EntryGraph &own, size_t step);
+  /// Gives the node of step `step` the words of `recording`.
   CuResult updateNode(EntryGraph &own, const Recording &recording, size_t step);
 
   Launcher &launcher;

@@ -13,7 +13,7 @@ struct PreparedLaunch {
   void *pointers[GpuCode::kMostWords + GpuCode::kMostMaps];
   CuTensorMap maps[GpuCode::kMostMaps];
 
-  /// Of step `step` of a run, a launch whose maps are encoded.
+  /// Prepares step `step` of a run, a launch whose maps are encoded.
   PreparedLaunch(const Recording &run, size_t step);
   PreparedLaunch(const PreparedLaunch &) = delete;
   PreparedLaunch &operator=(const PreparedLaunch &) = delete;
@@ -46,7 +46,9 @@ public:
   Failure failure; ///< Of the run that begins.
 
 private:
+  /// Hands one launch to the stream.
   CuResult launch(const CuKernelNode &node, bool startsEarly);
+  /// Encodes a tensor map of these numbers, 128 bytes.
   CuResult encode(const attn_abi_tensor_map &map, const int64_t *numbers, char *encoded);
 };
 

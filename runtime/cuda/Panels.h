@@ -12,6 +12,7 @@ namespace attn {
 struct PanelShape {
   int64_t panels, depth, width;
 
+  /// The shape of a slot's panels.
   static PanelShape of(const attn_abi_slot &slot) {
     return {(slot.columns + slot.width - 1) / slot.width, ((slot.k + 1) / 2 + 15) / 16 * 16,
             slot.width};

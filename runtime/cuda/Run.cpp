@@ -186,7 +186,7 @@ void Gpu::recordEvent(size_t event) {
     launcher.failure.result = kCuOutOfMemory;
 }
 
-/// Of a run that has ended: its time, and where it is profiled, its kernels'.
+/// Takes the time of a run that has ended, and the times of its kernels where it is profiled.
 attn_status Gpu::takeTimes(const GpuRun &run, Error &error) {
   auto since = [&](size_t event, double &milliseconds) {
     float passed = 0;

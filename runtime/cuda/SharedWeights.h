@@ -28,6 +28,7 @@ public:
   SharedWeights &operator=(const SharedWeights &) = delete;
   ~SharedWeights() { pthread_mutex_destroy(&mutex); }
 
+  /// Holds the lock as long as it lives.
   class Lock {
   public:
     explicit Lock(SharedWeights &shared) : own(shared) { pthread_mutex_lock(&own.mutex); }

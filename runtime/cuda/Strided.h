@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// A copy between two tensors of the same shape, of which one may be strided.
 struct StridedCopy {
   /// Strides in bytes.
   struct Axis {
@@ -32,11 +33,12 @@ struct StridedCopy {
   /// The other way round.
   static StridedCopy scatter(CuPointer dense, const attn_tensor &tensor);
 
+  /// The number of elements that are copied.
   int64_t elements() const;
   /// The first half, along the outermost axis; this becomes the second.
   StridedCopy takeHalf();
   void toWords(int64_t (&words)[kWords]) const;
-  /// Of kStridedKernels.
+  /// The number of its kernel among kStridedKernels.
   int32_t kernel() const;
 };
 

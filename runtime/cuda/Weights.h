@@ -31,8 +31,11 @@ public:
   CuPointer pointer() const { return weights ? weights->pointer : 0; }
 
 private:
+  /// Copies the packed block to the GPU, with panels turned where that is asked for.
   attn_status uploadAll(const char *packed, bool turnsPanels, Error &error);
+  /// Copies the block slot by slot, and turns the panels of 16 bits by way of `staging`.
   attn_status uploadTurned(const char *packed, Vector<uint32_t> &staging, Error &error);
+  /// Turns the panels of one layer of a slot and copies them, a part at a time.
   attn_status uploadPanels(const char *from, CuPointer to, const PanelShape &shape,
                            Vector<uint32_t> &staging, Error &error);
 

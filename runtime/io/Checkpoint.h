@@ -38,8 +38,9 @@ public:
   attn_status openMemory(const char *data, size_t size, const char *label, Error &error);
   attn_status addTensors(const attn_named_tensor *tensors, size_t count, Error &error);
 
+  /// All tensors, in the order in which they were found.
   const Vector<StoredTensor> &tensors() const { return list; }
-  /// Of a checkpoint on disk.
+  /// The files of a checkpoint on disk.
   const Vector<SourceFile *> &sourceFiles() const { return files; }
   /// Null where there is none of that name.
   const StoredTensor *find(const char *name) const;
@@ -47,9 +48,13 @@ public:
   static const char *bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error);
 
 private:
+  /// Adds the tensors of a .safetensors file.
   attn_status openFile(const char *path, Error &error);
+  /// Adds the tensors of the shards that an index names.
   attn_status openIndex(const char *path, Error &error);
+  /// Adds the tensors of a folder: of its index, or of its only .safetensors file.
   attn_status openDirectory(const char *path, Error &error);
+  /// Adds a tensor; an error where its name is there already.
   attn_status add(StoredTensor tensor, const char *label, Error &error);
 
   Vector<StoredTensor> list;

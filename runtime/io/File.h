@@ -21,6 +21,7 @@ public:
   SourceFile &operator=(const SourceFile &) = delete;
   ~SourceFile();
 
+  /// Opens a regular file; an error that names it where it cannot be opened or is none.
   attn_status open(const char *path, Error &error);
   /// Fills `to` with `size` bytes from `offset` on; false where the file cannot be read or has
   /// become shorter. Any thread may call it.
@@ -56,12 +57,15 @@ public:
   /// Removes the temporary file where `commit` has not been reached.
   ~OutputFile();
 
+  /// Begins a file that will be called `path`.
   attn_status open(const char *path, Error &error);
+  /// Appends bytes.
   attn_status write(const void *data, size_t size, Error &error);
   /// Flushes, closes and renames; reports a full disk.
   attn_status commit(Error &error);
 
 private:
+  /// The error of a call of the system that failed: "cannot `what` PATH: ...".
   attn_status fail(const char *what, Error &error);
   char *path = nullptr, *temporary = nullptr;
   int descriptor = -1;

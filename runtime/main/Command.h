@@ -18,6 +18,7 @@ struct Setting {
 
 struct Tensors;
 
+/// What the command line asks for.
 struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
@@ -32,7 +33,7 @@ struct Command {
   int (*observe)(void *context, int32_t entry, const Tensors &inputs,
                  const Tensors &outputs) = nullptr;
   void *observeContext = nullptr;
-  /// Of every entry, how many outputs are written; the others are for the observer. Null: all.
+  /// How many outputs of every entry are written; the others are for the observer. Null: all.
   const int32_t *written = nullptr;
   bool isQuiet = false; ///< Notes about inputs have been printed.
 };

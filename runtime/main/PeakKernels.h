@@ -55,12 +55,14 @@ DEFINE_KERNELS(__attribute__((target("avx2,fma"))), 8)
 DEFINE_KERNELS(, 4)
 #endif
 
+/* The loops for one width of vectors. */
 struct PeakKernels {
   int lanes;
   float (*multiplyAdd)(float seed, long steps);
   float (*sum)(const float *data, size_t blocks); /* `data` at a multiple of 64 bytes */
 };
 #ifndef __cplusplus
+/* In C, too, the type has its name alone. */
 typedef struct PeakKernels PeakKernels;
 #endif
 

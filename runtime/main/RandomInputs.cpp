@@ -9,7 +9,7 @@
 
 using namespace attn;
 
-/// Of so many integers, one is among the notable ones, where there are some.
+/// One of so many integers is among the notable ones, where there are some.
 static constexpr uint64_t kNotableOneIn = 8;
 
 static bool isCache(const attn_abi_model &tables, int32_t dim) {

@@ -13,15 +13,17 @@ namespace attn {
 /// A copy of what a profiled run recorded.
 class RunProfile {
 public:
-  /// Of the last run of a context; false where memory is lacking.
+  /// Takes the record of the last run of a context; false where memory is lacking.
   bool take(const attn_context *context, double milliseconds);
   double milliseconds() const { return time; }
 
+  /// A kernel of the run, with the sums over its calls.
   struct Kernel {
     attn_kernel_info info;
     int32_t calls;
     double seconds; ///< from the end of the kernel before to where all threads had ended
     double allSeconds, waitingSeconds; ///< of all threads, and what they waited for each other
+    /// The share of the threads' time in which they waited for each other.
     double waiting() const { return allSeconds > 0 ? waitingSeconds / allSeconds : 0; }
   };
   /// By time, the longest first.
@@ -33,6 +35,7 @@ public:
   attn_status writeTrace(const char *path, Error &error) const;
 
 private:
+  /// A call of a kernel on a thread.
   struct Event {
     int32_t thread;
     attn_kernel_event event;
@@ -43,7 +46,7 @@ private:
   Vector<Event> events;
 };
 
-/// Of many runs, in ms.
+/// The times of many runs, in ms.
 struct Times {
   double minimum, median, p95;
 
@@ -51,6 +54,7 @@ struct Times {
   static Times of(Vector<double> &list);
 };
 
+/// What a bench measured, and of what.
 struct BenchResult {
   const attn_model *model;
   const Gpu *gpu; ///< Null: the CPU.
@@ -63,7 +67,9 @@ struct BenchResult {
   bool hasKernels; ///< whether the kernels are printed one by one
 };
 
+/// Prints a result as lines for people.
 void printBenchText(const BenchResult &result);
+/// Prints a result as one JSON object.
 void printBenchJson(const BenchResult &result);
 
 } // namespace attn

@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// Records when the kernels of a run began and ended. Used by one context.
 class Profile {
 public:
   explicit Profile(Team &team) : team(team) {}
@@ -23,16 +24,18 @@ public:
   bool beginRun(const int64_t *dims, int32_t dimCount);
   /// On each thread, at the beginning of the run.
   void beginThread(int64_t thread) { records[thread].last = since(); }
-  /// Of a run on a GPU, where there is only thread 0; while it is enabled.
+  /// The events of a run on a GPU, where there is only thread 0; while recording is enabled.
   Vector<attn_kernel_event> &deviceEvents() { return records[0].events; }
   /// attn_abi_call.barrier of a Profile.
   static void barrier(void *profile, int64_t thread, int64_t kernel);
 
+  /// The events of a thread in the last run; null where there is no such thread or no record.
   const Vector<attn_kernel_event> *events(int32_t thread) const;
-  /// Of the last run.
+  /// The dims of the last run.
   const Vector<int64_t> &dims() const { return sizes; }
 
 private:
+  /// What one thread has recorded.
   struct alignas(128) Record {
     int64_t last; // when the kernel before had ended everywhere
     Vector<attn_kernel_event> events;

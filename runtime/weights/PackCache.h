@@ -13,6 +13,7 @@ namespace attn {
 
 class Checkpoint;
 
+/// The file of one packed block.
 class PackCache {
 public:
   /// The file for a model's block with the weights of `checkpoint`. None where ATTN_CACHE_DIR is

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tree to the list of its declarations, with the range in which each can be used; a word of the
+// text to the declaration that it means.
 #include "Declarations.h"
 
 #include "compiler/frontend/syntax/Lexer.h"

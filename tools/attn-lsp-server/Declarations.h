@@ -21,7 +21,7 @@ struct Declaration {
 std::vector<Declaration> declarations(const frontend::ast::File &file,
                                       const frontend::SourceFile &source);
 
-/// Of one item, which can be seen in `scope`.
+/// The declarations of one item, which can be seen in `scope`.
 std::vector<Declaration> declarationsOf(const frontend::ast::Item &item,
                                         frontend::SourceRange scope,
                                         const frontend::SourceFile &source);

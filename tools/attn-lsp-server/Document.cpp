@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A text to diagnostics, types and declarations, and byte offsets to the protocol's positions and
+// back.
 #include "Document.h"
 
 #include "compiler/frontend/format/Formatter.h"

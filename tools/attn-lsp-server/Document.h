@@ -12,6 +12,7 @@
 
 namespace attn::lsp {
 
+/// An open spec with what was found in it. It is made anew for each version of the text.
 class Document {
 public:
   Document(llvm::lsp::URIForFile uri, int64_t version, std::string text);
@@ -31,7 +32,8 @@ private:
   const frontend::ExpressionType *typeAt(uint32_t offset) const;
   /// What is declared here, and in the files that the spec uses.
   std::vector<Declaration> allDeclarations() const;
-  /// Of a place here or in a used file; none where that is no file, as those of the library.
+  /// The location of a place here or in a used file; none where that is no file, as those of the
+  /// library.
   std::optional<llvm::lsp::Location> location(frontend::SourceRange range) const;
   llvm::lsp::Position position(uint32_t offset) const;
   /// `std/attention.attn:12`

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Messages of the client to functions of Document, and the list of what the server can do.
 #include "Server.h"
 
 #include "llvm/Support/LSP/Logging.h"

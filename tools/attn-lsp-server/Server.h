@@ -14,8 +14,10 @@ namespace attn::lsp {
 struct FormattingParams {
   llvm::lsp::TextDocumentIdentifier textDocument;
 };
+/// Reads the parameters of a request; false where they are not of its form.
 bool fromJSON(const llvm::json::Value &value, FormattingParams &result, llvm::json::Path path);
 
+/// The server of one client.
 class Server {
 public:
   explicit Server(llvm::lsp::JSONTransport &transport);
@@ -25,6 +27,7 @@ public:
   int run();
 
 private:
+  /// One function for each request and notification of the protocol, of the same name.
   void initialize(const llvm::lsp::InitializeParams &params,
                   llvm::lsp::Callback<llvm::json::Value> reply);
   void initialized(const llvm::lsp::InitializedParams &params);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The bytes of an ELF file or an archive to its kind and the description in section
+// .attn.description.
 #include "Artifact.h"
 
 #include "compiler/support/Json.h"

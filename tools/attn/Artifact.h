@@ -10,8 +10,10 @@
 
 namespace attn::tool {
 
+/// What kind of file an artifact is.
 enum class ArtifactForm { Executable, Shared, Static, Object };
 
+/// A compiled model as a file.
 struct Artifact {
   ArtifactForm form;
   std::string description; ///< JSON, the text of section .attn.description

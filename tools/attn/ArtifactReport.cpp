@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An artifact's description, JSON, to lines for people.
 #include "ArtifactReport.h"
 
 #include "llvm/ADT/StringExtras.h"

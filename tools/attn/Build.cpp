@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options to CompileOptions, MLIR's diagnostics to errors on stderr, and a spec to code in this
+// process.
 #include "Build.h"
 #include "Report.h"
 #include "Reproducer.h"

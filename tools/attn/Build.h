@@ -32,6 +32,7 @@ public:
   int failure() const;
 
 private:
+  /// Prints one of MLIR's errors, warnings or remarks with its place in the spec.
   void print(mlir::Diagnostic &diagnostic);
 
   std::optional<ErrorKind> kind; ///< of the first error
@@ -48,6 +49,7 @@ public:
   /// Loads an object that defines the tables as `symbol`.
   int load(std::unique_ptr<llvm::MemoryBuffer> object, llvm::StringRef symbol);
 
+  /// The tables of the loaded model; null before it is loaded.
   const attn_abi_model *tables() const { return modelTables; }
 
 private:

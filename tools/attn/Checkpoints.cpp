@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A checkpoint to the list of its tensors, and to what the model's parameters find in it.
 #include "Checkpoints.h"
 
 #include "Report.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two lists of numbers to how far they are apart.
 #include "Difference.h"
 
 #include "llvm/ADT/STLExtras.h"

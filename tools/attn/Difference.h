@@ -13,7 +13,10 @@ namespace attn::tool {
 /// themselves; other than that they differ by infinity.
 class Difference {
 public:
+  /// Adds a tensor of as many numbers as are expected.
   void add(llvm::ArrayRef<double> got, llvm::ArrayRef<double> expected);
+  /// The largest difference of two numbers, and the L2 norm of the differences over that of the
+  /// expected numbers.
   double maxAbsolute() const { return most; }
   double relativeL2() const;
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A checkpoint to bytes inside a model's object.
 #pragma once
 
 #include "llvm/Support/MemoryBuffer.h"

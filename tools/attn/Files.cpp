@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Paths to bytes and back: results appear whole or not at all, and errors say what the system said.
 #include "Files.h"
 
 #include "Report.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tables of compiled variants to the times of their kernels: a model, a context and random inputs
+// for each variant, and the runtime's profile of each run.
 #include "KernelTimer.h"
 
 #include "Report.h"

@@ -13,6 +13,7 @@
 
 namespace attn::tool {
 
+/// Times the kernels of several variants of a model. Used by one thread.
 class KernelTimer {
 public:
   /// `sizes` of dynamic dims, which are 1 otherwise; 0 threads: as many as a context has by
@@ -30,6 +31,7 @@ public:
   /// that all calls of a kernel took together; kernels are numbered as in attn_kernel_event.
   int run(size_t variant, std::vector<double> &times);
 
+  /// The threads that variants run on; there is a variant.
   int32_t threads() const;
 
 private:

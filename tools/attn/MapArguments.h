@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options of `--map` and `--taps` to an Observation.
 #pragma once
 
 #include "RunObserver.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The arguments of a command to a verb with its options; help, and errors that name the nearest
+// verb or option.
 #include "Options.h"
 
 #include "Report.h"

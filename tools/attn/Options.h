@@ -8,6 +8,7 @@
 
 namespace attn::tool {
 
+/// The options of Options.td, by which arguments are asked for.
 enum OptionId {
   OPT_INVALID = 0,
 #define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),

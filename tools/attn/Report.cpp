@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Errors to text or JSON on stderr, and to exit codes.
 #include "Report.h"
 
 #include "compiler/frontend/syntax/Diagnostics.h"

@@ -11,6 +11,7 @@ class DiagnosticEngine;
 
 namespace attn::tool {
 
+/// The exit codes of `attn`.
 enum ExitCode {
   Ok = 0,
   BadInput = 1,    ///< the spec, checkpoint or tensor is wrong

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An internal error to a folder with the spec and the command that show it, and to a message that
+// names it.
 #include "Reproducer.h"
 
 #include "Report.h"

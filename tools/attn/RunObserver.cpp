@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors of a run to a file of named intermediates, and to maps as text or pictures.
 #include "RunObserver.h"
 
 #include "Files.h"

@@ -12,8 +12,10 @@
 
 namespace attn::tool {
 
+/// What is wanted of a run besides its outputs.
 struct Observation {
   std::string taps; ///< The .safetensors file, or empty.
+  /// A map that is wanted: the tensor's name, and where it goes.
   struct Drawing {
     std::string name, file; ///< `-`: as text to standard output
   };
@@ -22,9 +24,10 @@ struct Observation {
   bool hasPictures = false; ///< Pictures that went in are drawn before their maps.
   maps::Terminal terminal;
   std::string entry; ///< `--entry`, or empty.
-  /// Of every entry, how many of its outputs are its own; the others are named intermediates.
+  /// How many outputs of every entry are its own; the others are named intermediates.
   std::vector<int32_t> outputs;
 
+  /// Whether anything is wanted.
   bool isWanted() const { return !taps.empty() || !maps.empty(); }
 };
 

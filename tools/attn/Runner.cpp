@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lists of numbers to tensors of the runtime, a run of an entry, and its outputs back to numbers.
 #include "Runner.h"
 
 #include "Report.h"

@@ -21,6 +21,7 @@ struct Numbers {
   double rounding = 0; ///< the largest relative error that its dtype, narrower than f32, explains
 };
 
+/// A loaded model with its weights and a context. Used by one thread.
 class Runner {
 public:
   explicit Runner(const attn_abi_model *tables);
@@ -36,6 +37,7 @@ public:
   /// Reads `--set-size DIM=N`. 0, or an exit code after an error.
   int readSizes(const std::vector<std::string> &settings, Sizes &sizes) const;
 
+  /// What the inputs of an entry are to be.
   struct Request {
     int32_t entry = 0;
     std::vector<std::pair<std::string, std::string>> inputs; ///< NAME=FILE

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arguments of a command to a spec's module: reads the file, applies `--set` and `--config`, prints
+// what was found.
 #include "Spec.h"
 
 #include "Files.h"

@@ -13,6 +13,7 @@
 
 namespace attn::tool {
 
+/// A spec and the module that it was built into.
 class Spec {
 public:
   Spec();
@@ -24,8 +25,10 @@ public:
   /// and `--each-tap` have it from the start. What only a tap reads is not called unused: `load`
   /// leaves its warnings to `addTaps` or `printWarnings` where `--map` may ask for taps later.
   int addTaps();
+  /// Prints the warnings that `load` has left.
   void printWarnings() const;
 
+  /// The attn-stage module. It belongs to the spec.
   mlir::ModuleOp module() { return *built; }
   /// As the user wrote it.
   llvm::StringRef path() const { return source->name(); }
@@ -33,6 +36,7 @@ public:
   mlir::MLIRContext &context() { return mlirContext; }
 
 private:
+  /// Builds the module; `isQuiet`: warnings are left for later. 0, or an exit code after an error.
   int build(bool isQuiet);
 
   mlir::MLIRContext mlirContext;

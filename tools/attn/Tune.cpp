@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Options of `--tune` to a run of the tuner for each CPU level, and its result to the tuning file.
 #include "Tune.h"
 
 #include "Files.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels of a model to the tiles that are fastest on this machine, knob by knob.
 #include "Tuner.h"
 #include "Report.h"
 #include "TuningFile.h"
@@ -23,7 +25,7 @@ static constexpr double takenBelow = 0.97, keptBelow = 0.98;
 /// Runs of a variant in a turn, of which the fastest counts.
 static constexpr int runsOfTurn = 3;
 
-/// Of a comparison, where the number of turns is not given.
+/// The length of a comparison whose number of turns is not given.
 static constexpr double secondsOfComparison = 2.5;
 
 static double seconds() {

@@ -12,12 +12,14 @@
 
 namespace attn::tool {
 
+/// How the tuner measures.
 struct TunerOptions {
   int32_t threads = 0;
   int64_t turns = 0; ///< of each comparison; 0: as many as take a few seconds
   std::vector<std::pair<std::string, int64_t>> sizes; ///< of dynamic dims, 1 otherwise
 };
 
+/// Looks for faster tiles for the kernels of one spec. It is used once.
 class Tuner {
 public:
   /// `options` name one level, which this machine can run.
@@ -27,12 +29,14 @@ public:
   int run(Tuning &tuning);
 
 private:
-  /// Of each kernel.
+  /// A choice for each kernel.
   using Choices = std::vector<KernelChoice>;
   /// Nanoseconds, turn by turn.
   using Turns = std::vector<double>;
 
+  /// Finds the kernels that have something to choose. 0, or an exit code after an error.
   int findKernels();
+  /// The options of a compilation in which the kernels have these choices.
   CompileOptions optionsFor(const Choices &choices) const;
   /// Compiles variants and hands them to the timer.
   int add(const std::vector<Choices> &variants);

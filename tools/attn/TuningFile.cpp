@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tuning file to the choices that hold for this machine's CPU.
 #include "TuningFile.h"
 
 #include "Files.h"

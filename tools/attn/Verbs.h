@@ -7,6 +7,7 @@
 
 namespace attn::tool {
 
+/// A function for each verb, of its name.
 int runCheck(const llvm::opt::InputArgList &args);
 int runCompile(const llvm::opt::InputArgList &args);
 int runRun(const llvm::opt::InputArgList &args);

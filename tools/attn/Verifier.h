@@ -11,12 +11,15 @@
 
 namespace attn::tool {
 
+/// One run of `attn verify`. It is used once.
 class Verifier {
 public:
   Verifier(Spec &spec, const llvm::opt::InputArgList &args) : spec(spec), args(args) {}
+  /// Compiles, runs and compares what the arguments ask for, and prints the report. The exit code.
   int run(const CompileOptions &options);
 
 private:
+  /// What the interpreter computes: the outputs of a call.
   using Tensors = std::vector<reference::Tensor>;
   /// A call among those that fill a cache: an entry and the positions that it adds.
   struct Cut {
@@ -31,29 +34,46 @@ private:
     std::vector<Numbers> whole;
     Runner::Sizes sizes;
   };
-  /// Of each call of a sequence: outputs of the compiled code, and of the interpreter.
+  /// The outputs of each call of a sequence, by the compiled code and by the interpreter.
   struct Results {
     std::vector<std::vector<Numbers>> made;
     std::vector<Tensors> expected;
   };
 
+  /// Reads the options of the verb, and what weights and inputs there are.
   int readOptions();
+  /// The entries that are asked for, or all.
   int chooseEntries(llvm::SmallVectorImpl<int32_t> &entries) const;
+  /// Compares entries with the interpreter. These functions give 0, or an exit code after an error
+  /// that is no difference; differences only set `hasDifference`.
   int verifyEntries();
+  /// Compares one run of an entry without a cache, at these sizes.
   int verifyEntry(int32_t entry, const Runner::Sizes &sizes);
+  /// Compares all entries at one size of all dims.
   int verifyRound(llvm::ArrayRef<int32_t> entries, int64_t size);
+  /// Compares an entry at the longer sizes of SizeChoice.
   int verifyLonger(int32_t entry);
+  /// Compares an entry's outputs with those of a file.
   int verifyAgainst(llvm::StringRef path);
 
+  /// Compares the entries that share a cache.
   int verifyCache(int32_t cache, llvm::ArrayRef<int32_t> entries);
+  /// Compares a sequence of an entry that takes any number of positions, cut in two ways.
   int verifyPositions(int32_t entry, llvm::ArrayRef<int32_t> steps, int64_t batch,
                       int64_t positions);
+  /// Compares entries of a fixed number of positions, in turns.
   int verifySteps(llvm::ArrayRef<int32_t> entries, int64_t batch);
+  /// Compares the calls of one sequence, and the sequence with one call where it has a whole.
   int verifySequence(const Sequence &sequence);
+  /// The inputs of a call whose positions begin at `begin`.
   int givenTo(const Sequence &sequence, const Cut &cut, int64_t begin, std::vector<Numbers> &given);
+  /// Runs the calls of a sequence, by compiled code and by the interpreter.
   int runCuts(const Sequence &sequence, Results &results);
+  /// Prints a line for each entry and output, of all its calls.
   void reportCuts(const Sequence &sequence, const Results &results);
+  /// Compares the calls' outputs with those of one call for all positions, and prints the lines.
   int reportWhole(const Sequence &sequence, const Results &results);
+  /// The calls of a sequence in words: "prefill 9, decode 1+1+1 B = 3".
   std::string cutsText(const Sequence &sequence) const;
   /// Cuts of `positions`: one long one and steps; or any, by the seed.
   std::vector<Cut> longThenSteps(int32_t entry, llvm::ArrayRef<int32_t> steps, int64_t positions);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dims of an entry to the sizes that are tried, by what the interpreter's time allows.
 #include "VerifySizes.h"
 
 #include "compiler/emit/ModelInfo.h"

@@ -12,6 +12,7 @@
 
 namespace attn::tool {
 
+/// Chooses the sizes of dynamic dims for one model.
 class SizeChoice {
 public:
   /// `fixed` are sizes that the command line gives.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parameters of a module to the tensors of a checkpoint that they are read from.
 #include "Weights.h"
 
 #include "attn/attn.h"

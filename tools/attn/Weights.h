@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a model wants of a checkpoint.
 #pragma once
 
 #include "Checkpoints.h"

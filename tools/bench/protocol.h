@@ -28,11 +28,13 @@ typedef struct {
   size_t outputCount;
 } Job;
 
+/* Ends the program with an error. */
 static void fail(const char *what, const char *why) {
   fprintf(stderr, "%s: %s\n", what, why);
   exit(1);
 }
 
+/* The time of a clock that only moves on. */
 static double milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -73,6 +75,7 @@ static inline void parseSizes(const char *text, Tensor *tensor, char **end) {
   }
 }
 
+/* Reads `bytes` bytes from `offset` of a file on; ends the program where they are not there. */
 static inline void readFile(const char *path, long offset, void *data, size_t bytes) {
   FILE *file = fopen(path, "rb");
   if (!file || fseek(file, offset, SEEK_SET) != 0 || fread(data, 1, bytes, file) != bytes)
@@ -134,6 +137,7 @@ static inline int readTensors(char **words, int count, Tensor *tensors) {
   return inputs;
 }
 
+/* Writes the job's output to a file, and says so. */
 static void writeOutput(const Job *job, const char *path) {
   FILE *file = fopen(path, "wb");
   if (!file || fwrite(job->output, sizeof(float), job->outputCount, file) != job->outputCount ||
@@ -142,6 +146,7 @@ static void writeOutput(const Job *job, const char *path) {
   puts("ok");
 }
 
+/* Runs a job `warm` times, then `count` times, whose times it prints. */
 static void runJob(const Job *job, int warm, int count) {
   double *times = (double *)malloc(sizeof(double) * (size_t)(count > 0 ? count : 1));
   if (!times)

@@ -83,7 +83,7 @@ private:
   ScoreFunction score;
   int64_t registers, features;
   Value laneCount, weightPlaces, states;
-  // Of a head.
+  // What belongs to the head that is computed.
   SmallVector<Value> batch;
   Value query, key, value, keyCount;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An attention kernel of up to 8 queries to vector code, without tile ops between.
 #pragma once
 
 #include "compiler/cpu/attention/Attention.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The state of a query of a few: where it lies, how it grows, and the output that it becomes.
 #include "compiler/cpu/attention/FewQueriesEmitter.h"
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -9,14 +9,18 @@
 
 namespace attn {
 
+/// Builds the arithmetic on one query's state, at the builder's insertion point.
 class FewQueriesEmitter {
 protected:
   FewQueriesEmitter(mlir::Operation *op, mlir::Value out, const CpuTarget &target);
   using Value = mlir::Value;
 
+  /// Vectors that hold so many columns.
   int64_t vectorsOf(int64_t columns) const { return llvm::divideCeil(columns, lanes); }
+  /// The sizes of a query's state.
   FewQueriesShape shape() const { return {lanes, valueFeatures}; }
 
+  /// Arithmetic on vectors of f32; `larger` is NaN where one side is.
   Value constant(double value);
   Value larger(Value a, Value b);
   Value sum(Value a, Value b);
@@ -29,9 +33,11 @@ protected:
   /// exp(score - reference)
   Value weightOf(Value score, Value reference);
 
+  /// What a query's state consists of: sums of values, the sum of weights, the largest score.
   enum class Part { Sums, Total, Largest };
   /// The place of `part` of a query's state among the states of all queries.
   Value placeOf(Part part, Value query, int64_t offset);
+  /// Reads and writes a vector of such a part.
   Value load(Value states, Part part, Value query, int64_t offset = 0);
   void store(Value vector, Value states, Part part, Value query, int64_t offset = 0);
 
@@ -41,6 +47,8 @@ protected:
 
   /// The matrix [rows, features] of a head, which `batch` are the indices of.
   Value headOf(Value buffer, llvm::ArrayRef<Value> batch);
+  /// Reads and writes vector `number` of a row's features; those beyond `columns` are 0, and are
+  /// not written.
   Value loadFeatures(Value matrix, Value at, int64_t vector, int64_t columns);
   void storeFeatures(Value vector, Value matrix, Value at, int64_t number, int64_t columns);
 
@@ -52,7 +60,8 @@ protected:
   Value zero;
 
 private:
-  /// Of the lanes of vector `number` of a row, those that `columns` has; null where it has all.
+  /// The mask of the lanes of vector `number` of a row that lie within `columns`; null where all
+  /// do.
   Value lanesOf(int64_t number, int64_t columns);
 };
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A mask to how many of its tiles are empty, full or tested, where positions are known when
+// compiling.
 #include "compiler/cpu/attention/MaskVerdicts.h"
 
 #include "compiler/kernels/KernelRemarks.h"
@@ -20,7 +23,8 @@ struct TileCounts {
 
 } // namespace
 
-/// Of the first head. Bounds of a mask of known positions fold to constants, of others do not.
+/// Counts the tiles of the first head. Bounds of a mask of known positions fold to constants, those
+/// of other masks do not.
 static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64_t> queries,
                                             ArrayRef<int64_t> keys) {
   OpBuilder builder(op.getContext());

@@ -79,7 +79,7 @@ RangeEmitter::RangeEmitter(RangeTileOp op, const CpuTarget &target)
     width = target.lanes / 2;
 }
 
-/// Of elements, or of vectors of them.
+/// The interval of both intervals together, of elements or of vectors of them.
 Interval RangeEmitter::both(Interval a, Interval b) {
   auto create = [&](auto least, auto greatest) -> Interval {
     return {decltype(least)::create(builder, loc, a.lo, b.lo),
@@ -133,7 +133,8 @@ Interval RangeEmitter::vectorOf(Value row, Value column) {
   return {elements, elements};
 }
 
-/// Of four rows, so that what is carried from step to step is needed a quarter as often.
+/// The interval of four rows, so that what is carried from step to step is needed a quarter as
+/// often.
 Interval RangeEmitter::vectorOfRows(Value row, Value column) {
   if (!rows)
     return vectorOf(row, column);

@@ -88,7 +88,7 @@ Value AmxTiler::sumsOf(const Place &place) {
   Value own = index.constant(floats / panelWidth);
   if (parts == 1) // at the beginning of the thread's row
     return index.mul(context.thread, own);
-  // Those of all blocks and panels are behind all threads' rows.
+  // The rows of all blocks and panels are behind all threads' rows.
   Value blocks = index.mul(place.panel, index.constant(TargetModel::tileGroupRows / blockRows));
   return index.add(index.mul(context.threads, own),
                    index.mul(index.add(blocks, place.block), index.constant(blockRows)));
@@ -257,7 +257,7 @@ private:
   static constexpr int64_t rowsRegister = 6, columnsRegister = 7;
 
   void forSums(llvm::function_ref<void(int64_t number, Value address)> body);
-  /// Of the pending rows that step `number` finishes, one of `pieces`.
+  /// Finishes piece `piece` of `pieces` of the pending rows that belong to step `number`.
   LogicalResult finishRows(Value number, int64_t piece, int64_t pieces);
   /// Products of the chunk, and pending rows.
   LogicalResult multiply();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums in registers to stored outputs: floats of sums of bytes, bias, epilogue, and the store,
+// masked at the last column.
 #include "compiler/cpu/linear/LinearEpilogue.h"
 #include "compiler/cpu/vectors/BfloatPairs.h"
 #include "compiler/kernels/VectorizeRegion.h"

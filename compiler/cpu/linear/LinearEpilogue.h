@@ -12,9 +12,10 @@
 
 namespace attn {
 
+/// Makes a linear's outputs of its sums, and stores them.
 class LinearEpilogue {
 public:
-  /// Of a tile op with operands as attn.linear_tile has them.
+  /// The epilogue of a tile op that has operands as attn.linear_tile has them.
   template <typename TileOp>
   LinearEpilogue(IndexBuilder index, TileOp op, const CpuTarget &target)
       : index(index), target(target), lanes(target.lanes), bias(op.getBias()), out(op.getOut()),
@@ -31,11 +32,13 @@ private:
   struct RowQuantization {
     mlir::Value scale, zero; ///< zero of the columns' sums' type
   };
-  /// And in a vector of columns.
+  /// What a product of int8 is worth in a vector of columns.
   struct ColumnQuantization {
     mlir::Value scales, sums; ///< of weights: in i32, or in f32 without scales
   };
+  /// The scale and the zero of each row.
   llvm::SmallVector<RowQuantization> rowQuantizations(RowViews rows) const;
+  /// The float that a sum of products of bytes stands for.
   mlir::Value dequantized(mlir::Value sum, const RowQuantization &row,
                           const ColumnQuantization &columns) const;
   /// What is stored for a sum; null after an error.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One step of k to instructions, for each precision: loads of weights, repeated elements of rows,
+// multiply-adds.
 #include "compiler/cpu/linear/LinearProducts.h"
 #include "compiler/cpu/vectors/BfloatPairs.h"
 #include "compiler/kernels/MathBuilder.h"

@@ -15,12 +15,13 @@
 
 namespace attn {
 
+/// Writes the products of one linear kernel, for a CPU level and a precision.
 class LinearProducts {
 public:
   LinearProducts(IndexBuilder index, const CpuTarget &target, Precision precision)
       : index(index), target(target), precision(precision) {}
 
-  /// Of a vector of sums: f32, or i32 for int8.
+  /// The type of a vector of sums: f32, or i32 for int8.
   mlir::VectorType sumType() const;
 
   /// Adds a step's products to sums[rows][vectors]. `rows` are views of the rows' contracted dims,
@@ -29,9 +30,9 @@ public:
   void step(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks, mlir::Value panels,
             mlir::Value weights, llvm::MutableArrayRef<mlir::Value> sums) const;
 
-  /// The same of the steps whose weights share a scale, for int4: `k` and `weights` are the place
-  /// of the first one, whose weights are followed by the next one's after `pitch` elements; `scale`
-  /// is the place of the first column's scale in `scales`.
+  /// Adds the products of the steps whose weights share a scale, for int4: `k` and `weights` are
+  /// the place of the first step, whose weights are followed by those of the next step after
+  /// `pitch` elements; `scale` is the place of the first column's scale in `scales`.
   void scaledSteps(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, mlir::Value panels,
                    mlir::Value weights, int64_t pitch, mlir::Value scales, mlir::Value scale,
                    llvm::MutableArrayRef<mlir::Value> sums) const;
@@ -41,6 +42,7 @@ public:
   void widen(mlir::Value panels, mlir::Value place, mlir::Value widened, mlir::Value to) const;
 
 private:
+  /// A vector for each vector of columns.
   using Values = llvm::SmallVector<mlir::Value>;
 
   /// The step's weights, a vector of four bytes for each column.

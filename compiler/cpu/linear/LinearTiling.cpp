@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A LinearShape and measured choices to the sizes of blocks, parts and groups, by the caches of
+// TargetModel.h.
 #include "compiler/cpu/linear/LinearTiling.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/transforms/TargetModel.h"
@@ -12,7 +15,7 @@ using namespace attn;
 /// Registers of a block that hold no sums: a step's vectors of weights, and an element of the rows.
 static constexpr int64_t blockVectors = 3, otherRegisters = blockVectors + 1;
 
-/// Of a group, at most, and their bytes in a step of k.
+/// The most rows of a group, and their bytes in a step of k.
 static constexpr int64_t groupRows = TargetModel::tokens,
                          groupBytes = TargetModel::floatBytes * groupRows;
 static constexpr int64_t panelBytes = TargetModel::floatBytes * panelWidth;

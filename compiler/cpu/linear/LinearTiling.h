@@ -10,13 +10,14 @@
 
 namespace attn {
 
+/// How large the pieces of a linear are.
 struct LinearTiling {
   int64_t rows, columns; ///< of a register block: rows at most
   int64_t depth;       ///< steps of the outermost contracted dim in a part; the last may have fewer
   int64_t groupBlocks; ///< blocks that go through all panels of a part together, at most
   int64_t unroll;      ///< steps in an iteration of the innermost loop
 
-  /// Of a linear with so many rows; without a number, of any.
+  /// The tiling of a linear with so many rows; without a number, of any linear of this shape.
   static LinearTiling of(const LinearShape &shape, const CpuTarget &target,
                          const KernelChoice &choice, std::optional<int64_t> rowCount);
 

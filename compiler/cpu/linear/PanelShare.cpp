@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A run of units, panel by panel, to a loop over panels and the blocks of each.
 #include "compiler/cpu/linear/PanelShare.h"
 
 using namespace mlir;

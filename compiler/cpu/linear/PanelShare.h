@@ -9,6 +9,7 @@
 
 namespace attn {
 
+/// The share of one thread.
 class PanelShare {
 public:
   PanelShare(IndexBuilder index, int64_t panels, mlir::Value blocks, const CpuTiling &context);

@@ -29,10 +29,12 @@ struct ColumnVector {
   mlir::Value column;
   int64_t offset, lanes, count;
 
+  /// Reads and writes the vector. Lanes that are not read are 0.
   mlir::Value load(mlir::Value row) const;
   void store(mlir::Value vector, mlir::Value row) const;
 
 private:
+  /// The index of a lane's element, and which lanes are read and written.
   mlir::Value at(int64_t lane) const;
   mlir::Value mask() const;
 };

@@ -93,7 +93,7 @@ private:
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, op.getLoc(), condition, a, b);
   }
-  /// Of a panel in a group: the next part is fetched meanwhile.
+  /// The number of tiles of a panel in a group, during which the next part is fetched.
   int64_t tilesOfGroup();
   /// The room for a panel's part in f32, or null where rows do not meet panels of 16 bits.
   Value roomToWiden();

@@ -11,7 +11,7 @@ namespace attn {
 /// Replaces the tiles of rows in `root` by vector code.
 mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &target);
 
-// The vector code of one tile, before it.
+/// Write the vector code of one tile before it.
 void emitRound(RoundRowOp op, const RowVectors &rows);
 void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
 void emitRotary(RotaryRowOp op, const RowVectors &rows);

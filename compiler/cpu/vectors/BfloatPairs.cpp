@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vectors of f32 to words of two bf16 and back, by the instructions of the CPU level or by
+// integers.
 #include "compiler/cpu/vectors/BfloatPairs.h"
 #include "compiler/kernels/MathBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -34,6 +34,7 @@ public:
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum) const;
 
 private:
+  /// The same bits as `lanes` elements of another type.
   mlir::Value bitcast(mlir::Value vector, int64_t lanes, mlir::Type element) const;
   /// [first..., second...] in bf16.
   mlir::Value rounded(mlir::Value first, mlir::Value second) const;

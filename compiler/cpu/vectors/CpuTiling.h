@@ -8,6 +8,7 @@
 
 namespace attn {
 
+/// Who computes a kernel, and for which level.
 struct CpuTiling : TilingContext {
   CpuTiling(const CpuTarget &target, mlir::Value thread, mlir::Value threads)
       : TilingContext{target, thread, threads}, target(target) {}

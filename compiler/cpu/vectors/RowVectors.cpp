@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of any stride to vectors: loads, gathers or one repeated element, and loops whose last
+// vector is masked.
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "compiler/cpu/vectors/BfloatPairs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

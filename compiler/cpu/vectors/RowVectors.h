@@ -39,7 +39,7 @@ public:
   /// Asks for what lies `columns` behind a vector of a row: that of the next row, or one near it
   /// where rows are further apart.
   void prefetchNextRow(mlir::Value row, mlir::Value columns, const VectorPlace &place) const;
-  /// Of f32 in a row of i16, the bits of bf16.
+  /// Stores a vector of f32; a row of i16 gets the bits of bf16.
   void store(mlir::Value vector, mlir::Value row, const VectorPlace &place) const;
   /// A vector's lanes combined to one: halves, quarters and so on, always in this order.
   mlir::Value acrossLanes(mlir::Value vector,

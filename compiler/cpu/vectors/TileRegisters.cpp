@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of TileRegisters to assembly of AMX with named registers, or to calls of functions that
+// emulate them.
 #include "compiler/cpu/vectors/TileRegisters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

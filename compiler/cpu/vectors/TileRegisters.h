@@ -12,9 +12,10 @@
 
 namespace attn {
 
+/// Writes instructions on tile registers, which are numbered from 0 to 7.
 class TileRegisters {
 public:
-  /// Of a register, and words of a row.
+  /// Rows of a register, and words of a row.
   static constexpr int64_t rows = TargetModel::tileRows;
 
   TileRegisters(IndexBuilder index, const CpuTarget &target) : index(index), target(target) {}
@@ -24,6 +25,7 @@ public:
   /// An address `bytes` (index) further on.
   mlir::Value advance(mlir::Value address, mlir::Value bytes) const;
 
+  /// Sets a register to 0.
   void zero(int64_t tile) const;
   /// Rows are `stride` bytes apart. `once`: of what nobody reads soon again, so that it need not
   /// stay in the first-level cache.
@@ -40,6 +42,7 @@ public:
   void keepTilesAwake() const;
 
 private:
+  /// A constant of LLVM's dialect.
   mlir::Value number(int64_t value, unsigned bits) const;
   /// The instruction, or the function that stands for it where the target has none.
   void call(llvm::StringRef instruction, llvm::ArrayRef<int64_t> tiles, mlir::Value address = {},

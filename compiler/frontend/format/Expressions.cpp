@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Expressions and lists to layouts: operators with as few parentheses as the source has, lists that
+// fill lines, `attend` with its lines.
 #include "compiler/frontend/format/FormatterImpl.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tree and its comments to text: puts every comment at its place, keeps single empty lines,
+// prints bodies item by item.
 #include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/format/FormatterImpl.h"
 

@@ -15,11 +15,13 @@
 
 namespace attn::frontend {
 
+/// Sets one file in its canonical form. It is used once.
 class Formatter {
 public:
   Formatter(const ast::File &file, const SourceFile &source)
       : file(file), source(source), claimed(file.comments.size(), false) {}
 
+  /// The text of the file.
   std::string run();
 
 private:
@@ -30,22 +32,28 @@ private:
   };
 
   // Comments (Formatter.cpp).
+  /// The text of a comment, without white space at its end.
   llvm::StringRef commentText(size_t index) const;
   /// Claims the comment that stands behind `end` on its line, with at most a comma between.
   std::optional<std::string> claimTrailing(uint32_t end);
   /// Claims all comments that begin in the range, in order.
   std::vector<size_t> claimIn(uint32_t begin, uint32_t end);
+  /// Prints comments as lines of their own, and keeps empty lines between them.
   void printComments(const std::vector<size_t> &indices);
 
   // Lines (Formatter.cpp).
+  /// Keeps one empty line of the source in front of what begins at `offset`.
   void blankLineBefore(uint32_t offset);
+  /// Prints the items between two braces, with the comments between them.
   void printBody(const std::vector<ast::ItemPtr> &items, SourceRange closingBrace,
                  uint32_t bodyBegin);
+  /// Prints an item: its head, and its body where it has one.
   void printItem(const ast::Item &item);
   /// The items of a body, for those that have one.
   static const std::vector<ast::ItemPtr> *bodyOf(const ast::Item &item, SourceRange &closingBrace);
 
   // Items (Items.cpp).
+  /// What an item says up to its body, one function for each kind of item.
   Layout head(const ast::Item &item);
   Layout head(const ast::LinearDecl &decl);
   Layout head(const ast::ParamDecl &decl);
@@ -56,10 +64,12 @@ private:
   Layout head(const ast::ImageDecl &decl);
   Layout head(const ast::EntryDecl &decl);
   Layout head(const ast::LetStmt &decl);
+  /// The parts of heads: lists of names, a type, parameters and results, where a tensor comes from.
   Layout names(llvm::ArrayRef<ast::Path> paths);
   Layout shape(const ast::Type &type);
   Layout signature(const ast::Signature &signature);
   Layout binding(const ast::Binding &binding);
+  /// What stands in parentheses or brackets behind a name: statics, dims with sizes, dims alone.
   Layout statics(llvm::ArrayRef<ast::Static> statics);
   Layout dimArguments(llvm::ArrayRef<ast::DimArgument> arguments);
   Layout dimNames(llvm::ArrayRef<ast::Name> names);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layouts to lines: goes through the pieces once, and sets each group on one line where it fits.
 #include "compiler/frontend/format/Layout.h"
 
 #include "llvm/ADT/ArrayRef.h"

@@ -13,7 +13,9 @@
 
 namespace attn::frontend {
 
+/// A text as a tree of pieces, of which breaks may become ends of lines.
 struct Layout {
+  /// What a piece is.
   enum class Kind { Text, Comment, Break, Concat, Group, Nest };
   Kind kind = Kind::Concat;
   std::string text;             ///< Text, Comment; of a Break what it is on one line.
@@ -25,6 +27,7 @@ struct Layout {
   Layout(const char *text) : Layout(llvm::StringRef(text)) {}
   Layout(const std::string &text) : Layout(llvm::StringRef(text)) {}
 
+  /// Appends a piece.
   Layout &add(Layout child) {
     forced |= child.forced;
     children.push_back(std::move(child));

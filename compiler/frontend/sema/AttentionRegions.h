@@ -14,6 +14,7 @@ namespace attn::frontend {
 /// capture is known only at the end.
 class AttentionRegions {
 public:
+  /// The regions that an attention can have.
   enum Part { Score, Bias, Cap, Mask, Sink };
 
   /// `query`: the axes of the query but its features. `keys`: the axes of the keys but theirs, in
@@ -55,7 +56,9 @@ public:
   Scope *place = nullptr;             ///< Of the line that is built: where inputs are looked up.
 
 private:
+  /// How many arguments of a region come before the positions: two vectors, a score, none.
   static unsigned ownArguments(Part part) { return part == Score ? 2 : part <= Cap ? 1 : 0; }
+  /// Which of the regions `block` is.
   Part partOf(mlir::Block *block) const;
 
   std::array<std::unique_ptr<mlir::Block>, 5> blocks;

@@ -8,7 +8,7 @@
 
 namespace attn::frontend {
 
-/// Of an axis, in letters.
+/// The most letters of an axis' name.
 constexpr size_t longestName = 1000;
 
 /// `[B, T, D]`

@@ -23,7 +23,7 @@ Axis cacheAxis(EntryState &entry);
 /// Whether a key axis is that of a cache.
 bool isCacheAxis(EntryState &entry, const Axis &axis);
 
-/// Of a table along all positions in the cache, those that are new.
+/// The new rows of a table along all positions in the cache.
 mlir::Value newRows(Sema &sema, mlir::Value table, const Axis &axis, SourceRange range);
 
 /// The cache that `expr` names; null where it is something else.

@@ -90,7 +90,7 @@ struct EntryState {
   std::vector<Axes> parameters, results;
   llvm::SmallVector<mlir::Type> inputs, outputs;
   llvm::DenseMap<mlir::Operation *, SourceRange> pushes; ///< Where attn.pushes were written.
-  /// Of each cache: its first entry, and the states that this one pushes to.
+  /// For each cache, its first entry, and the states that this entry pushes to.
   std::map<std::string, std::pair<SourceRange, std::set<std::string>>> cacheParts;
 };
 

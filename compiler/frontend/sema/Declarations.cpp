@@ -209,7 +209,7 @@ void declareItems(Sema &sema, Scope &in, const std::vector<ItemPtr> &items, bool
     const Expr *condition = conditionOf(*item);
     if (static_cast<bool>(condition) != conditional)
       continue;
-    // Of params, group by group.
+    // Params are declared group by group.
     bool isWhole = condition && !llvm::isa<ParamDecl>(*item);
     std::optional<bool> isThere = isWhole ? evalCondition(sema, *condition) : std::optional(true);
     if (!isThere.value_or(true))

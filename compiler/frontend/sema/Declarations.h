@@ -15,7 +15,7 @@ Decl *declare(Sema &sema, Scope &scope, Decl::Kind kind, const ast::Item *item,
 /// Adds the names that an item declares to a scope.
 void declareItem(Sema &sema, Scope &scope, const ast::Item &item);
 
-/// Those with an `if` or those without.
+/// Declares the items with an `if`, or the items without.
 void declareItems(Sema &sema, Scope &scope, const std::vector<ast::ItemPtr> &items,
                   bool conditional);
 

@@ -23,9 +23,9 @@ struct Formula {
   std::map<std::string, Decl *> maps = {};         ///< the hook's linear maps
   bool isLine = false; ///< of an attend, where any tensor of that place can be read
   bool isSink = false;
-  /// Of a hook that is applied in another formula: all that this one names.
+  /// For a hook that is applied in another formula, all positions that this formula names.
   const std::map<std::string, FormulaValue> *positions = nullptr;
-  /// Of the functions being built, the one in which axes have the names that stand here.
+  /// Which of the functions being built has axes with the names that stand here.
   size_t frame = SIZE_MAX;
   std::string words = {}; ///< of the spec, for the whole formula
 

@@ -15,7 +15,9 @@ struct Interval {
   static constexpr int64_t unbounded = int64_t(1) << 31;
   int64_t low = -unbounded, high = unbounded;
 
+  /// The interval of one number.
   static Interval of(int64_t number) { return {number, number}; }
+  /// Whether both ends are known, and whether all lies between two numbers.
   bool isBounded() const { return low > -unbounded && high < unbounded; }
   bool isWithin(int64_t from, int64_t to) const { return low >= from && high <= to; }
   Interval operator+(const Interval &other) const;
@@ -35,6 +37,7 @@ struct Interval {
 
 /// A value of a formula. `Number` and nothing else is known when compiling.
 struct FormulaValue {
+  /// What kind of value it is, and which of the fields hold it.
   enum class Kind {
     Error,    ///< reported
     Number,   ///< `number`
@@ -58,9 +61,11 @@ struct FormulaValue {
   bool isQuotient = false; ///< A Scalar that is a whole number divided by another one.
   bool isFloored = false;  ///< A Scalar without a fraction, or NaN; `range` is its interval.
 
+  /// A position, or what is calculated from positions.
   static FormulaValue position(mlir::Value value, Interval range, Axis axis = {"", 0}) {
     return {Kind::Position, 0, value, Side::Pair, range, std::move(axis)};
   }
+  /// Whether the value is computed outside of the region, for all queries or keys.
   bool isHoisted() const { return side != Side::Pair; }
 };
 

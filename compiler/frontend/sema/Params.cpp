@@ -320,7 +320,7 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
   decl.wrong = false;
 }
 
-/// Of a tensor of one axis, where parts lie one after the other.
+/// A parameter that is a part of a tensor of one axis, where parts lie one after the other.
 static ParamRef packedParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned,
                             const Binding &binding) {
   if (decl.kind != Decl::Kind::Param) {

@@ -14,6 +14,7 @@
 
 namespace attn::frontend {
 
+/// Takes the errors and warnings of sema and says each of them once.
 class Reporter {
 public:
   Reporter(SourceFile &source, DiagnosticEngine &diagnostics)
@@ -21,7 +22,7 @@ public:
 
   /// Reports an error; what is added to the result is dropped where nothing is reported.
   Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message);
-  /// Likewise a warning.
+  /// Reports a warning in the same way.
   Diagnostic &warning(DiagCode code, SourceRange range, const llvm::Twine &message);
   /// Reports that `what` is not supported yet. `meanwhile`: what to write instead, if there is
   /// something.
@@ -36,7 +37,9 @@ public:
   bool unapplied = false; ///< A block that nothing applies is checked, with sizes made up.
 
 private:
+  /// Whether nothing with this code has been said of this place.
   bool isFirst(DiagCode code, SourceRange range);
+  /// Whether a code depends on sizes, while sizes are made up.
   bool isQuiet(DiagCode code) const;
 
   SourceFile &source;

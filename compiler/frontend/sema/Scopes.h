@@ -17,6 +17,7 @@ struct Scope;
 
 /// A name and what it stands for.
 struct Decl {
+  /// What the name was declared as.
   enum class Kind {
     Dim,
     Linear,
@@ -39,12 +40,13 @@ struct Decl {
   SourceRange range; ///< Of the name.
   std::string name;
   bool used = false;
-  /// Of a block or a hook outside of the model: where its names are looked up, which the model's
-  /// hide from the model alone. Of a static: where its `expr` was written.
+  /// Where names are looked up: those of a block or a hook outside of the model, which the model's
+  /// names hide from the model alone; those of a static's `expr`, where it was written.
   Scope *home = nullptr;
 
   // Dim, Static
   const ast::Expr *expr = nullptr; ///< Null for a block's dim, which is bound by what is applied.
+  /// How far the size of a dim has been found out: Active while it is, so that circles are seen.
   enum class State { New, Active, Done } state = State::New;
   Size size;
   bool dynamic = false;
@@ -77,7 +79,8 @@ struct Scope {
   llvm::StringMap<std::unique_ptr<Decl>> names;
   std::vector<Decl *> order;
   unsigned number = 0; ///< Of a body: no other has it.
-  /// Of what stands outside of the model in its file: where dims are found that it does not have.
+  /// Where dims are found that a declaration outside of the model, in its file, does not have
+  /// itself.
   Scope *model = nullptr;
   /// By the name of a packed tensor and the last word of a path: its parts. Once they were asked
   /// for.

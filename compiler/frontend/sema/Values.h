@@ -20,8 +20,11 @@ struct Size {
   bool error = false;     ///< Reported already.
   std::string label = ""; ///< Of a dim that is another name for one known only when running.
 
+  /// A size that is known.
   static Size of(int64_t value) { return {"", 0, value, false}; }
+  /// A size about which an error has been reported: 1, so that what follows can go on.
   static Size wrong() { return {"", 0, 1, true}; }
+  /// Whether the size is known when compiling.
   bool isStatic() const { return dim.empty(); }
 };
 
@@ -31,26 +34,32 @@ struct Axis {
   std::string name;
   int64_t size = 1;
 
+  /// Whether the axis has a size that is known only when running.
   bool isDynamic() const { return mlir::ShapedType::isDynamic(size); }
   bool operator==(const Axis &other) const { return name == other.name && size == other.size; }
   bool operator!=(const Axis &other) const { return !(*this == other); }
 };
+/// The axes of a tensor, outermost first.
 using Axes = llvm::SmallVector<Axis, 4>;
 
 struct Decl;
 
 /// What an expression is.
 struct SemaValue {
+  /// What kind of value it is, and which of the fields hold it.
   enum class Kind { Error, Number, Tensor, Cache };
   Kind kind = Kind::Error;
   double number = 0;
   mlir::Value tensor;
   Decl *cache = nullptr;
 
+  /// The value of what an error has been reported for.
   static SemaValue wrong() { return {}; }
+  /// A number, a tensor, a cache.
   static SemaValue of(double number) { return {Kind::Number, number, {}}; }
   static SemaValue of(mlir::Value tensor) { return {Kind::Tensor, 0, tensor}; }
   static SemaValue of(Decl *cache) { return {Kind::Cache, 0, {}, cache}; }
+  /// Whether the value is of a kind.
   bool isCache() const { return kind == Kind::Cache; }
   bool isError() const { return kind == Kind::Error; }
   bool isNumber() const { return kind == Kind::Number; }

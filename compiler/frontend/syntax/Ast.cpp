@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How parts of the tree are spelt in the language.
 #include "compiler/frontend/syntax/Ast.h"
 
 #include "llvm/Support/ErrorHandling.h"

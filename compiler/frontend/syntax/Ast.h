@@ -28,6 +28,7 @@ struct Path {
   std::vector<Name> parts;
   SourceRange range;
 
+  /// Whether the path is one word.
   bool isName() const { return parts.size() == 1; }
   /// The path as written, joined by dots.
   std::string str() const;
@@ -37,7 +38,9 @@ struct Path {
 // Expressions
 //===------------------------------------------------------------------------------------------===//
 
+/// An expression of any kind.
 struct Expr {
+  /// The kinds of expressions, one for each struct below.
   enum class Kind {
     Error,
     Integer,
@@ -65,6 +68,7 @@ struct Expr {
 protected:
   Expr(Kind kind, SourceRange range) : kind(kind), range(range) {}
 };
+/// An expression, owned by what it is part of.
 using ExprPtr = std::unique_ptr<Expr>;
 
 /// Text that did not parse; reported already.
@@ -131,10 +135,12 @@ struct IndexExpr : Expr {
   static bool classof(const Expr *e) { return e->kind == Kind::Index; }
 };
 
+/// The operators in front of an operand.
 enum class UnaryOp { Negate, Not };
 /// How the operator is spelt.
 llvm::StringRef spelling(UnaryOp op);
 
+/// `-x`, `not m`
 struct UnaryExpr : Expr {
   UnaryOp op;
   ExprPtr operand;
@@ -164,6 +170,7 @@ enum class BinaryOp {
 /// How the operator is spelt.
 llvm::StringRef spelling(BinaryOp op);
 
+/// `a + b`, `i <= j`, `c ?? d`
 struct BinaryExpr : Expr {
   BinaryOp op;
   SourceRange opRange;
@@ -191,6 +198,7 @@ struct TupleExpr : Expr {
 /// A line of the body of an `attend`, in the order written (any order parses; the hooks have a
 /// fixed one).
 struct AttendItem {
+  /// What the line sets.
   enum class Kind { Score, Bias, Cap, Mask, Weight, Return };
   Kind kind;
   SourceRange keyword; ///< The word `score`, …
@@ -207,6 +215,7 @@ struct AlongAxis {
   Name axis;
   std::optional<Name> alias;
 
+  /// The axis as written.
   std::string str() const { return axis.text + (alias ? " as " + alias->text : ""); }
 };
 
@@ -244,6 +253,7 @@ struct Type {
   std::vector<ExprPtr> dims; ///< Dims or dim expressions.
   SourceRange range;
 
+  /// Whether the type is `cache`.
   bool isCache() const { return dims.empty() && word && word->text == "cache"; }
 };
 
@@ -269,6 +279,7 @@ struct DimArgument {
 /// `= "attn.c_attn" @conv1d`, `= split("attn.qkv.{weight|bias}", h q k v)`, `= tied(wte)`,
 /// `optional`; `if D > 64`.
 struct Binding {
+  /// How the binding says which tensors of the checkpoint it means.
   enum class Kind { Path, String, Split, Tied };
   Kind kind = Kind::Path;       ///< Path: no `=`, the declaration's own path.
   Name pattern;                 ///< String, Split: the text without quotes; range with them.
@@ -285,7 +296,9 @@ struct Binding {
 // Items: declarations and statements
 //===------------------------------------------------------------------------------------------===//
 
+/// A declaration or a statement of any kind.
 struct Item {
+  /// The kinds of items, one for each struct below.
   enum class Kind {
     Use,
     Model,
@@ -317,6 +330,7 @@ struct Item {
 protected:
   Item(Kind kind, SourceRange keyword) : kind(kind), keyword(keyword), range(keyword) {}
 };
+/// An item, owned by the body that it is in.
 using ItemPtr = std::unique_ptr<Item>;
 
 /// `use std.attention`, `use "blocks.attn"`
@@ -338,6 +352,7 @@ struct ModelDecl : Item {
 
 /// `dim D = 768, H = 12`
 struct DimDecl : Item {
+  /// One dim with its size.
   struct Entry {
     Name name;
     ExprPtr value;
@@ -349,6 +364,7 @@ struct DimDecl : Item {
 
 /// `dyn B <= 64, T <= 4096`
 struct DynDecl : Item {
+  /// One dim with its bound.
   struct Entry {
     Name name;
     ExprPtr bound;
@@ -381,7 +397,9 @@ struct EmbeddingDecl : Item {
 /// `param cls_token: [1, D], pos_embed: [N, D]`; also `input m: f32[B, T]` of a hook and `state h:
 /// [B, U]`.
 struct ParamDecl : Item {
+  /// Which of the three words it begins with.
   enum class Role { Param, Input, State };
+  /// Names that share a type.
   struct Group {
     std::vector<Path> names;
     Type type;
@@ -395,6 +413,7 @@ struct ParamDecl : Item {
 
 /// `layernorm norm1, norm2: D eps 1e-6`, `layernorm norm: D no bias`, `rmsnorm norm: D offset 1`
 struct NormDecl : Item {
+  /// Which norm it is.
   enum class Norm { Layer, RootMeanSquare };
   Norm norm;
   std::vector<Path> names;
@@ -461,6 +480,7 @@ struct BlockDecl : Item {
 
 /// `score name(q, k) with linear W: E -> E2 = …`, and `bias`, `mask` likewise.
 struct HookDecl : Item {
+  /// Which hook it is.
   enum class Hook { Score, Bias, Mask };
   Hook hook;
   Name name;
@@ -495,6 +515,7 @@ struct ImageDecl : Item {
 struct EntryDecl : Item {
   bool isForward;
   Signature signature; ///< For `forward`, the name is `forward`.
+  /// What stands behind the signature: a body in braces, `= value`, or `= forward[T: 1]`.
   enum class Body { Items, Expression, Specialisation };
   Body bodyKind = Body::Items;
   std::vector<ItemPtr> items;           ///< Items.
@@ -530,6 +551,7 @@ struct Pattern {
   Name name;                     ///< Empty text where this is a tuple.
   std::vector<Pattern> elements; ///< Of a tuple.
   SourceRange range;
+  /// Whether it is a tuple of patterns.
   bool isTuple() const { return !elements.empty(); }
 };
 

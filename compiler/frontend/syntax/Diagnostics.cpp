@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Collects findings, sorts them by place, and finds the name that was probably meant.
+// RenderDiagnostics.cpp prints them.
 #include "compiler/frontend/syntax/Diagnostics.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -47,7 +50,7 @@ Diagnostic &DiagnosticEngine::error(DiagCode code, const llvm::Twine &message) {
 }
 
 std::vector<const Diagnostic *> DiagnosticEngine::sorted() const {
-  // Those about the file as a whole come last, after the places that may explain them.
+  // Findings about the file as a whole come last, after the places that may explain them.
   std::vector<std::pair<uint64_t, size_t>> order;
   for (size_t i = 0; i < diagnostics.size(); ++i)
     order.push_back({diagnostics[i].range ? diagnostics[i].range->begin : UINT64_MAX, i});

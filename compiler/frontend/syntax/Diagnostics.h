@@ -17,6 +17,7 @@
 
 namespace attn::frontend {
 
+/// Whether compilation fails for it.
 enum class Severity { Error, Warning };
 
 /// The stable codes, named after the mistake: `DiagCode::MissingVersionLine` is A0001.
@@ -54,11 +55,13 @@ struct Diagnostic {
   Diagnostic &at(SourceRange range, const llvm::Twine &text) {
     return secondary.push_back({range, text.str()}), *this;
   }
+  /// Further lines: text as it is, a note, a mend.
   Diagnostic &line(const llvm::Twine &text) { return lines.push_back(text.str()), *this; }
   Diagnostic &note(const llvm::Twine &text) { return notes.push_back(text.str()), *this; }
   Diagnostic &help(const llvm::Twine &text) { return helps.push_back(text.str()), *this; }
 };
 
+/// How diagnostics look.
 struct RenderOptions {
   bool colour = false;
 };
@@ -68,13 +71,16 @@ class DiagnosticEngine {
 public:
   explicit DiagnosticEngine(const SourceFile &file) : file(file) {}
 
+  /// Adds an error or a warning about a place, to which more can be added.
   Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message);
   Diagnostic &warning(DiagCode code, SourceRange range, const llvm::Twine &message);
   /// An error about the file as a whole (no line is shown).
   Diagnostic &error(DiagCode code, const llvm::Twine &message);
 
+  /// Whether there were errors, and how many.
   bool hasErrors() const { return errors != 0; }
   unsigned errorCount() const { return errors; }
+  /// The file that they are about.
   const SourceFile &source() const { return file; }
 
   /// In the order of the text; those at one place in the order reported.
@@ -86,6 +92,7 @@ public:
   void renderJson(llvm::raw_ostream &os) const;
 
 private:
+  /// Adds a finding.
   Diagnostic &add(Severity severity, DiagCode code, std::optional<SourceRange> range,
                   const llvm::Twine &message);
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Characters to tokens: words, numbers, strings, operators, comments; operators of other languages
+// become the ones that were meant, with an error.
 #include "compiler/frontend/syntax/Lexer.h"
 
 #include "llvm/ADT/STLExtras.h"

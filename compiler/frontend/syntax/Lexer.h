@@ -11,6 +11,7 @@
 
 namespace attn::frontend {
 
+/// What a token is.
 enum class TokenKind {
   End,
   Word,
@@ -48,6 +49,7 @@ enum class TokenKind {
 /// How a kind is spelt, in back quotes, or what it is (`a name`, `the end of the file`).
 llvm::StringRef describe(TokenKind kind);
 
+/// A token, whose text is that of the file, which outlives it.
 struct Token {
   TokenKind kind = TokenKind::End;
   bool afterDot = false; ///< A path's further component: any word or integer, never reserved.
@@ -56,8 +58,11 @@ struct Token {
   bool afterError = false; ///< Something before it was reported and left out.
   bool beforeDot = false;  ///< A path's first component of several: never reserved either.
 
+  /// Whether it is of a kind.
   bool is(TokenKind k) const { return kind == k; }
+  /// Whether it is a component of a path of several, where no word is reserved.
   bool inPath() const { return afterDot || beforeDot; }
+  /// Whether it is this word, by itself.
   bool isWord(llvm::StringRef word) const {
     return kind == TokenKind::Word && !inPath() && text == word;
   }
@@ -74,7 +79,7 @@ struct TokenStream {
   std::vector<ast::Comment> comments;
 };
 
-/// Of the file itself, or of one that it uses, whose text is at `part`.
+/// The tokens of the file itself, or of a file that it uses, whose text is at `part`.
 TokenStream lex(const SourceFile &file, DiagnosticEngine &diagnostics,
                 std::optional<SourceRange> part = std::nullopt);
 

@@ -24,7 +24,7 @@ constexpr unsigned tabWidth = 4;
 constexpr unsigned longestLine = 140; ///< Display columns; longer lines are shown around the place.
 constexpr unsigned contextBefore = 50;
 
-/// Of an absurdly long line, more of what surrounds `offset` than is shown.
+/// The part around `offset` of an absurdly long line, somewhat more than is shown.
 SourceRange partAround(const SourceFile &file, SourceRange line, uint32_t offset) {
   constexpr uint32_t before = 200, after = 600;
   if (line.size() <= before + after)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads spec files, and finds lines and columns of byte offsets by a table of line starts.
 #include "compiler/frontend/syntax/SourceFile.h"
 
 #include "llvm/Support/FileSystem.h"

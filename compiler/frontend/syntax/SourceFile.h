@@ -19,7 +19,9 @@ struct SourceRange {
   uint32_t begin = 0;
   uint32_t end = 0;
 
+  /// The number of bytes.
   uint32_t size() const { return end - begin; }
+  /// Whether there are none.
   bool empty() const { return end <= begin; }
   /// The smallest range that covers both.
   SourceRange to(SourceRange last) const { return {begin, last.end > begin ? last.end : end}; }
@@ -44,9 +46,10 @@ class SourceFile {
 public:
   SourceFile(std::string name, std::string text);
 
+  /// The name and the text of the spec itself.
   llvm::StringRef name() const { return files.front().name; }
   llvm::StringRef text() const { return text(files.front().range); }
-  /// Of this file or one that it uses.
+  /// The text of a range, in this file or one that it uses.
   llvm::StringRef text(SourceRange range) const {
     return llvm::StringRef(contents).slice(range.begin, range.end);
   }
@@ -55,6 +58,7 @@ public:
   SourceRange use(std::string name, llvm::StringRef text);
   /// Bytes of all files together.
   size_t size() const { return contents.size(); }
+  /// Whether an offset lies in a file that the spec uses.
   bool isUsed(uint32_t offset) const { return offset > files.front().range.end; }
   /// The name of the file that an offset lies in.
   llvm::StringRef nameAt(uint32_t offset) const { return fileAt(offset).name; }
@@ -65,7 +69,7 @@ public:
   unsigned line(uint32_t offset) const;
   /// The line that an offset lies in, without its line ending.
   SourceRange lineAt(uint32_t offset) const;
-  /// Of this file, without those it uses.
+  /// The number of lines of this file, without those of the files it uses.
   unsigned lineCount() const;
   /// Offset of the first byte of a line (from 1) of this file.
   uint32_t lineStart(unsigned line) const { return lineStarts[line - 1]; }
@@ -73,6 +77,7 @@ public:
   llvm::StringRef lineText(unsigned line) const { return text(lineAt(lineStart(line))); }
 
 private:
+  /// One of the files, and where its text lies among all.
   struct File {
     std::string name;
     SourceRange range;
@@ -84,10 +89,11 @@ private:
   /// In `lineStarts`, of the line that an offset lies in.
   size_t lineIndex(uint32_t offset) const;
 
+  /// How many characters of all files stand before an offset.
   uint32_t charactersBefore(uint32_t offset) const;
 
   std::string contents; ///< Of all files.
-  /// Of each KiB of them, the characters before it: lines may be as long as a file.
+  /// The characters before each KiB of `contents`: lines may be as long as a file.
   std::vector<uint32_t> blocks;
   std::vector<File> files;
   std::vector<uint32_t> lineStarts;

@@ -24,9 +24,10 @@ bool usesTensorCores(AttentionKernelOp op);
 /// The 16 bits that its products are of, or null.
 mlir::Type halfOf(AttentionKernelOp op);
 
-// By a block on tensor cores; and Hopper's own: whether there is one for an op, and its launch.
+/// Writes the code of a block on tensor cores before the op.
 void emitBlockAttention(AttentionKernelOp op, const ScoreFunction &score,
                         const TilingContext &context);
+/// Hopper's own kernel: whether there is one for an op, its launch, and its code.
 bool isHopperAttention(AttentionKernelOp op);
 KernelLaunch launchHopperAttention(AttentionKernelOp op);
 void emitHopperAttention(AttentionKernelOp op, const ScoreFunction &score,

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scores of a warp's rows in fragments to scores with hooks and masks, and sums in fragments to the
+// output.
 #include "compiler/gpu/attention/AttentionFragments.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

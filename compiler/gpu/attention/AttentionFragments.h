@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// The rows of one warp while its kernel is written.
 class AttentionFragments {
 public:
   using Value = mlir::Value;
@@ -23,6 +24,7 @@ public:
   void enter(llvm::ArrayRef<Value> head, Value first, int64_t count, Value offset);
   FragmentSoftmax::State initial();
 
+  /// Whether all keys are known to be one tile.
   bool hasOneTile() const { return constantIndex(tileCount) == 1; }
   /// The first tile from number `from` on that the mask leaves something of for the block's rows,
   /// or their count. All lanes of a warp ask.
@@ -42,6 +44,7 @@ public:
   void storePart(llvm::ArrayRef<Value> sums, const FragmentSoftmax::State &state, Value headNumber,
                  Value part);
 
+  /// The first key of a tile.
   Value firstKeyOf(Value tile) { return index.mul(tile, index.constant(tileKeys)); }
 
   const TensorCores &cores;
@@ -56,7 +59,9 @@ public:
   bool hasTail; ///< the last tile may have fewer keys
 
 private:
+  /// Applies the hooks to a tile whose pairs are tested, or are not.
   void applyHooks(llvm::MutableArrayRef<Value> scores, Value firstKey, bool isTested);
+  /// a < b, of indices.
   Value isBelow(Value a, Value b) const;
   /// Positions are numbers of 32 bits, which LLVM is shown by going through these.
   Value asWord(Value position) const;

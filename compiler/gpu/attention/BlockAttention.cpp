@@ -82,7 +82,7 @@ private:
   int64_t tileKeys;
   std::optional<SharedTile> queryTile, keyTile, valueTile;
   Value queryAligned, keyAligned, valueAligned;
-  // Of a unit.
+  // What belongs to the unit that is computed.
   SmallVector<SmallVector<Value>> queries; ///< A words; none of those that stay
   Value headNumber, part, tileEnd;         ///< behind the last tile of the part
 };
@@ -123,7 +123,7 @@ Value AttentionBlock::shared(int64_t bytes) {
     function->setAttr(GpuKernelInfo::sharedAttribute, builder.getI64IntegerAttr(bytes));
     return cores.dynamicSharedPointer(function->getParentOfType<gpu::GPUModuleOp>());
   }
-  // Of vectors, whose alignment ldmatrix needs.
+  // The elements are vectors, whose alignment ldmatrix needs.
   auto word = VectorType::get({4}, builder.getI32Type());
   auto type = MemRefType::get({bytes / 16}, word, AffineMap(), space);
   return cores.sharedPointer(function.addWorkgroupAttribution(type, loc));

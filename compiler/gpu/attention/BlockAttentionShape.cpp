@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of an attention to those of its tiles: what fits into shared memory and registers, and
+// whether tensor cores take it at all.
 #include "compiler/gpu/attention/BlockAttentionShape.h"
 #include "compiler/gpu/attention/QueryRows.h"
 #include "compiler/gpu/threads/SharedTile.h"
@@ -34,7 +37,7 @@ int64_t attn::tileKeysOf(int64_t features, int64_t valueFeatures, std::optional<
   int64_t usual = valueFeatures > 96 ? 56 : 64; // places of rows of several heads need some
   if (!keyCount || isMasked)
     return std::min(most, usual);
-  // Of no more keys than there are, and of all sizes that which wastes least.
+  // A tile has no more keys than there are, and of all sizes the one that wastes least is taken.
   int64_t best = most, bestCost = std::numeric_limits<int64_t>::max();
   for (int64_t size = std::min(most, few); size <= most; size += 8) {
     int64_t cost = llvm::divideCeil(*keyCount, size) * (size + overhead);

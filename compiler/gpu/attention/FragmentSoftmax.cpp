@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scores in fragments to weights, with the maxima and sums of rows across the four lanes that have
+// them.
 #include "compiler/gpu/attention/FragmentSoftmax.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -8,7 +11,7 @@
 using namespace mlir;
 using namespace attn;
 
-/// Of this size, a float has 13 fractional digits left.
+/// The largest exponent with 13 fractional digits left in a float.
 static constexpr double largeExponent = 1024;
 
 static constexpr double none = -std::numeric_limits<double>::infinity();

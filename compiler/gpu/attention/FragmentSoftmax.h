@@ -10,6 +10,7 @@
 
 namespace attn {
 
+/// Makes weights of the scores in one thread's fragments.
 class FragmentSoftmax {
 public:
   using Value = mlir::Value;
@@ -19,17 +20,19 @@ public:
   FragmentSoftmax(const TensorCores &cores, double unit, bool fuses)
       : cores(cores), unit(unit), fuses(fuses) {}
 
-  /// Of the rows g and g + 8.
+  /// The statistics of the rows g and g + 8.
   struct State {
     std::array<Value, 2> maxima; ///< of scores; -inf where none was live
     std::array<Value, 2> sums;   ///< of the thread's own weights
 
+    /// The state as a loop carries it, and back.
     llvm::SmallVector<Value> values() const { return {maxima[0], maxima[1], sums[0], sums[1]}; }
     static State of(mlir::ValueRange values) {
       return {{values[0], values[1]}, {values[2], values[3]}};
     }
   };
 
+  /// What a score is multiplied with to be an exponent of 2.
   double exponentUnit() const { return unit; }
 
   /// No keys; `sinks`, if given, are scores of none.
@@ -41,6 +44,7 @@ public:
   std::array<Value, 2> inverses(const State &state) const;
 
 private:
+  /// Whether a float is this number.
   Value equals(Value a, double b) const;
 
   const TensorCores &cores;

@@ -17,10 +17,12 @@ struct RingPlace {
 
   Value stage, parity;
 
+  /// The place as a loop carries it, and back.
   llvm::SmallVector<Value> values() const { return {stage, parity}; }
   static RingPlace of(mlir::ValueRange values) { return {values[0], values[1]}; }
 };
 
+/// Writes the kernel of one attention. It is used once.
 class HopperAttention {
 public:
   using Value = mlir::Value;
@@ -31,17 +33,20 @@ public:
   HopperAttention(AttentionKernelOp op, const ScoreFunction &score, mlir::OpBuilder &builder,
                   mlir::ValueRange maps);
 
+  /// Writes the code of all roles.
   void run(const TilingContext &context);
 
 private:
   static constexpr int64_t placeValues = 5; ///< of keys, of values, parity of the queries
 
+  /// What a consumer carries from tile to tile.
   struct State {
     FragmentSoftmax::State softmax;
     Value special;  ///< bits 15 and 31: the thread has seen an infinite value, or NaN
     Values sums;    ///< fragments of [64 rows, value features]
     Values weights; ///< words of [64 rows, keys], of the tile before
 
+    /// The state as a loop carries it, and back.
     Values values() const {
       Values all = softmax.values();
       all.push_back(special);
@@ -54,18 +59,21 @@ private:
               Values(values.slice(5, sums)), Values(values.drop_front(5 + sums))};
     }
   };
+  /// Where the rings of keys and values stand, and the parity of the queries.
   struct Places {
     RingPlace keys, values;
     Value queries;
 
+    /// The places as a loop carries them, and back.
     Values all() const { return {keys.stage, keys.parity, values.stage, values.parity, queries}; }
     static Places of(mlir::ValueRange values) {
       return {RingPlace::of(values), RingPlace::of(values.drop_front(2)), values[4]};
     }
   };
 
+  /// Whether units take different times, so that they are dealt out (UnitOrder.h).
   bool isBalanced();
-  /// Of units of `down` rows of tiles for each head; `down` is an index.
+  /// The order of units that have `down` rows of tiles for each head; `down` is an index.
   UnitOrder order(Value down);
   /// body(places) for each unit of the block, which has been entered.
   void forEachUnit(llvm::function_ref<void(Places &)> body);
@@ -78,19 +86,29 @@ private:
   Value isBelow(Value a, Value b);
 
   // The producer, a warp, whose leader does all but to look for tiles.
+  /// The code of the producer.
   void produce(Value isLeader);
+  /// Copies rows [row, + rows) of the unit's head in boxes of 64 features, one behind the other.
   void copyRows(Value memory, Value map, llvm::ArrayRef<unsigned> dims, Value row, int64_t rows,
                 int64_t features, Value barrier);
+  /// Waits until a stage is free, has it filled by `copy`, and goes on to the next.
   void fill(const StageRing &ring, RingPlace &at, Value isLeader,
             llvm::function_ref<void(Value memory, Value filled)> copy);
+  /// Fills a stage of keys and one of values with tile number `number`.
   void fillTile(Value number, Places &places, Value isLeader);
+  /// Has the copy engine bring the unit's queries, once those of the unit before are read.
   void bringQueries(Value parity, Value isLeader);
+  /// Fills stages with all tiles of a unit, or with those that the mask leaves something of and a
+  /// stage that ends them.
   Places fillAll(const Places &places, Value isLeader);
   Places fillLive(const Places &places, Value isLeader);
 
   // Consumers.
+  /// The code of a consumer.
   void consume();
+  /// Has the threads load the rows of queries that share keys.
   void loadQueries();
+  /// Waits for the group's turn at the tensor cores, and gives the turn to the next group.
   void awaitTurn();
   void passTurn();
   /// The barrier of the group's threads alone, behind those of the turns.

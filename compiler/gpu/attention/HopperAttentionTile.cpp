@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An attention to the sizes of its tile and the layout of shared memory, and whether Hopper's
+// kernel takes it.
 #include "compiler/gpu/attention/HopperAttentionTile.h"
 #include "compiler/gpu/attention/Attention.h"
 #include "compiler/gpu/attention/QueryRows.h"

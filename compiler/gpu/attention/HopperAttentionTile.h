@@ -26,15 +26,19 @@ struct HopperAttentionTile {
   int64_t features, valueFeatures, keys;
   StageRing keyRing, valueRing;
 
+  /// Rows of a block, and its threads, those of the producer included.
   int64_t rows() const { return consumers * groupRows; }
   int64_t threads() const { return (1 + consumers) * warpGroupThreads; }
 
+  /// Boxes of a row, and bytes of rows, in shared memory.
   static int64_t boxesOf(int64_t features) { return llvm::divideCeil(features, swizzleElements); }
   static int64_t bytesOf(int64_t rows, int64_t features) {
     return rows * boxesOf(features) * swizzleBytes;
   }
+  /// Bytes of shared memory that a block needs.
   int64_t sharedBytes() const { return valueRing.firstStage + valueRing.stages * valueRing.bytes; }
 
+  /// The tile of an attention that isHopperAttention.
   static HopperAttentionTile of(AttentionKernelOp op);
 };
 

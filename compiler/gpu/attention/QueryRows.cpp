@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The batch dims of an attention to those that number rows and those that number heads, by the
+// strides of keys.
 #include "compiler/gpu/attention/QueryRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -89,7 +92,7 @@ Value QueryRows::nextTile(const TensorCores &cores, ValueRange head, Value first
   };
   bool together = readsRanges();
   int64_t step = together ? 1 : 32;
-  // Of 32 tiles, a bit for each that is live; of one, the lowest bit.
+  // A bit for each of 32 tiles that is live, or the lowest bit for one tile.
   auto liveBits = [&](Value tile) -> Value {
     if (!together) {
       Value own = index.add(tile, cores.lane);

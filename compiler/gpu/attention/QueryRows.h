@@ -18,6 +18,7 @@ bool isRepeated(mlir::Value buffer, int64_t dim);
 /// all.
 std::optional<int64_t> rowsOfHead(AttentionKernelOp op);
 
+/// Numbers the rows of one attention's queries.
 class QueryRows {
 public:
   /// At the insertion point of a kernel's function.
@@ -40,6 +41,7 @@ public:
   mlir::Value heads, count, keyCount;
 
 private:
+  /// Whether the mask asks for bounds of tensors, which a warp finds together.
   bool readsRanges();
 
   AttentionKernelOp op;

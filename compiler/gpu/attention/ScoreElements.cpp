@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The regions of an attention to code for one pair.
 #include "compiler/gpu/attention/ScoreElements.h"
 #include "compiler/kernels/VectorizeRegion.h"
 

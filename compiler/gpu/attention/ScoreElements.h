@@ -7,6 +7,7 @@
 
 namespace attn {
 
+/// Writes the hooks of one attention, at the builder's insertion point.
 class ScoreElements {
 public:
   ScoreElements(AttentionKernelOp op, const ScoreFunction &score, mlir::OpBuilder &builder)
@@ -27,6 +28,7 @@ public:
   /// The score of no key; `positions` are (batch..., m).
   Value sink(mlir::ValueRange positions);
 
+  /// Whether there is a mask, or a sink.
   bool isMasked() { return !op.getMask().empty(); }
   bool hasSink() { return !op.getSink().empty(); }
   /// Whether positions have to be those of elements that there are.

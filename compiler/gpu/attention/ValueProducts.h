@@ -7,6 +7,7 @@
 
 namespace attn {
 
+/// Multiplies weights with the values of one tile.
 class ValueProducts {
 public:
   using Value = mlir::Value;

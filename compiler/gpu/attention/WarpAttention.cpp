@@ -91,7 +91,8 @@ private:
   }
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
   Value mul(Value a, Value b) { return arith::MulFOp::create(builder, loc, a, b); }
-  /// Of a number and NaN, the number: NaN comes back with its weight.
+  /// The larger of two numbers, and the number where the other is NaN: NaN comes back with its
+  /// weight.
   Value larger(Value a, Value b) { return arith::MaxNumFOp::create(builder, loc, a, b); }
   /// exp(a - b)
   Value expOfDifference(Value a, Value b) {
@@ -116,7 +117,7 @@ private:
   Value areAligned; ///< queries' rows and keys', at 16 bytes
   int64_t batchDims, features, valueFeatures, parts;
   Value keyCount;
-  // Of a query.
+  // What belongs to the query that is computed.
   SmallVector<Value> batch;
   Value head, row, keyPart;
 };

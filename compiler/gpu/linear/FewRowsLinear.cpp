@@ -333,7 +333,7 @@ Value FewRowsLinear::add(Value a, Value b) {
   return arith::AddIOp::create(builder, loc, a, b);
 }
 
-/// Of bytes, four products: those of x are unsigned.
+/// Adds one product, or four products of bytes, of which those of x are unsigned.
 Value FewRowsLinear::multiplyAdd(Value x, Value weight, Value sum) {
   if (!takesBytes(shape.precision))
     return math::FmaOp::create(builder, loc, x, weight, sum);

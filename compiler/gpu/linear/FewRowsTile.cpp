@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of a linear to how a block of threads divides it.
 #include "compiler/gpu/linear/FewRowsTile.h"
 #include "compiler/gpu/linear/Linear.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -32,7 +32,7 @@ struct FewRowsTile {
   /// Elements of a row in shared memory, of four bytes: f32, or words of four bytes.
   int64_t width() const { return chunk * stepWords * parts; }
   int64_t rowBytes() const { return 4 * rows * width(); }
-  /// Those rows, then a sum of each warp, row and column.
+  /// Bytes of shared memory: the rows of a chunk, then a sum of each warp, row and column.
   int64_t sharedBytes() const;
 
   /// For up to `rows` rows; blocks of 8 columns where those of 16 would leave multiprocessors idle.

@@ -163,7 +163,7 @@ void HopperLinear::finishByBoxes(Value firstRow, Value firstColumn, ArrayRef<Val
   for (int64_t r = 0; r < 2; ++r)
     outputs.emplace_back(
         op, index, index.min(hopper.toIndex(hopper.add(hopper.add(firstRow, row), 8 * r)), last));
-  // Of stmatrix: the lane's row, and which of two neighbouring chunks.
+  // What stmatrix needs: the lane's row, and which of two neighbouring chunks.
   Value matrix = hopper.div(lane, 8), inMatrix = hopper.rem(lane, 8);
   Value storeRow = hopper.add(hopper.add(top, hopper.mul(hopper.rem(matrix, 2), 8)), inMatrix),
         chunk = hopper.div(matrix, 2);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The sizes of a linear to the tiles that it can have, and estimates of their cycles, as numbers or
+// as code.
 #include "compiler/gpu/linear/HopperLinearTile.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -6,9 +9,9 @@
 using namespace mlir;
 using namespace attn;
 
-// Of an H100: 2048 products and sums of halves in a cycle of a multiprocessor; 64 bytes of the L2
-// cache, and 36 where all multiprocessors read (from published speeds of kernels with such tiles,
-// not measured here). What is behind the products takes a cycle for each 8 elements.
+// What an H100 does: 2048 products and sums of halves in a cycle of a multiprocessor; 64 bytes of
+// the L2 cache, and 36 where all multiprocessors read (from published speeds of kernels with such
+// tiles, not measured here). What is behind the products takes a cycle for each 8 elements.
 static constexpr int64_t productsPerCycle = 2048, mostBytesPerCycle = 64, allBytesPerCycle = 36,
                          epilogueElements = 8;
 

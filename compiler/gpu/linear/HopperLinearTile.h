@@ -16,6 +16,7 @@
 
 namespace attn {
 
+/// A size of tiles, for one linear.
 struct HopperLinearTile {
   static constexpr int64_t groupRows = 64;          ///< of a warp group that multiplies
   static constexpr int64_t depth = swizzleElements; ///< of k in a stage
@@ -28,7 +29,8 @@ struct HopperLinearTile {
   /// shared memory has two.
   bool storesBoxes = false;
 
-  /// Of up to 6 stages, or 12 of a tile of one warp group, which has all of k on its way if it can.
+  /// The ring of up to 6 stages, or 12 for a tile of one warp group, which has all of k on its way
+  /// if it can.
   StageRing ring() const;
   int64_t rows() const { return consumers * groupRows; }
   int64_t threads() const { return (1 + consumers) * warpGroupThreads; }
@@ -49,7 +51,7 @@ struct HopperLinearTile {
 
   /// An estimate in cycles; `rowCount` rows, on so many multiprocessors.
   int64_t cycles(int64_t rowCount, int64_t multiprocessors) const;
-  /// The same of a number of rows that is an index value.
+  /// The estimate for a number of rows that is an index value.
   mlir::Value cycles(IndexBuilder index, mlir::Value rowCount, int64_t multiprocessors) const;
 
   /// The tiles that a linear can have, largest first.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The parts of linears by portable instructions that all products share: sizes of tiles, copies to
+// the ring of stages, the loop over k, stores; and which launches a linear gets.
 #include "compiler/gpu/linear/LinearBlock.h"
 #include "compiler/gpu/linear/LinearOutput.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -36,6 +36,8 @@ struct LinearBlockTile {
   int64_t stages;
   int64_t resident; ///< blocks that a multiprocessor has registers for
 
+  /// Sizes that follow: rows of a block, warps beside each other in a panel, threads of a block,
+  /// bytes of a stage and of shared memory.
   int64_t rows() const { return warpsDown * warpRows; }
   int64_t warpsOfPanel() const { return panelWidth / warpColumns; }
   int64_t threads() const { return 32 * warpsDown * panels * warpsOfPanel(); }
@@ -54,6 +56,7 @@ public:
   LinearBlock(LinearKernelOp op, const LinearShape &shape, const LinearBlockTile &tile);
   virtual ~LinearBlock() = default;
 
+  /// Writes the code of the kernel.
   void run(const TilingContext &context);
 
 protected:
@@ -90,14 +93,18 @@ protected:
   Value warpRow, warpColumn; ///< the warp's first row and column of the tile's, of a panel's
 
 private:
+  /// Stages that all of k takes.
   int64_t steps() const { return llvm::divideCeil(shape.steps(), LinearBlockTile::stepWords); }
   /// Elements that 16 bytes of a row have, and whether they lie in one piece wherever k is a
   /// multiple of it.
   int64_t pieceElements() const { return 16 / rows.elementBytes; }
   bool hasPieces() const;
 
+  /// Computes the addresses of a tile's rows, once for all steps.
   void startTile(Value firstRow, Value firstPanel);
+  /// Goes through all of k, and gives the sums of the thread.
   llvm::SmallVector<Value> sumsOfTile();
+  /// Makes outputs of the sums, and stores those that are in the output.
   void finish(Value firstRow, Value firstPanel, llvm::ArrayRef<Value> sums);
 
   /// Begins to copy step `step` to the stage at an address.

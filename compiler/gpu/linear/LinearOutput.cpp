@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread's sums of neighbouring columns to stored outputs, in pieces as large as buffers are
+// aligned for.
 #include "compiler/gpu/linear/LinearOutput.h"
 #include "compiler/gpu/linear/Linear.h"
 #include "compiler/gpu/threads/Warp.h"

@@ -27,8 +27,11 @@ public:
   llvm::SmallVector<mlir::Value> finished(mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
 private:
+  /// The indices of a column of this row in a buffer.
   llvm::SmallVector<mlir::Value> placeIn(mlir::Value buffer, mlir::Value column);
+  /// Reads `count` neighbours in one piece, as f32.
   llvm::SmallVector<mlir::Value> load(mlir::Value buffer, mlir::ValueRange place, int64_t count);
+  /// The epilogue's value; `elements` are a sum and what is captured.
   mlir::Value epilogue(llvm::ArrayRef<mlir::Value> elements);
   /// What a sum of products of bytes is worth, which is of i32, or of f32 for int4.
   mlir::Value dequantized(mlir::Value column, mlir::Value sum);

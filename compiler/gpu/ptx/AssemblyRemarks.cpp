@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the assembler said of a model's kernels to remarks and warnings at their places in the spec.
 #include "compiler/gpu/ptx/AssemblyRemarks.h"
 
 #include "mlir/IR/Diagnostics.h"

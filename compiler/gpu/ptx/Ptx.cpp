@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A module with gpu.func and launches to LLVM's code by MLIR's conversions to NVVM, and that to
+// PTX.
 #include "compiler/gpu/ptx/Ptx.h"
 #include "compiler/codegen/Codegen.h"
 #include "compiler/gpu/threads/Hopper.h"

@@ -29,6 +29,7 @@ struct GpuKernelInfo {
       blocksAttribute = "attn.blocks", sharedAttribute = "attn.shared",
                                        costAttribute = "attn.cost", ///< a string
       mapsAttribute = "attn.maps";                                  ///< arrays: swizzle, box
+  /// The box of a tensor map, and its swizzle in bytes.
   struct TensorMap {
     int64_t swizzle;
     llvm::SmallVector<int64_t, 5> box;
@@ -44,6 +45,7 @@ struct GpuKernelInfo {
   mlir::LocationAttr location;        ///< of the op in the spec
   bool approximatesQuotients = false; ///< 2 units of the last place off at most
 
+  /// Reads the attributes of a kernel's function.
   static GpuKernelInfo of(mlir::gpu::GPUFuncOp function);
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX to a cubin: finds ptxas, runs it in a temporary folder, and reads its log.
 #include "compiler/gpu/ptx/Ptxas.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"

@@ -30,6 +30,7 @@ struct Assembly {
 /// Reads what `ptxas -v` wrote into the kernels and warnings of `assembly`.
 void readPtxasLog(llvm::StringRef log, Assembly &assembly);
 
+/// An assembler that was found on this machine.
 struct Ptxas {
   std::string path;
   std::string version; ///< "ptxas 13.0.88"

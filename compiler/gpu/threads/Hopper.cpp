@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of Hopper to ops of NVVM, and to PTX where there is no op.
 #include "compiler/gpu/threads/Hopper.h"
 #include "compiler/gpu/threads/TensorCores.h"
 #include "compiler/kernels/Loops.h"

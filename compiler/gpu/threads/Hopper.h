@@ -14,7 +14,7 @@ constexpr int64_t warpGroupThreads = 128;
 /// Bytes of a row of a box, which the copy engine swizzles: 64 halves.
 constexpr int64_t swizzleBytes = 128;
 constexpr int64_t swizzleElements = swizzleBytes / 2;
-/// Of boxes in shared memory; the pattern of a swizzle repeats every eight rows.
+/// The alignment of boxes in shared memory; the pattern of a swizzle repeats every eight rows.
 constexpr int64_t boxAlignment = 1024, swizzleRows = boxAlignment / swizzleBytes;
 /// Dynamic shared memory of a block.
 constexpr int64_t mostSharedBytes = 227 * 1024;
@@ -25,7 +25,7 @@ struct TensorMap {
   llvm::SmallVector<mlir::Value> words;
   llvm::SmallVector<int64_t, 5> box; ///< innermost first
 
-  /// Of these dims of a buffer, the innermost last. Ops are created in the host's function.
+  /// The map of these dims of a buffer, the innermost last. Ops are created in the host's function.
   static TensorMap of(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer,
                       llvm::ArrayRef<int64_t> box, llvm::ArrayRef<unsigned> dims);
 };
@@ -48,6 +48,7 @@ public:
   mlir::Value pointer(mlir::Value address) const;
 
   // mbarriers (9.7.13.15), at addresses in shared memory.
+  /// Sets up an mbarrier whose phases end with so many arrivals. One thread does.
   void initBarrier(mlir::Value address, int64_t arrivals) const;
   /// Makes them known to the copy engine, and to all threads of the block.
   void publishBarriers() const;
@@ -96,7 +97,8 @@ public:
   /// rows for each warp.
   void multiply(llvm::MutableArrayRef<mlir::Value> sums, mlir::Value a, mlir::Value b,
                 bool isFirst = false) const;
-  /// The same with words of halves as a, 4 of each thread, and b down the columns of its boxes.
+  /// Multiplies as above with words of halves as a, 4 of each thread, and b down the columns of its
+  /// boxes.
   void multiplyWords(llvm::MutableArrayRef<mlir::Value> sums, llvm::ArrayRef<mlir::Value> a,
                      mlir::Value b) const;
   void fenceProducts() const;
@@ -116,7 +118,9 @@ public:
 private:
   mlir::Value watchdog; ///< where the address of its report is
 
+  /// Waits as `wait` does, but for 2 s at most; then reports and traps.
   void watch(mlir::Value address, mlir::Value parity, llvm::StringRef place) const;
+  /// An instruction that has no op of its own, as PTX.
   llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text, llvm::StringRef constraints,
                                           mlir::ValueRange operands, mlir::TypeRange results) const;
 };
@@ -128,6 +132,8 @@ struct StageRing {
   int64_t firstBarrier; ///< offsets in shared memory: those of filled stages, then of emptied ones
   int64_t firstStage;
 
+  /// Addresses of a stage: the mbarrier that its copies complete, the one that its readers do, and
+  /// its memory.
   mlir::Value filled(const Hopper &hopper, mlir::Value stage) const;
   mlir::Value emptied(const Hopper &hopper, mlir::Value stage) const;
   mlir::Value memory(const Hopper &hopper, mlir::Value stage) const;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows in global memory to a tile in shared memory, and the tile to words of fragments.
 #include "compiler/gpu/threads/SharedTile.h"
 #include "compiler/gpu/threads/Warp.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

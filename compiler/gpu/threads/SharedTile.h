@@ -10,14 +10,17 @@
 
 namespace attn {
 
+/// A tile at a place in shared memory.
 class SharedTile {
 public:
   using Value = mlir::Value;
 
   SharedTile(const TensorCores &cores, Value pointer, int64_t rows, int64_t features);
 
+  /// Chunks of a row of so many features, and the bytes from a row to the next.
   static int64_t chunksOf(int64_t features) { return llvm::divideCeil(features, chunk); }
   static int64_t rowBytesOf(int64_t features) { return (chunksOf(features) | 1) * 16; }
+  /// Chunks of a row of this tile.
   int64_t chunks() const { return chunksOf(features); }
 
   const int64_t rows;
@@ -44,11 +47,16 @@ private:
   static constexpr int64_t chunk = 8, chunkBytes = 16, threadsOfRow = 8,
                            rowStep = blockThreads / threadsOfRow;
 
+  /// The pointer to a row, and whether the row is there.
   using Rows = llvm::function_ref<std::pair<Value, Value>(Value row)>;
 
+  /// Begins to copy rows of halves that are aligned.
   void copyRows(const GlobalRows &from, Rows rowOf) const;
+  /// Copies rows of f32 or unaligned ones by way of registers, and rounds them.
   void convertRows(const GlobalRows &from, Value areAligned, Rows rowOf) const;
+  /// Copies one chunk of a row: eight features, aligned.
   void convertChunk(const GlobalRows &from, Value shared, Value global, Value isThere) const;
+  /// Copies one chunk element by element; those from the last feature on are zeros.
   void convertElements(const GlobalRows &from, Value shared, Value row, Value first,
                        Value isThere) const;
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of TensorCores and GlobalRows to ops of NVVM, and to pointers of LLVM's dialect.
 #include "compiler/gpu/threads/TensorCores.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

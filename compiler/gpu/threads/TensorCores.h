@@ -20,6 +20,7 @@ namespace attn {
 struct FragmentPlace {
   int64_t row;    ///< 0 is g, 1 is g + 8
   int64_t column; ///< but for 2 * t
+  /// The place of a thread's element number `element`.
   static FragmentPlace of(int64_t element) {
     return {element / 2 % 2, element / 4 * 8 + element % 2};
   }
@@ -30,6 +31,7 @@ struct FragmentPlace {
 mlir::Value dynamicSharedMemory(mlir::OpBuilder &builder, mlir::Location loc,
                                 mlir::gpu::GPUModuleOp module);
 
+/// Writes instructions of a warp, at the builder's insertion point.
 class TensorCores {
 public:
   /// At the insertion point of a kernel's function. `half`: bf16 or f16.
@@ -39,6 +41,7 @@ public:
 
   //===-- words ----------------------------------------------------------------------------===//
 
+  /// A vector of these values.
   Value vectorOf(mlir::ValueRange values) const;
   /// Two f32, rounded to halves, as an i32.
   Value word(Value even, Value odd) const;
@@ -95,7 +98,7 @@ public:
   /// bytes. See commitCopies.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset,
                  Value isThere) const;
-  /// The same for `bytes`, 4 or 16, of which the first `present` (i32) are there.
+  /// Copies `bytes`, 4 or 16, of which the first `present` (i32) are there.
   void copyAsync(Value address, int64_t offset, Value global, int64_t globalOffset, Value present,
                  int64_t bytes) const;
   void commitCopies() const;
@@ -124,6 +127,7 @@ public:
   Value thread, lane, warp, g, t; ///< index
 
 private:
+  /// A product by this instruction of PTX.
   void multiplyBy(llvm::StringRef instruction, llvm::MutableArrayRef<Value> sums,
                   llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b) const;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The number of a block and of a round to a head and its rows.
 #include "compiler/gpu/threads/UnitOrder.h"
 
 using namespace mlir;

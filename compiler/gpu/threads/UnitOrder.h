@@ -15,6 +15,7 @@
 
 namespace attn {
 
+/// The order for one attention.
 class UnitOrder {
 public:
   using Value = mlir::Value;
@@ -27,12 +28,15 @@ public:
   /// How many units a block takes.
   Value roundsOf(Value block, Value blocks) const;
 
+  /// A block's work of one round.
   struct Unit {
     Value head, row; ///< the number of its head, and of its rows from the top
   };
+  /// The unit that a block takes in a round.
   Unit at(Value block, Value blocks, Value round) const;
 
 private:
+  /// Whether blocks are counted backwards in a round.
   Value isOdd(Value round) const { return integers.equals(integers.rem(round, 2), 1); }
 
   const Integers &integers;

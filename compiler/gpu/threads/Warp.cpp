@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls of Warp to shuffles and loops over lanes.
 #include "compiler/gpu/threads/Warp.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -8,6 +8,7 @@
 
 namespace attn {
 
+/// The lanes of a warp, at the builder's insertion point.
 class Warp {
 public:
   static constexpr int64_t lanes = 32;

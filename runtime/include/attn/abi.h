@@ -39,6 +39,7 @@ typedef struct {
   const int64_t *notable;
 } attn_abi_random;
 
+/* An input or output of an entry, or a tensor of a cache: the type and size of its elements. */
 typedef struct {
   const char *name;
   int32_t dtype;
@@ -123,6 +124,7 @@ typedef struct {
   void (*launch)(void *team, int64_t kernel, const int64_t *arguments, int64_t count);
 } attn_abi_call;
 
+/* Runs an entry's share of thread `thread`; every thread of the team calls it. */
 typedef void (*attn_abi_entry_fn)(const attn_abi_call *call, int64_t thread);
 /* Bytes of workspace for these dims and this number of threads. */
 typedef int64_t (*attn_abi_workspace_fn)(const int64_t *dims, int64_t threads);
@@ -142,9 +144,9 @@ typedef struct {
   const attn_abi_workspace_fn *workspaces;
 } attn_abi_level;
 
+#define ATTN_MAX_MAP_RANK 5
 /* A tensor of bf16 that a kernel copies boxes of (cuTensorMapEncodeTiled; PTX ISA 5.5.8), zeros
  * outside of it. Its map is an argument of 128 bytes, behind the words. */
-#define ATTN_MAX_MAP_RANK 5
 typedef struct {
   int32_t rank;
   int32_t swizzle;                /* bytes: 0, 32, 64 or 128 */
@@ -189,6 +191,8 @@ enum {
   ATTN_FILTER_BICUBIC = 2,
   ATTN_FILTER_LANCZOS = 3
 };
+/* An input that may be given as a picture: what it is resized to, and what is taken from its
+ * channels. */
 typedef struct {
   int32_t entry, input;
   int32_t width, height, channels, filter;
@@ -220,8 +224,8 @@ typedef struct {
   attn_abi_axis rows;
 } attn_abi_entry;
 
-/* A term of a sum: a factor times the dims, -1 for none. */
 #define ATTN_MAX_FACTORS (2 * ATTN_MAX_RANK)
+/* A term of a sum: a factor times the dims, -1 for none. */
 typedef struct {
   int64_t factor;
   int32_t dims[ATTN_MAX_FACTORS];
@@ -236,6 +240,7 @@ typedef struct {
   const attn_abi_term *flop, *bytes;
 } attn_abi_kernel;
 
+/* All tables of a model, as `attn_model_<name>` of an artifact. */
 struct attn_abi_model {
   int32_t abiVersion;
   const char *name;        /* of the model in the spec */

@@ -57,6 +57,7 @@ enum {
 /* The most axes a tensor has. */
 #define ATTN_MAX_RANK 8
 
+/* What became of a call. */
 typedef enum {
   ATTN_OK = 0,
   ATTN_INVALID_ARGUMENT =

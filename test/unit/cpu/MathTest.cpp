@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions that attn-expand-math makes, over samples of all floats, against libm in double
-// precision. The bounds are those of compiler/cpu/README.md.
+// precision. The bounds are those of compiler/cpu/functions.md.
 #include "test/unit/kernels/KernelRunner.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -25,7 +25,7 @@ std::string chosen(int64_t rows, int64_t k, int64_t n) {
 }
 
 // Those of tools/bench/gpu, ViT-B/16 of 64 pictures, 8 and 1, BERT-base and GPT-2 of 16 x 512 and
-// 512 tokens; the table is that of compiler/gpu/README.md.
+// 512 tokens; the table is that of compiler/gpu/notes/estimates.md.
 TEST(HopperLinearTileTest, ShapesOfTheBenchmark) {
   EXPECT_EQ(chosen(64 * 197, 768, 2304), "128x256"); // 6.75 waves
   EXPECT_EQ(chosen(64 * 197, 768, 768), "128x192");  // 3.00, where 128x128 has 4.50

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rectangles and text to pixels, pixels to a PNG file.
 #include "Canvas.h"
 
 #include "Font.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A picture that figures are drawn on.
 #pragma once
 
 #include "ColourMap.h"
@@ -13,6 +15,7 @@ public:
   /// White.
   Canvas(int width, int height);
 
+  /// Fills a rectangle.
   void fill(int x, int y, int w, int h, Colour colour);
   /// A rectangle's edge, one pixel wide.
   void frame(int x, int y, int w, int h, Colour colour);
@@ -21,7 +24,9 @@ public:
   /// The same turned a quarter to the left: (x, y) is the lower left corner of the turned text.
   void textUpwards(int x, int y, const std::string &text, double scale, Colour colour);
 
+  /// The colour of a pixel.
   Colour at(int x, int y) const;
+  /// The size in pixels.
   int width() const { return wide; }
   int height() const { return high; }
 
@@ -29,6 +34,7 @@ public:
   std::string png() const;
 
 private:
+  /// Mixes a colour into a pixel, by the part of it that is covered.
   void blend(int x, int y, Colour colour, double coverage);
 
   int wide, high;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers between 0 and 1 to colours.
 #pragma once
 
 #include <cstdint>
 
 namespace attn::maps {
 
+/// A colour in sRGB.
 struct Colour {
   uint8_t red = 0, green = 0, blue = 0;
 };
@@ -13,7 +16,7 @@ struct Colour {
 /// a straight line, so that equal differences look equal, in grey and to the colour-blind too.
 Colour colourOf(double share);
 
-/// Of what is no number, or infinite: a masked score.
+/// The colour of what is no number, or infinite: a masked score.
 constexpr Colour hollow{206, 208, 212};
 
 } // namespace attn::maps

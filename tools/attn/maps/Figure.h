@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A map to a picture.
 #pragma once
 
 #include "Canvas.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Letters to dots.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +15,7 @@ struct Glyph {
   uint8_t dots[rows] = {}; ///< bit c: column c
   int first = 0, last = 2; ///< the columns that it fills; a space has three
 
+  /// Whether a dot is ink; none outside of the glyph is.
   bool isSet(int row, int column) const {
     return row >= 0 && row < rows && column >= 0 && column < columns && (dots[row] >> column & 1);
   }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tensor and what is asked of it to the map that is drawn: rows, labels, means, one query,
+// patches.
 #include "Map.h"
 
 #include <algorithm>

@@ -12,6 +12,7 @@
 
 namespace attn::maps {
 
+/// An axis of the tensor that is drawn.
 struct Axis {
   std::string name;
   int64_t size = 1;
@@ -22,6 +23,7 @@ struct Axis {
   std::string labelOf(int64_t index) const;
 };
 
+/// A tensor as it is drawn: row-major values, with what its axes are called.
 struct Map {
   std::string name;
   std::vector<Axis> axes; ///< at least two
@@ -29,8 +31,10 @@ struct Map {
   std::string notes;   ///< What was done to it: ", mean over H".
   bool isGrid = false; ///< Rows and columns are those of a picture's patches.
 
+  /// The axis of the queries, and that of the keys.
   const Axis &rows() const { return axes[axes.size() - 2]; }
   const Axis &columns() const { return axes.back(); }
+  /// The number of panels, and the values of one, [rows, columns].
   int64_t panels() const;
   const double *panel(int64_t index) const;
   /// "B 0, H 2": what a panel is, of the axes from `from` on that have more than one element.

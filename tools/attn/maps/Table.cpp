@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A map to lines of a terminal: numbers where they fit, else blocks.
 #include "Table.h"
 
 #include "ColourMap.h"
