@@ -89,6 +89,35 @@ static void packGroup(ArrayRef<LinearOp> group) {
     linear->erase();
 }
 
+/// The map of several tensors that alone reads a linear, if only through functions of its result by
+/// itself: `*` of `silu(a) * b`. Null where there is none.
+static MapOp combinationOf(LinearOp linear) {
+  Value value = linear.getResult();
+  while (value.hasOneUse()) {
+    auto map = dyn_cast<MapOp>(*value.user_begin());
+    if (!map || map.getResult().getType() != linear.getResult().getType())
+      return {};
+    if (map.getInputs().size() > 1)
+      return map;
+    value = map.getResult();
+  }
+  return {};
+}
+
+/// Drops linears of a group that one map combines, as in gated MLPs: apart, the map is in the
+/// epilogue of one of them, which reads the other's result once. Packed, the product would be
+/// written, read, and written again.
+static void dropCombined(SmallVector<LinearOp> &group) {
+  llvm::SmallDenseMap<Operation *, int> readers;
+  for (LinearOp linear : group)
+    if (MapOp map = combinationOf(linear))
+      ++readers[map];
+  llvm::erase_if(group, [&](LinearOp linear) {
+    MapOp map = combinationOf(linear);
+    return map && readers.lookup(map) > 1;
+  });
+}
+
 namespace {
 struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjectionsPass> {
   void runOnOperation() override {
@@ -100,9 +129,11 @@ struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjections
                 !linear.getBiases().empty(), linear->getBlock()}]
             .push_back(linear);
     });
-    for (auto &[key, group] : groups)
+    for (auto &[key, group] : groups) {
+      dropCombined(group);
       if (group.size() > 1 && fetchParameters(group))
         packGroup(group);
+    }
   }
 
   /// The packed linear stands where the first of the group stood: parameters are fetched before it.

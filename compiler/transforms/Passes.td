@@ -251,7 +251,7 @@ def FuseNormPass : Pass<"attn-fuse-norm", "mlir::func::FuncOp"> {
 
     ```mlir
     func.func @normed(%x: !x, %gain: !d, %shift: !d, %w: !w) -> !y {
-      %y = attn.linear %x, %w norm <layer, eps = 1.000000e-05> norm_weight %gain norm_bias %shift contract 1
+      %y = attn.linear %x, %w norm <layer, eps = 1.000000e-05 : f64> norm_weight %gain norm_bias %shift contract 1
         : (!x, !w, !d, !d) -> !y
       return %y : !y
     }

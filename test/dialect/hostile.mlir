@@ -232,7 +232,7 @@ func.func @map_without_a_yield(%x: tensor<4xf32, #attn.axes<"D">>) {
 
 func.func @segments_that_do_not_add_up(%x: tensor<4xf32, #attn.axes<"D">>) {
   // expected-error@+1 {{operand count (1) does not match with the total size (7) specified in attribute 'operandSegmentSizes'}}
-  %r = "attn.linear"(%x) <{contract = 1 : i64, operandSegmentSizes = array<i32: 1, 2, 2, 1, 1>}> ({}) : (tensor<4xf32, #attn.axes<"D">>) -> tensor<4xf32, #attn.axes<"D">>
+  %r = "attn.linear"(%x) <{contract = 1 : i64, operandSegmentSizes = array<i32: 1, 2, 2, 1, 0, 1>}> ({}) : (tensor<4xf32, #attn.axes<"D">>) -> tensor<4xf32, #attn.axes<"D">>
   return
 }
 

@@ -56,7 +56,7 @@ func.func @norm_bytes_kernel_c1(%x: memref<4x20xf32>, %g: memref<20xf32>, %s: me
 // -----
 
 func.func @norm_bytes_kernel_c2(%x: memref<4x20xf32>, %g: memref<20xf32>, %b: memref<21xf32>, %s: memref<2x20xf32>, %y: memref<4x32xi8>, %r: memref<4x2xf32>) {
-  // expected-error@+1 {{expected gamma and beta of 20 elements}}
+  // expected-error@+1 {{expected weight and bias of 20 elements}}
   attn.norm_bytes_kernel %x weight %g bias %b scratch %s into %y range %r <layer, eps = 1.0e-5> : memref<4x20xf32> weight memref<20xf32> bias memref<21xf32> scratch memref<2x20xf32> into memref<4x32xi8>, memref<4x2xf32>
   return
 }

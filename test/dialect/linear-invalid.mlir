@@ -21,7 +21,7 @@ func.func @linear_c1_nothing(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>, %
 
 func.func @linear_c2(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> {
   // expected-error@+1 {{expected a weight}}
-  %r = "attn.linear"(%x) <{contract = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>}> ({}) : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
+  %r = "attn.linear"(%x) <{contract = 1 : i64, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}> ({}) : (tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
   return %r : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>
 }
 

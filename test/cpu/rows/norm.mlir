@@ -15,7 +15,7 @@
 // TILED: %[[I:.*]] = arith.divui %[[ROW]], %c7
 // TILED: %[[IN:.*]] = memref.subview %{{.*}}[%[[I]], %[[J]], 0] [1, 1, 88] [1, 1, 1]
 // TILED: %[[OUT:.*]] = memref.subview %{{.*}}[%[[I]], %[[J]], 0] [1, 1, 88] [1, 1, 1]
-// TILED: attn.norm_row %[[IN]] weight %{{.*}} bias %{{.*}} into %[[OUT]] <layer, eps = 1.000000e-05>
+// TILED: attn.norm_row %[[IN]] weight %{{.*}} bias %{{.*}} into %[[OUT]] <layer, eps = 1.000000e-05 : f64>
 
 // A round of four vectors, one, and a tail of half a vector: the lanes outside are the first element, whose difference is 0.
 // The second sweep asks for the next row.

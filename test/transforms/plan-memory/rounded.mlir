@@ -17,7 +17,7 @@ module attributes {attn.model = "m"} {
   // KEPT: attn.linear_kernel %{{.*}}, %{{.*}} rounded {{.*}} into %[[ROWS:.*]] contract 1 : memref<?x32xf32{{.*}} into memref<?x64xi16, strided<[96, 1]>>
   // KEPT-NOT: round_kernel
   // KEPT: attn.linear_kernel {{.*}} scratch {{.*}} contract 1 in_place : memref<?x64xi16, strided<[96, 1]>>, {{.*}} into memref<?x32xf32
-  // KEPT: attn.norm_kernel {{.*}}, memref<?x32xi16, strided<[32, 1]>>
+  // KEPT: attn.norm_kernel {{.*}} into memref<?x32xi16, strided<[32, 1]>>
   // KEPT-NOT: round_kernel
   // KEPT: attn.linear_kernel {{.*}} contract 1 : memref<?x32xi16, strided<[32, 1]>>
   // ROUND-COUNT-3: attn.round_kernel
