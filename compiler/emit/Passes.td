@@ -8,6 +8,7 @@ include "mlir/Pass/PassBase.td"
 
 def SetDataLayoutPass : Pass<"attn-set-data-layout", "mlir::ModuleOp"> {
   let summary = "the module gets its triple and layout";
+  let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"", "the CPU level">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 

@@ -22,6 +22,7 @@ static CpuTarget v3() {
   target.name = target.cpu = target.plain = "x86-64-v3";
   target.code = ATTN_LEVEL_X86_64_V3;
   target.suffix = ".v3";
+  target.architecture = &x86Architecture;
   target.hostFeatures = {"cx16", "sahf", "popcnt", "sse4.2", "avx",   "avx2", "bmi",
                          "bmi2", "f16c", "fma",    "lzcnt",  "movbe", "xsave"};
   target.lanes = 8;
@@ -106,9 +107,15 @@ const CpuTarget *CpuTarget::find(StringRef name) {
   return found == cpuTargets().end() ? nullptr : found;
 }
 
+const CpuTarget &CpuTarget::lowestOf(const CpuArchitecture &architecture) {
+  return *llvm::find_if(
+      cpuTargets(), [&](const CpuTarget &target) { return target.architecture == &architecture; });
+}
+
 bool CpuTarget::runsOnHost() const {
   static const llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
-  return llvm::all_of(hostFeatures, [](StringRef feature) { return has.lookup(feature); });
+  return architecture->isHost() &&
+         llvm::all_of(hostFeatures, [](StringRef feature) { return has.lookup(feature); });
 }
 
 const CpuTarget *CpuTarget::ofHost() {

@@ -5,6 +5,7 @@
 // lists levels, and code asks for abilities, never for names.
 #pragma once
 
+#include "compiler/target/CpuArchitecture.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -16,9 +17,10 @@ enum class Precision : uint32_t;
 
 /// A CPU level. Levels are rows of a table and compared by address.
 struct CpuTarget {
-  llvm::StringRef name;   ///< of `--target`: "x86-64-v4"
-  int32_t code = 0;       ///< ATTN_LEVEL_*, by which the runtime chooses
-  llvm::StringRef suffix; ///< of its functions' names: ".v4"
+  llvm::StringRef name;                          ///< of `--target`: "x86-64-v4"
+  int32_t code = 0;                              ///< ATTN_LEVEL_*, by which the runtime chooses
+  llvm::StringRef suffix;                        ///< of its functions' names: ".v4"
+  const CpuArchitecture *architecture = nullptr; ///< never null
 
   llvm::StringRef cpu;                             ///< LLVM's `target-cpu`
   llvm::SmallVector<llvm::StringRef> features;     ///< besides, as LLVM's "+avx512vnni"
@@ -46,13 +48,15 @@ struct CpuTarget {
 
   /// The level of a name, those for tests included; null where there is none.
   static const CpuTarget *find(llvm::StringRef name);
+  /// The lowest level of an architecture, whose code all its other levels run, too.
+  static const CpuTarget &lowestOf(const CpuArchitecture &architecture);
   /// Whether this machine can run the level's code.
   bool runsOnHost() const;
   /// The highest level that is good for this machine; null below the lowest.
   static const CpuTarget *ofHost();
 };
 
-/// The levels of `--target`, lowest first, as artifacts hold them.
+/// The levels of `--target`, those of an architecture lowest first, as artifacts hold them.
 llvm::ArrayRef<CpuTarget> cpuTargets();
 
 } // namespace attn

@@ -129,6 +129,7 @@ typedef int64_t (*attn_abi_workspace_fn)(const int64_t *dims, int64_t threads);
 
 /* Code for one CPU level, one function per entry. Levels stand lowest first. */
 enum {
+  ATTN_LEVEL_ANY = 0, /* of its architecture: what a C compiler makes of a test's model */
   ATTN_LEVEL_X86_64_V3 = 3,
   ATTN_LEVEL_X86_64_V4 = 4,
   ATTN_LEVEL_VNNI = 5,        /* x86-64-v4 with AVX512-VNNI */

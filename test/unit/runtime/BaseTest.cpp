@@ -38,7 +38,7 @@ TEST(FeaturesTest, OfOneArchitectureOnly) {
          armFeatures() & ArmBfloat16 ? "bfloat16 " : "");
 #if defined(__aarch64__)
   EXPECT_TRUE(armFeatures() & ArmSimd) << "every CPU that Linux runs on has it";
-  EXPECT_EQ(0, cpuLevel());
+  EXPECT_FALSE(hasLevel(ATTN_LEVEL_X86_64_V3));
 #else
   EXPECT_EQ(0u, armFeatures());
 #endif
