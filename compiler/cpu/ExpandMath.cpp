@@ -43,8 +43,13 @@ static bool isPlain(arith::FastMathFlags flags) {
   return arith::bitEnumContainsAll(flags, arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
 }
 
+/// Whether LLVM makes one instruction of a maximum or minimum.
+static bool isInstruction(arith::FastMathFlags flags, const CpuTarget &target) {
+  return target.maxima || isPlain(flags);
+}
+
 /// How an op is expanded; null where it is left alone.
-static Expansion expansionOf(Operation *op) {
+static Expansion expansionOf(Operation *op, const CpuTarget &target) {
   return llvm::TypeSwitch<Operation *, Expansion>(op)
       .Case([](math::Exp2Op op) -> Expansion {
         return arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn)
@@ -61,11 +66,11 @@ static Expansion expansionOf(Operation *op) {
       .Case([](math::SinOp) { return unary<expandSin>; })
       .Case([](math::CosOp) { return unary<expandCos>; })
       .Case([](math::RsqrtOp) { return unary<expandRsqrt>; })
-      .Case([](arith::MaximumFOp op) -> Expansion {
-        return isPlain(op.getFastmath()) ? nullptr : binary<expandMaximum>;
+      .Case([&](arith::MaximumFOp op) -> Expansion {
+        return isInstruction(op.getFastmath(), target) ? nullptr : binary<expandMaximum>;
       })
-      .Case([](arith::MinimumFOp op) -> Expansion {
-        return isPlain(op.getFastmath()) ? nullptr : binary<expandMinimum>;
+      .Case([&](arith::MinimumFOp op) -> Expansion {
+        return isInstruction(op.getFastmath(), target) ? nullptr : binary<expandMinimum>;
       })
       .Default([](Operation *) { return nullptr; });
 }
@@ -95,7 +100,7 @@ static void expand(Operation *op, Expansion expansion, const CpuTarget &target) 
 void attn::expandMath(Operation *root, const CpuTarget &target) {
   SmallVector<std::pair<Operation *, Expansion>> ops;
   root->walk([&](Operation *op) {
-    if (Expansion expansion = expansionOf(op))
+    if (Expansion expansion = expansionOf(op, target))
       ops.push_back({op, expansion});
   });
   for (auto [op, expansion] : ops)
@@ -105,7 +110,7 @@ void attn::expandMath(Operation *root, const CpuTarget &target) {
         wider && getElementTypeOrSelf(wider.getIn().getType()).isBF16())
       expandFromBfloat(wider);
     else if (auto narrower = dyn_cast<arith::TruncFOp>(op);
-             narrower && !target.gpu && getElementTypeOrSelf(narrower.getType()).isBF16())
+             narrower && !target.roundsBfloat && getElementTypeOrSelf(narrower.getType()).isBF16())
       expandToBfloat(narrower);
   });
 }

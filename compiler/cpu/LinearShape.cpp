@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace attn;
 
 FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, const CpuTarget &target) {
-  bool takesRounded = op.getRounded() && target.bf16;
+  bool takesRounded = op.getRounded() && !target.dotPairs.empty();
   Value rows = takesRounded ? op.getRounded() : op.getInput();
   int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
   auto shape = of(op, rows, op.getPanels(), op.getQuantization(), op.getOut(), contract);

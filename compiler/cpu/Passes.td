@@ -7,7 +7,7 @@
 include "mlir/Pass/PassBase.td"
 
 class CpuPass<string name> : Pass<name, "mlir::ModuleOp"> {
-  let options = [Option<"level", "level", "std::string", "\"x86-64-v4\"", "the CPU level: x86-64-v3 or x86-64-v4">];
+  let options = [Option<"level", "level", "std::string", "\"x86-64-v4\"", "the CPU level, as --target names it">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
                            "mlir::vector::VectorDialect", "mlir::math::MathDialect", "mlir::LLVM::LLVMDialect", "mlir::func::FuncDialect",
                            "mlir::ub::UBDialect"];

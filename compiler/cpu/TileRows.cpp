@@ -77,7 +77,7 @@ FailureOr<std::string> attn::tileNormBytes(NormBytesKernelOp op, const TilingCon
 }
 
 FailureOr<std::string> attn::tileRound(RoundKernelOp op, const TilingContext &context) {
-  if (!context.target.amx && !context.target.bf16)
+  if (!context.target.multipliesPairs())
     return std::string("not needed");
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());

@@ -19,7 +19,7 @@ inline const CpuTarget gpuLane = [] {
   CpuTarget lane;
   lane.name = "gpu";
   lane.registers = 255;
-  lane.gpu = true;
+  lane.gpu = lane.roundsBfloat = true;
   return lane;
 }();
 

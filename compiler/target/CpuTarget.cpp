@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// To add a level: a row here, a code in runtime/include/attn/abi.h, and what the runtime reads of
-// the CPU (runtime/base/Features.h).
+// To add a level: a row here, a code in runtime/include/attn/abi.h, and what the runtime asks of
+// the CPU (runtime/base/Features*.cpp).
 #include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include "runtime/include/attn/abi.h"
@@ -52,8 +52,13 @@ static CpuTarget vnniLevel() {
   target.features.push_back("+avx512vnni");
   target.hostFeatures.push_back("avx512vnni");
   target.gains = bytes;
-  target.vnni = true;
+  target.dotBytes = "llvm.x86.avx512.vpdpbusd.512";
   return target;
+}
+
+static void addRounding(CpuTarget &target) {
+  target.roundPairs = "llvm.x86.avx512bf16.cvtne2ps2bf16.512";
+  target.roundPair = "llvm.x86.avx512bf16.cvtneps2bf16.512";
 }
 
 /// That with an AVX512-BF16 as fast as f32: by its definition Zen 4 and later, since Intel's
@@ -68,7 +73,8 @@ static CpuTarget bf16Level() {
   target.tune = "znver4";
   target.hostCpus = "znver";
   target.gains = pairs;
-  target.bf16 = true;
+  target.dotPairs = "llvm.x86.avx512bf16.dpbf16ps.512";
+  addRounding(target);
   return target;
 }
 
@@ -82,6 +88,7 @@ static CpuTarget amxLevel() {
   target.hostFeatures.append({"avx512bf16", "amx-tile", "amx-bf16", "amx-int8"});
   target.gains = pairs;
   target.amx = true;
+  addRounding(target);
   return target;
 }
 

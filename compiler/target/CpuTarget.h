@@ -34,15 +34,26 @@ struct CpuTarget {
   int64_t lanes = 1;          ///< f32 elements of a vector
   int64_t registers = 0;      ///< vector registers
   bool avx512 = false;        ///< masked loads and stores for free, vscalefps
-  bool vnni = false;          ///< vpdpbusd: products of bytes, added up by fours
-  bool bf16 = false;          ///< vdpbf16ps: products of bf16, added up by twos, as fast as fma
+  int64_t rowWords = 1;       ///< of 32 bits that one load of a row takes; products take one of a
+                              ///< register as their last factor. 1: loads repeat a word themselves
+  bool maxima = false;        ///< the larger of two is NaN where one is, or the other, as one asks
+  bool signedBytes = false;   ///< bytes of rows have signs as those of weights do
+  bool roundsBfloat = false;  ///< LLVM rounds f32 to bf16 by an instruction
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
-  bool gpu = false;           ///< a GPU's lane: rounds to bf16 by instructions, divides by calls
+  bool gpu = false;           ///< a GPU's lane: divides by calls
 
-  bool multipliesPairs() const { return bf16 || amx; }
-  /// Whether an instruction rounds f32 to pairs of bf16.
-  bool roundsPairs() const { return multipliesPairs() && !emulatesTiles; }
+  // LLVM's intrinsics, empty where there is no such instruction.
+  llvm::StringRef dotBytes; ///< products of bytes, added up by fours: (sum, row, weights)
+  llvm::StringRef dotPairs; ///< products of bf16, added up by twos, as fast as fma: (sum, a, b)
+  /// Products of 2 rows and 2 columns with 4 words along k, bytes or bf16: (sums, rows, columns).
+  llvm::StringRef squareBytes, squarePairs;
+  llvm::StringRef roundPairs; ///< [second..., first...] to bf16: (first, second)
+  llvm::StringRef roundPair;  ///< a vector to bf16
+
+  bool takesWords() const { return rowWords > 1; }
+  bool hasManyRegisters() const { return registers >= 32; }
+  bool multipliesPairs() const { return !dotPairs.empty() || amx; }
   /// The level whose code is the same for a model of this precision, and runs on more machines.
   const CpuTarget &usefulFor(Precision precision) const;
 
