@@ -172,7 +172,9 @@ int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
                 "code of " + options.targets.levels.front()->name + " is for " + architecture.name +
                     ", and cannot run on this CPU",
                 "make a program for a machine that it runs on: `attn compile --target=" +
-                    options.targets.levels.front()->name + "`");
+                    options.targets.levels.front()->name +
+                    "`, or pass `attn verify` an emulator: `--emulator=\"qemu-aarch64 -L "
+                    "/usr/aarch64-linux-gnu\"`");
   DiagnosticPrinter printer(spec.context());
   std::unique_ptr<MemoryBuffer> object = compileToObject(spec.module(), options);
   return object ? load(std::move(object), modelSymbol(spec.module())) : printer.failure();

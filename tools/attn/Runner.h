@@ -21,6 +21,8 @@ struct Numbers {
   double rounding = 0; ///< the largest relative error that its dtype, narrower than f32, explains
 };
 
+class Emulator;
+
 class Runner {
 public:
   explicit Runner(const attn_abi_model *tables);
@@ -45,6 +47,9 @@ public:
   };
   /// Reads or draws the inputs of an entry. 0, or an exit code after an error.
   int read(const Request &request, std::vector<Numbers> &inputs);
+  /// From here on, outputs are those of a program that an emulator runs; it must outlive the
+  /// runner.
+  void emulate(Emulator &emulator);
   /// Runs an entry. 0, or an exit code after an error.
   int run(int32_t entry, const std::vector<Numbers> &inputs, std::vector<Numbers> &outputs);
 

@@ -6,6 +6,7 @@
 
 #include "Build.h"
 #include "Difference.h"
+#include "Emulator.h"
 #include "VerifySizes.h"
 #include "compiler/reference/Interpreter.h"
 
@@ -38,6 +39,8 @@ private:
   };
 
   int readOptions();
+  /// Compiles for this machine; for another, whose code an emulator runs, too.
+  int compile(const CompileOptions &options);
   int chooseEntries(llvm::SmallVectorImpl<int32_t> &entries) const;
   int verifyEntries();
   int verifyEntry(int32_t entry, const Runner::Sizes &sizes);
@@ -74,6 +77,7 @@ private:
   Spec &spec;
   const llvm::opt::InputArgList &args;
   LoadedModel model;
+  std::unique_ptr<Emulator> emulator; ///< null: this machine runs the code
   std::unique_ptr<Runner> runner;
   std::unique_ptr<SizeChoice> choice;
   std::string weights; // empty: random
