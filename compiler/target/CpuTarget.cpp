@@ -13,7 +13,7 @@ namespace attn {
 
 using llvm::StringRef;
 
-// No level multiplies f16; tile registers and vdpbf16ps are of bf16.
+// No level multiplies f16; tile registers, vdpbf16ps and bfmmla are of bf16.
 static constexpr Precision bytes[] = {Precision::Int8, Precision::Int4};
 static constexpr Precision pairs[] = {Precision::BF16, Precision::Int8, Precision::Int4};
 
@@ -92,6 +92,43 @@ static CpuTarget amxLevel() {
   return target;
 }
 
+/// Armv8.2-A with dot products of bytes: since 2017, Graviton 2 and Apple's M1 among them.
+static CpuTarget neon() {
+  CpuTarget target{};
+  target.name = target.plain = "neon";
+  target.code = ATTN_LEVEL_NEON;
+  target.suffix = ".neon";
+  target.architecture = &armArchitecture;
+  target.cpu = "generic";
+  target.features = {"+v8.2a", "+dotprod"};
+  target.tune = "neoverse-n1";
+  target.hostFeatures = {"neon", "dotprod"};
+  target.lanes = 4;
+  target.registers = 32;
+  target.rowWords = 2;
+  target.maxima = target.signedBytes = true;
+  target.dotBytes = "llvm.aarch64.neon.sdot.v4i32.v16i8";
+  return target;
+}
+
+/// That with products of matrices of bytes, and bf16: Armv8.6-A asks for both, and Graviton 3 and
+/// Apple's M2 have them.
+static CpuTarget neonMatrices() {
+  CpuTarget target = neon();
+  target.name = "neon-i8mm";
+  target.code = ATTN_LEVEL_NEON_I8MM;
+  target.suffix = ".i8mm";
+  target.features.append({"+i8mm", "+bf16"});
+  target.tune = "neoverse-v1";
+  target.hostFeatures.append({"i8mm", "bf16"});
+  target.gains = pairs;
+  target.roundsBfloat = true;
+  target.dotPairs = "llvm.aarch64.neon.bfdot.v4f32.v8bf16";
+  target.squarePairs = "llvm.aarch64.neon.bfmmla";
+  target.squareBytes = "llvm.aarch64.neon.smmla.v4i32.v16i8";
+  return target;
+}
+
 /// For tests: AMX's code with functions in place of its instructions, on machines of x86-64-v4.
 static CpuTarget emulatedAmx() {
   CpuTarget target = v4();
@@ -101,7 +138,8 @@ static CpuTarget emulatedAmx() {
 }
 
 llvm::ArrayRef<CpuTarget> cpuTargets() {
-  static const CpuTarget rows[] = {v3(), v4(), vnniLevel(), bf16Level(), amxLevel()};
+  static const CpuTarget rows[] = {v3(),       v4(),   vnniLevel(),   bf16Level(),
+                                   amxLevel(), neon(), neonMatrices()};
   return rows;
 }
 

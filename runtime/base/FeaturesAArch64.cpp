@@ -9,7 +9,15 @@
 #include <cstring>
 #include <sys/auxv.h>
 
-bool attn::hasLevel(int32_t level) { return level == ATTN_LEVEL_ANY; }
+bool attn::hasLevel(int32_t level) {
+  if (level == ATTN_LEVEL_ANY)
+    return true;
+  constexpr uint32_t neon = ArmSimd | ArmDotProduct, matrix = neon | ArmInt8Matrix | ArmBfloat16;
+  uint32_t needed = level == ATTN_LEVEL_NEON ? neon : matrix;
+  return level >= ATTN_LEVEL_NEON && level <= ATTN_LEVEL_NEON_I8MM &&
+         (armFeatures() & needed) == needed;
+}
+
 bool attn::runsWell(int32_t) { return true; }
 bool attn::requestAmx() { return false; }
 void attn::configureTiles() {}
