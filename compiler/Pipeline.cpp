@@ -362,7 +362,8 @@ static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, const GpuTarge
   if (failed(code))
     return failure();
   PassManager passes(model.getContext());
-  buildLowerToLlvm(passes, cpuTargets().front(), entrySignatures(model));
+  buildLowerToLlvm(passes, CpuTarget::lowestOf(options.targets.architecture()),
+                   entrySignatures(model));
   passes.enableVerifier(false);
   if (failed(passes.run(*host)) || failed(addCode(*host, chip.suffix(), module)))
     return failure();
@@ -437,8 +438,9 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
   Lowering lowering(model, options);
   if (failed(lowering.run(Stage::Llvm)))
     return failure();
-  module.setTargetTriple(llvm::Triple(targetTriple()));
-  module.setDataLayout(targetDataLayout());
+  const CpuArchitecture &architecture = options.targets.architecture();
+  module.setTargetTriple(llvm::Triple(architecture.triple));
+  module.setDataLayout(dataLayoutOf(architecture));
   for (Staged &level : lowering.perLevel) {
     if (hasLines)
       addDebugLines(*level.module);

@@ -4,9 +4,11 @@
 // The passes are a list of its own, since kernels are vector code already
 // (tools/bench/results/llvm-pipeline.md).
 #include "compiler/codegen/Codegen.h"
+#include "compiler/target/CpuTarget.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -23,8 +25,6 @@ using namespace mlir;
 
 namespace attn {
 
-llvm::StringRef targetTriple() { return "x86_64-unknown-linux-gnu"; }
-
 static const llvm::Target &targetOf(const llvm::Triple &triple) {
   static const bool isInitialised = [] {
     LLVMInitializeX86TargetInfo();
@@ -32,6 +32,10 @@ static const llvm::Target &targetOf(const llvm::Triple &triple) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser(); // of inline assembly
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -46,17 +50,20 @@ static const llvm::Target &targetOf(const llvm::Triple &triple) {
   return *target;
 }
 
-/// A machine of the lowest level; functions name their own where it is higher.
-static std::unique_ptr<llvm::TargetMachine> createMachine(unsigned optLevel) {
-  llvm::Triple triple(targetTriple());
+/// A machine of an architecture's lowest level; functions name their own where it is higher.
+static std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &lowest,
+                                                          unsigned optLevel) {
+  llvm::Triple triple(lowest.architecture->triple);
   auto level = llvm::CodeGenOpt::getLevel(int(optLevel)).value_or(llvm::CodeGenOptLevel::Default);
   return std::unique_ptr<llvm::TargetMachine>(targetOf(triple).createTargetMachine(
-      triple, "x86-64-v3", "", llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
+      triple, lowest.cpu, llvm::join(lowest.features, ","), llvm::TargetOptions(),
+      llvm::Reloc::PIC_, std::nullopt, level));
 }
 
-std::string targetDataLayout() {
-  static const std::string layout = createMachine(0)->createDataLayout().getStringRepresentation();
-  return layout;
+std::string dataLayoutOf(const CpuArchitecture &architecture) {
+  return createMachine(CpuTarget::lowestOf(architecture), 0)
+      ->createDataLayout()
+      .getStringRepresentation();
 }
 
 void registerLlvmTranslation(DialectRegistry &registry) {
@@ -172,10 +179,17 @@ static llvm::SmallVector<char, 0> generate(llvm::Module &module, llvm::TargetMac
   return bytes;
 }
 
+/// The lowest level of the architecture that a module names.
+static const CpuTarget &lowestFor(const llvm::Module &module) {
+  return *llvm::find_if(cpuTargets(), [&](const CpuTarget &level) {
+    return level.architecture->triple == module.getTargetTriple().str();
+  });
+}
+
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
                                                  CodegenOutput output) {
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(optLevel);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(lowestFor(module), optLevel);
   machine->Options.MCOptions.AsmVerbose = true; // assembly is for people
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
       generate(module, *machine, optLevel, output), module.getName(),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// llvm -> object: LLVM's optimiser and code generator, for x86-64 and for GPUs.
+// llvm -> object: LLVM's optimiser and code generator, for CPUs and for GPUs.
 #pragma once
 
+#include "compiler/target/CpuArchitecture.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -11,9 +12,8 @@
 
 namespace attn {
 
-/// What code is generated for; neither depends on the machine that compiles.
-llvm::StringRef targetTriple();
-std::string targetDataLayout();
+/// LLVM's layout of data on an architecture; it does not depend on the machine that compiles.
+std::string dataLayoutOf(const CpuArchitecture &architecture);
 
 /// Registers what translateToLlvmIr needs in a context's registry.
 void registerLlvmTranslation(mlir::DialectRegistry &registry);
@@ -32,8 +32,9 @@ std::string llvmPipeline(unsigned optLevel, bool isGpu);
 /// What code is generated as: an ELF object, or the text of an assembler.
 enum class CodegenOutput { Object, Assembly };
 
-/// Optimises `module` (-O0 to -O3) and generates position-independent code for the CPUs that its
-/// functions name. The bytes depend on the module, the level and LLVM's version alone.
+/// Optimises `module` (-O0 to -O3) and generates position-independent code for the architecture
+/// that it names and the CPUs that its functions do. The bytes depend on the module, the level and
+/// LLVM's version alone.
 std::unique_ptr<llvm::MemoryBuffer> generateCode(llvm::Module &module, unsigned optLevel,
                                                  CodegenOutput output);
 

@@ -39,8 +39,7 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
         .Case([&](AttentionKernelOp op) { return tileAttention(op, context); })
         .Case([&](CombineKernelOp op) { return combineParts(op, context); })
         .Case([&](RoundKernelOp op) -> std::string {
-          bool isRead = context.target.amx || context.target.bf16;
-          return isRead ? tileRows(op, context) : "not needed";
+          return context.target.multipliesPairs() ? tileRows(op, context) : "not needed";
         })
         .Default([&](Operation *op) { return tileRows(op, context); });
   }

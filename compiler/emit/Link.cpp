@@ -19,7 +19,7 @@ using Buffer = std::unique_ptr<MemoryBuffer>;
 
 static std::string archivePath(const LinkOptions &options, StringRef name) {
   SmallString<128> path(options.runtimeDir);
-  sys::path::append(path, name);
+  sys::path::append(path, options.architecture->folder(), name);
   return path.str().str();
 }
 
@@ -49,7 +49,7 @@ static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions
   // `main` of libattn_main reads the tables by this name.
   args.push_back("-Wl,--defsym=attn_main_model=" + options.symbol);
   args.append({"-pie", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,noexecstack"});
-  return runLinker({{"model.o", object.getBuffer()}}, args);
+  return runLinker(*options.architecture, {{"model.o", object.getBuffer()}}, args);
 }
 
 /// libpng.a and libjpeg.a are position-independent but for one thing: in their default error
@@ -82,7 +82,7 @@ static Expected<Buffer> linkShared(MemoryBufferRef object, const LinkOptions &op
   addSystemLibraries(options, args);
   args.append({"-Wl,-Bsymbolic", "-Wl,--version-script=exports", "-Wl,--gc-sections",
                "-Wl,--build-id=none", "-Wl,-z,defs", "-Wl,-z,noexecstack"});
-  return runLinker(inputs, args);
+  return runLinker(*options.architecture, inputs, args);
 }
 
 /// One relocatable object. What the runtime shares between its own files only is made local, so
@@ -91,7 +91,7 @@ static Expected<Buffer> linkObject(MemoryBufferRef object, const LinkOptions &op
   SmallVector<std::string> args{"-r", "-nostdlib", "model.o", "-Wl,--whole-archive"};
   args.append(libraryArchives(options));
   args.push_back("-Wl,--no-whole-archive");
-  auto linked = runLinker({{"model.o", object.getBuffer()}}, args);
+  auto linked = runLinker(*options.architecture, {{"model.o", object.getBuffer()}}, args);
   if (!linked)
     return linked.takeError();
   return localizeHidden(**linked);
@@ -141,7 +141,15 @@ static Error checkArchives(const LinkOptions &options) {
   return Error::success();
 }
 
-Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &options) {
+/// For another architecture than this machine's, the runtime is built without decoders of pictures.
+static bool readsPictures(const LinkOptions &options) {
+  return options.takesImage && (options.architecture->isHost() ||
+                                sys::fs::exists(archivePath(options, "libattn_image.a")));
+}
+
+Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
+  LinkOptions options = given;
+  options.takesImage = readsPictures(given);
   if (Error error = checkArchives(options))
     return std::move(error);
   switch (options.kind) {

@@ -4,6 +4,7 @@
 // object. The runtime's archives go into each of them.
 #pragma once
 
+#include "compiler/target/CpuArchitecture.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
@@ -18,8 +19,9 @@ enum class ArtifactKind { Executable, Shared, Static, Object };
 struct LinkOptions {
   ArtifactKind kind = ArtifactKind::Executable;
   std::string symbol;      ///< the table symbol that the object defines
-  bool takesImage = false; ///< the artifact reads pictures
-  std::string runtimeDir;  ///< where libattn_rt.a and the others lie
+  bool takesImage = false; ///< the artifact reads pictures, where the runtime does
+  std::string runtimeDir;  ///< where libattn_rt.a and the others lie, for this machine
+  const CpuArchitecture *architecture = nullptr; ///< of the object
 };
 
 /// The bytes of the artifact. They depend on `object`, the options, the runtime's archives and the

@@ -22,13 +22,19 @@ using namespace llvm;
 
 namespace attn {
 
-static Expected<std::string> findLinker() {
-  for (StringRef name : {"cc", "clang-22", "clang", "gcc"})
+static Expected<std::string> findLinker(const CpuArchitecture &architecture) {
+  SmallVector<std::string> names = architecture.linkers();
+  for (StringRef name : names)
     if (auto path = sys::findProgramByName(name)) {
       SmallString<128> absolute(*path); // the linker runs in another folder
       (void)sys::fs::make_absolute(absolute);
       return absolute.str().str();
     }
+  if (!architecture.isHost())
+    return createStringError("no linker for " + architecture.name + ": `" + names.front() +
+                             "` is in no folder of PATH\n  = help: install it (Debian: apt "
+                             "install " +
+                             architecture.package + "), or pass --emit=static, which needs none");
   return createStringError(
       "no linker: none of cc, clang-22, clang and gcc is in a folder of PATH\n"
       "  = help: install one (Debian: apt install gcc), or pass --emit=static, which needs none");
@@ -82,9 +88,10 @@ static bool isFull(StringRef folder, ArrayRef<LinkerInput> inputs) {
   return space && space->available < needed;
 }
 
-Expected<std::unique_ptr<MemoryBuffer>> runLinker(ArrayRef<LinkerInput> inputs,
+Expected<std::unique_ptr<MemoryBuffer>> runLinker(const CpuArchitecture &architecture,
+                                                  ArrayRef<LinkerInput> inputs,
                                                   ArrayRef<std::string> args) {
-  auto linker = findLinker();
+  auto linker = findLinker(architecture);
   if (!linker)
     return linker.takeError();
   SmallString<128> folder;

@@ -3,6 +3,7 @@
 // The tools that linking uses: the machine's C compiler as the linker, LLVM's objcopy.
 #pragma once
 
+#include "compiler/target/CpuArchitecture.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -17,9 +18,10 @@ struct LinkerInput {
   llvm::StringRef contents;
 };
 
-/// Runs `cc` (or clang-22, clang, gcc) in an empty temporary folder that holds `inputs`, and
-/// returns what it wrote.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> runLinker(llvm::ArrayRef<LinkerInput> inputs,
+/// Runs the first of the architecture's linkers that is there, in an empty temporary folder that
+/// holds `inputs`, and returns what it wrote.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> runLinker(const CpuArchitecture &architecture,
+                                                              llvm::ArrayRef<LinkerInput> inputs,
                                                               llvm::ArrayRef<std::string> args);
 
 /// The same relocatable object with hidden symbols local.

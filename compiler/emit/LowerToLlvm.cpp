@@ -19,6 +19,14 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
+/// The level of a pass's option; null after an error has been reported.
+static const CpuTarget *findLevel(ModuleOp module, StringRef name) {
+  const CpuTarget *level = CpuTarget::find(name);
+  if (!level)
+    module.emitError() << "unknown CPU level '" << name << "'";
+  return level;
+}
+
 namespace {
 
 /// Gives functions what is the same for all of a level.
@@ -26,11 +34,9 @@ struct SetLevelPass : attn::impl::SetLevelPassBase<SetLevelPass> {
   using SetLevelPassBase::SetLevelPassBase;
 
   void runOnOperation() override {
-    const CpuTarget *level = CpuTarget::find(this->level);
-    if (!level) {
-      getOperation().emitError() << "unknown CPU level '" << this->level << "'";
+    const CpuTarget *level = findLevel(getOperation(), this->level);
+    if (!level)
       return signalPassFailure();
-    }
     // Constants that levels have in common become one.
     for (auto global : getOperation().getOps<LLVM::GlobalOp>())
       global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
@@ -58,12 +64,18 @@ struct SetLevelPass : attn::impl::SetLevelPassBase<SetLevelPass> {
 
 /// The layout of data comes first: the conversions ask for it.
 struct SetDataLayoutPass : attn::impl::SetDataLayoutPassBase<SetDataLayoutPass> {
+  using SetDataLayoutPassBase::SetDataLayoutPassBase;
+
   void runOnOperation() override {
+    const CpuTarget *level = findLevel(getOperation(), this->level);
+    if (!level)
+      return signalPassFailure();
+    const CpuArchitecture &architecture = *level->architecture;
     Builder builder(&getContext());
     getOperation()->setAttr(LLVM::LLVMDialect::getTargetTripleAttrName(),
-                            builder.getStringAttr(targetTriple()));
+                            builder.getStringAttr(architecture.triple));
     getOperation()->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
-                            builder.getStringAttr(targetDataLayout()));
+                            builder.getStringAttr(dataLayoutOf(architecture)));
   }
 };
 
@@ -71,7 +83,9 @@ struct SetDataLayoutPass : attn::impl::SetDataLayoutPassBase<SetDataLayoutPass> 
 
 void attn::buildLowerToLlvm(OpPassManager &passes, const CpuTarget &level,
                             const WrapEntriesPassOptions &entries) {
-  passes.addPass(createSetDataLayoutPass());
+  SetDataLayoutPassOptions layout;
+  layout.level = level.name.str();
+  passes.addPass(createSetDataLayoutPass(layout));
   passes.addPass(createLowerRuntimePass());
   // What looks at one function at a time runs on several at once.
   OpPassManager &inside = passes.nest<func::FuncOp>();

@@ -25,6 +25,7 @@ def SetDataLayoutPass : Pass<"attn-set-data-layout", "mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"level", "level", "std::string", "\"x86-64-v3\"", "the CPU level">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 

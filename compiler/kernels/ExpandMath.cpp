@@ -37,8 +37,13 @@ static bool isPlain(arith::FastMathFlags flags) {
   return arith::bitEnumContainsAll(flags, arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
 }
 
+/// Whether LLVM makes one instruction of a maximum or minimum.
+static bool isInstruction(arith::FastMathFlags flags, const VectorUnit &unit) {
+  return unit.maxima || isPlain(flags);
+}
+
 /// How an op is expanded; null where it is left alone.
-static Expansion expansionOf(Operation *op) {
+static Expansion expansionOf(Operation *op, const VectorUnit &unit) {
   return llvm::TypeSwitch<Operation *, Expansion>(op)
       .Case([](math::Exp2Op op) -> Expansion {
         return arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn)
@@ -55,11 +60,11 @@ static Expansion expansionOf(Operation *op) {
       .Case([](math::SinOp) { return unary<expandSin>; })
       .Case([](math::CosOp) { return unary<expandCos>; })
       .Case([](math::RsqrtOp) { return unary<expandRsqrt>; })
-      .Case([](arith::MaximumFOp op) -> Expansion {
-        return isPlain(op.getFastmath()) ? nullptr : binary<expandMaximum>;
+      .Case([&](arith::MaximumFOp op) -> Expansion {
+        return isInstruction(op.getFastmath(), unit) ? nullptr : binary<expandMaximum>;
       })
-      .Case([](arith::MinimumFOp op) -> Expansion {
-        return isPlain(op.getFastmath()) ? nullptr : binary<expandMinimum>;
+      .Case([&](arith::MinimumFOp op) -> Expansion {
+        return isInstruction(op.getFastmath(), unit) ? nullptr : binary<expandMinimum>;
       })
       .Default([](Operation *) { return nullptr; });
 }
@@ -89,7 +94,7 @@ static void expand(Operation *op, Expansion expansion, const VectorUnit &unit) {
 void attn::expandMath(Operation *root, const VectorUnit &unit) {
   SmallVector<std::pair<Operation *, Expansion>> ops;
   root->walk([&](Operation *op) {
-    if (Expansion expansion = expansionOf(op))
+    if (Expansion expansion = expansionOf(op, unit))
       ops.push_back({op, expansion});
   });
   for (auto [op, expansion] : ops)

@@ -73,11 +73,15 @@ Value MathBuilder::select(Value condition, Value a, Value b) const {
 // x86's max(a, b) is a > b ? a : b, which is b where one is NaN: x goes second.
 Value MathBuilder::atLeast(Value x, double least) const {
   Value bound = constant(least);
+  if (unit.maxima)
+    return arith::MaximumFOp::create(builder, loc, bound, x);
   return select(compare(arith::CmpFPredicate::OGT, bound, x), bound, x);
 }
 
 Value MathBuilder::atMost(Value x, double most) const {
   Value bound = constant(most);
+  if (unit.maxima)
+    return arith::MinimumFOp::create(builder, loc, bound, x);
   return select(compare(arith::CmpFPredicate::OLT, bound, x), bound, x);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// To add a level: a row here, a code in runtime/include/attn/abi.h, and what the runtime reads of
-// the CPU (runtime/base/Features.h).
+// To add a level: a row here, a code in runtime/include/attn/abi.h, and what the runtime asks of
+// the CPU (runtime/base/Features*.cpp).
 #include "compiler/target/CpuTarget.h"
 #include "dialect/AttnDialect.h"
 #include "runtime/include/attn/abi.h"
@@ -13,7 +13,7 @@ namespace attn {
 
 using llvm::StringRef;
 
-// No level multiplies f16; tile registers and vdpbf16ps are of bf16.
+// No level multiplies f16; tile registers, vdpbf16ps and bfmmla are of bf16.
 static constexpr Precision bytes[] = {Precision::Int8, Precision::Int4};
 static constexpr Precision pairs[] = {Precision::BF16, Precision::Int8, Precision::Int4};
 
@@ -22,6 +22,7 @@ static CpuTarget v3() {
   target.name = target.cpu = target.plain = "x86-64-v3";
   target.code = ATTN_LEVEL_X86_64_V3;
   target.suffix = ".v3";
+  target.architecture = &x86Architecture;
   target.hostFeatures = {"cx16", "sahf", "popcnt", "sse4.2", "avx",   "avx2", "bmi",
                          "bmi2", "f16c", "fma",    "lzcnt",  "movbe", "xsave"};
   target.lanes = 8;
@@ -51,8 +52,13 @@ static CpuTarget vnniLevel() {
   target.features.push_back("+avx512vnni");
   target.hostFeatures.push_back("avx512vnni");
   target.gains = bytes;
-  target.vnni = true;
+  target.dotBytes = "llvm.x86.avx512.vpdpbusd.512";
   return target;
+}
+
+static void addRounding(CpuTarget &target) {
+  target.roundPairs = "llvm.x86.avx512bf16.cvtne2ps2bf16.512";
+  target.roundPair = "llvm.x86.avx512bf16.cvtneps2bf16.512";
 }
 
 /// The level of AVX512-VNNI with an AVX512-BF16 as fast as f32: by its definition Zen 4 and later,
@@ -67,7 +73,8 @@ static CpuTarget bf16Level() {
   target.tune = "znver4";
   target.hostCpus = "znver";
   target.gains = pairs;
-  target.bf16 = true;
+  target.dotPairs = "llvm.x86.avx512bf16.dpbf16ps.512";
+  addRounding(target);
   return target;
 }
 
@@ -81,6 +88,44 @@ static CpuTarget amxLevel() {
   target.hostFeatures.append({"avx512bf16", "amx-tile", "amx-bf16", "amx-int8"});
   target.gains = pairs;
   target.amx = true;
+  addRounding(target);
+  return target;
+}
+
+/// Armv8.2-A with dot products of bytes: since 2017, Graviton 2 and Apple's M1 among them.
+static CpuTarget neon() {
+  CpuTarget target{};
+  target.name = target.plain = "neon";
+  target.code = ATTN_LEVEL_NEON;
+  target.suffix = ".neon";
+  target.architecture = &armArchitecture;
+  target.cpu = "generic";
+  target.features = {"+v8.2a", "+dotprod"};
+  target.tune = "neoverse-n1";
+  target.hostFeatures = {"neon", "dotprod"};
+  target.lanes = 4;
+  target.registers = 32;
+  target.rowWords = 2;
+  target.maxima = target.signedBytes = true;
+  target.dotBytes = "llvm.aarch64.neon.sdot.v4i32.v16i8";
+  return target;
+}
+
+/// That with products of matrices of bytes, and bf16: Armv8.6-A asks for both, and Graviton 3 and
+/// Apple's M2 have them.
+static CpuTarget neonMatrices() {
+  CpuTarget target = neon();
+  target.name = "neon-i8mm";
+  target.code = ATTN_LEVEL_NEON_I8MM;
+  target.suffix = ".i8mm";
+  target.features.append({"+i8mm", "+bf16"});
+  target.tune = "neoverse-v1";
+  target.hostFeatures.append({"i8mm", "bf16"});
+  target.gains = pairs;
+  target.roundsToBfloat = true;
+  target.dotPairs = "llvm.aarch64.neon.bfdot.v4f32.v8bf16";
+  target.squarePairs = "llvm.aarch64.neon.bfmmla";
+  target.squareBytes = "llvm.aarch64.neon.smmla.v4i32.v16i8";
   return target;
 }
 
@@ -93,7 +138,8 @@ static CpuTarget emulatedAmx() {
 }
 
 llvm::ArrayRef<CpuTarget> cpuTargets() {
-  static const CpuTarget rows[] = {v3(), v4(), vnniLevel(), bf16Level(), amxLevel()};
+  static const CpuTarget rows[] = {v3(),       v4(),   vnniLevel(),   bf16Level(),
+                                   amxLevel(), neon(), neonMatrices()};
   return rows;
 }
 
@@ -106,9 +152,15 @@ const CpuTarget *CpuTarget::find(StringRef name) {
   return found == cpuTargets().end() ? nullptr : found;
 }
 
+const CpuTarget &CpuTarget::lowestOf(const CpuArchitecture &architecture) {
+  return *llvm::find_if(
+      cpuTargets(), [&](const CpuTarget &target) { return target.architecture == &architecture; });
+}
+
 bool CpuTarget::runsOnHost() const {
   static const llvm::StringMap<bool> has = llvm::sys::getHostCPUFeatures();
-  return llvm::all_of(hostFeatures, [](StringRef feature) { return has.lookup(feature); });
+  return architecture->isHost() &&
+         llvm::all_of(hostFeatures, [](StringRef feature) { return has.lookup(feature); });
 }
 
 const CpuTarget *CpuTarget::ofHost() {

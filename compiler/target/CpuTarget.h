@@ -5,6 +5,7 @@
 // lists levels, and code asks for abilities, never for names.
 #pragma once
 
+#include "compiler/target/CpuArchitecture.h"
 #include "compiler/target/VectorUnit.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -17,9 +18,10 @@ enum class Precision : uint32_t;
 
 /// A CPU level. Levels are rows of a table and compared by address.
 struct CpuTarget : VectorUnit {
-  llvm::StringRef name;   ///< of `--target`: "x86-64-v4"
-  int32_t code = 0;       ///< ATTN_LEVEL_*, by which the runtime chooses
-  llvm::StringRef suffix; ///< of its functions' names: ".v4"
+  llvm::StringRef name;                          ///< of `--target`: "x86-64-v4"
+  int32_t code = 0;                              ///< ATTN_LEVEL_*, by which the runtime chooses
+  llvm::StringRef suffix;                        ///< of its functions' names: ".v4"
+  const CpuArchitecture *architecture = nullptr; ///< never null
 
   llvm::StringRef cpu;                             ///< LLVM's `target-cpu`
   llvm::SmallVector<llvm::StringRef> features;     ///< besides, as LLVM's "+avx512vnni"
@@ -31,27 +33,38 @@ struct CpuTarget : VectorUnit {
   llvm::ArrayRef<Precision> gains; ///< ... linears are of none of these precisions
 
   int64_t registers = 0;      ///< vector registers
-  bool vnni = false;          ///< vpdpbusd: products of bytes, added up by fours
-  bool bf16 = false;          ///< vdpbf16ps: products of bf16, added up by twos, as fast as fma
+  int64_t rowWords = 1;       ///< of 32 bits that one load of a row takes; products take one of a
+                              ///< register as their last factor. 1: loads repeat a word themselves
+  bool signedBytes = false;   ///< bytes of rows have signs as those of weights do
   bool amx = false;           ///< tile registers, products of bf16 and of bytes
   bool emulatesTiles = false; ///< functions attn_emulated_* stand for their instructions
 
+  // LLVM's intrinsics, empty where there is no such instruction.
+  llvm::StringRef dotBytes; ///< products of bytes, added up by fours: (sum, row, weights)
+  llvm::StringRef dotPairs; ///< products of bf16, added up by twos, as fast as fma: (sum, a, b)
+  /// Products of 2 rows and 2 columns with 4 words along k, bytes or bf16: (sums, rows, columns).
+  llvm::StringRef squareBytes, squarePairs;
+  llvm::StringRef roundPairs; ///< [second..., first...] to bf16: (first, second)
+  llvm::StringRef roundPair;  ///< a vector to bf16
+
+  bool takesWords() const { return rowWords > 1; }
+  bool hasManyRegisters() const { return registers >= 32; }
   /// Whether products of pairs of bf16 are as fast as those of f32, or faster.
-  bool multipliesPairs() const { return bf16 || amx; }
-  /// Whether an instruction rounds f32 to pairs of bf16.
-  bool roundsPairs() const { return multipliesPairs() && !emulatesTiles; }
+  bool multipliesPairs() const { return !dotPairs.empty() || amx; }
   /// The level whose code is the same for a model of this precision, and runs on more machines.
   const CpuTarget &usefulFor(Precision precision) const;
 
   /// The level of a name, those for tests included; null where there is none.
   static const CpuTarget *find(llvm::StringRef name);
+  /// The lowest level of an architecture, whose code all its other levels run, too.
+  static const CpuTarget &lowestOf(const CpuArchitecture &architecture);
   /// Whether this machine can run the level's code.
   bool runsOnHost() const;
   /// The highest level that is good for this machine; null below the lowest.
   static const CpuTarget *ofHost();
 };
 
-/// The levels of `--target`, lowest first, as artifacts hold them.
+/// The levels of `--target`, those of an architecture lowest first, as artifacts hold them.
 llvm::ArrayRef<CpuTarget> cpuTargets();
 
 } // namespace attn

@@ -40,6 +40,12 @@ std::string TargetSet::names() const {
   return llvm::join(all, ",");
 }
 
+bool TargetSet::areOfOneArchitecture() const {
+  return llvm::all_of(levels, [&](const CpuTarget *level) {
+    return level->architecture == levels.front()->architecture;
+  });
+}
+
 bool TargetSet::anyMultipliesPairs() const {
   return !chips.empty() ||
          llvm::any_of(levels, [](const CpuTarget *level) { return level->multipliesPairs(); });

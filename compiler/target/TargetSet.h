@@ -30,6 +30,10 @@ struct TargetSet {
 
   /// Whether it is GPUs that the plan is for: there are no levels then.
   bool isGpu() const { return levels.empty() && !chips.empty(); }
+  /// Whether all levels are of one architecture, and which: there are levels then.
+  bool areOfOneArchitecture() const;
+  const CpuArchitecture &architecture() const { return *levels.front()->architecture; }
+
   /// Whether any multiplies pairs of bf16, all CPU levels do, or all of them have tile registers.
   bool anyMultipliesPairs() const;
   bool allLevelsMultiplyPairs() const;

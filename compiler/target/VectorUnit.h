@@ -12,6 +12,7 @@ namespace attn {
 struct VectorUnit {
   int64_t lanes = 1;           ///< f32 elements of a vector
   bool avx512 = false;         ///< masked loads and stores for free, vscalefps
+  bool maxima = false;         ///< the larger of two is NaN where one is, or the other, as one asks
   bool roundsToBfloat = false; ///< an instruction rounds f32 to bf16
   bool hasReciprocals = false; ///< NVVM's rcp.approx, 1 unit off at most, where a division calls
 };

@@ -7,9 +7,12 @@
 
 namespace attn {
 
-/// The highest ATTN_LEVEL_* that this CPU has and the operating system has switched on (cpuid and
-/// xgetbv), 0 below x86-64-v3. AMX also needs attn::requestAmx.
-int32_t cpuLevel();
+/// Whether this CPU has the instructions of an ATTN_LEVEL_* and the operating system has switched
+/// them on; levels of other architectures it has not. Of AMX, Linux is asked first (requestAmx).
+bool hasLevel(int32_t level);
+
+/// Of a level that this CPU has: whether it is as fast as the lower ones at least.
+bool runsWell(int32_t level);
 
 /// Asks Linux for the AMX tile registers of this process (arch_prctl); false where refused.
 bool requestAmx();
@@ -19,7 +22,7 @@ bool requestAmx();
 void configureTiles();
 void releaseTiles();
 
-/// The CPU's own name from cpuid, for messages.
+/// The CPU's own name, or what it has where it has none, for messages.
 void cpuName(char (&name)[64]);
 
 /// What an AArch64 CPU has beyond Armv8.0, as the kernel tells it, one bit each.

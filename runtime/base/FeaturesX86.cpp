@@ -31,7 +31,9 @@ static uint64_t xgetbv0() {
 
 static bool hasAll(unsigned value, unsigned bits) { return (value & bits) == bits; }
 
-int32_t attn::cpuLevel() {
+/// The ATTN_LEVEL_* that this CPU has, a bit each.
+static uint32_t levelBits() {
+  auto upTo = [](int32_t level) { return (2u << level) - 1; };
   Registers basic = cpuid(1, 0), extended = cpuid(7, 0), amd = cpuid(0x80000001, 0);
   constexpr unsigned osxsave = 1u << 27;
   if (!(basic.c & osxsave))
@@ -48,16 +50,28 @@ int32_t attn::cpuLevel() {
   // AVX512F, DQ, CD, BW, VL; opmask and zmm state
   constexpr unsigned extendedV4 = 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
   if (!hasAll(extended.b, extendedV4) || (state & 0xe6) != 0xe6)
-    return ATTN_LEVEL_X86_64_V3;
+    return upTo(ATTN_LEVEL_X86_64_V3);
   constexpr unsigned vnni = 1u << 11;
   if (!hasAll(extended.c, vnni))
-    return ATTN_LEVEL_X86_64_V4;
+    return upTo(ATTN_LEVEL_X86_64_V4);
+  constexpr unsigned bf16 = 1u << 5;
+  if (!hasAll(cpuid(7, 1).a, bf16))
+    return upTo(ATTN_LEVEL_VNNI);
   constexpr unsigned amx = 1u << 22 | 1u << 24 | 1u << 25; // BF16, TILE, INT8; tile state
-  bool hasBf16 = cpuid(7, 1).a & 1u << 5;
-  if (hasBf16 && hasAll(extended.d, amx) && (state & 0x60000) == 0x60000)
-    return ATTN_LEVEL_X86_AMX;
+  return upTo(hasAll(extended.d, amx) && (state & 0x60000) == 0x60000 ? ATTN_LEVEL_X86_AMX
+                                                                      : ATTN_LEVEL_AVX512_BF16);
+}
+
+bool attn::hasLevel(int32_t level) {
+  if (level == ATTN_LEVEL_ANY)
+    return true;
+  return level >= ATTN_LEVEL_X86_64_V3 && level <= ATTN_LEVEL_X86_AMX &&
+         (levelBits() >> level & 1) && (level != ATTN_LEVEL_X86_AMX || requestAmx());
+}
+
+bool attn::runsWell(int32_t level) {
   constexpr unsigned authenticAmd = 0x68747541; // "Auth"; Intel's has a quarter of f32's rate
-  return hasBf16 && cpuid(0, 0).b == authenticAmd ? ATTN_LEVEL_AVX512_BF16 : ATTN_LEVEL_VNNI;
+  return level != ATTN_LEVEL_AVX512_BF16 || cpuid(0, 0).b == authenticAmd;
 }
 
 bool attn::requestAmx() {

@@ -273,7 +273,12 @@ attn_status InputReader::readImages(int32_t index) {
   for (int32_t i = 0; i < model.tables->imageCount; ++i)
     if (model.tables->images[i].entry == entryIndex && model.tables->images[i].input == index)
       image = &model.tables->images[i];
-  if (!image || !attn_image_load) {
+  if (image && !attn_image_load) {
+    error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of pictures");
+    error.help("pass the tensor that one becomes: `--input %s=FILE.npy`", wanted.name);
+    return error.status;
+  }
+  if (!image) {
     error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no picture", wanted.name,
               entry.name);
     error.help("say in the spec how one becomes the tensor: `image input 224 x 224 bicubic ...`");

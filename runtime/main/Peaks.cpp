@@ -56,7 +56,7 @@ Peaks attn::measurePeaks(int32_t threads) {
   Peaks peaks;
   Team team;
   PageBlock block;
-  Work work{peakKernels(cpuLevel() >= ATTN_LEVEL_X86_64_V4), nullptr, 0, threads, 0};
+  Work work{peakKernels(hasLevel(ATTN_LEVEL_X86_64_V4)), nullptr, 0, threads, 0};
   if (!team.start(threads))
     return peaks;
   peaks.flopPerSecond =

@@ -52,30 +52,21 @@ static void appendLevels(const attn_abi_model &tables, Text &text) {
     text.append(i ? ", %s" : "%s", tables.levels[i].name);
 }
 
-/// Whether a CPU whose highest level is `most` runs this one well. CPUs with AMX multiply pairs of
-/// bf16 slower than f32.
-static bool runsWell(int32_t level, int32_t most) {
-  if (level == ATTN_LEVEL_X86_AMX)
-    return most == level && requestAmx();
-  return level <= most && !(level == ATTN_LEVEL_AVX512_BF16 && most == ATTN_LEVEL_X86_AMX);
-}
-
-/// The highest level that this CPU runs well, or the one asked for.
+/// The last level that this CPU runs well, levels standing lowest first, or the one asked for.
 static attn_status chooseLevel(const attn_abi_model &tables, const char *wanted,
                                const attn_abi_level *&chosen, Error &error) {
   char name[64];
   cpuName(name);
-  int32_t most = cpuLevel();
   Text levels;
   appendLevels(tables, levels);
   chosen = nullptr;
   for (int32_t i = 0; i < tables.levelCount; ++i) {
     const attn_abi_level &level = tables.levels[i];
-    bool isWanted = *wanted == 0 || strcmp(level.name, wanted) == 0;
-    if (isWanted && *wanted && level.level > most)
+    bool isWanted = strcmp(level.name, wanted) == 0;
+    if (isWanted && !hasLevel(level.level))
       return error.set(ATTN_UNSUPPORTED_CPU, "R0403", "level `%s` was asked for, but %s lacks it",
                        wanted, name);
-    if (isWanted && (runsWell(level.level, most) || (*wanted && level.level < most)))
+    if (isWanted || (*wanted == 0 && hasLevel(level.level) && runsWell(level.level)))
       chosen = &level;
   }
   if (chosen)

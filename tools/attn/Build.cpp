@@ -19,18 +19,24 @@ using namespace llvm;
 
 namespace attn::tool {
 
+static std::string noLevelOfHost() {
+  for (const CpuTarget &level : cpuTargets())
+    if (level.architecture->isHost())
+      return ("this CPU is below " + level.name + ", the lowest level there is code for").str();
+  return "there is no code for CPUs of this architecture";
+}
+
 static int addTarget(StringRef name, CompileOptions &options) {
   if (name == "native") {
     const CpuTarget *host = CpuTarget::ofHost();
     if (!host)
-      return fail(Environment, "this CPU is below x86-64-v3, the lowest level there is code for",
-                  "name the level of the machine the code is for: `--target=x86-64-v3`");
+      return fail(Environment, noLevelOfHost(),
+                  "name the level of the machine the code is for: `--target=" +
+                      cpuTargets().front().name + "`");
     name = host->usefulFor(options.precision).name;
   }
   if (options.targets.add(name))
     return Ok;
-  if (name == "aarch64")
-    return notSupportedYet("`--target=" + name + "`");
   return fail(Usage, "`--target " + name + "`: expected native, " + listTargets());
 }
 
@@ -55,7 +61,7 @@ static SmallVector<StringRef> chipNames() {
   return map_to_vector(gpuTargets(), [](const GpuTarget &chip) { return chip.name; });
 }
 
-/// PTX is of one GPU; all else holds code for CPUs, too.
+/// PTX is of one GPU; all else holds code for CPUs of one architecture, too.
 static int checkTargets(StringRef targets, StringRef emit, const CompileOptions &options) {
   if (emit == "ptx" && (options.targets.chips.size() != 1 || !options.targets.levels.empty()))
     return fail(Usage, "`--emit=ptx` is the code of one GPU, but the target is " + targets,
@@ -63,6 +69,13 @@ static int checkTargets(StringRef targets, StringRef emit, const CompileOptions 
   if (emit != "ptx" && options.targets.levels.empty())
     return fail(Usage, "`--target " + targets + "`: a program for a GPU runs on a CPU, too",
                 "add one: `--target=native," + targets + "`");
+  if (!options.targets.areOfOneArchitecture())
+    return fail(Usage,
+                "`--target " + targets + "`: " + options.targets.levels.front()->name + " is of " +
+                    options.targets.levels.front()->architecture->name + ", " +
+                    options.targets.levels.back()->name + " of " +
+                    options.targets.levels.back()->architecture->name,
+                "compile once for each of them: an artifact is of one architecture");
   return Ok;
 }
 
@@ -156,6 +169,15 @@ LoadedModel::LoadedModel() = default;
 LoadedModel::~LoadedModel() = default;
 
 int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
+  const CpuArchitecture &architecture = options.targets.architecture();
+  if (!architecture.isHost())
+    return fail(Environment,
+                "code of " + options.targets.levels.front()->name + " is for " + architecture.name +
+                    ", and cannot run on this CPU",
+                "make a program for a machine that it runs on: `attn compile --target=" +
+                    options.targets.levels.front()->name +
+                    "`, or pass `attn verify` an emulator: `--emulator=\"qemu-aarch64 -L "
+                    "/usr/aarch64-linux-gnu\"`");
   DiagnosticPrinter printer(spec.context());
   std::unique_ptr<MemoryBuffer> object = compileToObject(spec.module(), options);
   return object ? load(std::move(object), modelSymbol(spec.module())) : printer.failure();

@@ -153,6 +153,7 @@ int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, St
   linking.symbol = symbol;
   linking.takesImage = takesImage(spec.module());
   linking.runtimeDir = defaultRuntimeDir();
+  linking.architecture = &options.targets.architecture();
   auto artifact = link(*object, linking);
   if (!artifact)
     return fail(Environment, toString(artifact.takeError()));

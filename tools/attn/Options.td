@@ -96,6 +96,7 @@ defm trace : Valued<"trace", [bench], "Write that run as a Chrome trace", "FILE"
 def json : Flag<["--"], "json", [bench, inspect]>, HelpText<"Print JSON">;
 
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE">;
+defm emulator : Valued<"emulator", [verify], "Run code of another architecture by this command: `qemu-aarch64 -L /usr/aarch64-linux-gnu`", "COMMAND">;
 defm seed : Valued<"seed", [verify], "Of random weights, inputs, and cuts of what goes to a cache (default 0)", "N">;
 
 def check_only : Flag<["--"], "check", [fmt]>, HelpText<"Change nothing; exit 3 where a file is not formatted">;

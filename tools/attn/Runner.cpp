@@ -3,6 +3,7 @@
 // Lists of numbers to tensors of the runtime, a run of an entry, and its outputs back to numbers.
 #include "Runner.h"
 
+#include "Emulator.h"
 #include "Report.h"
 #include "base/Dtype.h"
 #include "io/Checkpoint.h"
@@ -18,6 +19,7 @@ struct Runner::State {
   attn_context *context = nullptr;
   attn::Checkpoint checkpoint;
   bool isRandom = false;
+  Emulator *emulator = nullptr; ///< where that makes the outputs
   uint64_t seed = 0;
   bool hasRead = false;                          ///< notes about inputs have been printed
   std::vector<std::vector<int32_t>> kernelCalls; ///< of the last run of each entry
@@ -46,6 +48,8 @@ Runner::Runner(const attn_abi_model *tables) : state(std::make_unique<State>()) 
 }
 
 Runner::~Runner() = default;
+
+void Runner::emulate(Emulator &emulator) { state->emulator = &emulator; }
 
 int Runner::bind(const std::string &path, uint64_t seed, int32_t threads) {
   char *message = nullptr;
@@ -206,6 +210,8 @@ int Runner::run(int32_t number, const std::vector<Numbers> &inputs, std::vector<
           attn_run(state->context, number, given.list.data(), made.list.data(), &message))
     return failWithStatus(status, message);
   state->countCalls(number);
+  if (state->emulator)
+    return state->emulator->run(entry, given.list.data(), outputs);
   for (int32_t i = 0; i < entry.outputCount; ++i)
     outputs.push_back(toNumbers(entry.outputs[i].name, made.list[size_t(i)]));
   return Ok;

@@ -21,6 +21,8 @@ struct Numbers {
   double rounding = 0; ///< the largest relative error that its dtype, narrower than f32, explains
 };
 
+class Emulator;
+
 /// A loaded model with its weights and a context. Used by one thread.
 class Runner {
 public:
@@ -47,6 +49,9 @@ public:
   };
   /// Reads or draws the inputs of an entry. 0, or an exit code after an error.
   int read(const Request &request, std::vector<Numbers> &inputs);
+  /// From here on, outputs are those of a program that an emulator runs; it must outlive the
+  /// runner.
+  void emulate(Emulator &emulator);
   /// Runs an entry. 0, or an exit code after an error.
   int run(int32_t entry, const std::vector<Numbers> &inputs, std::vector<Numbers> &outputs);
 

@@ -6,6 +6,7 @@
 
 #include "Build.h"
 #include "Difference.h"
+#include "Emulator.h"
 #include "VerifySizes.h"
 #include "compiler/reference/Interpreter.h"
 
@@ -42,6 +43,8 @@ private:
 
   /// Reads the options of the verb, and what weights and inputs there are.
   int readOptions();
+  /// Compiles for this machine; for another, whose code an emulator runs, too.
+  int compile(const CompileOptions &options);
   /// The entries that are asked for, or all.
   int chooseEntries(llvm::SmallVectorImpl<int32_t> &entries) const;
   /// Compares entries with the interpreter. These functions give 0, or an exit code after an error
@@ -94,6 +97,7 @@ private:
   Spec &spec;
   const llvm::opt::InputArgList &args;
   LoadedModel model;
+  std::unique_ptr<Emulator> emulator; ///< null: this machine runs the code
   std::unique_ptr<Runner> runner;
   std::unique_ptr<SizeChoice> choice;
   std::string weights; // empty: random

@@ -25,11 +25,11 @@ struct RegisterBlocks {
     return std::max<int64_t>(std::min<int64_t>(sums / vectors, target.lanes), 1);
   }
   /// Vectors of queries of a score tile, at most, and of a softmax tile: a polynomial's
-  /// coefficients take most of AVX2's registers.
+  /// coefficients take most of 16 registers.
   static constexpr int64_t queryVectors = 3;
   /// Steps at the end of a tile's sums that are done row by row.
   static constexpr int64_t lastSteps = 4;
-  int64_t softmaxVectors() const { return target.avx512 ? 3 : 1; }
+  int64_t softmaxVectors() const { return target.hasManyRegisters() ? 3 : 1; }
   /// Rows of a value tile; one that `selects` needs registers for masks where they are vectors.
   int64_t rows(int64_t columns, bool selects) const {
     int64_t vectors = llvm::divideCeil(columns, target.lanes);

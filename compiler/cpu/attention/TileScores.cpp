@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace attn;
 
 int64_t RegisterBlocks::columns(int64_t all) const {
-  int64_t vectors = llvm::divideCeil(all, target.lanes), large = target.avx512 ? 4 : 3;
+  int64_t vectors = llvm::divideCeil(all, target.lanes), large = target.hasManyRegisters() ? 4 : 3;
   auto last = [&](int64_t size) { return (vectors - 1) % size + 1; };
   int64_t size = last(large - 1) > last(large) ? large - 1 : large;
   return std::min(size * target.lanes, all);

@@ -56,8 +56,10 @@ Value TileEmitter::broadcast(Value matrix, Value row, Value column) {
   return vector::BroadcastOp::create(builder, loc, vectorType, scalar);
 }
 
-/// `b` where one of them is NaN: one instruction. NaNs come back with exp2(NaN - maximum).
+/// Never NaN where `b` is not: one instruction. NaNs come back with exp2(NaN - maximum).
 Value TileEmitter::larger(Value a, Value b) {
+  if (target.maxima)
+    return arith::MaxNumFOp::create(builder, loc, a, b);
   Value isLarger = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, a, b);
   return arith::SelectOp::create(builder, loc, isLarger, a, b);
 }

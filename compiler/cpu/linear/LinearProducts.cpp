@@ -49,7 +49,7 @@ LinearProducts::Values LinearProducts::load(Value panels, Value weights, size_t 
   return loaded;
 }
 
-Value LinearProducts::repeated(Value row, ArrayRef<Value> ks, int64_t offset) const {
+Value LinearProducts::repeatedElement(Value row, ArrayRef<Value> ks, int64_t offset) const {
   SmallVector<Value> place(ks);
   place.back() = index.add(place.back(), index.constant(offset));
   Value element = memref::LoadOp::create(index.builder, index.loc, row, place);
@@ -64,6 +64,36 @@ Value LinearProducts::repeatedBytes(Value row, Value k) const {
   Value whole =
       vector::ExtractOp::create(builder, index.loc, bitcast(four, 1, builder.getI32Type()), 0);
   return vector::BroadcastOp::create(builder, index.loc, integers(), whole);
+}
+
+/// Whether neighbours along the innermost contracted dim are neighbours in memory.
+static bool isDense(Value row) {
+  auto [strides, offset] = cast<MemRefType>(row.getType()).getStridesAndOffset();
+  return strides.back() == 1;
+}
+
+Value LinearProducts::loadWords(Value row, ArrayRef<Value> ks, int64_t count) const {
+  Type element = cast<MemRefType>(row.getType()).getElementType();
+  auto type = VectorType::get({count * 32 / element.getIntOrFloatBitWidth()}, element);
+  return bitcast(vector::LoadOp::create(index.builder, index.loc, type, row, ks), count,
+                 sumType().getElementType());
+}
+
+Value LinearProducts::registerOf(Value row, ArrayRef<Value> ks, int64_t count) const {
+  return target.takesWords() && isDense(row) ? loadWords(row, ks, count) : Value();
+}
+
+Value LinearProducts::repeated(Value words, Value row, ArrayRef<Value> ks, int64_t i) const {
+  OpBuilder &builder = index.builder;
+  if (words)
+    return vector::BroadcastOp::create(
+        builder, index.loc, sumType(),
+        vector::ExtractOp::create(builder, index.loc, words, i).getResult());
+  Type element = cast<MemRefType>(row.getType()).getElementType();
+  int64_t wordElements = 32 / element.getIntOrFloatBitWidth();
+  return wordElements == 1
+             ? repeatedElement(row, ks, i)
+             : repeatedBytes(row, index.add(ks.back(), index.constant(i * wordElements)));
 }
 
 Value LinearProducts::widened(Value words, bool isOdd) const {
@@ -87,14 +117,18 @@ Value LinearProducts::call(VectorType type, StringRef name, ValueRange operands)
       .getResult(0);
 }
 
-void LinearProducts::multiplyPairs(ArrayRef<Value> rows, Value k, const Values &weights,
-                                   MutableArrayRef<Value> sums) const {
+void LinearProducts::multiplyPairs(ArrayRef<Value> rows, ArrayRef<Value> ks,
+                                   ArrayRef<Values> weights, MutableArrayRef<Value> sums) const {
   BfloatPairs pairs(index.builder, index.loc, target);
+  size_t vectors = sums.size() / rows.size();
   for (size_t r = 0; r < rows.size(); ++r) {
-    Value factors = repeatedBytes(rows[r], k);
-    for (size_t v = 0; v < weights.size(); ++v) {
-      Value &sum = sums[r * weights.size() + v];
-      sum = pairs.multiplyAdd(factors, weights[v], sum);
+    Value words = registerOf(rows[r], ks, int64_t(weights.size()));
+    for (auto [i, own] : llvm::enumerate(weights)) {
+      Value factors = repeated(words, rows[r], ks, int64_t(i));
+      for (size_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[r * vectors + v];
+        sum = pairs.multiplyAdd(factors, own[v], sum);
+      }
     }
   }
 }
@@ -102,34 +136,98 @@ void LinearProducts::multiplyPairs(ArrayRef<Value> rows, Value k, const Values &
 void LinearProducts::multiplyFloats(ArrayRef<Value> rows, ArrayRef<Value> ks,
                                     ArrayRef<Values> weights, MutableArrayRef<Value> sums) const {
   size_t vectors = sums.size() / rows.size();
-  for (size_t r = 0; r < rows.size(); ++r)
-    for (size_t i = 0; i < weights.size(); ++i) {
-      Value factor = repeated(rows[r], ks, static_cast<int64_t>(i));
+  for (size_t r = 0; r < rows.size(); ++r) {
+    Value words = registerOf(rows[r], ks, int64_t(weights.size()));
+    for (auto [i, own] : llvm::enumerate(weights)) {
+      Value factor = repeated(words, rows[r], ks, int64_t(i));
       for (size_t v = 0; v < vectors; ++v) {
         Value &sum = sums[r * vectors + v];
-        sum = math::FmaOp::create(index.builder, index.loc, factor, weights[i][v], sum);
+        sum = math::FmaOp::create(index.builder, index.loc, factor, own[v], sum);
       }
     }
+  }
 }
 
-/// Without vpdpbusd, bytes are multiplied as pairs of 16 bits: those at even places, then the
-/// others. Unlike vpmaddubsw it saturates nothing.
-void LinearProducts::multiplyBytes(ArrayRef<Value> rows, Value k, ValueRange weights,
-                                   MutableArrayRef<Value> sums) const {
+void LinearProducts::multiplySquares(ArrayRef<Value> rows) {
+  bool isOfPairs = cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
+  if (rows.size() > 1 && isDense(rows[0]) && (isOfPairs || panelGroup(precision) > 2))
+    square = isOfPairs ? target.squarePairs : target.squareBytes;
+}
+
+Value LinearProducts::shuffled(Value a, Value b, ArrayRef<int64_t> order) const {
+  return vector::ShuffleOp::create(index.builder, index.loc, a, b, order);
+}
+
+LinearProducts::Values LinearProducts::turned(ArrayRef<Value> sums, size_t rows) const {
+  return precision == Precision::Int4 ? Values(sums) : turnedSquares(sums, rows);
+}
+
+LinearProducts::Values LinearProducts::turnedSquares(ArrayRef<Value> sums, size_t rows) const {
+  Values result(sums);
+  size_t vectors = sums.size() / rows;
+  for (size_t r = 0; !square.empty() && r + 1 < rows; r += 2)
+    for (size_t v = r * vectors; v < (r + 1) * vectors; ++v) {
+      result[v] = shuffled(sums[v], sums[v + vectors], {0, 1, 4, 5});
+      result[v + vectors] = shuffled(sums[v], sums[v + vectors], {2, 3, 6, 7});
+    }
+  return result;
+}
+
+void LinearProducts::multiplySquares(ArrayRef<Value> rows, ArrayRef<Value> ks,
+                                     ArrayRef<Values> weights, MutableArrayRef<Value> sums) const {
+  size_t vectors = weights[0].size();
+  bool isOfPairs = precision == Precision::BF16;
+  Type element = isOfPairs ? Type(index.builder.getBF16Type()) : index.builder.getI8Type();
+  int64_t elements = 128 / element.getIntOrFloatBitWidth();
+  auto factor = [&](Value words) { return bitcast(words, elements, element); };
+  auto words = [&](Value weights) {
+    return bitcast(weights, target.lanes, index.builder.getI32Type());
+  };
+  Values columns[2]; // the first half of a vector's, the second one
+  for (size_t v = 0; v < vectors; ++v) {
+    Value first = words(weights[0][v]), second = words(weights[1][v]);
+    columns[0].push_back(factor(shuffled(first, second, {0, 4, 1, 5})));
+    columns[1].push_back(factor(shuffled(first, second, {2, 6, 3, 7})));
+  }
+  for (size_t r = 0; r + 1 < rows.size(); r += 2) {
+    Value both =
+        factor(shuffled(loadWords(rows[r], ks, 2), loadWords(rows[r + 1], ks, 2), {0, 1, 2, 3}));
+    for (size_t half : {0, 1})
+      for (size_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[(r + half) * vectors + v];
+        sum = call(cast<VectorType>(sum.getType()), square, {sum, both, columns[half][v]});
+      }
+  }
+}
+
+void LinearProducts::multiplyBytes(ArrayRef<Value> rows, ArrayRef<Value> ks,
+                                   ArrayRef<Values> weights, MutableArrayRef<Value> sums) const {
+  if (target.dotBytes.empty())
+    return multiplyBytesInPairs(rows, ks.back(), weights.front(), sums);
+  size_t vectors = sums.size() / rows.size();
+  for (size_t r = 0; r < rows.size(); ++r) {
+    Value words = registerOf(rows[r], ks, int64_t(weights.size()));
+    for (auto [i, own] : llvm::enumerate(weights)) {
+      Value bytes = bitcast(repeated(words, rows[r], ks, int64_t(i)), 4 * target.lanes,
+                            index.builder.getI8Type());
+      for (size_t v = 0; v < vectors; ++v) {
+        Value &sum = sums[r * vectors + v];
+        sum = call(integers(), target.dotBytes,
+                   target.takesWords() ? ValueRange{sum, own[v], bytes}
+                                       : ValueRange{sum, bytes, own[v]});
+      }
+    }
+  }
+}
+
+/// Bytes are multiplied as pairs of 16 bits: those at even places, then the others. Unlike
+/// vpmaddubsw it saturates nothing.
+void LinearProducts::multiplyBytesInPairs(ArrayRef<Value> rows, Value k, const Values &weights,
+                                          MutableArrayRef<Value> sums) const {
   OpBuilder &builder = index.builder;
   int64_t lanes = target.lanes;
   size_t vectors = weights.size();
   MathBuilder math(builder, index.loc, integers(), target);
-  if (target.vnni) {
-    for (size_t r = 0; r < rows.size(); ++r) {
-      Value bytes = bitcast(repeatedBytes(rows[r], k), 4 * lanes, builder.getI8Type());
-      for (size_t v = 0; v < vectors; ++v) {
-        Value &sum = sums[r * vectors + v];
-        sum = call(integers(), "llvm.x86.avx512.vpdpbusd.512", {sum, bytes, weights[v]});
-      }
-    }
-    return;
-  }
   auto halves = VectorType::get({2 * lanes}, builder.getI16Type());
   auto shifted = [&](Value pairs, bool isLeft) -> Value {
     Value by = arith::ConstantOp::create(
@@ -167,54 +265,95 @@ Value LinearProducts::loadScales(Value scales, Value place) const {
   return math.fromBits(math.shiftLeft(bits, 16));
 }
 
-/// Vector by vector, so that few sums of bytes are alive at a time.
+LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) const {
+  OpBuilder &builder = index.builder;
+  auto type = VectorType::get({4 * target.lanes}, builder.getI8Type());
+  MathBuilder math(builder, index.loc, integers(), target);
+  Value low = math.integer(0x0f0f0f0f);
+  Value both = bitcast(vector::LoadOp::create(builder, index.loc, type, panels, place),
+                       target.lanes, builder.getI32Type());
+  return {math.iand(both, low), math.iand(math.shiftRight(both, 4), low)};
+}
+
+/// Vector by vector, so that few sums of bytes are alive at a time; all vectors together where
+/// words of rows stay in registers for them.
 void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Value weights,
                                  int64_t pitch, Value scales, Value scale,
                                  MutableArrayRef<Value> sums) const {
   OpBuilder &builder = index.builder;
-  int64_t lanes = target.lanes, bytes = 4 * lanes, group = panelGroup(precision);
-  size_t vectors = sums.size() / rows.size();
-  auto type = VectorType::get({bytes}, builder.getI8Type());
-  MathBuilder math(builder, index.loc, integers(), target);
-  Value low = math.integer(0x0f0f0f0f);
+  int64_t lanes = target.lanes, group = panelGroup(precision);
+  size_t vectors = sums.size() / rows.size(), together = target.takesWords() ? vectors : 1;
+  auto type = VectorType::get({4 * lanes}, builder.getI8Type());
   Value eight = arith::ConstantOp::create(
       builder, index.loc, DenseElementsAttr::get(type, builder.getI8IntegerAttr(8)));
   Value zero = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(integers()));
-  for (size_t v = 0; v < vectors; ++v) {
-    int64_t column = static_cast<int64_t>(v) * lanes;
-    Values products(rows.size(), zero);
+  for (size_t first = 0; first < vectors; first += together) {
+    auto columnOf = [&](size_t v) { return static_cast<int64_t>(first + v) * lanes; };
+    Values products(rows.size() * together, zero);
     for (int64_t step = 0; step < scaleGroup / group; ++step) {
-      Value place = index.add(weights, index.constant(step * pitch + 4 * column));
-      Value both = bitcast(vector::LoadOp::create(builder, index.loc, type, panels, place), lanes,
-                           builder.getI32Type());
-      Value halves[] = {math.iand(both, low), math.iand(math.shiftRight(both, 4), low)};
-      for (auto [i, half] : llvm::enumerate(halves)) {
-        Value weight = arith::SubIOp::create(builder, index.loc,
-                                             bitcast(half, bytes, builder.getI8Type()), eight);
-        Value first = index.add(k, index.constant(step * group + 4 * static_cast<int64_t>(i)));
-        multiplyBytes(rows, first, weight, products);
+      SmallVector<Values> numbers; // [vector][half]
+      for (size_t v = 0; v < together; ++v) {
+        Value place = index.add(weights, index.constant(step * pitch + 4 * columnOf(v)));
+        numbers.push_back(loadNumbers(panels, place));
+      }
+      int64_t halves = target.rowWords;
+      for (int64_t half = 0; half < 2; half += halves) {
+        SmallVector<Values> steps(halves);
+        for (auto [i, own] : llvm::enumerate(steps))
+          for (const Values &number : numbers)
+            own.push_back(arith::SubIOp::create(
+                builder, index.loc,
+                bitcast(number[half + i], type.getDimSize(0), type.getElementType()), eight));
+        multiply(rows, index.add(k, index.constant(step * group + 4 * half)), steps, products);
       }
     }
-    Value own = loadScales(scales, index.add(scale, index.constant(column)));
-    for (size_t r = 0; r < rows.size(); ++r) {
-      Value &sum = sums[r * vectors + v];
-      Value product = arith::SIToFPOp::create(builder, index.loc, sumType(), products[r]);
-      sum = math::FmaOp::create(builder, index.loc, product, own, sum);
+    products = turnedSquares(products, rows.size());
+    for (size_t v = 0; v < together; ++v) {
+      Value own = loadScales(scales, index.add(scale, index.constant(columnOf(v))));
+      for (size_t r = 0; r < rows.size(); ++r) {
+        Value &sum = sums[r * vectors + first + v];
+        Value product =
+            arith::SIToFPOp::create(builder, index.loc, sumType(), products[r * together + v]);
+        sum = math::FmaOp::create(builder, index.loc, product, own, sum);
+      }
     }
   }
 }
 
-void LinearProducts::step(ArrayRef<Value> rows, ArrayRef<Value> ks, Value panels, Value weights,
-                          MutableArrayRef<Value> sums) const {
-  Values loaded = load(panels, weights, sums.size() / rows.size());
-  if (precision == Precision::Int8)
-    return multiplyBytes(rows, ks.back(), loaded, sums);
-  if (precision == Precision::F32)
-    return multiplyFloats(rows, ks, {loaded}, sums);
-  if (cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16))
-    return multiplyPairs(rows, ks.back(), loaded, sums);
+int64_t LinearProducts::stepsTogether(ArrayRef<Value> rows) const {
+  bool takesTwo =
+      isHalf(precision) && !cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
+  return takesTwo || !isDense(rows[0]) ? 1 : target.rowWords;
+}
+
+void LinearProducts::steps(int64_t count, ArrayRef<Value> rows, ArrayRef<Value> ks, Value panels,
+                           Value weights, int64_t pitch, MutableArrayRef<Value> sums) const {
+  size_t vectors = sums.size() / rows.size();
+  SmallVector<Values> loaded; // [step][vector]
+  for (int64_t i = 0; i < count; ++i)
+    loaded.push_back(load(panels, index.add(weights, index.constant(i * pitch)), vectors));
+  bool isWidened =
+      isHalf(precision) && !cast<MemRefType>(rows[0].getType()).getElementType().isInteger(16);
+  if (!isWidened)
+    return multiply(rows, ks, loaded, sums);
   Values even, odd;
-  for (Value words : loaded)
+  for (Value words : loaded.front())
     even.push_back(widened(words, false)), odd.push_back(widened(words, true));
   multiplyFloats(rows, ks, {even, odd}, sums);
+}
+
+void LinearProducts::multiply(ArrayRef<Value> rows, ArrayRef<Value> ks, ArrayRef<Values> weights,
+                              MutableArrayRef<Value> sums) const {
+  if (!square.empty()) {
+    multiplySquares(rows, ks, weights, sums);
+    size_t even = rows.size() / 2 * 2; // a last row is by itself
+    sums = sums.drop_front(even * weights[0].size()), rows = rows.drop_front(even);
+  }
+  if (rows.empty())
+    return;
+  if (precision == Precision::F32)
+    return multiplyFloats(rows, ks, weights, sums);
+  if (precision == Precision::BF16)
+    return multiplyPairs(rows, ks, weights, sums);
+  multiplyBytes(rows, ks, weights, sums);
 }

@@ -24,11 +24,23 @@ public:
   /// The type of a vector of sums: f32, or i32 for int8.
   mlir::VectorType sumType() const;
 
-  /// Adds a step's products to sums[rows][vectors]. `rows` are views of the rows' contracted dims,
-  /// `ks` the position of the step's first element in them; `weights` is the place of the step's
-  /// first weight in `panels`.
-  void step(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks, mlir::Value panels,
-            mlir::Value weights, llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// From here on, has `steps` multiply squares where the target can and calls of it are always of
+  /// an even number of steps: sums[r][v] and sums[r + 1][v] of an even r then hold both rows, the
+  /// first half of the columns and the second.
+  void multiplySquares(llvm::ArrayRef<mlir::Value> rows);
+  /// Between sums by rows and those of squares, either way; as they are where squares are not
+  /// multiplied.
+  llvm::SmallVector<mlir::Value> turned(llvm::ArrayRef<mlir::Value> sums, size_t rows) const;
+
+  /// The steps that one call of `steps` takes, at most.
+  int64_t stepsTogether(llvm::ArrayRef<mlir::Value> rows) const;
+
+  /// Adds the products of `count` steps to sums[rows][vectors]. `rows` are views of the rows'
+  /// contracted dims, `ks` the position of the first step's first element in them; `weights` is the
+  /// place of its first weight in `panels`, the next step's are `pitch` elements further.
+  void steps(int64_t count, llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
+             mlir::Value panels, mlir::Value weights, int64_t pitch,
+             llvm::MutableArrayRef<mlir::Value> sums) const;
 
   /// Adds the products of the steps whose weights share a scale, for int4: `k` and `weights` are
   /// the place of the first step, whose weights are followed by those of the next step after
@@ -47,17 +59,40 @@ private:
 
   /// The step's weights, a vector of four bytes for each column.
   Values load(mlir::Value panels, mlir::Value weights, size_t vectors) const;
-  /// An element of a row in all lanes.
-  mlir::Value repeated(mlir::Value row, llvm::ArrayRef<mlir::Value> ks, int64_t offset) const;
-  /// Four bytes of a row in all lanes.
+  /// `count` words of 32 bits of a row, from an element on, where products take them out of one
+  /// register; else null.
+  mlir::Value registerOf(mlir::Value row, llvm::ArrayRef<mlir::Value> ks, int64_t count) const;
+  /// Word `i` of these, or of the row, in all lanes of a vector of sumType.
+  mlir::Value repeated(mlir::Value words, mlir::Value row, llvm::ArrayRef<mlir::Value> ks,
+                       int64_t i) const;
+  /// A word, in all lanes; an element that is one, of a row of any stride.
+  mlir::Value repeatedElement(mlir::Value row, llvm::ArrayRef<mlir::Value> ks,
+                              int64_t offset) const;
   mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
+  Values turnedSquares(llvm::ArrayRef<mlir::Value> sums, size_t rows) const;
+  /// Of int4: both numbers of each byte from `place` of `panels` on, plus 8, in bytes of i32; the
+  /// lower one is that of the earlier k.
+  Values loadNumbers(mlir::Value panels, mlir::Value place) const;
+  // Of neighbouring steps, or elements: weights[step][vector].
+  void multiply(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
+                llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;
   void multiplyFloats(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
                       llvm::ArrayRef<Values> weights,
                       llvm::MutableArrayRef<mlir::Value> sums) const;
-  void multiplyPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
-                     llvm::MutableArrayRef<mlir::Value> sums) const;
-  void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, mlir::ValueRange weights,
-                     llvm::MutableArrayRef<mlir::Value> sums) const;
+  void multiplyPairs(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
+                     llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// Of two steps; of an odd number of rows, the last one by itself.
+  void multiplySquares(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
+                       llvm::ArrayRef<Values> weights,
+                       llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// `count` words of a row, from an element on, side by side.
+  mlir::Value loadWords(mlir::Value row, llvm::ArrayRef<mlir::Value> ks, int64_t count) const;
+  mlir::Value shuffled(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> order) const;
+  void multiplyBytes(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
+                     llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;
+  /// The same without an instruction for it, of one step.
+  void multiplyBytesInPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
+                            llvm::MutableArrayRef<mlir::Value> sums) const;
   /// A vector of scales of int4, as f32.
   mlir::Value loadScales(mlir::Value scales, mlir::Value place) const;
   /// The even or odd ones of words of two halves, in f32.
@@ -69,6 +104,7 @@ private:
   IndexBuilder index;
   const CpuTarget &target;
   Precision precision;
+  llvm::StringRef square; ///< the intrinsic, where squares are multiplied
 };
 
 } // namespace attn

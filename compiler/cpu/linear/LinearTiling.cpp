@@ -39,9 +39,13 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   tiling.rows =
       choice.get(Knob::Rows)
           .value_or(TargetModel::powerBelow((target.registers - otherRegisters) / blockVectors));
-  // With AVX2, patches of pictures lose nothing by more steps.
-  bool areShortLoops = shape.ks.size() > 1 && !target.avx512;
-  tiling.unroll = choice.get(Knob::Unroll).value_or(areShortLoops ? 8 : shape.unroll());
+  // With 16 registers, patches of pictures lose nothing by more steps.
+  bool areShortLoops = shape.ks.size() > 1 && !target.hasManyRegisters();
+  // Two steps make one of squares.
+  bool areSquares =
+      !target.squareBytes.empty() && !shape.isWidened && shape.precision != Precision::F32;
+  int64_t unroll = areShortLoops ? 8 : areSquares ? 2 : shape.unroll();
+  tiling.unroll = choice.get(Knob::Unroll).value_or(unroll);
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
   bool isInt4 = shape.precision == Precision::Int4;
   if (isInt4) { // sums of those that share a scale are kept, too

@@ -320,7 +320,7 @@ bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const 
 }
 
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const CpuTiling &context) {
-  auto shape = LinearShape::of(op, context.target.bf16);
+  auto shape = LinearShape::of(op, !context.target.dotPairs.empty());
   if (failed(shape))
     return failure();
   if (usesTileRegisters(op, *shape, context.target))

@@ -115,12 +115,15 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
                            index.add(scales, scaleOf(start)), sums);
       return sums;
     }
-    for (int64_t i = 0; i < steps; ++i) {
+    int64_t together = products.stepsTogether(inputs);
+    for (int64_t i = 0; i < steps; i += together) {
       Value step = index.constant(i);
       Values inner = ks;
       inner.push_back(index.mul(index.add(own, step), index.constant(shape.group())));
-      products.step(inputs, inner, op.getWidened() ? op.getWidened() : op.getPanels(),
-                    index.add(place, index.constant(i * shape.stepElements())), sums);
+      products.steps(std::min(together, steps - i), inputs, inner,
+                     op.getWidened() ? op.getWidened() : op.getPanels(),
+                     index.add(place, index.constant(i * shape.stepElements())),
+                     shape.stepElements(), sums);
     }
     return sums;
   };
@@ -216,9 +219,12 @@ LogicalResult TileEmitter::run() {
       return Values();
     });
   };
+  if (depth % 2 == 0 && shape.ks.size() == 1 && unroll() % 2 == 0)
+    products.multiplySquares(inputs);
   if (depth < size)
     sums = choose(startIs(0), [&] { return sums; }, load);
-  sums = contract(0, {}, index.constant(0), sums);
+  sums = contract(0, {}, index.constant(0), products.turned(sums, size_t(rows)));
+  sums = products.turned(sums, size_t(rows));
   if (depth < size)
     choose(
         startIs(size - depth), [&] { return finishPart(true); }, [&] { return finishPart(false); });

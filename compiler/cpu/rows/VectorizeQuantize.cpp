@@ -22,8 +22,8 @@ public:
   QuantizeEmitter(QuantizeRowOp op, const RowVectors &rows)
       : op(op), rows(rows), index(rows.index), builder(index.builder), loc(op.getLoc()),
         math(builder, loc, rows.type, rows.target), columns(index.dim(op.getInput(), 0)),
-        input(rows.prepare(op.getInput())), halvesTarget(rows.target),
-        halves(builder, loc, halvesTarget) {
+        input(rows.prepare(op.getInput())), least(rows.target.signedBytes ? -128 : 0),
+        halvesTarget(rows.target), halves(builder, loc, halvesTarget) {
     halvesTarget.lanes *= 2;
   }
 
@@ -73,6 +73,7 @@ private:
   Location loc;
   MathBuilder math;
   Value columns, input;
+  int64_t least; ///< of a byte
   CpuTarget halvesTarget;
   RowVectors halves; ///< of 16 bits
 };
@@ -137,8 +138,8 @@ void QuantizeEmitter::storeBytes(Value integers, const RowVectors &rows, const V
         builder, loc,
         SplatElementsAttr::get(type, builder.getIntegerAttr(type.getElementType(), value)));
   };
-  integers = arith::MaxSIOp::create(builder, loc, integers, constant(0));
-  integers = arith::MinSIOp::create(builder, loc, integers, constant(255));
+  integers = arith::MaxSIOp::create(builder, loc, integers, constant(least));
+  integers = arith::MinSIOp::create(builder, loc, integers, constant(least + 255));
   Value bytes = arith::TruncIOp::create(builder, loc, type.clone(builder.getI8Type()), integers);
   rows.store(bytes, op.getOut(), {place.column, {}}); // rows have room for whole vectors
 }
@@ -184,6 +185,8 @@ void QuantizeEmitter::run() {
   zero = math.select(isAbove, zero, math.constant(0));
   Value isBelow = math.compare(arith::CmpFPredicate::OLT, zero, math.constant(255));
   zero = math.select(isBelow, zero, math.constant(255));
+  if (least != 0)
+    zero = math.add(zero, math.constant(double(least)));
   auto keep = [&](Value value, int64_t at) {
     Value first = vector::ExtractOp::create(builder, loc, value, 0);
     memref::StoreOp::create(builder, loc, first, op.getRange(), index.constant(at));

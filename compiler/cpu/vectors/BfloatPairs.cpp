@@ -17,11 +17,10 @@ Value BfloatPairs::bitcast(Value vector, int64_t lanes, Type element) const {
 
 Value BfloatPairs::rounded(Value first, Value second) const {
   Type bf16 = builder.getBF16Type();
-  if (target.roundsPairs())
-    return LLVM::CallIntrinsicOp::create(
-               builder, loc, VectorType::get({2 * target.lanes}, bf16),
-               builder.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
-               ValueRange{second, first})
+  if (!target.roundPairs.empty())
+    return LLVM::CallIntrinsicOp::create(builder, loc, VectorType::get({2 * target.lanes}, bf16),
+                                         builder.getStringAttr(target.roundPairs),
+                                         ValueRange{second, first})
         .getResult(0);
   auto half = VectorType::get({target.lanes}, bf16);
   SmallVector<int64_t> all(2 * target.lanes);
@@ -32,10 +31,9 @@ Value BfloatPairs::rounded(Value first, Value second) const {
 
 Value BfloatPairs::bits(Value vector) const {
   auto half = VectorType::get({target.lanes}, builder.getBF16Type());
-  Value narrow = target.roundsPairs()
+  Value narrow = !target.roundPair.empty()
                      ? LLVM::CallIntrinsicOp::create(
-                           builder, loc, half,
-                           builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"), vector)
+                           builder, loc, half, builder.getStringAttr(target.roundPair), vector)
                            .getResult(0)
                      : arith::TruncFOp::create(builder, loc, half, vector).getResult();
   return bitcast(narrow, target.lanes, builder.getI16Type());
@@ -83,9 +81,10 @@ Value BfloatPairs::odd(Value words) const {
 }
 
 Value BfloatPairs::multiplyAdd(Value a, Value b, Value sum) const {
+  if (target.takesWords())
+    std::swap(a, b);
   auto pairs = [&](Value words) { return bitcast(words, 2 * target.lanes, builder.getBF16Type()); };
-  return LLVM::CallIntrinsicOp::create(builder, loc, floats,
-                                       builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+  return LLVM::CallIntrinsicOp::create(builder, loc, floats, builder.getStringAttr(target.dotPairs),
                                        ValueRange{sum, pairs(a), pairs(b)})
       .getResult(0);
 }

@@ -30,7 +30,8 @@ public:
   /// What is in the words, in f32.
   mlir::Value even(mlir::Value words) const;
   mlir::Value odd(mlir::Value words) const;
-  /// sum + even(a) * even(b) + odd(a) * odd(b), by vdpbf16ps.
+  /// sum + even(a) * even(b) + odd(a) * odd(b), by the instruction for it. Where
+  /// that takes a word of a register for all lanes, it does so of `a`.
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum) const;
 
 private:

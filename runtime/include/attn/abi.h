@@ -131,11 +131,14 @@ typedef int64_t (*attn_abi_workspace_fn)(const int64_t *dims, int64_t threads);
 
 /* Code for one CPU level, one function per entry. Levels stand lowest first. */
 enum {
+  ATTN_LEVEL_ANY = 0, /* of its architecture: what a C compiler makes of a test's model */
   ATTN_LEVEL_X86_64_V3 = 3,
   ATTN_LEVEL_X86_64_V4 = 4,
   ATTN_LEVEL_VNNI = 5,        /* x86-64-v4 with AVX512-VNNI */
   ATTN_LEVEL_AVX512_BF16 = 6, /* and with AVX512-BF16, where it is as fast as f32 */
-  ATTN_LEVEL_X86_AMX = 7
+  ATTN_LEVEL_X86_AMX = 7,
+  ATTN_LEVEL_NEON = 64,     /* AArch64 with dot products of bytes (asimddp) */
+  ATTN_LEVEL_NEON_I8MM = 65 /* and with matrix products of bytes and bf16 (i8mm, bf16) */
 };
 typedef struct {
   const char *name; /* "x86-64-v3" */

@@ -21,6 +21,22 @@ protected:
   void SetUp() override {
     if (!KernelRunner::supports(level()))
       GTEST_SKIP() << "this machine is below " << GetParam();
+    const char *isFull = getenv("ATTN_FULL_TESTS");
+    if (isLong() && !(isFull && *isFull == '1'))
+      GTEST_SKIP() << "takes an emulator long: tools/check.sh --full runs it";
+  }
+  /// Tests that take an emulator longest, which it runs if asked for by ATTN_FULL_TESTS=1.
+  static bool isLong() {
+    llvm::StringRef test = testing::UnitTest::GetInstance()->current_test_info()->name();
+    auto isOneOf = [&](std::initializer_list<llvm::StringRef> names) {
+      return llvm::is_contained(names, test.split('/').first);
+    };
+    if (!KernelRunner::isEmulated(level()))
+      return false;
+    return isOneOf({"DocumentsOfOneLength", "MaskedKeysCanBeAnything", "BiasAndMaskOfPositions",
+                    "Lowerings", "Shapes"}) ||
+           (level() != "neon" && isOneOf({"RandomShapes", "KeysOfACache", "SinksAndWindow",
+                                          "BiasAndMaskOfSizesKnownAtRunTime"}));
   }
   /// Without what is asked of it.
   static llvm::StringRef level() { return llvm::StringRef(GetParam()).split('/').first; }
@@ -83,7 +99,7 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Levels, AttentionKernelTest,
                          testing::Values("x86-64-v3", "x86-64-v4", "avx512bf16", "amx-emulated",
-                                         "amx", "sm_80", "sm_80/rounds"));
+                                         "amx", "neon", "neon-i8mm", "sm_80", "sm_80/rounds"));
 
 TEST_P(AttentionKernelTest, OneOfEach) { runCase(cross(1, 1, 1, 1)); }
 TEST_P(AttentionKernelTest, OneQuery) { runCase(cross(1, 37, 64, 64)); }
@@ -336,7 +352,8 @@ TEST_P(AttentionKernelTest, InfinitiesAndNans) {
 using BitsAttentionTest = AttentionKernelTest;
 
 INSTANTIATE_TEST_SUITE_P(Levels, BitsAttentionTest,
-                         testing::Values("avx512bf16/bits", "amx-emulated/bits", "amx/bits"));
+                         testing::Values("avx512bf16/bits", "amx-emulated/bits", "amx/bits",
+                                         "neon-i8mm/bits"));
 
 TEST_P(BitsAttentionTest, Shapes) {
   for (const Case &c :

@@ -7,7 +7,7 @@ namespace attn::test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Levels, LinearKernelTest,
-                         testing::Values("x86-64-v3", "x86-64-v4", "sm_80"));
+                         testing::Values("x86-64-v3", "x86-64-v4", "neon", "sm_80"));
 
 TEST_P(LinearKernelTest, EveryNumberOfRows) {
   std::vector<LinearCase> cases;

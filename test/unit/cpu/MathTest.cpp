@@ -112,7 +112,7 @@ protected:
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Levels, MathTest, testing::Values("x86-64-v3", "x86-64-v4"));
+INSTANTIATE_TEST_SUITE_P(Levels, MathTest, testing::Values("x86-64-v3", "x86-64-v4", "neon"));
 
 TEST_P(MathTest, Exp2) {
   bool byTable = GetParam() == llvm::StringRef("x86-64-v4");

@@ -10,6 +10,12 @@ namespace {
 /// run with functions in the place of their instructions, and by a CPU that has them.
 class ByteKernelTest : public LinearKernelTest {
 protected:
+  /// Whether rows of bf16 are multiplied as such.
+  static bool multipliesPairs() {
+    const CpuTarget *target = CpuTarget::find(GetParam());
+    return target && target->multipliesPairs();
+  }
+
   /// Where there are such, they have scratch, and two groups of rows, and parts of k.
   static std::vector<LinearCase> withTileRegisters(std::vector<LinearCase> cases) {
     if (!llvm::StringRef(GetParam()).starts_with("amx"))
@@ -32,7 +38,8 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Levels, ByteKernelTest,
                          testing::Values("x86-64-v3", "x86-64-v4", "vnni", "avx512bf16",
-                                         "amx-emulated", "amx", "sm_80", "sm_90a"));
+                                         "amx-emulated", "amx", "neon", "neon-i8mm", "sm_80",
+                                         "sm_90a"));
 
 TEST_P(ByteKernelTest, FewRows) {
   if (!KernelRunner::isGpu(GetParam()))
@@ -46,8 +53,7 @@ TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::I
 TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
 TEST_P(ByteKernelTest, RowsRoundedToBf16) {
-  llvm::StringRef level = GetParam();
-  if (level.starts_with("x86") || level == "vnni" || KernelRunner::isGpu(level))
+  if (!multipliesPairs())
     GTEST_SKIP() << "reads f32 rows, or bf16 ones alone";
   std::vector<LinearCase> cases = casesOf(Panels::BF16, 2, random);
   for (LinearCase &test : cases)
@@ -57,14 +63,14 @@ TEST_P(ByteKernelTest, RowsRoundedToBf16) {
 
 TEST_P(ByteKernelTest, RowsOfBf16ToRowsOfBf16) {
   llvm::StringRef level = GetParam();
-  if (!level.starts_with("amx") && level != "avx512bf16")
+  if (!multipliesPairs())
     GTEST_SKIP() << "does not multiply such rows";
   std::vector<LinearCase> cases = casesOf(Panels::BF16, 32, random);
   llvm::erase_if(cases, [](const LinearCase &test) { return test.depth() > 8192; });
   for (LinearCase &test : cases) {
     test.isRounded = test.isNarrow = test.isOfBits = true;
     // Up to 8 rows are multiplied as f32 where there are tile registers.
-    if (test.rows() <= 8 && level != "avx512bf16")
+    if (test.rows() <= 8 && level.starts_with("amx"))
       test.dynamic = true;
   }
   check(withTileRegisters(cases));
@@ -72,8 +78,7 @@ TEST_P(ByteKernelTest, RowsOfBf16ToRowsOfBf16) {
 
 /// As attentions in pairs of bf16 read them.
 TEST_P(ByteKernelTest, BytesToRowsOfBf16) {
-  llvm::StringRef level = GetParam();
-  if (!level.starts_with("amx") && level != "avx512bf16")
+  if (!multipliesPairs())
     GTEST_SKIP() << "does not multiply pairs";
   for (Panels panels : {Panels::Int8, Panels::Int4}) {
     LinearCase test(37, 96, 101);
@@ -124,7 +129,7 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(Levels, HalfKernelTest,
-                         testing::Values("x86-64-v3", "x86-64-v4", "sm_80"));
+                         testing::Values("x86-64-v3", "x86-64-v4", "neon", "sm_80"));
 
 TEST_P(HalfKernelTest, PanelsOfBf16) { checkPanels(Panels::BF16); }
 TEST_P(HalfKernelTest, PanelsOfF16) { checkPanels(Panels::F16); }

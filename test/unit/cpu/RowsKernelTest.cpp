@@ -38,7 +38,7 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, RowsKernelTest,
-                         testing::Values("x86-64-v3", "x86-64-v4", "sm_80"));
+                         testing::Values("x86-64-v3", "x86-64-v4", "neon", "sm_80"));
 
 /// A norm, as attn.norm has them.
 struct Norm {
@@ -372,6 +372,8 @@ std::string quantizeText(int64_t columns, int64_t pitch, const char *element = "
 }
 
 TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
+  const CpuTarget *target = CpuTarget::find(GetParam());
+  bool areSigned = target && target->signedBytes;
   for (int64_t columns : {1, 2, 15, 16, 17, 63, 64, 65, 100, 768}) {
     const int64_t pitch = (columns + 63) / 64 * 64, n = 5;
     auto runner = KernelRunner::create(quantizeText(columns, pitch), GetParam());
@@ -394,11 +396,13 @@ TEST_P(RowsKernelTest, BytesAreTheNearestOfTheRowsRange) {
         low = std::fmin(low, values[i]), high = std::fmax(high, values[i]);
       double scale = (high - low) / 255, zero = scale > 0 ? std::nearbyint(-low / scale) : 0;
       EXPECT_NEAR(range[2 * row], scale, 1e-6 * scale);
-      EXPECT_EQ(range[2 * row + 1], zero);
+      EXPECT_EQ(range[2 * row + 1], areSigned ? zero - 128 : zero);
       for (int64_t i = 0; i < columns; ++i) {
         double exact = scale > 0 ? values[i] / scale + zero : 0;
         // Half a step, and what f32 errs by where it lies between two; the ends are clamped.
-        EXPECT_NEAR(bytes[row * pitch + i], exact, 0.5 + 0.5 * (exact < 0 || exact > 255) + 1e-4)
+        uint8_t byte = bytes[row * pitch + i];
+        EXPECT_NEAR(areSigned ? int8_t(byte) + 128 : byte, exact,
+                    0.5 + 0.5 * (exact < 0 || exact > 255) + 1e-4)
             << "row " << row << ", column " << i << " of " << columns;
       }
     }

@@ -31,7 +31,7 @@ bool KernelRunner::supports(llvm::StringRef level) {
   if (isGpu(level))
     return true; // the interpreter
   const CpuTarget *target = CpuTarget::find(level);
-  return target && target->runsOnHost();
+  return target && (target->runsOnHost() || EmulatedKernels::supports(*target));
 }
 
 template <typename Options> static Options atLevel(llvm::StringRef level) {
@@ -155,6 +155,10 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     return nullptr;
   }
   auto object = generateCode(*ir, optLevel, CodegenOutput::Object);
+  if (const CpuTarget *target = CpuTarget::find(level); target && !target->architecture->isHost()) {
+    runner->emulated = EmulatedKernels::create(*target, *object);
+    return runner->emulated ? std::move(runner) : nullptr;
+  }
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit) {
     ADD_FAILURE() << llvm::toString(jit.takeError());
@@ -172,6 +176,17 @@ std::unique_ptr<KernelRunner> KernelRunner::create(llvm::StringRef memoryStage,
     return nullptr;
   }
   return runner;
+}
+
+void KernelRunner::runEmulated(llvm::StringRef name, int64_t threads, int64_t packed,
+                               int64_t workspace, llvm::ArrayRef<int64_t> arguments) {
+  KernelCall call = {};
+  ASSERT_LT(name.size(), sizeof call.name);
+  ASSERT_LE(int64_t(arguments.size()), KernelCall::maxArguments);
+  llvm::copy(name, call.name);
+  call.threads = threads, call.packed = packed, call.workspace = workspace;
+  llvm::copy(arguments, call.arguments);
+  emulated->run(call);
 }
 
 void *KernelRunner::address(llvm::StringRef name) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiles a memory-stage module for a CPU level, or a GPU, and loads it into this process: the
-// road of compiled models from `memory` on, for one kernel at a time. Code for GPUs is interpreted.
+// road of compiled models from `memory` on, for one kernel at a time. Code for GPUs is interpreted,
+// that of another architecture emulated.
 #pragma once
 
 #include "attn/abi.h"
 #include "compiler/Pipeline.h"
+#include "test/unit/kernels/EmulatedKernels.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>
 #include <string>
@@ -17,8 +19,13 @@ public:
   KernelRunner();
   ~KernelRunner();
 
-  /// Tests skip a level that this machine cannot run.
+  /// Tests skip a level that this machine can neither run nor emulate.
   static bool supports(llvm::StringRef level);
+  /// Whether a level is of another architecture than this machine's.
+  static bool isEmulated(llvm::StringRef level) {
+    const CpuTarget *target = CpuTarget::find(level);
+    return target && !target->architecture->isHost();
+  }
   /// Whether a level is the name of a GPU, or that and ".tf32", where linears of f32 are rounded.
   static bool isGpu(llvm::StringRef level) {
     return GpuTarget::find(level.split('.').first) != nullptr;
@@ -46,6 +53,8 @@ public:
   template <typename... Arguments>
   void run(llvm::StringRef name, int64_t threads, void *packed, void *workspace,
            Arguments... arguments) {
+    if (emulated)
+      return runEmulated(name, threads, wordOf(packed), wordOf(workspace), {wordOf(arguments)...});
     using Signature = void(void *, void *, const void *, int64_t, int64_t, Arguments...);
     Signature *call = function<Signature>(name);
     attn_abi_call team = teamOf(threads);
@@ -56,13 +65,18 @@ public:
   std::string ptx; ///< of a GPU
 
 private:
+  static int64_t wordOf(const void *pointer) { return reinterpret_cast<int64_t>(pointer); }
+  static int64_t wordOf(int64_t number) { return number; }
+  void runEmulated(llvm::StringRef name, int64_t threads, int64_t packed, int64_t workspace,
+                   llvm::ArrayRef<int64_t> arguments);
   void *address(llvm::StringRef name);
   attn_abi_call teamOf(int64_t threads);
 
   struct Gpu;
   std::unique_ptr<Gpu> gpu;
 
-  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::unique_ptr<EmulatedKernels> emulated;
+  std::unique_ptr<llvm::orc::LLJIT> jit; ///< of this machine's architecture
 };
 
 } // namespace attn::test

@@ -330,6 +330,24 @@ void LinearData::storeByteRows() {
   storedIn = asFloats(bytes);
 }
 
+std::vector<float> LinearData::signedIn() const {
+  std::vector<float> result = storedIn;
+  for (float &word : result) {
+    uint32_t bits;
+    std::memcpy(&bits, &word, 4);
+    bits ^= 0x80808080;
+    std::memcpy(&word, &bits, 4);
+  }
+  return result;
+}
+
+std::vector<float> LinearData::signedRange() const {
+  std::vector<float> result = range;
+  for (size_t i = 1; i < result.size(); i += 2)
+    result[i] -= 128;
+  return result;
+}
+
 void LinearData::store() {
   storedIn = in, storedPanels = panels;
   constexpr int64_t fewRows = 8; // which are multiplied as they are

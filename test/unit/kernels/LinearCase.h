@@ -96,6 +96,9 @@ public:
   std::vector<float> rounded;                ///< dense rows of halves, padded, bit by bit
   /// The stored panels of halves, each turned, as kernels of Hopper's read them: [48][k / 2] words.
   std::vector<float> turnedPanels() const;
+  /// Rows of bytes for levels whose bytes have signs: each less 128, and so are the range's zeros.
+  std::vector<float> signedIn() const;
+  std::vector<float> signedRange() const;
   std::vector<int32_t> sums;
 
 private:

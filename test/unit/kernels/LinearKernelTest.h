@@ -50,9 +50,13 @@ protected:
                                       const LinearCase &test, const LinearData &data,
                                       int64_t threads) {
     bool isTurned = test.isNarrow && GetParam() == std::string("sm_90a");
-    Guarded in(data.storedIn), panels(isTurned ? data.turnedPanels() : data.storedPanels),
-        bias(data.bias), c0(data.captures[0]), c1(data.captures[1]), range(data.range),
-        scales(data.scales), rounded(data.rounded),
+    const CpuTarget *target = CpuTarget::find(GetParam());
+    bool isSigned = test.hasByteRows() && target && target->signedBytes;
+    Guarded in(isSigned ? data.signedIn() : data.storedIn),
+        panels(isTurned ? data.turnedPanels() : data.storedPanels), bias(data.bias),
+        c0(data.captures[0]), c1(data.captures[1]),
+        range(isSigned ? data.signedRange() : data.range), scales(data.scales),
+        rounded(data.rounded),
         room(std::vector<float>(test.hasRoom ? (threads + test.sharedRows()) * test.roomFloats()
                                              : 0));
     Element old = std::is_same_v<Element, float> ? Element(untouched) : floatToBfloat(untouched);

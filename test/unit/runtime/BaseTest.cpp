@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Memory for strings, and the features of CPUs.
+#include "attn/abi.h"
 #include "base/Arena.h"
 #include "base/Features.h"
 #include <cstdio>
@@ -38,9 +39,14 @@ TEST(FeaturesTest, OfOneArchitectureOnly) {
          armFeatures() & ArmBfloat16 ? "bfloat16 " : "");
 #if defined(__aarch64__)
   EXPECT_TRUE(armFeatures() & ArmSimd) << "every CPU that Linux runs on has it";
-  EXPECT_EQ(0, cpuLevel());
+  EXPECT_FALSE(hasLevel(ATTN_LEVEL_X86_64_V3));
+  EXPECT_EQ(bool(armFeatures() & ArmDotProduct), hasLevel(ATTN_LEVEL_NEON));
+  EXPECT_EQ(hasLevel(ATTN_LEVEL_NEON) && armFeatures() & ArmInt8Matrix &&
+                armFeatures() & ArmBfloat16,
+            hasLevel(ATTN_LEVEL_NEON_I8MM));
 #else
   EXPECT_EQ(0u, armFeatures());
+  EXPECT_FALSE(hasLevel(ATTN_LEVEL_NEON));
 #endif
 }
 
