@@ -140,6 +140,7 @@ static void addGpuKernels(OpPassManager &passes, const GpuTarget &chip,
   kernels.overlap = options.gpuOverlap;
   kernels.bulkStores = options.gpuBulkStores;
   passes.addPass(createGpuKernelsPass(kernels));
+  passes.addPass(createCheckGpuKernelsPass());
 }
 
 //===-- running them ------------------------------------------------------------------------===//
@@ -154,18 +155,24 @@ public:
 
   /// Runs the stages to `until`; not past Llvm.
   LogicalResult run(Stage until);
+  /// Runs those of GPUs behind `fused` to `until`, Memory or Kernels.
+  LogicalResult runGpus(Stage until);
   /// The same to Memory, of which nothing is dumped; for GPUs or CPUs. Null after an error.
   OwningOpRef<ModuleOp> plan(bool gpu);
+  /// That of GPUs, dumped. Null after an error.
+  OwningOpRef<ModuleOp> planGpus();
+  /// The kernels stage of a chip, dumped, from what is planned for GPUs. Null after an error.
+  OwningOpRef<ModuleOp> lowerFor(ModuleOp planned, const GpuTarget &chip);
 
-  OwningOpRef<ModuleOp> shared;       ///< attn, fused or memory
-  llvm::SmallVector<Staged> perLevel; ///< from tiled on
+  OwningOpRef<ModuleOp> shared;        ///< attn, fused or memory
+  llvm::SmallVector<Staged> perTarget; ///< from tiled on; of GPUs, from memory on
 
 private:
   OwningOpRef<ModuleOp> begin();
   LogicalResult findKernel();
   LogicalResult make(ModuleOp module, Stage stage, const CpuTarget *level, bool gpu);
   LogicalResult step(ModuleOp module, Stage stage, const CpuTarget *level);
-  LogicalResult dump(ModuleOp module, Stage stage, const CpuTarget *level);
+  LogicalResult dump(ModuleOp module, Stage stage, llvm::StringRef target);
 
   ModuleOp model;
   const CompileOptions &options;
@@ -179,21 +186,29 @@ void printStage(ModuleOp module, llvm::raw_ostream &stream) {
   stream << '\n';
 }
 
-static std::string suffixOf(const CpuTarget *level) {
-  return level ? ("." + level->name).str() : "";
+/// What GPUs' memory stage is called after: one for all chips.
+static constexpr llvm::StringRef allChips = "gpu";
+
+static llvm::StringRef nameOf(const CpuTarget *level) {
+  return level ? level->name : llvm::StringRef();
 }
 
-LogicalResult Lowering::dump(ModuleOp module, Stage stage, const CpuTarget *level) {
+/// "kernels.sm_80", or "memory" where it is of no target.
+static std::string nameOf(Stage stage, llvm::StringRef target) {
+  return (stageName(stage) + (target.empty() ? "" : ".") + target).str();
+}
+
+LogicalResult Lowering::dump(ModuleOp module, Stage stage, llvm::StringRef target) {
   if (options.dumpStages.empty())
     return success();
   OwningOpRef<ModuleOp> alone;
-  if (kernelPlace.location && stage <= Stage::Memory) {
+  if (kernelPlace.location && stage <= Stage::Memory && target.empty()) {
     alone = module.clone();
     keepOneKernel(module = *alone, stage, options.kernel, kernelPlace);
   }
   llvm::SmallString<128> path(options.dumpStages);
   std::string number = "0" + std::to_string(static_cast<int>(stage) + 1);
-  llvm::sys::path::append(path, number + "-" + stageName(stage) + suffixOf(level) + ".mlir");
+  llvm::sys::path::append(path, number + "-" + nameOf(stage, target) + ".mlir");
   // Under another name, then renamed: a stage is there whole or not at all.
   llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
     printStage(module, stream);
@@ -222,7 +237,7 @@ LogicalResult Lowering::step(ModuleOp module, Stage stage, const CpuTarget *leve
     return failure();
   if (kernelPlace.location && stage == Stage::Tiled)
     keepOneKernel(module, stage, options.kernel, kernelPlace);
-  return dump(module, stage, level);
+  return dump(module, stage, nameOf(level));
 }
 
 /// The model, with the measured choices that scratch is planned for and tiles are made by.
@@ -233,7 +248,7 @@ OwningOpRef<ModuleOp> Lowering::begin() {
 }
 
 LogicalResult Lowering::findKernel() {
-  OwningOpRef<ModuleOp> memory = plan(/*gpu=*/false);
+  OwningOpRef<ModuleOp> memory = plan(/*gpu=*/options.targets.levels.empty());
   if (!memory)
     return failure();
   for (const NamedKernel &kernel : kernelsOf(*memory))
@@ -260,11 +275,50 @@ LogicalResult Lowering::run(Stage until) {
     return success();
   }
   for (const CpuTarget *level : options.targets.levels) {
-    perLevel.push_back({shared->clone(), level});
+    perTarget.push_back({shared->clone(), level->name, level});
     for (Stage stage : {Stage::Tiled, Stage::Kernels, Stage::Llvm})
-      if (stage <= until && failed(step(*perLevel.back().module, stage, level)))
+      if (stage <= until && failed(step(*perTarget.back().module, stage, level)))
         return failure();
   }
+  return success();
+}
+
+OwningOpRef<ModuleOp> Lowering::planGpus() {
+  OwningOpRef<ModuleOp> planned = plan(/*gpu=*/true);
+  if (!planned || failed(dump(*planned, Stage::Memory, allChips)))
+    return nullptr;
+  return planned;
+}
+
+OwningOpRef<ModuleOp> Lowering::lowerFor(ModuleOp planned, const GpuTarget &chip) {
+  OwningOpRef<ModuleOp> module = planned.clone();
+  PassManager passes(module->getContext());
+  addGpuKernels(passes, chip, options);
+  if (failed(passes.run(*module)))
+    return nullptr;
+  if (!options.kernel.empty())
+    keepGpuKernel(*module, options.kernel);
+  if (failed(dump(*module, Stage::Kernels, chip.name)))
+    return nullptr;
+  return module;
+}
+
+LogicalResult Lowering::runGpus(Stage until) {
+  if (!options.kernel.empty() && !kernelPlace.location && failed(findKernel()))
+    return failure();
+  OwningOpRef<ModuleOp> planned = planGpus();
+  if (!planned)
+    return failure();
+  if (kernelPlace.location && until == Stage::Memory)
+    keepOneKernel(*planned, until, options.kernel, kernelPlace);
+  if (until == Stage::Kernels)
+    for (const GpuTarget *chip : options.targets.chips) {
+      perTarget.push_back({lowerFor(*planned, *chip), chip->name, nullptr});
+      if (!perTarget.back().module)
+        return failure();
+    }
+  else if (until == Stage::Memory)
+    perTarget.push_back({std::move(planned), allChips, nullptr});
   return success();
 }
 
@@ -278,11 +332,15 @@ OwningOpRef<ModuleOp> Lowering::plan(bool gpu) {
 
 llvm::SmallVector<Staged> lowerTo(ModuleOp model, Stage until, const CompileOptions &options) {
   Lowering lowering(model, options);
-  if (failed(lowering.run(until)))
+  const TargetSet &targets = options.targets;
+  // What is of no target is made for the sake of either.
+  if ((until < Stage::Memory || !targets.levels.empty()) && failed(lowering.run(until)))
     return {};
-  if (until <= Stage::Memory)
-    lowering.perLevel.push_back({std::move(lowering.shared), nullptr});
-  return std::move(lowering.perLevel);
+  if (until <= Stage::Memory && lowering.shared)
+    lowering.perTarget.push_back({std::move(lowering.shared), {}, nullptr});
+  if (until >= Stage::Memory && !targets.chips.empty() && failed(lowering.runGpus(until)))
+    return {};
+  return std::move(lowering.perTarget);
 }
 
 std::optional<llvm::SmallVector<std::string>> kernelNames(ModuleOp model,
@@ -306,7 +364,7 @@ std::string printPipelines(ModuleOp model, const CompileOptions &options) {
     stream << '\n';
   };
   auto stageLine = [&](Stage stage, const CpuTarget *level) {
-    line(stageName(stage) + suffixOf(level),
+    line(nameOf(stage, nameOf(level)),
          [&](OpPassManager &passes) { addStage(passes, model, options, stage, level); });
   };
   stageLine(Stage::Fused, nullptr);
@@ -318,11 +376,11 @@ std::string printPipelines(ModuleOp model, const CompileOptions &options) {
   if (!options.targets.levels.empty())
     stream << "object: " << llvmPipeline(options.optLevel, /*isGpu=*/false) << '\n';
   if (!options.targets.chips.empty())
-    line("memory.gpu", [&](OpPassManager &passes) {
+    line(nameOf(Stage::Memory, allChips), [&](OpPassManager &passes) {
       addStage(passes, model, options, Stage::Memory, /*level=*/nullptr, /*gpu=*/true);
     });
   for (const GpuTarget *chip : options.targets.chips) {
-    line("kernels." + chip->name,
+    line(nameOf(Stage::Kernels, chip->name),
          [&](OpPassManager &passes) { addGpuKernels(passes, *chip, options); });
     stream << "ptx." << chip->name << ": " << llvmPipeline(gpuOptLevel, /*isGpu=*/true) << '\n';
   }
@@ -344,28 +402,18 @@ static LogicalResult addCode(ModuleOp lowered, llvm::StringRef suffix, llvm::Mod
   return success();
 }
 
-/// From the memory stage: kernels become LLVM's code for the GPU, which is taken out of the module.
-static FailureOr<GpuCode> lowerForGpu(ModuleOp memory, const GpuTarget &chip,
-                                      const CompileOptions &options) {
-  PassManager passes(memory.getContext());
-  addGpuKernels(passes, chip, options);
-  if (failed(passes.run(memory)))
-    return failure();
-  return takeGpuCode(memory, options.kernel);
-}
-
-/// Adds the host's side of a GPU's code to `module`.
-static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp memory, const GpuTarget &chip,
+/// Adds the host's side of a GPU's code, from its kernels stage, to `module`; the other side is
+/// taken out.
+static FailureOr<GpuCode> addGpu(ModuleOp model, ModuleOp kernels, const GpuTarget &chip,
                                  const CompileOptions &options, llvm::Module &module) {
-  OwningOpRef<ModuleOp> host = memory.clone();
-  auto code = lowerForGpu(*host, chip, options);
+  auto code = takeGpuCode(kernels);
   if (failed(code))
     return failure();
   PassManager passes(model.getContext());
   buildLowerToLlvm(passes, CpuTarget::lowestOf(options.targets.architecture()),
                    entrySignatures(model));
   passes.enableVerifier(false);
-  if (failed(passes.run(*host)) || failed(addCode(*host, chip.suffix(), module)))
+  if (failed(passes.run(kernels)) || failed(addCode(kernels, chip.suffix(), module)))
     return failure();
   return code;
 }
@@ -394,12 +442,15 @@ static bool addAssembly(ModuleOp model, const CompileOptions &options, GpuCode &
 LogicalResult explainGpus(ModuleOp model, const CompileOptions &options) {
   if (options.targets.chips.empty())
     return success();
-  OwningOpRef<ModuleOp> planned = Lowering(model, options).plan(/*gpu=*/true);
+  Lowering lowering(model, options);
+  OwningOpRef<ModuleOp> planned = lowering.planGpus();
   if (!planned)
     return failure();
   for (const GpuTarget *chip : options.targets.chips) {
-    OwningOpRef<ModuleOp> own = planned->clone();
-    auto code = lowerForGpu(*own, *chip, options);
+    OwningOpRef<ModuleOp> kernels = lowering.lowerFor(*planned, *chip);
+    if (!kernels)
+      return failure();
+    auto code = takeGpuCode(*kernels);
     if (failed(code))
       return failure();
     addAssembly(model, options, *code, assemble(options, *code));
@@ -413,10 +464,13 @@ static LogicalResult addRest(ModuleOp model, Lowering &lowering, const CompileOp
   std::vector<GpuCode> gpus(options.targets.chips.size());
   std::vector<std::future<llvm::Expected<Assembly>>> assemblies; // while MLIR lowers the next one
   OwningOpRef<ModuleOp> planned;
-  if (!gpus.empty() && !(planned = lowering.plan(/*gpu=*/true)))
+  if (!gpus.empty() && !(planned = lowering.planGpus()))
     return failure();
   for (auto [chip, code] : llvm::zip_equal(options.targets.chips, gpus)) {
-    auto lowered = addGpu(model, *planned, *chip, options, module);
+    OwningOpRef<ModuleOp> kernels = lowering.lowerFor(*planned, *chip);
+    if (!kernels)
+      return failure();
+    auto lowered = addGpu(model, *kernels, *chip, options, module);
     if (failed(lowered))
       return failure();
     code = std::move(*lowered);
@@ -441,7 +495,7 @@ static LogicalResult compileTo(llvm::Module &module, bool hasLines, ModuleOp mod
   const CpuArchitecture &architecture = options.targets.architecture();
   module.setTargetTriple(llvm::Triple(architecture.triple));
   module.setDataLayout(dataLayoutOf(architecture));
-  for (Staged &level : lowering.perLevel) {
+  for (Staged &level : lowering.perTarget) {
     if (hasLines)
       addDebugLines(*level.module);
     if (failed(addCode(*level.module, level.level->suffix, module)))
@@ -479,10 +533,13 @@ std::optional<std::string> compileToLlvmIr(ModuleOp model, const CompileOptions 
 }
 
 std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &options) {
-  OwningOpRef<ModuleOp> planned = Lowering(model, options).plan(/*gpu=*/true);
-  if (!planned)
+  Lowering lowering(model, options);
+  OwningOpRef<ModuleOp> planned = lowering.planGpus();
+  OwningOpRef<ModuleOp> kernels =
+      planned ? lowering.lowerFor(*planned, *options.targets.chips.front()) : nullptr;
+  if (!kernels)
     return std::nullopt;
-  auto code = lowerForGpu(*planned, *options.targets.chips.front(), options);
+  auto code = takeGpuCode(*kernels);
   if (failed(code))
     return std::nullopt;
   generatePtx(*code);

@@ -2,7 +2,8 @@
 //
 // The compiler on one page: the stages in order, from a checked model to machine code.
 //
-//   attn -> fused -> memory -> tiled -> kernels -> llvm -> object
+//   attn -> fused -> memory -> tiled -> kernels -> llvm -> object      for CPUs
+//                 -> memory ----------> kernels -> PTX                 for GPUs
 //
 // Memory is planned once for all CPU levels, by what any or all of them can do, and once for all
 // GPUs; the stages before do not know the target, those after it run once per level.
@@ -34,15 +35,16 @@ std::optional<Stage> parseStage(llvm::StringRef name);
 /// Registers what compilation needs in a context's registry.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// The module of a stage, per level from `tiled` on; for `Object`, the last of them are the
-/// LLVM-dialect modules.
+/// The module of a stage, for CPUs per level from `tiled` on; GPUs have one of `memory`, and one of
+/// `kernels` per chip.
 struct Staged {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  const CpuTarget *level = nullptr; ///< where the stage depends on it
+  llvm::StringRef target;           ///< "x86-64-v4", "sm_80", "gpu"; empty where it is of none
+  const CpuTarget *level = nullptr; ///< of a CPU
 };
 
-/// Lowers an attn-stage module up to `until` (not past Llvm). Errors are reported through MLIR's
-/// diagnostics; an empty result says that there were some.
+/// Lowers an attn-stage module up to `until` (not past Llvm), for all levels, then all chips.
+/// Errors are reported through MLIR's diagnostics; an empty result says that there were some.
 llvm::SmallVector<Staged> lowerTo(mlir::ModuleOp model, Stage until, const CompileOptions &options);
 
 /// Prints a stage with the places of its ops in the spec (dialect/Locations.h).

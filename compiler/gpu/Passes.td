@@ -69,4 +69,32 @@ def GpuKernelsPass : Pass<"attn-gpu-kernels", "mlir::ModuleOp"> {
                            "mlir::vector::VectorDialect", "mlir::math::MathDialect", "mlir::gpu::GPUDialect", "mlir::NVVM::NVVMDialect", "mlir::LLVM::LLVMDialect"];
 }
 
+def CheckGpuKernelsPass : Pass<"attn-check-gpu-kernels", "mlir::ModuleOp"> {
+  let summary = "checks that nothing of the dialect is left on the GPU, that nothing would be a call, and that launches fit their kernels";
+  let description = [{
+    What the GPU's module holds becomes PTX as it is. A launch gives each argument of its kernel, then
+    words that describe tensors.
+
+    `attn-opt -attn-check-gpu-kernels` refuses
+
+    ```mlir
+    gpu.module @attn_kernels {
+      gpu.func @k(%x: memref<f32>, %y: memref<f32>) kernel {
+        gpu.return
+      }
+    }
+    func.func @run(%x: memref<f32>) {
+      attn.launch @attn_kernels::@k(%x) number 0 : (memref<f32>)
+      return
+    }
+    ```
+
+    with
+
+    ```text
+    error: kernels stage: a launch of '@k' gives 1 operands, but it has 2 arguments
+    ```
+  }];
+}
+
 #endif // ATTN_GPU_PASSES_TD

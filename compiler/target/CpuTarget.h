@@ -47,6 +47,8 @@ struct CpuTarget : VectorUnit {
   llvm::StringRef roundPairs; ///< [second..., first...] to bf16: (first, second)
   llvm::StringRef roundPair;  ///< a vector to bf16
 
+  /// Whether products take a word of a register as a factor; and whether there are as many
+  /// registers as AVX-512 has.
   bool takesWords() const { return rowWords > 1; }
   bool hasManyRegisters() const { return registers >= 32; }
   /// Whether products of pairs of bf16 are as fast as those of f32, or faster.

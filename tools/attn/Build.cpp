@@ -61,12 +61,17 @@ static SmallVector<StringRef> chipNames() {
   return map_to_vector(gpuTargets(), [](const GpuTarget &chip) { return chip.name; });
 }
 
-/// PTX is of one GPU; all else holds code for CPUs of one architecture, too.
+/// PTX is of one GPU; all else but the stages of GPUs holds code for CPUs of one architecture, too.
 static int checkTargets(StringRef targets, StringRef emit, const CompileOptions &options) {
   if (emit == "ptx" && (options.targets.chips.size() != 1 || !options.targets.levels.empty()))
     return fail(Usage, "`--emit=ptx` is the code of one GPU, but the target is " + targets,
                 "name it: `--target=" + join(chipNames(), "` or `--target=") + "`");
-  if (emit != "ptx" && options.targets.levels.empty())
+  if (options.targets.levels.empty() && (emit == "tiled" || emit == "llvm"))
+    return fail(Usage, "`--emit=" + emit + "` is a stage of CPUs, but the target is " + targets,
+                "the stages of GPUs are memory and kernels; add a CPU: `--target=native," +
+                    targets + "`");
+  static constexpr StringRef withoutCpu[] = {"ptx", "attn", "fused", "memory", "kernels"};
+  if (!is_contained(withoutCpu, emit) && options.targets.levels.empty())
     return fail(Usage, "`--target " + targets + "`: a program for a GPU runs on a CPU, too",
                 "add one: `--target=native," + targets + "`");
   if (!options.targets.areOfOneArchitecture())

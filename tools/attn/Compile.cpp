@@ -91,8 +91,8 @@ int emitStage(Spec &spec, const Emit &emit, const CompileOptions &options, Strin
   for (Staged &staged : modules) {
     if (&staged != modules.begin())
       stream << "// -----\n";
-    if (staged.level)
-      stream << "// " << staged.level->name << '\n';
+    if (!staged.target.empty())
+      stream << "// " << staged.target << '\n';
     printStage(*staged.module, stream);
   }
   return writeOutput(output, text);

@@ -17,6 +17,7 @@ namespace attn::tool {
 
 class Spec;
 
+/// Compiles a model for another machine, and runs it on inputs by a command.
 class Emulator {
 public:
   /// `command` is words with spaces between them: "qemu-aarch64 -L /usr/aarch64-linux-gnu".

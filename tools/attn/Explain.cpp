@@ -52,7 +52,9 @@ int runExplain(const opt::InputArgList &args) {
   if (int code = findAssembler(options))
     return code;
   DiagnosticPrinter errors(spec.context());
-  bool isDone = !lowerTo(spec.module(), Stage::Kernels, options).empty() &&
+  CompileOptions ofCpus = options;
+  ofCpus.targets = options.targets.onlyLevels();
+  bool isDone = !lowerTo(spec.module(), Stage::Kernels, ofCpus).empty() &&
                 succeeded(explainGpus(spec.module(), options));
   return isDone ? int(Ok) : errors.failure();
 }

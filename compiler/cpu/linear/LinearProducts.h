@@ -73,7 +73,7 @@ private:
   /// Of int4: both numbers of each byte from `place` of `panels` on, plus 8, in bytes of i32; the
   /// lower one is that of the earlier k.
   Values loadNumbers(mlir::Value panels, mlir::Value place) const;
-  // Of neighbouring steps, or elements: weights[step][vector].
+  /// Add the products of neighbouring steps, or elements, to sums: weights[step][vector].
   void multiply(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
                 llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;
   void multiplyFloats(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,

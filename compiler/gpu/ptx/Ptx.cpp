@@ -120,18 +120,26 @@ GpuCode::GpuCode(GpuCode &&) = default;
 GpuCode &GpuCode::operator=(GpuCode &&) = default;
 GpuCode::~GpuCode() = default;
 
-FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module, llvm::StringRef kernel) {
+void attn::keepGpuKernel(ModuleOp module, llvm::StringRef kernel) {
+  SymbolTableCollection symbols;
+  module.walk([&](LaunchOp launch) {
+    auto function = symbols.lookupNearestSymbolFrom<gpu::GPUFuncOp>(launch, launch.getKernelAttr());
+    if (GpuKernelInfo::of(function).kernel != kernel)
+      launch.erase();
+  });
+  module.walk([&](gpu::GPUFuncOp function) {
+    if (GpuKernelInfo::of(function).kernel != kernel)
+      function.erase();
+  });
+}
+
+FailureOr<GpuCode> attn::takeGpuCode(ModuleOp module) {
   auto gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto target = cast<NVVM::NVVMTargetAttr>((*gpuModule.getTargets())[0]);
   GpuCode code;
   code.target = GpuTarget::find(target.getChip());
-  for (auto function : llvm::make_early_inc_range(gpuModule.getOps<gpu::GPUFuncOp>())) {
-    GpuKernelInfo info = GpuKernelInfo::of(function);
-    if (kernel.empty() || info.kernel == kernel)
-      code.kernels.push_back(std::move(info));
-    else
-      function.erase();
-  }
+  for (auto function : gpuModule.getOps<gpu::GPUFuncOp>())
+    code.kernels.push_back(GpuKernelInfo::of(function));
   // Alone: the host's functions are another's business.
   OwningOpRef<ModuleOp> alone = ModuleOp::create(module.getLoc());
   gpuModule->remove();

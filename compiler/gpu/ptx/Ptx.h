@@ -65,9 +65,13 @@ struct GpuCode {
   std::string cubin; ///< of `ptx`; empty: none
 };
 
+/// Drops the functions of all kernels but one, and their launches, from a module of
+/// attn-gpu-kernels.
+void keepGpuKernel(mlir::ModuleOp module, llvm::StringRef kernel);
+
 /// Takes the gpu.module out of `module` (attn-gpu-kernels) and lowers it to LLVM's code. Errors are
-/// reported through MLIR's diagnostics. Of one kernel alone, where its name is given.
-mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module, llvm::StringRef kernel = {});
+/// reported through MLIR's diagnostics.
+mlir::FailureOr<GpuCode> takeGpuCode(mlir::ModuleOp module);
 
 /// Makes PTX of LLVM's code. Other codes' may be made at the same time.
 void generatePtx(GpuCode &code);
