@@ -8,17 +8,13 @@
 
 namespace attn {
 
-/// What a scalar function does, constants aside: in the spec's words, "gelu" or "x + ...", where
-/// its ops have them (dialect/Locations.h), else "mulf", "conversion to f16".
-llvm::SmallVector<std::string> wordsOf(mlir::Region &region);
-
 struct KernelCost {
   std::string title;    ///< "linear 768 -> 3072"
   SizePolynomial flop;  ///< two per multiply-add; masked pairs count, too
   SizePolynomial bytes; ///< operands and results once each
 
   /// Of the kernel that an op on tensors becomes.
-  static KernelCost of(mlir::Operation *op);
+  static KernelCost of(ComputeOpInterface op);
   static KernelCost ofNorm(mlir::RankedTensorType normed, mlir::Value gamma);
   /// Of rows in bf16, and as bytes.
   static KernelCost ofRounding(mlir::RankedTensorType rows);

@@ -19,3 +19,5 @@ LogicalResult LayerNormOp::verify() {
     return emitOpError("expected eps of at least 0, but got ") << getEps().convertToDouble();
   return success();
 }
+
+bool LayerNormOp::writesHalves(bool onGpu) { return true; }

@@ -21,7 +21,8 @@ SizePolynomial savedBytes(RankedTensorType type, Type stored) {
   return elementsOf(type) * SizePolynomial(std::max<int64_t>(bits / 8, 0));
 }
 
-KernelCost costOf(FunctionPlan &plan, Operation *op, ArrayRef<std::pair<Value, Type>> read) {
+KernelCost costOf(FunctionPlan &plan, ComputeOpInterface op,
+                  ArrayRef<std::pair<Value, Type>> read) {
   KernelCost cost = KernelCost::of(op);
   auto save = [&](ValueRange tensors) {
     for (Value tensor : tensors) {

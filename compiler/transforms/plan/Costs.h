@@ -13,12 +13,15 @@ SizePolynomial savedBytes(RankedTensorType type, Type stored);
 
 /// Of the kernel that an op becomes: of fewer bytes than types say where elements are stored
 /// narrower. `read`: operands of which the kernel reads a copy of another element.
-KernelCost costOf(FunctionPlan &plan, Operation *op, ArrayRef<std::pair<Value, Type>> read = {});
+KernelCost costOf(FunctionPlan &plan, ComputeOpInterface op,
+                  ArrayRef<std::pair<Value, Type>> read = {});
 
 /// A barrier after a kernel that an op has become.
 void barrier(FunctionPlan &plan, Operation *op, const KernelCost &cost);
 
 /// The same, where it is the one that the op becomes.
-inline void barrier(FunctionPlan &plan, Operation *op) { barrier(plan, op, costOf(plan, op)); }
+inline void barrier(FunctionPlan &plan, ComputeOpInterface op) {
+  barrier(plan, op, costOf(plan, op));
+}
 
 } // namespace attn::planning

@@ -43,15 +43,22 @@ static bool isOnlyRounded(const ModulePlan &module, Value tensor) {
   });
 }
 
+/// Whether the kernel that computes a tensor can write 16 bits of it.
+static bool canBeHalves(const ModulePlan &module, Value tensor) {
+  auto compute = dyn_cast_if_present<ComputeOpInterface>(tensor.getDefiningOp());
+  if (!compute || tensor != compute->getResult(0) || !compute.writesHalves(module.isGpu()))
+    return false;
+  auto attention = dyn_cast<AttentionOp>(*compute);
+  return module.isGpu() || !attention || hasManyQueries(attention);
+}
+
 LinearOp roundedFor(const ModulePlan &module, Value tensor) {
-  Operation *source = tensor.getDefiningOp();
-  auto attention = dyn_cast<AttentionOp>(source);
-  bool isSource = attention ? tensor == attention->getResult(0) && hasManyQueries(attention)
-                            : isa<LinearOp, LayerNormOp>(source);
+  if (!canBeHalves(module, tensor))
+    return {};
   LinearOp first;
   for (OpOperand &use : tensor.getUses()) {
     auto linear = dyn_cast<LinearOp>(use.getOwner());
-    if (!isSource || !linear || use.getOperandNumber() != 0 || !linear.getNorm().empty() ||
+    if (!linear || use.getOperandNumber() != 0 || !linear.getNorm().empty() ||
         !areRounded(module, linear) || (first && first.getContract() != linear.getContract()))
       return {};
     first = linear;
@@ -60,15 +67,11 @@ LinearOp roundedFor(const ModulePlan &module, Value tensor) {
 }
 
 Type elementFor(const ModulePlan &module, Value tensor) {
-  if (!typeOf(tensor).getElementType().isF32() || cast<OpResult>(tensor).getResultNumber() != 0)
+  if (!typeOf(tensor).getElementType().isF32() || !canBeHalves(module, tensor))
     return {};
-  Operation *source = tensor.getDefiningOp();
-  if (isa<LinearOp, LayerNormOp, RotaryOp>(source) && isOnlyRounded(module, tensor))
+  if (isOnlyRounded(module, tensor))
     return IntegerType::get(tensor.getContext(), 16);
-  bool isNarrow = module.keptHalf() &&
-                  isa<LinearOp, LayerNormOp, MapOp, RotaryOp, AttentionOp>(source) &&
-                  module.isOnlyMultiplied(tensor);
-  return isNarrow ? module.keptHalf() : Type();
+  return module.keptHalf() && module.isOnlyMultiplied(tensor) ? module.keptHalf() : Type();
 }
 
 Value fromStored(OpBuilder &builder, Location loc, Value value, Type type) {

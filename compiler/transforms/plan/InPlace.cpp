@@ -32,10 +32,10 @@ static bool hasOwnBuffers(FunctionPlan &plan, Operation *op) {
   // A concat's parts may lie in its result.
   if (auto concat = dyn_cast<ConcatOp>(op))
     return llvm::all_of(concat.getInputs(), [&](Value input) {
-      return isReadOnlyBy(rootOf(input), [&](OpOperand &use) { return use.getOwner() == op; });
+      return isReadOnlyBy(withoutRelabels(input),
+                          [&](OpOperand &use) { return use.getOwner() == op; });
     });
-  return isa<LinearOp, LayerNormOp, ReduceMeanOp, RotaryOp, AttentionOp, func::CallOp, scf::ForOp>(
-      op);
+  return isKernel(op) || isa<func::CallOp, scf::ForOp>(op);
 }
 
 /// Whether nothing reads the operand's tensor, or a view of it, at the same time or later.
@@ -54,7 +54,7 @@ static bool isLastReader(FunctionPlan &plan, OpOperand &last) {
     return ancestor == user && user->isBeforeInBlock(op) && !isa<scf::ForOp>(user) &&
            hasOwnBuffers(plan, user);
   };
-  return isReadOnlyBy(rootOf(last.get()), isBefore);
+  return isReadOnlyBy(withoutRelabels(last.get()), isBefore);
 }
 
 /// Whether a linear keeps sums of parts of k in its result's place, on some machine.
@@ -69,10 +69,11 @@ static bool keepsSums(LinearOp op, Precision precision, bool onlyTiles) {
 
 /// Lets a result take the place of an operand, if it can.
 static void chooseInPlace(FunctionPlan &plan, Value result, OpOperand &operand) {
-  Value root = rootOf(operand.get());
+  Value root = withoutRelabels(operand.get());
   Operation *source = root.getDefiningOp();
   bool isTaken = // by another result of a call
-      llvm::any_of(plan.places.inPlace, [&](auto &other) { return rootOf(other.second) == root; });
+      llvm::any_of(plan.places.inPlace,
+                   [&](auto &other) { return withoutRelabels(other.second) == root; });
   if (!isTaken && operand.get().getType() == result.getType() &&
       root.getParentBlock() == result.getParentBlock() &&
       (!source || hasOwnBuffers(plan, source)) && isLastReader(plan, operand))
@@ -81,9 +82,9 @@ static void chooseInPlace(FunctionPlan &plan, Value result, OpOperand &operand) 
 
 /// The first of the tensors each of which may have the place of the one before.
 static Value beginningOf(const Places &places, Value tensor) {
-  Value root = rootOf(tensor);
+  Value root = withoutRelabels(tensor);
   while (Value operand = places.inPlace.lookup(root))
-    root = rootOf(operand);
+    root = withoutRelabels(operand);
   return root;
 }
 
@@ -117,14 +118,14 @@ void chooseInPlace(FunctionPlan &plan, Block &block) {
 void recordInPlace(FunctionPlan &plan, func::ReturnOp op) {
   for (auto [number, operand] : llvm::enumerate(op.getOperands())) {
     auto argument = dyn_cast<BlockArgument>(beginningOf(plan.places, operand));
-    if (argument && argument != rootOf(operand) && argument.getType() == operand.getType())
+    if (argument && argument != withoutRelabels(operand) && argument.getType() == operand.getType())
       plan.module.inPlace[plan.source.getSymName()].push_back({number, argument.getArgNumber()});
   }
 }
 
 std::optional<BufferView> inPlaceOf(FunctionPlan &plan, Value result) {
   Value operand = plan.places.inPlace.lookup(result);
-  if (!operand || isa<BlockArgument>(rootOf(operand)))
+  if (!operand || isa<BlockArgument>(withoutRelabels(operand)))
     return std::nullopt;
   BufferView view = viewOf(plan, operand);
   RankedTensorType type = typeOf(result);

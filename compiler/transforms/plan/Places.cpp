@@ -16,8 +16,8 @@ namespace attn::planning {
 static bool isInInput(Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
     return isOfCache(map);
-  auto lookup = dyn_cast<LookupOp>(op);
-  return isView(op) || (lookup && isBeginning(lookup));
+  auto compute = dyn_cast<ComputeOpInterface>(op);
+  return isView(op) || (compute && !compute.becomesKernel());
 }
 
 /// The last op of `block` that reads what `value` lies in: through views, concats, loops, and what
@@ -95,7 +95,7 @@ static bool liesLikeResult(ConcatOp concat, size_t position) {
 void chooseParts(Places &places, Block &block) {
   for (auto concat : block.getOps<ConcatOp>())
     for (auto [position, input] : llvm::enumerate(concat.getInputs())) {
-      Value root = rootOf(input);
+      Value root = withoutRelabels(input);
       if (isKernel(root.getDefiningOp()) && root.getParentBlock() == &block &&
           !places.destinations.count(root) && liesLikeResult(concat, position))
         places.partOf.try_emplace(root, concat, position);
@@ -103,7 +103,7 @@ void chooseParts(Places &places, Block &block) {
 }
 
 void chooseDestination(FunctionPlan &plan, Value tensor, const BufferView &place) {
-  Value root = rootOf(tensor);
+  Value root = withoutRelabels(tensor);
   Operation *op = root.getDefiningOp();
   RankedTensorType type = typeOf(root);
   bool isCall = isa_and_nonnull<func::CallOp>(op) && // which writes the one layout there is
@@ -119,13 +119,13 @@ void chooseDestination(FunctionPlan &plan, Value tensor, const BufferView &place
   if (!half || !map || !converts(map, half) || type.getElementType() != half)
     return;
   Value exact = map.getInputs()[0];
-  if (exact.hasOneUse() &&
-      isa_and_nonnull<LinearOp, AttentionOp, LayerNormOp>(exact.getDefiningOp()))
+  auto compute = dyn_cast_if_present<ComputeOpInterface>(exact.getDefiningOp());
+  if (exact.hasOneUse() && compute && compute.writesHalves(plan.module.isGpu()))
     plan.places.destinations.try_emplace(exact, place);
 }
 
 LogicalResult deliver(FunctionPlan &plan, Operation *op, Value tensor, const BufferView &place) {
-  auto known = plan.places.destinations.find(rootOf(tensor));
+  auto known = plan.places.destinations.find(withoutRelabels(tensor));
   if (known != plan.places.destinations.end() && known->second.base == place.base)
     return success();
   return copy(plan, op, viewOf(plan, tensor), place);

@@ -40,7 +40,7 @@ LogicalResult emit(FunctionPlan &plan, ReduceMeanOp op) {
 LogicalResult emit(FunctionPlan &plan, LookupOp op) {
   RankedTensorType table = typeOf(op.getTable()), indices = typeOf(op.getIndices());
   BufferView rows = viewOf(plan, op.getTable());
-  if (isBeginning(op)) {
+  if (op.isBeginning()) {
     rows.axes[0] = {Atom{sizeOf(indices, 0), rows.axes[0].front().stride}};
     plan.places.views[op.getResult()] = rows;
     return success();

@@ -8,12 +8,6 @@ using namespace mlir;
 
 namespace attn::planning {
 
-Value rootOf(Value tensor) {
-  while (auto relabel = tensor.getDefiningOp<RelabelOp>())
-    tensor = relabel.getInput();
-  return tensor;
-}
-
 int64_t pitchOf(RankedTensorType type) {
   int64_t last = type.getShape().back();
   return last >= 1024 && last % 1024 == 0 && type.getRank() > 1 ? last + 16 : 0;
@@ -52,7 +46,7 @@ bool isOfCache(MapOp op) {
     if (!converts(op, half))
       continue;
     bool isPushed = op.getResult().hasOneUse() && isa<PushOp>(*op.getResult().user_begin());
-    bool isKept = isa_and_present<PushOp>(rootOf(op.getInputs()[0]).getDefiningOp()) &&
+    bool isKept = isa_and_present<PushOp>(withoutRelabels(op.getInputs()[0]).getDefiningOp()) &&
                   isOnlyAttendedTo(op.getResult());
     if (isPushed || isKept)
       return true;
@@ -60,21 +54,9 @@ bool isOfCache(MapOp op) {
   return false;
 }
 
-bool isBeginning(LookupOp op) {
-  auto table = rootOf(op.getIndices()).getDefiningOp<TableOp>();
-  auto elements = table ? dyn_cast<DenseElementsAttr>(table.getElements()) : DenseElementsAttr();
-  if (!elements || elements.getType().getRank() != 1)
-    return false;
-  int64_t next = 0;
-  return llvm::all_of(elements.getValues<APInt>(),
-                      [&](const APInt &index) { return index.getSExtValue() == next++; });
-}
-
 bool isKernel(Operation *op) {
-  if (auto lookup = dyn_cast_or_null<LookupOp>(op))
-    return !isBeginning(lookup);
-  return isa_and_nonnull<LinearOp, LayerNormOp, MapOp, ReduceMeanOp, RotaryOp, AttentionOp,
-                         ConcatOp>(op);
+  auto compute = dyn_cast_if_present<ComputeOpInterface>(op);
+  return compute && compute.becomesKernel();
 }
 
 } // namespace attn::planning

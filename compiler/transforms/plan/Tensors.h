@@ -19,9 +19,6 @@ inline RankedTensorType typeOf(Value tensor) {
   return llvm::cast<RankedTensorType>(tensor.getType());
 }
 
-/// The tensor that lies in the same place: relabelling moves nothing.
-Value rootOf(Value tensor);
-
 /// Row pitch of a buffer in elements, 0 for dense: rows that are a multiple of 4 KB apart would
 /// fall into the same cache sets.
 int64_t pitchOf(RankedTensorType type);
@@ -41,9 +38,6 @@ bool converts(MapOp op, Type half);
 /// Whether a map is nothing, since what reads its result converts it: of what is pushed to a cache,
 /// and of keys and values there.
 bool isOfCache(MapOp op);
-
-/// Whether the lookup's rows are the table's first ones in order, which is no copy but a view.
-bool isBeginning(LookupOp op);
 
 /// Whether an op, or null, becomes a kernel that computes its results to wherever they shall lie.
 bool isKernel(Operation *op);

@@ -90,7 +90,7 @@ LogicalResult emit(FunctionPlan &plan, ConcatOp op) {
   auto result = typeOf(op.getResult());
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     int64_t along = op.getAlong()[i];
-    auto placed = plan.places.partOf.find(rootOf(input));
+    auto placed = plan.places.partOf.find(withoutRelabels(input));
     if (placed == plan.places.partOf.end() || placed->second.first != op) { // not computed in place
       // The axis has one name, which says its size, in the part and in its place.
       SmallVector<StringAttr> names(axesOf(input.getType())), places(axesOf(result));
