@@ -6,39 +6,13 @@
 #pragma once
 
 #include "compiler/cpu/attention/Attention.h"
+#include "compiler/cpu/attention/RegisterBlocks.h"
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/transforms/AttentionShape.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include <set>
 
 namespace attn {
-
-/// Sizes of register blocks. Their accumulators take three quarters of the registers.
-struct RegisterBlocks {
-  const CpuTarget &target;
-
-  int64_t accumulators() const { return target.registers * 3 / 4; }
-  /// Keys of a score tile of so many vectors of queries; few where more than a product is computed
-  /// for each accumulator.
-  int64_t keys(int64_t vectors, bool isProduct) const {
-    int64_t sums = isProduct ? accumulators() : accumulators() / 4;
-    return std::max<int64_t>(std::min<int64_t>(sums / vectors, target.lanes), 1);
-  }
-  /// Vectors of queries of a score tile, at most, and of a softmax tile: a polynomial's
-  /// coefficients take most of AVX2's registers.
-  static constexpr int64_t queryVectors = 3;
-  /// Steps at the end of a tile's sums that are done row by row.
-  static constexpr int64_t lastSteps = 4;
-  int64_t softmaxVectors() const { return target.avx512 ? 3 : 1; }
-  /// Rows of a value tile; one that `selects` needs registers for masks where they are vectors.
-  int64_t rows(int64_t columns, bool selects) const {
-    int64_t vectors = llvm::divideCeil(columns, target.lanes);
-    int64_t rows = std::min<int64_t>(accumulators() / vectors, 12);
-    return selects && !target.avx512 ? std::max<int64_t>(rows - 1, 1) : rows;
-  }
-  /// Columns of a value tile: that of two sizes which leaves the fuller last tile.
-  int64_t columns(int64_t all) const;
-};
 
 /// Whether a kernel's products are of pairs of bf16.
 bool multipliesPairs(AttentionKernelOp op, const CpuTarget &target);

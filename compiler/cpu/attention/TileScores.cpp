@@ -13,13 +13,6 @@
 using namespace mlir;
 using namespace attn;
 
-int64_t RegisterBlocks::columns(int64_t all) const {
-  int64_t vectors = llvm::divideCeil(all, target.lanes), large = target.avx512 ? 4 : 3;
-  auto last = [&](int64_t size) { return (vectors - 1) % size + 1; };
-  int64_t size = last(large - 1) > last(large) ? large - 1 : large;
-  return std::min(size * target.lanes, all);
-}
-
 /// What may be left of `counts` after groups of `size`.
 static SmallVector<int64_t> restsOf(const std::set<int64_t> &counts, int64_t size) {
   std::set<int64_t> rests;
