@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/cpu/TunableKernels.h"
 #include "compiler/cpu/attention/Attention.h"
-#include "compiler/cpu/attention/AttentionTiling.h"
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/Loops.h"
+#include "compiler/kernels/ScoreFunction.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
