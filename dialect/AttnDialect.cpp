@@ -41,6 +41,7 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 
 #include "dialect/AttnDialect.cpp.inc"
 #include "dialect/AttnEnums.cpp.inc"
+#include "dialect/ComputeInterfaces.cpp.inc"
 #include "dialect/KernelInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnAttrs.cpp.inc"

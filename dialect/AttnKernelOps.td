@@ -12,7 +12,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class AttnKernelOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
 
-/// 16 bits where GPUs keep what is only multiplied so (FunctionPlan::elementFor); CPUs' kernels have f32.
+/// 16 bits where GPUs keep what is only multiplied so (planning::elementFor); CPUs' kernels have f32.
 def Attn_Buffer : MemRefOf<[F32, BF16, F16]>;
 
 /// What linears and attentions multiply; i16, on CPUs, are the bits of bf16.

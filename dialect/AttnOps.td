@@ -6,6 +6,7 @@
 
 include "dialect/AttnDialect.td"
 include "dialect/AttnKernelOps.td"
+include "dialect/ComputeInterfaces.td"
 include "dialect/tiles/Attention.td"
 include "dialect/tiles/Linear.td"
 include "dialect/tiles/Rows.td"
@@ -15,6 +16,10 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class AttnOp<string mnemonic, list<Trait> traits = []> : Op<AttnDialect, mnemonic, traits>;
+
+/// An op that becomes a kernel; `answers` are the methods of ComputeOpInterface that it defines.
+class AttnComputeOp<string mnemonic, list<string> answers = [], list<Trait> traits = []>
+    : AttnOp<mnemonic, [Pure, DeclareOpInterfaceMethods<ComputeOpInterface, answers>] # traits>;
 
 /// A ranked tensor of f32, f16, bf16, i32, i64 or i1 whose encoding is #attn.axes; a dynamic axis' name is a linear size.
 def Attn_Tensor : Type<CPred<"::attn::isAxesTensor($_self)">, "tensor with #attn.axes", "::mlir::RankedTensorType">;
@@ -77,7 +82,7 @@ def Attn_SizeOp : AttnOp<"size", [Pure, DeclareOpInterfaceMethods<SymbolUserOpIn
 
 //===-- tensors to tensors --------------------------------------------------------------------------------------===//
 
-def Attn_LinearOp : AttnOp<"linear", [Pure, AttrSizedOperandSegments]> {
+def Attn_LinearOp : AttnComputeOp<"linear", ["writesHalves", "costTitle", "flopPerElement"], [AttrSizedOperandSegments]> {
   let summary = "x . W^T + b over the last `contract` axes of x, then the epilogue";
   let description = [{
     `weights` are [out..., in...]; several of them have the same `in` axes and their flattened outputs are concatenated along one
@@ -103,7 +108,7 @@ def Attn_LinearOp : AttnOp<"linear", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Attn_NormOp : AttnOp<"norm", [Pure, AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
+def Attn_NormOp : AttnComputeOp<"norm", ["writesHalves"], [AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>]> {
   let summary = "normalised(x) * (offset + weight) + bias over the last `axes` axes of x";
   let arguments = (ins Attn_Tensor:$input, Optional<Attn_Tensor>:$weight, Optional<Attn_Tensor>:$bias, Attn_NormAttr:$norm, I64Attr:$axes);
   let results = (outs Attn_Tensor:$result);
@@ -113,7 +118,7 @@ def Attn_NormOp : AttnOp<"norm", [Pure, AttrSizedOperandSegments, AllTypesMatch<
   let hasVerifier = 1;
 }
 
-def Attn_MapOp : AttnOp<"map", [Pure, SingleBlock]> {
+def Attn_MapOp : AttnComputeOp<"map", ["writesHalves", "costTitle", "flopPerElement"], [SingleBlock]> {
   let summary = "a scalar function of elements matched by axis name";
   let description = [{
     The result's axes are those of all the inputs; an input that lacks an axis is repeated along it.
@@ -149,7 +154,7 @@ def Attn_RelabelOp : AttnOp<"relabel", [Pure]> {
   let hasFolder = 1;
 }
 
-def Attn_ConcatOp : AttnOp<"concat", [Pure]> {
+def Attn_ConcatOp : AttnComputeOp<"concat"> {
   let summary = "the inputs one after the other along result axis `axis`";
   let description = [{
     Input axes are matched to result axes by name, but for one axis each that stands for the concatenated one (`along[i]`, its
@@ -170,7 +175,7 @@ def Attn_SliceOp : AttnOp<"slice", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_ReduceMeanOp : AttnOp<"mean", [Pure]> {
+def Attn_ReduceMeanOp : AttnComputeOp<"mean", ["workTensor", "flopPerElement"]> {
   let summary = "the mean over one axis, which is dropped";
   let arguments = (ins Attn_Tensor:$input, I64Attr:$axis);
   let results = (outs Attn_Tensor:$result);
@@ -178,7 +183,7 @@ def Attn_ReduceMeanOp : AttnOp<"mean", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_LookupOp : AttnOp<"lookup", [Pure]> {
+def Attn_LookupOp : AttnComputeOp<"lookup", ["becomesKernel", "movedTensors"]> {
   let summary = "rows of a table, one for each index";
   let description = [{
     `y[i..., d...] = table[indices[i...], d...]`. An index below 0 or beyond the table has no meaning: whoever runs the model checks them
@@ -188,6 +193,10 @@ def Attn_LookupOp : AttnOp<"lookup", [Pure]> {
   let results = (outs Attn_Tensor:$result);
   let assemblyFormat = "$table `[` $indices `]` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the rows are the table's first ones in order, which is no copy but a view.
+    bool isBeginning();
+  }];
 }
 
 def Attn_TableOp : AttnOp<"table", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -201,7 +210,7 @@ def Attn_TableOp : AttnOp<"table", [Pure, DeclareOpInterfaceMethods<SymbolUserOp
   let hasVerifier = 1;
 }
 
-def Attn_RotaryOp : AttnOp<"rotary", [Pure, AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
+def Attn_RotaryOp : AttnComputeOp<"rotary", ["writesHalves", "flopPerElement"], [AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
   let summary = "pairs of features turned by angles (Su et al. 2021)";
   let description = [{
     With features in the last axis, E of them, pair `p` is (x[2p], x[2p + 1]) where `interleaved`, else (x[p], x[p + E / 2]), and (a, b) becomes
@@ -213,7 +222,7 @@ def Attn_RotaryOp : AttnOp<"rotary", [Pure, AllTypesMatch<["input", "result"]>, 
   let hasVerifier = 1;
 }
 
-def Attn_AttentionOp : AttnOp<"attention", [Pure]> {
+def Attn_AttentionOp : AttnComputeOp<"attention", ["writesHalves", "costTitle"]> {
   let summary = "attention: score, bias, cap, mask and sink are regions of one (query, key) pair";
   let description = [{
     query [batch and query axes..., feature], key [batch axes..., S, feature], value [batch axes..., S, value feature], in any order but

@@ -4,7 +4,9 @@
 // stages.
 #include "dialect/Locations.h"
 
-#include "mlir/IR/Location.h"
+#include "mlir/Interfaces/CastInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attn;
@@ -19,4 +21,28 @@ StringRef attn::wordsAt(Location loc) {
   auto fused = dyn_cast<FusedLoc>(loc);
   auto words = fused ? dyn_cast_or_null<StringAttr>(fused.getMetadata()) : StringAttr();
   return words ? words.getValue() : StringRef();
+}
+
+SmallVector<Operation *> attn::operationsOf(Region &region) {
+  SmallVector<Operation *> operations;
+  if (!region.empty())
+    for (Operation &op : region.front().without_terminator())
+      if (!op.hasTrait<OpTrait::ConstantLike>())
+        operations.push_back(&op);
+  return operations;
+}
+
+SmallVector<std::string> attn::wordsOf(Region &region) {
+  SmallVector<std::string> texts;
+  DenseSet<Attribute> said;
+  for (Operation *op : operationsOf(region)) {
+    StringRef words = wordsAt(op->getLoc());
+    if (!words.empty() && !said.insert(op->getLoc()).second)
+      continue; // of the same expression
+    if (isa<CastOpInterface>(op) && words.empty())
+      texts.push_back(llvm::formatv("conversion to {0}", op->getResult(0).getType()));
+    else
+      texts.push_back(words.empty() ? op->getName().stripDialect().str() : words.str());
+  }
+  return texts;
 }

@@ -3,10 +3,10 @@
 // Kernels of the memory stage to the values of knobs that make other code of them.
 #include "compiler/cpu/TunableKernels.h"
 #include "compiler/cpu/attention/Attention.h"
-#include "compiler/cpu/attention/AttentionTiling.h"
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/Loops.h"
+#include "compiler/kernels/ScoreFunction.h"
 #include "compiler/transforms/FewQueries.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

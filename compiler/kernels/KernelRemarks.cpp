@@ -6,7 +6,6 @@
 
 #include "compiler/kernels/LinearShape.h"
 #include "compiler/kernels/Loops.h"
-#include "compiler/transforms/KernelCost.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

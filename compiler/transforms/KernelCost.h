@@ -8,10 +8,6 @@
 
 namespace attn {
 
-/// What a scalar function does, constants aside: in the spec's words, "gelu" or "x + ...", where
-/// its ops have them (dialect/Locations.h), else "mulf", "conversion to f16".
-llvm::SmallVector<std::string> wordsOf(mlir::Region &region);
-
 /// A norm of the last axes of a tensor, alone or in front of a linear.
 struct RowNorm {
   NormAttr norm;
@@ -30,7 +26,7 @@ struct KernelCost {
   SizePolynomial bytes; ///< operands and results once each
 
   /// The cost of the kernel that an op on tensors becomes.
-  static KernelCost of(mlir::Operation *op);
+  static KernelCost of(ComputeOpInterface op);
   /// The cost of a norm by itself.
   static KernelCost ofNorm(mlir::RankedTensorType normed, const RowNorm &norm);
   /// The costs of rounding rows to bf16, and of making bytes of them.

@@ -163,3 +163,7 @@ LogicalResult DotOp::verify() {
            << getLhs().getType() << " and " << getRhs().getType();
   return success();
 }
+
+bool AttentionOp::writesHalves(bool onGpu) { return true; }
+
+std::string AttentionOp::costTitle() { return titleWithColumns(*this, getQuery().getType()); }

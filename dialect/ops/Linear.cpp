@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.linear: verification.
+// attn.linear: verification, and what it costs.
 #include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace attn;
@@ -84,4 +87,24 @@ LogicalResult LinearOp::verify() {
   if (failed(verifyEpilogue(*this)))
     return failure();
   return verifyCaptures(*this);
+}
+
+bool LinearOp::writesHalves(bool onGpu) { return true; }
+
+/// Elements of a row, those of all contracted axes.
+static int64_t depthOf(LinearOp op) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  return ShapedType::getNumElements(input.getShape().take_back(op.getContract()));
+}
+
+std::string LinearOp::costTitle() {
+  int64_t k = depthOf(*this), n = 0;
+  for (Value weights : getWeights())
+    n += cast<RankedTensorType>(weights.getType()).getNumElements() / k;
+  std::string words = llvm::join(wordsOf(getEpilogue()), ", ");
+  return llvm::formatv("linear {0} -> {1}{2}{3}", k, n, words.empty() ? "" : ", ", words);
+}
+
+int64_t LinearOp::flopPerElement() {
+  return 2 * depthOf(*this) + static_cast<int64_t>(operationsOf(getEpilogue()).size());
 }

@@ -29,6 +29,21 @@ LogicalResult LookupOp::verify() {
   return success();
 }
 
+bool LookupOp::isBeginning() {
+  auto table = withoutRelabels(getIndices()).getDefiningOp<TableOp>();
+  auto elements = table ? dyn_cast<DenseElementsAttr>(table.getElements()) : DenseElementsAttr();
+  if (!elements || elements.getType().getRank() != 1)
+    return false;
+  int64_t next = 0;
+  return llvm::all_of(elements.getValues<APInt>(),
+                      [&](const APInt &index) { return index.getSExtValue() == next++; });
+}
+
+bool LookupOp::becomesKernel() { return !isBeginning(); }
+
+/// As much of the table as is copied.
+SmallVector<Value> LookupOp::movedTensors() { return {getIndices(), getResult(), getResult()}; }
+
 LogicalResult TableOp::verify() {
   auto elements = cast<ShapedType>(getElements().getType());
   auto result = cast<RankedTensorType>(getResult().getType());

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.map: verification.
+// attn.map: verification, and what it costs.
 #include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace attn;
@@ -36,3 +38,12 @@ LogicalResult MapOp::verify() {
            << result.getElementType() << ", but got " << yield.getValue().getType();
   return success();
 }
+
+bool MapOp::writesHalves(bool onGpu) { return onGpu; }
+
+std::string MapOp::costTitle() {
+  std::string words = llvm::join(wordsOf(getBody()), ", ");
+  return words.empty() ? "map" : "map " + words;
+}
+
+int64_t MapOp::flopPerElement() { return static_cast<int64_t>(operationsOf(getBody()).size()); }

@@ -34,3 +34,5 @@ LogicalResult NormOp::verify() {
              << axes << " axes of " << input << ", but got " << row.getType();
   return success();
 }
+
+bool NormOp::writesHalves(bool onGpu) { return true; }

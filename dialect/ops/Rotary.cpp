@@ -24,3 +24,7 @@ LogicalResult RotaryOp::verify() {
     return emitOpError("expected elements of f32");
   return success();
 }
+
+bool RotaryOp::writesHalves(bool onGpu) { return true; }
+
+int64_t RotaryOp::flopPerElement() { return 3; } // four products and two sums for two elements

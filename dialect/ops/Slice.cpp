@@ -47,3 +47,7 @@ LogicalResult ReduceMeanOp::verify() {
     return emitOpError("expected the input without the axis, but got ") << result;
   return success();
 }
+
+Value ReduceMeanOp::workTensor() { return getInput(); }
+
+int64_t ReduceMeanOp::flopPerElement() { return 1; }

@@ -10,6 +10,9 @@
 
 namespace attn {
 
+/// Whether a kernel's products are of pairs of bf16.
+bool multipliesPairs(AttentionKernelOp op, const CpuTarget &target);
+
 /// Writes loops over tile ops before `op`, leaves `op` to be erased, and says which tiles it chose.
 /// Errors are reported at the op.
 mlir::FailureOr<std::string> tileAttention(AttentionKernelOp op, const CpuTiling &context);

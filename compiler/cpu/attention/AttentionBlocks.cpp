@@ -2,39 +2,41 @@
 //
 // memory -> tiled, attention: the blocks of queries of all heads, divided among threads, and a
 // thread's brought together in groups of one head.
-#include "compiler/cpu/attention/AttentionTiling.h"
-#include "compiler/cpu/attention/MaskVerdicts.h"
+#include "compiler/cpu/attention/AttentionBlocks.h"
+#include "compiler/cpu/attention/AttentionViews.h"
+#include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
 
 using namespace mlir;
-using namespace attn;
 
-/// How many rows of values are summed for a block of `queries` lanes: fewer only in a part's last
-/// block, where it is known. Lanes beyond the last query repeat it.
-std::set<int64_t> AttentionTiling::countsOf(int64_t queries) const {
+namespace attn {
+
+std::set<int64_t> countsOf(AttentionTiling &tiling, int64_t queries) {
+  QueryDivision &division = tiling.division;
   std::set<int64_t> counts;
-  std::optional<int64_t> all = constantIndex(partQueries);
+  std::optional<int64_t> all = constantIndex(division.partQueries);
   if (!all)
     return {queries};
-  int64_t vectors = llvm::divideCeil(*all, granule),
-          blocks = llvm::divideCeil(vectors, AttentionShape::queries / granule);
+  int64_t vectors = llvm::divideCeil(*all, division.granule),
+          blocks = llvm::divideCeil(vectors, AttentionShape::queries / division.granule);
   // Block i begins at vector i * vectors / blocks, rounded down: blocks have two lengths, and the
   // last one the larger of them, of which queries may be missing.
   int64_t least = vectors / blocks, longer = vectors % blocks, last = least + (longer > 0);
   bool hasShort = longer ? true : blocks > 1;
-  if ((hasShort && least * granule == queries) || (longer > 1 && last * granule == queries))
+  if ((hasShort && least * division.granule == queries) ||
+      (longer > 1 && last * division.granule == queries))
     counts.insert(queries);
-  if (last * granule == queries)
-    counts.insert(*all - (vectors - last) * granule);
+  if (last * division.granule == queries)
+    counts.insert(*all - (vectors - last) * division.granule);
   return counts;
 }
 
-/// Lanes of the blocks that occur.
-SmallVector<int64_t> AttentionTiling::blockSizes() const {
+SmallVector<int64_t> blockSizes(AttentionTiling &tiling) {
   SmallVector<int64_t> sizes;
-  for (int64_t queries = granule; queries <= AttentionShape::queries; queries += granule)
-    if (!countsOf(queries).empty())
+  for (int64_t queries = tiling.division.granule; queries <= AttentionShape::queries;
+       queries += tiling.division.granule)
+    if (!countsOf(tiling, queries).empty())
       sizes.push_back(queries);
   return sizes;
 }
@@ -48,50 +50,65 @@ static Value resultRows(IndexBuilder index, Value buffer, ArrayRef<Value> batch,
   return viewOf(index, buffer, offsets, sizes, batch.size());
 }
 
-/// A head is one part; but where a mask has a period, a part is as long, so that no block crosses a
-/// multiple of it: a tile of keys would be live for both sides. Groups are whole parts then.
-void AttentionTiling::divideQueries() {
-  partQueries = queryCount;
-  groupSize = shape.packedTiles > 1 ? std::numeric_limits<int32_t>::max() : shape.blocks;
-  std::optional<int64_t> all = constantIndex(queryCount), period;
+void divideQueries(AttentionTiling &tiling) {
+  AttentionKernelOp op = tiling.op;
+  IndexBuilder &index = tiling.index;
+  QueryDivision &division = tiling.division;
+  division.partQueries = tiling.queryCount;
+  division.groupSize =
+      tiling.shape.packedTiles > 1 ? std::numeric_limits<int32_t>::max() : tiling.shape.blocks;
+  std::optional<int64_t> all = constantIndex(tiling.queryCount), period;
   if (all && !op.getMask().empty())
     period = maskPeriod(op.getMask(), op.getBatch());
   bool isDivided =
       period && *period >= AttentionShape::tileKeys && *period < *all && *all % *period == 0;
   if (isDivided)
-    partQueries = index.constant(*period);
-  partVectors = index.ceilDiv(partQueries, index.constant(granule));
-  partBlocks = index.ceilDiv(partVectors, index.constant(AttentionShape::queries / granule));
-  blockCount = partBlocks;
+    division.partQueries = index.constant(*period);
+  division.partVectors = index.ceilDiv(division.partQueries, index.constant(division.granule));
+  division.partBlocks = index.ceilDiv(division.partVectors,
+                                      index.constant(AttentionShape::queries / division.granule));
+  division.blockCount = division.partBlocks;
   if (!isDivided)
     return;
-  blockCount = index.mul(partBlocks, index.div(queryCount, partQueries));
-  int64_t blocks = *constantIndex(partBlocks);
-  isGroupMajor = blocks <= groupSize; // else groups of a head share keys
-  if (isGroupMajor)
-    groupSize = groupSize / blocks * blocks;
+  division.blockCount =
+      index.mul(division.partBlocks, index.div(tiling.queryCount, division.partQueries));
+  int64_t blocks = *constantIndex(division.partBlocks);
+  division.isGroupMajor = blocks <= division.groupSize; // else groups of a head share keys
+  if (division.isGroupMajor)
+    division.groupSize = division.groupSize / blocks * blocks;
 }
 
-/// The first query of a head's block. Blocks of a part differ by at most one vector of queries, so
-/// that none is nearly empty.
-Value AttentionTiling::firstOf(Value block) {
-  Value inPart = block, first = zero;
-  if (partQueries != queryCount) {
-    inPart = index.rem(block, partBlocks);
-    first = index.mul(index.div(block, partBlocks), partQueries);
+Value firstOf(AttentionTiling &tiling, Value block) {
+  IndexBuilder &index = tiling.index;
+  QueryDivision &division = tiling.division;
+  Value inPart = block, first = tiling.zero;
+  if (division.partQueries != tiling.queryCount) {
+    inPart = index.rem(block, division.partBlocks);
+    first = index.mul(index.div(block, division.partBlocks), division.partQueries);
   }
-  Value vector = index.div(index.mul(partVectors, inPart), partBlocks);
-  return index.add(first, index.mul(vector, index.constant(granule)));
+  Value vector = index.div(index.mul(division.partVectors, inPart), division.partBlocks);
+  return index.add(first, index.mul(vector, index.constant(division.granule)));
 }
 
-/// The thread's units: up to groupSize blocks of one head at a time, and head by head; where groups
-/// hold whole parts, which share no keys, group by group, so that neighbouring heads find the pages
-/// of the same rows.
-void AttentionTiling::tileGroups() {
-  Value heads = index.product(op.getOut(), 0, op.getBatch());
-  UnitShare share = unitShare(index, index.mul(heads, blockCount), context.thread, context.threads);
+static void enterHead(AttentionTiling &tiling, Value head) {
+  AttentionKernelOp op = tiling.op;
+  tiling.head.batch = tiling.index.delinearize(head, op.getOut(), 0, op.getBatch());
+  tiling.head.query = headOf(tiling, op.getQuery(), tiling.head.batch),
+  tiling.head.key = headOf(tiling, op.getKey(), tiling.head.batch);
+  tiling.head.value = headOf(tiling, op.getValue(), tiling.head.batch);
+  tiling.head.vectors.clear();
+  for (ElementOp vector : tiling.score.vectors)
+    tiling.head.vectors.push_back(vectorOf(tiling, vector, tiling.head.batch));
+}
+
+void tileGroups(AttentionTiling &tiling, llvm::function_ref<void()> tileGroup) {
+  IndexBuilder &index = tiling.index;
+  QueryDivision &division = tiling.division;
+  Value heads = index.product(tiling.op.getOut(), 0, tiling.op.getBatch());
+  UnitShare share = unitShare(index, index.mul(heads, division.blockCount), tiling.context.thread,
+                              tiling.context.threads);
   auto tile = [&](Value first, Value count) {
-    firstBlock = first, groupBlocks = count;
+    tiling.group.first = first, tiling.group.count = count;
     tileGroup();
   };
   // Units [begin, end) of a run of them, of which `size` are each head's.
@@ -99,67 +116,66 @@ void AttentionTiling::tileGroups() {
                       llvm::function_ref<void(Value from, Value to)> body) {
     Value firstUnit = index.sub(begin, start), endUnit = index.sub(end, start);
     forLoop(index, index.div(firstUnit, size), index.ceilDiv(endUnit, size), 1, [&](Value head) {
-      enterHead(head);
+      enterHead(tiling, head);
       Value own = index.mul(head, size);
       body(index.sub(index.max(firstUnit, own), own), index.min(index.sub(endUnit, own), size));
     });
   };
-  if (!isGroupMajor) {
-    forHeads(zero, blockCount, share.from, share.to, [&](Value from, Value to) {
-      forLoop(index, from, to, groupSize, [&](Value block) {
-        tile(block, index.min(index.constant(groupSize), index.sub(to, block)));
+  if (!division.isGroupMajor) {
+    forHeads(tiling.zero, division.blockCount, share.from, share.to, [&](Value from, Value to) {
+      forLoop(index, from, to, division.groupSize, [&](Value block) {
+        tile(block, index.min(index.constant(division.groupSize), index.sub(to, block)));
       });
     });
     return;
   }
-  Value units = index.mul(heads, index.constant(groupSize));
+  Value units = index.mul(heads, index.constant(division.groupSize));
   forLoop(index, index.div(share.from, units), index.ceilDiv(share.to, units), 1, [&](Value group) {
-    Value start = index.mul(group, units), first = index.mul(group, index.constant(groupSize)),
-          size = index.min(index.constant(groupSize), index.sub(blockCount, first));
+    Value start = index.mul(group, units),
+          first = index.mul(group, index.constant(division.groupSize)),
+          size =
+              index.min(index.constant(division.groupSize), index.sub(division.blockCount, first));
     forHeads(start, size, index.max(share.from, start),
              index.min(share.to, index.add(start, units)),
              [&](Value from, Value to) { tile(index.add(first, from), index.sub(to, from)); });
   });
 }
 
-void AttentionTiling::enterHead(Value head) {
-  batch = index.delinearize(head, op.getOut(), 0, op.getBatch());
-  query = headOf(op.getQuery(), batch), key = headOf(op.getKey(), batch);
-  value = headOf(op.getValue(), batch);
-  vectors.clear();
-  for (ElementOp vector : score.vectors)
-    vectors.push_back(vectorOf(vector, batch));
-}
-
 /// Block `number` of the group.
-void AttentionTiling::enterBlock(Value number) {
-  turn = number;
-  Value at = index.add(firstBlock, number), from = firstOf(at),
-        to = firstOf(index.add(at, index.constant(1)));
-  rowCount = index.sub(index.min(to, queryCount), from);
-  Value vector = index.constant(granule);
-  lanes = index.mul(index.ceilDiv(rowCount, vector), vector);
-  positions = batch, positions.push_back(from);
+static void enterBlock(AttentionTiling &tiling, Value number) {
+  const AttentionShape &shape = tiling.shape;
+  IndexBuilder &index = tiling.index;
+  HeadBuffers &head = tiling.head;
+  QueryBlock &block = tiling.block;
+  block.turn = number;
+  Value at = index.add(tiling.group.first, number), from = firstOf(tiling, at),
+        to = firstOf(tiling, index.add(at, index.constant(1)));
+  block.rowCount = index.sub(index.min(to, tiling.queryCount), from);
+  Value vector = index.constant(tiling.division.granule);
+  block.lanes = index.mul(index.ceilDiv(block.rowCount, vector), vector);
+  block.positions = head.batch, block.positions.push_back(from);
   int64_t queries = AttentionShape::queries;
   bool isOnline = shape.lowering == AttentionLowering::Online;
-  strip = scratchOf(shape.stripAt, isOnline ? zero : number, shape.keys, queries);
-  block = scratchOf(shape.queryAt, number, shape.blockRows, queries);
-  statistics = scratchOf(shape.statisticsAt, number, 4, queries);
-  sums = shape.pairs ? scratchOf(shape.sumsAt, number, shape.packedFeatures, queries)
-                     : scratchOf(shape.sumsAt, number, queries, shape.packedFeatures);
-  out = resultRows(index, op.getOut(), batch, from, rowCount);
-  further.clear();
-  for (Value buffer : op.getFurther())
-    further.push_back(resultRows(index, buffer, batch, from, rowCount));
+  block.strip =
+      scratchOf(tiling, shape.stripAt, isOnline ? tiling.zero : number, shape.keys, queries);
+  block.queries = scratchOf(tiling, shape.queryAt, number, shape.blockRows, queries);
+  block.statistics = scratchOf(tiling, shape.statisticsAt, number, 4, queries);
+  block.sums = shape.pairs ? scratchOf(tiling, shape.sumsAt, number, shape.packedFeatures, queries)
+                           : scratchOf(tiling, shape.sumsAt, number, queries, shape.packedFeatures);
+  block.out = resultRows(index, tiling.op.getOut(), head.batch, from, block.rowCount);
+  block.further.clear();
+  for (Value buffer : tiling.op.getFurther())
+    block.further.push_back(resultRows(index, buffer, head.batch, from, block.rowCount));
 }
 
-/// body(lanes) of each block of the group.
-void AttentionTiling::forBlocks(llvm::function_ref<void(int64_t)> body) {
+void forBlocks(AttentionTiling &tiling, llvm::function_ref<void(int64_t)> body) {
   auto enter = [&](Value number) {
-    enterBlock(number);
-    switchOn(index, lanes, blockSizes(), body);
+    enterBlock(tiling, number);
+    switchOn(tiling.index, tiling.block.lanes, blockSizes(tiling), body);
   };
-  if (shape.blocks == 1)
-    return enter(zero);
-  forLoop(index, zero, groupBlocks, 1, enter);
+  if (tiling.shape.blocks == 1)
+    return enter(tiling.zero);
+  forLoop(tiling.index, tiling.zero, tiling.group.count, 1, enter);
 }
+
+} // namespace attn

@@ -3,7 +3,7 @@
 // tiled -> kernels, attention: the least and the greatest element of a box of a tensor, which say
 // whether a mask empties or fills a tile. No element counts twice, so the last vector of a row may
 // overlap the one before, and the last row be read again.
-#include "compiler/cpu/attention/AttentionTileEmitter.h"
+#include "compiler/cpu/attention/AttentionTiles.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -193,8 +193,8 @@ Interval RangeEmitter::run() {
   return {branch.getResult(0), branch.getResult(1)};
 }
 
-LogicalResult TileEmitter::emit(RangeTileOp op) {
-  Interval range = RangeEmitter(op, target).run();
+LogicalResult attn::vectorize(TileVectors &tile, RangeTileOp op) {
+  Interval range = RangeEmitter(op, tile.target).run();
   op.getLeast().replaceAllUsesWith(range.lo);
   op.getGreatest().replaceAllUsesWith(range.hi);
   return success();

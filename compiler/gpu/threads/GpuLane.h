@@ -11,7 +11,10 @@ namespace attn {
 constexpr int64_t blockThreads = 128;
 
 /// One lane of a warp.
-inline constexpr VectorUnit gpuLane{/*lanes=*/1, /*avx512=*/false, /*roundsToBfloat=*/true,
-                                    /*hasReciprocals=*/true};
+inline constexpr VectorUnit gpuLane = [] {
+  VectorUnit lane;
+  lane.roundsToBfloat = lane.hasReciprocals = true;
+  return lane;
+}();
 
 } // namespace attn

@@ -4,14 +4,15 @@
 // tensors. Queries are the lanes and rows of keys lie element by element, so a vector would be
 // gathered, each lane out of another row: rows of the tile's keys are loaded instead, and
 // transposed.
-#include "compiler/cpu/attention/AttentionTileEmitter.h"
+#include "compiler/cpu/attention/RowReads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <numeric>
 
 using namespace mlir;
-using namespace attn;
+
+namespace attn {
 
 /// Whether it can be transposed: 32 bits, or widened to them.
 static bool isRowElement(Type type) {
@@ -51,55 +52,53 @@ static std::optional<RowRead> rowRead(IndexBuilder index, ScoreTileOp op, Elemen
   return read.queryAxis == strides.size() ? std::nullopt : std::optional(read);
 }
 
-SmallVector<RowRead> TileEmitter::rowReads(ScoreTileOp op) {
+SmallVector<RowRead> rowReads(TileVectors &tile, ScoreTileOp op) {
   SmallVector<RowRead> reads;
   if (op.getScore().empty() || op.getPositions().empty() || op.getRepeats())
     return reads; // a row ends before a key that is repeated
   for (auto element : op.getScore().front().getOps<ElementOp>())
-    if (std::optional<RowRead> read = rowRead(index, op, element))
+    if (std::optional<RowRead> read = rowRead(tile.index, op, element))
       reads.push_back(*read);
   return reads;
 }
 
-/// The row of a query from the cache line after the tile's first key on: one in each step of the
-/// products, since rows lie pages apart and come out of memory. A line of bytes lasts for a whole
-/// tile of keys.
-void TileEmitter::prefetchRow(const RowRead &read, ScoreTileOp op, Value query) {
+void prefetchRow(TileVectors &tile, const RowRead &read, ScoreTileOp op, Value query) {
   Value tensor = ElementOp(read.element).getTensor();
   if (cast<MemRefType>(tensor.getType()).getElementTypeBitWidth() == 8)
     return;
   SmallVector<Value> position = read.position;
-  position[read.queryAxis] = index.add(position[read.queryAxis], query);
-  position.back() = plus(position.back(), lineElements(tensor));
-  memref::PrefetchOp::create(builder, loc, tensor, position, /*isWrite=*/false, /*localityHint=*/3,
+  position[read.queryAxis] = tile.index.add(position[read.queryAxis], query);
+  position.back() = tile.plus(position.back(), lineElements(tensor));
+  memref::PrefetchOp::create(tile.builder, tile.loc, tensor, position, /*isWrite=*/false,
+                             /*localityHint=*/3,
                              /*isDataCache=*/true);
 }
 
 /// Of 32 bits.
-Value TileEmitter::widened(Value vector) {
+static Value widened(TileVectors &tile, Value vector) {
   auto type = cast<VectorType>(vector.getType());
   if (type.getElementType().isF16())
-    return arith::ExtFOp::create(builder, loc, type.clone(builder.getF32Type()), vector);
+    return arith::ExtFOp::create(tile.builder, tile.loc, type.clone(tile.builder.getF32Type()),
+                                 vector);
   if (type.getElementType().isInteger(8))
-    return arith::ExtUIOp::create(builder, loc, type.clone(builder.getI32Type()), vector);
+    return arith::ExtUIOp::create(tile.builder, tile.loc, type.clone(tile.builder.getI32Type()),
+                                  vector);
   return vector;
 }
 
 /// One vector of a power of two of them.
-Value TileEmitter::joined(ArrayRef<Value> parts) {
+static Value joined(TileVectors &tile, ArrayRef<Value> parts) {
   if (parts.size() == 1)
     return parts.front();
-  Value low = joined(parts.take_front(parts.size() / 2)),
-        high = joined(parts.drop_front(parts.size() / 2));
+  Value low = joined(tile, parts.take_front(parts.size() / 2)),
+        high = joined(tile, parts.drop_front(parts.size() / 2));
   SmallVector<int64_t> all(2 * cast<VectorType>(low.getType()).getDimSize(0));
   std::iota(all.begin(), all.end(), 0);
-  return vector::ShuffleOp::create(builder, loc, low, high, all);
+  return vector::ShuffleOp::create(tile.builder, tile.loc, low, high, all);
 }
 
-/// The elements of all keys and queries of the tile, [key][vector]. Lanes beyond the last query
-/// repeat it.
-SmallVector<Value> TileEmitter::readRows(const RowRead &read, ScoreTileOp op) {
-  int64_t lanes = target.lanes, keys = op.getKeys(), vectors = vectorsOf(op.getQueries());
+SmallVector<Value> readRows(TileVectors &tile, const RowRead &read, ScoreTileOp op) {
+  int64_t lanes = tile.target.lanes, keys = op.getKeys(), vectors = tile.vectorsOf(op.getQueries());
   Value tensor = ElementOp(read.element).getTensor(),
         lastQuery = op.getPositions().drop_back().back();
   Type element = cast<MemRefType>(tensor.getType()).getElementType();
@@ -113,22 +112,26 @@ SmallVector<Value> TileEmitter::readRows(const RowRead &read, ScoreTileOp op) {
         for (int64_t lane = i; lane < lanes; lane += size) {
           SmallVector<Value> position = read.position;
           Value &query = position[read.queryAxis];
-          query = index.min(plus(query, w * lanes + lane), lastQuery);
-          position.back() = plus(position.back(), from);
+          query = tile.index.min(tile.plus(query, w * lanes + lane), lastQuery);
+          position.back() = tile.plus(position.back(), from);
           auto type = VectorType::get({size}, element);
-          parts.push_back(widened(vector::LoadOp::create(builder, loc, type, tensor, position)));
+          parts.push_back(widened(
+              tile, vector::LoadOp::create(tile.builder, tile.loc, type, tensor, position)));
         }
-        rows.push_back(joined(parts));
+        rows.push_back(joined(tile, parts));
       }
-      transpose(rows);
+      tile.transpose(rows);
       for (int64_t j = 0; j < size; ++j) {
         if (element.isInteger(8)) {
-          Value zero =
-              arith::ConstantOp::create(builder, loc, builder.getZeroAttr(rows[j].getType()));
-          rows[j] = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rows[j], zero);
+          Value zero = arith::ConstantOp::create(tile.builder, tile.loc,
+                                                 tile.builder.getZeroAttr(rows[j].getType()));
+          rows[j] = arith::CmpIOp::create(tile.builder, tile.loc, arith::CmpIPredicate::ne, rows[j],
+                                          zero);
         }
         all[(from + j) * vectors + w] = rows[j];
       }
     }
   return all;
 }
+
+} // namespace attn

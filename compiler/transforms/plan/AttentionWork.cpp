@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What attentions work in.
+#include "compiler/transforms/plan/AttentionWork.h"
+#include "compiler/transforms/AttentionShape.h"
+#include "compiler/transforms/FewQueries.h"
+#include "compiler/transforms/plan/Buffers.h"
+
+using namespace mlir;
+
+namespace attn::planning {
+
+/// The batch dims of queries with keys of their own, and how many queries share these: those of the
+/// other batch dims, behind them.
+static std::pair<int64_t, int64_t> sharingQueries(MemRefType queries, Value key, Value value) {
+  auto isRepeated = [](Value buffer, int64_t dim) {
+    return cast<MemRefType>(buffer.getType()).getStridesAndOffset().first[dim] == 0;
+  };
+  int64_t own = queries.getRank() - 2, rows = queries.getDimSize(own);
+  while (own > 0 && isRepeated(key, own - 1) && isRepeated(value, own - 1)) {
+    int64_t size = queries.getDimSize(--own);
+    bool isKnown = !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(size);
+    rows = isKnown ? rows * size : ShapedType::kDynamic;
+  }
+  return {own, rows};
+}
+
+AttentionWork workOf(FunctionPlan &plan, AttentionOp op, const SizePolynomial &states, Value key,
+                     Value value, Value out) {
+  auto type = cast<MemRefType>(out.getType());
+  int64_t batch = type.getRank() - 2, queries = type.getDimSize(batch);
+  // On GPUs, all heads that share keys take them together.
+  int64_t heads = batch, rows = queries;
+  if (plan.module.isGpu())
+    std::tie(heads, rows) = sharingQueries(type, key, value);
+  if (!areFewQueries(op, rows,
+                     plan.module.isGpu() ? FewQueriesShape::mostRowsOnGpus
+                                         : FewQueriesShape::mostQueries)) {
+    int64_t floats = 0; // of any CPU level the most
+    bool mayBePairs = plan.module.multipliesPairs();
+    for (auto [pairs, inTiles] :
+         {std::pair(false, false), {mayBePairs, false}, {mayBePairs, true}}) {
+      auto problem = AttentionProblem::of(op, key, value, out, pairs, inTiles);
+      auto count = [&](const KernelChoice &choice) {
+        floats =
+            std::max(floats, AttentionShape::of(problem, plan.module.attention, choice).floats);
+      };
+      count({});
+      llvm::for_each(choicesFor(plan.module.op, problem.name()), count);
+    }
+    return {threadRows(plan, op, floats), {}, {}};
+  }
+  FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
+  int64_t parts = keyPartsOf(
+      type.getShape().take_front(heads), cast<MemRefType>(key.getType()).getDimSize(batch),
+      plan.module.isGpu() ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
+  int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
+  if (parts == 1)
+    return {threadRows(plan, op, weights + state), {}, {}};
+  SizePolynomial partialBytes = states * SizePolynomial(4 * parts * state);
+  Value scratch = threadRows(plan, op, weights);
+  Value pointer = plan.frame.take(partialBytes, plan.builder.getF32Type(), op);
+  Value partials = memrefOf(plan, BufferView{pointer, 0, {}},
+                            {Atom{states, parts * state}, Atom{parts, state}, Atom{state, 1}});
+  return {scratch, partials, partialBytes};
+}
+
+} // namespace attn::planning

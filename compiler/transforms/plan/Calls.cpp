@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fused -> memory, calls and stacks of layers.
+#include "compiler/transforms/plan/Buffers.h"
+#include "compiler/transforms/plan/Function.h"
+#include "compiler/transforms/plan/InPlace.h"
+#include "compiler/transforms/plan/Operands.h"
+#include "compiler/transforms/plan/Ops.h"
+#include "compiler/transforms/plan/Places.h"
+
+using namespace mlir;
+
+namespace attn::planning {
+
+/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise.
+static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor) {
+  BufferView view = viewOf(plan, tensor);
+  plan.frame.use(view.base);
+  RankedTensorType type = typeOf(tensor);
+  if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))))
+    return view.base;
+  BufferView whole = allocate(plan, type, op);
+  if (failed(copy(plan, op, view, whole)))
+    return failure();
+  return whole.base;
+}
+
+LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
+  const Arguments &own = plan.arguments;
+  SmallVector<Value> operands{own.packed, plan.frame.end(), own.call, own.thread, own.threads};
+  for (StringRef name : plan.module.dims)
+    operands.push_back(plan.dim(name));
+  for (Value value : op.getOperands()) {
+    if (!isa<RankedTensorType>(value.getType())) {
+      operands.push_back(plan.scalars.lookup(value));
+      continue;
+    }
+    FailureOr<Value> pointer = argument(plan, op, value);
+    if (failed(pointer))
+      return failure();
+    operands.push_back(*pointer);
+  }
+  for (Value result : op.getResults())
+    operands.push_back(outputOf(plan, result).base);
+  func::CallOp::create(plan.builder, op.getLoc(), op.getCallee(), TypeRange(), operands);
+  plan.frame.call(plan.module.frames.lookup(op.getCallee()));
+  return success();
+}
+
+/// Layers go back and forth between two buffers: (in, out, spare) -> (out, spare, out). The first
+/// reads the initial value where it lies. Those that may be in place have one buffer, that of the
+/// initial value if this is not needed any more.
+LogicalResult emit(FunctionPlan &plan, scf::ForOp op) {
+  SmallVector<Value> initial;
+  for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
+    if (!isa<RankedTensorType>(init.getType()))
+      return op.emitError("expected a loop that carries tensors only");
+    FailureOr<Value> pointer = argument(plan, op, init);
+    if (failed(pointer))
+      return failure();
+    Value result = op.getResult(i);
+    RankedTensorType type = typeOf(result);
+    auto buffer = [&] {
+      return allocate(plan, type, lastUse(plan.places, result, op->getBlock())).base;
+    };
+    bool isLayerInPlace = isInPlace(plan.places, op, i);
+    auto place = inPlaceOf(plan, result);
+    Value out = isLayerInPlace && place && place->base == *pointer ? *pointer : buffer();
+    initial.append({*pointer, out, isLayerInPlace ? out : buffer()});
+  }
+  auto bound = [&](Value value) { return plan.scalars.lookup(value); };
+  auto loop = scf::ForOp::create(plan.builder, op.getLoc(), bound(op.getLowerBound()),
+                                 bound(op.getUpperBound()), bound(op.getStep()), initial);
+  Block *body = loop.getBody();
+  plan.scalars.map(op.getInductionVar(), loop.getInductionVar());
+  SmallVector<Value> next;
+  {
+    OpBuilder::InsertionGuard guard(plan.builder);
+    plan.builder.setInsertionPointToEnd(body);
+    auto yield = cast<scf::YieldOp>(op.getBody()->getTerminator());
+    for (auto [i, argument] : llvm::enumerate(op.getRegionIterArgs())) {
+      Value in = loop.getRegionIterArg(3 * i), out = loop.getRegionIterArg(3 * i + 1),
+            spare = loop.getRegionIterArg(3 * i + 2);
+      RankedTensorType type = typeOf(argument);
+      plan.places.views[argument] = BufferView::dense(type, in, pitchOf(type));
+      chooseDestination(plan, yield.getOperand(i), BufferView::dense(type, out, pitchOf(type)));
+      next.append({out, spare, out});
+    }
+    if (failed(emitBlock(plan, *op.getBody())))
+      return failure();
+    for (auto [i, operand] : llvm::enumerate(yield.getOperands())) {
+      RankedTensorType type = typeOf(operand);
+      if (failed(deliver(plan, op, operand, BufferView::dense(type, next[3 * i], pitchOf(type)))))
+        return failure();
+    }
+    scf::YieldOp::create(plan.builder, op.getLoc(), next);
+  }
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    RankedTensorType type = typeOf(result);
+    plan.places.views[result] = BufferView::dense(type, loop.getResult(3 * i), pitchOf(type));
+  }
+  return success();
+}
+
+} // namespace attn::planning

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the functions of a module share while they are planned: what the memory is planned for, the
+// states of caches, constants, and what is known of the functions that are planned already.
+#pragma once
+
+#include "compiler/target/TargetSet.h"
+#include "compiler/transforms/ParameterLayout.h"
+#include "compiler/transforms/plan/Tensors.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace attn::planning {
+
+/// The state of a module's plan. It lives as long as the pass runs on the module.
+struct ModulePlan {
+  explicit ModulePlan(ModuleOp module);
+
+  /// The buffer of constants that holds `elements`.
+  mlir::memref::GlobalOp constants(mlir::DenseElementsAttr elements, Location loc);
+  /// Elements of one layer of a state, whatever its cache holds.
+  SizePolynomial layerOf(StateOp state);
+  /// Where a state begins in the memory of its cache, in elements of the spec.
+  SizePolynomial placeOf(StateOp state);
+  /// What a state's elements are in memory. Narrow ones leave the rest of their room empty, so that
+  /// all states begin at the same bytes everywhere.
+  Type elementOf(StateOp state);
+
+  /// Whether the plan is for GPUs.
+  bool isGpu() const { return targets.isGpu(); }
+  /// What attention is rounded to, and rows of linears in bf16 for such a level, or null.
+  Type roundedTo() const;
+  bool multipliesPairs() const { return bool(roundedTo()); }
+  /// The 16 bits that tensors which are only multiplied are kept in, or null.
+  Type keptHalf() const { return isGpu() && isHalf(precision) ? roundedTo() : Type(); }
+  /// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim,
+  /// or keeps it for that.
+  bool isOnlyMultiplied(Value tensor) const;
+  /// What an element is in memory.
+  Type stored(Type element) const {
+    return isGpu() && element.isBF16() ? element : storedElement(element);
+  }
+
+  ModuleOp op;
+  ParameterLayout layout;
+  SmallVector<StringRef> dims;                              ///< Dynamic ones, in order.
+  std::optional<AttentionLowering> attention;               ///< The one that was asked for.
+  Precision precision = Precision::F32;                     ///< Of linears.
+  TargetSet targets;                                        ///< All that the memory is planned for.
+  DenseMap<mlir::Attribute, mlir::memref::GlobalOp> tables; ///< By their elements.
+  /// Bytes of every planned function's frame, callees included.
+  llvm::StringMap<SizePolynomial> frames;
+  /// Of every planned function, (result, argument) that may be passed the same place.
+  llvm::StringMap<SmallVector<std::pair<unsigned, unsigned>>> inPlace;
+  llvm::StringSet<> readStates; ///< Which more than products read.
+};
+
+} // namespace attn::planning

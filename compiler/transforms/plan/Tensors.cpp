@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Questions about tensors that need no plan: what is a view, who reads, what converts.
+#include "compiler/transforms/plan/Tensors.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace attn::planning {
+
+int64_t pitchOf(RankedTensorType type) {
+  int64_t last = type.getShape().back();
+  return last >= 1024 && last % 1024 == 0 && type.getRank() > 1 ? last + 16 : 0;
+}
+
+bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
+
+bool isReadOnlyBy(Value tensor, function_ref<bool(OpOperand &)> isReader) {
+  return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {
+    return isView(use.getOwner()) ? isReadOnlyBy(use.getOwner()->getResult(0), isReader)
+                                  : isReader(use);
+  });
+}
+
+bool isOnlyAttendedTo(Value tensor) {
+  return isReadOnlyBy(tensor, [](OpOperand &use) {
+    return isa<AttentionOp>(use.getOwner()) &&
+           (use.getOperandNumber() == 1 || use.getOperandNumber() == 2);
+  });
+}
+
+bool converts(MapOp op, Type half) {
+  Block &body = op.getBody().front();
+  if (op.getInputs().size() != 1 || !llvm::hasSingleElement(body.without_terminator()) ||
+      !isa<arith::ExtFOp, arith::TruncFOp>(body.front()) ||
+      axesOf(op.getInputs()[0].getType()) != axesOf(op.getResult().getType()))
+    return false;
+  Type from = typeOf(op.getInputs()[0]).getElementType(),
+       to = typeOf(op.getResult()).getElementType();
+  return (from == half && to.isF32()) || (from.isF32() && to == half);
+}
+
+bool isOfCache(MapOp op) {
+  MLIRContext *context = op.getContext();
+  for (Type half : {Type(BFloat16Type::get(context)), Type(Float16Type::get(context))}) {
+    if (!converts(op, half))
+      continue;
+    bool isPushed = op.getResult().hasOneUse() && isa<PushOp>(*op.getResult().user_begin());
+    bool isKept = isa_and_present<PushOp>(withoutRelabels(op.getInputs()[0]).getDefiningOp()) &&
+                  isOnlyAttendedTo(op.getResult());
+    if (isPushed || isKept)
+      return true;
+  }
+  return false;
+}
+
+bool isKernel(Operation *op) {
+  auto compute = dyn_cast_if_present<ComputeOpInterface>(op);
+  return compute && compute.becomesKernel();
+}
+
+} // namespace attn::planning
