@@ -199,8 +199,12 @@ bool SplitReader::checkProduct(llvm::ArrayRef<llvm::StringRef> group, Axes parts
   bool fits = product && dynamic == (axis.isDynamic() ? 1u : 0u);
   if (fits && !dynamic)
     fits = *product == axis.size;
-  else if (fits)
-    fits = axisOfSize("", {dynamicName, *product, 0, false}).name == axis.name;
+  else if (fits) { // `H` of a block may be the caller's `T`: "H:T" and 4 make up "4*T"
+    std::optional<LinearSize> part = parseLinearSize(dynamicName),
+                              whole = parseLinearSize(axis.name);
+    fits = part && whole && part->dim == whole->dim && part->scale * *product == whole->scale &&
+           part->offset * *product == whole->offset;
+  }
   if (fits)
     return true;
   SourceRange inside =
