@@ -2,7 +2,6 @@
 //
 // Calls of Integers to ops of arith, folded where operands are constants, and to loops.
 #include "compiler/kernels/Integers.h"
-#include "compiler/kernels/Loops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -11,24 +10,6 @@ using namespace attn;
 
 Value Integers::constant(int64_t value) const {
   return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
-}
-Value Integers::add(Value a, Value b) const {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-Value Integers::sub(Value a, Value b) const {
-  return builder.createOrFold<arith::SubIOp>(loc, a, b);
-}
-Value Integers::mul(Value a, Value b) const {
-  return builder.createOrFold<arith::MulIOp>(loc, a, b);
-}
-Value Integers::div(Value a, Value b) const {
-  return builder.createOrFold<arith::DivUIOp>(loc, a, b);
-}
-Value Integers::rem(Value a, Value b) const {
-  return builder.createOrFold<arith::RemUIOp>(loc, a, b);
-}
-Value Integers::min(Value a, Value b) const {
-  return builder.createOrFold<arith::MinUIOp>(loc, a, b);
 }
 Value Integers::bitXor(Value a, Value b) const {
   return builder.createOrFold<arith::XOrIOp>(loc, a, b);

@@ -4,31 +4,25 @@
 // indices are of 64.
 #pragma once
 
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/Value.h"
+#include "compiler/kernels/Loops.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace attn {
 
-/// Emits instructions at the builder's insertion point, folded where operands are constants.
-class Integers {
+/// Arithmetic on i32, of two values or of one and a constant.
+class Integers : public IntegerArithmetic {
 public:
-  Integers(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  using IntegerArithmetic::add, IntegerArithmetic::div, IntegerArithmetic::mul,
+      IntegerArithmetic::rem;
+  using IntegerArithmetic::IntegerArithmetic;
 
-  /// Constants and arithmetic on i32.
+  /// A constant, and arithmetic with one.
   mlir::Value constant(int64_t value) const;
-  mlir::Value add(mlir::Value a, mlir::Value b) const;
   mlir::Value add(mlir::Value a, int64_t b) const { return add(a, constant(b)); }
-  mlir::Value sub(mlir::Value a, mlir::Value b) const;
-  mlir::Value mul(mlir::Value a, mlir::Value b) const;
   mlir::Value mul(mlir::Value a, int64_t b) const { return mul(a, constant(b)); }
-  /// Unsigned quotient and remainder; shifts where the divisor is a power of two.
-  mlir::Value div(mlir::Value a, mlir::Value b) const;
   mlir::Value div(mlir::Value a, int64_t b) const { return div(a, constant(b)); }
-  mlir::Value rem(mlir::Value a, mlir::Value b) const;
   mlir::Value rem(mlir::Value a, int64_t b) const { return rem(a, constant(b)); }
-  mlir::Value min(mlir::Value a, mlir::Value b) const; ///< unsigned
   mlir::Value bitXor(mlir::Value a, mlir::Value b) const;
   mlir::Value bitXor(mlir::Value a, int64_t b) const { return bitXor(a, constant(b)); }
   mlir::Value equals(mlir::Value a, int64_t b) const;
@@ -45,9 +39,6 @@ public:
   /// if (condition) yes() else no(), or one of both where it is known which.
   void when(mlir::Value condition, llvm::function_ref<void()> yes,
             llvm::function_ref<void()> no = {}) const;
-
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
 };
 
 } // namespace attn

@@ -42,29 +42,29 @@ Value IndexBuilder::constant(int64_t value) const {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-Value IndexBuilder::add(Value a, Value b) const {
+Value IntegerArithmetic::add(Value a, Value b) const {
   return builder.createOrFold<arith::AddIOp>(loc, a, b);
 }
 
-Value IndexBuilder::sub(Value a, Value b) const {
+Value IntegerArithmetic::sub(Value a, Value b) const {
   return builder.createOrFold<arith::SubIOp>(loc, a, b);
 }
 
-Value IndexBuilder::mul(Value a, Value b) const {
+Value IntegerArithmetic::mul(Value a, Value b) const {
   return builder.createOrFold<arith::MulIOp>(loc, a, b);
 }
 
-Value IndexBuilder::div(Value a, Value b) const {
+Value IntegerArithmetic::div(Value a, Value b) const {
   return builder.createOrFold<arith::DivUIOp>(loc, a, b);
 }
 
-Value IndexBuilder::rem(Value a, Value b) const {
+Value IntegerArithmetic::rem(Value a, Value b) const {
   return builder.createOrFold<arith::RemUIOp>(loc, a, b);
 }
 
 Value IndexBuilder::ceilDiv(Value a, Value b) const { return div(add(a, sub(b, constant(1))), b); }
 
-Value IndexBuilder::min(Value a, Value b) const {
+Value IntegerArithmetic::min(Value a, Value b) const {
   return builder.createOrFold<arith::MinUIOp>(loc, a, b);
 }
 

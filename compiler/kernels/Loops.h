@@ -10,21 +10,34 @@
 
 namespace attn {
 
-/// Builds index arithmetic at the insertion point, folded where operands are constants.
-class IndexBuilder {
+/// Arithmetic on integers of one type at the builder's insertion point, folded where operands are
+/// constants.
+class IntegerArithmetic {
 public:
-  IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
+  IntegerArithmetic(mlir::OpBuilder &builder, mlir::Location loc) : builder(builder), loc(loc) {}
 
-  /// A constant, and sums, differences and products.
-  mlir::Value constant(int64_t value) const;
+  /// Sums, differences and products.
   mlir::Value add(mlir::Value a, mlir::Value b) const;
   mlir::Value sub(mlir::Value a, mlir::Value b) const;
   mlir::Value mul(mlir::Value a, mlir::Value b) const;
   /// Unsigned quotient and remainder; shifts where the divisor is a power of two.
   mlir::Value div(mlir::Value a, mlir::Value b) const;
   mlir::Value rem(mlir::Value a, mlir::Value b) const;
-  mlir::Value ceilDiv(mlir::Value a, mlir::Value b) const;
+  /// The smaller, unsigned.
   mlir::Value min(mlir::Value a, mlir::Value b) const;
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+};
+
+/// Arithmetic on indices. On i32: compiler/kernels/Integers.h.
+class IndexBuilder : public IntegerArithmetic {
+public:
+  using IntegerArithmetic::IntegerArithmetic;
+
+  /// A constant; the quotient rounded up; the larger, unsigned.
+  mlir::Value constant(int64_t value) const;
+  mlir::Value ceilDiv(mlir::Value a, mlir::Value b) const;
   mlir::Value max(mlir::Value a, mlir::Value b) const;
   /// A constant of type i1.
   mlir::Value truth(bool value) const;
@@ -35,9 +48,6 @@ public:
   /// The indices of element `flat` of dims [begin, end) of a memref, row-major.
   llvm::SmallVector<mlir::Value> delinearize(mlir::Value flat, mlir::Value memref, int64_t begin,
                                              int64_t end) const;
-
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
 };
 
 /// The constant value of an index, if it is one.
