@@ -3,6 +3,7 @@
 // What must hold of the kernels stage: no tile is left, nothing calls libm.
 #include "compiler/cpu/Passes.h"
 #include "compiler/kernels/KernelRemarks.h"
+#include "compiler/kernels/MathBuilder.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,19 +17,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-/// Whether x86-64-v3 has instructions for it; the rest of math and the remainder of floats end in
-/// calls of libm.
-static bool hasInstructions(Operation *op) {
-  if (isa<arith::RemFOp>(op))
-    return false;
-  if (!isa_and_present<math::MathDialect>(op->getDialect()))
-    return true;
-  if (!isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
-    return true;
-  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
-             math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
-}
 
 /// Kernels, their tiles, and whatever else of the dialect no later pass takes away.
 static bool isLeftOver(Operation *op) {

@@ -3,6 +3,7 @@
 // What must hold of the kernels stage of a GPU: nothing of the dialect is left in its module, no op
 // of math would become a call of a library, and launches fit their kernels.
 #include "compiler/gpu/Passes.h"
+#include "compiler/kernels/MathBuilder.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -15,18 +16,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-/// Whether PTX has instructions for it; LLVM would call functions of libdevice for the rest of math
-/// and the remainder of floats.
-static bool hasInstructions(Operation *op) {
-  if (isa<arith::RemFOp>(op))
-    return false;
-  if (!isa_and_present<math::MathDialect>(op->getDialect()) ||
-      !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
-    return true;
-  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
-             math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
-}
 
 namespace {
 

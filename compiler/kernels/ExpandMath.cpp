@@ -91,6 +91,16 @@ static void expand(Operation *op, Expansion expansion, const VectorUnit &unit) {
   op->erase();
 }
 
+bool attn::hasInstructions(Operation *op) {
+  if (isa<arith::RemFOp>(op))
+    return false;
+  if (!isa_and_present<math::MathDialect>(op->getDialect()) ||
+      !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+    return true;
+  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp,
+             math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
+}
+
 void attn::expandMath(Operation *root, const VectorUnit &unit) {
   SmallVector<std::pair<Operation *, Expansion>> ops;
   root->walk([&](Operation *op) {

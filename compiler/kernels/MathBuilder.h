@@ -103,6 +103,10 @@ mlir::Value expandCos(const MathBuilder &m, mlir::Value x);
 mlir::Value expandMaximum(const MathBuilder &m, mlir::Value a, mlir::Value b);
 mlir::Value expandMinimum(const MathBuilder &m, mlir::Value a, mlir::Value b);
 
+/// Whether an op is of no function of math, or of one that all CPUs and GPUs have instructions for;
+/// the rest, and the remainder of floats, would end in calls of libm or libdevice.
+bool hasInstructions(mlir::Operation *op);
+
 /// All functions in `root`, and conversions, as these.
 void expandMath(mlir::Operation *root, const VectorUnit &unit);
 
