@@ -4,6 +4,7 @@
 #include "compiler/cpu/rows/Rows.h"
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "compiler/kernels/KernelRemarks.h"
+#include "compiler/kernels/NormRow.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -124,20 +125,14 @@ Value RowEmitter::inverseRoot(Value variance, NormRowOp op) {
 
 void RowEmitter::emit(NormRowOp op) {
   Value columns = index.dim(op.getInput(), 0), input = prepare(op.getInput());
-  Value weight = op.getWeight() ? prepare(op.getWeight()) : Value(),
-        bias = op.getBias() ? prepare(op.getBias()) : Value();
+  DenseMap<Value, Value> prepared;
+  for (Value row : {op.getWeight(), op.getBias()})
+    if (row)
+      prepared[row] = prepare(row);
   Normalise normalise = op.getNorm().getKind() == NormKind::Layer ? layerNorm(op) : rmsNorm(op);
-  double offset = op.getNorm().offset();
-  Value offsets = weight && offset != 0 ? repeat(number(offset)) : Value();
   forEachVector(columns, 4, {}, [&](const VectorPlace &place, ValueRange) {
-    Value y = normalise(load(input, place));
-    if (weight) {
-      Value factor = load(weight, place);
-      factor = offsets ? add(factor, offsets) : factor;
-      y = bias ? fma(y, factor, load(bias, place)) : mul(y, factor);
-    } else if (bias) {
-      y = add(y, load(bias, place));
-    }
+    Value y = scaleAndShift(builder, op, normalise(load(input, place)),
+                            [&](Value row) { return load(prepared.lookup(row), place); });
     store(y, op.getOut(), place);
     return SmallVector<Value>{};
   });

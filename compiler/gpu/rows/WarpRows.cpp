@@ -4,6 +4,7 @@
 // pieces of rows where those are few, and its lanes neighbouring columns.
 #include "compiler/gpu/rows/Rows.h"
 #include "compiler/gpu/threads/Warp.h"
+#include "compiler/kernels/NormRow.h"
 #include "compiler/kernels/TileRows.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "dialect/AttnDialect.h"
@@ -97,16 +98,9 @@ Value RowWarp::inverseRoot(Value variance, NormRowOp op) {
 
 void RowWarp::emit(NormRowOp op) {
   Normalise normalise = op.getNorm().getKind() == NormKind::Layer ? layerNorm(op) : rmsNorm(op);
-  double offset = op.getNorm().offset();
   forEach(index.dim(op.getInput(), 0), [&](Value column) {
-    Value y = normalise(load(op.getInput(), column));
-    if (op.getWeight()) {
-      Value factor = load(op.getWeight(), column);
-      factor = offset != 0 ? add(factor, number(offset)) : factor;
-      y = op.getBias() ? fma(y, factor, load(op.getBias(), column)) : mul(y, factor);
-    } else if (op.getBias()) {
-      y = add(y, load(op.getBias(), column));
-    }
+    Value y = scaleAndShift(builder, op, normalise(load(op.getInput(), column)),
+                            [&](Value row) { return load(row, column); });
     store(y, op.getOut(), column);
   });
 }
