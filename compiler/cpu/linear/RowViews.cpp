@@ -2,6 +2,7 @@
 //
 // Neighbouring rows of buffers whose rows have several dims to one view each.
 #include "compiler/cpu/linear/RowViews.h"
+#include "compiler/cpu/vectors/RowVectors.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -49,20 +50,11 @@ Value ColumnVector::mask() const {
                                         ArrayRef<int64_t>(count));
 }
 
-/// The stride of a row, where it is known.
-static int64_t strideOf(Value row) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(cast<MemRefType>(row.getType()).getStridesAndOffset(strides, offset)))
-    return ShapedType::kDynamic;
-  return strides.front();
-}
-
 Value ColumnVector::load(Value row) const {
   OpBuilder &builder = index.builder;
   Location loc = index.loc;
   auto type = VectorType::get({lanes}, cast<MemRefType>(row.getType()).getElementType());
-  int64_t stride = strideOf(row);
+  std::optional<int64_t> stride = strideOf(row);
   if (stride == 1 && count == lanes)
     return vector::LoadOp::create(builder, loc, type, row, ValueRange(at(0)));
   if (stride == 0)
