@@ -27,7 +27,8 @@ static double varianceOf(ArrayRef<double> row, double mean) {
 static std::vector<double> normalised(ArrayRef<double> row, NormAttr norm) {
   std::vector<double> result;
   bool isCentred = norm.getKind() == NormKind::Layer; // about 0, the variance is the mean square
-  double mean = isCentred ? meanOf(row) : 0, deviation = std::sqrt(varianceOf(row, mean) + norm.eps());
+  double mean = isCentred ? meanOf(row) : 0,
+         deviation = std::sqrt(varianceOf(row, mean) + norm.eps());
   for (double x : row)
     result.push_back((x - mean) / deviation);
   return result;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A program for another machine: compiled into a temporary folder, given its inputs as files, run by
-// a command, its outputs read back.
+// A program for another machine: compiled into a temporary folder, given its inputs as files, run
+// by a command, its outputs read back.
 #include "Emulator.h"
 
 #include "Build.h"
