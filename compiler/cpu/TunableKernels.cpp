@@ -147,9 +147,7 @@ static TunableKernel describe(Operation *op, const CpuTarget &target, ArrayRef<i
       return kernel;
     if (failed(ScoreFunction::of(op, attention.getScore())))
       return kernel;
-    kernel.attention =
-        AttentionProblem::of(attention, attention.getKey(), attention.getValue(),
-                             attention.getOut(), multipliesPairs(attention, target), target.amx);
+    kernel.attention = AttentionProblem::on(target, attention);
     kernel.name = kernel.attention->name();
   }
   return kernel;

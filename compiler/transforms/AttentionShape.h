@@ -6,6 +6,8 @@
 // through its keys together, so that what is read of a tile of keys is read once for all of them.
 #pragma once
 
+#include "compiler/target/CpuTarget.h"
+#include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/KernelChoice.h"
 #include "compiler/transforms/TargetModel.h"
 #include "dialect/AttnDialect.h"
@@ -48,6 +50,19 @@ struct AttentionProblem {
         llvm::all_of(op.returnedKinds(), [](Returned kind) { return kind == Returned::LogSumExp; });
     return {dim(out, 2),   dim(key, 2),           dim(key, 1),    dim(value, 1), mostRows(key),
             mayBeOneStrip, !op.getMask().empty(), weightsMayWait, pairs,         pairs && inTiles};
+  }
+
+  /// Of a kernel's buffers on a CPU level. `rounds`: products are in bf16 where a level multiplies
+  /// pairs.
+  template <typename AttentionOrKernel>
+  static AttentionProblem on(const CpuTarget &level, AttentionOrKernel op, mlir::Value key,
+                             mlir::Value value, mlir::Value out, bool rounds) {
+    bool pairs = rounds && level.multipliesPairs() && isOfProducts(op);
+    return of(op, key, value, out, pairs, level.amx);
+  }
+  /// The same of a kernel in the `memory` stage.
+  static AttentionProblem on(const CpuTarget &level, AttentionKernelOp op) {
+    return on(level, op, op.getKey(), op.getValue(), op.getOut(), op.getRounds().has_value());
   }
 
   /// What measured choices know such a kernel by: "attention, 197 queries, 197 keys, 64 -> 64".

@@ -23,6 +23,10 @@ struct FewQueriesShape {
   /// Floats of a row of sums, whole vectors, and of the state of a query.
   int64_t sumFloats() const { return (valueFeatures + lanes - 1) / lanes * lanes; }
   int64_t stateFloats() const { return sumFloats() + 2 * lanes; }
+  /// Scratch of a thread: weights, and where keys are not divided, states.
+  int64_t scratchFloats(int64_t queries, bool dividesKeys) const {
+    return queries * (weightFloats + (dividesKeys ? 0 : stateFloats()));
+  }
 };
 
 /// Whether an attention, or its kernel, weighs inner products of queries and keys by softmax.

@@ -15,6 +15,7 @@
 #include "compiler/cpu/attention/MaskVerdicts.h"
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/kernels/VectorizeRegion.h"
+#include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -381,8 +382,13 @@ std::string FewQueries::choice() {
   return text + describeVerdicts(op, {0, queries}, tileStarts(keys, tileKeys));
 }
 
-std::string attn::attendFewQueries(AttentionKernelOp op, const CpuTiling &context,
-                                   const ScoreFunction &score) {
+FailureOr<std::string> attn::attendFewQueries(AttentionKernelOp op, const CpuTiling &context,
+                                              const ScoreFunction &score) {
+  auto out = cast<MemRefType>(op.getOut().getType());
+  FewQueriesShape shape{context.target.lanes, out.getShape().back()};
+  int64_t queries = out.getDimSize(static_cast<int64_t>(op.getBatch()));
+  if (failed(checkScratch(op, shape.scratchFloats(queries, bool(op.getPartials())))))
+    return failure();
   FewQueries few(op, context, score);
   few.run(context);
   return few.choice();

@@ -9,8 +9,8 @@
 namespace attn {
 
 /// Writes a kernel that areFewQueries (compiler/transforms/FewQueries.h) before `op`; its tiles, in
-/// words.
-std::string attendFewQueries(AttentionKernelOp op, const CpuTiling &context,
-                             const ScoreFunction &score);
+/// words. Errors are reported at the op.
+mlir::FailureOr<std::string> attendFewQueries(AttentionKernelOp op, const CpuTiling &context,
+                                              const ScoreFunction &score);
 
 } // namespace attn

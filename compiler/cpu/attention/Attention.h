@@ -10,8 +10,9 @@
 
 namespace attn {
 
-/// Whether a kernel's products are of pairs of bf16.
-bool multipliesPairs(AttentionKernelOp op, const CpuTarget &target);
+/// Checks that every thread has so many floats of scratch; an error, where the memory was planned
+/// for another kernel.
+mlir::LogicalResult checkScratch(AttentionKernelOp op, int64_t floats);
 
 /// Writes loops over tile ops before `op`, leaves `op` to be erased, and says which tiles it chose.
 /// Errors are reported at the op.

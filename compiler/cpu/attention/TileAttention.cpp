@@ -17,8 +17,11 @@ using namespace mlir;
 
 namespace attn {
 
-bool multipliesPairs(AttentionKernelOp op, const CpuTarget &target) {
-  return op.getRounds() && target.multipliesPairs() && isOfProducts(op);
+LogicalResult checkScratch(AttentionKernelOp op, int64_t floats) {
+  int64_t own = cast<MemRefType>(op.getScratch().getType()).getShape().back();
+  if (!ShapedType::isDynamic(own) && own < floats)
+    return op.emitError("expected at least ") << floats << " floats of scratch, but got " << own;
+  return success();
 }
 
 static LogicalResult check(AttentionTiling &tiling) {
@@ -59,11 +62,11 @@ static LogicalResult run(AttentionTiling &tiling) {
   tiling.keyCount = index.dim(op.getKey(), batch);
   tiling.features = cast<MemRefType>(op.getKey().getType()).getShape().back();
   tiling.valueFeatures = cast<MemRefType>(op.getValue().getType()).getShape().back();
-  auto problem =
-      AttentionProblem::of(op, op.getKey(), op.getValue(), op.getOut(),
-                           multipliesPairs(op, tiling.context.target), tiling.context.target.amx);
+  auto problem = AttentionProblem::on(tiling.context.target, op);
   tiling.chosen = choiceFor(op, tiling.context.target.name, problem.name());
   shape = AttentionShape::of(problem, op.getLowering(), tiling.chosen);
+  if (failed(checkScratch(op, shape.floats)))
+    return failure();
   tiling.reason =
       describeLowering(op, problem, shape.lowering, tiling.chosen.get(Knob::Lowering).has_value());
   tiling.division.granule = constantIndex(tiling.queryCount) ? tiling.context.target.lanes : 16;

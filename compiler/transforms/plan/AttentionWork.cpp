@@ -54,11 +54,11 @@ AttentionWork workOf(FunctionPlan &plan, AttentionOp op, const SizePolynomial &s
   int64_t parts = keyPartsOf(
       type.getShape().take_front(heads), cast<MemRefType>(key.getType()).getDimSize(batch),
       plan.module.isGpu() ? KeyDivision::ofGpus(rows) : KeyDivision::ofCpus());
-  int64_t weights = queries * FewQueriesShape::weightFloats, state = queries * few.stateFloats();
+  Value scratch = threadRows(plan, op, few.scratchFloats(queries, parts > 1));
   if (parts == 1)
-    return {threadRows(plan, op, weights + state), {}, {}};
+    return {scratch, {}, {}};
+  int64_t state = queries * few.stateFloats();
   SizePolynomial partialBytes = states * SizePolynomial(4 * parts * state);
-  Value scratch = threadRows(plan, op, weights);
   Value pointer = plan.frame.take(partialBytes, plan.builder.getF32Type(), op);
   Value partials = memrefOf(plan, BufferView{pointer, 0, {}},
                             {Atom{states, parts * state}, Atom{parts, state}, Atom{state, 1}});
