@@ -25,6 +25,22 @@ static std::pair<int64_t, int64_t> sharingQueries(MemRefType queries, Value key,
   return {own, rows};
 }
 
+/// The scratch of many queries, on the level of the plan that takes most; of GPUs, which take none,
+/// as if all levels were planned for.
+static int64_t mostFloats(FunctionPlan &plan, AttentionOp op, Value key, Value value, Value out) {
+  SmallVector<const CpuTarget *> levels = plan.module.targets.levels;
+  if (levels.empty())
+    for (const CpuTarget &level : cpuTargets())
+      levels.push_back(&level);
+  int64_t floats = 0;
+  for (const CpuTarget *level : levels) {
+    auto problem = AttentionProblem::on(*level, op, key, value, out, plan.module.multipliesPairs());
+    KernelChoice choice = choiceFor(plan.module.op, level->name, problem.name());
+    floats = std::max(floats, AttentionShape::of(problem, plan.module.attention, choice).floats);
+  }
+  return floats;
+}
+
 AttentionWork workOf(FunctionPlan &plan, AttentionOp op, const SizePolynomial &states, Value key,
                      Value value, Value out) {
   auto type = cast<MemRefType>(out.getType());
@@ -36,19 +52,7 @@ AttentionWork workOf(FunctionPlan &plan, AttentionOp op, const SizePolynomial &s
   if (!areFewQueries(op, rows,
                      plan.module.isGpu() ? FewQueriesShape::mostRowsOnGpus
                                          : FewQueriesShape::mostQueries)) {
-    int64_t floats = 0; // of any CPU level the most
-    bool mayBePairs = plan.module.multipliesPairs();
-    for (auto [pairs, inTiles] :
-         {std::pair(false, false), {mayBePairs, false}, {mayBePairs, true}}) {
-      auto problem = AttentionProblem::of(op, key, value, out, pairs, inTiles);
-      auto count = [&](const KernelChoice &choice) {
-        floats =
-            std::max(floats, AttentionShape::of(problem, plan.module.attention, choice).floats);
-      };
-      count({});
-      llvm::for_each(choicesFor(plan.module.op, problem.name()), count);
-    }
-    return {threadRows(plan, op, floats), {}, {}};
+    return {threadRows(plan, op, mostFloats(plan, op, key, value, out)), {}, {}};
   }
   FewQueriesShape few{/*lanes=*/16, type.getShape().back()}; // of any CPU the most
   int64_t parts = keyPartsOf(
