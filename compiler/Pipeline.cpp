@@ -127,7 +127,6 @@ void addStage(OpPassManager &passes, ModuleOp model, const CompileOptions &optio
 void addGpuKernels(OpPassManager &passes, const GpuTarget &chip, const CompileOptions &options) {
   GpuKernelsPassOptions kernels;
   kernels.chip = chip.name.str();
-  kernels.tf32 = options.precision == Precision::TF32;
   kernels.watchdog = options.gpuWatchdog;
   kernels.overlap = options.gpuOverlap;
   kernels.bulkStores = options.gpuBulkStores;

@@ -48,6 +48,10 @@ mlir::RankedTensorType axesTensor(mlir::Type element, llvm::ArrayRef<int64_t> sh
 /// What an axis is called: all of its name, or what stands before the colon of a dynamic one.
 llvm::StringRef axisLabel(llvm::StringRef name);
 
+/// What panels of a precision are made of: i8 holds a weight of int8 or two of int4, i16 the bits
+/// of bf16.
+mlir::Type panelElement(mlir::MLIRContext *context, Precision precision);
+
 /// A dynamic axis' size: scale * dim + offset, read from its name ("B", "2*T + 1", "S:T").
 struct LinearSize {
   llvm::StringRef dim;

@@ -81,21 +81,23 @@ class AttnRowKernelOp<string mnemonic, list<string> more = [], list<Trait> trait
 def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [KernelOpInterface, AttrSizedOperandSegments]> {
   let summary = "out[rows, n] = epilogue(sum_k input[rows, k] * panels[n / width][k][n % width] + bias[n], captures[rows, n]...)";
   let description = [{
-    `out` overlaps no other operand, since parts of long sums are kept in it; but with `in_place` it may be one of the captures. With panels of int8, the input's rows are int8, too (attn.quantize_kernel), and
+    `out` overlaps no other operand, since parts of long sums are kept in it; but with `in_place` it may be one of the captures. `precision` says what
+    panels are stored in; tf32 are panels of f32 whose products are rounded to it. In int8, the input's rows are int8, too (attn.quantize_kernel), and
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
-    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. Scales of i16, which are bf16, say that weights are int4, two in a byte, and
-    have a scale for each 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
+    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. In int4, two weights are in a byte, and scales, of bf16, are those
+    of 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these; where all machines do, `input` may be in bf16 itself. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
     has a row for every thread: machines that multiply f32 only keep there the part of a panel of 16 bits that many rows are multiplied with, those with tile
     registers the sums of 32 rows, and behind the threads' rows, where k comes in parts (TargetModel), sums of a group of 256 for all panels.
   }];
   let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Arg<Optional<MemRefRankOf<[F32], [2]>>, "", [MemWrite]>:$scratch, Optional<Attn_Buffer>:$bias,
-                       Variadic<Attn_Buffer>:$captures, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, I64Attr:$contract, UnitAttr:$in_place);
+                       Variadic<Attn_Buffer>:$captures, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, I64Attr:$contract,
+                       DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, UnitAttr:$in_place);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`rounded` $rounded^)? (`scratch` $scratch^)? (`bias` $bias^)?
-    (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract (`in_place` $in_place^)? attr-dict `:`
+    (`captures` `(` $captures^ `)`)? `into` $out `contract` $contract (`in` $precision^)? (`in_place` $in_place^)? attr-dict `:`
     type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`rounded` type($rounded)^)? (`scratch` type($scratch)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];

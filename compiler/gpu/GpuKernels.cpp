@@ -247,7 +247,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
 LogicalResult GpuKernelsPass::move(const NamedKernel &named, Modules modules) {
   Operation *kernel = named.kernel;
   StringAttr cost = costOf(kernel);
-  auto launches = launchesOfKernel(kernel, {*target, multiprocessors, tf32, bulkStores});
+  auto launches = launchesOfKernel(kernel, {*target, multiprocessors, bulkStores});
   if (failed(launches))
     return failure();
   OutlinedKernel outlined = outlineKernel(kernel, modules.host);

@@ -60,7 +60,6 @@ def GpuKernelsPass : Pass<"attn-gpu-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"chip", "chip", "std::string", "\"sm_80\"", "a chip of compiler/target/GpuTarget.cpp">,
-                 Option<"tf32", "tf32", "bool", "false", "linears of f32 are multiplied on tensor cores, rounded to tf32">,
                  Option<"watchdog", "watchdog", "bool", "false", "waits that do not end trap, and say where">,
                  Option<"overlap", "overlap", "bool", "false", "kernels are launched before those that they wait for have ended">,
                  Option<"bulkStores", "bulk-stores", "bool", "false", "Hopper's linears store by the copy engine">,

@@ -108,7 +108,7 @@ static std::string work(double flop) {
 }
 
 static std::string describe(LinearKernelOp op) {
-  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getQuantization(), op.getOut(),
+  auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getPrecision(), op.getOut(),
                                op.getContract());
   Count rows = Count::of(op.getOut(), 0, rankOf(op.getOut()) - 1);
   if (failed(shape))

@@ -11,14 +11,14 @@ FailureOr<LinearShape> LinearShape::of(LinearKernelOp op, bool readsRounded) {
   bool takesRounded = op.getRounded() && readsRounded;
   Value rows = takesRounded ? op.getRounded() : op.getInput();
   int64_t contract = takesRounded ? 1 : static_cast<int64_t>(op.getContract());
-  auto shape = of(op, rows, op.getPanels(), op.getQuantization(), op.getOut(), contract);
+  auto shape = of(op, rows, op.getPanels(), op.getPrecision(), op.getOut(), contract);
   if (succeeded(shape))
     shape->keepsSums &= !op.getInPlace();
   return shape;
 }
 
 FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
-                                       ValueRange quantization, Value out, int64_t contract) {
+                                       Precision precision, Value out, int64_t contract) {
   auto in = cast<MemRefType>(input.getType()), result = cast<MemRefType>(out.getType()),
        packed = cast<MemRefType>(panels.getType());
   if (contract < 1 || contract >= in.getRank())
@@ -34,20 +34,13 @@ FailureOr<LinearShape> LinearShape::of(Operation *op, Value input, Value panels,
   for (int64_t size : shape.ks)
     shape.k *= size;
   shape.panels = llvm::divideCeil(shape.n, panelWidth);
-  Type element = packed.getElementType();
-  shape.precision = element.isInteger(8)    ? Precision::Int8
-                    : element.isInteger(16) ? Precision::BF16
-                    : element.isF16()       ? Precision::F16
-                                            : Precision::F32;
-  if (shape.precision == Precision::Int8 && quantization.size() == 3 &&
-      cast<MemRefType>(quantization[1].getType()).getElementType().isInteger(16))
-    shape.precision = Precision::Int4;
+  shape.precision = precision;
   shape.isWidened = isHalf(shape.precision) && in.getElementType().isF32();
   shape.keepsSums = result.getElementType().isF32();
   if (shape.ks.back() % rowGranule(shape.precision) != 0)
     return op->emitOpError("expected a multiple of ")
-           << rowGranule(shape.precision) << " contracted elements for panels of " << element
-           << ", but got " << in;
+           << rowGranule(shape.precision) << " contracted elements for panels of "
+           << packed.getElementType() << ", but got " << in;
   int64_t elements = shape.panels * shape.panelSteps() * shape.stepElements();
   if (packed.getRank() != 1 || packed.getDimSize(0) != elements)
     return op->emitOpError("expected panels of ") << elements << " elements, but got " << packed;

@@ -15,7 +15,7 @@ struct LinearShape {
   llvm::SmallVector<int64_t, 3> ks; ///< the contracted dims, outermost first
   int64_t k = 1;                    ///< their product
   int64_t panels;                   ///< ceil(n / panelWidth)
-  Precision precision;              ///< of the panels
+  Precision precision;              ///< of the products
   bool isWidened;                   ///< panels of 16 bits, rows of f32
   bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
 
@@ -38,8 +38,7 @@ struct LinearShape {
   /// The shape of a linear kernel's buffers; an error is reported at `op` where it is not known at
   /// compile time, or the panels are not of this shape.
   static mlir::FailureOr<LinearShape> of(mlir::Operation *op, mlir::Value input, mlir::Value panels,
-                                         mlir::ValueRange quantization, mlir::Value out,
-                                         int64_t contract);
+                                         Precision precision, mlir::Value out, int64_t contract);
 
   /// Steps of k in one iteration of the innermost loop, by default. More of them, or several in a
   /// loop within others, let the scheduler load so much in advance that sums leave their registers.

@@ -58,11 +58,3 @@ KernelChoice attn::choiceFor(Operation *op, StringRef level, StringRef kernel) {
   DictionaryAttr levels = attributeOf(op);
   return levels ? choiceIn(levels.get(level), level, kernel) : KernelChoice();
 }
-
-SmallVector<KernelChoice> attn::choicesFor(Operation *op, StringRef kernel) {
-  SmallVector<KernelChoice> choices;
-  if (DictionaryAttr levels = attributeOf(op))
-    for (NamedAttribute level : levels)
-      choices.push_back(choiceIn(level.getValue(), level.getName(), kernel));
-  return choices;
-}

@@ -19,7 +19,4 @@ void dropChoices(mlir::ModuleOp module);
 /// The choice for a kernel of the module that `op` stands in; empty where none was measured.
 KernelChoice choiceFor(mlir::Operation *op, llvm::StringRef level, llvm::StringRef kernel);
 
-/// The choices for a kernel at all levels, for what the levels share.
-llvm::SmallVector<KernelChoice> choicesFor(mlir::Operation *op, llvm::StringRef kernel);
-
 } // namespace attn

@@ -73,7 +73,7 @@ inline int64_t panelGroups(int64_t k, Precision precision) {
   int64_t groups = llvm::divideCeil(k, panelGroup(precision));
   if (precision == Precision::Int4)
     return llvm::alignTo(groups, scaleGroup / panelGroup(precision));
-  return precision == Precision::F32 ? groups : llvm::alignTo(groups, 16);
+  return storedPrecision(precision) == Precision::F32 ? groups : llvm::alignTo(groups, 16);
 }
 
 /// Elements of the panels' buffer of `slot`, the padding included: what comes before the scales.

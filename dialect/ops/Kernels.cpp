@@ -79,9 +79,12 @@ LogicalResult LinearKernelOp::verify() {
   if (out.getRank() < 2 || ShapedType::isDynamic(out.getShape().back())) // linear_kernel_c3
     return emitOpError("expected an output of rows and static columns");
   int64_t columns = out.getShape().back();
-  bool isQuantized = panels.getElementType().isInteger(8);
-  bool isInt4 = isQuantized && getQuantization().size() == 3 &&
-                typeOf(getQuantization()[1]).getElementType().isInteger(16);
+  if (panels.getElementType() != panelElement(getContext(), getPrecision())) // linear_kernel_c13
+    return emitOpError("expected panels of ")
+           << panelElement(getContext(), getPrecision()) << " in "
+           << stringifyPrecision(getPrecision()) << ", but got " << panels;
+  bool isInt4 = getPrecision() == Precision::Int4;
+  bool isQuantized = isInt4 || getPrecision() == Precision::Int8;
   if (panels.getRank() != 1 ||
       panels.getDimSize(0) * (isInt4 ? 2 : 1) / k < columns) // linear_kernel_c4
     return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
@@ -99,6 +102,7 @@ LogicalResult LinearKernelOp::verify() {
     return emitOpError("expected scratch for panels that are not f32");
   if (isQuantized && (columnsOf(getQuantization()[0]) != 2 ||
                       !agree(rowsOf(getQuantization()[0]), rowsOf(getOut())) ||
+                      typeOf(getQuantization()[1]).getElementType().isInteger(16) != isInt4 ||
                       columnsOf(getQuantization()[1]) < columns ||
                       columnsOf(getQuantization()[2]) < columns)) // linear_kernel_c9
     return emitOpError("expected scale and zero of each row, scale and sum of each column");

@@ -21,12 +21,12 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
   let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefRankOf<[F32], [1]>>:$widened, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_FactorBuffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
-                       I64Attr:$depth, I64Attr:$contract, I64Attr:$pace,
-                       OptionalAttr<I64Attr>:$unroll);
+                       I64Attr:$depth, I64Attr:$contract,
+                       DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$pace, OptionalAttr<I64Attr>:$unroll);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`widened` $widened^)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start
-    `size` $rows `x` $columns `x` $depth `contract` $contract (`ahead` $ahead^)? `pace` $pace attr-dict `:`
+    `size` $rows `x` $columns `x` $depth `contract` $contract (`in` $precision^)? (`ahead` $ahead^)? `pace` $pace attr-dict `:`
     type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`widened` type($widened)^)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     ($epilogue^)?
   }];

@@ -89,7 +89,7 @@ func.func @round_kernel_c2(%x: memref<4x20xf32>, %y: memref<5x32xi16>) {
 
 func.func @linear_kernel_c9(%x: memref<4x64xi8>, %w: memref<3072xi8>, %y: memref<4x8xf32>) {
   // expected-error@+1 {{expected rows of int8 and their quantization exactly for panels of int8}}
-  attn.linear_kernel %x, %w into %y contract 1 : memref<4x64xi8>, memref<3072xi8> into memref<4x8xf32>
+  attn.linear_kernel %x, %w into %y contract 1 in int8 : memref<4x64xi8>, memref<3072xi8> into memref<4x8xf32>
   return
 }
 
@@ -97,7 +97,7 @@ func.func @linear_kernel_c9(%x: memref<4x64xi8>, %w: memref<3072xi8>, %y: memref
 
 func.func @linear_kernel_c9_of_rows(%x: memref<4x64xi8>, %w: memref<3072xi8>, %r: memref<3x2xf32>, %s: memref<48xf32>, %n: memref<48xi32>, %y: memref<4x8xf32>) {
   // expected-error@+1 {{expected scale and zero of each row, scale and sum of each column}}
-  attn.linear_kernel %x, %w quantized(%r, %s, %n) into %y contract 1 : memref<4x64xi8>, memref<3072xi8> quantized(memref<3x2xf32>, memref<48xf32>, memref<48xi32>) into memref<4x8xf32>
+  attn.linear_kernel %x, %w quantized(%r, %s, %n) into %y contract 1 in int8 : memref<4x64xi8>, memref<3072xi8> quantized(memref<3x2xf32>, memref<48xf32>, memref<48xi32>) into memref<4x8xf32>
   return
 }
 
@@ -122,6 +122,23 @@ func.func @linear_kernel_c11(%x: memref<4x64xf32>, %w: memref<3072xf32>, %r: mem
 func.func @linear_kernel_c12(%x: memref<4x64xi16>, %w: memref<3072xf32>, %y: memref<4x8xf32>) {
   // expected-error@+1 {{expected rows in bf16 for panels of bf16, and these alone}}
   attn.linear_kernel %x, %w into %y contract 1 : memref<4x64xi16>, memref<3072xf32> into memref<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @linear_kernel_c13(%x: memref<4x64xf32>, %w: memref<3072xf32>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected panels of 'i16' in bf16, but got 'memref<3072xf32>'}}
+  attn.linear_kernel %x, %w into %y contract 1 in bf16 : memref<4x64xf32>, memref<3072xf32> into memref<4x8xf32>
+  return
+}
+
+// -----
+
+// Scales of int8 are f32.
+func.func @linear_kernel_c9_of_scales(%x: memref<4x64xi8>, %w: memref<3072xi8>, %r: memref<4x2xf32>, %s: memref<96xi16>, %n: memref<48xf32>, %y: memref<4x8xf32>) {
+  // expected-error@+1 {{expected scale and zero of each row, scale and sum of each column}}
+  attn.linear_kernel %x, %w quantized(%r, %s, %n) into %y contract 1 in int8 : memref<4x64xi8>, memref<3072xi8> quantized(memref<4x2xf32>, memref<96xi16>, memref<48xf32>) into memref<4x8xf32>
   return
 }
 

@@ -195,10 +195,11 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
     if (ahead) // each of the panel's tiles fetches as much
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
-    auto tile = LinearTileOp::create(
-        builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(), place.widened,
-        op.getBias(), op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own,
-        rows, columns, place.depth, static_cast<int64_t>(shape.ks.size()), pace, unroll);
+    auto tile =
+        LinearTileOp::create(builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(),
+                             place.widened, op.getBias(), op.getCaptures(), op.getOut(), row,
+                             index.add(first, offset), start, own, rows, columns, place.depth,
+                             static_cast<int64_t>(shape.ks.size()), shape.precision, pace, unroll);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };

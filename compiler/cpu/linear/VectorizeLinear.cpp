@@ -250,8 +250,8 @@ LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &targe
   SmallVector<LinearTileOp> tiles;
   root->walk([&](LinearTileOp op) { tiles.push_back(op); });
   for (LinearTileOp op : tiles) {
-    auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getQuantization(),
-                                 op.getOut(), op.getContract());
+    auto shape = LinearShape::of(op, op.getInput(), op.getPanels(), op.getPrecision(), op.getOut(),
+                                 op.getContract());
     if (failed(shape))
       return failure();
     if (op.getDepth() > static_cast<uint64_t>(shape->steps(0)))

@@ -160,7 +160,7 @@ FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   auto four = VectorType::get({count}, builder.getI32Type());
   int64_t pitch = 4 * (isTurned ? shape.panelSteps() : panelWidth);
   // Panels of f32 have nothing behind their last row.
-  bool hasTail = shape.precision == Precision::F32 && shape.k % count != 0;
+  bool hasTail = shape.group() == 1 && shape.k % count != 0;
   Value first = scaled(step, count), place = cores.at(panels, scaled(first, isTurned ? 4 : pitch));
   Values pieces, words;
   for (int64_t i = 0; i < count; ++i) {

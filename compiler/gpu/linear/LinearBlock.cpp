@@ -332,10 +332,6 @@ void LinearBlock::run(const TilingContext &context) {
 
 //===-- launches ----------------------------------------------------------------------------===//
 
-static bool isFma(const LinearShape &shape, bool tf32) {
-  return shape.precision == Precision::F32 && !tf32;
-}
-
 static StringRef suffixOf(TileSize size) {
   return size == TileSize::Small ? ".small" : size == TileSize::Medium ? ".medium" : "";
 }
@@ -349,7 +345,7 @@ KernelLaunches attn::launchLinearBlocks(LinearKernelOp op, const LaunchOptions &
   int64_t rowDims = op.getOut().getType().getRank() - 1;
   Value rows = index.product(op.getOut(), 0, rowDims);
   SmallVector<KernelLaunch> launches;
-  bool isOnFma = isFma(*shape, options.tf32);
+  bool isOnFma = shape->precision == Precision::F32;
   auto launchOf = [&](TileSize size) {
     Tile tile = Tile::of(*shape, size, isOnFma);
     KernelLaunch launch{tile.threads(), tile.sharedBytes()};

@@ -17,7 +17,7 @@ class TensorCoreLinear : public LinearBlock {
 public:
   TensorCoreLinear(LinearKernelOp op, const LinearShape &shape, TileSize size)
       : LinearBlock(op, shape, LinearBlockTile::of(shape, size, /*isFma=*/false)),
-        isTf32(shape.precision == Precision::F32) {
+        isTf32(shape.precision == Precision::TF32) {
     int64_t first = 0;
     for (int64_t products = 4; products > 0; products /= 2)
       for (; first + 8 * products <= tile.warpColumns; first += 8 * products)

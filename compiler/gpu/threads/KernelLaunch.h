@@ -39,7 +39,6 @@ struct KernelLaunch {
 struct LaunchOptions {
   const GpuTarget &target;
   int64_t multiprocessors;
-  bool tf32;       ///< f32 is rounded for tensor cores
   bool bulkStores; ///< Hopper's linears store through shared memory
 };
 

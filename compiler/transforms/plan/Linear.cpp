@@ -52,7 +52,7 @@ static LayerSlot slotOf(FunctionPlan &plan, OperandRange values, int64_t rows,
     params.push_back(plan.module.op.lookupSymbol<ParamOp>(get.getParam()));
     layer = get.getLayer() ? plan.scalars.lookup(get.getLayer()) : Value();
   }
-  return {plan.module.layout.slot(params, rows, precision), layer};
+  return {plan.module.layout.slot(params, rows, storedPrecision(precision)), layer};
 }
 
 /// `count` elements of a slot from `first` on.
@@ -60,14 +60,6 @@ static Value elements(FunctionPlan &plan, LayerSlot from, Type element, int64_t 
                       int64_t count) {
   Value pointer = pointerTo(plan, from.slot, from.layer, element);
   return memrefOf(plan, BufferView{pointer, first, {}}, {Atom{count, 1}});
-}
-
-/// What the panels of weights are made of.
-static Type panelElement(OpBuilder &builder, Precision precision) {
-  return takesBytes(precision)          ? Type(builder.getI8Type())
-         : precision == Precision::BF16 ? builder.getI16Type()
-         : precision == Precision::F16  ? Type(builder.getF16Type())
-                                        : builder.getF32Type();
 }
 
 /// Norms the input, if it is to be normed, to rows that all threads read, or to bytes at once.
@@ -191,7 +183,7 @@ LogicalResult emit(FunctionPlan &plan, LinearOp op) {
   if (failed(normInput(plan, op, precision, input)))
     return failure();
   LayerSlot weights = slotOf(plan, op.getWeights(), depthOf(op), precision);
-  Value panels = elements(plan, weights, panelElement(plan.builder, precision), 0,
+  Value panels = elements(plan, weights, panelElement(op.getContext(), precision), 0,
                           panelElements(weights.slot));
   if (failed(readInput(plan, op, precision, input)))
     return failure();
@@ -212,7 +204,7 @@ LogicalResult emit(FunctionPlan &plan, LinearOp op) {
   Value scratch = scratchOf(plan, op, precision, weights.slot);
   auto kernel = LinearKernelOp::create(
       plan.builder, op.getLoc(), input.buffer, panels, quantization, input.rounded, scratch, bias,
-      *captures, *out, input.contracted, plan.places.inPlace.contains(op.getResult()));
+      *captures, *out, input.contracted, precision, plan.places.inPlace.contains(op.getResult()));
   op.getEpilogue().cloneInto(&kernel.getEpilogue(), plan.scalars);
   Value read = input.rounded ? input.rounded : input.buffer;
   KernelCost cost =

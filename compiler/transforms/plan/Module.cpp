@@ -44,7 +44,7 @@ Type ModulePlan::roundedTo() const {
   MLIRContext *context = op->getContext();
   if (precision == Precision::F16) // which no CPU level multiplies
     return isGpu() ? Type(Float16Type::get(context)) : Type();
-  return targets.anyMultipliesPairs() && precision != Precision::F32
+  return targets.anyMultipliesPairs() && storedPrecision(precision) != Precision::F32
              ? Type(BFloat16Type::get(context))
              : Type();
 }

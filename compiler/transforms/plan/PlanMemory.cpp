@@ -71,13 +71,13 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
       getOperation().emitError() << "unknown precision '" << precision << "'";
       return signalPassFailure();
     }
-    modulePlan.precision = storedPrecision(*known);
     auto planned = TargetSet::parse(targets);
     if (!planned) {
       getOperation().emitError() << "unknown target in '" << targets << "'";
       return signalPassFailure();
     }
     modulePlan.targets = *planned;
+    modulePlan.precision = planned->isGpu() ? *known : storedPrecision(*known);
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

@@ -76,7 +76,7 @@ func.func @widened(%in: !in, %panels: memref<6144xi16, strided<[1]>>, %part: mem
   // CHECK: vector.load %arg2
   // CHECK: math.fma
   attn.widen_tile %panels into %part at %from steps 32 : memref<6144xi16, strided<[1]>> into memref<3072xf32, strided<[1]>>
-  attn.linear_tile %in, %panels widened %part into %out at %row, %c0, %c0 size 1 x 48 x 32 contract 1 pace 2
+  attn.linear_tile %in, %panels widened %part into %out at %row, %c0, %c0 size 1 x 48 x 32 contract 1 in bf16 pace 2
     : !in, memref<6144xi16, strided<[1]>> widened memref<3072xf32, strided<[1]>> into !out
   return
 }

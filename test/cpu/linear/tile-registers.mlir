@@ -50,7 +50,7 @@ func.func @rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, 
   %panels = memref.reinterpret_cast %w to offset: [0], sizes: [43008], strides: [1] : memref<i16> to memref<43008xi16, strided<[1]>>
   %scratch = memref.reinterpret_cast %x to offset: [0], sizes: [%threads, 12288], strides: [12288, 1] : memref<f32> to memref<?x12288xf32, strided<[12288, 1]>>
   %out = memref.reinterpret_cast %y to offset: [0], sizes: [300, 96], strides: [96, 1] : memref<f32> to memref<300x96xf32, strided<[96, 1]>>
-  attn.linear_kernel %in, %panels rounded %rounded scratch %scratch into %out contract 1
+  attn.linear_kernel %in, %panels rounded %rounded scratch %scratch into %out contract 1 in bf16
     : memref<300x448xf32, strided<[448, 1]>>, memref<43008xi16, strided<[1]>> rounded memref<300x448xi16, strided<[480, 1]>>
       scratch memref<?x12288xf32, strided<[12288, 1]>> into memref<300x96xf32, strided<[96, 1]>>
   return
@@ -76,7 +76,7 @@ func.func @parts(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
   %panels = memref.reinterpret_cast %w to offset: [0], sizes: [76800], strides: [1] : memref<i16> to memref<76800xi16, strided<[1]>>
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 12288], strides: [12288, 1] : memref<f32> to memref<?x12288xf32, strided<[12288, 1]>>
   %out = memref.reinterpret_cast %y to offset: [0], sizes: [60, 48], strides: [48, 1] : memref<f32> to memref<60x48xf32, strided<[48, 1]>>
-  attn.linear_kernel %rounded, %panels scratch %scratch into %out contract 1
+  attn.linear_kernel %rounded, %panels scratch %scratch into %out contract 1 in bf16
     : memref<60x1600xi16, strided<[1632, 1]>>, memref<76800xi16, strided<[1]>>
       scratch memref<?x12288xf32, strided<[12288, 1]>> into memref<60x48xf32, strided<[48, 1]>>
   return
@@ -111,7 +111,7 @@ func.func @any(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %
   %panels = memref.reinterpret_cast %w to offset: [0], sizes: [43008], strides: [1] : memref<i16> to memref<43008xi16, strided<[1]>>
   %scratch = memref.reinterpret_cast %s to offset: [0], sizes: [%threads, 12288], strides: [12288, 1] : memref<f32> to memref<?x12288xf32, strided<[12288, 1]>>
   %out = memref.reinterpret_cast %y to offset: [0], sizes: [%n, 96], strides: [96, 1] : memref<f32> to memref<?x96xf32, strided<[96, 1]>>
-  attn.linear_kernel %rounded, %panels scratch %scratch into %out contract 1
+  attn.linear_kernel %rounded, %panels scratch %scratch into %out contract 1 in bf16
     : memref<?x448xi16, strided<[480, 1]>>, memref<43008xi16, strided<[1]>>
       scratch memref<?x12288xf32, strided<[12288, 1]>> into memref<?x96xf32, strided<[96, 1]>> {
   ^bb0(%sum: f32):

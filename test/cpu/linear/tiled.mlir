@@ -167,7 +167,7 @@ func.func @widened(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8
   %panels = memref.reinterpret_cast %w to offset: [0], sizes: [3072], strides: [1] : memref<i16> to memref<3072xi16, strided<[1]>>
   %room = memref.reinterpret_cast %x to offset: [0], sizes: [%threads, 3072], strides: [3072, 1] : memref<f32> to memref<?x3072xf32, strided<[3072, 1]>>
   %out = memref.reinterpret_cast %y to offset: [0], sizes: [%b, 48], strides: [48, 1] : memref<f32> to memref<?x48xf32, strided<[48, 1]>>
-  attn.linear_kernel %in, %panels scratch %room into %out contract 1
+  attn.linear_kernel %in, %panels scratch %room into %out contract 1 in bf16
     : memref<?x64xf32, strided<[64, 1]>>, memref<3072xi16, strided<[1]>> scratch memref<?x3072xf32, strided<[3072, 1]>> into memref<?x48xf32, strided<[48, 1]>>
   return
 }

@@ -122,11 +122,11 @@ func.func @stack(%x: !x) -> !x attributes {attn.entry} {
 // F32-LABEL: func.func private @deep(
 // F32: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
 // PAIRS-LABEL: func.func private @deep(
-// PAIRS: attn.linear_kernel {{.*}} contract 1 : memref<?x808xf32
+// PAIRS: attn.linear_kernel {{.*}} contract 1 in bf16 : memref<?x808xf32
 // TILES-LABEL: func.func private @deep(
-// TILES: attn.linear_kernel {{.*}} contract 1 in_place : memref<?x808xf32
+// TILES: attn.linear_kernel {{.*}} contract 1 in bf16 in_place : memref<?x808xf32
 // BYTES-LABEL: func.func private @deep(
-// BYTES: attn.linear_kernel {{.*}} contract 1 in_place : memref<?x8{{08|32}}xi8
+// BYTES: attn.linear_kernel {{.*}} contract 1 in int8 in_place : memref<?x8{{08|32}}xi8
 func.func private @deep(%x: !x) -> !x {
   %u = attn.get @u : tensor<808x8xf32, #attn.axes<"K", "D">>
   %v = attn.get @v : !long
@@ -140,7 +140,7 @@ func.func private @deep(%x: !x) -> !x {
 }
 
 // BYTES-LABEL: func.func private @deeper(
-// BYTES: attn.linear_kernel {{.*}} contract 1 : memref<?x32{{08|32}}xi8
+// BYTES: attn.linear_kernel {{.*}} contract 1 in int8 : memref<?x32{{08|32}}xi8
 func.func private @deeper(%h: tensor<?x4x3208xf32, #attn.axes<"B", "T", "L">>, %x: !x) -> !x {
   %v = attn.get @longer : tensor<8x3208xf32, #attn.axes<"D", "L">>
   %y = attn.linear %h, %v contract 1 captures(%x) epilogue {

@@ -21,7 +21,7 @@ module attributes {attn.model = "m"} {
 
   // BF16-LABEL: func.func private @entry(
   // BF16-NOT: attn.round_kernel
-  // BF16: attn.linear_kernel {{.*}} contract 1 : memref<?x6xf32{{.*}}memref<1536xi16
+  // BF16: attn.linear_kernel {{.*}} contract 1 in bf16 : memref<?x6xf32{{.*}}memref<1536xi16
   // Weights of bf16 are multiplied by pairs: an odd number of inputs keeps f32.
   // BF16: attn.linear_kernel {{.*}}memref<?x5xf32{{.*}}memref<240xf32
 
@@ -33,10 +33,10 @@ module attributes {attn.model = "m"} {
   // INT8-LABEL: func.func private @entry(
   // INT8: attn.quantize_kernel %{{.*}} into %{{.*}} range %[[RANGE:.*]] : memref<?x6xf32{{.*}}, memref<?x64xi8{{.*}}, memref<?x2xf32
   // INT8: attn.barrier
-  // INT8: attn.linear_kernel {{.*}} quantized(%[[RANGE]], {{.*}} contract 1 : memref<?x8xi8{{.*}}memref<3072xi8
+  // INT8: attn.linear_kernel {{.*}} quantized(%[[RANGE]], {{.*}} contract 1 in int8 : memref<?x8xi8{{.*}}memref<3072xi8
   // INT8: attn.quantize_kernel
 
-  // INT4: attn.linear_kernel {{.*}} contract 1 : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x2xf32{{.*}}, memref<48xi16{{.*}}, memref<48xf32
+  // INT4: attn.linear_kernel {{.*}} contract 1 in int4 : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x2xf32{{.*}}, memref<48xi16{{.*}}, memref<48xf32
   func.func @entry(%x: tensor<?x6xf32, #attn.axes<"B", "D">> {attn.name = "x"})
       -> (tensor<?x3xf32, #attn.axes<"B", "P">> {attn.name = "y"}) attributes {attn.entry} {
     %w = attn.get @w : tensor<5x6xf32, #attn.axes<"O", "D">>

@@ -14,12 +14,12 @@ module attributes {attn.model = "m"} {
   // Normed rows, and those between the linears: an odd number of cache lines each, and 15 rows more. The residual, which is added to as well, is rounded.
   // KEPT-LABEL: func.func private @entry(
   // KEPT: attn.round_kernel {{.*}} : memref<?x32xf32{{.*}}, memref<?x32xi16
-  // KEPT: attn.linear_kernel %{{.*}}, %{{.*}} rounded {{.*}} into %[[ROWS:.*]] contract 1 : memref<?x32xf32{{.*}} into memref<?x64xi16, strided<[96, 1]>>
+  // KEPT: attn.linear_kernel %{{.*}}, %{{.*}} rounded {{.*}} into %[[ROWS:.*]] contract 1 in bf16 : memref<?x32xf32{{.*}} into memref<?x64xi16, strided<[96, 1]>>
   // KEPT-NOT: round_kernel
-  // KEPT: attn.linear_kernel {{.*}} scratch {{.*}} contract 1 in_place : memref<?x64xi16, strided<[96, 1]>>, {{.*}} into memref<?x32xf32
+  // KEPT: attn.linear_kernel {{.*}} scratch {{.*}} contract 1 in bf16 in_place : memref<?x64xi16, strided<[96, 1]>>, {{.*}} into memref<?x32xf32
   // KEPT: attn.norm_kernel {{.*}} into memref<?x32xi16, strided<[32, 1]>>
   // KEPT-NOT: round_kernel
-  // KEPT: attn.linear_kernel {{.*}} contract 1 : memref<?x32xi16, strided<[32, 1]>>
+  // KEPT: attn.linear_kernel {{.*}} contract 1 in bf16 : memref<?x32xi16, strided<[32, 1]>>
   // ROUND-COUNT-3: attn.round_kernel
   // Bytes are made of bf16 there, else of f32.
   // INT8: attn.quantize_kernel {{.*}} : memref<?x32xf32

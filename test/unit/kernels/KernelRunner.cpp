@@ -53,7 +53,6 @@ static bool runPasses(ModuleOp module, llvm::function_ref<void(PassManager &)> a
 static bool lowerForGpu(ModuleOp module, llvm::StringRef level, GpuCode &code) {
   GpuKernelsPassOptions options;
   options.chip = level.split('.').first.str();
-  options.tf32 = KernelRunner::isTf32(level);
   options.multiprocessors = 4; // so that small tests have large tiles
   if (!runPasses(module,
                  [&](PassManager &passes) { passes.addPass(createGpuKernelsPass(options)); }))

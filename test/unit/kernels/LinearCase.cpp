@@ -133,6 +133,22 @@ float LinearCase::floatOf(uint16_t half) const {
   return panels == Panels::F16 ? halfToFloat(half) : bfloatToFloat(half);
 }
 
+const char *LinearCase::precisionName() const {
+  switch (panels) {
+  case Panels::F32:
+    return isTf32 ? "tf32" : "f32";
+  case Panels::BF16:
+    return "bf16";
+  case Panels::F16:
+    return "f16";
+  case Panels::Int8:
+    return "int8";
+  case Panels::Int4:
+    return "int4";
+  }
+  return "";
+}
+
 std::string LinearCase::text(const std::string &name) const {
   const char *half = isOfBits ? "i16" : panels == Panels::F16 ? "f16" : "bf16";
   const char *outElement = isOfBits ? half : "f32";
@@ -198,7 +214,8 @@ std::string LinearCase::text(const std::string &name) const {
   }
   text << "  attn.linear_kernel %in, %panels" << quantized << (hasBias ? " bias %bias" : "")
        << (names.empty() ? "" : " captures(" + names + ")") << " into %out contract "
-       << (isNarrow ? 1 : ks.size()) << (isInPlace ? " in_place : " : " : ")
+       << (isNarrow ? 1 : ks.size()) << " in " << precisionName()
+       << (isInPlace ? " in_place : " : " : ")
        << (isNarrow ? typeOf(narrow, dynamic, half) : typeOf(in, dynamic, inElement)) << ", "
        << typeOf(packed, false, panelElement) << quantizedTypes
        << (hasBias ? " bias " + typeOf(row, false) : "")

@@ -59,6 +59,8 @@ struct LinearCase {
   /// What an element is rounded to, and back.
   uint16_t halfOf(float value) const;
   float floatOf(uint16_t half) const;
+  /// The kernel's `precision`.
+  const char *precisionName() const;
   bool hasByteRows() const { return panels >= Panels::Int8; }
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
