@@ -126,7 +126,7 @@ func.func @stack(%x: !x) -> !x attributes {attn.entry} {
 // TILES-LABEL: func.func private @deep(
 // TILES: attn.linear_kernel {{.*}} contract 1 in bf16 in_place : memref<?x808xf32
 // BYTES-LABEL: func.func private @deep(
-// BYTES: attn.linear_kernel {{.*}} contract 1 in int8 in_place : memref<?x8{{08|32}}xi8
+// BYTES: attn.linear_kernel {{.*}} contract 1 in int{{8|4}} in_place : memref<?x8{{08|32}}xi8
 func.func private @deep(%x: !x) -> !x {
   %u = attn.get @u : tensor<808x8xf32, #attn.axes<"K", "D">>
   %v = attn.get @v : !long
@@ -140,7 +140,7 @@ func.func private @deep(%x: !x) -> !x {
 }
 
 // BYTES-LABEL: func.func private @deeper(
-// BYTES: attn.linear_kernel {{.*}} contract 1 in int8 : memref<?x32{{08|32}}xi8
+// BYTES: attn.linear_kernel {{.*}} contract 1 in int{{8|4}} : memref<?x32{{08|32}}xi8
 func.func private @deeper(%h: tensor<?x4x3208xf32, #attn.axes<"B", "T", "L">>, %x: !x) -> !x {
   %v = attn.get @longer : tensor<8x3208xf32, #attn.axes<"D", "L">>
   %y = attn.linear %h, %v contract 1 captures(%x) epilogue {
