@@ -56,7 +56,8 @@ def NarrowStackPass : Pass<"attn-narrow-stack", "mlir::ModuleOp"> {
   let description = [{
     Where only a slice of a stack's result is read, such as the first token for a classifier, the last
     layer becomes a function of its own that computes no more. Keys and values are still computed in
-    full. `attn-sink-map` then moves the slice up inside the new function.
+    full. A slice of what a block computes moves into a copy of the block in the same way, and on into
+    the stacks there.
 
     `attn-opt -attn-narrow-stack -canonicalize` turns
 
@@ -98,10 +99,10 @@ def NarrowStackPass : Pass<"attn-narrow-stack", "mlir::ModuleOp"> {
       return %token : !row
     }
     func.func private @Block.last(%m: index, %u: !x) -> !row {
-      %v = attn.map(%u) : ...
+      %r = attn.slice %u axis 0 at 0 drop : !x -> !row
+      %v = attn.map(%r) : ...
       ...
-      %r = attn.slice %v axis 0 at 0 drop : !x -> !row
-      return %r : !row
+      return %v : !row
     }
     ...
     ```

@@ -4,7 +4,7 @@ import numpy as np
 
 from frames import Frame, Static
 from sizes import Problem, axis_of, size_of
-from syntax import Binary, Path, spelled
+from syntax import Binary, Number, Path, spelled
 from values import Tensor
 
 
@@ -23,10 +23,13 @@ def apply_stack(model, stack, owner, values, statics, caller, expr):
     if not stack.shared and "{n}" not in text:
         raise Problem(f"the layers of {stack.name} would share their tensors")
     _, block, home = owner.find(stack.block)
-    dims = [(name, axis_of(expr, owner)) for name, expr in stack.dims]
     for n in range(size_of(stack.count, owner).constant):
         path = text if stack.shared else text.replace("{n}", str(n))
-        (first,) = apply_block(model, block, home, values, statics, caller, expr, f"{owner.prefix}{path}.",
+        layer = Frame(model, owner, [])
+        layer.statics["n"] = Static(Number(n), owner)
+        dims = [(name, axis_of(size, layer)) for name, size in stack.dims]
+        own = {**{a.name: Static(a.value, layer) for a in stack.arguments}, **statics}
+        (first,) = apply_block(model, block, home, values, own, caller, expr, f"{owner.prefix}{path}.",
                                     owner.instance + (stack.name, n), None if stack.shared else n, dims)
         values = [first] + values[1:]
     return values[:1]

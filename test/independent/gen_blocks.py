@@ -293,6 +293,15 @@ def outer_axes(scope, bound, value):
     return list(scope.lifted) + [outer(axis) for axis in value.axes]
 
 
+def by_layer(rng, given, scope):
+    """What a stack gives its block, which may be told by the number of the layer."""
+    name, value = given.split(" = ", 1)
+    kind = next(kind for static, kind, _ in scope.statics if static == name)
+    when = rng.pick(["n % 2 == 1", "n > 0", "n == 1", "n % 3 != 2 and n < 4"])
+    other = {"number": "n", "truth": rng.pick(["true", "false", "n != 2"]), "mask": "j >= n"}.get(kind, "n")
+    return f"{name} = {rng.pick([value, f'if {when} then {value} else {other}', f'if {when} then {other} else {value}'])}"
+
+
 def applied(caller, name, scope, bound, values, results, is_stacked):
     rng, spec = caller.rng, caller.spec
     tensors = [value.text for value in values]
@@ -306,7 +315,10 @@ def applied(caller, name, scope, bound, values, results, is_stacked):
             shared = "shared " if rng.chance(0.25) else ""
             if binding and not shared:
                 binding = binding[:-1] + rng.pick(['.l{n}"', '{n}.x"', '.{n}"'])
-            caller.declare(f"stack {path}: {rng.whole(1, 3)} of {shared}{name}{dim_arguments(scope, bound)}{binding}", True)
+            at_part = [by_layer(rng, text, scope) for text in given if rng.chance(0.5)]
+            given = [text for text in given if text.split()[0] not in {part.split()[0] for part in at_part}]
+            arguments = f"({', '.join(at_part)})" if at_part else ""
+            caller.declare(f"stack {path}: {rng.whole(1, 5)} of {shared}{name}{dim_arguments(scope, bound)}{arguments}{binding}", True)
         else:
             # What is given to the part is not given where it is applied.
             plain = [static for static, kind, _ in scope.statics if kind in ("number", "truth")]

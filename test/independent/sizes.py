@@ -2,7 +2,7 @@
 """Sizes, which are linear in at most one dim known when running, and axes, which are told apart by what is written for them."""
 from dataclasses import dataclass, field
 
-from syntax import Binary, Call, If, Number, Path, Unary, spelled
+from syntax import Binary, Call, If, Index, Number, Path, Text, Unary, spelled
 
 
 class Problem(Exception):
@@ -68,12 +68,12 @@ def size_of(expr, frame):
     """The size that an expression of dims is in this frame."""
     if isinstance(expr, Number):
         return Size(expr.value)
+    if is_configured(expr):
+        value = configured(expr, frame)
+        if value is None:
+            raise Problem(f"line {expr.line}: the configuration lacks a value")
+        return Size(value)
     if isinstance(expr, Path):
-        if expr.parts[0] == "config":
-            value = frame.model.config_value(expr.parts[1:])
-            if value is None:
-                raise Problem(f"the configuration lacks {expr.name}")
-            return Size(value)
         return frame.axis_named(expr.name).size
     if isinstance(expr, Unary) and expr.sign == "-":
         return Size(-1) * size_of(expr.of, frame)
@@ -81,7 +81,7 @@ def size_of(expr, frame):
         return size_of(expr.yes if holds(expr.condition, frame) else expr.no, frame)
     if isinstance(expr, Binary):
         if expr.sign == "??":
-            value = frame.model.config_value(expr.left.parts[1:])
+            value = configured(expr.left, frame)
             return size_of(expr.right, frame) if value is None else Size(value)
         left, right = size_of(expr.left, frame), size_of(expr.right, frame)
         if expr.sign == "+":
@@ -112,6 +112,9 @@ def holds(expr, frame):
         if expr.sign == "or":
             return holds(expr.left, frame) or holds(expr.right, frame)
         if expr.sign in COMPARE:
+            texts = [text_of(side, frame) for side in (expr.left, expr.right)]
+            if None not in texts:
+                return COMPARE[expr.sign](*texts)
             try:
                 return COMPARE[expr.sign](size_of(expr.left, frame).constant, size_of(expr.right, frame).constant)
             except Problem:
@@ -120,6 +123,34 @@ def holds(expr, frame):
     if not isinstance(value, (bool, int)):
         raise Problem(f"line {expr.line}: a condition that is neither true nor false")
     return bool(value)
+
+
+def configured(expr, frame):
+    """The value of `config.name` or `config.name[n]`, None where there is none."""
+    if isinstance(expr, Index):
+        value = configured(expr.of, frame)
+        at = size_of(expr.at[0], frame).constant
+        return value[at] if isinstance(value, list) and at < len(value) else None
+    return frame.model.config_value(expr.parts[1:])
+
+
+def is_configured(expr):
+    return is_configured(expr.of) if isinstance(expr, Index) else isinstance(expr, Path) and expr.parts[0] == "config"
+
+
+def text_of(expr, frame):
+    """The string that an expression is, None where it is none."""
+    if isinstance(expr, Text):
+        return expr.value
+    if is_configured(expr):
+        value = configured(expr, frame)
+        return value if isinstance(value, str) else None
+    if isinstance(expr, Binary) and expr.sign == "??":
+        return text_of(expr.left if configured(expr.left, frame) is not None else expr.right, frame)
+    if isinstance(expr, If):
+        return text_of(expr.yes if holds(expr.condition, frame) else expr.no, frame)
+    found = frame.find(expr.name) if isinstance(expr, Path) else None
+    return text_of(found[1].expr, found[1].frame) if found and found[0] == "static" else None
 
 
 def axis_of(expr, frame):

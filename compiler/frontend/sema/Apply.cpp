@@ -10,6 +10,7 @@
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Stacks.h"
 #include "compiler/frontend/sema/Tensors.h"
 
 namespace attn::frontend {

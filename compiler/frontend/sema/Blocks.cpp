@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks and stacks where they are applied: a call of a block's function; a loop that calls it with
-// the number of the layer. Then what nothing applies.
+// Blocks where they are applied: a call of a block's function. Then what nothing applies.
 #include "compiler/frontend/sema/Blocks.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
-#include "compiler/frontend/sema/Bindings.h"
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Entries.h"
 #include "compiler/frontend/sema/Hooks.h"
@@ -16,14 +14,11 @@
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 namespace attn::frontend {
 
 using namespace ast;
-using mlir::Location;
 
 SemaValue outside(Sema &sema, mlir::Value result, const Instance &instance, const BlockDecl &block,
                   size_t number, const std::map<std::string, Axis> &bound, SourceRange range) {
@@ -63,120 +58,12 @@ llvm::SmallVector<mlir::Value> blockOperands(Sema &sema, const Instance &instanc
   return operands;
 }
 
-/// Whose the parameters of a stack's layers are; nothing where it was reported.
-static std::optional<Owner> ownerOfStack(Reporter &report, const Decl &decl) {
-  auto &stack = *llvm::cast<StackDecl>(decl.item);
-  Owner owner;
-  owner.inStack = true;
-  owner.layerCount = decl.size.offset;
-  owner.symbolPrefix = decl.name + ".";
-  std::string path = decl.name + (stack.shared ? "" : ".{n}");
-  if (!stack.shared)
-    owner.layers = decl.size.offset;
-  if (stack.binding.kind == Binding::Kind::String) {
-    if (!checkPattern(report, stack.binding.pattern, owner, false))
-      return std::nullopt;
-    path = stack.binding.pattern.text;
-    if (!stack.shared && !llvm::StringRef(path).contains("{n}")) {
-      report
-          .error(DiagCode::BadPattern, stack.binding.pattern.range,
-                 "the layers of `" + decl.name + "` would share their tensors")
-          .help("write `{n}` where the number of the layer stands: `\"" + path +
-                ".{n}\"`, or `of shared " + stack.block.text + "`");
-      return std::nullopt;
-    }
-  } else if (stack.binding.kind != Binding::Kind::Path || stack.binding.optional ||
-             !stack.binding.layouts.empty()) {
-    report.unsupported(stack.binding.range, "such a binding of a stack");
-    return std::nullopt;
-  }
-  owner.prefix = path + ".";
-  owner.stackPrefix = llvm::StringRef(path).split("{n}").first.str();
-  return owner;
-}
-
-/// Whether a block gives what it takes, as the layers of a stack do; reports where it does not.
-static bool checkStackable(Reporter &report, const Instance &instance, const StackDecl &stack,
-                           const Signature &signature) {
-  auto elementsDiffer = [&] {
-    mlir::func::FuncOp function = instance.function;
-    return elementOf(function.getArgument(1)) !=
-           llvm::cast<mlir::RankedTensorType>(function.getResultTypes()[0]).getElementType();
-  };
-  if (instance.results.size() == 1 && instance.results[0] == instance.parameters[0] &&
-      !elementsDiffer())
-    return true;
-  Diagnostic &diagnostic = report.error(
-      DiagCode::NotStackable, stack.block.range,
-      "`" + signature.name.text + "` cannot be stacked, since it does not give what it takes");
-  diagnostic.at(signature.parameters[0].type.range, "it takes this");
-  if (!signature.results.empty())
-    diagnostic.at(signature.results[0].range, "it gives this");
-  return false;
-}
-
-/// A loop that calls the function of a layer with its number: what the last one gives.
-static mlir::Value loopOverLayers(mlir::OpBuilder &builder, const Instance &instance,
-                                  llvm::ArrayRef<mlir::Value> operands, int64_t layers,
-                                  Location loc) {
-  auto index = [&](int64_t value) -> mlir::Value {
-    return mlir::arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  mlir::Value from = index(0), to = index(layers), step = index(1);
-  auto loop =
-      mlir::scf::ForOp::create(builder, loc, from, to, step, mlir::ValueRange(operands.front()));
-  mlir::OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(loop.getBody());
-  llvm::SmallVector<mlir::Value> passed{loop.getInductionVar(), loop.getRegionIterArg(0)};
-  llvm::append_range(passed, llvm::drop_begin(operands));
-  auto inner = mlir::func::CallOp::create(builder, loc, instance.function, passed);
-  mlir::scf::YieldOp::create(builder, loc, inner.getResults());
-  return loop.getResult(0);
-}
-
-SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
-  auto &stack = *llvm::cast<StackDecl>(decl.item);
-  // A stack is part of a model.
-  llvm::SaveAndRestore place(sema.report.usedAt, std::optional(call.range));
-  std::optional<std::vector<SemaValue>> arguments = tensorArguments(sema, call, decl.name);
-  if (!arguments || decl.wrong)
-    return SemaValue::wrong();
-  if (arguments->empty()) {
-    plainArguments(sema.report, call, decl.name, 1, 1000, decl.name + "(x)");
-    return SemaValue::wrong();
-  }
-  if (!stack.arguments.empty()) {
-    sema.report.unsupported(
-        stack.block.range, "a stack with compile-time arguments",
-        "where layers take turns, stack a block that has a part for each of them");
-    return SemaValue::wrong();
-  }
-  std::optional<Owner> owner = ownerOfStack(sema.report, decl);
-  if (!owner)
-    return SemaValue::wrong();
-  Decl &stacked = *sema.names.modelScope.find(stack.block.text);
-  auto &block = *llvm::cast<BlockDecl>(stacked.item);
-  std::map<std::string, Axis> bound;
-  Instance *instance =
-      instantiate(sema, stacked, *owner, *arguments, call,
-                  {stack.dimArguments, stack.arguments, &sema.names.modelScope}, bound);
-  if (!instance || !checkStackable(sema.report, *instance, stack, block.signature))
-    return SemaValue::wrong();
-  Location loc = locate(sema, call.range, decl.name);
-  llvm::SmallVector<mlir::Value> operands = blockOperands(sema, *instance, call, *arguments);
-  int64_t layers = decl.size.offset;
-  mlir::Value result = sema.options.taps
-                           ? tapLayers(sema, *instance, operands, layers, decl.name, loc)
-                           : loopOverLayers(sema.builder, *instance, operands, layers, loc);
-  return outside(sema, result, *instance, block, 0, bound, call.range);
-}
-
 std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const CallExpr &call) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   for (const ItemPtr &item : block.items)
     if (item->kind == Item::Kind::Linear || item->kind == Item::Kind::Param ||
         item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding ||
-        item->kind == Item::Kind::Part) {
+        item->kind == Item::Kind::Part || item->kind == Item::Kind::Stack) {
       sema.report
           .error(DiagCode::BlockParameters, call.range,
                  "`" + decl.name + "` has parameters of its own, and no path for them here")

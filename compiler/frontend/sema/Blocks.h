@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks and stacks where they are applied.
+// Blocks where they are applied.
 #ifndef ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H
 #define ATTN_COMPILER_FRONTEND_SEMA_BLOCKS_H
 
@@ -18,9 +18,6 @@ SemaValue outside(Sema &sema, mlir::Value result, const Instance &instance,
 llvm::SmallVector<mlir::Value> blockOperands(Sema &sema, const Instance &instance,
                                              const ast::CallExpr &call,
                                              llvm::ArrayRef<SemaValue> arguments);
-
-/// The layers of a stack, one after the other: a loop over its block.
-SemaValue applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
 
 /// The results of a block that has no parameters, applied by its own name.
 std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const ast::CallExpr &call);

@@ -12,6 +12,7 @@
 #include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Stacks.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Taps.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -53,6 +54,8 @@ static void declareBody(Sema &sema, const BlockDecl &block, const Owner &owner, 
       sizeOf(sema, *decl);
     else if (decl->kind == Decl::Kind::Part)
       declarePart(sema, *decl);
+    else if (decl->kind == Decl::Kind::Stack)
+      declareStack(sema, *decl);
   setUpParameters(sema, inside, owner);
   for (Decl *decl : inside.order)
     if (decl->kind == Decl::Kind::Hook && !decl->wrong)

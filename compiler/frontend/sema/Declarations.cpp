@@ -7,14 +7,11 @@
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Stacks.h"
 
 namespace attn::frontend {
 
 using namespace ast;
-
-static void declareStack(Sema &sema, Decl &stack);
-
-constexpr int64_t mostLayers = 1 << 16;
 
 Decl *declare(Sema &sema, Scope &in, Decl::Kind kind, const Item *item, llvm::StringRef name,
               SourceRange range) {
@@ -89,17 +86,6 @@ static void declareParam(Sema &sema, Scope &in, const ParamDecl &param) {
   }
 }
 
-/// The name of a stack; its block and size are found once all of the model is declared.
-static void nameStack(Sema &sema, Scope &in, const StackDecl &stack) {
-  bool isInModel = &in == &sema.names.modelScope;
-  if (!isInModel)
-    sema.report.unsupported(stack.keyword, "a stack in a block");
-  Decl *decl = declare(sema, in, isInModel ? Decl::Kind::Stack : Decl::Kind::Unsupported, &stack,
-                       stack.name.str(), stack.name.range);
-  if (decl && !isInModel)
-    decl->used = true;
-}
-
 static void declareBlock(Sema &sema, Scope &in, const BlockDecl &block) {
   if (block.isCell)
     sema.report.unsupported(block.keyword, "`cell`");
@@ -164,7 +150,9 @@ void declareItem(Sema &sema, Scope &in, const Item &item) {
   case Item::Kind::Embedding:
     return bound(Decl::Kind::Embedding, llvm::cast<EmbeddingDecl>(item));
   case Item::Kind::Stack:
-    return nameStack(sema, in, llvm::cast<StackDecl>(item));
+    declare(sema, in, Decl::Kind::Stack, &item, llvm::cast<StackDecl>(item).name.str(),
+            llvm::cast<StackDecl>(item).name.range);
+    return;
   case Item::Kind::Part:
     return bound(Decl::Kind::Part, llvm::cast<PartDecl>(item));
   case Item::Kind::Block:
@@ -257,27 +245,6 @@ Decl *findBlock(Sema &sema, const Name &name) {
   else
     suggest(sema, diagnostic, name.text, [](const Decl &d) { return d.kind == Decl::Kind::Block; });
   return nullptr;
-}
-
-static void declareStack(Sema &sema, Decl &stack) {
-  auto &item = *llvm::cast<StackDecl>(stack.item);
-  stack.size = evalSize(sema, *item.count);
-  stack.wrong = stack.size.error;
-  if (!stack.wrong && (!stack.size.isStatic() || stack.size.offset < 1)) {
-    sema.report
-        .error(DiagCode::SizeNotPositive, item.count->range,
-               stack.size.isStatic() ? "a stack of " + std::to_string(stack.size.offset) + " layers"
-                                     : "the number of layers must be known when compiling")
-        .note("a stack has at least 1 layer");
-    stack.wrong = true;
-  } else if (!stack.wrong && stack.size.offset > mostLayers) {
-    sema.report
-        .error(DiagCode::SizeOverflow, item.count->range,
-               "a stack of " + llvm::Twine(stack.size.offset) + " layers")
-        .note("a stack has at most " + llvm::Twine(mostLayers) + " layers");
-    stack.wrong = true;
-  }
-  stack.wrong |= !findBlock(sema, item.block);
 }
 
 } // namespace attn::frontend

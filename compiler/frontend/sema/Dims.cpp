@@ -120,20 +120,21 @@ const Size &sizeOf(Sema &sema, Decl &dim) {
   return dim.size = size;
 }
 
-static Size evalSizePath(Sema &sema, const PathExpr &path) {
-  if (isConfig(sema.names, path)) {
-    std::optional<double> number = configNumber(sema, path);
-    if (!number)
-      return Size::wrong();
-    if (*number !=
-        static_cast<double>(static_cast<int64_t>(std::max(-1e15, std::min(1e15, *number))))) {
-      sema.report.error(DiagCode::NotASize, path.range,
-                        "`" + path.path.str() + "` is " + llvm::formatv("{0}", *number).str() +
-                            " in the configuration, and a size is a whole number");
-      return Size::wrong();
-    }
+static Size evalSizeOfConfig(Sema &sema, const Expr &expr) {
+  std::optional<double> number = configNumber(sema, expr);
+  if (!number)
+    return Size::wrong();
+  if (*number ==
+      static_cast<double>(static_cast<int64_t>(std::max(-1e15, std::min(1e15, *number)))))
     return Size::of(static_cast<int64_t>(*number));
-  }
+  sema.report.error(DiagCode::NotASize, expr.range,
+                    "`" + sema.source.text(expr.range) + "` is " +
+                        llvm::formatv("{0}", *number).str() +
+                        " in the configuration, and a size is a whole number");
+  return Size::wrong();
+}
+
+static Size evalSizePath(Sema &sema, const PathExpr &path) {
   std::string name = path.path.str();
   Decl *decl = sema.names.scope->find(name);
   if (!decl) {
@@ -271,7 +272,7 @@ static Size evalSizeBinary(Sema &sema, const BinaryExpr &binary) {
                         "the left side of `??` is a value of the configuration, `config.name`");
       return Size::wrong();
     }
-    bool present = configValue(sema, *llvm::cast<PathExpr>(binary.left.get()));
+    bool present = configValue(sema, *binary.left);
     return sema.sizes.configFailed ? Size::wrong()
                                    : evalSize(sema, present ? *binary.left : *binary.right);
   }
@@ -326,6 +327,13 @@ std::optional<bool> evalCondition(Sema &sema, const Expr &expr) {
       return std::nullopt;
     return binary->op == BinaryOp::And ? *left && *right : *left || *right;
   }
+  bool isEqual = binary->op == BinaryOp::Equal;
+  if ((isEqual || binary->op == BinaryOp::NotEqual) &&
+      (isText(sema, *binary->left) || isText(sema, *binary->right))) {
+    std::optional<std::string> left = evalText(sema, *binary->left),
+                               right = evalText(sema, *binary->right);
+    return left && right ? std::optional((*left == *right) == isEqual) : std::nullopt;
+  }
   Size left = evalSize(sema, *binary->left), right = evalSize(sema, *binary->right);
   if (left.error || right.error)
     return std::nullopt;
@@ -355,6 +363,8 @@ std::optional<bool> evalCondition(Sema &sema, const Expr &expr) {
 Size evalSize(Sema &sema, const Expr &expr) {
   if (!spend(sema, 1, expr.range))
     return Size::wrong();
+  if (isConfig(sema.names, expr))
+    return evalSizeOfConfig(sema, expr);
   switch (expr.kind) {
   case Expr::Kind::Error:
     return Size::wrong();

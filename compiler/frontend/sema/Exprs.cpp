@@ -59,6 +59,10 @@ SemaValue eval(Sema &sema, const Expr &expr) {
 }
 
 static SemaValue evalNode(Sema &sema, const Expr &expr) {
+  if (isConfig(sema.names, expr)) {
+    std::optional<double> number = configNumber(sema, expr);
+    return number ? SemaValue::of(*number) : SemaValue::wrong();
+  }
   switch (expr.kind) {
   case Expr::Kind::Error:
     return SemaValue::wrong();
@@ -165,10 +169,6 @@ std::optional<double> evalNumber(Sema &sema, const Expr &expr, const llvm::Twine
 }
 
 static SemaValue evalPath(Sema &sema, const PathExpr &path) {
-  if (isConfig(sema.names, path)) {
-    std::optional<double> number = configNumber(sema, path);
-    return number ? SemaValue::of(*number) : SemaValue::wrong();
-  }
   std::string name = path.path.str();
   Decl *decl = sema.names.scope->find(name);
   if (!decl) {
@@ -302,7 +302,7 @@ static SemaValue evalBinary(Sema &sema, const BinaryExpr &binary) {
                         "the left side of `??` is a value of the configuration, `config.name`");
       return SemaValue::wrong();
     }
-    bool present = configValue(sema, *llvm::cast<PathExpr>(binary.left.get()));
+    bool present = configValue(sema, *binary.left);
     return sema.sizes.configFailed ? SemaValue::wrong()
                                    : eval(sema, present ? *binary.left : *binary.right);
   }

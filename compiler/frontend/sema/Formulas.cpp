@@ -224,8 +224,12 @@ static FormulaValue formulaUnary(Formula &formula, const UnaryExpr &unary) {
 }
 
 static FormulaValue formulaChoice(Formula &formula, const IfExpr &choice) {
-  if (std::optional<bool> known = knownTruth(formula.sema, *choice.condition))
-    return evalFormula(formula, known.value() ? *choice.thenValue : *choice.elseValue);
+  auto isOfPair = [&](llvm::StringRef name) { return formula.names.count(name.str()) > 0; };
+  if (isKnown(formula.sema, *choice.condition, isOfPair)) {
+    std::optional<bool> known = evalCondition(formula.sema, *choice.condition);
+    return known ? evalFormula(formula, *known ? *choice.thenValue : *choice.elseValue)
+                 : FormulaValue();
+  }
   FormulaValue condition = evalFormula(formula, *choice.condition),
                yes = evalFormula(formula, *choice.thenValue),
                no = evalFormula(formula, *choice.elseValue);

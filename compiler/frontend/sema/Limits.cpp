@@ -62,10 +62,9 @@ static double operationsOf(Sema &sema, mlir::func::FuncOp function) {
       ++count;
       return;
     }
-    llvm::APInt layers(64, 1);
-    if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op->getParentOp()))
-      mlir::matchPattern(loop.getUpperBound(), mlir::m_ConstantInt(&layers));
-    count += operationsOf(sema, callee) * static_cast<double>(layers.getSExtValue());
+    auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op->getParentOp());
+    std::optional<llvm::APInt> times = loop ? loop.getStaticTripCount() : std::nullopt;
+    count += operationsOf(sema, callee) * static_cast<double>(times ? times->getSExtValue() : 1);
   });
   return sema.limits.operations[function] = count;
 }

@@ -20,6 +20,13 @@ Decl *Scope::find(llvm::StringRef name) {
   return found == model->names.end() ? nullptr : found->second.get();
 }
 
+Scope &declaringScope(Scope &from, const Decl &decl) {
+  Scope *in = &from;
+  while (in->find(decl.name) == &decl && !in->names.count(decl.name))
+    in = in->parent;
+  return *in;
+}
+
 void suggest(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name,
              llvm::function_ref<bool(const Decl &)> filter) {
   if (sema.report.isUnread(diagnostic))

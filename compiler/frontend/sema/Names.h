@@ -8,6 +8,9 @@
 
 namespace attn::frontend {
 
+/// The scope, `from` or one around it, in which `decl` was declared.
+Scope &declaringScope(Scope &from, const Decl &decl);
+
 /// Adds "did you mean" where a name in scope is near.
 void suggest(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name,
              llvm::function_ref<bool(const Decl &)> filter = nullptr);

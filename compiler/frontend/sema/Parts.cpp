@@ -6,6 +6,7 @@
 #include "compiler/frontend/sema/Blocks.h"
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Taps.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -71,15 +72,13 @@ std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const CallExpr &call) {
   auto &item = *llvm::cast<PartDecl>(part.item);
   if (part.wrong)
     return {SemaValue::wrong()};
-  Scope *declaredIn = sema.names.scope;
-  while (declaredIn->find(part.name) == &part && !declaredIn->names.count(part.name))
-    declaredIn = declaredIn->parent;
+  Scope &declaredIn = declaringScope(*sema.names.scope, part);
   std::optional<Owner> own = ownerOfPart(sema, part);
-  Decl *block = declaredIn->find(item.block.text);
+  Decl *block = declaredIn.find(item.block.text);
   if (!own || !block)
     return {SemaValue::wrong()};
   return callBlock(sema, *block, part.name, *own, call,
-                   {item.dimArguments, item.arguments, declaredIn});
+                   {item.dimArguments, item.arguments, &declaredIn});
 }
 
 } // namespace attn::frontend

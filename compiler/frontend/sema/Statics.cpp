@@ -6,7 +6,9 @@
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Config.h"
 #include "compiler/frontend/sema/Declarations.h"
+#include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Limits.h"
@@ -131,6 +133,43 @@ std::optional<bool> knownTruth(Sema &sema, const Expr &expr) {
   return name == "true"    ? std::optional(true)
          : name == "false" ? std::optional(false)
                            : std::nullopt;
+}
+
+bool isKnown(Sema &sema, const Expr &expr, llvm::function_ref<bool(llvm::StringRef)> hides) {
+  auto are = [&](auto &...parts) { return (isKnown(sema, *parts, hides) && ...); };
+  switch (expr.kind) {
+  case Expr::Kind::Integer:
+  case Expr::Kind::String:
+    return true;
+  case Expr::Kind::Path: {
+    std::string name = llvm::cast<PathExpr>(expr).path.str();
+    if (hides && hides(name))
+      return false;
+    if (isConfig(sema.names, expr) || knownTruth(sema, expr))
+      return true;
+    Decl *decl = sema.names.scope->find(name);
+    if (decl && decl->kind == Decl::Kind::Static) {
+      ScopedHome home(sema, *decl);
+      return isKnown(sema, *decl->expr, hides);
+    }
+    return decl && decl->kind == Decl::Kind::Dim && !decl->dynamic &&
+           sizeOf(sema, *decl).isStatic();
+  }
+  case Expr::Kind::Index:
+    return isConfig(sema.names, expr);
+  case Expr::Kind::Unary:
+    return are(llvm::cast<UnaryExpr>(expr).operand);
+  case Expr::Kind::Binary: {
+    auto &binary = llvm::cast<BinaryExpr>(expr);
+    return binary.op != BinaryOp::Divide && are(binary.left, binary.right);
+  }
+  case Expr::Kind::If: {
+    auto &choice = llvm::cast<IfExpr>(expr);
+    return are(choice.condition, choice.thenValue, choice.elseValue);
+  }
+  default:
+    return false;
+  }
 }
 
 Formula formulaAt(const Formula &formula, const Decl &fixed) {

@@ -34,6 +34,12 @@ std::optional<std::string> bindStatics(Sema &sema, const ast::BlockDecl &block,
 /// `true`, `false` and statics that are, `not`, `and`, `or` of them; reports nothing.
 std::optional<bool> knownTruth(Sema &sema, const ast::Expr &expr);
 
+/// Whether an expression consists of whole numbers, strings, sizes known when compiling, truth
+/// values and the configuration alone, without a quotient: its value is that of evalCondition,
+/// evalText or evalSize wherever it stands. `hides`: names that mean something else.
+bool isKnown(Sema &sema, const ast::Expr &expr,
+             llvm::function_ref<bool(llvm::StringRef)> hides = nullptr);
+
 /// What positions are called at the home of a static: axes by the names that they have there.
 Formula formulaAt(const Formula &formula, const Decl &fixed);
 

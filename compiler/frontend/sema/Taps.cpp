@@ -9,8 +9,6 @@
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Tensors.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-
 namespace attn::frontend {
 
 using namespace ast;
@@ -46,20 +44,6 @@ void tapCall(Sema &sema, const Instance &instance, mlir::func::CallOp call,
   for (size_t i = 0; i < instance.taps.size(); ++i)
     addTap(sema.function, name + "." + instance.taps[i],
            call.getResult(instance.results.size() + i));
-}
-
-mlir::Value tapLayers(Sema &sema, const Instance &instance, llvm::ArrayRef<mlir::Value> operands,
-                      int64_t layers, llvm::StringRef name, mlir::Location loc) {
-  mlir::Value carried = operands.front();
-  for (int64_t n = 0; n < layers && spend(sema, 1, {}); ++n) {
-    llvm::SmallVector<mlir::Value> passed{
-        mlir::arith::ConstantIndexOp::create(sema.builder, loc, n), carried};
-    llvm::append_range(passed, operands.drop_front());
-    auto call = mlir::func::CallOp::create(sema.builder, loc, instance.function, passed);
-    tapCall(sema, instance, call, name + "." + llvm::Twine(n));
-    carried = call.getResult(0);
-  }
-  return carried;
 }
 
 void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,

@@ -15,10 +15,6 @@ void tapLet(Sema &sema, const ast::LetStmt &let);
 void tapCall(Sema &sema, const Instance &instance, mlir::func::CallOp call,
              const llvm::Twine &name);
 
-/// A stack's layers as calls one after the other; its result.
-mlir::Value tapLayers(Sema &sema, const Instance &instance, llvm::ArrayRef<mlir::Value> operands,
-                      int64_t layers, llvm::StringRef name, mlir::Location loc);
-
 /// Ends `function` with its results and its taps.
 void buildReturn(Sema &sema, mlir::func::FuncOp function, SourceRange place,
                  std::vector<mlir::Value> results);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stacks: the layers of a block, each with parameters of its own or all with the same.
+#ifndef ATTN_COMPILER_FRONTEND_SEMA_STACKS_H
+#define ATTN_COMPILER_FRONTEND_SEMA_STACKS_H
+
+#include "compiler/frontend/sema/Context.h"
+
+namespace attn::frontend {
+
+/// Finds the number of a stack's layers, and their block.
+void declareStack(Sema &sema, Decl &stack);
+
+/// The layers of a stack, one after the other: loops over the functions of its block.
+SemaValue applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
+
+} // namespace attn::frontend
+
+#endif // ATTN_COMPILER_FRONTEND_SEMA_STACKS_H
