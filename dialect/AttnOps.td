@@ -80,6 +80,26 @@ def Attn_SizeOp : AttnOp<"size", [Pure, DeclareOpInterfaceMethods<SymbolUserOpIn
   let assemblyFormat = "$dim attr-dict";
 }
 
+def Attn_UnfoldOp : AttnOp<"unfold", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "an entry that runs entry `first`, then `step` again and again, each time with the tokens that were chosen";
+  let description = [{
+    The first result of both are scores of the next token, [rows..., vocabulary]; with `begin`, the first token is that and `first` gives none. Input
+    `token` of `step` takes the tokens of all rows. Its other inputs are results of the step before of the same name, of `first` where no step gives
+    them, or inputs of this entry: those of `first`, then what `step` takes besides. Caches are emptied before.
+
+    A row ends before a token of `stop`, or with `limit` tokens. Results are tokens [rows..., limit], -1 behind a row's end, their numbers [rows...],
+    and what `step` gives and does not take, [limit, ...], 0 where no step was.
+
+    The token is the first of the largest score where `temperature` is 0; else it is drawn: scores are divided by the temperature; of their softmax the
+    `top_k` largest are kept (0: all), of these the fewest that sum up to `top_p`, and those of at least `min_p` times the largest. Before, the scores
+    of tokens that a row has chosen already are divided by `repetition`, negative ones multiplied (Keskar et al. 2019).
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$step, I64Attr:$token, OptionalAttr<I64Attr>:$begin,
+                       I64Attr:$limit, DenseI64ArrayAttr:$stop, F64Attr:$temperature, I64Attr:$top_k, F64Attr:$top_p, F64Attr:$min_p,
+                       F64Attr:$repetition, I64Attr:$seed);
+  let assemblyFormat = "$sym_name `from` $first `then` $step `token` $token (`begin` $begin^)? `limit` $limit `stop` $stop attr-dict";
+}
+
 //===-- tensors to tensors --------------------------------------------------------------------------------------===//
 
 def Attn_LinearOp : AttnComputeOp<"linear", ["writesHalves", "costTitle", "flopPerElement"], [AttrSizedOperandSegments]> {

@@ -25,8 +25,9 @@ WrapEntriesPassOptions attn::entrySignatures(ModuleOp model) {
     if (dim.getDynamic())
       signatures.dims.push_back(static_cast<int64_t>(position));
   for (const EntryInfo &entry : entriesOf(model))
-    signatures.entries.push_back(
-        llvm::formatv("{0}:{1}:{2}", entry.name, entry.inputs.size(), entry.outputs.size()));
+    if (!entry.unfold)
+      signatures.entries.push_back(
+          llvm::formatv("{0}:{1}:{2}", entry.name, entry.inputs.size(), entry.outputs.size()));
   return signatures;
 }
 

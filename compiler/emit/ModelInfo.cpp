@@ -98,6 +98,43 @@ static TensorInfo tensorInfo(ModuleOp model, Type type, Attribute name, Attribut
   return info;
 }
 
+static EntryInfo unfoldedEntry(ModuleOp model, UnfoldOp op, llvm::ArrayRef<EntryInfo> functions) {
+  auto numberOf = [&](llvm::StringRef name) {
+    auto named = [&](const EntryInfo &entry) { return entry.name == name; };
+    return static_cast<int32_t>(llvm::find_if(functions, named) - functions.begin());
+  };
+  auto function = [&](llvm::StringRef name) {
+    return cast<FunctionOpInterface>(model.lookupSymbol(name));
+  };
+  EntryInfo entry;
+  entry.name = op.getSymName().str();
+  entry.unfold = UnfoldInfo{op, numberOf(op.getFirst()), numberOf(op.getStep()),
+                            UnfoldWiring(function(op.getFirst()), function(op.getStep()),
+                                         op.getToken(), op.getBegin().has_value())};
+  const UnfoldInfo &unfold = *entry.unfold;
+  const EntryInfo &first = functions[unfold.first], &step = functions[unfold.step];
+  entry.inputs = first.inputs;
+  for (int32_t own : unfold.wiring.own)
+    entry.inputs.push_back(step.inputs[own]);
+  AxisInfo limit{"limit", static_cast<int64_t>(op.getLimit()), ""};
+  TensorInfo count{"count", IntegerType::get(op.getContext(), 32), {}};
+  for (const AxisInfo &axis : step.inputs[op.getToken()].axes)
+    if (axis.isDynamic() || axis.size > 1)
+      count.axes.push_back(axis);
+  TensorInfo tokens = count;
+  tokens.name = "tokens";
+  tokens.axes.push_back(limit);
+  if (count.axes.empty())
+    count.axes.push_back({"1", 1, ""});
+  entry.outputs = {tokens, count};
+  for (int32_t output : unfold.wiring.stacked) {
+    entry.outputs.push_back(step.outputs[output]);
+    auto &axes = entry.outputs.back().axes;
+    axes.insert(axes.begin(), limit);
+  }
+  return entry;
+}
+
 std::vector<EntryInfo> entriesOf(ModuleOp model) {
   std::vector<EntryInfo> entries;
   for (auto function : model.getOps<FunctionOpInterface>()) {
@@ -125,6 +162,9 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
     }
     entries.push_back(std::move(entry));
   }
+  size_t functions = entries.size();
+  for (auto unfold : model.getOps<UnfoldOp>())
+    entries.push_back(unfoldedEntry(model, unfold, llvm::ArrayRef(entries).take_front(functions)));
   return entries;
 }
 

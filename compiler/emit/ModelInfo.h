@@ -3,6 +3,7 @@
 // What a module says about the model in it, as the description and the header need it.
 #pragma once
 
+#include "dialect/Unfold.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
@@ -72,15 +73,23 @@ struct TensorInfo {
   std::optional<InputRange> range = {}; ///< of random inputs; none: 0 and 1, or as `below` says
 };
 
-/// A function that can be called from outside.
+/// How an entry runs two others in a loop over tokens (attn.unfold); entries by their numbers.
+struct UnfoldInfo {
+  UnfoldOp op;
+  int32_t first = 0, step = 0;
+  UnfoldWiring wiring;
+};
+
+/// What can be called from outside: a function, or an attn.unfold.
 struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs, outputs;
-  std::string cache; ///< that it takes; empty: none
-  AxisInfo rows;     ///< that it pushes to its cache
+  std::string cache;                     ///< that it takes; empty: none
+  AxisInfo rows;                         ///< that it pushes to its cache
+  std::optional<UnfoldInfo> unfold = {}; ///< of what has no code of its own
 };
 
-/// The entries of a model, in the order of the module.
+/// The entries of a model, in the order of the module, those that have no code of their own last.
 std::vector<EntryInfo> entriesOf(mlir::ModuleOp model);
 
 } // namespace attn

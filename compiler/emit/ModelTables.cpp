@@ -63,6 +63,7 @@ private:
   Constants caches();
   Constants entryTable();
   Constants images();
+  llvm::Constant *unfold(const EntryInfo &entry);
   llvm::Constant *terms(ArrayAttr polynomial);
   Constants kernels();
   Constants parameters();
@@ -156,13 +157,44 @@ Constants TableWriter::caches() {
   return table;
 }
 
+llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
+  if (!entry.unfold)
+    return build.null();
+  UnfoldOp op = entry.unfold->op;
+  const UnfoldWiring &wiring = entry.unfold->wiring;
+  Constants sources, own, stacked, stops;
+  for (const UnfoldSource &source : wiring.sources)
+    sources.push_back(build.structure(
+        {build.i32(source.input), build.i32(source.first), build.i32(source.step)}));
+  for (int32_t input : wiring.own)
+    own.push_back(build.i32(input));
+  for (int32_t output : wiring.stacked)
+    stacked.push_back(build.i32(output));
+  for (int64_t stop : op.getStop())
+    stops.push_back(build.i64(stop));
+  auto number = [&](llvm::APFloat value) { return build.f32(float(value.convertToDouble())); };
+  llvm::Constant *sampling =
+      build.structure({number(op.getTemperature()), number(op.getTopP()), number(op.getMinP()),
+                       number(op.getRepetition()), build.i32(int64_t(op.getTopK())),
+                       build.i64(int64_t(op.getSeed()))});
+  auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
+  return build.place(build.structure({build.i32(entry.unfold->first), build.i32(entry.unfold->step),
+                                      build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
+                                      build.i64(int64_t(op.getLimit())), count(sources), count(own),
+                                      count(stacked), count(stops), build.array(sources, "sources"),
+                                      build.array(own, "own"), build.array(stacked, "stacked"),
+                                      build.array(stops, "stops"), sampling}),
+                     "unfold");
+}
+
 Constants TableWriter::entryTable() {
   Constants table;
   for (const EntryInfo &entry : entries)
     table.push_back(build.structure(
         {build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
          build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs),
-         build.i32(entry.cache.empty() ? -1 : cacheIndex.lookup(entry.cache)), axis(entry.rows)}));
+         build.i32(entry.cache.empty() ? -1 : cacheIndex.lookup(entry.cache)), axis(entry.rows),
+         unfold(entry)}));
   return table;
 }
 
@@ -320,6 +352,8 @@ std::pair<llvm::Constant *, llvm::Constant *> TableWriter::functionsOf(llvm::Str
     return found;
   };
   for (const EntryInfo &entry : entries) {
+    if (entry.unfold)
+      continue;
     functions.push_back(function(entrySymbol(entry.name)));
     workspaces.push_back(function(workspaceSymbol(entry.name)));
   }

@@ -122,6 +122,10 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     if (attn_status status = attn_context_set_device(handles.context, ATTN_DEVICE_CUDA, command.gpu,
                                                      &handles.message))
       return complain(handles, status);
+  attn_generation generation;
+  Vector<int64_t> stops;
+  if (readGeneration(command, *handles.model, entry, generation, stops, error))
+    return complain(error);
   // Inputs first: a mistake in them shows before seconds are spent on weights.
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);
@@ -137,8 +141,11 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(handles, status);
   attn_status status = command.isBench ? benchEntry(command, *handles.model, handles.context, entry,
                                                     inputs, outputs, &handles.message)
-                                       : attn_run(handles.context, entry, inputs.list.data(),
-                                                  outputs.list.data(), &handles.message);
+                       : tables.entries[entry].unfold
+                           ? attn_generate(handles.context, entry, &generation, inputs.list.data(),
+                                           outputs.list.data(), &handles.message)
+                           : attn_run(handles.context, entry, inputs.list.data(),
+                                      outputs.list.data(), &handles.message);
   if (status != ATTN_OK)
     return complain(handles, status);
   if (!command.isBench && command.observe)

@@ -16,6 +16,11 @@ struct Setting {
   const char *value;
 };
 
+/// An option of an entry that generates.
+struct Choice {
+  const char *option, *value;
+};
+
 struct Tensors;
 
 /// What the command line asks for.
@@ -23,6 +28,7 @@ struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
+  Vector<Choice> choices;
   int32_t threads = 0, repeat = 0;
   int32_t cached = 0; ///< positions in the entry's cache, before a run
   int32_t gpu = -1;   ///< The CPU.
@@ -65,6 +71,14 @@ struct Tensors {
 /// Reads the inputs from files, or draws them at random; ready for attn_run.
 attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
                        Tensors &inputs, Error &error);
+
+/// Whether an option says how an entry generates: `--limit`, `--temperature`, ...
+bool isGenerationOption(const char *name);
+
+/// What the spec and the command line say of an entry that generates; of another one, that the
+/// command line says nothing. The stops of the command line go to `stops`.
+attn_status readGeneration(const Command &command, const attn_model &model, int32_t entry,
+                           attn_generation &generation, Vector<int64_t> &stops, Error &error);
 
 /// Writes the first `count` outputs to files or prints them short.
 attn_status writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,

@@ -71,6 +71,8 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   } else if (strcmp(name, "--cached") == 0) {
     isGood = parseCount(value, 0, INT32_MAX, command.cached);
     expected = "a number of positions";
+  } else if (isGenerationOption(name)) {
+    isGood = command.choices.push({name, value});
   } else if (strcmp(name, "--device") == 0) {
     isGood = parseDevice(value, command.gpu);
     expected = "cpu or cuda[:N]";
@@ -82,9 +84,10 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 }
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
-  static const char *const valued[] = {"--weights",  "--entry",  "--input",   "--output",
-                                       "--set-size", "--pad",    "--threads", "--repeat",
-                                       "--cached",   "--device", "--trace"};
+  static const char *const valued[] = {
+      "--weights", "--entry",  "--input",  "--output",     "--set-size", "--pad",  "--threads",
+      "--repeat",  "--cached", "--device", "--trace",      "--limit",    "--stop", "--temperature",
+      "--top-k",   "--top-p",  "--min-p",  "--repetition", "--seed"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -176,6 +179,10 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --set-size DIM=N    of random inputs: a size that is known only when running (default 1)\n"
       "  --threads N         default: ATTN_NUM_THREADS, else the CPUs this process may use\n"
       "  --device DEVICE     cpu (default), or cuda[:N] where it has code for GPUs\n"
+      "  --limit N           of an entry that generates: tokens, at most; --stop N,N: a row ends "
+      "before them\n"
+      "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --repetition X, "
+      "--seed N\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"
       "  --cached N          of an entry with a cache, how many positions that holds before each\n"

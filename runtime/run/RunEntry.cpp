@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs of entries: sizes of what they take and give, then the entry on all threads of the team.
+#include "run/RunEntry.h"
 #include "base/Features.h"
 #include "base/Tensor.h"
 #include "run/Buffers.h"
-#include "run/Context.h"
 
 using namespace attn;
 
-/// The dims of a call in this context.
-static attn_status resolve(const attn_context &context, int32_t entry, const attn_tensor *inputs,
-                           const attn_tensor *outputs, int64_t *dims, Error &error) {
+attn_status attn::resolveCall(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                              const attn_tensor *outputs, int64_t *dims, Error &error) {
   const attn_abi_model &tables = *context.model->tables;
   bool exists = entry >= 0 && entry < tables.entryCount;
   const CacheMemory *memory = exists ? cacheOf(context, tables.entries[entry].cache) : nullptr;
   return resolveDims(tables, entry, inputs, outputs, memory ? memory->length : 0, dims, error);
 }
 
+attn_status attn::inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                              attn_tensor *outputs, Error &error) {
+  int64_t dims[kMaxDims];
+  if (attn_status status = resolveCall(context, entry, inputs, nullptr, dims, error))
+    return status;
+  const attn_abi_entry &found = context.model->tables->entries[entry];
+  for (int32_t i = 0; i < found.outputCount; ++i) {
+    const attn_abi_tensor &tensor = found.outputs[i];
+    outputs[i].dtype = tensor.dtype;
+    outputs[i].rank = tensor.rank;
+    for (int32_t a = 0; a < tensor.rank; ++a)
+      outputs[i].shape[a] = axisSize(tensor.axes[a], dims);
+  }
+  return ATTN_OK;
+}
+
 extern "C" attn_status attn_infer_shapes(const attn_context *context, int32_t entry,
                                          const attn_tensor *inputs, attn_tensor *outputs,
                                          char **message) {
   Error error;
-  int64_t dims[kMaxDims];
   if (!context || !outputs)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_infer_shapes: null pointer");
-  else if (resolve(*context, entry, inputs, nullptr, dims, error) == ATTN_OK) {
-    const attn_abi_entry &found = context->model->tables->entries[entry];
-    for (int32_t i = 0; i < found.outputCount; ++i) {
-      const attn_abi_tensor &tensor = found.outputs[i];
-      outputs[i].dtype = tensor.dtype;
-      outputs[i].rank = tensor.rank;
-      for (int32_t a = 0; a < tensor.rank; ++a)
-        outputs[i].shape[a] = axisSize(tensor.axes[a], dims);
-    }
-  }
+  else
+    inferShapes(*context, entry, inputs, outputs, error);
   return error.report(message);
 }
 
@@ -49,8 +55,10 @@ extern "C" attn_status attn_workspace_bytes(const attn_context *context, int32_t
   int64_t dims[kMaxDims];
   if (!context || !bytes)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_workspace_bytes: null pointer");
-  else if (resolve(*context, entry, inputs, nullptr, dims, error) == ATTN_OK)
-    *bytes = workspaceBytes(*context, entry, dims);
+  else if (resolveCall(*context, entry, inputs, nullptr, dims, error) == ATTN_OK) {
+    const attn_abi_unfold *unfold = context->model->tables->entries[entry].unfold;
+    *bytes = workspaceBytes(*context, unfold ? unfold->first : entry, dims);
+  }
   return error.report(message);
 }
 
@@ -67,11 +75,11 @@ static void callBarrier(void *team, int64_t thread, int64_t) {
   static_cast<Team *>(team)->barrier(thread);
 }
 
-static attn_status runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *inputs,
-                            const attn_tensor *outputs, Error &error) {
+attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *inputs,
+                           const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
   int64_t dims[kMaxDims];
-  if (attn_status status = resolve(context, entryIndex, inputs, outputs, dims, error))
+  if (attn_status status = resolveCall(context, entryIndex, inputs, outputs, dims, error))
     return status;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
   if (!outputs && entry.outputCount > 0)
@@ -134,6 +142,9 @@ static attn_status runEntry(attn_context &context, int32_t entryIndex, const att
 
 extern "C" attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                                 const attn_tensor *outputs, char **message) {
+  attn_generation generation;
+  if (context && attn_generation_default(context->model, entry, &generation, nullptr) == ATTN_OK)
+    return attn_generate(context, entry, &generation, inputs, outputs, message);
   Error error;
   if (!context)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_run: null pointer");

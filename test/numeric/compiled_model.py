@@ -12,6 +12,16 @@ class Tensor(ctypes.Structure):
                 ("strides", ctypes.c_void_p), ("deviceKind", ctypes.c_int32), ("deviceIndex", ctypes.c_int32)]
 
 
+class Sampling(ctypes.Structure):
+    _fields_ = [("temperature", ctypes.c_float), ("topP", ctypes.c_float), ("minP", ctypes.c_float), ("repetition", ctypes.c_float),
+                ("topK", ctypes.c_int32), ("seed", ctypes.c_uint64)]
+
+
+class Generation(ctypes.Structure):
+    _fields_ = [("sampling", Sampling), ("limit", ctypes.c_int64), ("stopCount", ctypes.c_int32), ("stops", ctypes.POINTER(ctypes.c_int64)),
+                ("onTokens", ctypes.c_void_p), ("user", ctypes.c_void_p)]
+
+
 class ModelError(Exception):
     pass
 
@@ -40,7 +50,7 @@ class Model:
         if getattr(self.api, name)(*arguments, ctypes.byref(message)):
             raise ModelError(message.value.decode())
 
-    def run(self, entry, inputs, shapes=None, fill=0.0):
+    def run(self, entry, inputs, shapes=None, fill=0.0, generation=None):
         """The outputs of an entry, of the shapes that the model infers or of these; `fill` is what stands in them before."""
         number = self.api.attn_model_find_entry(self.model, entry.encode())
         given = (Tensor * max(len(inputs), 1))()
@@ -52,12 +62,24 @@ class Model:
         if shapes is None:
             self.call("attn_infer_shapes", self.context, number, given, made)
             shapes = [tuple(t.shape[:t.rank]) for t in made]
-        self.outputs = [np.full(shape, fill, np.float32) for shape in shapes]
+        kinds = {code: dtype for dtype, code in DTYPES.items()}
+        self.outputs = [np.full(shape, fill, kinds[tensor.dtype]) for shape, tensor in zip(shapes, made)]
         for tensor, array in zip(made, self.outputs):
-            tensor.data, tensor.dtype, tensor.rank = array.ctypes.data, 0, array.ndim
+            tensor.data, tensor.dtype, tensor.rank = array.ctypes.data, DTYPES[array.dtype], array.ndim
             tensor.shape[:array.ndim] = array.shape
-        self.call("attn_run", self.context, number, given, made)
+        if generation is None:
+            self.call("attn_run", self.context, number, given, made)
+        else:
+            self.call("attn_generate", self.context, number, ctypes.byref(generation), given, made)
         return self.outputs
+
+    def generation(self, entry, **numbers):
+        """What `run` takes for an entry that generates: the spec's numbers, but for these."""
+        made = Generation()
+        self.call("attn_generation_default", self.model, self.api.attn_model_find_entry(self.model, entry.encode()), ctypes.byref(made))
+        for name, value in numbers.items():
+            setattr(made if hasattr(made, name) else made.sampling, name, value)
+        return made
 
     def move(self, gpu=None):
         """To a GPU, or to the CPU."""

@@ -111,7 +111,8 @@ std::optional<int64_t> workspaceBytes(std::unique_ptr<MemoryBuffer> object, Stri
     dims.push_back(tables.dims[i].value);
   int64_t most = 0;
   for (int32_t i = 0; i < tables.entryCount; ++i)
-    most = std::max(most, tables.levels[0].workspaces[i](dims.data(), 1));
+    if (!tables.entries[i].unfold)
+      most = std::max(most, tables.levels[0].workspaces[i](dims.data(), 1));
   return most;
 }
 

@@ -87,6 +87,13 @@ defm map_labels : Valued<"map-labels", [run],
 defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
+defm limit : Valued<"limit", [run], "Of an entry that generates: tokens at most", "N">;
+defm stop : Valued<"stop", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
+defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
+defm top_k : Valued<"top-k", [run], "Of the N largest alone", "N">;
+defm top_p : Valued<"top-p", [run], "Of the fewest that sum up to X", "X">;
+defm min_p : Valued<"min-p", [run], "Of those of at least X times the largest", "X">;
+defm repetition : Valued<"repetition", [run], "Divide the scores of tokens that were chosen before", "X">;
 defm threads : Valued<"threads", [compile, run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
 defm device : Valued<"device", runVerbs, "cpu (default) or cuda[:N]; a spec is compiled for both", "DEVICE">;
 defm cached : Valued<"cached", [bench], "Positions in the entry's cache before each run (default 0)", "N">;
@@ -97,6 +104,6 @@ def json : Flag<["--"], "json", [bench, inspect]>, HelpText<"Print JSON">;
 
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE">;
 defm emulator : Valued<"emulator", [verify], "Run code of another architecture by this command: `qemu-aarch64 -L /usr/aarch64-linux-gnu`", "COMMAND">;
-defm seed : Valued<"seed", [verify], "Of random weights, inputs, and cuts of what goes to a cache (default 0)", "N">;
+defm seed : Valued<"seed", [run, verify], "Of drawn tokens; of random weights, inputs, and cuts of what goes to a cache (default 0)", "N">;
 
 def check_only : Flag<["--"], "check", [fmt]>, HelpText<"Change nothing; exit 3 where a file is not formatted">;

@@ -208,6 +208,8 @@ Layout Formatter::head(const EntryDecl &decl) {
         .add(" =")
         .add(group(nest(breakOr())))
         .add(nest(expr(*decl.value)));
+  case EntryDecl::Body::Unfold:
+    return layout.add(decl.signature.name.text).add(" = ").add(expr(*decl.value));
   case EntryDecl::Body::Specialisation:
     layout.add(decl.signature.name.text).add(" = forward").add(dimArguments(decl.specialised));
     return decl.last ? layout.add(" last " + decl.last->text) : layout;

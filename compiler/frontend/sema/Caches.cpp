@@ -226,6 +226,12 @@ struct PushCount {
     ofAll = std::min(2u, ofAll + (inStack ? 2 : 1) * other.ofAll);
     last = other.last;
   }
+  /// The same layers' pushes in other functions of one stack.
+  void addTurn(const PushCount &other) {
+    ofLayer = std::max(ofLayer, other.ofLayer);
+    ofAll = std::min(2u, ofAll + other.ofAll);
+    last = other.last;
+  }
 };
 using PushCounts = llvm::MapVector<mlir::StringAttr, PushCount>;
 } // namespace
@@ -237,15 +243,23 @@ static const PushCounts &countPushes(mlir::func::FuncOp function, mlir::ModuleOp
   if (!isFirst)
     return place->second;
   PushCounts &counts = place->second;
+  // By the place of the application, of which a stack has calls for layers of several kinds.
+  llvm::MapVector<mlir::Location, PushCounts> applied;
   function.walk([&](mlir::Operation *op) {
     if (auto push = llvm::dyn_cast<PushOp>(op))
       counts[push.getStateAttr().getAttr()].add(
           push.getLayer() ? PushCount{1, 0, push} : PushCount{0, 1, push}, /*inStack=*/false);
     if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
       if (auto callee = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee()))
-        for (const auto &[state, count] : countPushes(callee, module, known))
-          counts[state].add(count, op->getParentOfType<mlir::scf::ForOp>() != nullptr);
+        for (const auto &[state, count] : countPushes(callee, module, known)) {
+          PushCount own;
+          own.add(count, op->getParentOfType<mlir::scf::ForOp>() != nullptr);
+          applied[call.getLoc()][state].addTurn(own);
+        }
   });
+  for (const auto &[loc, own] : applied)
+    for (const auto &[state, count] : own)
+      counts[state].add(count, /*inStack=*/false);
   return counts;
 }
 

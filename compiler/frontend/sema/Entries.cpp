@@ -24,7 +24,8 @@ using namespace ast;
 void buildEntries(Sema &sema) {
   for (Decl *decl : std::vector<Decl *>(sema.names.modelScope.order))
     if (auto *entry = llvm::dyn_cast_or_null<EntryDecl>(decl->item);
-        entry && decl->kind == Decl::Kind::Entry && !entry->isForward)
+        entry && decl->kind == Decl::Kind::Entry && !entry->isForward &&
+        entry->bodyKind != EntryDecl::Body::Unfold)
       buildEntry(sema, *entry);
 }
 
@@ -241,8 +242,10 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
   std::vector<SemaValue> values;
   std::vector<SourceRange> places;
   if (body.bodyKind == EntryDecl::Body::Expression) {
-    values.push_back(eval(sema, *body.value));
-    places.push_back(body.value->range);
+    values = evalSeveral(sema, *body.value);
+    auto *tuple = llvm::dyn_cast<TupleExpr>(body.value.get());
+    for (size_t i = 0; i < values.size(); ++i)
+      places.push_back(tuple ? tuple->elements[i]->range : body.value->range);
   } else {
     values = buildBody(sema, body.items, body.closingBrace, signature);
     places = returnPlaces(body.items);

@@ -515,12 +515,13 @@ struct ImageDecl : Item {
 struct EntryDecl : Item {
   bool isForward;
   Signature signature; ///< For `forward`, the name is `forward`.
-  /// What stands behind the signature: a body in braces, `= value`, or `= forward[T: 1]`.
-  enum class Body { Items, Expression, Specialisation };
+  /// What stands behind the signature: a body in braces, `= value`, `= forward[T: 1]`,
+  /// or `= unfold(first, step, …)`.
+  enum class Body { Items, Expression, Specialisation, Unfold };
   Body bodyKind = Body::Items;
   std::vector<ItemPtr> items;           ///< Items.
   SourceRange closingBrace;             ///< Items.
-  ExprPtr value;                        ///< Expression.
+  ExprPtr value;                        ///< Expression, Unfold.
   std::vector<DimArgument> specialised; ///< Specialisation: `[T: 1]`.
   std::optional<Name> last;             ///< Specialisation: `last T`.
   EntryDecl(SourceRange keyword, bool isForward)

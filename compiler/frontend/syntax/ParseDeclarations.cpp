@@ -271,6 +271,11 @@ static void parseEntryBody(Parser &parser, EntryDecl &entry) {
 }
 
 static void parseSpecialisation(Parser &parser, EntryDecl &entry) {
+  if (parser.isWord("unfold")) {
+    entry.bodyKind = EntryDecl::Body::Unfold;
+    entry.value = parseExpr(parser);
+    return;
+  }
   entry.bodyKind = EntryDecl::Body::Specialisation;
   if (!parser.expectWord("forward", DiagCode::UnexpectedToken, "in an entry without parameters")) {
     parseExpr(parser);

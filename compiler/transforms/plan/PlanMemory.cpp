@@ -78,6 +78,9 @@ struct PlanMemoryPass : attn::impl::PlanMemoryPassBase<PlanMemoryPass> {
     }
     modulePlan.targets = *planned;
     modulePlan.precision = planned->isGpu() ? *known : storedPrecision(*known);
+    // The entries that they name take pointers from here on; the artifact's tables describe them.
+    for (auto unfold : llvm::make_early_inc_range(getOperation().getOps<UnfoldOp>()))
+      unfold.erase();
     DenseSet<Operation *> done;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     sources.clear();

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 10
+#define ATTN_ABI_VERSION 11
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -218,6 +218,30 @@ typedef struct {
   const attn_abi_state *states;
 } attn_abi_cache;
 
+/* Where an input of a step comes from: the first time from an input of the unfolding or an output
+ * of the first entry, later from an output of the step before, if there is one. -1: from none of
+ * these; all -1: it takes the tokens. */
+typedef struct {
+  int32_t input, first, step;
+} attn_abi_source;
+
+/* An entry that has no code of its own: it runs entry `first`, then `step` again and again, each
+ * time with the tokens that were chosen by the first output of the run before, scores [rows...,
+ * vocabulary]. Caches are emptied before. Its inputs are those of `first` and `own` of `step`; its
+ * outputs tokens [rows..., limit] in i32, their numbers [rows...] in i32, and `stacked` of `step`,
+ * each with an axis of `limit` in front. attn.unfold in dialect/README.md says how a token is
+ * chosen. */
+typedef struct {
+  int32_t first, step;
+  int64_t begin; /* the first token, where `first` gives no scores; else -1 */
+  int64_t limit; /* tokens */
+  int32_t sourceCount, ownCount, stackedCount, stopCount;
+  const attn_abi_source *sources; /* of the inputs of `step` */
+  const int32_t *own, *stacked;
+  const int64_t *stops;
+  attn_sampling sampling;
+} attn_abi_unfold;
+
 /* An entry that takes a cache pushes `rows` positions to it. */
 typedef struct {
   const char *name;
@@ -225,6 +249,7 @@ typedef struct {
   const attn_abi_tensor *inputs, *outputs;
   int32_t cache; /* -1: none */
   attn_abi_axis rows;
+  const attn_abi_unfold *unfold; /* null: levels have code for it, at its index */
 } attn_abi_entry;
 
 #define ATTN_MAX_FACTORS (2 * ATTN_MAX_RANK)

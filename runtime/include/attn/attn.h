@@ -319,6 +319,51 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 
+/* How a token is chosen by the scores for all of them. With `temperature` 0 it is the first of the
+ * largest score. Else it is drawn: scores are divided by the temperature, and of their softmax the
+ * `topK` largest are kept (0: all), of these the fewest that sum up to `topP` (1: all), and those
+ * of at least `minP` times the largest (0: all). Before, the scores of tokens that the same row has
+ * chosen already are divided by `repetition` where they are positive, and multiplied where they are
+ * negative (1: left alone; Keskar et al. 2019). The same seed draws the same tokens, with any
+ * number of threads. */
+typedef struct {
+  float temperature, topP, minP, repetition;
+  int32_t topK;
+  uint64_t seed;
+} attn_sampling;
+
+/* Chooses a token: its number in `scores`, of which there are `count`, and which the penalty for
+ * repetition changes. `previous` are the `previousCount` tokens chosen before (may be NULL); their
+ * number is also that of the draw. NaN is
+ * the least of scores. -1: a null pointer, no scores, or all of them NaN or -infinity. */
+ATTN_API int64_t attn_sample(const attn_sampling *sampling, float *scores, int64_t count,
+                             const int32_t *previous, int64_t previousCount);
+
+/* What attn_generate needs besides inputs and outputs. Start from attn_generation_default. */
+typedef struct {
+  attn_sampling sampling;
+  int64_t limit; /* tokens, at most as many as the entry's */
+  int32_t stopCount;
+  const int64_t *stops; /* a row ends before one of these tokens */
+  /* Called after each step, where it is not NULL, with the token of each row, -1 for a row that has
+   * ended; returns whether to go on. */
+  int32_t (*onTokens)(void *user, const int32_t *tokens, int64_t rows);
+  void *user;
+} attn_generation;
+
+/* The numbers that the spec gives an entry that generates. ATTN_INVALID_ARGUMENT: a null pointer,
+ * or an entry that generates nothing. */
+ATTN_API attn_status attn_generation_default(const attn_model *model, int32_t entry,
+                                             attn_generation *generation, char **message);
+
+/* Runs an entry that generates as attn_run does, with other numbers than those of the spec. Outputs
+ * have the entry's full shape whatever the limit. Errors as attn_run, before anything is computed
+ * where the tokens do not fit into the cache; ATTN_INVALID_ARGUMENT also for numbers outside of
+ * their ranges and scores that are all NaN. */
+ATTN_API attn_status attn_generate(attn_context *context, int32_t entry,
+                                   const attn_generation *generation, const attn_tensor *inputs,
+                                   const attn_tensor *outputs, char **message);
+
 /* A kernel: one op of the spec, or several fused into one. `flop` counts operations of numbers, two
  * for a multiply-add, for all pairs of an attention whether masked or not; `bytes` the operands and
  * results once each. */

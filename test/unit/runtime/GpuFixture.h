@@ -107,10 +107,10 @@ inline const attn_abi_tensor held[] = {{"held", ATTN_I32, 1, heldAxes, 0, nullpt
 inline const attn_abi_state states[] = {{{"state", ATTN_F32, 1, heldAxes, 0, nullptr}, 1}};
 inline const attn_abi_cache cacheTables[] = {{"numbers", 1, 1, states}};
 inline const attn_abi_axis noRows = {"", -1, 0, 0};
-inline const attn_abi_entry entries[] = {{"box", 1, 1, x, y, -1, noRows},
-                                         {"weights", 0, 1, nullptr, packedOut, -1, noRows},
-                                         {"look", 1, 1, ids, copies, -1, noRows},
-                                         {"push", 1, 1, number, held, 0, oneAxis[0]}};
+inline const attn_abi_entry entries[] = {{"box", 1, 1, x, y, -1, noRows, nullptr},
+                                         {"weights", 0, 1, nullptr, packedOut, -1, noRows, nullptr},
+                                         {"look", 1, 1, ids, copies, -1, noRows, nullptr},
+                                         {"push", 1, 1, number, held, 0, oneAxis[0], nullptr}};
 
 inline const int64_t tailShape[] = {tailWords};
 inline const attn_abi_parameter parameters[] = {{"w", ATTN_F32, 0, 1, 0, tailShape, "hand:2:1"}};

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `unfold(first, step, limit = …)` -> attn.unfold. Tensors go from step to step by their names.
+#include "compiler/frontend/sema/Unfold.h"
+#include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Output.h"
+#include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
+#include "dialect/Unfold.h"
+
+#include <cmath>
+
+namespace attn::frontend {
+
+using namespace ast;
+
+namespace {
+
+/// One entry that generates, while it is built.
+class UnfoldBuilder {
+public:
+  UnfoldBuilder(Sema &sema, const EntryDecl &entry, const CallExpr &call)
+      : sema(sema), entry(entry), call(call) {}
+
+  void build();
+
+private:
+  bool readArguments();
+  /// The function of the entry that positional argument `number` names; null after an error.
+  mlir::func::FuncOp entryNamed(size_t number);
+  bool readNumber(const Argument &argument);
+  bool readStops(const Expr &expr);
+  bool findToken();
+  bool checkScores();
+  bool checkPassedOn();
+  bool checkStacked();
+  bool checkCapacity();
+  Diagnostic &error(const llvm::Twine &message, const Expr *place = nullptr) {
+    return sema.report.error(DiagCode::Unfold, place ? place->range : call.range, message);
+  }
+  mlir::RankedTensorType inputType(mlir::func::FuncOp function, unsigned i) {
+    return llvm::cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+  }
+  mlir::RankedTensorType outputType(mlir::func::FuncOp function, unsigned i) {
+    return llvm::cast<mlir::RankedTensorType>(function.getResultTypes()[i]);
+  }
+
+  Sema &sema;
+  const EntryDecl &entry;
+  const CallExpr &call;
+  mlir::func::FuncOp first, step;
+  std::optional<int64_t> limit, begin;
+  llvm::SmallVector<int64_t> stops;
+  std::string tokenName;
+  int64_t token = -1, vocabulary = 0;
+  /// How a token is chosen: the names of attn.unfold's numbers.
+  double temperature = 0, topP = 1, minP = 0, repetition = 1;
+  int64_t topK = 0, seed = 0;
+};
+
+} // namespace
+
+mlir::func::FuncOp UnfoldBuilder::entryNamed(size_t number) {
+  const Expr &expr = *call.arguments[number].value;
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  std::string name = path ? path->path.str() : "";
+  Decl *decl = path ? sema.names.modelScope.find(name) : nullptr;
+  auto function = sema.output.module->lookupSymbol<mlir::func::FuncOp>(name);
+  if (decl && decl->kind == Decl::Kind::Entry && function)
+    return function;
+  Diagnostic &diagnostic =
+      error(path ? "the model has no entry `" + name + "` with a body of its own"
+                 : "`unfold` takes the names of two entries",
+            &expr);
+  if (path)
+    suggest(sema, diagnostic, name, [](const Decl &d) { return d.kind == Decl::Kind::Entry; });
+  return nullptr;
+}
+
+bool UnfoldBuilder::readStops(const Expr &expr) {
+  auto add = [&](const Expr &one) {
+    Size size = evalSize(sema, one);
+    stops.push_back(size.offset);
+    if (size.error || (size.isStatic() && size.offset >= 0))
+      return !size.error;
+    sema.report.error(DiagCode::UnfoldNumber, one.range, "a token is a number of at least 0");
+    return false;
+  };
+  auto *tuple = llvm::dyn_cast<TupleExpr>(&expr);
+  return tuple ? llvm::all_of(tuple->elements, [&](const ExprPtr &one) { return add(*one); })
+               : add(expr);
+}
+
+bool UnfoldBuilder::readNumber(const Argument &argument) {
+  llvm::StringRef name = argument.name->text;
+  const Expr &expr = *argument.value;
+  if (name == "stop")
+    return readStops(expr);
+  if (name == "token") {
+    auto *path = llvm::dyn_cast<PathExpr>(&expr);
+    tokenName = path ? path->path.str() : "?";
+    return true;
+  }
+  constexpr llvm::StringRef names[] = {"limit", "stop",  "begin", "token",      "temperature",
+                                       "top_k", "top_p", "min_p", "repetition", "seed"};
+  if (!llvm::is_contained(names, name)) {
+    Diagnostic &diagnostic = sema.report.error(DiagCode::WrongArguments, argument.name->range,
+                                               "`unfold` takes no `" + name + "`");
+    if (auto near = nearestName(name, llvm::ArrayRef(names).vec()))
+      diagnostic.help("did you mean `" + *near + "`?");
+    else
+      diagnostic.note("by name it takes " + llvm::join(llvm::ArrayRef(names), ", "));
+    return false;
+  }
+  std::optional<double> value = evalNumber(sema, expr, "`" + name + "`");
+  if (!value)
+    return false;
+  bool isWhole = name == "limit" || name == "begin" || name == "top_k" || name == "seed";
+  double least = name == "limit" ? 1 : name == "repetition" ? 1e-6 : 0;
+  double most = name == "top_p" || name == "min_p" ? 1 : isWhole ? double(INT32_MAX) : 1e6;
+  if (*value < least || *value > most || (isWhole && std::floor(*value) != *value)) {
+    sema.report.error(DiagCode::UnfoldNumber, expr.range,
+                      "`" + name + "` is " + (isWhole ? "a whole number" : "a number") + " from " +
+                          llvm::Twine(int64_t(std::floor(least))) + " to " +
+                          llvm::Twine(int64_t(most)));
+    return false;
+  }
+  auto whole = static_cast<int64_t>(isWhole ? *value : 0);
+  if (name == "limit")
+    limit = whole;
+  else if (name == "begin")
+    begin = whole;
+  else if (name == "top_k")
+    topK = whole;
+  else if (name == "seed")
+    seed = whole;
+  else
+    (name == "temperature" ? temperature
+     : name == "top_p"     ? topP
+     : name == "min_p"     ? minP
+                           : repetition) = *value;
+  return true;
+}
+
+bool UnfoldBuilder::readArguments() {
+  auto *callee = llvm::dyn_cast<PathExpr>(call.callee.get());
+  size_t positional =
+      llvm::count_if(call.arguments, [](const Argument &argument) { return !argument.name; });
+  bool isLast = llvm::any_of(llvm::drop_begin(call.arguments, std::min<size_t>(positional, 2)),
+                             [](const Argument &argument) { return !argument.name; });
+  if (!callee || callee->path.str() != "unfold" || positional != 2 || isLast) {
+    error("an entry is unfolded of two others")
+        .help("write `unfold(prefill, decode, limit = 256, stop = 2)`");
+    return false;
+  }
+  std::set<std::string> given;
+  for (const Argument &argument : llvm::drop_begin(call.arguments, 2)) {
+    if (!given.insert(argument.name->text).second) {
+      sema.report.error(DiagCode::WrongArguments, argument.name->range,
+                        "`" + argument.name->text + "` is given twice");
+      return false;
+    }
+    if (!readNumber(argument))
+      return false;
+  }
+  if (!limit) {
+    sema.report
+        .error(DiagCode::UnfoldNumber, call.range, "nothing says how many tokens there are at most")
+        .help("write `limit = 256`");
+    return false;
+  }
+  first = entryNamed(0);
+  step = first ? entryNamed(1) : nullptr;
+  return step;
+}
+
+/// The input of the step that takes the tokens: the one that is named, or the only one of integers
+/// that nothing else gives.
+bool UnfoldBuilder::findToken() {
+  UnfoldWiring wiring(first, step, /*token=*/-1, begin.has_value());
+  llvm::SmallVector<llvm::StringRef> names;
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    mlir::Type element = inputType(step, i).getElementType();
+    llvm::StringRef name = inputName(step, i);
+    bool isFree = wiring.sources[i].first < 0 && wiring.sources[i].step < 0;
+    bool isOne =
+        tokenName.empty() ? element.isInteger(32) || element.isInteger(64) : name == tokenName;
+    if (!isOne || !isFree)
+      continue;
+    token = i;
+    names.push_back(name);
+  }
+  if (names.size() == 1)
+    return true;
+  Diagnostic &diagnostic =
+      error(names.empty() ? "`" + step.getSymName() + "` has no input that takes the tokens"
+                          : "`" + step.getSymName() + "` has several inputs of integers",
+            call.arguments[1].value.get());
+  if (names.empty())
+    diagnostic.help("it takes the tokens of the step before as integers: `token: i32[B]`");
+  else
+    diagnostic.help("say which takes the tokens: `token = " + names.front() + "`");
+  return false;
+}
+
+bool UnfoldBuilder::checkScores() {
+  auto readScores = [&](mlir::func::FuncOp function, size_t argument) -> mlir::RankedTensorType {
+    auto type = function.getNumResults() ? outputType(function, 0) : mlir::RankedTensorType();
+    if (type && type.getElementType().isF32() && !type.isDynamicDim(type.getRank() - 1))
+      return type;
+    Diagnostic &diagnostic =
+        error("the first result of `" + function.getSymName() + "` is no score for each token",
+              call.arguments[argument].value.get());
+    diagnostic.note("it is f32, and its last axis, the tokens, has a size known when compiling");
+    if (argument == 0)
+      diagnostic.help("where it gives none, say with which token the steps begin: `begin = 1`");
+    return nullptr;
+  };
+  mlir::RankedTensorType scores = readScores(step, 1);
+  if (!scores)
+    return false;
+  vocabulary = scores.getShape().back();
+  if (!begin) {
+    mlir::RankedTensorType initial = readScores(first, 0);
+    if (initial && initial != scores)
+      error("`" + first.getSymName() + "` and `" + step.getSymName() + "` give other scores")
+          .note("one gives " + showAxes(axesOfType(initial)) + ", the other " +
+                showAxes(axesOfType(scores)));
+    if (!initial || initial != scores)
+      return false;
+  }
+  Axes rows = axesOfType(inputType(step, token)), own = axesOfType(scores);
+  own.pop_back();
+  auto many = [](Axes &axes) {
+    llvm::erase_if(axes, [](const Axis &axis) { return axis.size == 1; });
+  };
+  many(rows), many(own);
+  if (rows != own || rows.size() > 1) {
+    error("the scores are " + showAxes(axesOfType(scores)) + ", but the tokens " +
+              showAxes(axesOfType(inputType(step, token))),
+          call.arguments[1].value.get())
+        .note("there is a token for each row of scores, along one axis at most");
+    return false;
+  }
+  auto below = step.getArgAttrOfType<mlir::IntegerAttr>(token, "attn.below");
+  if (below && below.getInt() < vocabulary) {
+    error("there are scores for " + llvm::Twine(vocabulary) + " tokens, but `" +
+              inputName(step, token) + "` takes those below " + llvm::Twine(below.getInt()),
+          call.arguments[1].value.get());
+    return false;
+  }
+  for (int64_t stop : begin ? llvm::SmallVector<int64_t>{*begin} : stops)
+    if (stop >= vocabulary) {
+      sema.report.error(DiagCode::UnfoldNumber, call.range,
+                        "there is no token " + llvm::Twine(stop) + ": there are scores for " +
+                            llvm::Twine(vocabulary));
+      return false;
+    }
+  return true;
+}
+
+/// What one step gives the next is what that takes.
+bool UnfoldBuilder::checkPassedOn() {
+  UnfoldWiring wiring(first, step, token, begin.has_value());
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    const UnfoldSource &source = wiring.sources[i];
+    mlir::RankedTensorType type = inputType(step, i);
+    mlir::RankedTensorType before = source.first >= 0 ? outputType(first, source.first) : type;
+    if (source.input >= 0 && source.input < static_cast<int32_t>(first.getNumArguments()))
+      before = inputType(first, source.input);
+    mlir::RankedTensorType later = source.step >= 0 ? outputType(step, source.step) : type;
+    bool isFirst = before != type;
+    if (!isFirst && later == type)
+      continue;
+    error("`" + step.getSymName() + "` takes `" + inputName(step, i) + "` as " +
+              showAxes(axesOfType(type)) + ", but `" +
+              (isFirst ? first.getSymName() : step.getSymName()) + "` " +
+              (isFirst && source.first < 0 ? "takes " : "gives ") +
+              showAxes(axesOfType(isFirst ? before : later)),
+          call.arguments[1].value.get());
+    return false;
+  }
+  return true;
+}
+
+/// What each step gives besides lies side by side: its sizes are those of every step.
+bool UnfoldBuilder::checkStacked() {
+  for (int32_t i : UnfoldWiring(first, step, token, begin.has_value()).stacked)
+    for (const Axis &axis : axesOfType(outputType(step, i))) {
+      auto size = axis.isDynamic() ? parseLinearSize(axis.name) : std::nullopt;
+      Decl *decl = size ? sema.names.modelScope.find(size->dim) : nullptr;
+      bool isOfCall = size && (!decl || decl->kind == Decl::Kind::Cache);
+      if (!isOfCall)
+        continue;
+      error("`" + outputName(step, i) + "` of `" + step.getSymName() +
+                "` has another size in each step",
+            call.arguments[1].value.get())
+          .note("`" + axis.name + "` counts the positions in a cache");
+      return false;
+    }
+  return true;
+}
+
+/// The tokens of all steps fit into the cache.
+bool UnfoldBuilder::checkCapacity() {
+  auto cache = step->getAttrOfType<mlir::FlatSymbolRefAttr>("attn.cache");
+  auto dim = cache ? sema.output.module->lookupSymbol<DimOp>(cache.getAttr()) : DimOp();
+  int64_t added = *limit - (begin ? 0 : 1);
+  if (!dim || added < static_cast<int64_t>(dim.getSize()))
+    return true;
+  sema.report
+      .error(DiagCode::UnfoldNumber, call.range,
+             llvm::Twine(*limit) + " tokens do not fit into the cache `" + cache.getValue() +
+                 "`, which holds " + llvm::Twine(int64_t(dim.getSize())))
+      .help("give the cache a larger capacity, or a smaller `limit`");
+  return false;
+}
+
+void UnfoldBuilder::build() {
+  if (!readArguments() || !findToken() || !checkScores() || !checkPassedOn() || !checkStacked() ||
+      !checkCapacity())
+    return;
+  mlir::OpBuilder &builder = sema.output.header;
+  builder.setInsertionPointToEnd(sema.output.module->getBody());
+  UnfoldOp::create(builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
+                   entry.signature.name.text, first.getSymName(), step.getSymName(), token,
+                   begin ? builder.getI64IntegerAttr(*begin) : mlir::IntegerAttr(), *limit, stops,
+                   llvm::APFloat(temperature), topK, llvm::APFloat(topP), llvm::APFloat(minP),
+                   llvm::APFloat(repetition), seed);
+}
+
+void buildUnfolds(Sema &sema) {
+  if (sema.report.diagnostics.hasErrors()) // entries may be missing
+    return;
+  sema.names.scope = &sema.names.modelScope;
+  for (const ItemPtr &item : sema.names.model->items) {
+    auto *entry = llvm::dyn_cast<EntryDecl>(item.get());
+    if (!entry || entry->bodyKind != EntryDecl::Body::Unfold)
+      continue;
+    if (auto *call = llvm::dyn_cast<CallExpr>(entry->value.get()))
+      UnfoldBuilder(sema, *entry, *call).build();
+    else if (!llvm::isa<ErrorExpr>(*entry->value))
+      sema.report.error(DiagCode::Unfold, entry->value->range, "an entry is unfolded of two others")
+          .help("write `unfold(prefill, decode, limit = 256, stop = 2)`");
+  }
+}
+
+} // namespace attn::frontend

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Entries that generate: one entry, then another again and again, each time with the tokens that
+// were chosen. What a step gives for the next one lies in one of two sets of buffers, in turns.
+#include "base/Tensor.h"
+#include "run/Buffers.h"
+#include "run/RunEntry.h"
+
+using namespace attn;
+
+namespace {
+
+/// The outputs of one run of an entry, in memory of their own.
+class Outputs {
+public:
+  /// Makes room for the outputs of an entry, for these inputs.
+  attn_status prepare(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                      Error &error);
+  attn_tensor *data() { return tensors.data(); }
+  attn_tensor &operator[](int32_t i) { return tensors[size_t(i)]; }
+
+private:
+  Vector<attn_tensor> tensors;
+  PageBlock memory;
+};
+
+class Generation {
+public:
+  Generation(attn_context &context, const attn_abi_entry &entry, const attn_generation &numbers,
+             const attn_tensor *inputs, const attn_tensor *outputs, Error &error)
+      : context(context), tables(*context.model->tables), entry(entry), unfold(*entry.unfold),
+        numbers(numbers), inputs(inputs), outputs(outputs), error(error),
+        step(tables.entries[unfold.step]) {}
+
+  attn_status run();
+
+private:
+  attn_status checkNumbers();
+  attn_status checkRoom();
+  attn_status prepare();
+  /// Chooses the tokens of all rows by scores; those of a row that has ended is -1 in the outputs.
+  attn_status choose(const attn_tensor &scores);
+  void bindInputs(Outputs *before);
+  void keepStacked(Outputs &from);
+  void setTokens(int64_t row, int64_t token);
+  bool isStop(int64_t token) const;
+
+  attn_context &context;
+  const attn_abi_model &tables;
+  const attn_abi_entry &entry;
+  const attn_abi_unfold &unfold;
+  const attn_generation &numbers;
+  const attn_tensor *inputs, *outputs;
+  Error &error;
+  const attn_abi_entry &step;
+  Outputs first, steps[2];
+  Vector<attn_tensor> stepInputs;
+  Vector<int64_t> tokens; ///< What the step takes, as i32 or i64.
+  Vector<int32_t> now;    ///< Of each row, -1 where it has ended.
+  int64_t rows = 0, chosen = 0, live = 0;
+};
+
+} // namespace
+
+attn_status Outputs::prepare(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                             Error &error) {
+  int32_t count = context.model->tables->entries[entry].outputCount;
+  if (!tensors.resize(size_t(count)))
+    return error.outOfMemory("the outputs of an entry");
+  if (attn_status status = inferShapes(context, entry, inputs, tensors.data(), error))
+    return status;
+  uint64_t bytes = 0;
+  for (attn_tensor &tensor : tensors)
+    bytes += (uint64_t(byteSize(tensor)) + 63) / 64 * 64;
+  if (bytes > memory.size() && !memory.allocate(bytes))
+    return error.outOfMemory("the outputs of an entry");
+  char *place = memory.data();
+  for (attn_tensor &tensor : tensors) {
+    tensor.data = place;
+    tensor.strides = nullptr;
+    tensor.deviceKind = ATTN_DEVICE_CPU, tensor.deviceIndex = 0;
+    place += (uint64_t(byteSize(tensor)) + 63) / 64 * 64;
+  }
+  return ATTN_OK;
+}
+
+attn_status Generation::checkNumbers() {
+  const attn_sampling &sampling = numbers.sampling;
+  auto wrong = [&](const char *name, const char *range) {
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: `%s` is %s", entry.name, name,
+                     range);
+  };
+  if (numbers.limit < 1 || numbers.limit > unfold.limit) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "entry `%s`: a limit of %lld tokens, expected 1 to %lld", entry.name,
+              static_cast<long long>(numbers.limit), static_cast<long long>(unfold.limit));
+    error.help("the largest limit is that of the spec");
+    return error.status;
+  }
+  if (!(sampling.temperature >= 0))
+    return wrong("temperature", "at least 0");
+  if (!(sampling.topP >= 0 && sampling.topP <= 1))
+    return wrong("top_p", "from 0 to 1");
+  if (!(sampling.minP >= 0 && sampling.minP <= 1))
+    return wrong("min_p", "from 0 to 1");
+  if (!(sampling.repetition > 0))
+    return wrong("repetition", "more than 0");
+  if (sampling.topK < 0)
+    return wrong("top_k", "at least 0");
+  if (numbers.stopCount < 0 || (numbers.stopCount > 0 && !numbers.stops))
+    return wrong("stop", "a list of tokens");
+  return ATTN_OK;
+}
+
+/// Whether the positions of all runs fit into the cache.
+attn_status Generation::checkRoom() {
+  int64_t dims[kMaxDims];
+  // Of empty caches.
+  if (attn_status status = resolveDims(tables, unfold.first, inputs, nullptr, 0, dims, error))
+    return status;
+  const attn_abi_entry &before = tables.entries[unfold.first];
+  if (step.cache < 0)
+    return ATTN_OK;
+  const attn_abi_cache &cache = tables.caches[step.cache];
+  int64_t runs = numbers.limit - (unfold.begin < 0 ? 1 : 0);
+  int64_t held = before.cache == step.cache ? axisSize(before.rows, dims) : 0;
+  int64_t all = held + runs * axisSize(step.rows, dims), capacity = tables.dims[cache.dim].value;
+  if (all <= capacity)
+    return ATTN_OK;
+  error.set(ATTN_BAD_INPUT, "R0207",
+            "entry `%s` would fill cache `%s` with %lld positions, which holds %lld", entry.name,
+            cache.name, static_cast<long long>(all), static_cast<long long>(capacity));
+  error.help("give a smaller limit, or compile the model with a larger capacity");
+  return error.status;
+}
+
+attn_status Generation::prepare() {
+  const attn_tensor &counts = outputs[1];
+  rows = 1;
+  for (int32_t a = 0; a < counts.rank; ++a)
+    rows *= counts.shape[a];
+  bool hasRoom = now.resize(size_t(rows)) && tokens.resize(size_t(rows)) &&
+                 stepInputs.resize(size_t(step.inputCount));
+  if (!hasRoom)
+    return error.outOfMemory("a generation");
+  live = rows;
+  for (int64_t row = 0; row < rows; ++row)
+    now[size_t(row)] = 0, static_cast<int32_t *>(counts.data)[row] = 0;
+  memset(outputs[0].data, 0xff, size_t(byteSize(outputs[0])));
+  for (int32_t i = 0; i < unfold.stackedCount; ++i)
+    memset(outputs[2 + i].data, 0, size_t(byteSize(outputs[2 + i])));
+  for (int32_t number : {unfold.first, unfold.step})
+    if (CacheMemory *cache = cacheOf(context, tables.entries[number].cache))
+      cache->length = 0;
+  return ATTN_OK;
+}
+
+bool Generation::isStop(int64_t token) const {
+  for (int32_t i = 0; i < numbers.stopCount; ++i)
+    if (numbers.stops[i] == token)
+      return true;
+  return false;
+}
+
+void Generation::setTokens(int64_t row, int64_t token) {
+  int32_t input = 0;
+  while (unfold.sources[input].input >= 0 || unfold.sources[input].first >= 0 ||
+         unfold.sources[input].step >= 0)
+    ++input;
+  if (step.inputs[input].dtype == ATTN_I64)
+    tokens[size_t(row)] = token;
+  else
+    reinterpret_cast<int32_t *>(tokens.data())[row] = int32_t(token);
+}
+
+attn_status Generation::choose(const attn_tensor &scores) {
+  int64_t vocabulary = scores.shape[scores.rank - 1];
+  auto *all = static_cast<int32_t *>(outputs[0].data),
+       *counts = static_cast<int32_t *>(outputs[1].data);
+  for (int64_t row = 0; row < rows; ++row) {
+    if (now[size_t(row)] < 0)
+      continue;
+    int32_t *own = all + row * unfold.limit;
+    attn_sampling sampling = numbers.sampling;
+    sampling.seed += uint64_t(row);
+    int64_t token = attn_sample(&sampling, static_cast<float *>(scores.data) + row * vocabulary,
+                                vocabulary, own, counts[row]);
+    if (token < 0)
+      return error.set(ATTN_INVALID_ARGUMENT, "R0209",
+                       "entry `%s`: no score of token %lld in row %lld is a number", entry.name,
+                       static_cast<long long>(chosen), static_cast<long long>(row));
+    setTokens(row, token);
+    if (isStop(token)) {
+      now[size_t(row)] = -1, --live;
+      continue;
+    }
+    now[size_t(row)] = int32_t(token);
+    own[counts[row]++] = int32_t(token);
+  }
+  ++chosen;
+  return ATTN_OK;
+}
+
+/// The inputs of a step: `before` has what the step before gave, null for the first one.
+void Generation::bindInputs(Outputs *before) {
+  for (int32_t i = 0; i < step.inputCount; ++i) {
+    const attn_abi_source &source = unfold.sources[i];
+    attn_tensor &input = stepInputs[size_t(i)];
+    if (before && source.step >= 0)
+      input = (*before)[source.step];
+    else if (source.first >= 0)
+      input = first[source.first];
+    else if (source.input >= 0)
+      input = inputs[source.input];
+    else {
+      input = {};
+      input.data = tokens.data();
+      input.dtype = step.inputs[i].dtype, input.rank = step.inputs[i].rank;
+      for (int32_t a = 0; a < input.rank; ++a) {
+        const attn_abi_axis &axis = step.inputs[i].axes[a];
+        input.shape[a] = axis.dim < 0 ? axis.offset : rows;
+      }
+      input.deviceKind = ATTN_DEVICE_CPU;
+    }
+  }
+}
+
+void Generation::keepStacked(Outputs &from) {
+  for (int32_t i = 0; i < unfold.stackedCount; ++i) {
+    const attn_tensor &tensor = from[unfold.stacked[i]];
+    size_t bytes = size_t(byteSize(tensor));
+    memcpy(static_cast<char *>(outputs[2 + i].data) + size_t(chosen) * bytes, tensor.data, bytes);
+  }
+}
+
+attn_status Generation::run() {
+  if (attn_status status = checkNumbers())
+    return status;
+  if (attn_status status = checkRoom())
+    return status;
+  if (attn_status status = prepare())
+    return status;
+  if (attn_status status = first.prepare(context, unfold.first, inputs, error))
+    return status;
+  if (attn_status status = runEntry(context, unfold.first, inputs, first.data(), error))
+    return status;
+  if (unfold.begin >= 0)
+    for (int64_t row = 0; row < rows; ++row)
+      setTokens(row, unfold.begin);
+  else if (attn_status status = choose(first[0]))
+    return status;
+  auto goOn = [&] {
+    return chosen == 0 || !numbers.onTokens ||
+           numbers.onTokens(numbers.user, now.data(), rows) != 0;
+  };
+  Outputs *before = nullptr;
+  for (int turn = 0; goOn() && live > 0 && chosen < numbers.limit; turn ^= 1) {
+    bindInputs(before);
+    Outputs &after = steps[turn];
+    if (attn_status status = after.prepare(context, unfold.step, stepInputs.data(), error))
+      return status;
+    if (attn_status status = runEntry(context, unfold.step, stepInputs.data(), after.data(), error))
+      return status;
+    keepStacked(after);
+    if (attn_status status = choose(after[0]))
+      return status;
+    before = &after;
+  }
+  return ATTN_OK;
+}
+
+/// Whether a context's entry is one that generates; reported where it is not.
+static const attn_abi_entry *generatingEntry(const attn_model *model, int32_t entry, Error &error) {
+  bool exists = model && entry >= 0 && entry < model->tables->entryCount;
+  if (exists && model->tables->entries[entry].unfold)
+    return &model->tables->entries[entry];
+  error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d that generates", int(entry));
+  return nullptr;
+}
+
+extern "C" attn_status attn_generation_default(const attn_model *model, int32_t entry,
+                                               attn_generation *generation, char **message) {
+  Error error;
+  if (!generation)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_generation_default: null pointer");
+  else if (const attn_abi_entry *found = generatingEntry(model, entry, error)) {
+    const attn_abi_unfold &unfold = *found->unfold;
+    *generation = {unfold.sampling, unfold.limit, unfold.stopCount, unfold.stops, nullptr, nullptr};
+  }
+  return error.report(message);
+}
+
+extern "C" attn_status attn_generate(attn_context *context, int32_t entry,
+                                     const attn_generation *generation, const attn_tensor *inputs,
+                                     const attn_tensor *outputs, char **message) {
+  Error error;
+  int64_t dims[kMaxDims];
+  const attn_abi_entry *found = nullptr;
+  if (!context || !generation || !outputs)
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_generate: null pointer");
+  else
+    found = generatingEntry(context->model, entry, error);
+  bool isFine = found && resolveCall(*context, entry, inputs, outputs, dims, error) == ATTN_OK &&
+                checkBuffers(*found, inputs, outputs, context->gpu ? context->gpu->index() : -1,
+                             error) == ATTN_OK;
+  for (int32_t i = 0; isFine && i < found->outputCount; ++i)
+    if (isOnDevice(outputs[i])) {
+      error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: output `%s` is not in host memory",
+                found->name, found->outputs[i].name);
+      isFine = false;
+    }
+  if (isFine)
+    Generation(*context, *found, *generation, inputs, outputs, error).run();
+  return error.report(message);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs of entries, as attn.h has them, for those who run several.
+#ifndef ATTN_RUN_RUNENTRY_H
+#define ATTN_RUN_RUNENTRY_H
+#include "run/Context.h"
+
+namespace attn {
+
+/// attn_infer_shapes: fills in dtype, rank and shape of the outputs for these inputs.
+attn_status inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                        attn_tensor *outputs, Error &error);
+
+/// attn_run of an entry that has code of its own.
+attn_status runEntry(attn_context &context, int32_t entry, const attn_tensor *inputs,
+                     const attn_tensor *outputs, Error &error);
+
+/// The dims of a call in this context; the shapes of inputs, and of outputs where not null, are
+/// checked.
+attn_status resolveCall(const attn_context &context, int32_t entry, const attn_tensor *inputs,
+                        const attn_tensor *outputs, int64_t *dims, Error &error);
+
+} // namespace attn
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One case per constraint of attn.unfold in dialect/README.md.
+// RUN: attn-opt %s -split-input-file -verify-diagnostics
+
+// unfold_c1
+// expected-error@+1 {{expected two entries, but got first and step}}
+attn.unfold @generate from @first then @step token 0 limit 4 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64}
+
+// -----
+
+// unfold_c2
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+func.func private @first() -> !scores
+func.func private @step(!scores {attn.name = "x"}) -> !scores
+// expected-error@+1 {{expected an input of integers to take the tokens, but got 0}}
+attn.unfold @generate from @first then @step token 0 limit 4 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64}
+
+// -----
+
+// unfold_c3
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+func.func private @first() -> tensor<4x9xf32, #attn.axes<"B", "W">>
+func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
+// expected-error@+1 {{expected scores of f32 along a vocabulary of known size, of one type}}
+attn.unfold @generate from @first then @step token 0 limit 4 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64}
+
+// -----
+
+// unfold_c4
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+func.func private @first() -> !scores
+func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}) -> !scores
+// expected-error@+1 {{expected a limit of at least 1, but got 0}}
+attn.unfold @generate from @first then @step token 0 limit 0 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64}
+
+// -----
+
+// unfold_c5
+!scores = tensor<4x8xf32, #attn.axes<"B", "V">>
+!state = tensor<4x3xf32, #attn.axes<"B", "D">>
+func.func private @first() -> (!scores {attn.name = "scores"}, !scores {attn.name = "h"})
+func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}, !state {attn.name = "h"}) -> !scores
+// expected-error@+1 {{expected a tensor of 'tensor<4x3xf32, #attn.axes<"B", "D">>' for each step, but got 'tensor<4x8xf32, #attn.axes<"B", "V">>'}}
+attn.unfold @generate from @first then @step token 0 limit 4 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64}
