@@ -31,6 +31,18 @@ static Value sliceAlong(OpBuilder &builder, SliceOp slice, Value input, StringAt
                          input, d, slice.getOffset(), slice.getEnd(), slice.getDrop());
 }
 
+/// Whether what a slice calls its axis is another axis of what the producer reads.
+static bool meansAnotherAxis(SliceOp slice, Operation *producer) {
+  if (slice.getDrop())
+    return false;
+  StringAttr name = axesOf(slice.getResult().getType())[slice.getAxis()],
+             whole = axesOf(slice.getInput().getType())[slice.getAxis()];
+  return name != whole && llvm::any_of(producer->getOperands(), [&](Value operand) {
+           auto type = dyn_cast<RankedTensorType>(operand.getType());
+           return type && axisIndex(type, name) >= 0;
+         });
+}
+
 namespace {
 
 /// Slices of an `Op` whose every reader takes the same slice.
@@ -48,6 +60,8 @@ template <typename Op> struct SliceOf : OpRewritePattern<SliceOp> {
           user->getResultTypes() != slice->getResultTypes())
         return rewriter.notifyMatchFailure(slice, "other elements are read, too");
     StringAttr axis = axesOf(producer.getResult().getType())[slice.getAxis()];
+    if (meansAnotherAxis(slice, producer))
+      return rewriter.notifyMatchFailure(slice, "an operand has an axis of this name");
     rewriter.setInsertionPointAfter(producer);
     Value hoisted = hoist(rewriter, slice, producer, axis);
     if (!hoisted)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""split, pack, first, last, mean, relabel, resize, rotary and positions: what moves, joins and turns tensors."""
+"""split, pack, slice, unpack, roll, first, last, mean, relabel, resize, rotary and positions: what moves, joins, cuts and turns tensors."""
 import math
 
 import numpy as np
 
-from sizes import Axis, Problem, Size, axis_of
+from sizes import Axis, Problem, Size, axis_of, size_of
 from values import Tensor
 
 
@@ -150,6 +150,44 @@ def relabel(frame, call):
     return x.renamed(names)
 
 
+def cut(x, axis, begin, part):
+    """The elements from `begin` on along an axis, as many as `part` has, which the axis is called then."""
+    place = x.place(axis)
+    if begin < 0 or begin + part.count > axis.count:
+        raise Problem(f"elements {begin} to {begin + part.count} of {axis.key}")
+    data = np.take(x.data, range(begin, begin + part.count), place)
+    return Tensor([part if a == axis else a for a in x.axes], data, x.dtype)
+
+
+def slice_(frame, call):
+    source, what = call.arguments
+    x, axis = frame.model.tensor(source.value, frame), axis_of(what.value, frame)
+    begin, end = (size_of(expr, frame).constant for expr in what.span)
+    part = axis_of(what.named or what.span[1], frame)
+    if part.count != end - begin or begin and not what.named:
+        raise Problem(f"line {call.line}: a slice called {part.key}")
+    return cut(x, axis, begin, part)
+
+
+def unpack(frame, call):
+    source, first, *others = call.arguments
+    x, axis = frame.model.tensor(source.value, frame), axis_of(first.value, frame)
+    parts = [axis_of(expr, frame) for expr in [first.named] + [other.value for other in others]]
+    if sum(part.count for part in parts) != axis.count:
+        raise Problem(f"line {call.line}: the parts do not make up {axis.key}")
+    begins = np.cumsum([0] + [part.count for part in parts])
+    return tuple(cut(x, axis, int(begin), part) for begin, part in zip(begins, parts))
+
+
+def roll(frame, call):
+    source, *moves = call.arguments
+    x = frame.model.tensor(source.value, frame)
+    data = x.data
+    for move in moves:
+        data = np.roll(data, size_of(move.by, frame).constant, x.place(axis_of(move.value, frame)))
+    return Tensor(x.axes, data, x.dtype)
+
+
 def bilinear_matrix(old, new):
     """[new, old]: what PyTorch's interpolate does without aligned corners."""
     matrix = np.zeros((new, old))
@@ -223,4 +261,5 @@ def positions(frame, call):
 
 
 FORMS = {"split": split, "pack": pack, "first": lambda f, c: take_end(f, c, 0), "last": lambda f, c: take_end(f, c, -1),
-         "mean": mean, "relabel": relabel, "resize": resize, "rotary": rotary, "positions": positions}
+         "mean": mean, "relabel": relabel, "resize": resize, "rotary": rotary, "positions": positions,
+         "slice": slice_, "unpack": unpack, "roll": roll}

@@ -2,6 +2,7 @@
 """Random operations that move, join, cut and resize tensors, whose results may share the memory of others; all operations."""
 from gen_ops import (add_param, add_positions, add_table, binary, formula_of_table, linear, norm, parameter_path, rotary,
                      static_axes, unary, word_of)
+from gen_scope import Value
 from sizes import Problem, Size
 
 
@@ -121,6 +122,51 @@ def relabel(scope):
     return scope.let(f"relabel({x.text}, {axis} = {other})", [other if own == axis else own for own in x.axes], x.dtype)
 
 
+def new_part(scope, axes, size):
+    """A dim of so many elements that no axis of the tensor is, nor one of `axes`."""
+    return scope.dim_like(Size(size), without=axes)
+
+
+def cut(scope):
+    """Some elements of an axis, all parts of one, or an axis, or two, rolled."""
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.3) and scope.values else scope.pick_value()
+    own = [axis for axis in static_axes(scope, x) if scope.size(axis).rest > 1] if x else []
+    if not own:
+        return None
+    axis = rng.pick(own)
+    size = scope.size(axis).rest
+
+    def renamed(part):
+        return [part if old == axis else old for old in x.axes]
+
+    what = rng.pick(["slice", "unpack", "roll", "roll"])
+    if what == "roll":
+        moved = rng.some(own, min(len(own), rng.pick([1, 2, 2, 3])))
+        by = ", ".join(f"{old} by {rng.pick(['', '-'])}{rng.whole(0, 2 * scope.size(old).rest)}" for old in moved)
+        value = scope.let(f"roll({x.text}, {by})", x.axes, x.dtype)
+    elif what == "slice":
+        begin = rng.whole(0, size - 1)
+        end = rng.whole(begin + 1, size)
+        part = new_part(scope, list(x.axes), end - begin)
+        to = part if begin == 0 and rng.chance(0.5) else f"{end} as {part}"
+        value = scope.let(f"slice({x.text}, {axis} from {begin} to {to})", renamed(part), x.dtype)
+    else:
+        parts, left = [], size
+        while left and len(parts) < 3:
+            count = left if len(parts) == 2 else rng.whole(1, left)
+            parts.append(new_part(scope, list(x.axes) + parts, count))
+            left -= count
+        if len(parts) < 2:
+            return None
+        values = [Value(scope.spec.fresh("v"), renamed(part), x.dtype) for part in parts]
+        scope.let_values(values, f"unpack({x.text}, {axis} as {', '.join(parts)})")
+        scope.views.extend(values)
+        return rng.pick(values)
+    scope.views.append(value)
+    return unary(scope, value) if x.dtype == "f32" and rng.chance(0.5) else value
+
+
 def resize(scope):
     """A parameter or a table on another grid, which may be of the same size; alone, or added to a value."""
     rng = scope.rng
@@ -154,5 +200,5 @@ def resize(scope):
     return grid
 
 
-OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
+OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2), (cut, 4),
        (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]

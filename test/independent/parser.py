@@ -118,8 +118,16 @@ class ExpressionReader(Reader):
             name = self.name()
             self.need("=")
         value = self.expr()
-        by = self.expr() if self.take("by") else None
-        return Argument(name, value, by)
+        made = Argument(name, value)
+        if word := self.take("by", "at", "where"):
+            setattr(made, word, self.expr())
+        elif self.take("from"):
+            begin = self.expr()
+            self.need("to")
+            made.span = begin, self.expr()
+        if self.take("as"):
+            made.named = self.expr()
+        return made
 
     def primary(self):
         line, kind = self.token.line, self.token.kind

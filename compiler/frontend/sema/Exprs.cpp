@@ -8,6 +8,7 @@
 #include "compiler/frontend/sema/Blocks.h"
 #include "compiler/frontend/sema/Caches.h"
 #include "compiler/frontend/sema/Config.h"
+#include "compiler/frontend/sema/Cuts.h"
 #include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Functions.h"
 #include "compiler/frontend/sema/Limits.h"
@@ -135,6 +136,8 @@ std::vector<SemaValue> evalSeveral(Sema &sema, const Expr &expr) {
     return {SemaValue::wrong(), SemaValue::wrong()};
   }
   Decl *decl = callee ? sema.names.scope->find(callee->path.str()) : nullptr;
+  if (callee && !decl && callee->path.str() == "unpack")
+    return callUnpack(sema, *call);
   if (!decl || (decl->kind != Decl::Kind::Block && decl->kind != Decl::Kind::Part))
     return {eval(sema, expr)};
   decl->used = true;

@@ -4,6 +4,7 @@
 #include "compiler/frontend/sema/Functions.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Cuts.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Names.h"
@@ -168,6 +169,12 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
     return callRotary(sema, call);
   if (name == "resize")
     return callResize(sema, call);
+  if (name == "slice")
+    return callSlice(sema, call);
+  if (name == "unpack")
+    return theOnly(sema.report, callUnpack(sema, call), call);
+  if (name == "roll")
+    return callRoll(sema, call);
   if (name == "dropout") {
     const Expr *kept = droppedOut(sema, call);
     mlir::Value value =
@@ -176,7 +183,6 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   }
   /// Functions of the language that are not compiled, and what says the same until they are.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
-      {"roll", ""},
       {"zeros", "a tensor of zeros is `x * 0`"},
       {"greedy", ""},
       {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
@@ -198,9 +204,9 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split",  "pack",    "first",     "last",
-                                              "mean",   "relabel", "positions", "rotary",
-                                              "resize", "dropout"};
+    std::vector<llvm::StringRef> functions = {"split",   "pack",      "first",  "last",   "mean",
+                                              "relabel", "positions", "rotary", "resize", "dropout",
+                                              "slice",   "unpack",    "roll"};
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

@@ -14,9 +14,8 @@ namespace attn::frontend {
 
 using namespace ast;
 
-/// The axis of `value` that a call's first argument names; -1 and reported where there is none.
-static int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
-                     llvm::StringRef function) {
+int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
+              llvm::StringRef function) {
   std::optional<Axis> axis = axisOf(sema, expr);
   if (!axis || !value)
     return -1;
@@ -113,9 +112,10 @@ SemaValue callMean(Sema &sema, const CallExpr &call) {
 
 SemaValue callRelabel(Sema &sema, const CallExpr &call) {
   llvm::StringRef usage = "relabel(x, T = S)";
-  if (call.arguments.size() < 2 || call.arguments[0].name || call.arguments[0].by ||
-      llvm::any_of(llvm::drop_begin(call.arguments),
-                   [](const Argument &argument) { return !argument.name || argument.by; })) {
+  if (call.arguments.size() < 2 || !call.arguments[0].isPlain() ||
+      llvm::any_of(llvm::drop_begin(call.arguments), [](const Argument &argument) {
+        return !argument.name || !argument.clauses().empty();
+      })) {
     sema.report
         .error(DiagCode::WrongArguments, call.range,
                "`relabel` takes a tensor, then axes and their new names")
