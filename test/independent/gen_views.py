@@ -167,6 +167,63 @@ def cut(scope):
     return unary(scope, value) if x.dtype == "f32" and rng.chance(0.5) else value
 
 
+def integers(scope, dtypes=("i32", "i64")):
+    """One of the values that hold integers; of an entry, mostly a new input."""
+    found = [value for value in scope.values if value.dtype in dtypes]
+    x = scope.pick_value(lambda value: len(value.axes) > 1)
+    if scope.is_entry and x and (not found or scope.rng.chance(0.4)):
+        axes = scope.rng.some(x.axes, scope.rng.whole(1, len(x.axes)))
+        if scope.fits(axes):
+            name = scope.spec.fresh("in")
+            value = Value(name, axes, scope.rng.pick(dtypes))
+            scope.feed(name, value)
+            scope.values.append(value)
+            return value
+    return scope.rng.pick(found) if found else None
+
+
+def whole_text(rng, text):
+    """An integer of an integer."""
+    n = rng.whole(1, 7)
+    return rng.pick([f"{text} + {n}", f"{text} * {n} - 3", f"{text} % {n}", f"floor({text} / {n})", f"abs({text} - {n})",
+                     f"min({text}, {n})", f"max({text}, {n})", f"-{text}", f"min(max({text}, -2), {n}) * {text}"])
+
+
+def whole(scope):
+    """Integers of integers; sometimes as f32, or as the truth values of a comparison."""
+    rng = scope.rng
+    x = integers(scope)
+    if x is None:
+        return None
+    text = whole_text(rng, x.text)
+    what = rng.pick(["whole", "float", "truth"])
+    if what == "whole":
+        return scope.let(text, x.axes, x.dtype)
+    if what == "float":
+        return scope.let(f"float({text})", x.axes)
+    return scope.let(f"{text} {rng.pick(['==', '!=', '<', '<=', '>', '>='])} {rng.whole(-2, 5)}", x.axes, "bool")
+
+
+def chosen(scope):
+    """Elements of one of two values, by integers or truth values."""
+    rng = scope.rng
+    by = integers(scope, ("i32", "i64", "bool")) if rng.chance(0.5) else None
+    by = by or rng.pick([value for value in scope.values if value.dtype in ("i32", "i64", "bool")] or [None])
+    if by is None:
+        return None
+    x = scope.pick_value(lambda value: set(by.axes) <= set(value.axes))
+    if x is None or not scope.is_fed(x) and scope.is_fed(by):
+        return None
+    held = by.text if by.dtype == "bool" else f"{by.text} % {rng.whole(2, 4)} == {rng.whole(0, 2)}"
+    condition = rng.pick([held, f"not ({held})", f"({held}) or float({by.text}) > 2.5", f"({held}) and {held}"])
+    other = rng.pick([f"{x.text} * {rng.pick(['0.5', '-2'])}", str(rng.whole(-3, 3)), f"float({by.text})"])
+    branches = rng.some([x.text, other], 2)
+    value = scope.let(f"if {condition} then {branches[0]} else {branches[1]}", x.axes)
+    if rng.chance(0.2):
+        return scope.let(f"float({condition})", by.axes)
+    return value
+
+
 def resize(scope):
     """A parameter or a table on another grid, which may be of the same size; alone, or added to a value."""
     rng = scope.rng
@@ -200,5 +257,6 @@ def resize(scope):
     return grid
 
 
-OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2), (cut, 4),
+OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2), (cut, 4), (whole, 3),
+       (chosen, 3),
        (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]

@@ -5,6 +5,7 @@
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Cuts.h"
+#include "compiler/frontend/sema/Elementwise.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Names.h"
@@ -119,6 +120,9 @@ static SemaValue callMath(Sema &sema, const CallExpr &call, llvm::StringRef name
   }
   if (!value.isTensor())
     return value;
+  mlir::Type element = elementOf(value.tensor);
+  if (name == "abs" && (element.isInteger(32) || element.isInteger(64)))
+    return absoluteOf(sema, call, value.tensor);
   if (!isCalculable(sema.report, value.tensor, call.arguments[0].value->range))
     return SemaValue::wrong();
   return SemaValue::of(makeMap(sema, {value.tensor}, axesOfValue(value.tensor),
@@ -150,6 +154,19 @@ const Expr *droppedOut(Sema &sema, const CallExpr &call) {
   return call.arguments[0].value.get();
 }
 
+/// Whether a call takes the extremum along an axis: its first argument is the name of a size, and
+/// the second no number.
+static bool namesAxis(Sema &sema, const CallExpr &call) {
+  if (call.arguments.size() != 2)
+    return false;
+  auto *first = llvm::dyn_cast<PathExpr>(call.arguments[0].value.get());
+  Decl *decl = first ? sema.names.scope->find(first->path.str()) : nullptr;
+  auto *second = llvm::dyn_cast<PathExpr>(call.arguments[1].value.get());
+  Decl *other = second ? sema.names.scope->find(second->path.str()) : nullptr;
+  return decl && decl->kind == Decl::Kind::Dim && !(other && other->kind == Decl::Kind::Dim) &&
+         !llvm::isa<IntegerExpr, FloatExpr>(*call.arguments[1].value);
+}
+
 SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
     return callMath(sema, call, name);
@@ -175,6 +192,12 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
     return theOnly(sema.report, callUnpack(sema, call), call);
   if (name == "roll")
     return callRoll(sema, call);
+  if ((name == "min" || name == "max") && !namesAxis(sema, call))
+    return callExtremum(sema, call, name);
+  if (name == "floor")
+    return callFloor(sema, call);
+  if (name == "float" || name == "int")
+    return callConversion(sema, call, name);
   if (name == "dropout") {
     const Expr *kept = droppedOut(sema, call);
     mlir::Value value =
@@ -189,8 +212,8 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
                   "logits have their largest where its probabilities do"},
       {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
       {"sum", "write `mean(N, x) * N`"},
-      {"max", "write `relu(a - b) + b` for the larger of two"},
-      {"min", "write `a - relu(a - b)` for the smaller of two"},
+      {"max", "`max(a, b)` is the larger of two tensors, or of a tensor and a number"},
+      {"min", "`min(a, b)` is the smaller of two tensors, or of a tensor and a number"},
       {"dot", "write `mean(D, a * b) * D`"}};
   for (auto [function, meanwhile] : later)
     if (function == name) {
@@ -204,9 +227,9 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split",   "pack",      "first",  "last",   "mean",
-                                              "relabel", "positions", "rotary", "resize", "dropout",
-                                              "slice",   "unpack",    "roll"};
+    std::vector<llvm::StringRef> functions = {
+        "split",   "pack",  "first",  "last", "mean", "relabel", "positions", "rotary", "resize",
+        "dropout", "slice", "unpack", "roll", "min",  "max",     "floor",     "float",  "int"};
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

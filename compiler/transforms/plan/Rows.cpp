@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fused -> memory, ops on rows: means, rows of tables, rotary embeddings.
+// fused -> memory, ops on rows: means, rows of tables, picked elements, rotary embeddings.
 #include "compiler/transforms/plan/Buffers.h"
 #include "compiler/transforms/plan/Costs.h"
 #include "compiler/transforms/plan/Operands.h"
@@ -52,6 +52,46 @@ LogicalResult emit(FunctionPlan &plan, LookupOp op) {
   if (failed(tableBuffer) || failed(out))
     return failure();
   LookupKernelOp::create(plan.builder, op.getLoc(), *tableBuffer, indexBuffer, *out);
+  barrier(plan, op);
+  return success();
+}
+
+/// The atoms of an axis, one after the other.
+static void appendAxis(SmallVector<Atom> &atoms, ArrayRef<Atom> axis) {
+  llvm::append_range(atoms, atLeastOne(collapse(axis)));
+}
+
+LogicalResult emit(FunctionPlan &plan, PickOp op) {
+  RankedTensorType input = typeOf(op.getInput()), indices = typeOf(op.getIndices()),
+                   result = typeOf(op.getResult());
+  BufferView table = viewOf(plan, op.getInput()), places = viewOf(plan, op.getIndices());
+  int64_t picked = op.getAxis(), added = op.newAxes().size(), rank = result.getRank();
+  auto isNew = [&](int64_t d) { return d >= picked && d < picked + added; };
+  // The last axis is columns where all of a row has one index.
+  bool hasColumns = !isNew(rank - 1) && axisIndex(indices, axesOf(result).back()) < 0;
+  if (collapse(table.axes[picked]).size() > 1 ||
+      (hasColumns && collapse(table.axes.back()).size() > 1)) {
+    BufferView whole = allocate(plan, input, op, table.element());
+    if (failed(copy(plan, op, table, whole)))
+      return failure();
+    table = whole;
+  }
+  SmallVector<Atom> from, at;
+  int64_t rows = rank - (hasColumns ? 1 : 0);
+  for (int64_t d = 0; d < rows; ++d) {
+    Atom repeated{sizeOf(result, d), 0};
+    int64_t own = isNew(d) ? -1 : d < picked ? d : d - added + 1;
+    int64_t index = axisIndex(indices, axesOf(result)[d]);
+    appendAxis(from, own < 0 ? ArrayRef<Atom>(repeated) : ArrayRef<Atom>(table.axes[own]));
+    appendAxis(at, index < 0 ? ArrayRef<Atom>(repeated) : ArrayRef<Atom>(places.axes[index]));
+  }
+  appendAxis(from, table.axes[picked]);
+  appendAxis(from, hasColumns ? ArrayRef<Atom>(table.axes.back()) : ArrayRef<Atom>());
+  auto out = rowsAndColumns(plan, op, outputOf(plan, op.getResult()), rows);
+  if (failed(out))
+    return failure();
+  LookupKernelOp::create(plan.builder, op.getLoc(), memrefOf(plan, table, from),
+                         memrefOf(plan, places, at), *out);
   barrier(plan, op);
   return success();
 }
