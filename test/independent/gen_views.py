@@ -224,6 +224,44 @@ def chosen(scope):
     return value
 
 
+def picked(scope):
+    """Elements at a number, or at integers, which may have axes of the tensor, the picked one too, and others."""
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.3) and scope.values else scope.pick_value()
+    own = static_axes(scope, x) if x else []
+    if not own:
+        return None
+    axis = rng.pick(own)
+    size = scope.size(axis).rest
+    rest = [old for old in x.axes if old != axis]
+    if rng.chance(0.2) and rest:
+        return scope.let(f"pick({x.text}, {axis} at {rng.whole(0, size - 1)})", rest, x.dtype)
+    index = integers(scope)
+    if index is None or not scope.is_fed(x) and scope.is_fed(index):
+        return None
+    new = [old for old in index.axes if old == axis or old not in x.axes]
+    axes = [part for old in x.axes for part in (new if old == axis else [old])]
+    if not axes or not scope.fits(axes):
+        return None
+    text = rng.pick([f"{index.text} % {size}", f"min(max({index.text}, 0), {size - 1})"])
+    return scope.let(f"pick({x.text}, {axis} at {text})", axes, x.dtype)
+
+
+def mean_where(scope):
+    """The mean over what integers say, or the value itself."""
+    rng = scope.rng
+    x = scope.pick_value(lambda value: static_axes(scope, value) and len(value.axes) > 1)
+    if x is None:
+        return None
+    axis = rng.pick(static_axes(scope, x))
+    by = [value for value in scope.values if value.dtype in ("i32", "i64", "bool") and axis in value.axes
+          and set(value.axes) <= set(x.axes) and (scope.is_fed(x) or not scope.is_fed(value))]
+    keep = f"sin({x.text}) < 0.5"
+    if by and rng.chance(0.7):
+        keep = rng.pick([value.text if value.dtype == "bool" else f"{value.text} > 0" for value in by])
+    return scope.let(f"mean({axis}, {x.text} where {keep})", [old for old in x.axes if old != axis])
+
+
 def resize(scope):
     """A parameter or a table on another grid, which may be of the same size; alone, or added to a value."""
     rng = scope.rng
@@ -257,6 +295,5 @@ def resize(scope):
     return grid
 
 
-OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2), (cut, 4), (whole, 3),
-       (chosen, 3),
-       (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]
+OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
+       (cut, 4), (whole, 3), (chosen, 3), (picked, 3), (mean_where, 2), (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]

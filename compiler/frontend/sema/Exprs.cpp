@@ -87,8 +87,7 @@ static SemaValue evalNode(Sema &sema, const Expr &expr) {
   case Expr::Kind::Index:
     sema.report.unsupported(
         expr.range, "indexing a tensor",
-        "`first(N, x)` and `last(N, x)` take the ends of an axis; `attend first(N, x) over x, x "
-        "along N { mask j == 1 }` takes the second element");
+        "`pick(x, N at index)` takes elements along an axis, `pick(x, N at 1)` the second one");
     return SemaValue::wrong();
   case Expr::Kind::Tuple:
     sema.report.unsupported(expr.range, "a tuple of values");

@@ -9,6 +9,7 @@
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Pick.h"
 #include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Resize.h"
 #include "compiler/frontend/sema/Rotary.h"
@@ -186,6 +187,8 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
     return callRotary(sema, call);
   if (name == "resize")
     return callResize(sema, call);
+  if (name == "pick")
+    return callPick(sema, call);
   if (name == "slice")
     return callSlice(sema, call);
   if (name == "unpack")
@@ -227,9 +230,10 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {
-        "split",   "pack",  "first",  "last", "mean", "relabel", "positions", "rotary", "resize",
-        "dropout", "slice", "unpack", "roll", "min",  "max",     "floor",     "float",  "int"};
+    std::vector<llvm::StringRef> functions = {"split",   "pack",      "first",  "last",   "mean",
+                                              "relabel", "positions", "rotary", "resize", "dropout",
+                                              "slice",   "unpack",    "roll",   "pick",   "min",
+                                              "max",     "floor",     "float",  "int"};
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

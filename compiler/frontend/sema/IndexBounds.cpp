@@ -234,53 +234,108 @@ static std::string textOf(const ConstantIntRanges &range) {
          std::to_string(range.smax().getSExtValue());
 }
 
-/// Reports computed indices that may lie beyond what they choose from.
-static void checkComputed(Sema &sema, Ranges &ranges, mlir::Operation *computed, int64_t rows,
-                          const Lookup &lookup) {
-  ConstantIntRanges range = ranges.of(computed);
-  if (range.smin().isNonNegative() && range.smax().getSExtValue() < rows)
-    return;
-  sema.report
-      .error(DiagCode::UnboundedIndex, lookup.place,
-             "`" + lookup.name + "` has " + llvm::Twine(rows) + " rows, 0 to " +
-                 llvm::Twine(rows - 1) + ", but what is computed to choose them may be " +
-                 textOf(range))
-      .at(lookup.table, "declared here")
-      .help("keep it inside: `min(max(i, 0), " + llvm::Twine(rows - 1) + ")`");
-}
+namespace {
+/// An attn.lookup or attn.pick, and where its indices come from.
+struct Choice {
+  mlir::Operation *op;
+  Sources sources;
+  int64_t rows; ///< Of what is chosen from; mlir::ShapedType::kDynamic where that is not known.
+  bool isAxis;
 
-void boundIndices(Sema &sema) {
-  llvm::SmallVector<LookupOp> ops;
-  sema.output.module->walk([&](LookupOp op) { ops.push_back(op); });
-  SourceTracer tracer(*sema.output.module);
-  Ranges ranges(tracer);
-  llvm::SmallVector<Sources> all;
-  auto rowsOf = [](LookupOp op) {
-    return llvm::cast<mlir::RankedTensorType>(op.getTable().getType()).getDimSize(0);
-  };
-  // Inputs first: by what they choose themselves, what is computed of them is bounded.
-  for (LookupOp op : ops) {
-    all.push_back(tracer.trace(op.getIndices()));
-    for (mlir::BlockArgument input : all.back().inputs) {
+  /// What is chosen from, for people.
+  std::string text(const Lookup &lookup) const {
+    return "`" + lookup.name + "` has " + std::to_string(rows) + (isAxis ? " elements" : " rows");
+  }
+};
+} // namespace
+
+/// All choices of the model, with an `attn.below` at inputs of entries that are indices.
+static std::vector<Choice> findChoices(Sema &sema, SourceTracer &tracer) {
+  std::vector<Choice> choices;
+  sema.output.module->walk([&](mlir::Operation *op) {
+    if (auto lookup = llvm::dyn_cast<LookupOp>(op)) {
+      auto table = llvm::cast<mlir::RankedTensorType>(lookup.getTable().getType());
+      choices.push_back({op, tracer.trace(lookup.getIndices()), table.getDimSize(0), false});
+    } else if (auto pick = llvm::dyn_cast<PickOp>(op)) {
+      auto input = llvm::cast<mlir::RankedTensorType>(pick.getInput().getType());
+      choices.push_back(
+          {op, tracer.trace(pick.getIndices()), input.getDimSize(pick.getAxis()), true});
+    }
+  });
+  for (const Choice &choice : choices)
+    for (mlir::BlockArgument input : choice.sources.inputs) {
+      if (mlir::ShapedType::isDynamic(choice.rows))
+        continue;
       auto function = llvm::cast<mlir::func::FuncOp>(input.getOwner()->getParentOp());
       unsigned i = input.getArgNumber();
       auto known = function.getArgAttrOfType<mlir::IntegerAttr>(i, "attn.below");
-      int64_t below = known ? std::min(known.getInt(), rowsOf(op)) : rowsOf(op);
+      int64_t below = known ? std::min(known.getInt(), choice.rows) : choice.rows;
       function.setArgAttr(i, "attn.below", sema.builder.getI64IntegerAttr(below));
     }
+  return choices;
+}
+
+/// Reports computed indices that may lie beyond what they choose from.
+static void checkComputed(Sema &sema, Ranges &ranges, const Choice &choice, const Lookup &lookup) {
+  for (mlir::Operation *computed : choice.sources.computed) {
+    ConstantIntRanges range = ranges.of(computed);
+    if (range.smin().isNonNegative() && range.smax().getSExtValue() < choice.rows)
+      continue;
+    Diagnostic &diagnostic =
+        sema.report.error(DiagCode::UnboundedIndex, lookup.place,
+                          choice.text(lookup) + ", 0 to " + llvm::Twine(choice.rows - 1) +
+                              ", but what is computed to choose them may be " + textOf(range));
+    if (!choice.isAxis)
+      diagnostic.at(lookup.table, "declared here");
+    diagnostic.help("keep it inside: `min(max(i, 0), " + llvm::Twine(choice.rows - 1) + ")`");
   }
-  for (auto [op, sources] : llvm::zip_equal(ops, all)) {
-    const Lookup &lookup = sema.output.lookups[op];
-    for (TableOp table : sources.tables)
-      if (int64_t most = ranges.of(table).smax().getSExtValue(); most >= rowsOf(op))
-        sema.report
-            .error(DiagCode::IndicesBeyondTable, lookup.place,
-                   "`" + lookup.name + "` has " + llvm::Twine(rowsOf(op)) +
-                       " rows, but positions go up to " + llvm::Twine(most))
-            .at(lookup.table, "declared here")
-            .note("the first row is that of position 0");
-    for (mlir::Operation *computed : sources.computed)
-      checkComputed(sema, ranges, computed, rowsOf(op), lookup);
+}
+
+/// Reports indices along an axis known only when running: 0 alone is known to be on it.
+static void checkDynamic(Sema &sema, Ranges &ranges, const Choice &choice, const Lookup &lookup) {
+  auto isFirst = [](const ConstantIntRanges &range) {
+    return range.smin().isZero() && range.smax().isZero();
+  };
+  bool isInside =
+      choice.sources.inputs.empty() &&
+      llvm::all_of(choice.sources.tables, [&](TableOp op) { return isFirst(ranges.of(op)); }) &&
+      llvm::all_of(choice.sources.computed,
+                   [&](mlir::Operation *op) { return isFirst(ranges.of(op)); });
+  if (isInside)
+    return;
+  sema.report
+      .error(DiagCode::UnboundedIndex, lookup.place,
+             "`" + lookup.name +
+                 "` is known only when running, and this index is not known to lie on it")
+      .at(lookup.table, "picked along this axis")
+      .help("make its size known, `dim " + axisLabel(lookup.name) +
+            " = …`, or take its ends by `first` and `last`");
+}
+
+void boundIndices(Sema &sema) {
+  SourceTracer tracer(*sema.output.module);
+  // Inputs first: by what they choose themselves, what is computed of them is bounded.
+  std::vector<Choice> choices = findChoices(sema, tracer);
+  Ranges ranges(tracer);
+  for (const Choice &choice : choices) {
+    const Lookup &lookup = sema.output.lookups[choice.op];
+    if (mlir::ShapedType::isDynamic(choice.rows)) {
+      checkDynamic(sema, ranges, choice, lookup);
+      continue;
+    }
+    for (TableOp table : choice.sources.tables) {
+      int64_t most = ranges.of(table).smax().getSExtValue();
+      if (most < choice.rows)
+        continue;
+      Diagnostic &diagnostic =
+          sema.report.error(DiagCode::IndicesBeyondTable, lookup.place,
+                            choice.text(lookup) + ", but positions go up to " + llvm::Twine(most));
+      if (!choice.isAxis)
+        diagnostic.at(lookup.table, "declared here");
+      diagnostic.note("the first " + std::string(choice.isAxis ? "element" : "row") +
+                      " is that of position 0");
+    }
+    checkComputed(sema, ranges, choice, lookup);
   }
 }
 
