@@ -333,11 +333,11 @@ static ExprPtr parsePrimary(Parser &parser) {
   case TokenKind::LeftParen:
     return parseParenthesised(parser);
   case TokenKind::Word:
-    if (token.text == "if")
+    if (token.isWord("if"))
       return parseIf(parser);
-    if (token.text == "attend")
+    if (token.isWord("attend"))
       return parseAttend(parser);
-    if (token.text == "scan")
+    if (token.isWord("scan"))
       return parseScan(parser);
     // `dim(q)` is a function; elsewhere the word begins a declaration.
     if (token.isWord("dim") && parser.next().is(TokenKind::LeftParen)) {

@@ -66,27 +66,29 @@ LogicalResult emit(FunctionPlan &plan, PickOp op) {
                    result = typeOf(op.getResult());
   BufferView table = viewOf(plan, op.getInput()), places = viewOf(plan, op.getIndices());
   int64_t picked = op.getAxis(), added = op.newAxes().size(), rank = result.getRank();
-  auto isNew = [&](int64_t d) { return d >= picked && d < picked + added; };
+  // The axis of the input that is the result's axis d; -1 for a new one.
+  auto ownAxis = [&](int64_t d) {
+    return d < picked ? d : d < picked + added ? -1 : d - added + 1;
+  };
   // The last axis is columns where all of a row has one index.
-  bool hasColumns = !isNew(rank - 1) && axisIndex(indices, axesOf(result).back()) < 0;
-  if (collapse(table.axes[picked]).size() > 1 ||
-      (hasColumns && collapse(table.axes.back()).size() > 1)) {
+  int64_t columns = axisIndex(indices, axesOf(result).back()) < 0 ? ownAxis(rank - 1) : -1;
+  auto isScattered = [&](int64_t axis) { return collapse(table.axes[axis]).size() > 1; };
+  if (isScattered(picked) || (columns >= 0 && isScattered(columns))) {
     BufferView whole = allocate(plan, input, op, table.element());
     if (failed(copy(plan, op, table, whole)))
       return failure();
     table = whole;
   }
   SmallVector<Atom> from, at;
-  int64_t rows = rank - (hasColumns ? 1 : 0);
+  int64_t rows = columns < 0 ? rank : rank - 1;
   for (int64_t d = 0; d < rows; ++d) {
     Atom repeated{sizeOf(result, d), 0};
-    int64_t own = isNew(d) ? -1 : d < picked ? d : d - added + 1;
-    int64_t index = axisIndex(indices, axesOf(result)[d]);
+    int64_t own = ownAxis(d), index = axisIndex(indices, axesOf(result)[d]);
     appendAxis(from, own < 0 ? ArrayRef<Atom>(repeated) : ArrayRef<Atom>(table.axes[own]));
     appendAxis(at, index < 0 ? ArrayRef<Atom>(repeated) : ArrayRef<Atom>(places.axes[index]));
   }
   appendAxis(from, table.axes[picked]);
-  appendAxis(from, hasColumns ? ArrayRef<Atom>(table.axes.back()) : ArrayRef<Atom>());
+  appendAxis(from, columns < 0 ? ArrayRef<Atom>() : ArrayRef<Atom>(table.axes[columns]));
   auto out = rowsAndColumns(plan, op, outputOf(plan, op.getResult()), rows);
   if (failed(out))
     return failure();
