@@ -158,8 +158,8 @@ def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel", [KernelOpInterface]> {
 }
 
 def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel", [KernelOpInterface]> {
-  let summary = "out[rows, n] = table[indices[rows], n]";
-  let arguments = (ins Attn_Buffer:$table, Attn_IndexBuffer:$indices, Arg<Attn_Buffer, "", [MemWrite]>:$out);
+  let summary = "out[rows, n] = table[indices[rows], n], or table[rows, indices[rows], n]";
+  let arguments = (ins Attn_AnyBuffer:$table, Attn_IndexBuffer:$indices, Arg<Attn_AnyBuffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$table `[` $indices `]` `into` $out attr-dict `:` type($table) `,` type($indices) `,` type($out)";
   let hasVerifier = 1;
 }

@@ -219,6 +219,22 @@ def Attn_LookupOp : AttnComputeOp<"lookup", ["becomesKernel", "movedTensors"]> {
   }];
 }
 
+def Attn_PickOp : AttnComputeOp<"pick", ["movedTensors"]> {
+  let summary = "along one axis, the elements at an index";
+  let description = [{
+    `y[b..., i..., d...] = x[b..., indices[b..., i...], d...]`, with the picked axis between b and d: axes of the indices that x has, too, go together, but for the
+    picked one; the others are new, and stand in its place. An index beyond the axis has no meaning.
+  }];
+  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$indices, I64Attr:$axis);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `axis` $axis `at` $indices attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Of the axes of the indices, the positions of those that are new.
+    llvm::SmallVector<int64_t> newAxes();
+  }];
+}
+
 def Attn_TableOp : AttnOp<"table", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "constants, computed when compiling";
   let description = [{

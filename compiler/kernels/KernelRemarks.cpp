@@ -202,10 +202,11 @@ std::string attn::describeKernel(Operation *kernel) {
       .Case<LinearKernelOp, AttentionKernelOp>([](auto op) { return describe(op); })
       .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
       .Case([&](LookupKernelOp op) {
-        return rows("lookup", op.getOut()) +
-               llvm::formatv(" in a table of {0}",
-                             cast<MemRefType>(op.getTable().getType()).getDimSize(0))
-                   .str();
+        auto table = cast<MemRefType>(op.getTable().getType());
+        int64_t count = table.getDimSize(table.getRank() - 2);
+        std::string text = rows(table.getRank() == 2 ? "lookup" : "pick", op.getOut());
+        return ShapedType::isDynamic(count) ? text
+                                            : text + " in a table of " + std::to_string(count);
       })
       .Case([&](RowKernelOpInterface op) { return rows(op.title(), op.getRows()) + op.detail(); })
       .Case([&](CombineKernelOp op) {

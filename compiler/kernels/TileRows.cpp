@@ -114,12 +114,17 @@ static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
                  Value id = memref::LoadOp::create(builder, loc, indices,
                                                    index.delinearize(piece.row, indices, 0, dims));
                  Value row = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), id);
-                 Value from = rowOf(index, op.getTable(), row, 1, piece.from, piece.count);
+                 Value table = op.getTable();
+                 if (rankOf(table) > 2) // one for each row
+                   table = rowOf(index, table, piece.row, 2, piece.from, piece.count);
+                 Value from = rankOf(op.getTable()) > 2
+                                  ? rowOf(index, table, row, 1)
+                                  : rowOf(index, table, row, 1, piece.from, piece.count);
                  auto copy = MapRowOp::create(
                      builder, loc, from, rowOf(index, out, piece.row, 1, piece.from, piece.count));
                  OpBuilder::InsertionGuard guard(builder);
                  Block *block =
-                     builder.createBlock(&copy.getBody(), {}, {builder.getF32Type()}, {loc});
+                     builder.createBlock(&copy.getBody(), {}, {type.getElementType()}, {loc});
                  YieldOp::create(builder, loc, block->getArgument(0));
                });
   return width == INT64_MAX ? wholeRows() : pieces(width);

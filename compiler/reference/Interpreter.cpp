@@ -204,7 +204,7 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
   using Results = llvm::Expected<RuntimeValues>;
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case([&](AttentionOp attention) { return several(evaluate(attention, scope)); })
-      .Case<ConcatOp, LinearOp, LookupOp, MapOp, NormOp, RearrangeOp, ReduceMeanOp, RelabelOp,
+      .Case<ConcatOp, LinearOp, LookupOp, MapOp, NormOp, PickOp, RearrangeOp, ReduceMeanOp, RelabelOp,
             RotaryOp, SliceOp, TableOp>(
           [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })

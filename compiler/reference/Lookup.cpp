@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.lookup, attn.table: rows by index, constants.
+// attn.lookup, attn.pick, attn.table: rows and elements by index, constants.
 #include "compiler/reference/Scope.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -21,6 +21,35 @@ llvm::Expected<Tensor> attn::reference::evaluate(LookupOp op, const Scope &scope
     std::copy_n(&table.data[static_cast<int64_t>(index) * columns], columns,
                 &y.data[static_cast<int64_t>(i) * columns]);
   }
+  return y;
+}
+
+llvm::Expected<Tensor> attn::reference::evaluate(PickOp op, const Scope &scope) {
+  const Tensor &x = scope.tensor(op.getInput()), &indices = scope.tensor(op.getIndices());
+  RankedTensorType type = op.getResult().getType();
+  int64_t axis = op.getAxis(), rows = x.shape[axis];
+  SmallVector<int64_t> shape(ArrayRef(x.shape).take_front(axis));
+  for (int64_t i : op.newAxes())
+    shape.push_back(indices.shape[i]);
+  llvm::append_range(shape, ArrayRef(x.shape).drop_front(axis + 1));
+  SmallVector<int64_t> xStrides = stridesAlong(type, op.getInput().getType(), x),
+                       indexStrides = stridesAlong(type, op.getIndices().getType(), indices);
+  int64_t step = denseStrides(x.shape)[axis];
+  for (size_t i = 0; i < op.newAxes().size(); ++i)
+    xStrides[axis + i] = 0; // one of them may be called like the picked axis
+  Tensor y = zeros(shape);
+  double *element = y.data.data();
+  double beyond = 0;
+  forEachIndex(shape, [&](ArrayRef<int64_t> at) {
+    double index = indices.data[offsetAt(at, indexStrides)];
+    bool isInside = index >= 0 && index < static_cast<double>(rows);
+    beyond = isInside ? beyond : index;
+    int64_t start = isInside ? static_cast<int64_t>(index) * step : 0;
+    *element++ = x.data[offsetAt(at, xStrides) + start];
+  });
+  if (beyond != 0)
+    return errorAt(op, "expected an index from 0 to " + Twine(rows - 1) + ", but got " +
+                           Twine(static_cast<int64_t>(beyond)));
   return y;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the scalar ops of arith and math compute, on doubles. Floats do not round to their type and
-// integers do not wrap: positions and sizes stay far below 2^53, up to which a double holds every
-// integer.
+// What the scalar ops of arith and math compute, on doubles. Floats do not round to their type.
+// Indices do not wrap: positions and sizes stay far below 2^53, up to which a double holds every
+// integer. Integers of 32 bits wrap; of 64, those are exact that a double holds.
 #include "compiler/reference/Region.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -121,7 +121,20 @@ static ScalarFunction intFunction(StringRef name) {
       .Case("arith.andi", BINARY(asInt(a) & asInt(b)))
       .Case("arith.ori", BINARY(asInt(a) | asInt(b)))
       .Case("arith.xori", BINARY(asInt(a) ^ asInt(b)))
+      .Case("arith.shrsi", BINARY(std::floor(std::ldexp(a, -int(b)))))
       .Cases({"arith.extsi", "arith.extui", "arith.index_cast", "arith.uitofp"}, UNARY(a))
+      .Default(nullptr);
+}
+
+/// The low 32 bits of an integer, as a signed one.
+static double wrapped(int64_t value) { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
+
+/// arith's ops on integers of 32 bits that may exceed them; a product of two has 64 bits.
+static ScalarFunction wrappingFunction(StringRef name) {
+  return llvm::StringSwitch<ScalarFunction>(name)
+      .Case("arith.addi", BINARY(wrapped(asInt(a) + asInt(b))))
+      .Case("arith.subi", BINARY(wrapped(asInt(a) - asInt(b))))
+      .Case("arith.muli", BINARY(wrapped(asInt(a) * asInt(b))))
       .Default(nullptr);
 }
 
@@ -157,6 +170,9 @@ ScalarFunction attn::reference::scalarFunction(Operation *op) {
   if (auto compare = dyn_cast<arith::CmpIOp>(op))
     return compareInts(compare.getPredicate());
   StringRef name = op->getName().getStringRef();
+  if (op->getResult(0).getType().isInteger(32))
+    if (ScalarFunction function = wrappingFunction(name))
+      return function;
   for (auto table : {floatFunction, intFunction, mathFunction})
     if (ScalarFunction function = table(name))
       return function;

@@ -57,6 +57,7 @@ llvm::Expected<Tensor> evaluate(LinearOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(LookupOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(MapOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(NormOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(PickOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RearrangeOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(ReduceMeanOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RelabelOp op, const Scope &scope);

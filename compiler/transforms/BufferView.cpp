@@ -97,6 +97,17 @@ bool BufferView::liesLike(const BufferView &other) const {
   return offset == other.offset;
 }
 
+/// The size of the atom of an axis that is known only when running: of `12*T` split into 12 and
+/// another, T.
+static SizePolynomial dynamicAtom(RankedTensorType input, int64_t d, ArrayRef<int64_t> atoms) {
+  int64_t others = 1;
+  for (int64_t atom : atoms)
+    others *= atom < 0 ? 1 : atom;
+  LinearSize size = *parseLinearSize(axesOf(input)[d].getValue());
+  return SizePolynomial(size.scale / others) * SizePolynomial::dim(size.dim) +
+         SizePolynomial(size.offset / others);
+}
+
 BufferView BufferView::rearrange(RearrangeOp op) const {
   // Split every axis into its atoms, innermost last.
   auto input = cast<RankedTensorType>(op.getInput().getType());
@@ -111,7 +122,8 @@ BufferView BufferView::rearrange(RearrangeOp op) const {
     SmallVector<Atom> whole = collapse(axes[d]);
     SizePolynomial stride = whole.empty() ? SizePolynomial(0) : whole.back().stride;
     for (size_t a = next + count; a-- > next;) {
-      SizePolynomial size = sizes[a] < 0 ? sizeOf(input, d) : SizePolynomial(sizes[a]);
+      SizePolynomial size =
+          sizes[a] < 0 ? dynamicAtom(input, d, sizes.slice(next, count)) : SizePolynomial(sizes[a]);
       atoms[a] = {Atom{size, stride}};
       stride = stride * size;
     }

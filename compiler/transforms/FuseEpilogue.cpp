@@ -2,7 +2,8 @@
 //
 // A map that reads a linear becomes part of its epilogue:
 //   y = linear x, W; z = map(y, r) {add}   ->   z = linear x, W captures(r) epilogue {add}
-// Several maps in a row are fused one after the other.
+// Several maps in a row are fused one after the other. A map that gives integers or truth values to
+// one other map becomes part of that.
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -83,10 +84,59 @@ struct MapOfLinear : OpRewritePattern<MapOp> {
   }
 };
 
+/// A map whose result, integers or truth values that stand for a moment alone, one other map reads.
+struct MapOfMap : OpRewritePattern<MapOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MapOp map, PatternRewriter &rewriter) const override {
+    for (auto [position, input] : llvm::enumerate(map.getInputs())) {
+      auto first = input.getDefiningOp<MapOp>();
+      if (first && !isFloat(input.getType()) && first->getBlock() == map->getBlock() &&
+          llvm::all_of(first->getUsers(), [&](Operation *user) { return user == map; }) &&
+          axesOf(input.getType()) == axesOf(map.getResult().getType()))
+        return fuse(first, map, position, rewriter);
+    }
+    return rewriter.notifyMatchFailure(map, "no map of its axes that only it reads");
+  }
+
+  /// Every tensor is an input once.
+  static LogicalResult fuse(MapOp first, MapOp map, size_t position, PatternRewriter &rewriter) {
+    llvm::SetVector<Value> inputs;
+    for (Value input : map.getInputs())
+      if (input != first.getResult())
+        inputs.insert(input);
+    inputs.insert(first.getInputs().begin(), first.getInputs().end());
+    auto fused = MapOp::create(rewriter, rewriter.getFusedLoc({first.getLoc(), map.getLoc()}),
+                               map.getResult().getType(), inputs.getArrayRef());
+    OpBuilder::InsertionGuard guard(rewriter);
+    Block *block = rewriter.createBlock(&fused.getBody());
+    for (Value input : inputs)
+      block->addArgument(cast<RankedTensorType>(input.getType()).getElementType(), fused.getLoc());
+    auto argumentOf = [&](Value input) {
+      return block->getArgument(llvm::find(inputs, input) - inputs.begin());
+    };
+    auto append = [&](MapOp part, Value computed) {
+      IRMapping mapping;
+      for (auto [argument, input] :
+           llvm::zip_equal(part.getBody().getArguments(), part.getInputs()))
+        mapping.map(argument, input == first.getResult() ? computed : argumentOf(input));
+      for (Operation &op : part.getBody().front().without_terminator())
+        rewriter.clone(op, mapping);
+      auto yield = cast<YieldOp>(part.getBody().front().getTerminator());
+      return mapping.lookupOrDefault(yield.getValue());
+    };
+    Value computed = append(first, {});
+    YieldOp::create(rewriter, map.getLoc(), append(map, computed));
+    rewriter.replaceOp(map, fused);
+    rewriter.eraseOp(first);
+    return success();
+  }
+};
+
 struct FuseEpiloguePass : attn::impl::FuseEpiloguePassBase<FuseEpiloguePass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<MapOfLinear>(&getContext());
+    patterns.add<MapOfLinear, MapOfMap>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

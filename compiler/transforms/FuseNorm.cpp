@@ -53,12 +53,19 @@ struct FuseNormPass : attn::impl::FuseNormPassBase<FuseNormPass> {
   }
 };
 
+/// Whether an epilogue can read what a map reads.
+bool readsFloats(MapOp map) {
+  return llvm::all_of(map.getInputs().getTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getElementType().isF32();
+  });
+}
+
 struct CheckFusedPass : attn::impl::CheckFusedPassBase<CheckFusedPass> {
   void runOnOperation() override {
     getOperation().walk([&](MapOp map) {
       for (Value input : map.getInputs())
         if (auto linear = input.getDefiningOp<LinearOp>();
-            linear && linear->hasOneUse() &&
+            linear && linear->hasOneUse() && readsFloats(map) &&
             linear.getResult().getType() == map.getResult().getType()) {
           map.emitError("fused stage: expected the map in the epilogue of the linear before it");
           signalPassFailure();

@@ -31,6 +31,18 @@ static Value sliceAlong(OpBuilder &builder, SliceOp slice, Value input, StringAt
                          input, d, slice.getOffset(), slice.getEnd(), slice.getDrop());
 }
 
+/// Whether what a slice calls its axis is another axis of what the producer reads.
+static bool meansAnotherAxis(SliceOp slice, Operation *producer) {
+  if (slice.getDrop())
+    return false;
+  StringAttr name = axesOf(slice.getResult().getType())[slice.getAxis()],
+             whole = axesOf(slice.getInput().getType())[slice.getAxis()];
+  return name != whole && llvm::any_of(producer->getOperands(), [&](Value operand) {
+           auto type = dyn_cast<RankedTensorType>(operand.getType());
+           return type && axisIndex(type, name) >= 0;
+         });
+}
+
 namespace {
 
 /// Slices of an `Op` whose every reader takes the same slice.
@@ -48,6 +60,8 @@ template <typename Op> struct SliceOf : OpRewritePattern<SliceOp> {
           user->getResultTypes() != slice->getResultTypes())
         return rewriter.notifyMatchFailure(slice, "other elements are read, too");
     StringAttr axis = axesOf(producer.getResult().getType())[slice.getAxis()];
+    if (meansAnotherAxis(slice, producer))
+      return rewriter.notifyMatchFailure(slice, "an operand has an axis of this name");
     rewriter.setInsertionPointAfter(producer);
     Value hoisted = hoist(rewriter, slice, producer, axis);
     if (!hoisted)
@@ -191,7 +205,62 @@ Value SliceOf<RelabelOp>::hoist(OpBuilder &builder, SliceOp slice, RelabelOp rel
   return RelabelOp::create(builder, relabel.getLoc(), result, narrow);
 }
 
+/// Whether all that becomes of a slice is parts of concats, so that what computes it can write it
+/// to its place there.
+static bool isOnlyConcatenated(SliceOp slice) {
+  return llvm::all_of(slice->getUsers(), [](Operation *user) {
+    auto inner = dyn_cast<SliceOp>(user);
+    return inner ? isOnlyConcatenated(inner) : isa<ConcatOp>(user);
+  });
+}
+
+namespace {
+
+/// Slices of an `Op`, cheap and row by row, of which no two take the same element, and which are
+/// put together anew: a roll. Each is computed where it lies in the end.
+template <typename Op> struct PartsOf : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op producer, PatternRewriter &rewriter) const override {
+    SmallVector<SliceOp> slices;
+    for (Operation *user : producer->getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      if (!slice || slice.getEnd() || slice.getDrop() ||
+          slice->getBlock() != producer->getBlock() ||
+          (!slices.empty() && slice.getAxis() != slices.front().getAxis()) ||
+          !isOnlyConcatenated(slice) || meansAnotherAxis(slice, producer))
+        return rewriter.notifyMatchFailure(producer, "not only parts of concats are read");
+      slices.push_back(slice);
+    }
+    llvm::sort(slices, [](SliceOp a, SliceOp b) { return a.getOffset() < b.getOffset(); });
+    for (size_t i = 1; i < slices.size(); ++i)
+      if (endOf(slices[i - 1]) > static_cast<int64_t>(slices[i].getOffset()))
+        return rewriter.notifyMatchFailure(producer, "an element is read twice");
+    if (slices.size() < 2)
+      return rewriter.notifyMatchFailure(producer, "one slice alone");
+    StringAttr axis = axesOf(producer.getResult().getType())[slices.front().getAxis()];
+    rewriter.setInsertionPointAfter(producer);
+    for (SliceOp slice : slices) {
+      Value hoisted = SliceOf<Op>::hoist(rewriter, slice, producer, axis);
+      if (!hoisted)
+        return rewriter.notifyMatchFailure(producer, "the axis is needed as a whole");
+      rewriter.replaceOp(slice, hoisted);
+    }
+    return success();
+  }
+
+  /// Where a slice ends along its axis.
+  static int64_t endOf(SliceOp slice) {
+    return static_cast<int64_t>(slice.getOffset()) +
+           typeOf(slice.getResult()).getDimSize(slice.getAxis());
+  }
+};
+
+} // namespace
+
 void attn::populateSliceHoisting(RewritePatternSet &patterns) {
-  patterns.add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>,
-               SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>>(patterns.getContext());
+  patterns
+      .add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>, SliceOf<RotaryOp>,
+           SliceOf<AttentionOp>, SliceOf<RelabelOp>, PartsOf<NormOp>, PartsOf<MapOp>>(
+          patterns.getContext());
 }

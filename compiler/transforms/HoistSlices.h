@@ -6,6 +6,8 @@
 //   slice(linear(x, W))     ->  linear(slice(x), W)               a lifted axis
 //   slice(attention(q,k,v)) ->  attention(slice(q), k, v)         an axis of queries
 //   slice(relabel(x))       ->  relabel(slice(x))
+// and parts that a concat puts together anew, above norms and maps:
+//   roll(norm(x))           ->  concat(norm(slice(x)), norm(slice(x)))
 #pragma once
 
 #include "dialect/AttnDialect.h"

@@ -8,8 +8,9 @@ using namespace attn;
 
 std::string attn::titleWithColumns(Operation *op, Type type) {
   std::string title = op->getName().stripDialect().str();
-  int64_t last = cast<RankedTensorType>(type).getShape().back();
-  return ShapedType::isDynamic(last) ? title : title + " " + std::to_string(last);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  bool isKnown = !shape.empty() && !ShapedType::isDynamic(shape.back());
+  return isKnown ? title + " " + std::to_string(shape.back()) : title;
 }
 
 SmallVector<Value> attn::operandsAndResults(Operation *op) {

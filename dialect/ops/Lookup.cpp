@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.lookup, attn.table: rows by index, and constants.
+// attn.lookup, attn.pick, attn.table: rows and elements by index, and constants.
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -43,6 +43,51 @@ bool LookupOp::becomesKernel() { return !isBeginning(); }
 
 /// As much of the table as is copied.
 SmallVector<Value> LookupOp::movedTensors() { return {getIndices(), getResult(), getResult()}; }
+
+SmallVector<int64_t> PickOp::newAxes() {
+  StringAttr picked = axesOf(getInput().getType())[getAxis()];
+  SmallVector<int64_t> added;
+  for (auto [i, axis] : llvm::enumerate(axesOf(getIndices().getType())))
+    if (axis == picked || axisIndex(getInput().getType(), axis) < 0)
+      added.push_back(static_cast<int64_t>(i));
+  return added;
+}
+
+LogicalResult PickOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType()),
+       indices = cast<RankedTensorType>(getIndices().getType()),
+       result = cast<RankedTensorType>(getResult().getType());
+  Type element = indices.getElementType();
+  if (!element.isInteger(32) && !element.isInteger(64)) // pick_c1
+    return emitOpError("expected indices of i32 or i64, but got ") << element;
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= input.getRank()) // pick_c2
+    return emitOpError("expected an axis of ") << input << ", but got " << axis;
+  for (auto [name, size] : llvm::zip(axesOf(indices), indices.getShape()))
+    if (int64_t d = axisIndex(input, name);
+        d >= 0 && d != axis && input.getDimSize(d) != size) // pick_c3
+      return emitOpError("expected indices along axes of the input, but got ") << name;
+  SmallVector<int64_t> shape;
+  SmallVector<StringAttr> names;
+  for (int64_t d = 0; d < input.getRank(); ++d) {
+    if (d != axis) {
+      shape.push_back(input.getDimSize(d));
+      names.push_back(axesOf(input)[d]);
+      continue;
+    }
+    for (int64_t i : newAxes()) {
+      shape.push_back(indices.getDimSize(i));
+      names.push_back(axesOf(indices)[i]);
+    }
+  }
+  auto expected = axesTensor(input.getElementType(), shape, names);
+  if (result != expected || !hasDistinctAxes(result)) // pick_c4
+    return emitOpError("expected ") << expected << ", but got " << result;
+  return success();
+}
+
+/// As much of the input as is copied.
+SmallVector<Value> PickOp::movedTensors() { return {getIndices(), getResult(), getResult()}; }
 
 LogicalResult TableOp::verify() {
   auto elements = cast<ShapedType>(getElements().getType());

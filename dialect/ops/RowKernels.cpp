@@ -76,8 +76,11 @@ LogicalResult MapKernelOp::verify() {
 
 LogicalResult LookupKernelOp::verify() {
   MemRefType table = typeOf(getTable()), out = typeOf(getOut());
-  if (table.getRank() != 2 || ShapedType::isDynamic(columnsOf(getTable()))) // lookup_kernel_c1
-    return emitOpError("expected a table [rows, static columns]");
+  bool isShared = table.getRank() == 2;
+  bool fits = isShared || (table.getRank() > 2 && agree(rowsOf(getTable(), 2), rowsOf(getOut())));
+  if (!fits || table.getElementType() != out.getElementType() ||
+      (isShared && ShapedType::isDynamic(columnsOf(getTable())))) // lookup_kernel_c1
+    return emitOpError("expected a table [rows, static columns], or one for each row");
   if (out.getRank() < 1 || columnsOf(getOut()) != columnsOf(getTable()) ||
       !agree(rowsOf(getIndices(), 0), rowsOf(getOut()))) // lookup_kernel_c2
     return emitOpError("expected an output with a row of the table for each index");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One case per constraint of attn.lookup, attn.table and attn.rotary in dialect/README.md.
+// One case per constraint of attn.lookup, attn.pick, attn.table and attn.rotary in dialect/README.md.
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @lookup_c1(%table: tensor<9x4xf32, #attn.axes<"V", "D">>, %ids: tensor<5xf32, #attn.axes<"N">>) {
@@ -87,5 +87,37 @@ func.func @rotary_c3(%x: tensor<2x6xf32, #attn.axes<"T", "E">>, %cos: tensor<2x3
 func.func @rotary_c4(%x: tensor<2x6xf16, #attn.axes<"T", "E">>, %cos: tensor<2x3xf16, #attn.axes<"T", "P">>) {
   // expected-error@+1 {{expected elements of f32}}
   %r = attn.rotary %x by %cos, %cos : tensor<2x6xf16, #attn.axes<"T", "E">>, tensor<2x3xf16, #attn.axes<"T", "P">>
+  return
+}
+
+// -----
+
+func.func @pick_c1(%x: tensor<5x4xf32, #attn.axes<"T", "D">>, %i: tensor<5xf32, #attn.axes<"N">>) {
+  // expected-error@+1 {{expected indices of i32 or i64, but got 'f32'}}
+  %r = attn.pick %x axis 0 at %i : (tensor<5x4xf32, #attn.axes<"T", "D">>, tensor<5xf32, #attn.axes<"N">>) -> tensor<5x4xf32, #attn.axes<"N", "D">>
+  return
+}
+
+// -----
+
+func.func @pick_c2(%x: tensor<5x4xf32, #attn.axes<"T", "D">>, %i: tensor<5xi32, #attn.axes<"N">>) {
+  // expected-error@+1 {{expected an axis of}}
+  %r = attn.pick %x axis 2 at %i : (tensor<5x4xf32, #attn.axes<"T", "D">>, tensor<5xi32, #attn.axes<"N">>) -> tensor<5x4xf32, #attn.axes<"N", "D">>
+  return
+}
+
+// -----
+
+func.func @pick_c3(%x: tensor<5x4xf32, #attn.axes<"T", "D">>, %i: tensor<3xi32, #attn.axes<"D">>) {
+  // expected-error@+1 {{expected indices along axes of the input, but got "D"}}
+  %r = attn.pick %x axis 0 at %i : (tensor<5x4xf32, #attn.axes<"T", "D">>, tensor<3xi32, #attn.axes<"D">>) -> tensor<4xf32, #attn.axes<"D">>
+  return
+}
+
+// -----
+
+func.func @pick_c4(%x: tensor<5x4xf32, #attn.axes<"T", "D">>, %i: tensor<3xi32, #attn.axes<"N">>) {
+  // expected-error@+1 {{expected 'tensor<3x4xf32, #attn.axes<"N", "D">>', but got}}
+  %r = attn.pick %x axis 0 at %i : (tensor<5x4xf32, #attn.axes<"T", "D">>, tensor<3xi32, #attn.axes<"N">>) -> tensor<4x3xf32, #attn.axes<"D", "N">>
   return
 }

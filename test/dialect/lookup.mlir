@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows by index, constants, turned pairs: printed as they are read.
+// Rows and elements by index, constants, turned pairs: printed as they are read.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
 
 attn.dim @T dyn 3
@@ -26,4 +26,13 @@ func.func @rotary(%x: tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>, %cos: tensor
   %0 = attn.rotary %x by %cos, %cos : tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>, tensor<?x3xf32, #attn.axes<"T", "E/2">>
   %1 = attn.rotary %0 by %cos, %cos interleaved : tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>, tensor<?x3xf32, #attn.axes<"T", "E/2">>
   return %1 : tensor<?x2x6xf32, #attn.axes<"T", "H", "E">>
+}
+
+// CHECK-LABEL: @pick
+// CHECK: attn.pick %{{.*}} axis 1 at %{{.*}} : (tensor<2x?x4xf32, #attn.axes<"B", "T", "D">>, tensor<2xi32, #attn.axes<"B">>) -> tensor<2x4xf32, #attn.axes<"B", "D">>
+// CHECK: attn.pick %{{.*}} axis 1 at %{{.*}} : (tensor<2x?x4xf32, #attn.axes<"B", "T", "D">>, tensor<?x3xi64, #attn.axes<"T", "N">>) -> tensor<2x?x3x4xf32, #attn.axes<"B", "T", "N", "D">>
+func.func @pick(%x: tensor<2x?x4xf32, #attn.axes<"B", "T", "D">>, %i: tensor<2xi32, #attn.axes<"B">>, %j: tensor<?x3xi64, #attn.axes<"T", "N">>) -> tensor<2x4xf32, #attn.axes<"B", "D">> {
+  %0 = attn.pick %x axis 1 at %i : (tensor<2x?x4xf32, #attn.axes<"B", "T", "D">>, tensor<2xi32, #attn.axes<"B">>) -> tensor<2x4xf32, #attn.axes<"B", "D">>
+  %1 = attn.pick %x axis 1 at %j : (tensor<2x?x4xf32, #attn.axes<"B", "T", "D">>, tensor<?x3xi64, #attn.axes<"T", "N">>) -> tensor<2x?x3x4xf32, #attn.axes<"B", "T", "N", "D">>
+  return %0 : tensor<2x4xf32, #attn.axes<"B", "D">>
 }

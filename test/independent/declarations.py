@@ -82,6 +82,14 @@ class FileReader(ExpressionReader):
                     parts.append(self.token.value)
                     self.place += 1
                 made.parts = tuple(parts)
+            elif self.take("slice"):
+                self.need("(")
+                made.kind, made.text = "slice", self.need_kind("string")
+                self.need(",")
+                begin = self.expr()
+                self.need("to")
+                made.rows = begin, self.expr(), self.expr() if self.take("of") else None
+                self.need(")")
             else:
                 self.need("tied")
                 self.need("(")

@@ -15,7 +15,15 @@ from frames import Frame, Static
 from parameters import apply_embedding, apply_linear, apply_norm, param, read_all
 from sizes import COMPARE, Axis, Problem, Size, axis_of, holds, size_of
 from syntax import Attend, Binary, Call, If, Number, Path, Several, Unary
-from values import MAPS, Tensor, combine, is_number
+from values import MAPS, Tensor, choose, combine, converted, is_number
+
+def negated(value, expr):
+    if expr.sign == "not":
+        if value.dtype != "bool":
+            raise Problem(f"line {expr.line}: not of {value}")
+        return Tensor(value.axes, ~value.data, "bool")
+    return combine("*", -1, value)
+
 
 LIBRARY = os.path.join(os.path.dirname(__file__), "..", "..", "compiler", "std")
 
@@ -161,10 +169,13 @@ class Model:
             return tuple(self.evaluate(item, frame) for item in expr.items)
         if isinstance(expr, Unary):
             value = self.evaluate(expr.of, frame)
-            if expr.sign == "not":
-                return not value
-            return -value if is_number(value) else combine("*", -1, value)
+            if isinstance(value, Tensor):
+                return negated(value, expr)
+            return not value if expr.sign == "not" else -value
         if isinstance(expr, If):
+            condition = self.tensor_condition(expr.condition, frame)
+            if condition is not None:
+                return choose(condition, self.evaluate(expr.yes, frame), self.evaluate(expr.no, frame), frame.lifted)
             return self.evaluate(expr.yes if holds(expr.condition, frame) else expr.no, frame, along)
         if isinstance(expr, Binary):
             return self.binary(expr, frame)
@@ -175,8 +186,28 @@ class Model:
             return self.call(expr, frame, along)
         raise Problem(f"line {expr.line}: no value")
 
+    def tensor_condition(self, expr, frame):
+        """The tensor that a condition is; None for one of sizes and statics."""
+        return self.evaluate(expr, frame) if self.speaks_of_tensors(expr, frame) else None
+
+    def speaks_of_tensors(self, expr, frame):
+        if isinstance(expr, Unary):
+            return self.speaks_of_tensors(expr.of, frame)
+        if isinstance(expr, Binary):
+            return self.speaks_of_tensors(expr.left, frame) or self.speaks_of_tensors(expr.right, frame)
+        if isinstance(expr, If):
+            return any(self.speaks_of_tensors(part, frame) for part in (expr.condition, expr.yes, expr.no))
+        if isinstance(expr, Call):
+            return True
+        if not isinstance(expr, Path):
+            return False
+        kind, what, owner = frame.find(expr.name) or (None, None, None)
+        if kind == "static":
+            return self.speaks_of_tensors(what.expr, what.frame)
+        return kind in ("param", "table") or kind == "value" and isinstance(what, Tensor)
+
     def binary(self, expr, frame):
-        if expr.sign in ("and", "or"):
+        if expr.sign in ("and", "or") and not self.speaks_of_tensors(expr, frame):
             return holds(expr, frame)
         if expr.sign == "??":
             return size_of(expr, frame).constant
@@ -212,6 +243,15 @@ class Model:
             return table(what, owner)
         raise Problem(f"line {path.line}: {path.name} is no value")
 
+    def whole_quotient(self, expr, frame):
+        """`a / b` of integers, rounded down; None of anything else."""
+        if not (isinstance(expr, Binary) and expr.sign == "/"):
+            return None
+        left = self.evaluate(expr.left, frame)
+        if not (isinstance(left, Tensor) and left.dtype in ("i32", "i64")):
+            return None
+        return combine("floor", left, self.evaluate(expr.right, frame), frame.lifted)
+
     # Applications
 
     def call(self, expr, frame, along):
@@ -232,9 +272,17 @@ class Model:
             return results[0] if len(results) == 1 else tuple(results)
         if path.name in FORMS:
             return FORMS[path.name](frame, expr)
+        if path.name == "floor" and (quotient := self.whole_quotient(expr.arguments[0].value, frame)):
+            return quotient
         values = [self.evaluate(argument.value, frame) for argument in expr.arguments]
         if path.name == "dropout":
             return values[0]
+        if path.name in ("float", "int"):
+            return converted(values[0], path.name)
+        if path.name in ("min", "max") and not all(is_number(value) for value in values):
+            return combine(path.name, *values, frame.lifted)
+        if path.name in ("abs", "floor") and isinstance(values[0], Tensor) and values[0].dtype in ("i32", "i64"):
+            return values[0] if path.name == "floor" else Tensor(values[0].axes, np.abs(values[0].data), values[0].dtype)
         if all(is_number(value) for value in values):
             number = {"min": min, "max": max, "floor": math.floor}.get(path.name)
             return number(*values) if number else float(MAPS[path.name](np.float64(values[0])))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""split, pack, first, last, mean, relabel, resize, rotary and positions: what moves, joins and turns tensors."""
+"""split, pack, slice, unpack, roll, pick, first, last, mean, relabel, resize, rotary and positions: what moves, joins, cuts and turns tensors."""
 import math
 
 import numpy as np
 
-from sizes import Axis, Problem, Size, axis_of
+from sizes import Axis, Problem, Size, axis_of, size_of
 from values import Tensor
 
 
@@ -131,9 +131,43 @@ def take_end(frame, call, place):
 
 
 def mean(frame, call):
+    if call.arguments[-1].where:
+        return mean_where(frame, call)
     along, source = positional(call, 2)
     x, axis = frame.model.tensor(source, frame), axis_of(along, frame)
     return Tensor([a for a in x.axes if a != axis], x.data.mean(x.place(axis)))
+
+
+def mean_where(frame, call):
+    along, source = call.arguments
+    x, keep = frame.model.tensor(source.value, frame), frame.model.tensor(source.where, frame)
+    if keep.dtype != "bool":
+        raise Problem(f"line {call.line}: kept where {keep}")
+    axis = axis_of(along.value, frame)
+    kept = np.broadcast_to(keep.spread(x.axes), x.data.shape)
+    count = kept.sum(x.place(axis))
+    total = np.where(kept, x.data, 0).sum(x.place(axis))
+    return Tensor([a for a in x.axes if a != axis], np.where(count > 0, total / np.maximum(count, 1), 0))
+
+
+def pick(frame, call):
+    source, along = call.arguments
+    x, axis = frame.model.tensor(source.value, frame), axis_of(along.value, frame)
+    index = frame.model.evaluate(along.at, frame)
+    place = x.place(axis)
+    rest = [a for a in x.axes if a != axis]
+    if isinstance(index, int):
+        return Tensor(rest, np.take(x.data, index, place), x.dtype)
+    if index.dtype not in ("i32", "i64") or index.data.min() < 0 or index.data.max() >= axis.count:
+        raise Problem(f"line {call.line}: an index along {axis.key} that is {index}")
+    new = [a for a in index.axes if a == axis or a not in x.axes]
+    axes = [b for a in x.axes for b in (new if a == axis else [a])]
+    data = np.empty([a.count for a in axes], x.data.dtype)
+    for at in np.ndindex(*data.shape):
+        where = dict(zip(axes, at))
+        chosen = index.data[tuple(where[a] for a in index.axes)]
+        data[at] = x.data[tuple(chosen if a == axis else where[a] for a in x.axes)]
+    return Tensor(axes, data, x.dtype)
 
 
 def relabel(frame, call):
@@ -148,6 +182,44 @@ def relabel(frame, call):
                 raise Problem(f"line {call.line}: relabel to an axis of another size")
             names[old] = new
     return x.renamed(names)
+
+
+def cut(x, axis, begin, part):
+    """The elements from `begin` on along an axis, as many as `part` has, which the axis is called then."""
+    place = x.place(axis)
+    if begin < 0 or begin + part.count > axis.count:
+        raise Problem(f"elements {begin} to {begin + part.count} of {axis.key}")
+    data = np.take(x.data, range(begin, begin + part.count), place)
+    return Tensor([part if a == axis else a for a in x.axes], data, x.dtype)
+
+
+def slice_(frame, call):
+    source, what = call.arguments
+    x, axis = frame.model.tensor(source.value, frame), axis_of(what.value, frame)
+    begin, end = (size_of(expr, frame).constant for expr in what.span)
+    part = axis_of(what.named or what.span[1], frame)
+    if part.count != end - begin or begin and not what.named:
+        raise Problem(f"line {call.line}: a slice called {part.key}")
+    return cut(x, axis, begin, part)
+
+
+def unpack(frame, call):
+    source, first, *others = call.arguments
+    x, axis = frame.model.tensor(source.value, frame), axis_of(first.value, frame)
+    parts = [axis_of(expr, frame) for expr in [first.named] + [other.value for other in others]]
+    if sum(part.count for part in parts) != axis.count:
+        raise Problem(f"line {call.line}: the parts do not make up {axis.key}")
+    begins = np.cumsum([0] + [part.count for part in parts])
+    return tuple(cut(x, axis, int(begin), part) for begin, part in zip(begins, parts))
+
+
+def roll(frame, call):
+    source, *moves = call.arguments
+    x = frame.model.tensor(source.value, frame)
+    data = x.data
+    for move in moves:
+        data = np.roll(data, size_of(move.by, frame).constant, x.place(axis_of(move.value, frame)))
+    return Tensor(x.axes, data, x.dtype)
 
 
 def bilinear_matrix(old, new):
@@ -223,4 +295,5 @@ def positions(frame, call):
 
 
 FORMS = {"split": split, "pack": pack, "first": lambda f, c: take_end(f, c, 0), "last": lambda f, c: take_end(f, c, -1),
-         "mean": mean, "relabel": relabel, "resize": resize, "rotary": rotary, "positions": positions}
+         "mean": mean, "relabel": relabel, "resize": resize, "rotary": rotary, "positions": positions,
+         "slice": slice_, "pick": pick, "unpack": unpack, "roll": roll}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random operations on tensors: each takes values of a scope and adds a `let`, or returns None where none fits."""
+import math
 
 MAPS = ["gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "sin", "cos", "abs", "exp_", "sqrt_", "rsqrt_", "log_"]
 
@@ -84,7 +85,14 @@ def packed_pair(scope, x, rest, given, arrow):
     outside = given[0].lower() + " " if by_head else ""
     layout = " @conv1d" if rng.chance(0.25) else ""
     bias = rng.pick(["", " bias"])
-    scope.declare(f'linear {words[0]}, m.{words[1]}: {arrow}{bias} = split("{text}", {outside}{" ".join(order)}){layout}', True)
+    if not by_head and rng.chance(0.4):  # the same by the rows of each
+        rows, gap = math.prod(scope.size(axis).rest for axis in given), rng.whole(0, 2)
+        begins = dict(zip(order, (gap, gap + rows)))
+        for word, name in zip(words, (words[0], f"m.{words[1]}")):
+            of = f" of {gap + 2 * rows + gap}" if gap else ""
+            scope.declare(f'linear {name}: {arrow}{bias} = slice("{text}", {begins[word]} to {begins[word] + rows}{of}){layout}', True)
+    else:
+        scope.declare(f'linear {words[0]}, m.{words[1]}: {arrow}{bias} = split("{text}", {outside}{" ".join(order)}){layout}', True)
     left = scope.let(f"{words[0]}({x.text})", rest + given)
     return scope.let(f"{left.text} * tanh(m.{words[1]}({x.text}))", rest + given)
 

@@ -2,6 +2,7 @@
 """Random operations that move, join, cut and resize tensors, whose results may share the memory of others; all operations."""
 from gen_ops import (add_param, add_positions, add_table, binary, formula_of_table, linear, norm, parameter_path, rotary,
                      static_axes, unary, word_of)
+from gen_scope import Value
 from sizes import Problem, Size
 
 
@@ -121,6 +122,146 @@ def relabel(scope):
     return scope.let(f"relabel({x.text}, {axis} = {other})", [other if own == axis else own for own in x.axes], x.dtype)
 
 
+def new_part(scope, axes, size):
+    """A dim of so many elements that no axis of the tensor is, nor one of `axes`."""
+    return scope.dim_like(Size(size), without=axes)
+
+
+def cut(scope):
+    """Some elements of an axis, all parts of one, or an axis, or two, rolled."""
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.3) and scope.values else scope.pick_value()
+    own = [axis for axis in static_axes(scope, x) if scope.size(axis).rest > 1] if x else []
+    if not own:
+        return None
+    axis = rng.pick(own)
+    size = scope.size(axis).rest
+
+    def renamed(part):
+        return [part if old == axis else old for old in x.axes]
+
+    what = rng.pick(["slice", "unpack", "roll", "roll"])
+    if what == "roll":
+        moved = rng.some(own, min(len(own), rng.pick([1, 2, 2, 3])))
+        by = ", ".join(f"{old} by {rng.pick(['', '-'])}{rng.whole(0, 2 * scope.size(old).rest)}" for old in moved)
+        value = scope.let(f"roll({x.text}, {by})", x.axes, x.dtype)
+    elif what == "slice":
+        begin = rng.whole(0, size - 1)
+        end = rng.whole(begin + 1, size)
+        part = new_part(scope, list(x.axes), end - begin)
+        to = part if begin == 0 and rng.chance(0.5) else f"{end} as {part}"
+        value = scope.let(f"slice({x.text}, {axis} from {begin} to {to})", renamed(part), x.dtype)
+    else:
+        parts, left = [], size
+        while left and len(parts) < 3:
+            count = left if len(parts) == 2 else rng.whole(1, left)
+            parts.append(new_part(scope, list(x.axes) + parts, count))
+            left -= count
+        if len(parts) < 2:
+            return None
+        values = [Value(scope.spec.fresh("v"), renamed(part), x.dtype) for part in parts]
+        scope.let_values(values, f"unpack({x.text}, {axis} as {', '.join(parts)})")
+        scope.views.extend(values)
+        return rng.pick(values)
+    scope.views.append(value)
+    return unary(scope, value) if x.dtype == "f32" and rng.chance(0.5) else value
+
+
+def integers(scope, dtypes=("i32", "i64")):
+    """One of the values that hold integers; of an entry, mostly a new input."""
+    found = [value for value in scope.values if value.dtype in dtypes]
+    x = scope.pick_value(lambda value: len(value.axes) > 1)
+    if scope.is_entry and x and (not found or scope.rng.chance(0.4)):
+        axes = scope.rng.some(x.axes, scope.rng.whole(1, len(x.axes)))
+        if scope.fits(axes):
+            name = scope.spec.fresh("in")
+            value = Value(name, axes, scope.rng.pick(dtypes))
+            scope.feed(name, value)
+            scope.values.append(value)
+            return value
+    return scope.rng.pick(found) if found else None
+
+
+def whole_text(rng, text):
+    """An integer of an integer."""
+    n = rng.whole(1, 7)
+    return rng.pick([f"{text} + {n}", f"{text} * {n} - 3", f"{text} % {n}", f"floor({text} / {n})", f"abs({text} - {n})",
+                     f"min({text}, {n})", f"max({text}, {n})", f"-{text}", f"min(max({text}, -2), {n}) * {text}"])
+
+
+def whole(scope):
+    """Integers of integers; sometimes as f32, or as the truth values of a comparison."""
+    rng = scope.rng
+    x = integers(scope)
+    if x is None:
+        return None
+    text = whole_text(rng, x.text)
+    what = rng.pick(["whole", "float", "truth"])
+    if what == "whole":
+        return scope.let(text, x.axes, x.dtype)
+    if what == "float":
+        return scope.let(f"float({text})", x.axes)
+    return scope.let(f"{text} {rng.pick(['==', '!=', '<', '<=', '>', '>='])} {rng.whole(-2, 5)}", x.axes, "bool")
+
+
+def chosen(scope):
+    """Elements of one of two values, by integers or truth values."""
+    rng = scope.rng
+    by = integers(scope, ("i32", "i64", "bool")) if rng.chance(0.5) else None
+    by = by or rng.pick([value for value in scope.values if value.dtype in ("i32", "i64", "bool")] or [None])
+    if by is None:
+        return None
+    x = scope.pick_value(lambda value: set(by.axes) <= set(value.axes))
+    if x is None or not scope.is_fed(x) and scope.is_fed(by):
+        return None
+    held = by.text if by.dtype == "bool" else f"{by.text} % {rng.whole(2, 4)} == {rng.whole(0, 2)}"
+    condition = rng.pick([held, f"not ({held})", f"({held}) or float({by.text}) > 2.5", f"({held}) and {held}"])
+    other = rng.pick([f"{x.text} * {rng.pick(['0.5', '-2'])}", str(rng.whole(-3, 3)), f"float({by.text})"])
+    branches = rng.some([x.text, other], 2)
+    value = scope.let(f"if {condition} then {branches[0]} else {branches[1]}", x.axes)
+    if rng.chance(0.2):
+        return scope.let(f"float({condition})", by.axes)
+    return value
+
+
+def picked(scope):
+    """Elements at a number, or at integers, which may have axes of the tensor, the picked one too, and others."""
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.3) and scope.values else scope.pick_value()
+    own = static_axes(scope, x) if x else []
+    if not own:
+        return None
+    axis = rng.pick(own)
+    size = scope.size(axis).rest
+    rest = [old for old in x.axes if old != axis]
+    if rng.chance(0.2) and rest:
+        return scope.let(f"pick({x.text}, {axis} at {rng.whole(0, size - 1)})", rest, x.dtype)
+    index = integers(scope)
+    if index is None or not scope.is_fed(x) and scope.is_fed(index):
+        return None
+    new = [old for old in index.axes if old == axis or old not in x.axes]
+    axes = [part for old in x.axes for part in (new if old == axis else [old])]
+    if not axes or not scope.fits(axes):
+        return None
+    text = rng.pick([f"{index.text} % {size}", f"min(max({index.text}, 0), {size - 1})"])
+    return scope.let(f"pick({x.text}, {axis} at {text})", axes, x.dtype)
+
+
+def mean_where(scope):
+    """The mean over what integers say, or the value itself."""
+    rng = scope.rng
+    x = scope.pick_value(lambda value: static_axes(scope, value) and len(value.axes) > 1)
+    if x is None:
+        return None
+    axis = rng.pick(static_axes(scope, x))
+    by = [value for value in scope.values if value.dtype in ("i32", "i64", "bool") and axis in value.axes
+          and set(value.axes) <= set(x.axes) and (scope.is_fed(x) or not scope.is_fed(value))]
+    keep = f"sin({x.text}) < 0.5"
+    if by and rng.chance(0.7):
+        keep = rng.pick([value.text if value.dtype == "bool" else f"{value.text} > 0" for value in by])
+    return scope.let(f"mean({axis}, {x.text} where {keep})", [old for old in x.axes if old != axis])
+
+
 def resize(scope):
     """A parameter or a table on another grid, which may be of the same size; alone, or added to a value."""
     rng = scope.rng
@@ -155,4 +296,4 @@ def resize(scope):
 
 
 OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
-       (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]
+       (cut, 4), (whole, 3), (chosen, 3), (picked, 3), (mean_where, 2), (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]

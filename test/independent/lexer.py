@@ -5,7 +5,7 @@ from collections import namedtuple
 
 Token = namedtuple("Token", "kind value line joined")  # joined: nothing stands between it and the token before
 
-RESERVED = set("""model block cell entry stack shared dim dyn linear param let return attend scan over along as if then else and
+RESERVED = set("""model block cell entry stack dim dyn linear param let return attend scan over along as if then else and
 or not with optional""".split())
 PATTERN = re.compile(r"""
     (?P<space>\s+|//[^\n]*)

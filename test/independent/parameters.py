@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from sizes import Problem, axis_of, holds
+from sizes import Problem, axis_of, holds, size_of
 from values import Tensor
 
 
 def tensor_name(decl, frame, what):
     """`what` is "weight" or "bias", or None for a param, which is called like its path."""
     binding = decl.binding
-    text = binding.text if binding.kind in ("path", "split") else decl.name
+    text = binding.text if binding.kind in ("path", "split", "slice") else decl.name
     if what:
         text = text.replace("{weight|bias}", what) if "{weight|bias}" in text else f"{text}.{what}"
     return frame.prefix + text.replace("{n}", str(frame.layer))
@@ -61,6 +61,30 @@ class Packing:
         return rows.reshape(-1, *packed.shape[2:])
 
 
+class Rows:
+    """The rows of a tensor that a binding `slice` says. Where it does not say of how many, the tensor ends where the last of its slices does."""
+
+    def __init__(self, decl, frame):
+        def number(expr):
+            return size_of(expr, frame).constant
+        begin, end, of = decl.binding.rows
+        ends = [number(item.binding.rows[1]) for item in frame.declarations.values() if hasattr(item, "binding") and item.binding
+                and item.binding.kind == "slice" and item.binding.text == decl.binding.text]
+        self.begin, self.end = number(begin), number(end)
+        self.rows = number(of) if of else max(ends)
+        if not 0 <= self.begin < self.end <= self.rows:
+            raise Problem(f"{decl.name} is beyond its tensor")
+
+    def part(self, whole):
+        return whole[self.begin:self.end]
+
+
+def parts_of(decl, frame):
+    """Where in its tensor a parameter is; None where it is all of it."""
+    kinds = {"split": Packing, "slice": Rows}
+    return kinds[decl.binding.kind](decl, frame) if decl.binding.kind in kinds else None
+
+
 def tied_tensor(decl, frame, shape):
     """The tensor that another parameter is, in this parameter's shape."""
     found = frame.find(decl.binding.text)
@@ -83,7 +107,7 @@ def linear_weight(decl, frame):
     rows, columns = math.prod(sizes(given)), math.prod(sizes(taken))
     if decl.binding.kind == "tied":
         return tied_tensor(decl, frame, sizes(given + taken)), taken, given
-    packing = Packing(decl, frame) if decl.binding.kind == "split" else None
+    packing = parts_of(decl, frame)
     if packing:
         rows = packing.rows
     shape = [rows, columns]
@@ -103,7 +127,7 @@ def has_bias(decl, frame):
 
 
 def linear_bias(decl, frame, given):
-    packing = Packing(decl, frame) if decl.binding.kind == "split" else None
+    packing = parts_of(decl, frame)
     name = f"{frame.prefix}{decl.name}.bias" if decl.binding.kind == "tied" else tensor_name(decl, frame, "bias")
     data = stored(name, frame, [packing.rows if packing else math.prod(sizes(given))])
     return (packing.part(data) if packing else data).reshape(sizes(given))
@@ -116,6 +140,9 @@ def param(decl, frame):
     if decl.binding.kind == "split":
         packing = Packing(decl, frame)
         data = packing.part(stored(tensor_name(decl, frame, None), frame, [packing.rows]))
+    elif decl.binding.kind == "slice":
+        rows = Rows(decl, frame)
+        data = rows.part(stored(tensor_name(decl, frame, None), frame, [rows.rows] + sizes(axes)[1:]))
     else:
         data = stored(tensor_name(decl, frame, None), frame, sizes(axes))
     return Tensor(axes, data.reshape(sizes(axes)))
@@ -127,6 +154,9 @@ def embedding_rows(decl, frame):
     given = [axis_of(expr, frame) for expr in decl.given]
     if decl.binding.kind == "tied":
         return tied_tensor(decl, frame, sizes([rows] + given)), given
+    if decl.binding.kind == "slice":
+        part = Rows(decl, frame)
+        return part.part(stored(tensor_name(decl, frame, "weight"), frame, [part.rows] + sizes(given))), given
     data = stored(tensor_name(decl, frame, "weight"), frame, sizes([rows] + given))
     return data, given
 

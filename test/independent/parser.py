@@ -20,8 +20,13 @@ class Reader:
     def ahead(self, count=1):
         return self.tokens[min(self.place + count, len(self.tokens) - 1)]
 
+    def begins_path(self):
+        """Whether a path of several parts begins here, in which every word is a name."""
+        after = self.ahead()
+        return self.token.kind == "name" and after.kind == "sign" and after.value == "." and after.joined
+
     def at(self, *values):
-        return self.token.kind in ("sign", "name") and self.token.value in values
+        return self.token.kind in ("sign", "name") and self.token.value in values and not self.begins_path()
 
     def take(self, *values):
         """Moves over one of these words or signs; says which it was, or None."""
@@ -58,7 +63,7 @@ class Reader:
         return items
 
     def path(self):
-        parts = [self.name()]
+        parts = [self.need_kind("name") if self.begins_path() else self.name()]
         while self.at(".") and self.token.joined:
             self.place += 1
             if self.token.kind not in ("name", "int"):
@@ -118,8 +123,16 @@ class ExpressionReader(Reader):
             name = self.name()
             self.need("=")
         value = self.expr()
-        by = self.expr() if self.take("by") else None
-        return Argument(name, value, by)
+        made = Argument(name, value)
+        if word := self.take("by", "at", "where"):
+            setattr(made, word, self.expr())
+        elif self.take("from"):
+            begin = self.expr()
+            self.need("to")
+            made.span = begin, self.expr()
+        if self.take("as"):
+            made.named = self.expr()
+        return made
 
     def primary(self):
         line, kind = self.token.line, self.token.kind

@@ -50,6 +50,10 @@ class Argument:
     name: str  # of `name = value`, else None
     value: Expr
     by: Expr = None
+    at: Expr = None
+    where: Expr = None
+    span: tuple = None  # of `T from 1 to 5`
+    named: Expr = None  # behind `as`
 
 
 @dataclass(eq=False)
@@ -89,9 +93,10 @@ class Type:
 
 @dataclass(eq=False)
 class Binding:
-    kind: str = None  # "path", "split", "tied"
+    kind: str = None  # "path", "split", "slice", "tied"
     text: str = None
     parts: tuple = ()
+    rows: tuple = None  # of a slice: where it begins, where it ends, of how many
     layout: str = None
     optional: bool = False
     condition: Expr = None

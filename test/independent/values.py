@@ -88,24 +88,78 @@ MAPS = {
     "log": np.log,
     "sin": np.sin,
     "cos": np.cos,
+    "floor": np.floor,
 }
+
+
+def common_dtype(sides):
+    """What operators calculate in: one of f32, i32, i64 and bool, which do not mix; numbers take what stands beside them."""
+    dtypes = {side.dtype for side in sides if isinstance(side, Tensor)}
+    if dtypes == {"i32", "i64"}:
+        return "i64"
+    if len(dtypes) != 1:
+        raise Problem(f"{sides} in one operation")
+    (dtype,) = dtypes
+    for side in sides:
+        whole = not isinstance(side, Tensor) and side == math.floor(side)
+        if not isinstance(side, Tensor) and (dtype == "bool" or dtype != "f32" and not whole):
+            raise Problem(f"{side} beside {dtype}")
+    return dtype
+
+
+ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "**": np.power,
+              "min": np.minimum, "max": np.maximum, "floor": np.floor_divide}
+COMPARISONS = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+CONNECTIVES = {"and": np.logical_and, "or": np.logical_or}
+KEPT = {"f32": np.float64, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
+
+
+def spread_all(sides, lifted, dtypes):
+    """The axes of the side with most of them, behind those that a block is lifted over, and every side's data along them."""
+    tensors = [side for side in sides if isinstance(side, Tensor)]
+    own = [[axis for axis in side.axes if axis not in lifted] for side in tensors]
+    front = [axis for axis in lifted if any(axis in side.axes for side in tensors)]
+    axes = front + max(own, key=len)
+    return axes, [side.spread(axes).astype(KEPT[dtype]) if isinstance(side, Tensor) else KEPT[dtype](side)
+                  for side, dtype in zip(sides, dtypes)]
 
 
 def combine(sign, left, right, lifted=()):
     """`left sign right`, of which one at least is a tensor; axes are matched by name.
 
-    Axes that a block is lifted over count for nothing: the block means the same for each element of them."""
-    function = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}.get(sign)
-    if function is None:
-        raise Problem(f"`{sign}` of tensors")
-    for side in (left, right):
-        if isinstance(side, Tensor) and side.dtype != "f32":
-            raise Problem(f"a calculation with {side}")
-    if is_number(left):
-        return Tensor(right.axes, function(left, right.data))
-    if is_number(right):
-        return Tensor(left.axes, function(left.data, right))
-    own = [[axis for axis in side.axes if axis not in lifted] for side in (left, right)]
-    front = [axis for axis in lifted if axis in left.axes or axis in right.axes]
-    axes = front + (own[0] if len(own[0]) >= len(own[1]) else own[1])
-    return Tensor(axes, function(left.spread(axes), right.spread(axes)))
+    Axes that a block is lifted over count for nothing: the block means the same for each element of them. Integers wrap as NumPy's do."""
+    sides = (left, right)
+    dtype = common_dtype(sides)
+    if sign in CONNECTIVES:
+        function, result = CONNECTIVES[sign], "bool"
+    elif sign in COMPARISONS:
+        function, result = COMPARISONS[sign], "bool"
+    else:
+        function, result = ARITHMETIC[sign], dtype
+    allowed = {"bool": ("and", "or", "==", "!="), "f32": (*COMPARISONS, "+", "-", "*", "/", "**", "min", "max")}
+    if sign not in allowed.get(dtype, (*COMPARISONS, "+", "-", "*", "%", "min", "max", "floor")):
+        raise Problem(f"{sign} of {dtype}")
+    axes, data = spread_all(sides, lifted, [dtype, dtype])
+    with np.errstate(over="ignore"):
+        made = function(*data)
+    return Tensor(axes, np.broadcast_to(made, [axis.count for axis in axes]), result)
+
+
+def choose(condition, yes, no, lifted=()):
+    """`if condition then yes else no`, element by element."""
+    if condition.dtype != "bool":
+        raise Problem(f"a condition that is {condition}")
+    dtype = "f32" if is_number(yes) and is_number(no) else common_dtype((yes, no))
+    axes, (where, *data) = spread_all((condition, yes, no), lifted, ["bool", dtype, dtype])
+    return Tensor(axes, np.broadcast_to(np.where(where, *data), [axis.count for axis in axes]), dtype)
+
+
+def converted(x, name):
+    """float(x) or int(x)"""
+    if is_number(x) or x.dtype == "f32" and name == "float" or x.dtype in ("i32", "i64") and name == "int":
+        return x
+    if name == "float":
+        return Tensor(x.axes, x.data.astype(np.float32), "f32")
+    if x.dtype != "bool":
+        raise Problem(f"int of {x}")
+    return Tensor(x.axes, x.data.astype(np.int32), "i32")

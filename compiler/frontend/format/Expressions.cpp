@@ -44,8 +44,8 @@ Layout Formatter::argument(const Argument &argument) {
   if (argument.name)
     layout.add(argument.name->text + " = ");
   layout.add(expr(*argument.value));
-  if (argument.by)
-    layout.add(" by ").add(expr(*argument.by));
+  for (auto [word, clause] : argument.clauses())
+    layout.add(" " + word.str() + " ").add(expr(*clause));
   return layout;
 }
 
@@ -61,7 +61,8 @@ Layout Formatter::arguments(llvm::ArrayRef<Argument> arguments) {
     if (i + 1 == arguments.size())
       break;
     inner.add(",");
-    uint32_t end = (current.by ? current.by : current.value)->range.end;
+    auto clauses = current.clauses();
+    uint32_t end = (clauses.empty() ? current.value.get() : clauses.back().second)->range.end;
     const Argument &following = arguments[i + 1];
     uint32_t begin = following.name ? following.name->range.begin : following.value->range.begin;
     if (std::optional<std::string> trailing = claimTrailing(end))

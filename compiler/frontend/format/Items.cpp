@@ -93,6 +93,14 @@ Layout Formatter::binding(const Binding &binding) {
   case Binding::Kind::Tied:
     wherever.add("= tied(" + binding.tiedTo.str() + ")");
     break;
+  case Binding::Kind::Slice: {
+    wherever.add("= slice(" + quoted(binding.pattern) + ", ");
+    wherever.add(expr(*binding.from)).add(" to ").add(expr(*binding.to));
+    if (binding.of)
+      wherever.add(" of ").add(expr(*binding.of));
+    wherever.add(")");
+    break;
+  }
   case Binding::Kind::Split: {
     std::string text = "= split(" + quoted(binding.pattern) + ",";
     for (const Name &component : binding.components)

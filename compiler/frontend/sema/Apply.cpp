@@ -25,10 +25,11 @@ static SemaValue applyNorm(Sema &sema, Decl &decl, const ast::CallExpr &call);
 bool plainArguments(Reporter &report, const CallExpr &call, llvm::StringRef name, unsigned least,
                     unsigned most, llvm::StringRef usage) {
   for (const Argument &argument : call.arguments)
-    if (argument.name || argument.by) {
+    if (auto clauses = argument.clauses(); argument.name || !clauses.empty()) {
       report
           .error(DiagCode::WrongArguments, argument.value->range,
-                 "`" + name + "` takes no named arguments")
+                 "`" + name + "` takes no " +
+                     (argument.name ? "named arguments" : "`" + clauses.front().first + "`"))
           .help("write `" + usage + "`");
       return false;
     }

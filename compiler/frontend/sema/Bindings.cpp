@@ -44,7 +44,8 @@ std::optional<std::string> tensorName(Reporter &report, const Binding &binding, 
                                       unsigned names) {
   if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::Tied)
     return (owner.prefix + path + (suffix.empty() ? "" : "." + suffix)).str();
-  if (binding.kind == Binding::Kind::String && names > 1) {
+  bool isOne = binding.kind == Binding::Kind::String || binding.kind == Binding::Kind::Slice;
+  if (isOne && names > 1) {
     report
         .error(DiagCode::SharedBinding, binding.range,
                llvm::Twine(names) + " parameters are bound to the one tensor `" +

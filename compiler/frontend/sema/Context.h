@@ -149,9 +149,9 @@ struct Limits {
   llvm::DenseMap<mlir::Operation *, double> operations; ///< Of functions.
 };
 
-/// Where an attn.lookup was written.
+/// Where an attn.lookup or an attn.pick was written.
 struct Lookup {
-  std::string name;
+  std::string name; ///< Of the embedding, or of the axis.
   SourceRange table, place;
 };
 
@@ -163,7 +163,7 @@ struct Output {
   mlir::OpBuilder header;                ///< Of dims and parameters.
   mlir::Operation *lastHeader = nullptr; ///< The last of them.
   std::set<std::string> symbols;
-  llvm::DenseMap<mlir::Operation *, Lookup> lookups; ///< The attn.lookups of all functions.
+  llvm::DenseMap<mlir::Operation *, Lookup> lookups; ///< The attn.lookups and attn.picks.
 };
 
 /// What the walk over a spec shares. It lives as long as that: `buildModel` makes it.

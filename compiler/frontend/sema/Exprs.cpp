@@ -8,7 +8,9 @@
 #include "compiler/frontend/sema/Blocks.h"
 #include "compiler/frontend/sema/Caches.h"
 #include "compiler/frontend/sema/Config.h"
+#include "compiler/frontend/sema/Cuts.h"
 #include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Elementwise.h"
 #include "compiler/frontend/sema/Functions.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
@@ -89,8 +91,7 @@ static SemaValue evalNode(Sema &sema, const Expr &expr) {
   case Expr::Kind::Index:
     sema.report.unsupported(
         expr.range, "indexing a tensor",
-        "`first(N, x)` and `last(N, x)` take the ends of an axis; `attend first(N, x) over x, x "
-        "along N { mask j == 1 }` takes the second element");
+        "`pick(x, N at index)` takes elements along an axis, `pick(x, N at 1)` the second one");
     return SemaValue::wrong();
   case Expr::Kind::Tuple:
     sema.report.unsupported(expr.range, "a tuple of values");
@@ -115,6 +116,8 @@ SemaValue theOnly(Reporter &report, const std::vector<SemaValue> &values, const 
 
 std::vector<SemaValue> evalSeveral(Sema &sema, const Expr &expr) {
   if (auto *choice = llvm::dyn_cast<IfExpr>(&expr)) {
+    if (isTensorCondition(sema, *choice->condition))
+      return {eval(sema, expr)};
     std::optional<bool> condition = evalCondition(sema, *choice->condition);
     if (!condition)
       return {SemaValue::wrong()};
@@ -139,6 +142,8 @@ std::vector<SemaValue> evalSeveral(Sema &sema, const Expr &expr) {
     return {SemaValue::wrong(), SemaValue::wrong()};
   }
   Decl *decl = callee ? sema.names.scope->find(callee->path.str()) : nullptr;
+  if (callee && !decl && callee->path.str() == "unpack")
+    return callUnpack(sema, *call);
   if (!decl || (decl->kind != Decl::Kind::Block && decl->kind != Decl::Kind::Part))
     return {eval(sema, expr)};
   decl->used = true;
@@ -236,6 +241,8 @@ static SemaValue evalPath(Sema &sema, const PathExpr &path) {
 }
 
 static SemaValue evalIf(Sema &sema, const IfExpr &choice) {
+  if (isTensorCondition(sema, *choice.condition))
+    return chooseElements(sema, choice);
   std::optional<bool> condition = evalCondition(sema, *choice.condition);
   if (!condition)
     return SemaValue::wrong();
@@ -243,23 +250,14 @@ static SemaValue evalIf(Sema &sema, const IfExpr &choice) {
 }
 
 static SemaValue evalUnary(Sema &sema, const UnaryExpr &unary) {
-  if (unary.op == UnaryOp::Not) {
-    sema.report.unsupported(unary.range, "`not` of values");
+  SemaValue value = eval(sema, *unary.operand);
+  if (value.isTensor())
+    return unaryOfTensor(sema, unary, value.tensor);
+  if (value.isNumber() && unary.op == UnaryOp::Not) {
+    sema.report.unsupported(unary.range, "`not` outside of a condition");
     return SemaValue::wrong();
   }
-  SemaValue value = eval(sema, *unary.operand);
-  if (value.isNumber())
-    return SemaValue::of(-value.number);
-  if (!value.isTensor())
-    return value;
-  if (!isCalculable(sema.report, value.tensor, unary.operand->range))
-    return SemaValue::wrong();
-  return SemaValue::of(makeMap(sema, {value.tensor}, axesOfValue(value.tensor),
-                               locate(sema, unary.range),
-                               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                                 loc = inWords(loc, "-" + sideWords(sema, *unary.operand));
-                                 return mlir::arith::NegFOp::create(b, loc, x[0]).getResult();
-                               }));
+  return value.isNumber() ? SemaValue::of(-value.number) : value;
 }
 
 std::optional<double> foldNumbers(BinaryOp op, double a, double b) {
@@ -278,20 +276,6 @@ std::optional<double> foldNumbers(BinaryOp op, double a, double b) {
     return std::pow(a, b);
   default:
     return std::nullopt;
-  }
-}
-
-static mlir::Value scalarOp(mlir::OpBuilder &b, Location loc, BinaryOp op, mlir::Value x,
-                            mlir::Value y) {
-  switch (op) {
-  case BinaryOp::Add:
-    return mlir::arith::AddFOp::create(b, loc, x, y);
-  case BinaryOp::Subtract:
-    return mlir::arith::SubFOp::create(b, loc, x, y);
-  case BinaryOp::Multiply:
-    return mlir::arith::MulFOp::create(b, loc, x, y);
-  default:
-    return mlir::arith::DivFOp::create(b, loc, x, y);
   }
 }
 
@@ -320,55 +304,7 @@ static SemaValue evalBinary(Sema &sema, const BinaryExpr &binary) {
                               "`" + spelling(binary.op) + "` outside of a condition");
     return SemaValue::wrong();
   }
-  bool arithmetic = binary.op == BinaryOp::Add || binary.op == BinaryOp::Subtract ||
-                    binary.op == BinaryOp::Multiply || binary.op == BinaryOp::Divide;
-  if (!arithmetic) {
-    sema.report.unsupported(binary.opRange, "`" + spelling(binary.op) + "` of tensors");
-    return SemaValue::wrong();
-  }
-  bool calculable = !left.isTensor() || isCalculable(sema.report, left.tensor, binary.left->range);
-  calculable &= !right.isTensor() || isCalculable(sema.report, right.tensor, binary.right->range);
-  if (!calculable)
-    return SemaValue::wrong();
-  Location loc = locate(sema, binary.range);
-  std::string words = sideWords(sema, *binary.left) + " " + spelling(binary.op).str() + " " +
-                      sideWords(sema, *binary.right);
-  if (left.isNumber() || right.isNumber()) {
-    mlir::Value tensor = left.isTensor() ? left.tensor : right.tensor;
-    return SemaValue::of(makeMap(sema, {tensor}, axesOfValue(tensor), loc,
-                                 [&](mlir::OpBuilder &b, Location l, mlir::ValueRange x) {
-                                   l = inWords(l, words);
-                                   mlir::Value lhs =
-                                       left.isTensor() ? x[0] : constantOf(b, l, left.number);
-                                   mlir::Value rhs =
-                                       right.isTensor() ? x[0] : constantOf(b, l, right.number);
-                                   return scalarOp(b, l, binary.op, lhs, rhs);
-                                 }));
-  }
-  Axes a = axesOfValue(left.tensor), b = axesOfValue(right.tensor);
-  const Axes &more = b.size() > a.size() ? b : a, &fewer = b.size() > a.size() ? a : b;
-  for (const Axis &axis : fewer) {
-    int at = findAxis(more, axis.name);
-    if (at >= 0 && more[at] == axis)
-      continue;
-    Diagnostic &diagnostic =
-        sema.report.error(DiagCode::ElementwiseMismatch, binary.range,
-                          "the sides of `" + spelling(binary.op) + "` have different axes");
-    diagnostic.at(binary.left->range, "this is " + showAxes(a))
-        .at(binary.right->range, "this is " + showAxes(b))
-        .note("axes are matched by name, and one side has all the axes of the other");
-    noteSameNames(diagnostic, a, b);
-    if (std::string where = whereSizes(sema, more) +
-                            (whereSizes(sema, {axis}).empty() ? "" : ", ") +
-                            whereSizes(sema, {axis});
-        !where.empty())
-      diagnostic.note(where);
-    return SemaValue::wrong();
-  }
-  return SemaValue::of(makeMap(sema, {left.tensor, right.tensor}, more, loc,
-                               [&](mlir::OpBuilder &inner, Location l, mlir::ValueRange x) {
-                                 return scalarOp(inner, inWords(l, words), binary.op, x[0], x[1]);
-                               }));
+  return binaryOfTensors(sema, binary, {left, binary.left.get()}, {right, binary.right.get()});
 }
 
 } // namespace attn::frontend

@@ -4,9 +4,12 @@
 #include "compiler/frontend/sema/Functions.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Cuts.h"
+#include "compiler/frontend/sema/Elementwise.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Pick.h"
 #include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Resize.h"
 #include "compiler/frontend/sema/Rotary.h"
@@ -118,6 +121,9 @@ static SemaValue callMath(Sema &sema, const CallExpr &call, llvm::StringRef name
   }
   if (!value.isTensor())
     return value;
+  mlir::Type element = elementOf(value.tensor);
+  if (name == "abs" && (element.isInteger(32) || element.isInteger(64)))
+    return absoluteOf(sema, call, value.tensor);
   if (!isCalculable(sema.report, value.tensor, call.arguments[0].value->range))
     return SemaValue::wrong();
   return SemaValue::of(makeMap(sema, {value.tensor}, axesOfValue(value.tensor),
@@ -149,48 +155,88 @@ const Expr *droppedOut(Sema &sema, const CallExpr &call) {
   return call.arguments[0].value.get();
 }
 
+/// Whether a call takes the extremum along an axis: its first argument is the name of a size, and
+/// the second no number.
+static bool namesAxis(Sema &sema, const CallExpr &call) {
+  if (call.arguments.size() != 2)
+    return false;
+  auto *first = llvm::dyn_cast<PathExpr>(call.arguments[0].value.get());
+  Decl *decl = first ? sema.names.scope->find(first->path.str()) : nullptr;
+  auto *second = llvm::dyn_cast<PathExpr>(call.arguments[1].value.get());
+  Decl *other = second ? sema.names.scope->find(second->path.str()) : nullptr;
+  return decl && decl->kind == Decl::Kind::Dim && !(other && other->kind == Decl::Kind::Dim) &&
+         !llvm::isa<IntegerExpr, FloatExpr>(*call.arguments[1].value);
+}
+
+static SemaValue callDropout(Sema &sema, const CallExpr &call) {
+  const Expr *kept = droppedOut(sema, call);
+  mlir::Value value =
+      kept ? evalTensor(sema, *kept, "what `dropout` is applied to") : mlir::Value();
+  return value ? SemaValue::of(value) : SemaValue::wrong();
+}
+
+/// Functions of the language that are not compiled, and what says the same until they are.
+static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
+    {"zeros", "a tensor of zeros is `x * 0`"},
+    {"greedy", ""},
+    {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
+                "logits have their largest where its probabilities do"},
+    {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
+    {"sum", "write `mean(N, x) * N`"},
+    {"max", "`max(a, b)` is the larger of two tensors, or of a tensor and a number"},
+    {"min", "`min(a, b)` is the smaller of two tensors, or of a tensor and a number"},
+    {"dot", "write `mean(D, a * b) * D`"}};
+
+static SemaValue callUnsupported(Sema &sema, const CallExpr &call, llvm::StringRef name) {
+  auto *known = llvm::find_if(later, [&](auto &function) { return function.first == name; });
+  sema.report.unsupported(call.callee->range, "the function `" + name + "`", known->second);
+  return SemaValue::wrong();
+}
+
+/// Functions that are no maps of one tensor, in the order in which they are listed.
+static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const CallExpr &)>
+    builtins[] = {
+        {"split", callSplit},
+        {"pack", callPack},
+        {"first", [](Sema &sema, const CallExpr &call) { return callEnd(sema, call, "first"); }},
+        {"last", [](Sema &sema, const CallExpr &call) { return callEnd(sema, call, "last"); }},
+        {"mean", callMean},
+        {"relabel", callRelabel},
+        {"positions", callPositions},
+        {"rotary", callRotary},
+        {"resize", callResize},
+        {"dropout", callDropout},
+        {"slice", callSlice},
+        {"unpack",
+         [](Sema &sema, const CallExpr &call) {
+           return theOnly(sema.report, callUnpack(sema, call), call);
+         }},
+        {"roll", callRoll},
+        {"pick", callPick},
+        {"min",
+         [](Sema &sema, const CallExpr &call) {
+           return namesAxis(sema, call) ? callUnsupported(sema, call, "min")
+                                        : callExtremum(sema, call, "min");
+         }},
+        {"max",
+         [](Sema &sema, const CallExpr &call) {
+           return namesAxis(sema, call) ? callUnsupported(sema, call, "max")
+                                        : callExtremum(sema, call, "max");
+         }},
+        {"floor", callFloor},
+        {"float",
+         [](Sema &sema, const CallExpr &call) { return callConversion(sema, call, "float"); }},
+        {"int", [](Sema &sema, const CallExpr &call) { return callConversion(sema, call, "int"); }},
+};
+
 SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (llvm::any_of(mathFunctions, [&](auto &f) { return f.name == name; }))
     return callMath(sema, call, name);
-  if (name == "split")
-    return callSplit(sema, call);
-  if (name == "pack")
-    return callPack(sema, call);
-  if (name == "first" || name == "last")
-    return callEnd(sema, call, name);
-  if (name == "mean")
-    return callMean(sema, call);
-  if (name == "relabel")
-    return callRelabel(sema, call);
-  if (name == "positions")
-    return callPositions(sema, call);
-  if (name == "rotary")
-    return callRotary(sema, call);
-  if (name == "resize")
-    return callResize(sema, call);
-  if (name == "dropout") {
-    const Expr *kept = droppedOut(sema, call);
-    mlir::Value value =
-        kept ? evalTensor(sema, *kept, "what `dropout` is applied to") : mlir::Value();
-    return value ? SemaValue::of(value) : SemaValue::wrong();
-  }
-  /// Functions of the language that are not compiled, and what says the same until they are.
-  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
-      {"roll", ""},
-      {"zeros", "a tensor of zeros is `x * 0`"},
-      {"greedy", ""},
-      {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
-                  "logits have their largest where its probabilities do"},
-      {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
-      {"sum", "write `mean(N, x) * N`"},
-      {"max", "write `relu(a - b) + b` for the larger of two"},
-      {"min", "write `a - relu(a - b)` for the smaller of two"},
-      {"dot", "write `mean(D, a * b) * D`"}};
-  for (auto [function, meanwhile] : later)
-    if (function == name) {
-      sema.report.unsupported(call.callee->range, "the function `" + name + "`", meanwhile);
-      return SemaValue::wrong();
-    }
+  for (auto [function, build] : builtins)
+    if (function == name)
+      return build(sema, call);
+  if (llvm::any_of(later, [&](auto &function) { return function.first == name; }))
+    return callUnsupported(sema, call, name);
   Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownName, call.callee->range,
                                              "there is no `" + name + "` to apply");
   suggest(sema, diagnostic, name, [](const Decl &decl) {
@@ -198,9 +244,9 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split",  "pack",    "first",     "last",
-                                              "mean",   "relabel", "positions", "rotary",
-                                              "resize", "dropout"};
+    std::vector<llvm::StringRef> functions;
+    for (auto [function, build] : builtins)
+      functions.push_back(function);
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

@@ -11,9 +11,6 @@
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/SymbolTable.h"
-
 namespace attn::frontend {
 
 using namespace ast;
@@ -94,117 +91,6 @@ SemaValue callPositions(Sema &sema, const CallExpr &call) {
     return SemaValue::wrong();
   mlir::Value table = makeTable(sema, {along}, elements.front(), locate(sema, call.range));
   return SemaValue::of(isNew ? newRows(sema, table, *axis, call.range) : table);
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Bounds of indices
-//===------------------------------------------------------------------------------------------===//
-
-namespace {
-/// Where the indices of a lookup come from: through views, blocks and stacks to inputs of entries
-/// and to tables.
-class IndexSources {
-public:
-  explicit IndexSources(mlir::ModuleOp module) : symbols(module) {
-    module.walk([&](mlir::func::CallOp call) { calls[call.getCallee()].push_back(call); });
-  }
-
-  void trace(mlir::Value value) {
-    inputs.clear(), tables.clear(), seen.clear();
-    reach(value);
-    while (!open.empty()) {
-      mlir::Value next = open.pop_back_val();
-      if (auto argument = llvm::dyn_cast<mlir::BlockArgument>(next))
-        traceArgument(argument);
-      else
-        traceResult(llvm::cast<mlir::OpResult>(next));
-    }
-  }
-
-  llvm::SmallVector<mlir::BlockArgument> inputs; ///< of entries
-  llvm::SmallVector<TableOp> tables;
-
-private:
-  void reach(mlir::Value value) {
-    if (seen.insert(value).second)
-      open.push_back(value);
-  }
-
-  void traceResult(mlir::OpResult result) {
-    mlir::Operation *op = result.getOwner();
-    unsigned number = result.getResultNumber();
-    if (auto table = llvm::dyn_cast<TableOp>(op))
-      tables.push_back(table);
-    else if (llvm::isa<RelabelOp, SliceOp, RearrangeOp>(op))
-      reach(op->getOperand(0));
-    else if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
-      traceLoop(loop, number);
-    else if (auto call = llvm::dyn_cast<mlir::func::CallOp>(op))
-      traceCall(symbols.lookup<mlir::func::FuncOp>(call.getCallee()), number);
-  }
-
-  void traceCall(mlir::func::FuncOp function, unsigned result) {
-    if (function.front().mightHaveTerminator()) // a block with an error does not return
-      reach(function.front().getTerminator()->getOperand(result));
-  }
-
-  void traceLoop(mlir::scf::ForOp loop, unsigned result) {
-    reach(loop.getInitArgs()[result]);
-    reach(loop.getBody()->getTerminator()->getOperand(result));
-  }
-
-  void traceArgument(mlir::BlockArgument argument) {
-    mlir::Operation *parent = argument.getOwner()->getParentOp();
-    if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(parent))
-      return traceLoop(loop, argument.getArgNumber() - loop.getNumInductionVars());
-    auto function = llvm::cast<mlir::func::FuncOp>(parent);
-    if (function->hasAttr("attn.entry"))
-      inputs.push_back(argument);
-    for (mlir::func::CallOp call : calls.lookup(function.getSymName()))
-      reach(call.getOperand(argument.getArgNumber()));
-  }
-
-  mlir::SymbolTable symbols;
-  llvm::StringMap<llvm::SmallVector<mlir::func::CallOp>> calls; ///< by what they call
-  llvm::DenseSet<mlir::Value> seen;
-  llvm::SmallVector<mlir::Value> open; ///< seen, not looked at
-};
-} // namespace
-
-static int64_t largestOf(TableOp table) {
-  auto elements = llvm::cast<mlir::DenseElementsAttr>(table.getElements()).getValues<int32_t>();
-  return *std::max_element(elements.begin(), elements.end());
-}
-
-void boundIndices(Sema &sema) {
-  llvm::SmallVector<LookupOp> ops;
-  sema.output.module->walk([&](LookupOp op) { ops.push_back(op); });
-  IndexSources sources(*sema.output.module);
-  llvm::DenseMap<mlir::Attribute, int64_t> largest; // of the elements of tables
-  for (LookupOp op : ops) {
-    int64_t rows = llvm::cast<mlir::RankedTensorType>(op.getTable().getType()).getDimSize(0);
-    sources.trace(op.getIndices());
-    for (mlir::BlockArgument input : sources.inputs) {
-      auto function = llvm::cast<mlir::func::FuncOp>(input.getOwner()->getParentOp());
-      unsigned i = input.getArgNumber();
-      auto known = function.getArgAttrOfType<mlir::IntegerAttr>(i, "attn.below");
-      int64_t below = known ? std::min(known.getInt(), rows) : rows;
-      function.setArgAttr(i, "attn.below", sema.builder.getI64IntegerAttr(below));
-    }
-    for (TableOp table : sources.tables) {
-      auto [most, isFirst] = largest.insert({table.getElements(), 0});
-      if (isFirst)
-        most->second = largestOf(table);
-      const Lookup &lookup = sema.output.lookups[op];
-      if (most->second >= rows)
-        sema.report
-            .error(DiagCode::IndicesBeyondTable, lookup.place,
-                   "`" + lookup.name + "` has " + llvm::Twine(rows) +
-                       " rows, but positions go up to " + llvm::Twine(most->second))
-            .at(lookup.table, "declared here")
-            .note("the first row is that of position 0");
-    }
-  }
 }
 
 } // namespace attn::frontend

@@ -17,9 +17,6 @@ SemaValue applyEmbedding(Sema &sema, Decl &decl, const ast::CallExpr &call);
 /// `positions(T)`: the numbers along an axis, counted through the cache of the entry.
 SemaValue callPositions(Sema &sema, const ast::CallExpr &call);
 
-/// Says of every entry's input what its indices must be below; reports those known to be beyond.
-void boundIndices(Sema &sema);
-
 } // namespace attn::frontend
 
 #endif // ATTN_COMPILER_FRONTEND_SEMA_LOOKUPS_H

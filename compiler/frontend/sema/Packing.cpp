@@ -4,6 +4,7 @@
 // which order; from that come the offset and strides of each.
 #include "compiler/frontend/sema/Packing.h"
 #include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Limits.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -176,10 +177,72 @@ static std::optional<Packing> splitPacking(Sema &sema, const Decl &decl, const L
   return packing;
 }
 
+/// A size of a binding, known when compiling; nothing where it was reported.
+static std::optional<int64_t> boundSize(Sema &sema, const Expr &expr) {
+  Size size = evalSize(sema, expr);
+  if (size.error)
+    return std::nullopt;
+  if (size.isStatic())
+    return size.offset;
+  sema.report.error(DiagCode::DynamicAxis, expr.range,
+                    "`" + size.dim + "`, which is known only when running, is no row of a tensor");
+  return std::nullopt;
+}
+
+std::optional<RowsOfTensor> slicedRows(Sema &sema, const Decl &decl, int64_t rows, Scope &owned) {
+  const Binding &binding = *decl.binding;
+  std::optional<int64_t> from = boundSize(sema, *binding.from), to = boundSize(sema, *binding.to),
+                         of = binding.of ? boundSize(sema, *binding.of) : std::nullopt;
+  if (!from || !to || (binding.of && !of))
+    return std::nullopt;
+  if (*from < 0 || *to - *from != rows) {
+    sema.report
+        .error(DiagCode::CutBounds, binding.from->range.to(binding.to->range),
+               "`" + decl.name + "` has " + llvm::Twine(rows) + " rows, but this is " +
+                   (*from < 0 ? "before the first" : llvm::Twine(*to - *from) + " of the tensor"))
+        .at(decl.range, "declared here");
+    return std::nullopt;
+  }
+  int64_t total = of.value_or(*to);
+  bool isBefore = true; // an overlap is said at the later of both
+  for (const Decl *other : owned.order) {
+    isBefore &= other != &decl;
+    if (other == &decl || !other->binding || other->binding->kind != Binding::Kind::Slice ||
+        other->binding->pattern.text != binding.pattern.text)
+      continue;
+    std::optional<int64_t> first = boundSize(sema, *other->binding->from),
+                           end = boundSize(sema, *other->binding->to);
+    if (!first || !end)
+      return std::nullopt;
+    if (isBefore && *first < *to && *from < *end) {
+      sema.report
+          .error(DiagCode::SharedBinding, binding.range,
+                 "`" + decl.name + "` is bound to rows of `" + binding.pattern.text + "` that `" +
+                     other->name + "` is bound to")
+          .at(other->binding->range, "bound to them here");
+      return std::nullopt;
+    }
+    if (!of)
+      total = std::max(total, *end);
+  }
+  if (total < *to || !productOf({total})) {
+    sema.report.error(DiagCode::CutBounds, binding.range,
+                      "the rows end at " + llvm::Twine(*to) + ", but `" + binding.pattern.text +
+                          "` has " + llvm::Twine(total));
+    return std::nullopt;
+  }
+  return RowsOfTensor{*from, rows, total};
+}
+
 std::optional<Packing> packing(Sema &sema, const Decl &decl, const LinearDecl &linear,
                                Scope &owned) {
   if (linear.binding.kind == Binding::Kind::Split)
     return splitPacking(sema, decl, linear, owned);
+  if (linear.binding.kind == Binding::Kind::Slice) {
+    std::optional<RowsOfTensor> rows = slicedRows(sema, decl, count(decl.to), owned);
+    return rows ? std::optional(Packing{rows->total, rows->offset, rowMajor(decl.to, 1)})
+                : std::nullopt;
+  }
   return Packing{count(decl.to), 0, rowMajor(decl.to, 1)};
 }
 

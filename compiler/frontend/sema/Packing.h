@@ -21,6 +21,16 @@ struct Packing {
 std::optional<Packing> packing(Sema &sema, const Decl &decl, const ast::LinearDecl &linear,
                                Scope &scope);
 
+/// The rows [offset, offset + rows) of the `total` of a tensor.
+struct RowsOfTensor {
+  int64_t offset = 0, rows = 0, total = 0;
+};
+
+/// The rows that a binding `slice(…)` says; nothing where it was reported. `decl` takes `rows`;
+/// where the binding does not say of how many, they are as many as the declarations in `scope` that
+/// are bound to the tensor need.
+std::optional<RowsOfTensor> slicedRows(Sema &sema, const Decl &decl, int64_t rows, Scope &scope);
+
 /// The sizes of axes.
 llvm::SmallVector<int64_t, 4> sizesOf(llvm::ArrayRef<Axis> axes);
 

@@ -296,8 +296,9 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
   bool conv1d = false;
   if (!checkLayouts(sema.report, norm.binding, /*linear=*/false, conv1d))
     return;
-  if (norm.binding.kind == Binding::Kind::Tied || norm.binding.kind == Binding::Kind::Split)
-    return sema.report.unsupported(norm.binding.range, "a norm that is split or tied");
+  if (norm.binding.kind == Binding::Kind::Tied || norm.binding.kind == Binding::Kind::Split ||
+      norm.binding.kind == Binding::Kind::Slice)
+    return sema.report.unsupported(norm.binding.range, "a norm that is split, sliced or tied");
   if (norm.lacks("weight") && norm.lacks("bias") && norm.binding.kind == Binding::Kind::String) {
     sema.report.error(DiagCode::UnknownBinding, norm.binding.range,
                       "`" + decl.name + "` has no parameters that a checkpoint could hold");
@@ -387,8 +388,17 @@ ParamRef wholeParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned,
         tensorName(sema.report, binding, owner, decl.name, suffix, names);
     if (!name)
       return {};
-    return makeParam(sema, owner, path, axes, *name, sizesOf(axes), 0, rowMajor(axes, 1),
-                     binding.optional, decl.range);
+    llvm::SmallVector<int64_t, 4> shape = sizesOf(axes), strides = rowMajor(axes, 1);
+    int64_t offset = 0;
+    if (binding.kind == Binding::Kind::Slice) {
+      std::optional<RowsOfTensor> rows = slicedRows(sema, decl, shape.front(), owned);
+      if (!rows)
+        return {};
+      shape.front() = rows->total;
+      offset = rows->offset * strides.front();
+    }
+    return makeParam(sema, owner, path, axes, *name, shape, offset, strides, binding.optional,
+                     decl.range);
   }
   const ParamRef *target = tiedTarget(sema, binding, owned, decl);
   if (!target)

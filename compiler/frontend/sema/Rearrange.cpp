@@ -5,6 +5,7 @@
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/Pick.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 
@@ -14,18 +15,19 @@ namespace attn::frontend {
 
 using namespace ast;
 
-/// The axis of `value` that a call's first argument names; -1 and reported where there is none.
-static int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
-                     llvm::StringRef function) {
+int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
+              llvm::StringRef function) {
   std::optional<Axis> axis = axisOf(sema, expr);
   if (!axis || !value)
     return -1;
   Axes axes = axesOfValue(value);
   int at = findAxis(axes, axis->name);
+  bool isVerb = function != "first" && function != "last" && function != "mean";
   if (at < 0)
     sema.report
         .error(DiagCode::MissingAxis, expr.range,
-               "there is no axis `" + axis->name + "` to take the " + function + " of")
+               "there is no axis `" + axis->name + "` to " +
+                   (isVerb ? function + " along" : "take the " + function + " of"))
         .at(place.range, "this is " + showAxes(axes));
   return at;
 }
@@ -80,15 +82,11 @@ SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRang
   return SemaValue::of(op.getResult());
 }
 
-SemaValue callMean(Sema &sema, const CallExpr &call) {
-  if (!plainArguments(sema.report, call, "mean", 2, 2, "mean(N, x)") ||
-      isSwapped(sema, call, "mean"))
-    return SemaValue::wrong();
-  mlir::Value value = evalTensor(sema, *call.arguments[1].value, "what the mean is taken of");
-  const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
+mlir::Value meanAlong(Sema &sema, const Expr &along, mlir::Value value, const Expr &place,
+                      SourceRange written) {
   int at = namedAxis(sema, along, value, place, "mean");
   if (at < 0)
-    return SemaValue::wrong();
+    return nullptr;
   Axes axes = axesOfValue(value);
   if (axes[at].isDynamic()) {
     sema.report
@@ -103,19 +101,32 @@ SemaValue callMean(Sema &sema, const CallExpr &call) {
               (sema.source.text(place.range) == "x"
                    ? llvm::Twine("`")
                    : "` of `let x = " + sema.source.text(place.range) + "`"));
-    return SemaValue::wrong();
+    return nullptr;
   }
-  auto op = ReduceMeanOp::create(sema.builder, locate(sema, call.range),
-                                 tensorType(sema, without(axes, at), call.range), value,
+  auto op = ReduceMeanOp::create(sema.builder, locate(sema, written),
+                                 tensorType(sema, without(axes, at), written), value,
                                  sema.builder.getI64IntegerAttr(at));
-  return SemaValue::of(op.getResult());
+  return op.getResult();
+}
+
+SemaValue callMean(Sema &sema, const CallExpr &call) {
+  if (call.arguments.size() == 2 && call.arguments[1].where)
+    return callMeanWhere(sema, call);
+  if (!plainArguments(sema.report, call, "mean", 2, 2, "mean(N, x)") ||
+      isSwapped(sema, call, "mean"))
+    return SemaValue::wrong();
+  mlir::Value value = evalTensor(sema, *call.arguments[1].value, "what the mean is taken of");
+  mlir::Value mean =
+      meanAlong(sema, *call.arguments[0].value, value, *call.arguments[1].value, call.range);
+  return mean ? SemaValue::of(mean) : SemaValue::wrong();
 }
 
 SemaValue callRelabel(Sema &sema, const CallExpr &call) {
   llvm::StringRef usage = "relabel(x, T = S)";
-  if (call.arguments.size() < 2 || call.arguments[0].name || call.arguments[0].by ||
-      llvm::any_of(llvm::drop_begin(call.arguments),
-                   [](const Argument &argument) { return !argument.name || argument.by; })) {
+  if (call.arguments.size() < 2 || !call.arguments[0].isPlain() ||
+      llvm::any_of(llvm::drop_begin(call.arguments), [](const Argument &argument) {
+        return !argument.name || !argument.clauses().empty();
+      })) {
     sema.report
         .error(DiagCode::WrongArguments, call.range,
                "`relabel` takes a tensor, then axes and their new names")

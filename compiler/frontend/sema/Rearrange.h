@@ -8,6 +8,16 @@
 
 namespace attn::frontend {
 
+/// The position of the axis of `value` that `expr` names, whose `function` is asked for; -1 and
+/// reported where there is none. `place` is where the value is written, which may be null.
+int namedAxis(Sema &sema, const ast::Expr &expr, mlir::Value value, const ast::Expr &place,
+              llvm::StringRef function);
+
+/// The mean of `value`, which is written at `place`, along an axis whose size is known when
+/// compiling; null and reported where there is none.
+mlir::Value meanAlong(Sema &sema, const ast::Expr &along, mlir::Value value, const ast::Expr &place,
+                      SourceRange written);
+
 /// `first` and `last`.
 SemaValue callEnd(Sema &sema, const ast::CallExpr &call, llvm::StringRef name);
 

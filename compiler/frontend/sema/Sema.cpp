@@ -6,7 +6,7 @@
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Entries.h"
 #include "compiler/frontend/sema/Images.h"
-#include "compiler/frontend/sema/Lookups.h"
+#include "compiler/frontend/sema/IndexBounds.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Unfold.h"

@@ -134,8 +134,8 @@ mlir::Value withLast(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> taken, 
 }
 
 mlir::Value makeMap(Sema &sema, llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
-                    Location loc, ScalarBody body) {
-  mlir::RankedTensorType type = tensorType(sema, axes, {});
+                    Location loc, ScalarBody body, mlir::Type element) {
+  mlir::RankedTensorType type = tensorType(sema, axes, {}, element);
   auto op = MapOp::create(sema.builder, loc, type, inputs);
   mlir::Block &block = op.getBody().emplaceBlock();
   for (mlir::Value input : inputs)

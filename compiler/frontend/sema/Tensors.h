@@ -45,9 +45,10 @@ mlir::Value relabel(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> axes, ml
 /// `value` with `taken` as its last axes, in that order; null and reported where it lacks one.
 mlir::Value withLast(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> taken, mlir::Location loc);
 
-/// An attn.map of `inputs`, whose region `body` fills, with these axes.
+/// An attn.map of `inputs`, whose region `body` fills, with these axes and elements, f32 where
+/// nothing is said.
 mlir::Value makeMap(Sema &sema, llvm::ArrayRef<mlir::Value> inputs, llvm::ArrayRef<Axis> axes,
-                    mlir::Location loc, ScalarBody body);
+                    mlir::Location loc, ScalarBody body, mlir::Type element = {});
 
 } // namespace attn::frontend
 

@@ -112,11 +112,11 @@ bool isCalculable(Reporter &report, mlir::Value value, SourceRange range) {
   bool isTruth = element.isInteger(1);
   report
       .error(DiagCode::NotCalculable, range,
-             std::string(isTruth ? "truth values" : "integers") + " cannot be calculated with")
+             isTruth ? "truth values cannot be calculated with"
+                     : "this needs numbers of f32, but gets integers")
       .says("this is " + showTensor(value))
-      .note((isTruth ? "" : "they choose rows of an `embedding`, and ") +
-            std::string("the hooks of an attention may read them; they can be moved, passed on and "
-                        "returned"));
+      .help(isTruth ? "`float(x)` is 1 where x holds, and 0 elsewhere; `if x then a else b` chooses"
+                    : "`float(x)` makes numbers of integers");
   return false;
 }
 

@@ -20,6 +20,16 @@ std::string Path::str() const {
   return text;
 }
 
+llvm::SmallVector<std::pair<llvm::StringRef, const Expr *>, 3> Argument::clauses() const {
+  llvm::SmallVector<std::pair<llvm::StringRef, const Expr *>, 3> written;
+  std::pair<llvm::StringRef, const ExprPtr *> all[] = {
+      {"by", &by}, {"at", &at}, {"where", &where}, {"from", &from}, {"to", &to}, {"as", &as}};
+  for (auto [word, clause] : all)
+    if (*clause)
+      written.push_back({word, clause->get()});
+  return written;
+}
+
 llvm::StringRef spelling(UnaryOp op) { return op == UnaryOp::Negate ? "-" : "not"; }
 
 llvm::StringRef spelling(BinaryOp op) {

@@ -115,7 +115,17 @@ struct PathExpr : Expr {
 struct Argument {
   std::optional<Name> name; ///< `shift = 1`
   ExprPtr value;
-  ExprPtr by; ///< `Y by -shift`: value is `Y`, this is `-shift`; null otherwise.
+  // What stands behind the value, null where nothing does.
+  ExprPtr by;       ///< `Y by -shift`: value is `Y`, this is `-shift`.
+  ExprPtr at;       ///< `T at index`
+  ExprPtr from, to; ///< `T from 1 to 5`
+  ExprPtr as;       ///< `T from 1 to 5 as S`, `D as A`
+  ExprPtr where;    ///< `x where keep`
+
+  /// What stands behind the value, in the order in which it was written.
+  llvm::SmallVector<std::pair<llvm::StringRef, const Expr *>, 3> clauses() const;
+  /// Whether the argument is a value alone.
+  bool isPlain() const { return !name && clauses().empty(); }
 };
 
 /// `attn.q(n)`, `split(image, "…")`, `softmax(sink = s[h])`
@@ -280,10 +290,12 @@ struct DimArgument {
 /// `optional`; `if D > 64`.
 struct Binding {
   /// How the binding says which tensors of the checkpoint it means.
-  enum class Kind { Path, String, Split, Tied };
+  enum class Kind { Path, String, Split, Slice, Tied };
   Kind kind = Kind::Path;       ///< Path: no `=`, the declaration's own path.
-  Name pattern;                 ///< String, Split: the text without quotes; range with them.
+  Name pattern;                 ///< String, Split, Slice: the text without quotes; range with them.
   std::vector<Name> components; ///< Split: `q k v` or `h q k v`, outermost first.
+  ExprPtr from, to;             ///< Slice: rows [from, to) of the tensor.
+  ExprPtr of;                   ///< Slice: how many rows there are; null where not said.
   Path tiedTo;                  ///< Tied.
   std::vector<Name> layouts;    ///< `@conv1d`; text without `@`.
   bool optional = false;

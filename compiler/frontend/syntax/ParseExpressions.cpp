@@ -180,6 +180,23 @@ static ExprPtr parsePower(Parser &parser) {
       depth);
 }
 
+/// `by -shift`, `at index`, `where keep`, `from 1 to 5 as S`: what stands behind an argument.
+static void parseClauses(Parser &parser, Argument &argument) {
+  if (parser.acceptWord("by")) {
+    argument.by = parseExpr(parser);
+  } else if (parser.acceptWord("at")) {
+    argument.at = parseExpr(parser);
+  } else if (parser.acceptWord("where")) {
+    argument.where = parseExpr(parser);
+  } else if (parser.acceptWord("from")) {
+    argument.from = parseExpr(parser);
+    if (parser.expectWord("to", DiagCode::UnexpectedToken, "and where the elements end"))
+      argument.to = parseExpr(parser);
+  }
+  if (parser.acceptWord("as"))
+    argument.as = parseExpr(parser);
+}
+
 void parseArguments(Parser &parser, std::vector<Argument> &arguments) {
   SourceRange open = parser.consume().range;
   parser.parseList(TokenKind::RightParen, open, [&] {
@@ -192,8 +209,7 @@ void parseArguments(Parser &parser, std::vector<Argument> &arguments) {
       argument.value = parseExpr(parser);
     }
     checkEquality(parser);
-    if (parser.acceptWord("by"))
-      argument.by = parseExpr(parser);
+    parseClauses(parser, argument);
     arguments.push_back(std::move(argument));
   });
 }
@@ -207,8 +223,11 @@ ExprPtr parsePostfix(Parser &parser) {
       auto call = std::make_unique<CallExpr>(begin, std::move(base));
       parseArguments(parser, call->arguments);
       call->range = begin.to(parser.lastRange());
-      for (const Argument &argument : call->arguments)
-        depth = std::max({depth, argument.value->depth, argument.by ? argument.by->depth : 0});
+      for (const Argument &argument : call->arguments) {
+        depth = std::max(depth, argument.value->depth);
+        for (auto [word, clause] : argument.clauses())
+          depth = std::max(depth, clause->depth);
+      }
       base = finish(parser, std::move(call), depth);
     } else if (parser.is(TokenKind::LeftBracket)) {
       SourceRange open = parser.consume().range;
@@ -314,11 +333,11 @@ static ExprPtr parsePrimary(Parser &parser) {
   case TokenKind::LeftParen:
     return parseParenthesised(parser);
   case TokenKind::Word:
-    if (token.text == "if")
+    if (token.isWord("if"))
       return parseIf(parser);
-    if (token.text == "attend")
+    if (token.isWord("attend"))
       return parseAttend(parser);
-    if (token.text == "scan")
+    if (token.isWord("scan"))
       return parseScan(parser);
     // `dim(q)` is a function; elsewhere the word begins a declaration.
     if (token.isWord("dim") && parser.next().is(TokenKind::LeftParen)) {

@@ -217,6 +217,28 @@ std::vector<ast::DimArgument> parseDimArguments(Parser &parser) {
   return arguments;
 }
 
+/// `slice("w", 0 to A of N)`: rows of a tensor.
+static void parseSliceOfTensor(Parser &parser, ast::Binding &binding) {
+  parser.consume();
+  SourceRange open = parser.consume().range;
+  std::optional<ast::Name> pattern = parsePattern(parser, "the path of the tensor");
+  bool isWhole = pattern && parser.expect(TokenKind::Comma, "after the path");
+  if (isWhole)
+    binding.from = parseExpr(parser);
+  isWhole = isWhole && parser.expectWord("to", DiagCode::UnexpectedToken, "and where the rows end");
+  if (isWhole) {
+    binding.to = parseExpr(parser);
+    if (parser.acceptWord("of"))
+      binding.of = parseExpr(parser);
+    binding.kind = ast::Binding::Kind::Slice;
+    binding.pattern = *pattern;
+  }
+  if (!parser.closeList(TokenKind::RightParen, open)) {
+    parser.skipInList(TokenKind::RightParen);
+    parser.accept(TokenKind::RightParen);
+  }
+}
+
 static void parseBindingSource(Parser &parser, ast::Binding &binding) {
   if (parser.is(TokenKind::String)) {
     binding.kind = ast::Binding::Kind::String;
@@ -242,6 +264,10 @@ static void parseBindingSource(Parser &parser, ast::Binding &binding) {
     }
     return;
   }
+  if (parser.isWord("slice") && parser.next().is(TokenKind::LeftParen)) {
+    parseSliceOfTensor(parser, binding);
+    return;
+  }
   if (parser.isWord("tied") && parser.next().is(TokenKind::LeftParen)) {
     binding.kind = ast::Binding::Kind::Tied;
     parser.consume();
@@ -262,7 +288,9 @@ static void parseBindingSource(Parser &parser, ast::Binding &binding) {
     parseExpr(parser);
   if (!diagnostic)
     return;
-  diagnostic->note("after `=` stands a path in quotes, `split(\"path\", q k v)` or `tied(path)`");
+  diagnostic->note(
+      "after `=` stands a path in quotes, `split(\"path\", q k v)`, `slice(\"path\", 0 to N)` "
+      "or `tied(path)`");
   if (isPath)
     diagnostic->help("write a path in quotes: `= \"" +
                      parser.file.text(begin.to(parser.lastRange())) + "\"`");

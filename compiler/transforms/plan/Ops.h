@@ -18,6 +18,7 @@ LogicalResult emit(FunctionPlan &plan, AttentionOp op);
 LogicalResult emit(FunctionPlan &plan, NormOp op);
 LogicalResult emit(FunctionPlan &plan, LookupOp op);
 LogicalResult emit(FunctionPlan &plan, MapOp op);
+LogicalResult emit(FunctionPlan &plan, PickOp op);
 LogicalResult emit(FunctionPlan &plan, ReduceMeanOp op);
 LogicalResult emit(FunctionPlan &plan, RotaryOp op);
 

@@ -9,8 +9,10 @@ using namespace mlir;
 namespace attn::planning {
 
 int64_t pitchOf(RankedTensorType type) {
+  if (type.getRank() < 2)
+    return 0;
   int64_t last = type.getShape().back();
-  return last >= 1024 && last % 1024 == 0 && type.getRank() > 1 ? last + 16 : 0;
+  return last >= 1024 && last % 1024 == 0 ? last + 16 : 0;
 }
 
 bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }

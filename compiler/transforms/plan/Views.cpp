@@ -38,10 +38,15 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op) {
       scattered |= count > 1 && isScattered(view.axes[d]);
   }
   if (scattered) {
+    // Whatever else cuts the same tensor reads the same copy.
+    bool isShared = input.getParentBlock() == op->getBlock();
     BufferView whole =
-        allocate(plan, typeOf(input), lastUse(plan.places, result, op->getBlock()), view.element());
+        allocate(plan, typeOf(input),
+                 lastUse(plan.places, isShared ? input : result, op->getBlock()), view.element());
     if (failed(copy(plan, op, view, whole)))
       return failure();
+    if (isShared)
+      plan.places.views[input] = whole;
     view = whole;
   }
   plan.places.views[result] =
