@@ -82,6 +82,17 @@ Value SliceOf<MapOp>::hoist(OpBuilder &builder, SliceOp slice, MapOp map, String
 }
 
 template <>
+Value SliceOf<ReduceOp>::hoist(OpBuilder &builder, SliceOp slice, ReduceOp reduce,
+                               StringAttr axis) {
+  IRMapping mapping;
+  for (Value input : reduce.getInputs())
+    mapping.map(input, sliceAlong(builder, slice, input, axis));
+  auto narrow = cast<ReduceOp>(builder.clone(*reduce, mapping));
+  narrow.getResult().setType(cast<RankedTensorType>(slice.getResult().getType()));
+  return narrow.getResult();
+}
+
+template <>
 Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linear,
                                StringAttr axis) {
   int64_t lifted = typeOf(linear.getInput()).getRank() - linear.getContract();
@@ -192,6 +203,7 @@ Value SliceOf<RelabelOp>::hoist(OpBuilder &builder, SliceOp slice, RelabelOp rel
 }
 
 void attn::populateSliceHoisting(RewritePatternSet &patterns) {
-  patterns.add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>,
-               SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>>(patterns.getContext());
+  patterns.add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<ReduceOp>, SliceOf<LinearOp>,
+               SliceOf<LookupOp>, SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>>(
+      patterns.getContext());
 }

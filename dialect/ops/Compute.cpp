@@ -8,7 +8,8 @@ using namespace attn;
 
 std::string attn::titleWithColumns(Operation *op, Type type) {
   std::string title = op->getName().stripDialect().str();
-  int64_t last = cast<RankedTensorType>(type).getShape().back();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  int64_t last = shape.empty() ? 1 : shape.back();
   return ShapedType::isDynamic(last) ? title : title + " " + std::to_string(last);
 }
 

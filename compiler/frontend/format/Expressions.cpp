@@ -46,6 +46,8 @@ Layout Formatter::argument(const Argument &argument) {
   layout.add(expr(*argument.value));
   if (argument.by)
     layout.add(" by ").add(expr(*argument.by));
+  if (argument.as)
+    layout.add(" as " + argument.as->text);
   return layout;
 }
 
@@ -61,7 +63,8 @@ Layout Formatter::arguments(llvm::ArrayRef<Argument> arguments) {
     if (i + 1 == arguments.size())
       break;
     inner.add(",");
-    uint32_t end = (current.by ? current.by : current.value)->range.end;
+    uint32_t end =
+        current.as ? current.as->range.end : (current.by ? current.by : current.value)->range.end;
     const Argument &following = arguments[i + 1];
     uint32_t begin = following.name ? following.name->range.begin : following.value->range.begin;
     if (std::optional<std::string> trailing = claimTrailing(end))

@@ -61,10 +61,10 @@ static bool readReturned(Sema &sema, const AttendItem &item, AttendHooks &hooks)
   for (const ExprPtr &value : item.values) {
     auto *call = llvm::dyn_cast<CallExpr>(value.get());
     std::string word = wordOf(call ? *call->callee : *value);
-    std::string stage = call && word == "scores" && call->arguments.size() == 1 &&
-                                !call->arguments[0].name && !call->arguments[0].by
-                            ? wordOf(*call->arguments[0].value)
-                            : "";
+    std::string stage =
+        call && word == "scores" && call->arguments.size() == 1 && call->arguments[0].isPlain()
+            ? wordOf(*call->arguments[0].value)
+            : "";
     auto kind = llvm::StringSwitch<std::optional<Returned>>(call ? "" : word)
                     .Case("lse", Returned::LogSumExp)
                     .Case("weights", Returned::Weights)

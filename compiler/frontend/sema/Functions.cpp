@@ -8,11 +8,13 @@
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Resize.h"
 #include "compiler/frontend/sema/Rotary.h"
 #include "compiler/frontend/sema/Split.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
+#include "compiler/frontend/sema/Windows.h"
 #include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -158,8 +160,14 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
     return callPack(sema, call);
   if (name == "first" || name == "last")
     return callEnd(sema, call, name);
-  if (name == "mean")
-    return callMean(sema, call);
+  if (auto kind = symbolizeReduction(name))
+    return callReduce(sema, call, *kind);
+  if (name == "softmax")
+    return callSoftmax(sema, call);
+  if (name == "pad")
+    return callPad(sema, call);
+  if (name == "windows")
+    return callWindows(sema, call);
   if (name == "relabel")
     return callRelabel(sema, call);
   if (name == "positions")
@@ -179,13 +187,8 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
       {"roll", ""},
       {"zeros", "a tensor of zeros is `x * 0`"},
       {"greedy", ""},
-      {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
-                  "logits have their largest where its probabilities do"},
-      {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
-      {"sum", "write `mean(N, x) * N`"},
-      {"max", "write `relu(a - b) + b` for the larger of two"},
-      {"min", "write `a - relu(a - b)` for the smaller of two"},
-      {"dot", "write `mean(D, a * b) * D`"}};
+      {"unit", "write `x * rsqrt(sum(D, x * x))`"},
+      {"dot", "write `sum(D, a * b)`"}};
   for (auto [function, meanwhile] : later)
     if (function == name) {
       sema.report.unsupported(call.callee->range, "the function `" + name + "`", meanwhile);
@@ -198,9 +201,10 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
   if (diagnostic.helps.empty()) {
-    std::vector<llvm::StringRef> functions = {"split",  "pack",    "first",     "last",
-                                              "mean",   "relabel", "positions", "rotary",
-                                              "resize", "dropout"};
+    std::vector<llvm::StringRef> functions = {
+        "split",   "pack",      "first",  "last",    "sum",     "mean",
+        "max",     "min",       "argmax", "softmax", "relabel", "pad",
+        "windows", "positions", "rotary", "resize",  "dropout"};
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
     if (auto near = nearestName(name, functions))

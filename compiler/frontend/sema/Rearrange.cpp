@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves elements without changing them: pack, first, last, relabel; and mean.
+// What moves elements without changing them: pack, first, last, relabel.
 #include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
@@ -14,9 +14,8 @@ namespace attn::frontend {
 
 using namespace ast;
 
-/// The axis of `value` that a call's first argument names; -1 and reported where there is none.
-static int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
-                     llvm::StringRef function) {
+int namedAxis(Sema &sema, const Expr &expr, mlir::Value value, const Expr &place,
+              llvm::StringRef function) {
   std::optional<Axis> axis = axisOf(sema, expr);
   if (!axis || !value)
     return -1;
@@ -36,8 +35,7 @@ static Axes without(Axes axes, int at) {
   return axes;
 }
 
-/// Whether a call of (axis, tensor) has them the other way round, which is reported.
-static bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
+bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   auto kindOf = [&](const Argument &argument) {
     auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
     Decl *decl = path ? sema.names.scope->find(path->path.str()) : nullptr;
@@ -80,42 +78,12 @@ SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRang
   return SemaValue::of(op.getResult());
 }
 
-SemaValue callMean(Sema &sema, const CallExpr &call) {
-  if (!plainArguments(sema.report, call, "mean", 2, 2, "mean(N, x)") ||
-      isSwapped(sema, call, "mean"))
-    return SemaValue::wrong();
-  mlir::Value value = evalTensor(sema, *call.arguments[1].value, "what the mean is taken of");
-  const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
-  int at = namedAxis(sema, along, value, place, "mean");
-  if (at < 0)
-    return SemaValue::wrong();
-  Axes axes = axesOfValue(value);
-  if (axes[at].isDynamic()) {
-    sema.report
-        .error(
-            DiagCode::DynamicAxis, along.range,
-            "the axis `" + axes[at].name +
-                "` is known only when running, and `mean` needs one that is known when compiling")
-        .at(place.range, "this is " + showAxes(axes))
-        .help("write the mean as an attention that weighs all positions alike: `attend first(" +
-              sema.source.text(along.range) + ", x) * 0 over x, x along " +
-              sema.source.text(along.range) +
-              (sema.source.text(place.range) == "x"
-                   ? llvm::Twine("`")
-                   : "` of `let x = " + sema.source.text(place.range) + "`"));
-    return SemaValue::wrong();
-  }
-  auto op = ReduceMeanOp::create(sema.builder, locate(sema, call.range),
-                                 tensorType(sema, without(axes, at), call.range), value,
-                                 sema.builder.getI64IntegerAttr(at));
-  return SemaValue::of(op.getResult());
-}
-
 SemaValue callRelabel(Sema &sema, const CallExpr &call) {
   llvm::StringRef usage = "relabel(x, T = S)";
-  if (call.arguments.size() < 2 || call.arguments[0].name || call.arguments[0].by ||
-      llvm::any_of(llvm::drop_begin(call.arguments),
-                   [](const Argument &argument) { return !argument.name || argument.by; })) {
+  if (call.arguments.size() < 2 || !call.arguments[0].isPlain() ||
+      llvm::any_of(llvm::drop_begin(call.arguments), [](const Argument &argument) {
+        return !argument.name || argument.by || argument.as;
+      })) {
     sema.report
         .error(DiagCode::WrongArguments, call.range,
                "`relabel` takes a tensor, then axes and their new names")

@@ -129,7 +129,8 @@ SemaValue callResize(Sema &sema, const CallExpr &call) {
     return wrongArguments(call.range, "`resize` takes a tensor, `bilinear` or `bicubic`, and axes "
                                       "with those that they become");
   for (size_t i = 0; i < call.arguments.size(); ++i)
-    if (call.arguments[i].by || (i < 2) == call.arguments[i].name.has_value())
+    if (call.arguments[i].by || call.arguments[i].as ||
+        (i < 2) == call.arguments[i].name.has_value())
       return wrongArguments(
           call.arguments[i].value->range,
           "the first two arguments of `resize` have no name, the others are axes");

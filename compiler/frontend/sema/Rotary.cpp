@@ -86,7 +86,8 @@ bool RotaryReader::readPlaces() {
     return wrong(call.range, "`rotary` takes a tensor, the axis of its positions, and which "
                              "features are a pair: `half` or `interleaved`");
   for (size_t i = 0; i < call.arguments.size(); ++i)
-    if (call.arguments[i].by || (i < 3) == call.arguments[i].name.has_value())
+    if (call.arguments[i].by || call.arguments[i].as ||
+        (i < 3) == call.arguments[i].name.has_value())
       return wrong(call.arguments[i].value->range,
                    "the first three arguments of `rotary` have no name, the others do");
   return true;

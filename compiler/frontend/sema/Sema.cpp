@@ -10,6 +10,7 @@
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Uses.h"
+#include "compiler/frontend/sema/Windows.h"
 #include "compiler/frontend/syntax/Parser.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,6 +70,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   checkUnapplied(sema);
   dropUnreturned(sema.output);
   boundIndices(sema);
+  bindConvolutions(*sema.output.module);
   if (sema.names.image && !sema.names.imageUsed)
     sema.report
         .error(DiagCode::ImageArgument, sema.names.image->keyword, "no entry takes the picture")

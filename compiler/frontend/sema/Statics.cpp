@@ -21,9 +21,9 @@ std::optional<std::vector<SemaValue>> tensorArguments(Sema &sema, const CallExpr
                                                       llvm::StringRef name) {
   std::vector<SemaValue> values;
   for (const Argument &argument : call.arguments) {
-    if (argument.name && !argument.by)
+    if (argument.name && !argument.by && !argument.as)
       continue;
-    if (argument.by || values.size() != size_t(&argument - call.arguments.data())) {
+    if (argument.by || argument.as || values.size() != size_t(&argument - call.arguments.data())) {
       sema.report
           .error(DiagCode::WrongArguments, argument.value->range,
                  "`" + name + "` takes tensors, then what it is given by name")
@@ -50,9 +50,9 @@ std::optional<std::string> bindStatics(Sema &sema, const BlockDecl &block, const
     const Name *name = argument.name ? &*argument.name : nullptr;
     if (!name && next < signature.statics.size())
       name = &signature.statics[next++].name;
-    bool isKnown = name && !argument.by && llvm::any_of(signature.statics, [&](const Static &s) {
-                     return s.name.text == name->text;
-                   });
+    bool isKnown =
+        name && !argument.by && !argument.as &&
+        llvm::any_of(signature.statics, [&](const Static &s) { return s.name.text == name->text; });
     if (!isKnown) {
       std::vector<llvm::StringRef> names;
       for (const Static &known : signature.statics)

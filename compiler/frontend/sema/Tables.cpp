@@ -195,7 +195,7 @@ std::optional<Node> TableReader::readCall(const CallExpr &call) {
   }
   llvm::SmallVector<std::pair<const Expr *, bool>> parts;
   for (const Argument &argument : call.arguments)
-    if (!argument.name && !argument.by)
+    if (argument.isPlain())
       parts.push_back({argument.value.get(), false});
   if (parts.size() != known->arguments || call.arguments.size() != known->arguments) {
     report(call.range, "`" + name + "` takes " + llvm::Twine(known->arguments) +

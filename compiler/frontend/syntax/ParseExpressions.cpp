@@ -194,6 +194,8 @@ void parseArguments(Parser &parser, std::vector<Argument> &arguments) {
     checkEquality(parser);
     if (parser.acceptWord("by"))
       argument.by = parseExpr(parser);
+    if (parser.acceptWord("as"))
+      argument.as = parseName(parser, "the name of an axis");
     arguments.push_back(std::move(argument));
   });
 }
