@@ -70,6 +70,8 @@ static void addFused(OpPassManager &passes) {
   passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
   passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());
   passes.addNestedPass<func::FuncOp>(createFuseNormPass());
+  // What is a linear's input is settled now.
+  passes.addPass(createOrderContractionPass());
   addCleanup(passes);
   passes.addNestedPass<func::FuncOp>(createCheckFusedPass());
 }

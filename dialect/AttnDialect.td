@@ -95,6 +95,16 @@ def Attn_Precision : AttnEnum<"Precision", "the precision of linears", [
 ]>;
 def Attn_PrecisionAttr : EnumAttr<AttnDialect, Attn_Precision, "precision"> { let assemblyFormat = "$value"; }
 
+/// What makes one element of many.
+def Attn_Reduction : AttnEnum<"Reduction", "how elements become one", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">,
+    I32EnumAttrCase<"ArgMax", 4, "argmax"> // the place of the first of the largest
+]>;
+def Attn_ReductionAttr : EnumAttr<AttnDialect, Attn_Reduction, "reduction"> { let assemblyFormat = "$value"; }
+
 /// What a norm does with a row x of n elements.
 def Attn_NormKind : AttnEnum<"NormKind", "how rows are normalised", [
     I32EnumAttrCase<"Layer", 0, "layer">,         // (x - mean) / sqrt(variance + eps): Ba, Kiros, Hinton 2016

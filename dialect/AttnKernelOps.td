@@ -150,8 +150,22 @@ def Attn_MapKernelOp : AttnKernelOp<"map_kernel", [KernelOpInterface]> {
   let hasVerifier = 1;
 }
 
-def Attn_MeanKernelOp : AttnKernelOp<"mean_kernel", [KernelOpInterface]> {
-  let summary = "out[rows, n] = mean over s of input[rows, s, n]";
+def Attn_ReduceKernelOp : AttnKernelOp<"reduce_kernel", [KernelOpInterface]> {
+  let summary = "out[rows, n] = sum, mean, ... over s of body(input[rows, s, n]...)";
+  let description = [{
+    Inputs are [rows..., s..., columns], with `reduced` dims of s; without a body there is one. `across`: the columns are the last dim of s, and the
+    output is [rows..., 1].
+  }];
+  let arguments = (ins Variadic<Attn_Buffer>:$inputs, Arg<MemRefOf<[F32, I32]>, "", [MemWrite]>:$out, Attn_ReductionAttr:$kind, I64Attr:$reduced, UnitAttr:$across);
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind `(` $inputs `)` `into` $out `reduced` $reduced (`across` $across^)? attr-dict `:` `(` type($inputs) `)` `,` type($out) ($body^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_SoftmaxKernelOp : AttnRowKernelOp<"softmax_kernel"> {
+  let summary = "softmax of every row; zeros where all elements are -inf";
   let arguments = (ins Attn_Buffer:$input, Arg<Attn_Buffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
   let hasVerifier = 1;

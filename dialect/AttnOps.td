@@ -195,11 +195,44 @@ def Attn_SliceOp : AttnOp<"slice", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Attn_ReduceMeanOp : AttnComputeOp<"mean", ["workTensor", "flopPerElement"]> {
-  let summary = "the mean over one axis, which is dropped";
+def Attn_ReduceOp : AttnComputeOp<"reduce", ["costTitle", "workTensor", "flopPerElement"]> {
+  let summary = "elements along axes to one: their sum, mean, largest, smallest, or the place of the largest";
+  let description = [{
+    The axes `over` are those of the inputs that the result lacks; the others are matched by name, and an input that lacks one is repeated along it.
+    What is reduced is `body` of one element of each input; without a body, the one input's element.
+  }];
+  let arguments = (ins Variadic<Attn_Tensor>:$inputs, Attn_ReductionAttr:$kind, StrArrayAttr:$over);
+  let results = (outs Attn_Tensor:$result);
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = "$kind `(` $inputs `)` `over` $over attr-dict `:` functional-type($inputs, $result) ($body^)?";
+  let hasVerifier = 1;
+}
+
+def Attn_SoftmaxOp : AttnComputeOp<"softmax", ["flopPerElement"], [AllTypesMatch<["input", "result"]>]> {
+  let summary = "exp(x) / sum of exp(x) along one axis; zeros where all elements are -inf";
   let arguments = (ins Attn_Tensor:$input, I64Attr:$axis);
   let results = (outs Attn_Tensor:$result);
-  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Attn_PadOp : AttnComputeOp<"pad"> {
+  let summary = "a border of one value: `low[d]` elements before axis d, `high[d]` behind it";
+  let arguments = (ins Attn_Tensor:$input, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, F32Attr:$value);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `by` $low `,` $high `with` $value attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_WindowsOp : AttnOp<"windows", [Pure]> {
+  let summary = "overlapping pieces of axes";
+  let description = [{
+    Axis `axes[i]` of the input becomes the windows along it, and the places in a window are an axis behind all others, in the order of `axes`:
+    element (.., w, .., p) is element `w * strides[i] + p * dilations[i]` along the axis.
+  }];
+  let arguments = (ins Attn_Tensor:$input, DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations);
+  let results = (outs Attn_Tensor:$result);
+  let assemblyFormat = "$input `axes` $axes `by` $strides `dilated` $dilations attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -316,8 +349,8 @@ def Attn_ElementOp : AttnOp<"element", [Pure]> {
 }
 
 def Attn_YieldOp : AttnOp<"yield", [Pure, Terminator,
-                                    ParentOneOf<["MapOp", "LinearOp", "AttentionOp", "MapKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp", "ResetTileOp",
-                                                 "LinearTileOp", "LinearAmxTileOp", "LinearAmxFinishOp", "MapRowOp"]>]> {
+                                    ParentOneOf<["MapOp", "ReduceOp", "LinearOp", "AttentionOp", "MapKernelOp", "ReduceKernelOp", "LinearKernelOp", "AttentionKernelOp", "ScoreTileOp", "ResetTileOp",
+                                                 "LinearTileOp", "LinearAmxTileOp", "LinearAmxFinishOp", "MapRowOp", "ReduceRowOp"]>]> {
   let summary = "the value of a region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

@@ -318,7 +318,8 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
     table.push_back(
         build.structure({build.i32(part.parameter), build.i64(part.column), build.i64(part.count),
                          build.i64(part.offset), build.i64(part.kStride), build.i64(part.inner),
-                         build.i64(part.innerStride), build.i64(part.outerStride)}));
+                         build.i64(part.innerStride), build.i64(part.outerStride),
+                         build.i64(part.kInner), build.i64(part.kOuterStride)}));
   int64_t layers = slot.getLayers(), last = int64_t(slot.getOffset()) +
                                             (layers - 1) * int64_t(slot.getLayerStride()) +
                                             int64_t(slot.getBytes());

@@ -60,7 +60,7 @@ LogicalResult attn::addParts(ParamOp param, int32_t parameter, int64_t k, int64_
              << "': elements that run backwards through the checkpoint cannot be packed";
   }
   rows = mergeAxes(rows);
-  if (rows.size() > 1)
+  if (rows.size() > 2)
     return emitErrorOf(ErrorKind::Input, param.getLoc())
            << "'" << param.getSymName() << "': its inputs lie in another order than in the tensor '"
            << source.getPattern().getValue()
@@ -69,7 +69,9 @@ LogicalResult attn::addParts(ParamOp param, int32_t parameter, int64_t k, int64_
   part.parameter = parameter;
   part.column = column;
   part.offset = source.getOffset();
-  part.kStride = rows.empty() ? 0 : rows.front().stride;
+  part.kStride = rows.empty() ? 0 : rows.back().stride;
+  if (rows.size() > 1)
+    part.kInner = rows.back().size, part.kOuterStride = rows.front().stride;
   addColumns(mergeAxes(columns), part, parts);
   return success();
 }

@@ -200,7 +200,10 @@ std::string attn::describeKernel(Operation *kernel) {
   };
   return llvm::TypeSwitch<Operation *, std::string>(kernel)
       .Case<LinearKernelOp, AttentionKernelOp>([](auto op) { return describe(op); })
-      .Case([&](MeanKernelOp op) { return rows("mean", op.getOut()); })
+      .Case([&](ReduceKernelOp op) {
+        return rows(stringifyReduction(op.getKind()), op.getOut()) +
+               (op.getBody().empty() ? "" : operations(op.getBody(), ", computes"));
+      })
       .Case([&](LookupKernelOp op) {
         auto table = cast<MemRefType>(op.getTable().getType());
         int64_t count = table.getDimSize(table.getRank() - 2);

@@ -84,20 +84,25 @@ static std::string tileMap(MapKernelOp op, const TilingContext &context) {
   return width == INT64_MAX ? wholeRows() : pieces(width);
 }
 
-static std::string tileMean(MeanKernelOp op, const TilingContext &context) {
+static std::string tileReduce(ReduceKernelOp op, const TilingContext &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
   Value out = op.getOut();
   int64_t last = op.getOut().getType().getRank() - 1;
-  int64_t width = 4 * context.unit.lanes; // as many columns as are summed at a time
-  forEachPiece(index, context, index.product(out, 0, last), index.dim(out, last), width,
-               [&](const Piece &piece) {
-                 MeanRowOp::create(
-                     builder, op.getLoc(),
-                     rowOf(index, op.getInput(), piece.row, 2, piece.from, piece.count),
-                     rowOf(index, out, piece.row, 1, piece.from, piece.count));
-               });
-  return pieces(width);
+  int64_t width = 4 * context.unit.lanes; // as many columns as are reduced at a time
+  int64_t kept = op.getReduced() + (op.getAcross() ? 0 : 1);
+  Value rows = index.product(out, 0, last);
+  Value columns = op.getAcross() ? index.constant(1) : index.dim(out, last);
+  forEachPiece(index, context, rows, columns, width, [&](const Piece &piece) {
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs())
+      inputs.push_back(rowOf(index, input, piece.row, kept, piece.from, piece.count));
+    auto row = ReduceRowOp::create(builder, op.getLoc(), inputs,
+                                   rowOf(index, out, piece.row, 1, piece.from, piece.count),
+                                   op.getKind(), op.getAcross());
+    row.getBody().takeBody(op.getBody());
+  });
+  return op.getAcross() ? wholeRows() : pieces(width);
 }
 
 static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
@@ -133,7 +138,7 @@ static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
 std::string attn::tileRows(Operation *kernel, const TilingContext &context) {
   return llvm::TypeSwitch<Operation *, std::string>(kernel)
       .Case([&](MapKernelOp op) { return tileMap(op, context); })
-      .Case([&](MeanKernelOp op) { return tileMean(op, context); })
+      .Case([&](ReduceKernelOp op) { return tileReduce(op, context); })
       .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
       .Case([&](RowKernelOpInterface op) { return tileWholeRows(op, context); });
 }

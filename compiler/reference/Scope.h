@@ -59,11 +59,14 @@ llvm::Expected<Tensor> evaluate(MapOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(NormOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(PickOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RearrangeOp op, const Scope &scope);
-llvm::Expected<Tensor> evaluate(ReduceMeanOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(PadOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(ReduceOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RelabelOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RotaryOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(SliceOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(SoftmaxOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(TableOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(WindowsOp op, const Scope &scope);
 
 /// A norm over consecutive rows of `width` elements; `weight` and `bias` are null where there is
 /// none.

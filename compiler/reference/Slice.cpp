@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.slice, attn.mean, attn.concat: ops along one axis.
+// attn.slice, attn.concat: ops along one axis.
 #include "compiler/reference/Scope.h"
 
 using namespace mlir;
@@ -29,18 +29,6 @@ llvm::Expected<Tensor> attn::reference::evaluate(SliceOp op, const Scope &scope)
               denseStrides(sizes));
   if (op.getDrop())
     y.shape = without(sizes, axis);
-  return y;
-}
-
-llvm::Expected<Tensor> attn::reference::evaluate(ReduceMeanOp op, const Scope &scope) {
-  const Tensor &x = scope.tensor(op.getInput());
-  int64_t axis = op.getAxis(), count = x.shape[axis], step = denseStrides(x.shape)[axis];
-  Tensor y = zeros(without(x.shape, axis));
-  for (size_t i = 0; i < y.data.size(); ++i) {
-    size_t first = i / step * step * count + i % step; // outer part of i, element 0, inner part
-    for (int64_t n = 0; n < count; ++n)
-      y.data[i] += x.data[first + n * step] / count;
-  }
   return y;
 }
 

@@ -87,6 +87,19 @@ BufferView BufferView::window(int64_t axis, const SizePolynomial &start,
   return view;
 }
 
+BufferView BufferView::windows(WindowsOp op) const {
+  BufferView view = *this;
+  RankedTensorType type = op.getResult().getType();
+  for (auto [i, axis] : llvm::enumerate(op.getAxes())) {
+    SmallVector<Atom> atoms = collapse(axes[axis]);
+    SizePolynomial step = atoms.empty() ? SizePolynomial(0) : atoms.front().stride;
+    view.axes[axis] = {Atom{sizeOf(type, axis), SizePolynomial(op.getStrides()[i]) * step}};
+    SizePolynomial places = sizeOf(type, static_cast<int64_t>(axes.size() + i));
+    view.axes.push_back({Atom{places, SizePolynomial(op.getDilations()[i]) * step}});
+  }
+  return view;
+}
+
 bool BufferView::liesLike(const BufferView &other) const {
   auto same = [](const Atom &a, const Atom &b) { return a.size == b.size && a.stride == b.stride; };
   for (auto [own, others] : llvm::zip_equal(axes, other.axes)) {

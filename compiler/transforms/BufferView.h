@@ -32,6 +32,8 @@ struct BufferView {
   BufferView slice(int64_t axis, int64_t offset, int64_t size, bool drop) const;
   /// Elements [offset, offset + size) of an axis that is one run of memory.
   BufferView window(int64_t axis, const SizePolynomial &offset, const SizePolynomial &size) const;
+  /// The view of what attn.windows gives, of axes that each are one run of memory.
+  BufferView windows(WindowsOp op) const;
   /// The view of what attn.rearrange gives.
   BufferView rearrange(RearrangeOp op) const;
 

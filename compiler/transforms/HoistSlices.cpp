@@ -96,6 +96,17 @@ Value SliceOf<MapOp>::hoist(OpBuilder &builder, SliceOp slice, MapOp map, String
 }
 
 template <>
+Value SliceOf<ReduceOp>::hoist(OpBuilder &builder, SliceOp slice, ReduceOp reduce,
+                               StringAttr axis) {
+  IRMapping mapping;
+  for (Value input : reduce.getInputs())
+    mapping.map(input, sliceAlong(builder, slice, input, axis));
+  auto narrow = cast<ReduceOp>(builder.clone(*reduce, mapping));
+  narrow.getResult().setType(cast<RankedTensorType>(slice.getResult().getType()));
+  return narrow.getResult();
+}
+
+template <>
 Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linear,
                                StringAttr axis) {
   int64_t lifted = typeOf(linear.getInput()).getRank() - linear.getContract();
@@ -260,7 +271,7 @@ template <typename Op> struct PartsOf : OpRewritePattern<Op> {
 
 void attn::populateSliceHoisting(RewritePatternSet &patterns) {
   patterns
-      .add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<LinearOp>, SliceOf<LookupOp>, SliceOf<RotaryOp>,
-           SliceOf<AttentionOp>, SliceOf<RelabelOp>, PartsOf<NormOp>, PartsOf<MapOp>>(
+      .add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<ReduceOp>, SliceOf<LinearOp>,
+           SliceOf<LookupOp>, SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>, PartsOf<NormOp>, PartsOf<MapOp>>(
           patterns.getContext());
 }

@@ -261,6 +261,44 @@ def FuseNormPass : Pass<"attn-fuse-norm", "mlir::func::FuncOp"> {
   let dependentDialects = ["attn::AttnDialect"];
 }
 
+def OrderContractionPass : Pass<"attn-order-contraction", "mlir::ModuleOp"> {
+  let summary = "lets linears of windows contract their axes in the order in which they lie in memory";
+  let description = [{
+    Windows of an axis overlap in memory: a linear reads them where they are. Where the channels of a picture lie side by side, its weights
+    are packed in the order of rows, columns and channels, so that a row of a window is one run of memory, whatever their order in the
+    checkpoint is.
+
+    `attn-opt -attn-order-contraction` turns
+
+    ```mlir
+    !x = tensor<?x9x8xf32, #attn.axes<"B", "T", "C">>
+    !windows = tensor<?x7x8x3xf32, #attn.axes<"B", "S", "C", "K">>
+    !y = tensor<?x7x4xf32, #attn.axes<"B", "S", "D">>
+    attn.param @w : tensor<4x8x3xf32, #attn.axes<"D", "C", "K">> from #attn.source<"w", [4, 8, 3], offset = 0, strides = [24, 3, 1]>
+    func.func @convolution(%x: !x) -> !y {
+      %w = attn.get @w : tensor<4x8x3xf32, #attn.axes<"D", "C", "K">>
+      %windows = attn.windows %x axes [1] by [1] dilated [1] : !x -> !windows
+      %y = attn.linear %windows, %w contract 2 : (!windows, tensor<4x8x3xf32, #attn.axes<"D", "C", "K">>) -> !y
+      return %y : !y
+    }
+    ```
+
+    into
+
+    ```mlir
+    attn.param @w : tensor<4x3x8xf32, #attn.axes<"D", "K", "C">> from #attn.source<"w", [4, 8, 3], offset = 0, strides = [24, 1, 3]>
+    func.func @convolution(%x: !x) -> !y {
+      %windows = attn.windows %x axes [1] by [1] dilated [1] : !x -> !windows
+      %w = attn.get @w : tensor<4x3x8xf32, #attn.axes<"D", "K", "C">>
+      %ordered = attn.rearrange %windows ...
+      %y = attn.linear %ordered, %w contract 2 : ...
+      return %y : !y
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
 def CheckFusedPass : Pass<"attn-check-fused", "mlir::func::FuncOp"> {
   let summary = "fails if an op that the fused stage cannot hold is left";
   let description = [{

@@ -3,6 +3,7 @@
 // Kernels on rows: verification, and which tile computes a row.
 #include "dialect/AttnDialect.h"
 #include "dialect/ops/Buffers.h"
+#include "dialect/ops/Reduce.h"
 
 using namespace mlir;
 using namespace attn;
@@ -99,11 +100,28 @@ LogicalResult RotaryKernelOp::verify() {
   return success();
 }
 
-LogicalResult MeanKernelOp::verify() {
-  MemRefType input = typeOf(getInput()), out = typeOf(getOut());
-  if (input.getRank() < 3 || out.getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
-      !agree(rowsOf(getInput(), 2), rowsOf(getOut()))) // mean_kernel_c1
-    return emitOpError("expected input [rows..., s, columns] and output [rows..., columns]");
+LogicalResult ReduceKernelOp::verify() {
+  int64_t reduced = getReduced(), kept = reduced + (getAcross() ? 0 : 1);
+  MemRefType out = typeOf(getOut());
+  if (getInputs().empty() || reduced < 1 || out.getRank() < 2 ||
+      (getAcross() && columnsOf(getOut()) != 1)) // reduce_kernel_c1
+    return emitOpError("expected inputs [rows..., s..., columns] and an output [rows..., columns]");
+  for (Value input : getInputs())
+    if (typeOf(input).getRank() <= kept ||
+        (!getAcross() && columnsOf(input) != columnsOf(getOut())) ||
+        !agree(rowsOf(input, kept), rowsOf(getOut()))) // reduce_kernel_c1
+      return emitOpError("expected inputs [rows..., s..., columns] of the output's ")
+             << out << ", but got " << typeOf(input);
+  bool isPlace = getKind() == Reduction::ArgMax;
+  if (out.getElementType().isInteger(32) != isPlace) // reduce_kernel_c2
+    return emitOpError("expected an output of ") << (isPlace ? "i32" : "f32");
+  return verifyReduced(*this, getInputs(), getBody()); // reduce_kernel_c3
+}
+
+LogicalResult SoftmaxKernelOp::verify() {
+  if (typeOf(getInput()).getRank() < 2 || columnsOf(getInput()) != columnsOf(getOut()) ||
+      !agree(rowsOf(getInput()), rowsOf(getOut()))) // softmax_kernel_c1
+    return emitOpError("expected input and output with the same rows and columns");
   return success();
 }
 
@@ -152,4 +170,10 @@ std::string RotaryKernelOp::detail() { return getInterleaved() ? ", neighbours" 
 void RotaryKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
   RotaryRowOp::create(builder, getLoc(), rows.of(getInput()), rows.of(getCos()), rows.of(getSin()),
                       rows.of(getOut()), getInterleaved());
+}
+
+std::string SoftmaxKernelOp::title() { return "softmax"; }
+
+void SoftmaxKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
+  SoftmaxRowOp::create(builder, getLoc(), rows.of(getInput()), rows.of(getOut()));
 }

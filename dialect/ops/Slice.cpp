@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.slice, attn.mean: verification of ops on one axis.
+// attn.slice: verification.
 #include "dialect/AttnDialect.h"
 
 using namespace mlir;
@@ -36,18 +36,3 @@ LogicalResult SliceOp::verify() {
     return emitOpError("expected the other axes unchanged, but got ") << result;
   return success();
 }
-
-LogicalResult ReduceMeanOp::verify() {
-  auto input = cast<RankedTensorType>(getInput().getType()),
-       result = cast<RankedTensorType>(getResult().getType());
-  int64_t axis = getAxis();
-  if (axis < 0 || axis >= input.getRank() || input.isDynamicDim(axis)) // mean_c1
-    return emitOpError("expected a static axis of ") << input << ", but got " << axis;
-  if (SmallVector<int64_t>(result.getShape()) != without(input.getShape(), axis)) // mean_c2
-    return emitOpError("expected the input without the axis, but got ") << result;
-  return success();
-}
-
-Value ReduceMeanOp::workTensor() { return getInput(); }
-
-int64_t ReduceMeanOp::flopPerElement() { return 1; }

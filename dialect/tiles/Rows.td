@@ -42,9 +42,17 @@ def Attn_MapRowOp : AttnRowOp<"map_row"> {
   let hasVerifier = 1;
 }
 
-def Attn_MeanRowOp : AttnRowOp<"mean_row"> {
-  let summary = "out[n] = mean over s of input[s, n]";
-  let arguments = (ins MemRefRankOf<[F32], [2]>:$input, Attn_Row:$out);
+def Attn_ReduceRowOp : AttnRowOp<"reduce_row"> {
+  let summary = "out[n] = sum, mean, ... over s of body(input[s, n]...)";
+  let description = [{ Inputs are [s..., columns], or with `across` [s...] for one element of output. }];
+  let arguments = (ins Variadic<MemRefOf<[F32, BF16, F16]>>:$inputs, MemRefRankOf<[F32, I32], [1]>:$out, Attn_ReductionAttr:$kind, UnitAttr:$across);
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = "$kind `(` $inputs `)` `into` $out (`across` $across^)? attr-dict `:` `(` type($inputs) `)` `,` type($out) ($body^)?";
+}
+
+def Attn_SoftmaxRowOp : AttnRowOp<"softmax_row"> {
+  let summary = "softmax of a row";
+  let arguments = (ins Attn_Row:$input, Attn_Row:$out);
   let assemblyFormat = "$input `into` $out attr-dict `:` type($input) `,` type($out)";
 }
 

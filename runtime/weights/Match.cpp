@@ -54,27 +54,33 @@ private:
 };
 } // namespace
 
-namespace {
-/// A shape without axes of size 1 at its ends.
-struct Core {
-  const int64_t *sizes;
-  int32_t rank;
-
-  Core(const int64_t *shape, int32_t count) : sizes(shape), rank(count) {
-    for (; rank && *sizes == 1; --rank)
-      ++sizes;
-    while (rank && sizes[rank - 1] == 1)
-      --rank;
-  }
-};
-} // namespace
-
-/// Axes of size 1 at the ends do not count: position embeddings are kept as [1, N, D] or [N, D],
-/// and the weight of a convolution of one place, [D, C, 1, 1], is that of a linear map.
+/// Whether each axis of the tensor is one of those that are asked for, or behind the first several
+/// of them in one: the weight of a linear map that takes heads and features is kept as [D, H, E] or
+/// [D, H * E].
+/// Axes of size 1 do not count: position embeddings are kept as [1, N, D] or [N, D], the weight
+/// of a convolution of one place, [D, C, 1, 1], is that of a linear map, and that of one by each
+/// channel is [C, 1, P, Q].
 static bool hasShape(const StoredTensor &tensor, const attn_abi_parameter &parameter) {
-  Core own(tensor.shape, tensor.rank), asked(parameter.shape, parameter.rank);
-  return own.rank == asked.rank &&
-         memcmp(own.sizes, asked.sizes, size_t(own.rank) * sizeof(int64_t)) == 0;
+  int32_t next = 0;
+  // The first that counts is one axis on both sides.
+  bool isFirst =
+      !(tensor.rank && parameter.rank && tensor.shape[0] == 1 && parameter.shape[0] == 1);
+  for (int32_t axis = 0; axis < tensor.rank; ++axis) {
+    if (tensor.shape[axis] == 1)
+      continue;
+    int64_t size = 1;
+    while (size != tensor.shape[axis] && next < parameter.rank) {
+      if ((isFirst && size != 1) || __builtin_mul_overflow(size, parameter.shape[next++], &size))
+        return false;
+    }
+    if (size != tensor.shape[axis])
+      return false;
+    isFirst = false;
+  }
+  for (; next < parameter.rank; ++next)
+    if (parameter.shape[next] != 1)
+      return false;
+  return true;
 }
 
 /// Whether a matrix is that of the parameter with its axes exchanged.

@@ -110,7 +110,7 @@ bool Window::take(const StoredTensor &source, int64_t first, int64_t count, Stor
   return false;
 }
 
-/// As packRectangle, of a source that may lie in a file.
+/// As packRectangle of [rows][columns] from element `index` on, of a source that may lie in a file.
 static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
                      int64_t columnStride, int64_t rows, int64_t columns, float *to,
                      int64_t toStride, Window &window) {
@@ -147,16 +147,23 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, Window &wind
       run = smaller(run, part.inner - n % part.inner);
     if (isPanels)
       run = smaller(run, slot.width - column % slot.width);
-    int64_t index = part.offset + unit.kBegin * part.kStride + n / part.inner * part.outerStride +
-                    n % part.inner * part.innerStride;
-    float *to = isPanels ? base + column / slot.width * slot.k * slot.width +
-                               unit.kBegin * slot.width + column % slot.width
-                         : base + unit.kBegin * slot.columns + column;
-    int64_t rows = unit.kEnd - unit.kBegin;
+    int64_t index =
+        part.offset + n / part.inner * part.outerStride + n % part.inner * part.innerStride;
+    float *to = !isF32     ? scratch
+                : isPanels ? base + column / slot.width * slot.k * slot.width +
+                                 unit.kBegin * slot.width + column % slot.width
+                           : base + unit.kBegin * slot.columns + column;
     int64_t toStride = !isF32 ? run : isPanels ? slot.width : slot.columns;
-    if (!packFrom(source, index, part.kStride, stride, rows, run, isF32 ? to : scratch, toStride,
-                  window))
-      return false;
+    for (int64_t k = unit.kBegin, rows; k < unit.kEnd; k += rows, to += rows * toStride) {
+      rows = unit.kEnd - k;
+      int64_t first = index + k * part.kStride;
+      if (part.kInner) {
+        rows = smaller(rows, part.kInner - k % part.kInner);
+        first = index + k / part.kInner * part.kOuterStride + k % part.kInner * part.kStride;
+      }
+      if (!packFrom(source, first, part.kStride, stride, rows, run, to, toStride, window))
+        return false;
+    }
     if (!isF32)
       storePanel(slot, scratch, column, run, reinterpret_cast<char *>(base));
     n += run;

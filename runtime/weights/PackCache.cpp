@@ -116,8 +116,8 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
          slot.width, slot.partCount});
     for (int32_t p = 0; p < slot.partCount; ++p) {
       const attn_abi_part &part = slot.parts[p];
-      all({part.parameter, part.column, part.count, part.offset, part.kStride, part.inner,
-           part.innerStride, part.outerStride});
+      all({part.parameter, part.column, part.count, part.offset, part.kStride, part.kInner,
+           part.kOuterStride, part.inner, part.innerStride, part.outerStride});
     }
   }
   for (const SourceFile *file : checkpoint.sourceFiles()) {

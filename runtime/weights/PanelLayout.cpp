@@ -155,14 +155,17 @@ bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) 
     const attn_abi_part &part = slot.parts[i];
     if (part.parameter < 0 || part.parameter >= tables.parameterCount || part.column < 0 ||
         part.count < 0 || part.inner < 1 || part.kStride < 0 || part.innerStride < 0 ||
-        part.outerStride < 0 || part.offset < 0 || part.column > slot.columns - part.count)
+        part.outerStride < 0 || part.kInner < 0 || part.kOuterStride < 0 || part.offset < 0 ||
+        part.column > slot.columns - part.count)
       return false;
     if (part.count == 0 || slot.k == 0)
       continue;
     const attn_abi_parameter &parameter = tables.parameters[part.parameter];
     int64_t total, inner = smaller(part.inner, part.count) - 1;
-    int64_t last = part.offset + (slot.k - 1) * part.kStride +
-                   (part.count - 1) / part.inner * part.outerStride + inner * part.innerStride;
+    int64_t kInner = part.kInner ? smaller(part.kInner, slot.k) : slot.k;
+    int64_t last = part.offset + (slot.k - 1) / kInner * part.kOuterStride +
+                   (kInner - 1) * part.kStride + (part.count - 1) / part.inner * part.outerStride +
+                   inner * part.innerStride;
     if (!countElements(parameter.shape, parameter.rank, total) || last >= total ||
         parameter.layers > slot.layers || !isFloat(parameter.dtype))
       return false;

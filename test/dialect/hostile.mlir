@@ -30,7 +30,7 @@ func.func @fewer_names_than_axes(%x: tensor<2x3xf32, #attn.axes<"A">>) {
 
 func.func @unranked(%x: tensor<*xf32>) {
   // expected-error@+1 {{must be tensor with #attn.axes}}
-  %r = "attn.mean"(%x) <{axis = 0 : i64}> : (tensor<*xf32>) -> tensor<*xf32>
+  %r = "attn.softmax"(%x) <{axis = 0 : i64}> : (tensor<*xf32>) -> tensor<*xf32>
   return
 }
 
@@ -127,9 +127,25 @@ func.func @offset_that_wraps_around(%x: tensor<4xf32, #attn.axes<"D">>) {
 
 // -----
 
-func.func @mean_of_axis_minus_one(%x: tensor<4xf32, #attn.axes<"D">>) {
-  // expected-error@+1 {{expected a static axis}}
-  %r = attn.mean %x axis -1 : tensor<4xf32, #attn.axes<"D">> -> tensor<f32, #attn.axes<>>
+func.func @softmax_of_axis_minus_one(%x: tensor<4xf32, #attn.axes<"D">>) {
+  // expected-error@+1 {{expected an axis of}}
+  %r = attn.softmax %x axis -1 : tensor<4xf32, #attn.axes<"D">>
+  return
+}
+
+// -----
+
+func.func @windows_of_axis_nine(%x: tensor<4xf32, #attn.axes<"D">>) {
+  // expected-error@+1 {{expected axes of}}
+  %r = attn.windows %x axes [9] by [1] dilated [1] : tensor<4xf32, #attn.axes<"D">> -> tensor<4x1xf32, #attn.axes<"D", "K">>
+  return
+}
+
+// -----
+
+func.func @span_of_windows_that_wraps_around(%x: tensor<4xf32, #attn.axes<"D">>) {
+  // expected-error@+1 {{expected static windows, strides and dilations of 1 at least}}
+  %r = attn.windows %x axes [0] by [1] dilated [9223372036854775807] : tensor<4xf32, #attn.axes<"D">> -> tensor<4x3xf32, #attn.axes<"D", "K">>
   return
 }
 

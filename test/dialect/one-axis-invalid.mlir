@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One case per constraint of attn.concat, attn.slice and attn.mean in dialect/README.md.
+// One case per constraint of attn.concat and attn.slice in dialect/README.md.
 // RUN: attn-opt %s -split-input-file -verify-diagnostics
 
 func.func @concat_c1(%c: tensor<1x3xf32, #attn.axes<"one", "D">>, %x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x5x3xf32, #attn.axes<"B", "N", "D">> {
@@ -87,22 +87,6 @@ func.func @slice_c5(%x: tensor<?x4xf32, #attn.axes<"T", "D">>) -> tensor<4xf32, 
   // expected-error@+1 {{expected no offset along a dynamic axis, but got 1}}
   %r = attn.slice %x axis 0 at 1 end drop : tensor<?x4xf32, #attn.axes<"T", "D">> -> tensor<4xf32, #attn.axes<"D">>
   return %r : tensor<4xf32, #attn.axes<"D">>
-}
-
-// -----
-
-func.func @mean_c1(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
-  // expected-error@+1 {{expected a static axis of}}
-  %r = attn.mean %x axis 0 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
-  return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
-}
-
-// -----
-
-func.func @mean_c2(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x4xf32, #attn.axes<"B", "T">> {
-  // expected-error@+1 {{expected the input without the axis, but got}}
-  %r = attn.mean %x axis 1 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x4xf32, #attn.axes<"B", "T">>
-  return %r : tensor<?x4xf32, #attn.axes<"B", "T">>
 }
 
 // -----

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.concat, attn.slice, attn.mean.
+// attn.concat, attn.slice.
 // RUN: attn-opt %s | attn-opt | FileCheck %s
 // RUN: attn-opt %s -mlir-print-op-generic | attn-opt | FileCheck %s
 
@@ -23,18 +23,4 @@ func.func @slice_drop(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tenso
   // CHECK: attn.slice %{{.*}} axis 1 at 3 drop : {{.*}} -> tensor<?x3x
   %r = attn.slice %x axis 1 at 3 drop : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
   return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
-}
-
-// CHECK-LABEL: func @mean
-func.func @mean(%x: tensor<?x4x3xf32, #attn.axes<"B", "T", "D">>) -> tensor<?x3xf32, #attn.axes<"B", "D">> {
-  // CHECK: attn.mean %{{.*}} axis 1 : {{.*}} -> tensor<?x3x
-  %r = attn.mean %x axis 1 : tensor<?x4x3xf32, #attn.axes<"B", "T", "D">> -> tensor<?x3xf32, #attn.axes<"B", "D">>
-  return %r : tensor<?x3xf32, #attn.axes<"B", "D">>
-}
-
-// CHECK-LABEL: func @mean_to_a_scalar
-func.func @mean_to_a_scalar(%x: tensor<4xf32, #attn.axes<"T">>) -> tensor<f32, #attn.axes<>> {
-  // CHECK: attn.mean %{{.*}} axis 0 : {{.*}} -> tensor<f32, #attn.axes<>>
-  %r = attn.mean %x axis 0 : tensor<4xf32, #attn.axes<"T">> -> tensor<f32, #attn.axes<>>
-  return %r : tensor<f32, #attn.axes<>>
 }

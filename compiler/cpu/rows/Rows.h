@@ -15,5 +15,9 @@ mlir::LogicalResult vectorizeRowTiles(mlir::Operation *root, const CpuTarget &ta
 void emitRound(RoundRowOp op, const RowVectors &rows);
 void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
 void emitRotary(RotaryRowOp op, const RowVectors &rows);
+void emitSoftmax(SoftmaxRowOp op, const RowVectors &rows);
+
+/// The same; fails after an error, of a function that has no vector form.
+mlir::LogicalResult emitReduce(ReduceRowOp op, const RowVectors &rows);
 
 } // namespace attn

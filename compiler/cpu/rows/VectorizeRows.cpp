@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tiled -> kernels, of rows: norms, element-wise functions, means.
+// tiled -> kernels, of rows: norms, element-wise functions.
 #include "compiler/cpu/rows/Rows.h"
 #include "compiler/cpu/vectors/RowVectors.h"
 #include "compiler/kernels/KernelRemarks.h"
@@ -26,7 +26,6 @@ public:
 
   void emit(NormRowOp op);
   LogicalResult emit(MapRowOp op);
-  void emit(MeanRowOp op);
 
 private:
   /// From an element to the normalised one, both as vectors.
@@ -163,38 +162,6 @@ LogicalResult RowEmitter::emit(MapRowOp op) {
   return success(isWhole);
 }
 
-// Sums of 16 rows are added up, so that rounding grows with the square root of their number at
-// most.
-void RowEmitter::emit(MeanRowOp op) {
-  Value height = index.dim(op.getInput(), 0), columns = index.dim(op.getInput(), 1);
-  SmallVector<VectorPlace> places = placesIn(columns, 4);
-  SmallVector<Value> zeros(places.size(), zero());
-
-  auto sumOf = [&](Value from, Value to, int64_t step, auto addend) -> SmallVector<Value> {
-    auto loop = scf::ForOp::create(builder, loc, from, to, index.constant(step), zeros,
-                                   [](OpBuilder &, Location, Value, ValueRange) {});
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
-    SmallVector<Value> sums(loop.getRegionIterArgs()), addends = addend(loop.getInductionVar());
-    for (auto [sum, value] : llvm::zip_equal(sums, addends))
-      sum = add(sum, value);
-    scf::YieldOp::create(builder, loc, sums);
-    return loop.getResults();
-  };
-  auto row = [&](Value s) {
-    Value row = prepare(rowOf(index, op.getInput(), s, 1));
-    return llvm::map_to_vector(places, [&](const VectorPlace &place) { return load(row, place); });
-  };
-  auto block = [&](Value from) {
-    Value to = index.min(height, index.add(from, index.constant(16)));
-    return sumOf(from, to, 1, row);
-  };
-  SmallVector<Value> sums = sumOf(index.constant(0), height, 16, block);
-  Value count = repeat(asFloat(height));
-  for (auto [sum, place] : llvm::zip_equal(sums, places))
-    store(div(sum, count), op.getOut(), place);
-}
-
 LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) {
   SmallVector<Operation *> tiles;
   root->walk([&](Operation *op) {
@@ -206,15 +173,18 @@ LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) 
     RowEmitter emitter(tile, builder, target);
     if (auto norm = dyn_cast<NormRowOp>(tile))
       emitter.emit(norm);
-    else if (auto mean = dyn_cast<MeanRowOp>(tile))
-      emitter.emit(mean);
     else if (auto round = dyn_cast<RoundRowOp>(tile))
       emitRound(round, RowVectors(builder, tile->getLoc(), target));
     else if (auto quantize = dyn_cast<QuantizeRowOp>(tile))
       emitQuantize(quantize, RowVectors(builder, tile->getLoc(), target));
+    else if (auto softmax = dyn_cast<SoftmaxRowOp>(tile))
+      emitSoftmax(softmax, RowVectors(builder, tile->getLoc(), target));
     else if (auto rotary = dyn_cast<RotaryRowOp>(tile))
       emitRotary(rotary, RowVectors(builder, tile->getLoc(), target));
-    else if (failed(emitter.emit(cast<MapRowOp>(tile))))
+    else if (auto reduce = dyn_cast<ReduceRowOp>(tile)) {
+      if (failed(emitReduce(reduce, RowVectors(builder, tile->getLoc(), target))))
+        return failure();
+    } else if (failed(emitter.emit(cast<MapRowOp>(tile))))
       return failure();
     tile->erase();
   }

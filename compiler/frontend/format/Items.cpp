@@ -124,7 +124,10 @@ Layout Formatter::binding(const Binding &binding) {
 
 Layout Formatter::head(const LinearDecl &decl) {
   Layout layout = concat({"linear ", names(decl.names), ": ", expressions(decl.from, true), " -> ",
-                          expressions(decl.to, true), decl.bias ? " bias" : ""});
+                          expressions(decl.to, true)});
+  if (!decl.along.empty())
+    layout.add(" along ").add(expressions(decl.along, true));
+  layout.add(decl.bias ? " bias" : "");
   if (decl.biasCondition)
     layout.add(" if ").add(expr(*decl.biasCondition));
   return layout.add(binding(decl.binding));

@@ -13,6 +13,8 @@
 #include "compiler/frontend/sema/Stacks.h"
 #include "compiler/frontend/sema/Tensors.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace attn::frontend {
 
 using namespace ast;
@@ -25,7 +27,7 @@ static SemaValue applyNorm(Sema &sema, Decl &decl, const ast::CallExpr &call);
 bool plainArguments(Reporter &report, const CallExpr &call, llvm::StringRef name, unsigned least,
                     unsigned most, llvm::StringRef usage) {
   for (const Argument &argument : call.arguments)
-    if (auto clauses = argument.clauses(); argument.name || !clauses.empty()) {
+    if (!argument.isPlain()) {
       report
           .error(DiagCode::WrongArguments, argument.value->range,
                  "`" + name + "` takes no " +
@@ -103,6 +105,50 @@ static SemaValue applyLinear(Sema &sema, Decl &decl, const CallExpr &call) {
   return result ? SemaValue::of(result) : SemaValue::wrong();
 }
 
+/// A linear map along axes: at each of their places, a sum of products with the weights of that.
+static mlir::Value applyAlong(Sema &sema, const Decl &decl, const CallExpr &call, mlir::Value input,
+                              const Axes &result) {
+  Location loc = locate(sema, call.range, decl.name);
+  Axes axes = axesOfValue(input);
+  for (const Axis &axis : decl.along) {
+    int at = findAxis(axes, axis.name);
+    if (at >= 0 && axes[at] == axis)
+      continue;
+    Diagnostic &diagnostic = sema.report.error(
+        DiagCode::LinearAxes, call.arguments[0].value->range,
+        "`" + decl.name + "` is along " + listAxes(decl.along) + " but gets " + showAxes(axes));
+    diagnostic.at(decl.range, "declared here");
+    Axes both = decl.along;
+    llvm::append_range(both, axes);
+    if (std::string where = whereSizes(sema, both); !where.empty())
+      diagnostic.note(where);
+    return nullptr;
+  }
+  mlir::RankedTensorType type = tensorType(sema, result, call.range);
+  if (!type)
+    return nullptr;
+  llvm::SmallVector<llvm::StringRef> over;
+  for (const Axis &axis : decl.from)
+    over.push_back(axis.name);
+  mlir::Value operands[] = {input, getParam(sema, decl.weight, loc)};
+  auto op = ReduceOp::create(sema.builder, loc, type, operands, Reduction::Sum,
+                             sema.builder.getStrArrayAttr(over));
+  mlir::Type f32 = sema.builder.getF32Type();
+  mlir::Block &body = op.getBody().emplaceBlock();
+  body.addArguments({f32, f32}, {loc, loc});
+  mlir::OpBuilder inner = mlir::OpBuilder::atBlockEnd(&body);
+  YieldOp::create(
+      inner, loc,
+      mlir::arith::MulFOp::create(inner, loc, body.getArgument(0), body.getArgument(1)));
+  if (!decl.bias.type)
+    return op.getResult();
+  mlir::Value bias = getParam(sema, decl.bias, loc);
+  return makeMap(sema, {op.getResult(), bias}, result, loc,
+                 [](mlir::OpBuilder &b, Location l, mlir::ValueRange x) {
+                   return mlir::arith::AddFOp::create(b, l, x[0], x[1]).getResult();
+                 });
+}
+
 mlir::Value applyLinear(Sema &sema, Decl &decl, const CallExpr &call, mlir::Value input) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
   Location loc = locate(sema, call.range, decl.name);
@@ -146,6 +192,8 @@ mlir::Value applyLinear(Sema &sema, Decl &decl, const CallExpr &call, mlir::Valu
     }
     result.push_back(axis);
   }
+  if (!decl.along.empty())
+    return applyAlong(sema, decl, call, ready, result);
   mlir::RankedTensorType type = tensorType(sema, result, call.range);
   if (!type)
     return nullptr;

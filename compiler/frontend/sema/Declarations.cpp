@@ -110,6 +110,10 @@ static void declareHook(Sema &sema, Scope &in, const HookDecl &hook) {
     if (hook.hook != HookDecl::Hook::Score && llvm::isa<LinearDecl>(*own)) {
       sema.report.unsupported(own->range, "a linear map in a " + sema.source.text(hook.keyword));
       decl->wrong = true;
+    } else if (auto *linear = llvm::dyn_cast<LinearDecl>(own.get());
+               linear && !linear->along.empty()) {
+      sema.report.unsupported(own->range, "a linear map along axes in a score");
+      decl->wrong = true;
     }
 }
 

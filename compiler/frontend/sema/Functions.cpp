@@ -11,11 +11,13 @@
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Pick.h"
 #include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Resize.h"
 #include "compiler/frontend/sema/Rotary.h"
 #include "compiler/frontend/sema/Split.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
+#include "compiler/frontend/sema/Windows.h"
 #include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -179,13 +181,8 @@ static SemaValue callDropout(Sema &sema, const CallExpr &call) {
 static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
     {"zeros", "a tensor of zeros is `x * 0`"},
     {"greedy", ""},
-    {"softmax", "the weights of an attention are `attend … { return weights }`; a classifier's "
-                "logits have their largest where its probabilities do"},
-    {"unit", "write `x * rsqrt(mean(D, x * x) * D)`"},
-    {"sum", "write `mean(N, x) * N`"},
-    {"max", "`max(a, b)` is the larger of two tensors, or of a tensor and a number"},
-    {"min", "`min(a, b)` is the smaller of two tensors, or of a tensor and a number"},
-    {"dot", "write `mean(D, a * b) * D`"}};
+    {"unit", "write `x * rsqrt(sum(D, x * x))`"},
+    {"dot", "write `sum(D, a * b)`"}};
 
 static SemaValue callUnsupported(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   auto *known = llvm::find_if(later, [&](auto &function) { return function.first == name; });
@@ -200,7 +197,16 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
         {"pack", callPack},
         {"first", [](Sema &sema, const CallExpr &call) { return callEnd(sema, call, "first"); }},
         {"last", [](Sema &sema, const CallExpr &call) { return callEnd(sema, call, "last"); }},
-        {"mean", callMean},
+        {"mean",
+         [](Sema &sema, const CallExpr &call) {
+           bool isWhere = call.arguments.size() == 2 && call.arguments[1].where;
+           return isWhere ? callMeanWhere(sema, call) : callReduce(sema, call, Reduction::Mean);
+         }},
+        {"sum", [](Sema &sema, const CallExpr &call) { return callReduce(sema, call, Reduction::Sum); }},
+        {"argmax", [](Sema &sema, const CallExpr &call) { return callReduce(sema, call, Reduction::ArgMax); }},
+        {"softmax", callSoftmax},
+        {"pad", callPad},
+        {"windows", callWindows},
         {"relabel", callRelabel},
         {"positions", callPositions},
         {"rotary", callRotary},
@@ -215,12 +221,12 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
         {"pick", callPick},
         {"min",
          [](Sema &sema, const CallExpr &call) {
-           return namesAxis(sema, call) ? callUnsupported(sema, call, "min")
+           return namesAxis(sema, call) ? callReduce(sema, call, Reduction::Min)
                                         : callExtremum(sema, call, "min");
          }},
         {"max",
          [](Sema &sema, const CallExpr &call) {
-           return namesAxis(sema, call) ? callUnsupported(sema, call, "max")
+           return namesAxis(sema, call) ? callReduce(sema, call, Reduction::Max)
                                         : callExtremum(sema, call, "max");
          }},
         {"floor", callFloor},

@@ -6,6 +6,7 @@
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Tensors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -87,12 +88,10 @@ FormulaValue arithmeticOutside(Formula &formula, BinaryOp op, const FormulaValue
 
 FormulaValue sumOutside(Formula &formula, const FormulaValue &vector) {
   Axes axes = axesOfValue(vector.value);
-  double count = static_cast<double>(axes.pop_back_val().size);
-  mlir::Value mean = ReduceMeanOp::create(
-      formula.sema.builder, sideOf(formula.loc, vector.side), tensorType(formula.sema, axes, {}),
-      vector.value, formula.sema.builder.getI64IntegerAttr(static_cast<int64_t>(axes.size())));
-  return arithmeticOutside(formula, BinaryOp::Multiply, {Kind::Scalar, 0, mean, vector.side},
-                           {Kind::Number, count, {}});
+  Axis feature = axes.pop_back_val();
+  mlir::Value sum = createReduce(formula.sema, Reduction::Sum, vector.value, {feature},
+                                 sideOf(formula.loc, vector.side));
+  return {Kind::Scalar, 0, sum, vector.side};
 }
 
 FormulaValue unitOutside(Formula &formula, const FormulaValue &vector) {

@@ -63,6 +63,29 @@ static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
   return isRight && offset && !norm.lacks("weight");
 }
 
+/// Whether a linear map along an axis gives no axis, `K -> _ along C`.
+static bool givesNothing(const LinearDecl &linear) {
+  auto *path = linear.to.size() == 1 ? llvm::dyn_cast<PathExpr>(linear.to[0].get()) : nullptr;
+  return path && !linear.along.empty() && path->path.str() == "_";
+}
+
+/// Whether the axes of a linear map along others are all different; else it is reported.
+static bool areApart(Sema &sema, const Decl &decl, const LinearDecl &linear) {
+  Axes all = decl.along;
+  llvm::append_range(all, decl.from);
+  llvm::append_range(all, decl.to);
+  for (size_t i = 0; i < all.size(); ++i)
+    if (findAxis(all, all[i].name) != static_cast<int>(i)) {
+      sema.report
+          .error(DiagCode::DuplicateAxis, linear.range,
+                 "the axis `" + all[i].name + "` appears twice in a linear map along axes")
+          .help("give the second a dim of its own: `dim " + all[i].name + "2 = " + all[i].name +
+                "`");
+      return false;
+    }
+  return true;
+}
+
 static void setUpShapes(Sema &sema, Scope &owned) {
   for (Decl *decl : owned.order) {
     auto read = [&](const std::vector<ExprPtr> &exprs, SourceRange range, Axes &axes) {
@@ -80,7 +103,10 @@ static void setUpShapes(Sema &sema, Scope &owned) {
     if (decl->kind == Decl::Kind::Linear) {
       auto &linear = *llvm::cast<LinearDecl>(decl->item);
       read(linear.from, linear.range, decl->from);
-      read(linear.to, linear.range, decl->to);
+      read(linear.along, linear.range, decl->along);
+      if (!givesNothing(linear))
+        read(linear.to, linear.range, decl->to);
+      decl->wrong |= !decl->along.empty() && !areApart(sema, *decl, linear);
     } else if (decl->kind == Decl::Kind::Embedding) {
       auto &embedding = *llvm::cast<EmbeddingDecl>(decl->item);
       read(embedding.from, embedding.range, decl->from);
@@ -243,6 +269,28 @@ static ParamRef boundWeight(Sema &sema, const Decl &decl, const Owner &owner, co
                    decl.range);
 }
 
+/// The weight of a linear map along axes, [taken..., along..., given...], of the checkpoint's
+/// [along * given, taken...]; without a type after an error.
+static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner) {
+  auto &linear = *llvm::cast<LinearDecl>(decl.item);
+  if (linear.binding.kind == Binding::Kind::Split || linear.binding.kind == Binding::Kind::Tied) {
+    sema.report.unsupported(linear.binding.range, "a linear map along axes that is split or tied");
+    return {};
+  }
+  std::optional<std::string> name =
+      tensorName(sema.report, linear.binding, owner, decl.name, "weight", linear.names.size());
+  if (!name)
+    return {};
+  Axes kept = decl.along, axes = decl.from;
+  llvm::append_range(kept, decl.to);
+  llvm::append_range(axes, kept);
+  llvm::SmallVector<int64_t, 4> shape{count(kept)}, strides = rowMajor(decl.from, 1);
+  llvm::append_range(shape, sizesOf(decl.from));
+  llvm::append_range(strides, rowMajor(kept, count(decl.from)));
+  return makeParam(sema, owner, decl.name + ".weight", axes, *name, shape, 0, strides,
+                   linear.binding.optional, decl.range);
+}
+
 /// Sets up the bias of a linear map where it has one; false after an error.
 static bool setUpBias(Sema &sema, Decl &decl, const Owner &owner, const Packing &pack) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
@@ -259,7 +307,9 @@ static bool setUpBias(Sema &sema, Decl &decl, const Owner &owner, const Packing 
       tensorName(sema.report, linear.binding, owner, decl.name, "bias", linear.names.size());
   if (!name)
     return false;
-  decl.bias = makeParam(sema, owner, decl.name + ".bias", decl.to, *name, {pack.total}, pack.offset,
+  Axes axes = decl.along;
+  llvm::append_range(axes, decl.to);
+  decl.bias = makeParam(sema, owner, decl.name + ".bias", axes, *name, {pack.total}, pack.offset,
                         pack.strides, linear.binding.optional, decl.range);
   return static_cast<bool>(decl.bias.type);
 }
@@ -272,7 +322,10 @@ static void setUpLinear(Sema &sema, Decl &decl, const Owner &owner, Scope &owned
   bool conv1d = false;
   if (!checkLayouts(sema.report, linear.binding, /*linear=*/true, conv1d))
     return;
-  std::optional<Packing> pack = packing(sema, decl, linear, owned);
+  Axes given = decl.along;
+  llvm::append_range(given, decl.to);
+  std::optional<Packing> pack = decl.along.empty() ? packing(sema, decl, linear, owned)
+                                                   : Packing{count(given), 0, rowMajor(given, 1)};
   if (!pack)
     return;
   int64_t in = count(decl.from);
@@ -282,7 +335,8 @@ static void setUpLinear(Sema &sema, Decl &decl, const Owner &owner, Scope &owned
         .note(llvm::Twine(in) + " inputs, " + llvm::Twine(pack->total) + " outputs");
     return;
   }
-  decl.weight = linear.binding.kind == Binding::Kind::Tied
+  decl.weight = !decl.along.empty() ? weightAlong(sema, decl, owner)
+                : linear.binding.kind == Binding::Kind::Tied
                     ? tiedWeight(sema, decl, owner, owned)
                     : boundWeight(sema, decl, owner, *pack, conv1d);
   decl.wrong = !decl.weight.type || !setUpBias(sema, decl, owner, *pack);

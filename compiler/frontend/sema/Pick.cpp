@@ -7,6 +7,7 @@
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Functions.h"
 #include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 
@@ -165,15 +166,12 @@ SemaValue callMeanWhere(Sema &sema, const CallExpr &call) {
         .at(argument.value->range, "this is " + showAxes(axes));
     return SemaValue::wrong();
   }
-  // Both means divide by the size of the axis, so that their quotient divides by what is kept.
-  Location loc = locate(sema, call.range);
-  mlir::Value sum =
-                  meanAlong(sema, along, kept(sema, value, keep, loc), *argument.value, call.range),
-              share = sum ? meanAlong(sema, along, shareOf(sema, keep, loc), *argument.where,
-                                      call.range)
-                          : mlir::Value();
-  if (!share)
+  int at = namedAxis(sema, along, value, *argument.value, "mean");
+  if (at < 0 || namedAxis(sema, along, keep, *argument.where, "mean") < 0)
     return SemaValue::wrong();
+  Location loc = locate(sema, call.range);
+  mlir::Value sum = createReduce(sema, Reduction::Sum, kept(sema, value, keep, loc), axes[at], loc),
+              share = createReduce(sema, Reduction::Sum, shareOf(sema, keep, loc), axes[at], loc);
   return SemaValue::of(
       makeMap(sema, {sum, share}, axesOfValue(sum), loc,
               [](mlir::OpBuilder &b, Location l, mlir::ValueRange x) -> mlir::Value {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves elements without changing them: pack, first, last, relabel; and mean.
+// What moves elements without changing them: pack, first, last, relabel.
 #include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
@@ -38,8 +38,7 @@ static Axes without(Axes axes, int at) {
   return axes;
 }
 
-/// Whether a call of (axis, tensor) has them the other way round, which is reported.
-static bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
+bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   auto kindOf = [&](const Argument &argument) {
     auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
     Decl *decl = path ? sema.names.scope->find(path->path.str()) : nullptr;
@@ -80,45 +79,6 @@ SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRang
                             static_cast<uint64_t>(at), static_cast<uint64_t>(offset),
                             isLast && isDynamic, /*drop=*/true);
   return SemaValue::of(op.getResult());
-}
-
-mlir::Value meanAlong(Sema &sema, const Expr &along, mlir::Value value, const Expr &place,
-                      SourceRange written) {
-  int at = namedAxis(sema, along, value, place, "mean");
-  if (at < 0)
-    return nullptr;
-  Axes axes = axesOfValue(value);
-  if (axes[at].isDynamic()) {
-    sema.report
-        .error(
-            DiagCode::DynamicAxis, along.range,
-            "the axis `" + axes[at].name +
-                "` is known only when running, and `mean` needs one that is known when compiling")
-        .at(place.range, "this is " + showAxes(axes))
-        .help("write the mean as an attention that weighs all positions alike: `attend first(" +
-              sema.source.text(along.range) + ", x) * 0 over x, x along " +
-              sema.source.text(along.range) +
-              (sema.source.text(place.range) == "x"
-                   ? llvm::Twine("`")
-                   : "` of `let x = " + sema.source.text(place.range) + "`"));
-    return nullptr;
-  }
-  auto op = ReduceMeanOp::create(sema.builder, locate(sema, written),
-                                 tensorType(sema, without(axes, at), written), value,
-                                 sema.builder.getI64IntegerAttr(at));
-  return op.getResult();
-}
-
-SemaValue callMean(Sema &sema, const CallExpr &call) {
-  if (call.arguments.size() == 2 && call.arguments[1].where)
-    return callMeanWhere(sema, call);
-  if (!plainArguments(sema.report, call, "mean", 2, 2, "mean(N, x)") ||
-      isSwapped(sema, call, "mean"))
-    return SemaValue::wrong();
-  mlir::Value value = evalTensor(sema, *call.arguments[1].value, "what the mean is taken of");
-  mlir::Value mean =
-      meanAlong(sema, *call.arguments[0].value, value, *call.arguments[1].value, call.range);
-  return mean ? SemaValue::of(mean) : SemaValue::wrong();
 }
 
 SemaValue callRelabel(Sema &sema, const CallExpr &call) {

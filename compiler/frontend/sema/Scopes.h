@@ -58,6 +58,7 @@ struct Decl {
   const ast::Binding *binding = nullptr;
   const ast::Type *type = nullptr; ///< Of a Param.
   Axes from, to;
+  Axes along; ///< Of a Linear: axes that its weights and what it is applied to share.
   ParamRef weight, bias;
   double eps = 0, offset = 0; ///< Of a norm.
   bool wrong = false;         ///< Reported already: uses of it stay silent.

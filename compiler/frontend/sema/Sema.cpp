@@ -11,6 +11,7 @@
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Unfold.h"
 #include "compiler/frontend/sema/Uses.h"
+#include "compiler/frontend/sema/Windows.h"
 #include "compiler/frontend/syntax/Parser.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,6 +71,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   checkUnapplied(sema);
   dropUnreturned(sema.output);
   boundIndices(sema);
+  bindConvolutions(*sema.output.module);
   buildUnfolds(sema);
   if (sema.names.image && !sema.names.imageUsed)
     sema.report

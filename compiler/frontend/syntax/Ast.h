@@ -111,7 +111,7 @@ struct PathExpr : Expr {
   static bool classof(const Expr *e) { return e->kind == Kind::Path; }
 };
 
-/// `value`, `name = value` or `axis by value`: an argument of a call.
+/// `value`, `name = value`, `axis by value` or `axis as name`: an argument of a call.
 struct Argument {
   std::optional<Name> name; ///< `shift = 1`
   ExprPtr value;
@@ -390,6 +390,7 @@ struct DynDecl : Item {
 struct LinearDecl : Item {
   std::vector<Path> names;
   std::vector<ExprPtr> from, to; ///< The axes either side of the arrow: dims or dim expressions.
+  std::vector<ExprPtr> along;    ///< `along C`: axes each of whose places has weights of its own.
   bool bias = false;
   ExprPtr biasCondition; ///< `bias if c`: where it holds; null where not said.
   Binding binding;

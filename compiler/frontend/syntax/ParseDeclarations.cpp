@@ -80,6 +80,8 @@ std::unique_ptr<LinearDecl> parseLinearHead(Parser &parser) {
   if (!parser.expect(TokenKind::Colon, "between the names and the axes"))
     return linear;
   parseArrow(parser, linear->from, linear->to);
+  if (parser.acceptWord("along"))
+    linear->along = parseDims(parser);
   // `bias alibi(…)` is the next declaration.
   bool isHook = parser.next().is(TokenKind::Word) && !parser.next().isReserved() &&
                 !findRule(parser.next()) && parser.ahead(2).is(TokenKind::LeftParen);

@@ -4,10 +4,15 @@
 #pragma once
 
 #include "compiler/gpu/threads/KernelLaunch.h"
+#include "dialect/AttnDialect.h"
 
 namespace attn {
 
 /// The one launch of a kernel on rows.
 KernelLaunches launchesOfRows(mlir::Operation *kernel);
+
+/// Write the code of one tile before it, in which a builder stands.
+void emitWarpRow(ReduceRowOp op, mlir::OpBuilder &builder);
+void emitWarpRow(SoftmaxRowOp op, mlir::OpBuilder &builder);
 
 } // namespace attn

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels on rows: norms, element-wise functions, means, lookups, rotary. A warp has rows, or
+// Kernels on rows: norms, element-wise functions, reductions, lookups, rotary. A warp has rows, or
 // pieces of rows where those are few, and its lanes neighbouring columns.
 #include "compiler/gpu/rows/Rows.h"
 #include "compiler/gpu/threads/Warp.h"
@@ -27,7 +27,6 @@ public:
 
   void emit(NormRowOp op);
   void emit(MapRowOp op);
-  void emit(MeanRowOp op);
   void emit(RotaryRowOp op);
   void emit(QuantizeRowOp op);
 
@@ -112,27 +111,6 @@ void RowWarp::emit(MapRowOp op) {
       elements.push_back(memref::LoadOp::create(builder, loc, input, column));
     Value result = inlineHook(builder, op.getBody(), elements, {}, {});
     memref::StoreOp::create(builder, loc, result, op.getOut(), column);
-  });
-}
-
-// Sums of 16 rows are added up: rounding grows with the square root of their number at most.
-void RowWarp::emit(MeanRowOp op) {
-  Value height = index.dim(op.getInput(), 0), zero = index.constant(0);
-  auto sumOf = [&](Value from, Value to, int64_t step, auto addend) -> Value {
-    auto loop = scf::ForOp::create(builder, loc, from, to, index.constant(step), number(0),
-                                   [](OpBuilder &, Location, Value, ValueRange) {});
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
-    Value next = add(loop.getRegionIterArg(0), addend(loop.getInductionVar()));
-    scf::YieldOp::create(builder, loc, next);
-    return loop.getResult(0);
-  };
-  forEach(index.dim(op.getInput(), 1), [&](Value column) {
-    Value sum = sumOf(zero, height, 16, [&](Value block) {
-      Value end = index.min(height, index.add(block, index.constant(16)));
-      return sumOf(block, end, 1, [&](Value row) { return load(op.getInput(), {row, column}); });
-    });
-    store(div(sum, asFloat(height)), op.getOut(), column);
   });
 }
 
@@ -230,7 +208,7 @@ void RowWarp::emit(QuantizeRowOp op) {
 }
 
 static LogicalResult emitRows(Operation *kernel, const TilingContext &workers, ValueRange) {
-  // Four of its vectors, the piece of a mean, are a warp's columns.
+  // Four of its vectors, the piece of a reduction, are a warp's columns.
   static constexpr VectorUnit warp{/*lanes=*/Warp::lanes / 4};
   tileRows(kernel, TilingContext{warp, workers.thread, workers.threads, workers.interleaves});
   SmallVector<RowTileOpInterface> tiles;
@@ -239,8 +217,8 @@ static LogicalResult emitRows(Operation *kernel, const TilingContext &workers, V
     OpBuilder builder(tile);
     RowWarp warp(tile, builder);
     llvm::TypeSwitch<Operation *>(tile)
-        .Case<NormRowOp, MapRowOp, MeanRowOp, RotaryRowOp, QuantizeRowOp>(
-            [&](auto op) { warp.emit(op); });
+        .Case<ReduceRowOp, SoftmaxRowOp>([&](auto op) { emitWarpRow(op, builder); })
+        .Case<NormRowOp, MapRowOp, RotaryRowOp, QuantizeRowOp>([&](auto op) { warp.emit(op); });
     tile->erase();
   }
   return success();

@@ -19,8 +19,8 @@ namespace func = mlir::func;
 /// Where tensors lie, and shall lie.
 struct Places {
   DenseMap<Value, BufferView> views; ///< Of every tensor that has been computed.
-  /// Tensors computed straight into a concat, as its part at a position.
-  DenseMap<Value, std::pair<ConcatOp, size_t>> partOf;
+  /// Tensors computed straight into a concat, as its part at a position, or into a pad's result.
+  DenseMap<Value, std::pair<Operation *, size_t>> partOf;
   DenseMap<Value, BufferView> destinations; ///< Tensors computed straight into a given place.
   DenseMap<Value, Value> inPlace; ///< Tensors, and the operands whose place they may take.
 };

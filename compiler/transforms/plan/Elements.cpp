@@ -13,7 +13,12 @@ namespace attn::planning {
 Precision precisionOf(const ModulePlan &module, LinearOp op) {
   // Weights of 16 bits are multiplied by pairs.
   bool isOdd = typeOf(op.getInput()).getShape().back() % 2 != 0;
-  return isHalf(module.precision) && isOdd ? Precision::F32 : module.precision;
+  if (isHalf(module.precision) && isOdd)
+    return Precision::F32;
+  // Windows are read where they overlap: as rows of bytes or of 16 bits they would be written
+  // apart.
+  return isOfWindows(op) && !(module.isGpu() && isHalf(module.precision)) ? Precision::F32
+                                                                          : module.precision;
 }
 
 bool areRounded(const ModulePlan &module, LinearOp op) {
@@ -26,8 +31,8 @@ bool areRounded(const ModulePlan &module, LinearOp op) {
       !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= TargetModel::fewRows;
   bool isNarrow = module.precision == Precision::BF16 || takesBytes(module.precision);
   return module.targets.allLevelsMultiplyPairs() && isNarrow && !areFew && !rows.empty() &&
-         !ShapedType::isDynamicShape(contracted) && contracted.back() % 2 == 0 &&
-         ShapedType::getNumElements(contracted) % granule == 0;
+         !isOfWindows(op) && !ShapedType::isDynamicShape(contracted) &&
+         contracted.back() % 2 == 0 && ShapedType::getNumElements(contracted) % granule == 0;
 }
 
 bool areRounded(const ModulePlan &module, AttentionOp op) {

@@ -70,10 +70,11 @@ static LogicalResult emitScalar(FunctionPlan &plan, Operation *op) {
 
 static LogicalResult emitOp(FunctionPlan &plan, Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<LinearOp, NormOp, MapOp, ReduceMeanOp, LookupOp, PickOp, RotaryOp, AttentionOp,
-            ConcatOp, TableOp, PushOp, func::CallOp, scf::ForOp>(
+      .Case<LinearOp, NormOp, MapOp, ReduceOp, SoftmaxOp, LookupOp, PickOp, RotaryOp, AttentionOp,
+            ConcatOp, PadOp, TableOp, PushOp, func::CallOp, scf::ForOp>(
           [&](auto op) { return emit(plan, op); })
-      .Case<RelabelOp, SliceOp, RearrangeOp>([&](Operation *view) { return emitView(plan, view); })
+      .Case<RelabelOp, SliceOp, RearrangeOp, WindowsOp>(
+          [&](Operation *view) { return emitView(plan, view); })
       .Case([&](GetOp) { return success(); })
       .Case([&](SizeOp size) {
         plan.scalars.map(size.getResult(), plan.dim(size.getDim()));

@@ -29,9 +29,9 @@ bool isInPlace(FunctionPlan &plan, MapOp op) {
 static bool hasOwnBuffers(FunctionPlan &plan, Operation *op) {
   if (auto map = dyn_cast<MapOp>(op))
     return !isInPlace(plan, map);
-  // A concat's parts may lie in its result.
-  if (auto concat = dyn_cast<ConcatOp>(op))
-    return llvm::all_of(concat.getInputs(), [&](Value input) {
+  // A concat's parts may lie in its result, and what is padded in the pad's.
+  if (isa<ConcatOp, PadOp>(op))
+    return llvm::all_of(op->getOperands(), [&](Value input) {
       return isReadOnlyBy(withoutRelabels(input),
                           [&](OpOperand &use) { return use.getOwner() == op; });
     });

@@ -14,18 +14,20 @@ namespace attn::planning {
 LogicalResult emit(FunctionPlan &plan, LinearOp op);
 LogicalResult emit(FunctionPlan &plan, AttentionOp op);
 
-/// Plan what works on rows (Rows.cpp, Norm.cpp, Map.cpp).
+/// Plan what works on rows (Rows.cpp, Norm.cpp, Map.cpp, Reduce.cpp).
 LogicalResult emit(FunctionPlan &plan, NormOp op);
 LogicalResult emit(FunctionPlan &plan, LookupOp op);
 LogicalResult emit(FunctionPlan &plan, MapOp op);
 LogicalResult emit(FunctionPlan &plan, PickOp op);
-LogicalResult emit(FunctionPlan &plan, ReduceMeanOp op);
+LogicalResult emit(FunctionPlan &plan, ReduceOp op);
 LogicalResult emit(FunctionPlan &plan, RotaryOp op);
+LogicalResult emit(FunctionPlan &plan, SoftmaxOp op);
 
-/// Plan what moves no element by itself (Views.cpp).
+/// Plan what moves no element by itself (Views.cpp, Pad.cpp).
 LogicalResult emit(FunctionPlan &plan, ConcatOp op);
+LogicalResult emit(FunctionPlan &plan, PadOp op);
 LogicalResult emit(FunctionPlan &plan, TableOp op);
-/// A relabelling, a slice or a rearrangement.
+/// A relabelling, a slice, a rearrangement or windows.
 LogicalResult emitView(FunctionPlan &plan, Operation *op);
 
 /// Plans what a cache gets (Cache.cpp).

@@ -27,7 +27,7 @@ static void latestUse(const Places &places, Value value, Block *block, Operation
     Operation *ancestor = block->findAncestorOpInBlock(*user);
     if (ancestor && (!latest || latest->isBeforeInBlock(ancestor)))
       latest = ancestor;
-    bool isPassedOn = isInInput(user) || isa<ConcatOp, scf::ForOp>(user);
+    bool isPassedOn = isInInput(user) || isa<ConcatOp, PadOp, scf::ForOp>(user);
     for (Value result : user->getResults())
       if (isPassedOn || places.inPlace.lookup(result) == value)
         latestUse(places, result, block, latest);
@@ -37,10 +37,10 @@ static void latestUse(const Places &places, Value value, Block *block, Operation
 Operation *lastUse(const Places &places, Value root, Block *block) {
   Operation *latest = root.getDefiningOp();
   latestUse(places, root, block, latest);
-  // A concat's buffer holds its parts, too.
-  if (auto concat = root.getDefiningOp<ConcatOp>())
+  // A concat's buffer holds its parts, too, and a pad's what is padded.
+  if (isa_and_present<ConcatOp, PadOp>(root.getDefiningOp()))
     for (auto &[part, place] : places.partOf)
-      if (place.first == concat)
+      if (place.first == root.getDefiningOp())
         latestUse(places, part, block, latest);
   return latest;
 }
@@ -58,15 +58,26 @@ BufferView partOfConcat(ConcatOp concat, size_t position, const BufferView &whol
   return whole.window(concat.getAxis(), start, own);
 }
 
+/// Of a pad's result, what lies within its borders.
+static BufferView insideOf(PadOp pad, const BufferView &whole) {
+  BufferView inside = whole;
+  for (int64_t d = 0; d < typeOf(pad.getInput()).getRank(); ++d)
+    inside = inside.window(d, pad.getLow()[d], sizeOf(typeOf(pad.getInput()), d));
+  return inside;
+}
+
 BufferView outputOf(FunctionPlan &plan, Value tensor) {
   if (auto known = plan.places.destinations.find(tensor); known != plan.places.destinations.end())
     return plan.places.views[tensor] = known->second;
   if (auto part = plan.places.partOf.find(tensor); part != plan.places.partOf.end()) {
-    auto [concat, position] = part->second;
-    if (!plan.places.views.count(concat.getResult()))
-      outputOf(plan, concat.getResult()); // with its first part
+    auto [op, position] = part->second;
+    Value result = op->getResult(0);
+    if (!plan.places.views.count(result))
+      outputOf(plan, result); // with its first part
+    BufferView whole = plan.places.views[result];
+    auto concat = dyn_cast<ConcatOp>(op);
     return plan.places.views[tensor] =
-               partOfConcat(concat, position, plan.places.views[concat.getResult()]);
+               concat ? partOfConcat(concat, position, whole) : insideOf(cast<PadOp>(op), whole);
   }
   Operation *last = lastUse(plan.places, tensor, tensor.getParentBlock());
   if (LinearOp linear = roundedFor(plan.module, tensor))
@@ -93,13 +104,19 @@ static bool liesLikeResult(ConcatOp concat, size_t position) {
 }
 
 void chooseParts(Places &places, Block &block) {
+  auto canBePlaced = [&](Value root) {
+    return isKernel(root.getDefiningOp()) && root.getParentBlock() == &block &&
+           !places.destinations.count(root);
+  };
   for (auto concat : block.getOps<ConcatOp>())
     for (auto [position, input] : llvm::enumerate(concat.getInputs())) {
       Value root = withoutRelabels(input);
-      if (isKernel(root.getDefiningOp()) && root.getParentBlock() == &block &&
-          !places.destinations.count(root) && liesLikeResult(concat, position))
+      if (canBePlaced(root) && liesLikeResult(concat, position))
         places.partOf.try_emplace(root, concat, position);
     }
+  for (auto pad : block.getOps<PadOp>())
+    if (Value root = withoutRelabels(pad.getInput()); canBePlaced(root))
+      places.partOf.try_emplace(root, pad, 0);
 }
 
 void chooseDestination(FunctionPlan &plan, Value tensor, const BufferView &place) {

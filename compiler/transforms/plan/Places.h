@@ -8,7 +8,8 @@
 
 namespace attn::planning {
 
-/// Chooses the tensors of a block that are computed straight into concats (Places::partOf).
+/// Chooses the tensors of a block that are computed straight into concats or within borders
+/// (Places::partOf).
 void chooseParts(Places &places, Block &block);
 
 /// Lets a tensor be computed straight to `place`, if it can.

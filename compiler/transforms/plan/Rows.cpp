@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fused -> memory, ops on rows: means, rows of tables, picked elements, rotary embeddings.
+// fused -> memory, ops on rows: rows of tables, picked elements, rotary embeddings.
 #include "compiler/transforms/plan/Buffers.h"
 #include "compiler/transforms/plan/Costs.h"
 #include "compiler/transforms/plan/Operands.h"
@@ -10,32 +10,6 @@
 using namespace mlir;
 
 namespace attn::planning {
-
-LogicalResult emit(FunctionPlan &plan, ReduceMeanOp op) {
-  // [rows..., s, columns]: of the axes behind s, those that do not lie one after the other are
-  // rows, too, but the last.
-  BufferView in = viewOf(plan, op.getInput());
-  int64_t axis = op.getAxis(), rank = typeOf(op.getInput()).getRank();
-  SmallVector<Atom> atoms = atLeastOne(in.collapsed(0, axis)),
-                    columns = atLeastOne(in.collapsed(axis + 1, rank));
-  SmallVector<Atom> middle = atLeastOne(in.collapsed(axis, axis + 1));
-  int64_t rows = axis;
-  if (columns.size() != 1) {
-    rows = rank - 2;
-    atoms.append(in.collapsed(axis + 1, rank - 1));
-    columns = atLeastOne(in.collapsed(rank - 1, rank));
-  }
-  if (columns.size() != 1 || middle.size() != 1)
-    return op.emitError("expected a mean over an axis with the columns behind it");
-  atoms.append(middle);
-  atoms.append(columns);
-  auto out = rowsAndColumns(plan, op, outputOf(plan, op.getResult()), rows);
-  if (failed(out))
-    return failure();
-  MeanKernelOp::create(plan.builder, op.getLoc(), memrefOf(plan, in, atoms), *out);
-  barrier(plan, op);
-  return success();
-}
 
 LogicalResult emit(FunctionPlan &plan, LookupOp op) {
   RankedTensorType table = typeOf(op.getTable()), indices = typeOf(op.getIndices());

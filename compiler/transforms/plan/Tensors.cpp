@@ -15,7 +15,20 @@ int64_t pitchOf(RankedTensorType type) {
   return last >= 1024 && last % 1024 == 0 ? last + 16 : 0;
 }
 
-bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp>(op); }
+bool isView(Operation *op) { return isa<RelabelOp, SliceOp, RearrangeOp, WindowsOp>(op); }
+
+bool isOfWindows(LinearOp op) {
+  Operation *source = op.getInput().getDefiningOp();
+  while (source && isView(source)) {
+    if (auto windows = dyn_cast<WindowsOp>(source)) {
+      ArrayRef<int64_t> shape = typeOf(windows.getResult()).getShape();
+      if (ShapedType::getNumElements(shape.take_back(windows.getAxes().size())) > 1)
+        return true;
+    }
+    source = source->getOperand(0).getDefiningOp();
+  }
+  return false;
+}
 
 bool isReadOnlyBy(Value tensor, function_ref<bool(OpOperand &)> isReader) {
   return llvm::all_of(tensor.getUses(), [&](OpOperand &use) {

@@ -26,6 +26,9 @@ int64_t pitchOf(RankedTensorType type);
 /// Whether an op's result is a view of its first operand, whatever this is.
 bool isView(Operation *op);
 
+/// Whether a linear reads windows of more than one element, which overlap in memory.
+bool isOfWindows(LinearOp op);
+
 /// Whether `isReader` holds for all that reads a tensor, or a view of it.
 bool isReadOnlyBy(Value tensor, llvm::function_ref<bool(OpOperand &)> isReader);
 

@@ -36,6 +36,9 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op) {
   } else if (auto rearrange = dyn_cast<RearrangeOp>(op)) {
     for (auto [d, count] : llvm::enumerate(rearrange.getSplit()))
       scattered |= count > 1 && isScattered(view.axes[d]);
+  } else if (auto windows = dyn_cast<WindowsOp>(op)) {
+    for (int64_t axis : windows.getAxes())
+      scattered |= isScattered(view.axes[axis]);
   }
   if (scattered) {
     // Whatever else cuts the same tensor reads the same copy.
@@ -59,6 +62,7 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op) {
             int64_t size = slice.getDrop() ? 1 : typeOf(result).getDimSize(axis);
             return view.slice(axis, slice.getOffset(), size, slice.getDrop());
           })
+          .Case([&](WindowsOp windows) { return view.windows(windows); })
           .Case([&](RearrangeOp rearrange) { return view.rearrange(rearrange); });
   return success();
 }

@@ -63,12 +63,13 @@ typedef struct {
 } attn_abi_parameter;
 
 /* Columns [column, column + count) of a packed slot. Element (k, n), n counted inside the part, is
- * read from parameter[offset + k * kStride + (n / inner) * outerStride + (n % inner) *
- * innerStride]. */
+ * read from parameter[offset + (k / kInner) * kOuterStride + (k % kInner) * kStride + (n / inner) *
+ * outerStride + (n % inner) * innerStride]; where kInner is 0, from ... + k * kStride + .... */
 typedef struct {
   int32_t parameter;
   int64_t column, count;
   int64_t offset, kStride, inner, innerStride, outerStride;
+  int64_t kInner, kOuterStride;
 } attn_abi_part;
 
 enum {

@@ -131,7 +131,7 @@ std::string meanText(int64_t columns, int64_t stride) {
         : memref<f32> to memref<?x?x{1}xf32, strided<[{2}, ?, {3}]>>
       %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, {1}], strides: [{1}, 1]
         : memref<f32> to memref<?x{1}xf32>
-      attn.mean_kernel %x into %out : memref<?x?x{1}xf32, strided<[{2}, ?, {3}]>>, memref<?x{1}xf32>
+      attn.reduce_kernel mean(%x) into %out reduced 1 : (memref<?x?x{1}xf32, strided<[{2}, ?, {3}]>>), memref<?x{1}xf32>
       return
     })",
                        arguments, columns, columns * stride, stride);

@@ -52,8 +52,9 @@ int64_t placeOf(llvm::ArrayRef<attn_abi_part> parts, int64_t k, int64_t n) {
       continue;
     EXPECT_EQ(place, -1) << "column " << n << " is filled twice";
     int64_t i = n - part.column;
-    place = part.offset + k * part.kStride + i / part.inner * part.outerStride +
-            i % part.inner * part.innerStride;
+    int64_t kInner = part.kInner ? part.kInner : k + 1;
+    place = part.offset + k / kInner * part.kOuterStride + k % kInner * part.kStride +
+            i / part.inner * part.outerStride + i % part.inner * part.innerStride;
   }
   return place;
 }
@@ -100,9 +101,17 @@ TEST(SlotPartsTest, TransposedWeight) {
   checkParts(*param, 1, 0);
 }
 
+TEST(SlotPartsTest, RowsOfTwoLevels) {
+  // Inputs p q c, where the checkpoint has c p q, and the other way round.
+  Param placesFirst({2, 2, 2, 3}, {2, 3, 2, 2}, 0, {12, 2, 1, 4});
+  checkParts(*placesFirst, 1, 0);
+  Param channelsFirst({2, 3, 2, 2}, {2, 2, 2, 3}, 0, {12, 1, 6, 3});
+  checkParts(*channelsFirst, 1, 0);
+}
+
 TEST(SlotPartsTest, RowsThatLieApartAreAnError) {
-  // Inputs c p q, where the checkpoint has p q c.
-  Param param({2, 3, 2, 2}, {2, 2, 2, 3}, 0, {12, 1, 6, 3});
+  // Inputs c q p, where the checkpoint has p q c.
+  Param param({2, 3, 2, 2}, {2, 2, 2, 3}, 0, {12, 1, 3, 6});
   std::string message;
   mlir::ScopedDiagnosticHandler handler(
       &param.context, [&](mlir::Diagnostic &diagnostic) { message = diagnostic.str(); });

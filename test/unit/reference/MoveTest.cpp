@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.rearrange, attn.relabel, attn.slice, attn.mean and attn.concat.
+// attn.rearrange, attn.relabel, attn.slice, attn.reduce and attn.concat.
 #include "TestSupport.h"
 
 using namespace attn::reference;
@@ -69,14 +69,14 @@ TEST(Slice, every_axis_and_offset) {
              last, 0);
 }
 
-TEST(Mean, every_axis) {
+TEST(Reduce, every_axis) {
   Tensor x = tensor({2, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   auto from = type({2, 2, 3}, {"A", "B", "C"});
   auto mean = [&](int axis, std::string to) {
-    return runOne(
-        function({from}, to,
-                 "attn.mean %0 axis " + std::to_string(axis) + " : " + from + " -> " + to),
-        {x});
+    return runOne(function({from}, to,
+                           "attn.reduce mean(%0) over [\"" + std::string(1, char('A' + axis)) +
+                               "\"] : (" + from + ") -> " + to),
+                  {x});
   };
   expectNear(mean(0, type({2, 3}, {"B", "C"})), tensor({2, 3}, {3, 4, 5, 6, 7, 8}), 1e-14);
   expectNear(mean(1, type({2, 3}, {"A", "C"})), tensor({2, 3}, {1.5, 2.5, 3.5, 7.5, 8.5, 9.5}),

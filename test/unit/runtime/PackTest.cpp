@@ -121,9 +121,9 @@ static void checkOne(unsigned seed, Team &team) {
     column += int64_t(random() % 3) * 5; // columns that no part fills
     int64_t inner = pick(random, {1, 2, 5, 8, 64}), outer = pick(random, {1, 2, 3, 11});
     int64_t count = inner * outer;
-    attn_abi_part part = {p, column, count, 0, 1, inner, 0, 0};
+    attn_abi_part part = {p, column, count, 0, 1, inner, 0, 0, 0, 0};
     int64_t skipped = int64_t(random() % 3);
-    switch (random() % 4) {
+    switch (random() % 5) {
     case 0: // [out, in]
       part.kStride = 1, part.innerStride = k, part.outerStride = inner * k;
       break;
@@ -133,12 +133,18 @@ static void checkOne(unsigned seed, Team &team) {
     case 2: // head by head, with other rows in between: [outer, 2 * inner, in]
       part.kStride = 1, part.innerStride = k, part.outerStride = 2 * inner * k;
       break;
+    case 3: // a convolution's [out, channels, places], along places first
+      part.kInner = 1 + int64_t(random() % uint64_t(k));
+      part.kStride = (k + part.kInner - 1) / part.kInner, part.kOuterStride = 1;
+      part.innerStride = part.kInner * part.kStride, part.outerStride = inner * part.innerStride;
+      break;
     default: // [inner, in, outer]
       part.kStride = outer, part.innerStride = k * outer, part.outerStride = 1;
     }
     part.offset = skipped;
-    int64_t last = skipped + (k - 1) * part.kStride + (inner - 1) * part.innerStride +
-                   (outer - 1) * part.outerStride;
+    int64_t kInner = part.kInner ? std::min(part.kInner, k) : k;
+    int64_t last = skipped + (k - 1) / kInner * part.kOuterStride + (kInner - 1) * part.kStride +
+                   (inner - 1) * part.innerStride + (outer - 1) * part.outerStride;
     shapes.push_back({last + 1});
     int32_t dtype = int32_t(pick(random, {ATTN_F32, ATTN_F32, ATTN_F16, ATTN_BF16, ATTN_F64}));
     dtypes.push_back(dtype);
@@ -209,7 +215,9 @@ static void checkOne(unsigned seed, Team &team) {
     for (int64_t n = 0; n < parts[p].count; ++n)
       for (int64_t row = 0; row < k; ++row) {
         const attn_abi_part &part = parts[p];
-        int64_t from = part.offset + row * part.kStride + n / part.inner * part.outerStride +
+        int64_t kInner = part.kInner ? part.kInner : k;
+        int64_t from = part.offset + row / kInner * part.kOuterStride +
+                       row % kInner * part.kStride + n / part.inner * part.outerStride +
                        n % part.inner * part.innerStride;
         matrix[size_t(row * columns + part.column + n)] =
             loadFloat(data[p].data(), dtypes[p], from);
