@@ -97,6 +97,13 @@ bool BufferView::liesLike(const BufferView &other) const {
   return offset == other.offset;
 }
 
+/// The size of a dynamic axis that is made up of `parts` times as many elements.
+static SizePolynomial partOf(RankedTensorType type, int64_t axis, int64_t parts) {
+  LinearSize size = *parseLinearSize(axesOf(type)[axis].getValue());
+  return SizePolynomial(size.scale / parts) * SizePolynomial::dim(size.dim) +
+         SizePolynomial(size.offset / parts);
+}
+
 BufferView BufferView::rearrange(RearrangeOp op) const {
   // Split every axis into its atoms, innermost last.
   auto input = cast<RankedTensorType>(op.getInput().getType());
@@ -110,8 +117,11 @@ BufferView BufferView::rearrange(RearrangeOp op) const {
     }
     SmallVector<Atom> whole = collapse(axes[d]);
     SizePolynomial stride = whole.empty() ? SizePolynomial(0) : whole.back().stride;
+    int64_t known = 1; // elements of the axis for one of its dynamic atom
+    for (int64_t size : sizes.slice(next, count))
+      known *= std::max<int64_t>(size, 1);
     for (size_t a = next + count; a-- > next;) {
-      SizePolynomial size = sizes[a] < 0 ? sizeOf(input, d) : SizePolynomial(sizes[a]);
+      SizePolynomial size = sizes[a] < 0 ? partOf(input, d, known) : SizePolynomial(sizes[a]);
       atoms[a] = {Atom{size, stride}};
       stride = stride * size;
     }
