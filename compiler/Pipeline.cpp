@@ -58,6 +58,8 @@ static void addCleanup(OpPassManager &passes) {
 }
 
 static void addFused(OpPassManager &passes) {
+  // What leaves a scan stands beside other ops from then on, and is packed and fused as they are.
+  passes.addPass(createHoistFromScanPass());
   // Slices move up to the end of a stack, then into its last layer; while every op still stands
   // alone.
   passes.addNestedPass<func::FuncOp>(createSinkMapPass());
@@ -69,6 +71,8 @@ static void addFused(OpPassManager &passes) {
   // Projections are packed before norms are fused: a norm before q, k and v has one reader then.
   passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
   passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());
+  // Maps that no linear has taken.
+  passes.addNestedPass<func::FuncOp>(createFuseMapPass());
   passes.addNestedPass<func::FuncOp>(createFuseNormPass());
   // What is a linear's input is settled now.
   passes.addPass(createOrderContractionPass());

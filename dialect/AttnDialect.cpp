@@ -133,6 +133,24 @@ RankedTensorType attn::axesTensor(Type element, ArrayRef<int64_t> shape,
   return RankedTensorType::get(shape, element, AxesAttr::get(element.getContext(), names));
 }
 
+RankedTensorType attn::withoutAxis(RankedTensorType type, int64_t axis) {
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<StringAttr> names(axesOf(type));
+  shape.erase(shape.begin() + axis);
+  names.erase(names.begin() + axis);
+  return axesTensor(type.getElementType(), shape, names);
+}
+
+RankedTensorType attn::withAxisOf(RankedTensorType step, RankedTensorType whole, int64_t axis,
+                                  int64_t at) {
+  SmallVector<int64_t> shape(step.getShape());
+  SmallVector<StringAttr> names(axesOf(step));
+  at = std::min(at, step.getRank());
+  shape.insert(shape.begin() + at, whole.getDimSize(axis));
+  names.insert(names.begin() + at, axesOf(whole)[axis]);
+  return axesTensor(step.getElementType(), shape, names);
+}
+
 StringRef attn::axisLabel(StringRef name) { return name.split(':').first; }
 
 std::optional<LinearSize> attn::parseLinearSize(StringRef name) {

@@ -45,6 +45,13 @@ int64_t axisIndex(mlir::Type type, llvm::StringRef name);
 mlir::RankedTensorType axesTensor(mlir::Type element, llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<mlir::StringAttr> names);
 
+/// `type` without an axis.
+mlir::RankedTensorType withoutAxis(mlir::RankedTensorType type, int64_t axis);
+
+/// `step` with an axis of `whole` more, at position `at`, or at the end where it has fewer axes.
+mlir::RankedTensorType withAxisOf(mlir::RankedTensorType step, mlir::RankedTensorType whole,
+                                  int64_t axis, int64_t at);
+
 /// What an axis is called: all of its name, or what stands before the colon of a dynamic one.
 llvm::StringRef axisLabel(llvm::StringRef name);
 

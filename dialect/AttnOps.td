@@ -322,6 +322,43 @@ def Attn_AttentionOp : AttnComputeOp<"attention", ["writesHalves", "costTitle"]>
   }];
 }
 
+def Attn_ScanOp : AttnOp<"scan", [RecursiveMemoryEffects, AttrSizedOperandSegments]> {
+  let summary = "a recurrence: the body for each step along an axis, states passed on from step to step";
+  let description = [{
+    The body takes each input at the step, without the axis, then the states, and ends with attn.next: what the step gives, then the new states. The results are
+    what the steps give, along the axis, then the last states. In `reverse`, the last step is the first. The body may read tensors of around the op.
+  }];
+  let arguments = (ins Variadic<Attn_Tensor>:$inputs, Variadic<Attn_Tensor>:$initial, StrAttr:$axis, UnitAttr:$reverse);
+  let results = (outs Variadic<Attn_Tensor>:$values);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `over` `(` $inputs `)` `from` `(` $initial `)` `along` $axis (`reverse` $reverse^)? attr-dict `:` functional-type(operands, results) $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What steps give, along the axis.
+    ::mlir::ResultRange outputs() { return getValues().drop_back(getInitial().size()); }
+    /// The states after the last step.
+    ::mlir::ResultRange states() { return getValues().take_back(getInitial().size()); }
+    /// What the body takes of the inputs; its states.
+    ::mlir::Block::BlockArgListType stepArguments() { return getBody().getArguments().take_front(getInputs().size()); }
+    ::mlir::Block::BlockArgListType stateArguments() { return getBody().getArguments().drop_front(getInputs().size()); }
+    /// The end of the body.
+    ::attn::NextOp next();
+  }];
+}
+
+def Attn_NextOp : AttnOp<"next", [Pure, Terminator, HasParent<"ScanOp">]> {
+  let summary = "ends a step of a scan: what it gives, then the new states";
+  let arguments = (ins Variadic<Attn_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let extraClassDeclaration = [{
+    /// What the step gives; the new states.
+    ::mlir::OperandRange outputs();
+    ::mlir::OperandRange states();
+  }];
+}
+
 //===-- inside regions ------------------------------------------------------------------------------------------===//
 
 def Attn_DotOp : AttnOp<"dot", [Pure]> {

@@ -95,6 +95,7 @@ private:
   void followUse(OpOperand &use);
   void followResults(func::FuncOp function, unsigned result);
   void readRegion(AttentionOp op, Region &region, unsigned own, unsigned capture);
+  void readMap(MapOp op, unsigned operand);
   void readElement(Operation *op, llvm::SmallVectorImpl<Value> &elements);
   /// `left` is compared with `right`, each a sum.
   void compare(arith::CmpIPredicate predicate, Value left, Value right, ArrayRef<Value> elements);
@@ -286,6 +287,23 @@ void RangeFinder::readRegion(AttentionOp op, Region &region, unsigned own, unsig
     region.walk([&](Operation *inner) { readElement(inner, elements); });
 }
 
+/// What is compared with positions in a map, as the lengths of a scan are, counts them.
+void RangeFinder::readMap(MapOp op, unsigned operand) {
+  Block &block = op.getBody().front();
+  for (Operation *user : block.getArgument(operand).getUsers())
+    for (Value other : isa<arith::CmpIOp>(user) ? user->getOperands() : ValueRange()) {
+      auto argument = dyn_cast<BlockArgument>(other);
+      auto table = argument && argument.getOwner() == &block
+                       ? op.getInputs()[argument.getArgNumber()].getDefiningOp<TableOp>()
+                       : TableOp();
+      if (!table)
+        continue;
+      Size least, most;
+      most.add(axesOf(model, table.getType()).back(), 1);
+      include(least, most);
+    }
+}
+
 void RangeFinder::followResults(func::FuncOp function, unsigned result) {
   model.walk([&](func::CallOp call) {
     if (call.getCallee() == function.getSymName())
@@ -315,6 +333,7 @@ void RangeFinder::followUse(OpOperand &use) {
           follow(loop.getResult(operand));
         }
       })
+      .Case([&](MapOp op) { readMap(op, operand); })
       .Case([&](AttentionOp op) {
         if (operand < 3)
           return;

@@ -32,6 +32,7 @@ private:
                                          Scope &scope);
   llvm::Expected<RuntimeValues> run(Operation *op, Scope &scope);
   llvm::Expected<RuntimeValues> runLoop(scf::ForOp loop, Scope &scope);
+  llvm::Expected<RuntimeValues> runScan(ScanOp scan, Scope &scope);
   llvm::Expected<Tensor> get(GetOp op, const Scope &scope);
   Tensor push(PushOp op, const Scope &scope);
   void report(Operation *op, const RuntimeValue &value);
@@ -164,6 +165,60 @@ llvm::Expected<RuntimeValues> Machine::runLoop(scf::ForOp loop, Scope &scope) {
   return carried;
 }
 
+/// The place of step `step` in a tensor that has the axis of the steps at `axis`, and how the rest
+/// of it lies there.
+static std::pair<int64_t, SmallVector<int64_t>> stepOf(ArrayRef<int64_t> shape, int64_t axis,
+                                                       int64_t step) {
+  SmallVector<int64_t> strides = denseStrides(shape);
+  int64_t offset = step * strides[axis];
+  strides.erase(strides.begin() + axis);
+  return {offset, strides};
+}
+
+llvm::Expected<RuntimeValues> Machine::runScan(ScanOp scan, Scope &scope) {
+  auto axisOf = [&](Value value) { return axisIndex(value.getType(), scan.getAxis()); };
+  int64_t steps = scope.tensor(scan.getInputs()[0]).shape[axisOf(scan.getInputs()[0])];
+  size_t outputs = scan.outputs().size();
+  std::vector<Tensor> stacked(outputs);
+  RuntimeValues states = valuesOf(scan.getInitial(), scope);
+  for (int64_t i = 0; i < steps; ++i) {
+    int64_t step = scan.getReverse() ? steps - 1 - i : i;
+    RuntimeValues arguments;
+    for (Value input : scan.getInputs()) {
+      const Tensor &whole = scope.tensor(input);
+      SmallVector<int64_t> shape = whole.shape;
+      auto [offset, strides] = stepOf(shape, axisOf(input), step);
+      shape.erase(shape.begin() + axisOf(input));
+      Tensor part = zeros(shape);
+      copyStrided(shape, whole.data.data() + offset, strides, part.data.data(),
+                  denseStrides(shape));
+      arguments.push_back({std::make_shared<Tensor>(std::move(part))});
+    }
+    arguments.append(states);
+    auto results = runBlock(scan.getBody().front(), arguments, scope);
+    if (!results)
+      return results.takeError();
+    for (size_t o = 0; o < outputs; ++o) {
+      const Tensor &part = *(*results)[o].tensor;
+      int64_t axis = axisOf(scan.outputs()[o]);
+      if (i == 0) {
+        SmallVector<int64_t> shape = part.shape;
+        shape.insert(shape.begin() + axis, steps);
+        stacked[o] = zeros(shape);
+      }
+      auto [offset, strides] = stepOf(stacked[o].shape, axis, step);
+      copyStrided(part.shape, part.data.data(), denseStrides(part.shape),
+                  stacked[o].data.data() + offset, strides);
+    }
+    states.assign(results->begin() + outputs, results->end());
+  }
+  RuntimeValues values;
+  for (Tensor &tensor : stacked)
+    values.push_back({std::make_shared<Tensor>(std::move(tensor))});
+  values.append(states);
+  return values;
+}
+
 llvm::Expected<Tensor> Machine::get(GetOp op, const Scope &scope) {
   auto param = module.lookupSymbol<ParamOp>(op.getParam());
   return parameters.get(param, op.getLayer() ? scope[op.getLayer()].scalar : 0);
@@ -210,6 +265,7 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
       .Case([&](PushOp pushOp) { return single(push(pushOp, scope)); })
       .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })
+      .Case([&](ScanOp scan) { return runScan(scan, scope); })
       .Case([&](func::CallOp callOp) -> Results {
         auto callee = module.lookupSymbol<func::FuncOp>(callOp.getCallee());
         return call(callee, valuesOf(callOp.getOperands(), scope));

@@ -270,8 +270,7 @@ template <typename Op> struct PartsOf : OpRewritePattern<Op> {
 } // namespace
 
 void attn::populateSliceHoisting(RewritePatternSet &patterns) {
-  patterns
-      .add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<ReduceOp>, SliceOf<LinearOp>,
-           SliceOf<LookupOp>, SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>, PartsOf<NormOp>, PartsOf<MapOp>>(
-          patterns.getContext());
+  patterns.add<SliceOf<NormOp>, SliceOf<MapOp>, SliceOf<ReduceOp>, SliceOf<LinearOp>,
+               SliceOf<LookupOp>, SliceOf<RotaryOp>, SliceOf<AttentionOp>, SliceOf<RelabelOp>,
+               PartsOf<NormOp>, PartsOf<MapOp>>(patterns.getContext());
 }

@@ -6,6 +6,111 @@
 
 include "mlir/Pass/PassBase.td"
 
+def HoistFromScanPass : Pass<"attn-hoist-from-scan", "mlir::ModuleOp"> {
+  let summary = "computes what does not depend on the states of a scan before it, for all steps at once";
+  let description = [{
+    Functions that the body of a scan calls become part of it. Of the body, what depends on neither a state nor the step moves in
+    front of the scan; what depends on inputs of the step alone is computed for all steps together, with the axis of
+    the steps in front, and becomes an input of the scan. A result that nothing reads is dropped.
+
+    `attn-opt -attn-hoist-from-scan -canonicalize` turns
+
+    ```mlir
+    !x = tensor<?x4x8xf32, #attn.axes<"T", "B", "I">>
+    !xt = tensor<4x8xf32, #attn.axes<"B", "I">>
+    !h = tensor<4x8xf32, #attn.axes<"B", "U">>
+    !hs = tensor<?x4x8xf32, #attn.axes<"T", "B", "U">>
+    attn.dim @T dyn 16
+    attn.param @w : tensor<8x8xf32, #attn.axes<"U", "I">> from #attn.source<"w", [8, 8], offset = 0, strides = [8, 1]>
+    func.func @rnn(%x: !x, %h0: !h) -> !hs attributes {attn.entry} {
+      %hs, %last = attn.scan over(%x) from(%h0) along "T" : (!x, !h) -> (!hs, !h) {
+      ^bb0(%xt: !xt, %h: !h):
+        %w = attn.get @w : tensor<8x8xf32, #attn.axes<"U", "I">>
+        %ih = attn.linear %xt, %w contract 1 : (!xt, tensor<8x8xf32, #attn.axes<"U", "I">>) -> !h
+        %next = attn.map(%ih, %h) : (!h, !h) -> !h {
+        ^bb0(%a: f32, %b: f32):
+          %c = arith.addf %a, %b : f32
+          attn.yield %c : f32
+        }
+        attn.next %next, %next : !h, !h
+      }
+      return %hs : !hs
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @rnn(%x: !x, %h0: !h) -> !hs attributes {attn.entry} {
+      %w = attn.get @w : ...
+      %ih = attn.linear %x, %w contract 1 : ... -> !hs
+      %both:2 = attn.scan over(%ih) from(%h0) along "T" : (!hs, !h) -> (!hs, !h) {
+      ^bb0(%iht: !h, %h: !h):
+        %next = attn.map(%iht, %h) : ... {
+        ^bb0(%a: f32, %b: f32):
+          %c = arith.addf %a, %b : f32
+          attn.yield %c : f32
+        }
+        attn.next %next, %next : !h, !h
+      }
+      return %both#0 : !hs
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
+def FuseMapPass : Pass<"attn-fuse-map", "mlir::func::FuncOp"> {
+  let summary = "one map of maps that follow each other in the body of a scan";
+  let description = [{
+    What a step of a scan computes element by element from what a map gives is computed with it, where the map's axes are those of the
+    result and nothing else reads it: the gates of a cell become one kernel.
+
+    `attn-opt -attn-fuse-map` turns
+
+    ```mlir
+    !xs = tensor<16x8xf32, #attn.axes<"T", "U">>
+    !x = tensor<8xf32, #attn.axes<"U">>
+    func.func @sum(%xs: !xs, %h0: !x) -> !x {
+      %h1 = attn.scan over(%xs) from(%h0) along "T" : (!xs, !x) -> !x {
+      ^bb0(%x: !x, %h: !x):
+        %y = attn.map(%x) : (!x) -> !x {
+        ^bb0(%e: f32):
+          %f = math.tanh %e : f32
+          attn.yield %f : f32
+        }
+        %z = attn.map(%y, %h) : (!x, !x) -> !x {
+        ^bb0(%e: f32, %f: f32):
+          %g = arith.mulf %e, %f : f32
+          attn.yield %g : f32
+        }
+        attn.next %z : !x
+      }
+      return %h1 : !x
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @sum(%xs: !xs, %h0: !x) -> !x {
+      %h1 = attn.scan over(%xs) from(%h0) along "T" : (!xs, !x) -> !x {
+      ^bb0(%x: !x, %h: !x):
+        %z = attn.map(%x, %h) : (!x, !x) -> !x {
+        ^bb0(%e: f32, %f: f32):
+          %t = math.tanh %e : f32
+          %g = arith.mulf %t, %f : f32
+          attn.yield %g : f32
+        }
+        attn.next %z : !x
+      }
+      return %h1 : !x
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect"];
+}
+
 def SinkMapPass : Pass<"attn-sink-map", "mlir::func::FuncOp"> {
   let summary = "moves element-wise maps above concats so that they meet their producers, and slices above what need not be computed in full";
   let description = [{
@@ -389,7 +494,7 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
   let options = [Option<"attention", "attention", "std::string", "", "how attentions are lowered that can be: strip, online or unfused">,
                  Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears: f32, tf32, bf16, f16, int8 or int4">,
                  Option<"targets", "targets", "std::string", "\"x86-64-v4\"", "the CPU levels that share the plan, or GPUs, joined by commas: where precision is reduced, what one of them multiplies by pairs is rounded to bf16, and what all of them only multiply is kept so">];
-  let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
+  let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }
 
 def CheckMemoryPass : Pass<"attn-check-memory", "mlir::ModuleOp"> {

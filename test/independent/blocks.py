@@ -8,14 +8,19 @@ from syntax import Binary, Number, Path, spelled
 from values import Tensor
 
 
-def apply_part(model, part, owner, values, statics, caller, expr):
+def prefix_of(part, owner):
+    """Where the parameters of a part are."""
     text = part.binding.text if part.binding.kind else part.name
-    prefix = owner.prefix + (text.replace("{n}", str(owner.layer)) + "." if text else "")
+    return owner.prefix + (text.replace("{n}", str(owner.layer)) + "." if text else "")
+
+
+def apply_part(model, part, owner, values, statics, caller, expr):
+    prefix = prefix_of(part, owner)
     statics = {**{a.name: Static(a.value, owner) for a in part.arguments}, **statics}
     _, block, home = owner.find(part.block)
     dims = [(name, axis_of(expr, owner)) for name, expr in part.dims]
     instance = owner.instance + (part.name,)
-    return apply_block(model, block, home, values, statics, caller, expr, prefix, instance, owner.layer, dims)
+    return apply_block(model, block, home, values, statics, caller, expr, prefix=prefix, instance=instance, layer=owner.layer, dims=dims)
 
 
 def apply_stack(model, stack, owner, values, statics, caller, expr):
@@ -29,14 +34,14 @@ def apply_stack(model, stack, owner, values, statics, caller, expr):
         layer.statics["n"] = Static(Number(n), owner)
         dims = [(name, axis_of(size, layer)) for name, size in stack.dims]
         own = {**{a.name: Static(a.value, layer) for a in stack.arguments}, **statics}
-        (first,) = apply_block(model, block, home, values, own, caller, expr, f"{owner.prefix}{path}.",
-                                    owner.instance + (stack.name, n), None if stack.shared else n, dims)
+        (first,) = apply_block(model, block, home, values, own, caller, expr, prefix=f"{owner.prefix}{path}.",
+                               instance=owner.instance + (stack.name, n), layer=None if stack.shared else n, dims=dims)
         values = [first] + values[1:]
     return values[:1]
 
 
-def apply_block(model, block, home, values, statics, caller, expr, prefix=None, instance=None, layer=None, dims=()):
-    """The results of a block, whose own dims are bound by `dims` and by the axes of `values`."""
+def entered(model, block, home, statics, caller, expr, prefix=None, instance=None, layer=None, dims=()):
+    """The scope of a block's body before its tensors are bound; `dims` are given to it."""
     if prefix is None:
         prefix, instance, layer = caller.prefix, caller.instance + (expr.line, block.name), caller.layer
     frame = Frame(model, home, block.items, prefix, instance, layer, caller, is_block=True)
@@ -51,6 +56,12 @@ def apply_block(model, block, home, values, statics, caller, expr, prefix=None, 
         if name not in statics and default is None:
             raise Problem(f"{block.name} needs {name}")
         frame.statics[name] = statics.get(name) or Static(default, frame)
+    return frame
+
+
+def apply_block(model, block, home, values, statics, caller, expr, **place):
+    """The results of a block, whose own dims are bound by those given and by the axes of `values`."""
+    frame = entered(model, block, home, statics, caller, expr, **place)
     if len(values) != len(block.parameters):
         raise Problem(f"line {expr.line}: {block.name} takes {len(block.parameters)} tensors")
     for value, (name, type_) in zip(values, block.parameters):
@@ -58,7 +69,12 @@ def apply_block(model, block, home, values, statics, caller, expr, prefix=None, 
     results = model.body(frame)
     if len(results) != len(block.results):
         raise Problem(f"{block.name} returns {len(results)} values")
-    return [released(frame, result, type_) for result, (_, type_) in zip(results, block.results)]
+    return [released(frame, result, result_type(block, type_)) for result, (_, type_) in zip(results, block.results)]
+
+
+def result_type(block, type_):
+    """A state among a cell's results has the type of its parameter."""
+    return dict(block.parameters).get(type_.dtype, type_) if type_.shape is None else type_
 
 
 def bind(frame, block, value, type_):

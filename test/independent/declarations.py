@@ -291,7 +291,9 @@ class FileReader(ExpressionReader):
 
     def block_(self, word, line):
         name = self.name()
-        return Declaration("block", line, name=name, **self.signature(), items=self.body())
+        return Declaration("block", line, name=name, is_cell=word == "cell", **self.signature(), items=self.body())
+
+    cell_ = block_
 
     def entry_(self, word, line):
         name = self.name()
@@ -305,8 +307,12 @@ class FileReader(ExpressionReader):
 
     def let_(self, word, line):
         def pattern():
-            return self.name()
-        names = self.some(pattern)
+            if not self.take("("):
+                return [self.name()]
+            names = self.some(self.name)
+            self.need(")")
+            return names
+        names = [name for names in self.some(pattern) for name in names]
         self.need("=")
         value = self.expr()
         along = self.axis() if self.at("along") else None

@@ -14,7 +14,8 @@ from forms import FORMS
 from frames import Frame, Static
 from parameters import apply_embedding, apply_linear, apply_norm, param, read_all
 from sizes import COMPARE, Axis, Problem, Size, axis_of, holds, size_of
-from syntax import Attend, Binary, Call, If, Number, Path, Several, Unary
+from scans import scan
+from syntax import Attend, Binary, Call, If, Number, Path, Scan, Several, Unary
 from values import MAPS, Tensor, choose, combine, converted, is_number
 
 def negated(value, expr):
@@ -140,7 +141,10 @@ class Model:
         read_all(frame)
         for item in frame.items:
             if item.kind == "let":
-                value = self.evaluate(item.value, frame, along=item.along)
+                if isinstance(item.value, Scan) and len(item.names) > 1:
+                    value = sum(scan(self, item.value, frame), [])
+                else:
+                    value = self.evaluate(item.value, frame, along=item.along)
                 values = [value] if len(item.names) == 1 else list(value)
                 if len(values) != len(item.names):
                     raise Problem(f"line {item.line}: {len(values)} values for {len(item.names)} names")
@@ -181,6 +185,9 @@ class Model:
             return self.binary(expr, frame)
         if isinstance(expr, Attend):
             values = attend(frame, expr)
+            return values[0] if len(values) == 1 else tuple(values)
+        if isinstance(expr, Scan):
+            values, _ = scan(self, expr, frame)
             return values[0] if len(values) == 1 else tuple(values)
         if isinstance(expr, Call):
             return self.call(expr, frame, along)

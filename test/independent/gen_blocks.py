@@ -2,6 +2,7 @@
 """Random blocks, in the model and in used files, and their application: directly, as parts, as stacks."""
 from gen_hooks import Pairs
 from gen_ops import add_table, binary, linear, norm, rotary, static_axes, unary
+from gen_scans import scan
 from gen_scope import BLOCK_NAMES, DIM_NAMES, Scope, Value
 from gen_views import OPS, ends, relabel, split_moves
 
@@ -127,7 +128,7 @@ def random_op(scope, is_bare=False):
     """One operation that fits, of any kind; is_bare: without parameters."""
     from gen_attention import attention
     for _ in range(8):
-        total = BARE_OPS[:] if is_bare else OPS + [(attention, 8)]
+        total = BARE_OPS[:] if is_bare else OPS + [(attention, 8), (scan, 4)]
         if scope.depth < 3 and not scope.cache:
             total.append((apply_bare if is_bare else apply, 12 if scope.is_entry else 6))
         weights = [weight for _, weight in total]

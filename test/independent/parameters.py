@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which tensor of the checkpoint is which parameter."""
 import math
+import re
 
 import numpy as np
 
@@ -14,7 +15,9 @@ def tensor_name(decl, frame, what):
     text = binding.text if binding.kind in ("path", "split", "slice") else decl.name
     if what:
         text = text.replace("{weight|bias}", what) if "{weight|bias}" in text else f"{text}.{what}"
-    return frame.prefix + text.replace("{n}", str(frame.layer))
+    text = text.replace("{n}", str(frame.layer))
+    # The name of a number in braces is that number.
+    return frame.prefix + re.sub(r"\{(\w+)\}", lambda found: str(frame.axis_named(found[1]).size.constant), text)
 
 
 def stored(name, frame, shape):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Expressions and types, by recursive descent over the manual's grammar. Declarations are in declarations.py."""
 from lexer import RESERVED, SyntaxProblem, tokens_of
-from syntax import Argument, Attend, Binary, Call, If, Index, Number, Path, Several, Text, Type, Unary
+from syntax import Argument, Attend, Binary, Call, If, Index, Number, Path, Scan, Several, Text, Type, Unary
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -152,6 +152,8 @@ class ExpressionReader(Reader):
             return If(condition, yes, self.expr(), line=line)
         if self.take("attend"):
             return self.attend(line)
+        if self.take("scan"):
+            return self.scan(line)
         if self.at("dim") and self.ahead().value == "(":  # a function of vectors
             self.place += 1
             return Path(("dim",), line=line)
@@ -177,6 +179,16 @@ class ExpressionReader(Reader):
                     self.fail(f"{word} is given twice")
                 lines[word] = self.some(self.expr) if word == "return" else self.expr()
         return Attend(query, over, along, name, group, lines, line=line)
+
+    def scan(self, line):
+        cell = self.postfix()
+        self.need("over")
+        over = self.expr()
+        self.need("along")
+        along = self.name()
+        reverse = bool(self.take("reverse"))
+        start = self.expr() if self.take("from") else None
+        return Scan(cell, over, along, reverse, start, self.expr() if self.take("lengths") else None, line=line)
 
     def axis(self):
         """`along T as S`: both names, the second None where it is not given."""

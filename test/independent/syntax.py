@@ -86,9 +86,19 @@ class Attend(Expr):
 
 
 @dataclass(eq=False)
+class Scan(Expr):
+    cell: Expr  # a name, or a call of it with what is given by name
+    over: Expr
+    along: str
+    reverse: bool
+    start: Expr  # behind `from`, or None
+    lengths: Expr  # or None
+
+
+@dataclass(eq=False)
 class Type:
     dtype: str
-    shape: list  # of expressions; None for `cache`
+    shape: list  # of expressions; None for `cache` and for a state among the results of a cell
 
 
 @dataclass(eq=False)

@@ -15,17 +15,16 @@ using namespace attn;
 /// Registers of a block that hold no sums: a step's vectors of weights, and an element of the rows.
 static constexpr int64_t blockVectors = 3, otherRegisters = blockVectors + 1;
 
-/// The most rows of a group, and their bytes in a step of k.
-static constexpr int64_t groupRows = TargetModel::tokens,
-                         groupBytes = TargetModel::floatBytes * groupRows;
+/// The most rows of a group.
+static constexpr int64_t groupRows = TargetModel::tokens;
 static constexpr int64_t panelBytes = TargetModel::floatBytes * panelWidth;
 
 /// Steps of a part, at most, for rows of `rowBytes` a step. The group's rows, the part of a panel
 /// and the next one stay in the second-level cache, beside a panel's columns of what is written and
-/// what an epilogue reads.
-static constexpr int64_t partSteps(int64_t rowBytes) {
+/// what an epilogue reads. `rows`: those of the group.
+static constexpr int64_t partSteps(int64_t rowBytes, int64_t rows = groupRows) {
   constexpr int64_t bytes = TargetModel::l2Bytes - 2 * groupRows * panelBytes;
-  int64_t steps = bytes / (groupBytes + 2 * panelBytes) / 32 * 32;
+  int64_t steps = bytes / (TargetModel::floatBytes * rows + 2 * panelBytes) / 32 * 32;
   return steps * TargetModel::floatBytes / rowBytes;
 }
 static_assert(partSteps(4) == TargetModel::partDepth);
@@ -54,12 +53,16 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   }
   // Two floats, or eight bytes.
   int64_t rowBytes = shape.isWidened || isInt4 ? 8 : 4;
+  // Few rows leave more of the cache to panels, and few blocks hide less of the time that the next
+  // part of one takes from memory. Widened panels have no more room than the plan gives them.
+  bool haveMoreRoom = rowCount && shape.precision == Precision::F32;
+  int64_t rows = haveMoreRoom ? std::clamp<int64_t>(*rowCount, 1, groupRows) : groupRows;
   // A single block goes once through each panel: there is nothing to keep in a cache.
   bool isOneBlock = rowCount && llvm::divideCeil(*rowCount, tiling.rows) == 1;
   tiling.depth =
       isOneBlock || !shape.keepsSums
           ? shape.steps(0)
-          : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes)), tiling.unroll);
+          : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes, rows)), tiling.unroll);
   tiling.groupBlocks =
       std::max<int64_t>(choice.get(Knob::Group).value_or(groupRows) / tiling.rows, 1);
   return tiling;

@@ -93,6 +93,9 @@ private:
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, op.getLoc(), condition, a, b);
   }
+  /// Whether weights are few, and one block goes through them in order: they come from nearer
+  /// caches, which a core asks by itself, and asking takes longer than waiting.
+  bool comesByItself();
   /// The number of tiles of a panel in a group, during which the next part is fetched.
   int64_t tilesOfGroup();
   /// The room for a panel's part in f32, or null where rows do not meet panels of 16 bits.
@@ -146,6 +149,12 @@ void LinearTiler::divideRows() {
   panelWorkers.threads = select(divides, one, context.threads);
 }
 
+bool LinearTiler::comesByItself() {
+  constexpr int64_t nearBytes = 2 * TargetModel::l2Bytes;
+  return shape.precision == Precision::F32 && parts == 1 && constantIndex(blocks) == 1 &&
+         shape.steps() * shape.n * TargetModel::floatBytes <= nearBytes;
+}
+
 int64_t LinearTiler::tilesOfGroup() {
   int64_t wide = panelWidth / columns;
   if (auto known = constantIndex(groupBlocks))
@@ -164,7 +173,7 @@ Value LinearTiler::start(Value panel, Value part) {
 }
 
 Value LinearTiler::ahead(Value block, const Place &place) {
-  if (shape.panels * parts == 1)
+  if (shape.panels * parts == 1 || comesByItself())
     return {};
   // The next panel, or the first one of the next part; after the last part the first one again
   // where there are more groups, else what is in the cache already.

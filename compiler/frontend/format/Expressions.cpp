@@ -165,7 +165,11 @@ Layout Formatter::bare(const Expr &e, bool tight) {
     auto &scan = llvm::cast<ScanExpr>(e);
     Layout layout = concat(
         {"scan ", expr(*scan.cell), " over ", expr(*scan.over), " along " + scan.along.text});
-    return scan.from ? layout.add(" from ").add(expr(*scan.from)) : layout;
+    if (scan.isReverse)
+      layout.add(" reverse");
+    if (scan.from)
+      layout.add(" from ").add(expr(*scan.from));
+    return scan.lengths ? layout.add(" lengths ").add(expr(*scan.lengths)) : layout;
   }
   }
   llvm_unreachable("covered");

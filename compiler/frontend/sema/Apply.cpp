@@ -31,7 +31,8 @@ bool plainArguments(Reporter &report, const CallExpr &call, llvm::StringRef name
       report
           .error(DiagCode::WrongArguments, argument.value->range,
                  "`" + name + "` takes no " +
-                     (argument.name ? "named arguments" : "`" + clauses.front().first + "`"))
+                     (argument.name ? "named arguments"
+                                    : "`" + argument.clauses().front().first + "`"))
           .help("write `" + usage + "`");
       return false;
     }

@@ -3,7 +3,12 @@
 // What a declaration says of its tensor in the checkpoint: its name, its layout, what it is tied
 // to.
 #include "compiler/frontend/sema/Bindings.h"
+#include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Statics.h"
+
+#include <cmath>
 
 namespace attn::frontend {
 
@@ -39,9 +44,46 @@ bool checkPattern(Reporter &report, const Name &pattern, const Owner &owner, boo
   return true;
 }
 
-std::optional<std::string> tensorName(Reporter &report, const Binding &binding, const Owner &owner,
+/// The number that a name stands for here, which is known when compiling and whole.
+static std::optional<int64_t> numberNamed(Sema &sema, llvm::StringRef name) {
+  Decl *decl = sema.names.scope->find(name);
+  if (!decl || (decl->kind != Decl::Kind::Static && decl->kind != Decl::Kind::Dim))
+    return std::nullopt;
+  decl->used = true;
+  if (decl->kind == Decl::Kind::Dim) {
+    Size size = sizeOf(sema, *decl);
+    return size.error || !size.isStatic() ? std::nullopt : std::optional(size.offset);
+  }
+  ScopedHome home(sema, *decl);
+  SemaValue value = eval(sema, *decl->expr);
+  bool isWhole = value.isNumber() && value.number >= 0 && value.number < 1e9 &&
+                 value.number == std::floor(value.number);
+  return isWhole ? std::optional(static_cast<int64_t>(value.number)) : std::nullopt;
+}
+
+/// The pattern with numbers in the place of their names in braces.
+static Name withNumbers(Sema &sema, const Name &pattern) {
+  Name result = pattern;
+  result.text.clear();
+  llvm::StringRef rest = pattern.text;
+  while (!rest.empty()) {
+    auto [before, after] = rest.split('{');
+    result.text += before;
+    if (before.size() == rest.size())
+      break;
+    llvm::StringRef word = after.split('}').first;
+    bool isKept = word == "n" || word == "weight|bias";
+    std::optional<int64_t> number = isKept ? std::nullopt : numberNamed(sema, word);
+    result.text += number ? std::to_string(*number) : ("{" + word + "}").str();
+    rest = after.drop_front(std::min(after.size(), word.size() + 1));
+  }
+  return result;
+}
+
+std::optional<std::string> tensorName(Sema &sema, const Binding &binding, const Owner &owner,
                                       llvm::StringRef path, llvm::StringRef suffix,
                                       unsigned names) {
+  Reporter &report = sema.report;
   if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::Tied)
     return (owner.prefix + path + (suffix.empty() ? "" : "." + suffix)).str();
   bool isOne = binding.kind == Binding::Kind::String || binding.kind == Binding::Kind::Slice;
@@ -54,9 +96,10 @@ std::optional<std::string> tensorName(Reporter &report, const Binding &binding, 
               binding.pattern.text + "\", …)` where it holds all of them");
     return std::nullopt;
   }
-  if (!checkPattern(report, binding.pattern, owner, !suffix.empty()))
+  Name pattern = withNumbers(sema, binding.pattern);
+  if (!checkPattern(report, pattern, owner, !suffix.empty()))
     return std::nullopt;
-  llvm::StringRef text = binding.pattern.text;
+  llvm::StringRef text = pattern.text;
   std::string name = (text.contains("{n}") ? owner.stackPrefix : owner.prefix);
   if (suffix.empty())
     return name + text.str();

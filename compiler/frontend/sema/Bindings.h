@@ -14,10 +14,10 @@ bool checkPattern(Reporter &report, const ast::Name &pattern, const Owner &owner
                   bool weightOrBias);
 
 /// The name in the checkpoint of the parameter `path`; `suffix` is "weight", "bias" or empty, and
-/// `names` how many parameters share the binding. Nothing where it was reported.
-std::optional<std::string> tensorName(Reporter &report, const ast::Binding &binding,
-                                      const Owner &owner, llvm::StringRef path,
-                                      llvm::StringRef suffix, unsigned names);
+/// `names` how many parameters share the binding. A number that is known when compiling stands for
+/// its name in braces. Nothing where it was reported.
+std::optional<std::string> tensorName(Sema &sema, const ast::Binding &binding, const Owner &owner,
+                                      llvm::StringRef path, llvm::StringRef suffix, unsigned names);
 
 /// Whether the layouts of a binding can be read; sets `conv1d` where one says that a linear map is
 /// stored transposed. Reports what is wrong.

@@ -20,14 +20,18 @@ namespace attn::frontend {
 
 using namespace ast;
 
+Axes axesOutside(const Instance &instance, Axes axes, const Type &type,
+                 const std::map<std::string, Axis> &bound) {
+  size_t lifted = axes.size() - type.dims.size();
+  for (size_t d = 0; d < axes.size(); ++d)
+    axes[d] = d < lifted ? instance.everyLiftedOutside[findAxis(instance.everyLifted, axes[d].name)]
+                         : outerAxis(axes[d], *type.dims[d - lifted], bound);
+  return axes;
+}
+
 SemaValue outside(Sema &sema, mlir::Value result, const Instance &instance, const BlockDecl &block,
                   size_t number, const std::map<std::string, Axis> &bound, SourceRange range) {
-  Axes axes = axesOfValue(result);
-  size_t lifted = axes.size() - block.signature.results[number].dims.size();
-  for (size_t d = 0; d < axes.size(); ++d)
-    axes[d] = d < lifted
-                  ? instance.everyLiftedOutside[findAxis(instance.everyLifted, axes[d].name)]
-                  : outerAxis(axes[d], *block.signature.results[number].dims[d - lifted], bound);
+  Axes axes = axesOutside(instance, axesOfValue(result), block.signature.resultType(number), bound);
   for (const Axis &axis : axes)
     if (axis.name.size() > longestName) {
       sema.report
@@ -58,19 +62,25 @@ llvm::SmallVector<mlir::Value> blockOperands(Sema &sema, const Instance &instanc
   return operands;
 }
 
-std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const CallExpr &call) {
+bool checkOwnsNothing(Reporter &report, const Decl &decl, SourceRange applied) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   for (const ItemPtr &item : block.items)
     if (item->kind == Item::Kind::Linear || item->kind == Item::Kind::Param ||
         item->kind == Item::Kind::Norm || item->kind == Item::Kind::Embedding ||
         item->kind == Item::Kind::Part || item->kind == Item::Kind::Stack) {
-      sema.report
-          .error(DiagCode::BlockParameters, call.range,
+      report
+          .error(DiagCode::BlockParameters, applied,
                  "`" + decl.name + "` has parameters of its own, and no path for them here")
           .at(item->range, "such as this")
           .help("declare `part name: " + decl.name + "` and apply `name`");
-      return {SemaValue::wrong()};
+      return false;
     }
+  return true;
+}
+
+std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const CallExpr &call) {
+  if (!checkOwnsNothing(sema.report, decl, call.range))
+    return {SemaValue::wrong()};
   return callBlock(sema, decl, decl.name, Owner(), call, {});
 }
 

@@ -14,6 +14,13 @@ SemaValue outside(Sema &sema, mlir::Value result, const Instance &instance,
                   const ast::BlockDecl &block, size_t number,
                   const std::map<std::string, Axis> &bound, SourceRange range);
 
+/// `axes` of a parameter or a result of this type, as they are called where the block is applied.
+Axes axesOutside(const Instance &instance, Axes axes, const ast::Type &type,
+                 const std::map<std::string, Axis> &bound);
+
+/// Whether a block has no parameters of its own, so that it needs no part; reports where it has.
+bool checkOwnsNothing(Reporter &report, const Decl &decl, SourceRange applied);
+
 /// The arguments as those of the block's function, which caches are not.
 llvm::SmallVector<mlir::Value> blockOperands(Sema &sema, const Instance &instance,
                                              const ast::CallExpr &call,

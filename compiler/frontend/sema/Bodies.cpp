@@ -26,12 +26,31 @@ static std::vector<SemaValue> valuesOf(Sema &sema, const LetStmt &let, const Cal
                                     : evalSeveral(sema, *let.value);
 }
 
+/// The names that patterns consist of, in their order.
+static std::vector<const Name *> namesIn(llvm::ArrayRef<Pattern> patterns) {
+  std::vector<const Name *> names;
+  for (const Pattern &pattern : patterns)
+    if (pattern.isTuple())
+      llvm::append_range(names, namesIn(pattern.elements));
+    else
+      names.push_back(&pattern.name);
+  return names;
+}
+
+/// Whether parentheses are where a scan's values belong together: `let hs, (h, c) = scan …`.
+static bool isOfScan(const LetStmt &let) {
+  auto *scan = llvm::dyn_cast<ScanExpr>(let.value.get());
+  return scan && let.patterns.size() == 2 &&
+         llvm::none_of(let.patterns, [](const Pattern &pattern) {
+           return llvm::any_of(pattern.elements, [](const Pattern &e) { return e.isTuple(); });
+         });
+}
+
 static void buildLet(Sema &sema, const LetStmt &let) {
   auto *push = let.along && pushedTo(sema.names, *let.value) ? llvm::cast<CallExpr>(let.value.get())
                                                              : nullptr;
-  bool simple = (!let.along || push) && llvm::none_of(let.patterns, [](const Pattern &pattern) {
-                  return pattern.isTuple();
-                });
+  bool hasTuples = llvm::any_of(let.patterns, [](const Pattern &p) { return p.isTuple(); });
+  bool simple = (!let.along || push) && (!hasTuples || isOfScan(let));
   auto declareWrong = [&](const Pattern &pattern, auto &&self) -> void {
     for (const Pattern &element : pattern.elements)
       self(element, self);
@@ -48,22 +67,22 @@ static void buildLet(Sema &sema, const LetStmt &let) {
     return;
   }
   std::vector<SemaValue> values = valuesOf(sema, let, push);
-  if (values.size() != let.patterns.size()) {
+  std::vector<const Name *> names = namesIn(let.patterns);
+  if (values.size() != names.size()) {
     if (!values.front().isError())
       sema.report
           .error(DiagCode::SeveralValues, let.value->range,
                  "this gives " + llvm::Twine(values.size()) +
                      (values.size() == 1 ? " value" : " values") + ", but " +
-                     llvm::Twine(let.patterns.size()) + " are named")
+                     llvm::Twine(names.size()) + " are named")
           .at(let.patterns.front().range.to(let.patterns.back().range), "here");
-    values.assign(let.patterns.size(), SemaValue::wrong());
+    values.assign(names.size(), SemaValue::wrong());
   }
-  for (auto [pattern, value] : llvm::zip_equal(let.patterns, values)) {
-    const Name &name = pattern.name;
+  for (auto [name, value] : llvm::zip_equal(names, values)) {
     if (Decl *decl =
-            declare(sema, *sema.names.scope, Decl::Kind::Value, &let, name.text, name.range)) {
+            declare(sema, *sema.names.scope, Decl::Kind::Value, &let, name->text, name->range)) {
       decl->value = value;
-      recordType(sema, name.range, value);
+      recordType(sema, name->range, value);
       decl->used = value.isError(); // what uses it may be silent too
     }
   }
@@ -94,7 +113,9 @@ std::vector<SemaValue> buildBody(Sema &sema, const std::vector<ItemPtr> &items, 
       continue;
     }
     returned = ret;
-    if (ret->values.size() == 1)
+    bool isOneOfScan = ret->values.size() == 1 && signature.results.size() == 1 &&
+                       llvm::isa<ScanExpr>(*ret->values.front());
+    if (ret->values.size() == 1 && !isOneOfScan)
       results = evalSeveral(sema, *ret->values.front());
     else
       for (const ExprPtr &value : ret->values)
@@ -155,8 +176,8 @@ std::vector<mlir::Value> checkResults(Sema &sema, llvm::ArrayRef<SemaValue> valu
       Diagnostic &diagnostic = sema.report.error(
           DiagCode::ResultAxes, place(i),
           "`" + signature.name.text + "` returns " + showTensor(values[i].tensor) +
-              ", but its type is " + sema.source.text(signature.results[i].range));
-      diagnostic.at(signature.results[i].range, "declared here");
+              ", but its type is " + sema.source.text(signature.resultType(i).range));
+      diagnostic.at(signature.resultType(i).range, "declared here");
       noteSameNames(diagnostic, axes, declared[i]);
       Axes all = axes;
       llvm::append_range(all, declared[i]);

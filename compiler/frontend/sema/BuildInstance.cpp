@@ -64,7 +64,7 @@ static void declareBody(Sema &sema, const BlockDecl &block, const Owner &owner, 
 
 /// Reads the types of a block's parameters and results, with the axes that it does not speak of in
 /// front; false after an error.
-static bool readTypes(Sema &sema, Instance &instance, const Signature &signature,
+static bool readTypes(Sema &sema, Instance &instance, const BlockDecl &block,
                       llvm::SmallVectorImpl<mlir::Type> &inputs,
                       llvm::SmallVectorImpl<mlir::Type> &outputs) {
   auto lift = [&](const Axes &lifted, std::vector<Axes> &axes,
@@ -76,6 +76,7 @@ static bool readTypes(Sema &sema, Instance &instance, const Signature &signature
                               llvm::cast<mlir::RankedTensorType>(types.back()).getElementType());
     return static_cast<bool>(types.back());
   };
+  const Signature &signature = block.signature;
   bool fine = checkLength(sema.report, signature);
   instance.lifted.resize(signature.parameters.size());
   for (auto [parameter, lifted] : llvm::zip_equal(signature.parameters, instance.lifted)) {
@@ -87,7 +88,8 @@ static bool readTypes(Sema &sema, Instance &instance, const Signature &signature
                      TypePlace::Block);
     fine &= lift(lifted, instance.parameters, inputs, parameter.type.range);
   }
-  for (const Type &type : signature.results) {
+  for (size_t i = 0; i < signature.results.size(); ++i) {
+    const Type &type = block.isCell ? signature.resultType(i) : signature.results[i];
     fine &= readType(sema, type, instance.results, outputs, "a result", TypePlace::Block);
     fine &= lift(instance.everyLifted, instance.results, outputs, type.range);
   }
@@ -144,7 +146,7 @@ void buildInstance(Sema &sema, Instance &instance, const BlockDecl &block, const
   llvm::SmallVector<mlir::Type> inputs, outputs;
   if (owner.inStack)
     inputs.push_back(sema.builder.getIndexType());
-  if (readTypes(sema, instance, block.signature, inputs, outputs)) {
+  if (readTypes(sema, instance, block, inputs, outputs)) {
     buildFunction(sema, instance, block, owner, inside, inputs, outputs);
     noteUnused(sema, inside);
     instance.wrong = false; // its type is known; what is wrong inside was said

@@ -7,6 +7,7 @@
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Scans.h"
 #include "compiler/frontend/sema/Stacks.h"
 
 namespace attn::frontend {
@@ -87,11 +88,11 @@ static void declareParam(Sema &sema, Scope &in, const ParamDecl &param) {
 }
 
 static void declareBlock(Sema &sema, Scope &in, const BlockDecl &block) {
-  if (block.isCell)
-    sema.report.unsupported(block.keyword, "`cell`");
-  if (!block.signature.name.text.empty())
-    declare(sema, in, block.isCell ? Decl::Kind::Unsupported : Decl::Kind::Block, &block,
-            block.signature.name.text, block.signature.name.range);
+  if (block.signature.name.text.empty())
+    return;
+  bool isFine = !block.isCell || checkCell(sema.report, block.signature);
+  declare(sema, in, isFine ? Decl::Kind::Block : Decl::Kind::Unsupported, &block,
+          block.signature.name.text, block.signature.name.range);
 }
 
 static void declareHook(Sema &sema, Scope &in, const HookDecl &hook) {

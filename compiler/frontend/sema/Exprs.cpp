@@ -17,6 +17,7 @@
 #include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Scans.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Tables.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -97,8 +98,7 @@ static SemaValue evalNode(Sema &sema, const Expr &expr) {
     sema.report.unsupported(expr.range, "a tuple of values");
     return SemaValue::wrong();
   case Expr::Kind::Scan:
-    sema.report.unsupported(expr.range, "`scan`");
-    return SemaValue::wrong();
+    return evalScanned(sema, llvm::cast<ScanExpr>(expr));
   }
   return SemaValue::wrong();
 }
@@ -132,6 +132,8 @@ std::vector<SemaValue> evalSeveral(Sema &sema, const Expr &expr) {
   }
   if (auto *attend = llvm::dyn_cast<AttendExpr>(&expr))
     return evalAttend(sema, *attend);
+  if (auto *scan = llvm::dyn_cast<ScanExpr>(&expr))
+    return evalScan(sema, *scan);
   auto *call = llvm::dyn_cast<CallExpr>(&expr);
   auto *callee = call ? llvm::dyn_cast<PathExpr>(call->callee.get()) : nullptr;
   if (Decl *cache = pushedTo(sema.names, expr)) {

@@ -157,17 +157,18 @@ const Expr *droppedOut(Sema &sema, const CallExpr &call) {
   return call.arguments[0].value.get();
 }
 
-/// Whether a call takes the extremum along an axis: its first argument is the name of a size, and
-/// the second no number.
+/// Whether a call takes the extremum along axes: its first argument is the name of a size, and the
+/// last no number.
 static bool namesAxis(Sema &sema, const CallExpr &call) {
-  if (call.arguments.size() != 2)
+  if (call.arguments.size() < 2)
     return false;
   auto *first = llvm::dyn_cast<PathExpr>(call.arguments[0].value.get());
   Decl *decl = first ? sema.names.scope->find(first->path.str()) : nullptr;
-  auto *second = llvm::dyn_cast<PathExpr>(call.arguments[1].value.get());
+  const Expr &last = *call.arguments.back().value;
+  auto *second = llvm::dyn_cast<PathExpr>(&last);
   Decl *other = second ? sema.names.scope->find(second->path.str()) : nullptr;
   return decl && decl->kind == Decl::Kind::Dim && !(other && other->kind == Decl::Kind::Dim) &&
-         !llvm::isa<IntegerExpr, FloatExpr>(*call.arguments[1].value);
+         !llvm::isa<IntegerExpr, FloatExpr>(last);
 }
 
 static SemaValue callDropout(Sema &sema, const CallExpr &call) {
@@ -202,8 +203,10 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
            bool isWhere = call.arguments.size() == 2 && call.arguments[1].where;
            return isWhere ? callMeanWhere(sema, call) : callReduce(sema, call, Reduction::Mean);
          }},
-        {"sum", [](Sema &sema, const CallExpr &call) { return callReduce(sema, call, Reduction::Sum); }},
-        {"argmax", [](Sema &sema, const CallExpr &call) { return callReduce(sema, call, Reduction::ArgMax); }},
+        {"sum",
+         [](Sema &sema, const CallExpr &call) { return callReduce(sema, call, Reduction::Sum); }},
+        {"argmax", [](Sema &sema,
+                      const CallExpr &call) { return callReduce(sema, call, Reduction::ArgMax); }},
         {"softmax", callSoftmax},
         {"pad", callPad},
         {"windows", callWindows},

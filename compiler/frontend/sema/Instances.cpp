@@ -48,7 +48,7 @@ static bool bindBlockDims(Sema &sema, const BlockDecl &block, llvm::ArrayRef<Sem
     given.insert(entry.first);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type &type = signature.parameters[i].type;
-    if (arguments[i].isCache()) {
+    if (arguments[i].isCache() || arguments[i].isZeros()) {
       lifted.emplace_back();
       continue;
     }
@@ -285,6 +285,17 @@ static Instance *instanceOf(Sema &sema, const std::string &key, const Signature 
   return &instance;
 }
 
+/// Gives states all axes that any parameter has beside its own.
+static void liftStates(std::vector<Axes> &lifted, llvm::ArrayRef<unsigned> states) {
+  Axes all;
+  for (const Axes &axes : lifted)
+    for (const Axis &axis : axes)
+      if (findAxis(all, axis.name) < 0)
+        all.push_back(axis);
+  for (unsigned state : states)
+    lifted[state] = all;
+}
+
 Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
                       llvm::ArrayRef<SemaValue> arguments, const CallExpr &call, const Given &given,
                       std::map<std::string, Axis> &bound) {
@@ -304,6 +315,7 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
   std::vector<Axes> lifted;
   if (!fine || !bindBlockDims(sema, block, arguments, call, bound, lifted))
     return nullptr;
+  liftStates(lifted, given.states);
   auto inside = std::make_unique<Scope>();
   inside->parent = decl.home ? decl.home : &sema.names.modelScope;
   inside->number = ++sema.function.bodies;
@@ -334,13 +346,14 @@ static bool checkBlockArguments(Sema &sema, const Instance &instance, const Bloc
   const Signature &signature = block.signature;
   // What is not a dim of the block itself must be the very axis.
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].isCache())
+    if (!arguments[i].isTensor())
       continue;
     Axes axes = axesOfValue(arguments[i].tensor);
     const Type &type = signature.parameters[i].type;
-    size_t lifted = instance.lifted[i].size();
+    size_t lifted = axes.size() - type.dims.size(), inside = instance.lifted[i].size();
     for (size_t d = lifted; d < axes.size(); ++d) {
-      Axis outer = outerAxis(instance.parameters[i][d], *type.dims[d - lifted], bound);
+      Axis outer =
+          outerAxis(instance.parameters[i][d - lifted + inside], *type.dims[d - lifted], bound);
       if (axes[d] == outer)
         continue;
       Axes both = axes;

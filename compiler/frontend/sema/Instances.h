@@ -13,6 +13,8 @@ struct Given {
   llvm::ArrayRef<ast::DimArgument> dims;
   llvm::ArrayRef<ast::Argument> statics;
   Scope *scope = nullptr; ///< Where both were written.
+  /// The parameters that have all axes which any parameter has beside its own: a scan's states.
+  llvm::ArrayRef<unsigned> states = {};
 };
 
 /// What `inner`, an axis of a block that was written `expr`, is outside of it, where the block's

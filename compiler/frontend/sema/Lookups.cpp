@@ -73,6 +73,17 @@ SemaValue applyEmbedding(Sema &sema, Decl &decl, const CallExpr &call) {
   return SemaValue::of(op.getResult());
 }
 
+mlir::Value positionsAlong(Sema &sema, const Axis &along, SourceRange range) {
+  auto compute = [&](llvm::ArrayRef<int64_t> shape) -> Constants {
+    auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape.front())));
+    auto type = mlir::RankedTensorType::get(shape, sema.builder.getI32Type());
+    return {mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all))};
+  };
+  auto elements = constantsOf(sema, {along}, 1, "positions", range, compute);
+  return elements.empty() ? mlir::Value()
+                          : makeTable(sema, {along}, elements.front(), locate(sema, range));
+}
+
 SemaValue callPositions(Sema &sema, const CallExpr &call) {
   if (!plainArguments(sema.report, call, "positions", 1, 1, "positions(T)"))
     return SemaValue::wrong();
@@ -81,15 +92,9 @@ SemaValue callPositions(Sema &sema, const CallExpr &call) {
     return SemaValue::wrong();
   bool isNew = isNewAxis(sema, *axis);
   Axis along = isNew ? cacheAxis(sema.entry) : *axis;
-  auto compute = [&](llvm::ArrayRef<int64_t> shape) -> Constants {
-    auto all = llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(shape.front())));
-    auto type = mlir::RankedTensorType::get(shape, sema.builder.getI32Type());
-    return {mlir::DenseElementsAttr::get(type, llvm::ArrayRef<int32_t>(all))};
-  };
-  auto elements = constantsOf(sema, {along}, 1, "positions", call.range, compute);
-  if (elements.empty())
+  mlir::Value table = positionsAlong(sema, along, call.range);
+  if (!table)
     return SemaValue::wrong();
-  mlir::Value table = makeTable(sema, {along}, elements.front(), locate(sema, call.range));
   return SemaValue::of(isNew ? newRows(sema, table, *axis, call.range) : table);
 }
 

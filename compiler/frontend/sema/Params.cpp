@@ -249,7 +249,7 @@ static ParamRef boundWeight(Sema &sema, const Decl &decl, const Owner &owner, co
                             bool conv1d) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
   std::optional<std::string> name =
-      tensorName(sema.report, linear.binding, owner, decl.name, "weight", linear.names.size());
+      tensorName(sema, linear.binding, owner, decl.name, "weight", linear.names.size());
   if (!name)
     return {};
   int64_t in = count(decl.from);
@@ -278,7 +278,7 @@ static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner) {
     return {};
   }
   std::optional<std::string> name =
-      tensorName(sema.report, linear.binding, owner, decl.name, "weight", linear.names.size());
+      tensorName(sema, linear.binding, owner, decl.name, "weight", linear.names.size());
   if (!name)
     return {};
   Axes kept = decl.along, axes = decl.from;
@@ -304,7 +304,7 @@ static bool setUpBias(Sema &sema, Decl &decl, const Owner &owner, const Packing 
   if (!hasBias)
     return true;
   std::optional<std::string> name =
-      tensorName(sema.report, linear.binding, owner, decl.name, "bias", linear.names.size());
+      tensorName(sema, linear.binding, owner, decl.name, "bias", linear.names.size());
   if (!name)
     return false;
   Axes axes = decl.along;
@@ -362,7 +362,7 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
     if (norm.lacks(suffix))
       continue;
     std::optional<std::string> name =
-        tensorName(sema.report, norm.binding, owner, decl.name, suffix, norm.names.size());
+        tensorName(sema, norm.binding, owner, decl.name, suffix, norm.names.size());
     if (!name)
       return;
     ParamRef param =
@@ -420,7 +420,7 @@ static ParamRef packedParam(Sema &sema, Decl &decl, const Owner &owner, Scope &o
         .note("the most are 2^48");
     return {};
   }
-  std::optional<std::string> name = tensorName(sema.report, binding, owner, decl.name, "", 1);
+  std::optional<std::string> name = tensorName(sema, binding, owner, decl.name, "", 1);
   if (!name)
     return {};
   return makeParam(sema, owner, decl.name, decl.to, *name, {total}, *offset, rowMajor(decl.to, 1),
@@ -438,8 +438,7 @@ ParamRef wholeParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned,
   llvm::append_range(axes, decl.to);
   std::string path = decl.name + (suffix.empty() ? "" : "." + suffix.str());
   if (binding.kind != Binding::Kind::Tied) {
-    std::optional<std::string> name =
-        tensorName(sema.report, binding, owner, decl.name, suffix, names);
+    std::optional<std::string> name = tensorName(sema, binding, owner, decl.name, suffix, names);
     if (!name)
       return {};
     llvm::SmallVector<int64_t, 4> shape = sizesOf(axes), strides = rowMajor(axes, 1);

@@ -68,17 +68,25 @@ std::vector<SemaValue> callBlock(Sema &sema, Decl &block, llvm::StringRef name, 
   return values;
 }
 
-std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const CallExpr &call) {
+std::optional<PartOf> partOf(Sema &sema, Decl &part) {
   auto &item = *llvm::cast<PartDecl>(part.item);
   if (part.wrong)
-    return {SemaValue::wrong()};
-  Scope &declaredIn = declaringScope(*sema.names.scope, part);
+    return std::nullopt;
+  Scope *declaredIn = &declaringScope(*sema.names.scope, part);
   std::optional<Owner> own = ownerOfPart(sema, part);
-  Decl *block = declaredIn.find(item.block.text);
+  Decl *block = declaredIn->find(item.block.text);
   if (!own || !block)
+    return std::nullopt;
+  return PartOf{*own, block, declaredIn};
+}
+
+std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const CallExpr &call) {
+  auto &item = *llvm::cast<PartDecl>(part.item);
+  std::optional<PartOf> of = partOf(sema, part);
+  if (!of)
     return {SemaValue::wrong()};
-  return callBlock(sema, *block, part.name, *own, call,
-                   {item.dimArguments, item.arguments, &declaredIn});
+  return callBlock(sema, *of->block, part.name, of->owner, call,
+                   {item.dimArguments, item.arguments, of->declaredIn});
 }
 
 } // namespace attn::frontend

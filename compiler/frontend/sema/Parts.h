@@ -16,6 +16,16 @@ void declarePart(Sema &sema, Decl &part);
 std::vector<SemaValue> callBlock(Sema &sema, Decl &block, llvm::StringRef name, const Owner &owner,
                                  const ast::CallExpr &call, const Given &given);
 
+/// Whose the parameters of a part are, its block, and where both were declared.
+struct PartOf {
+  Owner owner;
+  Decl *block = nullptr;
+  Scope *declaredIn = nullptr;
+};
+
+/// What a part is of; nothing where it was reported.
+std::optional<PartOf> partOf(Sema &sema, Decl &part);
+
 /// The results of a part: of its block, with parameters under the name of the part.
 std::vector<SemaValue> applyPart(Sema &sema, Decl &part, const ast::CallExpr &call);
 

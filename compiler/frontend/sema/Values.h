@@ -47,7 +47,7 @@ struct Decl;
 /// What an expression is.
 struct SemaValue {
   /// What kind of value it is, and which of the fields hold it.
-  enum class Kind { Error, Number, Tensor, Cache };
+  enum class Kind { Error, Number, Tensor, Cache, Zeros };
   Kind kind = Kind::Error;
   double number = 0;
   mlir::Value tensor;
@@ -59,8 +59,11 @@ struct SemaValue {
   static SemaValue of(double number) { return {Kind::Number, number, {}}; }
   static SemaValue of(mlir::Value tensor) { return {Kind::Tensor, 0, tensor}; }
   static SemaValue of(Decl *cache) { return {Kind::Cache, 0, {}, cache}; }
+  /// A state that begins with zeros, of the axes that its cell says.
+  static SemaValue zeros() { return {Kind::Zeros, 0, {}}; }
   /// Whether the value is of a kind.
   bool isCache() const { return kind == Kind::Cache; }
+  bool isZeros() const { return kind == Kind::Zeros; }
   bool isError() const { return kind == Kind::Error; }
   bool isNumber() const { return kind == Kind::Number; }
   bool isTensor() const { return kind == Kind::Tensor; }

@@ -241,12 +241,14 @@ struct AttendExpr : Expr {
   static bool classof(const Expr *e) { return e->kind == Kind::Attend; }
 };
 
-/// `scan LSTM over x along T from zeros`
+/// `scan LSTM over x along T reverse from zeros lengths n`
 struct ScanExpr : Expr {
-  ExprPtr cell; ///< A path, or a call of one where the cell has statics.
-  ExprPtr over;
+  ExprPtr cell; ///< A path, or a call of one where more than inputs and states is given.
+  ExprPtr over; ///< Several inputs are a tuple.
   Name along;
-  ExprPtr from; ///< Null where not said.
+  bool isReverse = false;
+  ExprPtr from;    ///< Null where not said.
+  ExprPtr lengths; ///< Null where all rows are as long as the axis.
   explicit ScanExpr(SourceRange range) : Expr(Kind::Scan, range) {}
   static bool classof(const Expr *e) { return e->kind == Kind::Scan; }
 };
@@ -479,6 +481,20 @@ struct Signature {
   std::vector<Type> results;
   std::vector<std::optional<Name>> resultNames; ///< One for each result: `-> y: [B, K]`.
   SourceRange range;                            ///< From the name to the last result.
+
+  /// The parameter that a cell's result is the new state of, -1 where it is none: `-> h`.
+  int stateOf(size_t result) const {
+    const Type &type = results[result];
+    for (size_t i = 0; type.word && !type.hasShape && i < parameters.size(); ++i)
+      if (parameters[i].name.text == type.word->text)
+        return static_cast<int>(i);
+    return -1;
+  }
+  /// The type of a cell's result: a state has that of its parameter.
+  const Type &resultType(size_t result) const {
+    int state = stateOf(result);
+    return state < 0 ? results[result] : parameters[state].type;
+  }
 };
 
 /// `block Block[T](…) -> … { … }`, `cell LSTM(…) -> h, c { … }`

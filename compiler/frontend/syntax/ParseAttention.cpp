@@ -193,11 +193,15 @@ ExprPtr parseScan(Parser &parser) {
     return errorExpr(begin.to(parser.lastRange()));
   if (std::optional<Name> axis = parseName(parser, "the axis of the steps"))
     scan->along = *axis;
+  scan->isReverse = parser.acceptWord("reverse");
   if (parser.acceptWord("from"))
     scan->from = parseExpr(parser);
+  if (parser.acceptWord("lengths"))
+    scan->lengths = parseExpr(parser);
   scan->range = begin.to(parser.lastRange());
   unsigned depth =
-      std::max({scan->cell->depth, scan->over->depth, scan->from ? scan->from->depth : 0});
+      std::max({scan->cell->depth, scan->over->depth, scan->from ? scan->from->depth : 0,
+                scan->lengths ? scan->lengths->depth : 0});
   return finish(parser, std::move(scan), depth);
 }
 

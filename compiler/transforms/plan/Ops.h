@@ -33,6 +33,9 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op);
 /// Plans what a cache gets (Cache.cpp).
 LogicalResult emit(FunctionPlan &plan, PushOp op);
 
+/// Plans a recurrence (Scan.cpp).
+LogicalResult emit(FunctionPlan &plan, ScanOp op);
+
 /// Plan calls of blocks, and stacks of them (Calls.cpp).
 LogicalResult emit(FunctionPlan &plan, func::CallOp op);
 LogicalResult emit(FunctionPlan &plan, mlir::scf::ForOp op);

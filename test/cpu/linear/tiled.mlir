@@ -91,6 +91,22 @@ func.func @classes(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8
 // CHECK-LABEL: func.func @deep
 func.func @deep(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                 %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
+  %in = memref.reinterpret_cast %x to offset: [0], sizes: [200, 3070], strides: [3088, 1] : memref<f32> to memref<200x3070xf32, strided<[3088, 1]>>
+  %panels = memref.reinterpret_cast %w to offset: [0], sizes: [147360], strides: [1] : memref<f32> to memref<147360xf32, strided<[1]>>
+  %out = memref.reinterpret_cast %y to offset: [0], sizes: [200, 48], strides: [48, 1] : memref<f32> to memref<200x48xf32, strided<[48, 1]>>
+  attn.linear_kernel %in, %panels into %out contract 1
+    : memref<200x3070xf32, strided<[3088, 1]>>, memref<147360xf32, strided<[1]>> into memref<200x48xf32, strided<[48, 1]>>
+  return
+}
+
+// Few rows leave more of the cache to a panel: its parts are longer.
+// CHECK-LABEL: func.func private @few_rows.linear_kernel
+// CHECK: attn.linear_tile {{.*}} x 1536 contract 1 ahead
+// CHECK: attn.linear_tile {{.*}} x 1534 contract 1 ahead
+// CHECK-NOT: attn.linear_tile
+// CHECK-LABEL: func.func @few_rows
+func.func @few_rows(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
+                %x: memref<f32>, %w: memref<f32>, %y: memref<f32>) {
   %in = memref.reinterpret_cast %x to offset: [0], sizes: [16, 3070], strides: [3088, 1] : memref<f32> to memref<16x3070xf32, strided<[3088, 1]>>
   %panels = memref.reinterpret_cast %w to offset: [0], sizes: [147360], strides: [1] : memref<f32> to memref<147360xf32, strided<[1]>>
   %out = memref.reinterpret_cast %y to offset: [0], sizes: [16, 48], strides: [48, 1] : memref<f32> to memref<16x48xf32, strided<[48, 1]>>
