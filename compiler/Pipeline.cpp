@@ -86,7 +86,7 @@ static void addMemory(OpPassManager &passes, const CompileOptions &options, bool
     plan.attention = stringifyAttentionLowering(*options.attention).str();
   passes.addPass(createPlanMemoryPass(plan));
   addCleanup(passes); // offsets of static buffers become constants
-  if (!gpu) // where barriers are the order of launches
+  if (!gpu)           // where barriers are the order of launches
     passes.addPass(createMergeBarriersPass());
   passes.addPass(createCheckMemoryPass());
 }

@@ -71,7 +71,8 @@ static LogicalResult emitScalar(FunctionPlan &plan, Operation *op) {
 static LogicalResult emitOp(FunctionPlan &plan, Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LinearOp, NormOp, MapOp, ReduceMeanOp, LookupOp, RotaryOp, AttentionOp, ConcatOp,
-            TableOp, PushOp, ScanOp, func::CallOp, scf::ForOp>([&](auto op) { return emit(plan, op); })
+            TableOp, PushOp, ScanOp, func::CallOp, scf::ForOp>(
+          [&](auto op) { return emit(plan, op); })
       .Case<RelabelOp, SliceOp, RearrangeOp>([&](Operation *view) { return emitView(plan, view); })
       .Case([&](GetOp) { return success(); })
       .Case([&](SizeOp size) {
