@@ -88,6 +88,8 @@ static void addMemory(OpPassManager &passes, const CompileOptions &options, bool
     plan.attention = stringifyAttentionLowering(*options.attention).str();
   passes.addPass(createPlanMemoryPass(plan));
   addCleanup(passes); // offsets of static buffers become constants
+  if (!gpu)           // where barriers are the order of launches
+    passes.addPass(createMergeBarriersPass());
   passes.addPass(createCheckMemoryPass());
 }
 

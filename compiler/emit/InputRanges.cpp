@@ -334,6 +334,10 @@ void RangeFinder::followUse(OpOperand &use) {
         }
       })
       .Case([&](MapOp op) { readMap(op, operand); })
+      .Case([&](ScanOp scan) {
+        if (operand < scan.getInputs().size())
+          follow(scan.getBody().getArgument(operand));
+      })
       .Case([&](AttentionOp op) {
         if (operand < 3)
           return;

@@ -25,8 +25,8 @@ struct LinearOfNorm : OpRewritePattern<LinearOp> {
 
   LogicalResult matchAndRewrite(LinearOp linear, PatternRewriter &rewriter) const override {
     auto norm = linear.getInput().getDefiningOp<NormOp>();
-    if (!norm || !norm->hasOneUse() || linear.getNorm())
-      return rewriter.notifyMatchFailure(linear, "no norm that only the linear reads");
+    if (!norm || !norm->hasOneUse() || linear.getNorm() || norm->getBlock() != linear->getBlock())
+      return rewriter.notifyMatchFailure(linear, "no norm beside it that only the linear reads");
     if (norm.getAxes() != linear.getContract())
       return rewriter.notifyMatchFailure(linear,
                                          "the norm is over other axes than the linear contracts");

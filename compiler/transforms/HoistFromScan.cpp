@@ -173,20 +173,26 @@ struct HoistFromScanPass : attn::impl::HoistFromScanPassBase<HoistFromScanPass> 
       Hoister(scan).run();
   }
 
-  /// Functions that bodies of scans call become part of them.
+  /// Functions that bodies of scans call become part of them, unless they are many: blocks that
+  /// apply others several times would grow beyond all bounds.
   void inlineCells() {
+    constexpr size_t mostOps = 20000;
     SymbolTable symbols(getOperation());
     SetVector<func::FuncOp> inlined;
+    size_t ops = 0;
     auto callOf = [&] {
       func::CallOp found;
       getOperation().walk([&](func::CallOp call) {
+        if (!isa<ScanOp>(call->getParentOp()))
+          return WalkResult::advance();
         found = call;
-        return isa<ScanOp>(call->getParentOp()) ? WalkResult::interrupt() : WalkResult::advance();
+        return WalkResult::interrupt();
       });
-      return found && isa<ScanOp>(found->getParentOp()) ? found : func::CallOp();
+      return found;
     };
-    while (func::CallOp call = callOf()) {
+    for (func::CallOp call = callOf(); call && ops < mostOps; call = callOf()) {
       auto function = symbols.lookup<func::FuncOp>(call.getCallee());
+      function.walk([&](Operation *) { ++ops; });
       inlined.insert(function);
       inlineCall(call, function);
     }

@@ -22,7 +22,7 @@ def HoistFromScanPass : Pass<"attn-hoist-from-scan", "mlir::ModuleOp"> {
     !hs = tensor<?x4x8xf32, #attn.axes<"T", "B", "U">>
     attn.dim @T dyn 16
     attn.param @w : tensor<8x8xf32, #attn.axes<"U", "I">> from #attn.source<"w", [8, 8], offset = 0, strides = [8, 1]>
-    func.func @rnn(%x: !x, %h0: !h) -> !hs attributes {attn.entry} {
+    func.func @rnn(%x: !x, %h0: !h) -> !h attributes {attn.entry} {
       %hs, %last = attn.scan over(%x) from(%h0) along "T" : (!x, !h) -> (!hs, !h) {
       ^bb0(%xt: !xt, %h: !h):
         %w = attn.get @w : tensor<8x8xf32, #attn.axes<"U", "I">>
@@ -34,26 +34,27 @@ def HoistFromScanPass : Pass<"attn-hoist-from-scan", "mlir::ModuleOp"> {
         }
         attn.next %next, %next : !h, !h
       }
-      return %hs : !hs
+      return %last : !h
     }
     ```
 
     into
 
     ```mlir
-    func.func @rnn(%x: !x, %h0: !h) -> !hs attributes {attn.entry} {
+    ...
+    func.func @rnn(%x: !x, %h0: !h) -> !h attributes {attn.entry} {
       %w = attn.get @w : ...
       %ih = attn.linear %x, %w contract 1 : ... -> !hs
-      %both:2 = attn.scan over(%ih) from(%h0) along "T" : (!hs, !h) -> (!hs, !h) {
+      %last = attn.scan over(%ih) from(%h0) along "T" : (!hs, !h) -> !h {
       ^bb0(%iht: !h, %h: !h):
         %next = attn.map(%iht, %h) : ... {
         ^bb0(%a: f32, %b: f32):
           %c = arith.addf %a, %b : f32
           attn.yield %c : f32
         }
-        attn.next %next, %next : !h, !h
+        attn.next %next : !h
       }
-      return %both#0 : !hs
+      return %last : !h
     }
     ```
   }];
@@ -96,8 +97,8 @@ def FuseMapPass : Pass<"attn-fuse-map", "mlir::func::FuncOp"> {
     func.func @sum(%xs: !xs, %h0: !x) -> !x {
       %h1 = attn.scan over(%xs) from(%h0) along "T" : (!xs, !x) -> !x {
       ^bb0(%x: !x, %h: !x):
-        %z = attn.map(%x, %h) : (!x, !x) -> !x {
-        ^bb0(%e: f32, %f: f32):
+        %z = attn.map(%h, %x) : (!x, !x) -> !x {
+        ^bb0(%f: f32, %e: f32):
           %t = math.tanh %e : f32
           %g = arith.mulf %t, %f : f32
           attn.yield %g : f32
@@ -495,6 +496,63 @@ def PlanMemoryPass : Pass<"attn-plan-memory", "mlir::ModuleOp"> {
                  Option<"precision", "precision", "std::string", "\"f32\"", "the precision of linears: f32, tf32, bf16, f16, int8 or int4">,
                  Option<"targets", "targets", "std::string", "\"x86-64-v4\"", "the CPU levels that share the plan, or GPUs, joined by commas: where precision is reduced, what one of them multiplies by pairs is rounded to bf16, and what all of them only multiply is kept so">];
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
+def MergeBarriersPass : Pass<"attn-merge-barriers", "mlir::ModuleOp"> {
+  let summary = "maps that follow each other run without a barrier between them";
+  let description = [{
+    Where two maps are divided among threads in the same way, and the second reads of what the first writes nothing but the elements at its own
+    places, each thread goes on by itself. Profiles show both as one.
+
+    `attn-opt -attn-merge-barriers` turns
+
+    ```mlir
+    attn.cost @first "map a" flop [[8]] bytes [[64]]
+    attn.cost @second "map b" flop [[8]] bytes [[64]]
+    func.func private @run(%call: memref<i8>, %thread: index, %a: memref<f32>, %b: memref<f32>, %c: memref<f32>) {
+      %x = memref.reinterpret_cast %a to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<f32> to memref<2x4xf32, strided<[4, 1]>>
+      %y = memref.reinterpret_cast %b to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<f32> to memref<2x4xf32, strided<[4, 1]>>
+      %z = memref.reinterpret_cast %c to offset: [0], sizes: [2, 4], strides: [4, 1] : memref<f32> to memref<2x4xf32, strided<[4, 1]>>
+      attn.map_kernel(%x) into %y : (memref<2x4xf32, strided<[4, 1]>>), memref<2x4xf32, strided<[4, 1]>> {
+      ^bb0(%e: f32):
+        %f = arith.negf %e : f32
+        attn.yield %f : f32
+      }
+      attn.barrier %call, %thread after @first : memref<i8>
+      attn.map_kernel(%y) into %z : (memref<2x4xf32, strided<[4, 1]>>), memref<2x4xf32, strided<[4, 1]>> {
+      ^bb0(%e: f32):
+        %f = math.absf %e : f32
+        attn.yield %f : f32
+      }
+      attn.barrier %call, %thread after @second : memref<i8>
+      return
+    }
+    ```
+
+    into
+
+    ```mlir
+    attn.cost @second "map a; map b" flop [[8], [8]] bytes [[64], [64]]
+    func.func private @run(%call: memref<i8>, %thread: index, %a: memref<f32>, %b: memref<f32>, %c: memref<f32>) {
+      %x = memref.reinterpret_cast ...
+      %y = memref.reinterpret_cast ...
+      %z = memref.reinterpret_cast ...
+      attn.map_kernel(%x) into %y : ... {
+      ^bb0(%e: f32):
+        %f = arith.negf %e : f32
+        attn.yield %f : f32
+      }
+      attn.map_kernel(%y) into %z : ... {
+      ^bb0(%e: f32):
+        %f = math.absf %e : f32
+        attn.yield %f : f32
+      }
+      attn.barrier %call, %thread after @second : memref<i8>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect"];
 }
 
 def CheckMemoryPass : Pass<"attn-check-memory", "mlir::ModuleOp"> {

@@ -81,6 +81,8 @@ private:
     mlir::Operation *parent = argument.getOwner()->getParentOp();
     if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(parent))
       return traceLoop(loop, argument.getArgNumber() - loop.getNumInductionVars());
+    if (auto scan = llvm::dyn_cast<ScanOp>(parent)) // states are no integers
+      return reach(scan.getInputs()[argument.getArgNumber()]);
     auto function = llvm::cast<mlir::func::FuncOp>(parent);
     if (function->hasAttr("attn.entry"))
       found.inputs.push_back(argument);

@@ -390,6 +390,14 @@ bool ScanBuilder::instantiateCell() {
 
 /// The states that the first step gets, with all their axes, and arguments of the body for them.
 bool ScanBuilder::readStates() {
+  mlir::func::FuncOp function = instance->function;
+  if (!llvm::all_of(function.getResultTypes().take_front(instance->results.size()),
+                    [](mlir::Type type) {
+                      return llvm::cast<mlir::RankedTensorType>(type).getElementType().isF32();
+                    })) {
+    sema.report.unsupported(scan.expr.cell->range, "a scan of a cell that gives integers");
+    return false;
+  }
   for (unsigned state : scan.states) {
     Axes axes = axesOutside(*instance, instance->parameters[state],
                             scan.signature().parameters[state].type, bound);
