@@ -5,8 +5,10 @@
 #include "compiler/frontend/sema/Elementwise.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Powers.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -30,30 +32,83 @@ static constexpr double largestDivisor = 1 << 30;
 // Which arithmetic
 //===------------------------------------------------------------------------------------------===//
 
-static bool isWhole(const Side &side) {
+static bool isWhole(const ElementOperand &side) {
   return side.value.isTensor() && elementOf(side.value.tensor).isIntOrIndex() &&
          !elementOf(side.value.tensor).isInteger(1);
 }
 
-static bool isTruth(const Side &side) {
+static bool isTruth(const ElementOperand &side) {
   return side.value.isTensor() && elementOf(side.value.tensor).isInteger(1);
 }
 
+/// Whether an expression is a size that is known only when running; reports nothing.
+static bool isDynamicSize(Sema &sema, const Expr &expr) {
+  if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr)) {
+    auto isSize = [&](const Expr &side) {
+      return llvm::isa<IntegerExpr>(side) || isDynamicSize(sema, side);
+    };
+    bool isSum = binary->op == BinaryOp::Add || binary->op == BinaryOp::Subtract ||
+                 binary->op == BinaryOp::Multiply;
+    return isSum && isSize(*binary->left) && isSize(*binary->right) &&
+           (isDynamicSize(sema, *binary->left) || isDynamicSize(sema, *binary->right));
+  }
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  Decl *decl = path ? sema.names.scope->find(path->path.str()) : nullptr;
+  if (!decl || decl->kind != Decl::Kind::Dim)
+    return false;
+  return decl->dynamic || !sizeOf(sema, *decl).isStatic();
+}
+
+/// A size as a value of the function that is built; null where it was reported.
+static mlir::Value runningSize(Sema &sema, const Expr &expr) {
+  Size size = evalSize(sema, expr);
+  if (size.error)
+    return nullptr;
+  mlir::OpBuilder &b = sema.builder;
+  Location loc = locate(sema, expr.range);
+  auto number = [&](int64_t n) { return arith::ConstantIndexOp::create(b, loc, n); };
+  mlir::Value value = SizeOp::create(b, loc, b.getIndexType(),
+                                     mlir::FlatSymbolRefAttr::get(&sema.mlirContext, size.dim));
+  if (size.scale != 1)
+    value = arith::MulIOp::create(b, loc, value, number(size.scale));
+  if (size.offset != 0)
+    value = arith::AddIOp::create(b, loc, value, number(size.offset));
+  return value;
+}
+
+llvm::SmallVector<ElementOperand, 2> evalSides(Sema &sema, llvm::ArrayRef<const Expr *> exprs) {
+  llvm::SmallVector<ElementOperand, 2> sides;
+  bool anyTensor = false;
+  for (const Expr *expr : exprs) {
+    bool isSize = isDynamicSize(sema, *expr);
+    sides.push_back({isSize ? SemaValue::of(0.0) : eval(sema, *expr), expr});
+    anyTensor |= sides.back().value.isTensor();
+  }
+  for (ElementOperand &side : sides) {
+    if (!isDynamicSize(sema, *side.expr))
+      continue;
+    side.size = anyTensor ? runningSize(sema, *side.expr) : mlir::Value();
+    if (!side.size)
+      side.value = anyTensor ? SemaValue::wrong() : eval(sema, *side.expr);
+  }
+  return sides;
+}
+
 /// What a side of an operator holds, in words.
-static std::string holds(const Side &side) {
+static std::string holds(const ElementOperand &side) {
   if (!side.value.isTensor())
     return "this is a number";
   return "this is " + showTensor(side.value.tensor);
 }
 
 /// Reports sides that do not mix.
-static mlir::Type reportMixed(Sema &sema, llvm::ArrayRef<Side> sides, SourceRange range,
-                              llvm::StringRef op, const Side *whole) {
+static mlir::Type reportMixed(Sema &sema, llvm::ArrayRef<ElementOperand> sides, SourceRange range,
+                              llvm::StringRef op, const ElementOperand *whole) {
   Diagnostic &diagnostic =
       sema.report.error(DiagCode::MixedElements, range,
                         whole ? "`" + op + "` mixes integers and numbers of f32"
                               : "`" + op + "` mixes truth values and what is none");
-  for (const Side &side : sides)
+  for (const ElementOperand &side : sides)
     diagnostic.at(side.expr->range, holds(side));
   if (whole)
     diagnostic.help("write `float(" + sema.source.text(whole->expr->range) +
@@ -65,7 +120,7 @@ static mlir::Type reportMixed(Sema &sema, llvm::ArrayRef<Side> sides, SourceRang
 }
 
 /// Whether a number can stand beside integers of `element`; says so.
-static bool isWholeNumber(Sema &sema, const Side &side, mlir::Type element) {
+static bool isWholeNumber(Sema &sema, const ElementOperand &side, mlir::Type element) {
   double number = side.value.number,
          limit = std::ldexp(1.0, static_cast<int>(element.getIntOrFloatBitWidth()) - 1);
   if (number == std::floor(number) && number >= -limit && number < limit)
@@ -80,11 +135,11 @@ static bool isWholeNumber(Sema &sema, const Side &side, mlir::Type element) {
 }
 
 /// What an operator calculates in, of all its sides; null where it was reported.
-static mlir::Type arithmeticOf(Sema &sema, llvm::ArrayRef<Side> sides, SourceRange range,
+static mlir::Type arithmeticOf(Sema &sema, llvm::ArrayRef<ElementOperand> sides, SourceRange range,
                                llvm::StringRef op) {
-  const Side *whole = nullptr, *truth = nullptr, *real = nullptr;
+  const ElementOperand *whole = nullptr, *truth = nullptr, *real = nullptr;
   bool isWide = false;
-  for (const Side &side : sides) {
+  for (const ElementOperand &side : sides) {
     if (isWhole(side)) {
       whole = whole ? whole : &side;
       isWide |= elementOf(side.value.tensor).isInteger(64);
@@ -95,7 +150,8 @@ static mlir::Type arithmeticOf(Sema &sema, llvm::ArrayRef<Side> sides, SourceRan
     }
   }
   mlir::OpBuilder &builder = sema.builder;
-  bool isMixed = truth && llvm::any_of(sides, [](const Side &side) { return !isTruth(side); });
+  bool isMixed =
+      truth && llvm::any_of(sides, [](const ElementOperand &side) { return !isTruth(side); });
   if ((whole && real) || isMixed)
     return reportMixed(sema, sides, range, op, isMixed ? nullptr : whole);
   if (truth)
@@ -103,14 +159,14 @@ static mlir::Type arithmeticOf(Sema &sema, llvm::ArrayRef<Side> sides, SourceRan
   if (!whole)
     return builder.getF32Type();
   mlir::Type element = isWide ? builder.getI64Type() : builder.getI32Type();
-  for (const Side &side : sides)
-    if (side.value.isNumber() && !isWholeNumber(sema, side, element))
+  for (const ElementOperand &side : sides)
+    if (side.value.isNumber() && !side.size && !isWholeNumber(sema, side, element))
       return {};
   return element;
 }
 
 /// Whether truth values are calculated with, which is reported.
-static bool isTruthReported(Sema &sema, llvm::ArrayRef<Side> sides) {
+static bool isTruthReported(Sema &sema, llvm::ArrayRef<ElementOperand> sides) {
   auto *side = llvm::find_if(sides, isTruth);
   if (side == sides.end())
     return false;
@@ -124,15 +180,15 @@ static bool isTruthReported(Sema &sema, llvm::ArrayRef<Side> sides) {
 
 /// The axes of the side with most of them, the first of such; nothing and reported where it lacks
 /// one of another side.
-static std::optional<Axes> axesOfAll(Sema &sema, llvm::ArrayRef<Side> sides, SourceRange range,
-                                     llvm::StringRef op) {
-  const Side *most = nullptr;
-  for (const Side &side : sides)
+static std::optional<Axes> axesOfAll(Sema &sema, llvm::ArrayRef<ElementOperand> sides,
+                                     SourceRange range, llvm::StringRef op) {
+  const ElementOperand *most = nullptr;
+  for (const ElementOperand &side : sides)
     if (side.value.isTensor() &&
         (!most || axesOfValue(side.value.tensor).size() > axesOfValue(most->value.tensor).size()))
       most = &side;
   Axes more = axesOfValue(most->value.tensor);
-  for (const Side &side : sides) {
+  for (const ElementOperand &side : sides) {
     if (!side.value.isTensor())
       continue;
     Axes fewer = axesOfValue(side.value.tensor);
@@ -142,7 +198,8 @@ static std::optional<Axes> axesOfAll(Sema &sema, llvm::ArrayRef<Side> sides, Sou
         continue;
       Diagnostic &diagnostic = sema.report.error(DiagCode::ElementwiseMismatch, range,
                                                  "the sides of `" + op + "` have different axes");
-      const Side &first = &side < most ? side : *most, &second = &side < most ? *most : side;
+      const ElementOperand &first = &side < most ? side : *most,
+                           &second = &side < most ? *most : side;
       Axes a = axesOfValue(first.value.tensor), b = axesOfValue(second.value.tensor);
       diagnostic.at(first.expr->range, "this is " + showAxes(a))
           .at(second.expr->range, "this is " + showAxes(b))
@@ -160,8 +217,13 @@ static std::optional<Axes> axesOfAll(Sema &sema, llvm::ArrayRef<Side> sides, Sou
 }
 
 /// A number or an element as one of what is calculated in; a truth value stays one.
-static mlir::Value asElement(mlir::OpBuilder &b, Location loc, const Side &side, mlir::Value x,
-                             mlir::Type calculated) {
+static mlir::Value asElement(mlir::OpBuilder &b, Location loc, const ElementOperand &side,
+                             mlir::Value x, mlir::Type calculated) {
+  if (side.size && calculated.isF32())
+    return arith::SIToFPOp::create(b, loc, calculated,
+                                   arith::IndexCastOp::create(b, loc, b.getI64Type(), side.size));
+  if (side.size)
+    return arith::IndexCastOp::create(b, loc, calculated, side.size);
   if (side.value.isNumber())
     return calculated.isF32()
                ? constantOf(b, loc, side.value.number)
@@ -172,21 +234,21 @@ static mlir::Value asElement(mlir::OpBuilder &b, Location loc, const Side &side,
 }
 
 /// A map of `sides`, whose elements come as `calculated`; its result holds `element`s.
-static SemaValue mapOf(Sema &sema, llvm::ArrayRef<Side> sides, mlir::Type calculated,
+static SemaValue mapOf(Sema &sema, llvm::ArrayRef<ElementOperand> sides, mlir::Type calculated,
                        mlir::Type element, SourceRange range, llvm::StringRef op,
                        llvm::StringRef words, ScalarBody body) {
   std::optional<Axes> axes = axesOfAll(sema, sides, range, op);
   if (!axes)
     return SemaValue::wrong();
   llvm::SmallVector<mlir::Value> inputs;
-  for (const Side &side : sides)
+  for (const ElementOperand &side : sides)
     if (side.value.isTensor())
       inputs.push_back(side.value.tensor);
   auto whole = [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange arguments) {
     loc = inWords(loc, words);
     llvm::SmallVector<mlir::Value> elements;
     size_t next = 0;
-    for (const Side &side : sides)
+    for (const ElementOperand &side : sides)
       elements.push_back(asElement(
           b, loc, side, side.value.isTensor() ? arguments[next++] : mlir::Value(), calculated));
     return body(b, loc, elements);
@@ -253,8 +315,8 @@ static mlir::Value wholeOp(mlir::OpBuilder &b, Location loc, BinaryOp op, mlir::
 }
 
 /// Whether integers are divided by a number for which that has a meaning; says so.
-static bool isDivisor(Sema &sema, const Side &side, const llvm::Twine &what) {
-  bool isRight = side.value.isNumber() && side.value.number >= 1 &&
+static bool isDivisor(Sema &sema, const ElementOperand &side, const llvm::Twine &what) {
+  bool isRight = side.value.isNumber() && !side.size && side.value.number >= 1 &&
                  side.value.number <= largestDivisor &&
                  side.value.number == std::floor(side.value.number);
   if (!isRight)
@@ -266,9 +328,9 @@ static bool isDivisor(Sema &sema, const Side &side, const llvm::Twine &what) {
 }
 
 /// `and`, `or`.
-static SemaValue connective(Sema &sema, const BinaryExpr &binary, llvm::ArrayRef<Side> sides,
-                            llvm::StringRef words) {
-  for (const Side &side : sides) {
+static SemaValue connective(Sema &sema, const BinaryExpr &binary,
+                            llvm::ArrayRef<ElementOperand> sides, llvm::StringRef words) {
+  for (const ElementOperand &side : sides) {
     if (isTruth(side))
       continue;
     sema.report
@@ -289,7 +351,12 @@ static SemaValue connective(Sema &sema, const BinaryExpr &binary, llvm::ArrayRef
 
 /// Whether `op` has a meaning in an arithmetic; says so.
 static bool hasOperator(Sema &sema, const BinaryExpr &binary, mlir::Type calculated,
-                        const Side &right) {
+                        const ElementOperand &left, const ElementOperand &right) {
+  if (binary.op == BinaryOp::Power && (left.size || right.size)) {
+    sema.report.error(DiagCode::NumberExpected, binary.range,
+                      "`**` takes no size that is known only when running");
+    return false;
+  }
   if (calculated.isF32()) {
     if (binary.op == BinaryOp::Remainder)
       sema.report.unsupported(binary.opRange, "`%` of tensors of f32", "integers have it");
@@ -300,19 +367,19 @@ static bool hasOperator(Sema &sema, const BinaryExpr &binary, mlir::Type calcula
   if (binary.op != BinaryOp::Divide && binary.op != BinaryOp::Power)
     return true;
   bool isPower = binary.op == BinaryOp::Power;
-  std::string left = sema.source.text(binary.left->range).str();
+  std::string written = sema.source.text(binary.left->range).str();
   sema.report
       .error(DiagCode::MixedElements, binary.opRange,
              isPower ? "integers have no `**`" : "a quotient of integers may be none")
-      .help(isPower ? "write a product, or `float(" + left + ")`"
+      .help(isPower ? "write a product, or `float(" + written + ")`"
                     : "write `floor(" + sema.source.text(binary.range).str() +
-                          ")` for the whole number, or `float(" + left + ")`");
+                          ")` for the whole number, or `float(" + written + ")`");
   return false;
 }
 
-SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const Side &left,
-                          const Side &right) {
-  Side sides[] = {left, right};
+SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const ElementOperand &left,
+                          const ElementOperand &right) {
+  ElementOperand sides[] = {left, right};
   std::string words = sideWords(sema, *binary.left) + " " + spelling(binary.op).str() + " " +
                       sideWords(sema, *binary.right);
   if (binary.op == BinaryOp::And || binary.op == BinaryOp::Or)
@@ -329,7 +396,7 @@ SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const Side &left
                  [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
                    return compare(b, loc, binary.op, x[0], x[1]);
                  });
-  if (!hasOperator(sema, binary, calculated, right))
+  if (!hasOperator(sema, binary, calculated, left, right))
     return SemaValue::wrong();
   if (binary.op == BinaryOp::Power)
     return powerOfTensors(sema, binary, left.value, right.value);
@@ -341,7 +408,7 @@ SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const Side &left
 }
 
 SemaValue unaryOfTensor(Sema &sema, const UnaryExpr &unary, mlir::Value value) {
-  Side side{SemaValue::of(value), unary.operand.get()};
+  ElementOperand side{SemaValue::of(value), unary.operand.get()};
   std::string words = spelling(unary.op).str() + (unary.op == UnaryOp::Not ? " " : "") +
                       sideWords(sema, *unary.operand);
   mlir::Type element = elementOf(value);
@@ -373,6 +440,8 @@ SemaValue unaryOfTensor(Sema &sema, const UnaryExpr &unary, mlir::Value value) {
 //===------------------------------------------------------------------------------------------===//
 
 bool isTensorCondition(Sema &sema, const Expr &expr) {
+  if (!spend(sema, 1, expr.range))
+    return false;
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr))
     return isTensorCondition(sema, *unary->operand);
   if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr))
@@ -394,10 +463,10 @@ bool isTensorCondition(Sema &sema, const Expr &expr) {
 }
 
 SemaValue chooseElements(Sema &sema, const IfExpr &choice) {
-  Side condition{eval(sema, *choice.condition), choice.condition.get()},
-      yes{eval(sema, *choice.thenValue), choice.thenValue.get()},
-      no{eval(sema, *choice.elseValue), choice.elseValue.get()};
-  for (const Side &side : {condition, yes, no})
+  llvm::SmallVector<ElementOperand, 2> sides =
+      evalSides(sema, {choice.thenValue.get(), choice.elseValue.get(), choice.condition.get()});
+  const ElementOperand &yes = sides[0], &no = sides[1], &condition = sides[2];
+  for (const ElementOperand &side : sides)
     if (!side.value.isNumber() && !side.value.isTensor())
       return SemaValue::wrong();
   if (!isTruth(condition)) {
@@ -411,9 +480,9 @@ SemaValue chooseElements(Sema &sema, const IfExpr &choice) {
   mlir::Type element = arithmeticOf(sema, {yes, no}, choice.range, "if");
   if (!element)
     return SemaValue::wrong();
-  return mapOf(sema, {condition, yes, no}, element, element, choice.range, "if", "if",
+  return mapOf(sema, sides, element, element, choice.range, "if", "if",
                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                 return arith::SelectOp::create(b, loc, x[0], x[1], x[2]).getResult();
+                 return arith::SelectOp::create(b, loc, x[2], x[0], x[1]).getResult();
                });
 }
 
@@ -424,8 +493,8 @@ SemaValue chooseElements(Sema &sema, const IfExpr &choice) {
 SemaValue callExtremum(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (!plainArguments(sema.report, call, name, 2, 2, (name + "(a, b)").str()))
     return SemaValue::wrong();
-  Side sides[] = {{eval(sema, *call.arguments[0].value), call.arguments[0].value.get()},
-                  {eval(sema, *call.arguments[1].value), call.arguments[1].value.get()}};
+  llvm::SmallVector<ElementOperand, 2> sides =
+      evalSides(sema, {call.arguments[0].value.get(), call.arguments[1].value.get()});
   const SemaValue &a = sides[0].value, &b = sides[1].value;
   bool isLeast = name == "min";
   if (a.isNumber() && b.isNumber())
@@ -463,8 +532,8 @@ SemaValue callFloor(Sema &sema, const CallExpr &call) {
   auto *quotient = llvm::dyn_cast<BinaryExpr>(&argument);
   SemaValue value;
   if (quotient && quotient->op == BinaryOp::Divide) {
-    Side sides[] = {{eval(sema, *quotient->left), quotient->left.get()},
-                    {eval(sema, *quotient->right), quotient->right.get()}};
+    llvm::SmallVector<ElementOperand, 2> sides =
+        evalSides(sema, {quotient->left.get(), quotient->right.get()});
     const SemaValue &a = sides[0].value, &b = sides[1].value;
     if (a.isError() || b.isError())
       return SemaValue::wrong();
@@ -477,14 +546,20 @@ SemaValue callFloor(Sema &sema, const CallExpr &call) {
                      return floorOfQuotient(b, loc, x[0], x[1]);
                    });
     }
-    value = a.isNumber() && b.isNumber() ? eval(sema, argument)
-                                         : binaryOfTensors(sema, *quotient, sides[0], sides[1]);
+    if (a.isNumber() && b.isNumber()) {
+      double number = a.number / b.number;
+      if (std::isfinite(number))
+        return SemaValue::of(std::floor(number));
+      sema.report.error(DiagCode::NumberExpected, argument.range, "the result is no finite number");
+      return SemaValue::wrong();
+    }
+    value = binaryOfTensors(sema, *quotient, sides[0], sides[1]);
   } else {
     value = eval(sema, argument);
   }
   if (value.isNumber())
     return SemaValue::of(std::floor(value.number));
-  Side side{value, &argument};
+  ElementOperand side{value, &argument};
   if (!value.isTensor() || isTruthReported(sema, side))
     return SemaValue::wrong();
   if (isWhole(side))
@@ -498,7 +573,7 @@ SemaValue callFloor(Sema &sema, const CallExpr &call) {
 
 SemaValue absoluteOf(Sema &sema, const CallExpr &call, mlir::Value value) {
   mlir::Type element = elementOf(value);
-  Side side{SemaValue::of(value), call.arguments[0].value.get()};
+  ElementOperand side{SemaValue::of(value), call.arguments[0].value.get()};
   return mapOf(sema, side, element, element, call.range, "abs", "abs",
                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
                  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, 0));
@@ -510,7 +585,7 @@ SemaValue absoluteOf(Sema &sema, const CallExpr &call, mlir::Value value) {
 SemaValue callConversion(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (!plainArguments(sema.report, call, name, 1, 1, (name + "(x)").str()))
     return SemaValue::wrong();
-  Side side{eval(sema, *call.arguments[0].value), call.arguments[0].value.get()};
+  ElementOperand side{eval(sema, *call.arguments[0].value), call.arguments[0].value.get()};
   if (!side.value.isTensor())
     return side.value;
   bool isFloat = name == "float";

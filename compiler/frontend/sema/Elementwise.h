@@ -9,14 +9,19 @@
 namespace attn::frontend {
 
 /// A side of an operator: a tensor or a number, as it is written.
-struct Side {
+struct ElementOperand {
   SemaValue value;
   const ast::Expr *expr;
+  mlir::Value size = {}; ///< A whole number that is known only when running; `value` is a number.
 };
 
+/// The sides of an operator. A size that is known only when running is one beside a tensor; alone
+/// it is reported. A wrong side is an error.
+llvm::SmallVector<ElementOperand, 2> evalSides(Sema &sema, llvm::ArrayRef<const ast::Expr *> exprs);
+
 /// An operator of two sides, of which one at least is a tensor.
-SemaValue binaryOfTensors(Sema &sema, const ast::BinaryExpr &binary, const Side &left,
-                          const Side &right);
+SemaValue binaryOfTensors(Sema &sema, const ast::BinaryExpr &binary, const ElementOperand &left,
+                          const ElementOperand &right);
 
 /// `-x` and `not x` of a tensor.
 SemaValue unaryOfTensor(Sema &sema, const ast::UnaryExpr &unary, mlir::Value value);
