@@ -202,7 +202,7 @@ static std::optional<LinearSize> linearOf(mlir::Value value) {
   namespace arith = mlir::arith;
   mlir::Operation *op = value.getDefiningOp();
   if (auto size = llvm::dyn_cast_if_present<SizeOp>(op))
-    return LinearSize{size.getDim().str(), 1, 0};
+    return LinearSize{size.getDim(), 1, 0};
   if (auto cast = llvm::dyn_cast_if_present<arith::IndexCastOp>(op))
     return linearOf(cast.getIn());
   llvm::APInt number;
