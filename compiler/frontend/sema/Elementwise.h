@@ -4,20 +4,9 @@
 #ifndef ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H
 #define ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H
 
-#include "compiler/frontend/sema/Context.h"
+#include "compiler/frontend/sema/ElementMaps.h"
 
 namespace attn::frontend {
-
-/// A side of an operator: a tensor or a number, as it is written.
-struct ElementOperand {
-  SemaValue value;
-  const ast::Expr *expr;
-  mlir::Value size = {}; ///< A whole number that is known only when running; `value` is a number.
-};
-
-/// The sides of an operator. A size that is known only when running is one beside a tensor; alone
-/// it is reported. A wrong side is an error.
-llvm::SmallVector<ElementOperand, 2> evalSides(Sema &sema, llvm::ArrayRef<const ast::Expr *> exprs);
 
 /// An operator of two sides, of which one at least is a tensor.
 SemaValue binaryOfTensors(Sema &sema, const ast::BinaryExpr &binary, const ElementOperand &left,
