@@ -206,8 +206,8 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
   using Results = llvm::Expected<RuntimeValues>;
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case([&](AttentionOp attention) { return several(evaluate(attention, scope)); })
-      .Case<ConcatOp, LinearOp, LookupOp, MapOp, NormOp, PickOp, RearrangeOp, ReduceMeanOp, RelabelOp,
-            RotaryOp, SliceOp, TableOp>(
+      .Case<ConcatOp, LinearOp, LookupOp, MapOp, NormOp, PickOp, RearrangeOp, ReduceMeanOp,
+            RelabelOp, RotaryOp, SliceOp, TableOp>(
           [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
       .Case([&](PushOp pushOp) { return single(push(pushOp, scope)); })
