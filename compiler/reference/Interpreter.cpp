@@ -229,6 +229,8 @@ static llvm::Expected<RuntimeValues> runScalar(Operation *op, const Scope &scope
   auto constant = dyn_cast<arith::ConstantOp>(op);
   if (constant && constant.getType().isIntOrIndexOrFloat())
     return RuntimeValues{{nullptr, constantValue(constant)}};
+  if (auto size = dyn_cast<SizeOp>(op))
+    return RuntimeValues{{nullptr, static_cast<double>(scope.dims.lookup(size.getDim()))}};
   ScalarFunction function = scalarFunction(op);
   if (!function || !op->getResult(0).getType().isIntOrIndexOrFloat())
     return errorAt(op, "expected an op of the attn stage");

@@ -6,6 +6,7 @@
 // one other map becomes part of that.
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Locations.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -89,18 +90,22 @@ struct MapOfMap : OpRewritePattern<MapOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MapOp map, PatternRewriter &rewriter) const override {
-    for (auto [position, input] : llvm::enumerate(map.getInputs())) {
+    for (Value input : map.getInputs()) {
       auto first = input.getDefiningOp<MapOp>();
       if (first && !isFloat(input.getType()) && first->getBlock() == map->getBlock() &&
           llvm::all_of(first->getUsers(), [&](Operation *user) { return user == map; }) &&
-          axesOf(input.getType()) == axesOf(map.getResult().getType()))
-        return fuse(first, map, position, rewriter);
+          axesOf(input.getType()) == axesOf(map.getResult().getType()) &&
+          operationsOf(first.getBody()).size() + operationsOf(map.getBody()).size() <= mostOps)
+        return fuse(first, map, rewriter);
     }
     return rewriter.notifyMatchFailure(map, "no map of its axes that only it reads");
   }
 
+  /// Longer maps gain nothing, and are copied once for each part.
+  static constexpr size_t mostOps = 64;
+
   /// Every tensor is an input once.
-  static LogicalResult fuse(MapOp first, MapOp map, size_t position, PatternRewriter &rewriter) {
+  static LogicalResult fuse(MapOp first, MapOp map, PatternRewriter &rewriter) {
     llvm::SetVector<Value> inputs;
     for (Value input : map.getInputs())
       if (input != first.getResult())

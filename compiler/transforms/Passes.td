@@ -300,7 +300,8 @@ def FuseEpiloguePass : Pass<"attn-fuse-epilogue", "mlir::func::FuncOp"> {
   let description = [{
     The map is computed from the linear's sums while they are still in registers. What else it reads
     becomes a capture. Several maps in a row are fused one after the other. A linear that is read twice
-    stays as it is.
+    stays as it is. A map that gives integers or truth values to one other map of its axes becomes part
+    of that.
 
     `attn-opt -attn-fuse-epilogue` turns
 

@@ -179,7 +179,7 @@ class Model:
         if isinstance(expr, If):
             condition = self.tensor_condition(expr.condition, frame)
             if condition is not None:
-                return choose(condition, self.evaluate(expr.yes, frame), self.evaluate(expr.no, frame), frame.lifted)
+                return choose(condition, self.side(expr.yes, frame), self.side(expr.no, frame), frame.lifted)
             return self.evaluate(expr.yes if holds(expr.condition, frame) else expr.no, frame, along)
         if isinstance(expr, Binary):
             return self.binary(expr, frame)
@@ -192,6 +192,17 @@ class Model:
         if isinstance(expr, Call):
             return self.call(expr, frame, along)
         raise Problem(f"line {expr.line}: no value")
+
+    def side(self, expr, frame):
+        """A side of an operator: a size that is known only when running is a whole number, too."""
+        if isinstance(expr, (Path, Binary)):
+            try:
+                size = size_of(expr, frame)
+            except Problem:
+                size = None
+            if size and size.dyn:
+                return size.at(self.sizes)
+        return self.evaluate(expr, frame)
 
     def tensor_condition(self, expr, frame):
         """The tensor that a condition is; None for one of sizes and statics."""
@@ -218,7 +229,7 @@ class Model:
             return holds(expr, frame)
         if expr.sign == "??":
             return size_of(expr, frame).constant
-        left, right = self.evaluate(expr.left, frame), self.evaluate(expr.right, frame)
+        left, right = self.side(expr.left, frame), self.side(expr.right, frame)
         if not (is_number(left) and is_number(right)):
             return combine(expr.sign, left, right, frame.lifted)
         if expr.sign in COMPARE:
@@ -281,7 +292,7 @@ class Model:
             return FORMS[path.name](frame, expr)
         if path.name == "floor" and (quotient := self.whole_quotient(expr.arguments[0].value, frame)):
             return quotient
-        values = [self.evaluate(argument.value, frame) for argument in expr.arguments]
+        values = [self.side(argument.value, frame) for argument in expr.arguments]
         if path.name == "dropout":
             return values[0]
         if path.name in ("float", "int"):

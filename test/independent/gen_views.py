@@ -218,7 +218,8 @@ def chosen(scope):
     condition = rng.pick([held, f"not ({held})", f"({held}) or float({by.text}) > 2.5", f"({held}) and {held}"])
     other = rng.pick([f"{x.text} * {rng.pick(['0.5', '-2'])}", str(rng.whole(-3, 3)), f"float({by.text})"])
     branches = rng.some([x.text, other], 2)
-    value = scope.let(f"if {condition} then {branches[0]} else {branches[1]}", x.axes)
+    is_like_integers = branches[0] == f"float({by.text})" and len(by.axes) == len(x.axes)
+    value = scope.let(f"if {condition} then {branches[0]} else {branches[1]}", by.axes if is_like_integers else x.axes)
     if rng.chance(0.2):
         return scope.let(f"float({condition})", by.axes)
     return value
@@ -228,13 +229,13 @@ def picked(scope):
     """Elements at a number, or at integers, which may have axes of the tensor, the picked one too, and others."""
     rng = scope.rng
     x = scope.any_value() if rng.chance(0.3) and scope.values else scope.pick_value()
-    own = static_axes(scope, x) if x else []
+    own = [axis for axis in x.axes if scope.is_simple(axis)] if x else []
     if not own:
         return None
     axis = rng.pick(own)
-    size = scope.size(axis).rest
+    size = scope.size(axis).rest if scope.is_static(axis) else None
     rest = [old for old in x.axes if old != axis]
-    if rng.chance(0.2) and rest:
+    if rng.chance(0.2) and rest and size:
         return scope.let(f"pick({x.text}, {axis} at {rng.whole(0, size - 1)})", rest, x.dtype)
     index = integers(scope)
     if index is None or not scope.is_fed(x) and scope.is_fed(index):
@@ -243,7 +244,8 @@ def picked(scope):
     axes = [part for old in x.axes for part in (new if old == axis else [old])]
     if not axes or not scope.fits(axes):
         return None
-    text = rng.pick([f"{index.text} % {size}", f"min(max({index.text}, 0), {size - 1})"])
+    text = rng.pick([f"{index.text} % {size}", f"min(max({index.text}, 0), {size - 1})"]) if size else \
+        f"min(max({whole_text(rng, index.text)}, 0), {axis} - 1)"
     return scope.let(f"pick({x.text}, {axis} at {text})", axes, x.dtype)
 
 

@@ -150,7 +150,7 @@ def choose(condition, yes, no, lifted=()):
     if condition.dtype != "bool":
         raise Problem(f"a condition that is {condition}")
     dtype = "f32" if is_number(yes) and is_number(no) else common_dtype((yes, no))
-    axes, (where, *data) = spread_all((condition, yes, no), lifted, ["bool", dtype, dtype])
+    axes, (*data, where) = spread_all((yes, no, condition), lifted, [dtype, dtype, "bool"])
     return Tensor(axes, np.broadcast_to(np.where(where, *data), [axis.count for axis in axes]), dtype)
 
 

@@ -247,6 +247,9 @@ static mlir::Value rolled(Sema &sema, mlir::Value value, llvm::ArrayRef<Shift> s
                           sema.builder.getDenseI64ArrayAttr({at, at}));
 }
 
+/// So many axes are rolled in one copy, of 2 parts each.
+static constexpr size_t mostAtOnce = 4;
+
 SemaValue callRoll(Sema &sema, const CallExpr &call) {
   bool fits = call.arguments.size() >= 2 && call.arguments[0].isPlain();
   for (size_t i = 1; i < call.arguments.size(); ++i)
@@ -280,7 +283,12 @@ SemaValue callRoll(Sema &sema, const CallExpr &call) {
   }
   if (isWrong)
     return SemaValue::wrong();
-  return SemaValue::of(rolled(sema, value, shifts, locate(sema, call.range)));
+  for (llvm::ArrayRef<Shift> left = shifts; !left.empty();) {
+    llvm::ArrayRef<Shift> now = left.take_front(mostAtOnce);
+    value = rolled(sema, value, now, locate(sema, call.range));
+    left = left.drop_front(now.size());
+  }
+  return SemaValue::of(value);
 }
 
 } // namespace attn::frontend

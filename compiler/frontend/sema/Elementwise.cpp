@@ -1,198 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operators and functions of elements -> attn.map. Which arithmetic a map has follows from its
-// operands: that of f32, of i32, of i64 where one operand has them, or of truth values.
+// Operators and choices of elements -> attn.map.
 #include "compiler/frontend/sema/Elementwise.h"
-#include "compiler/frontend/sema/Apply.h"
-#include "compiler/frontend/sema/Axes.h"
-#include "compiler/frontend/sema/Exprs.h"
-#include "compiler/frontend/sema/Functions.h"
+#include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Powers.h"
 #include "compiler/frontend/sema/Statics.h"
-#include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 #include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include <cmath>
 
 namespace attn::frontend {
 
 using namespace ast;
 using mlir::Location;
 namespace arith = mlir::arith;
-
-/// The divisors of integers are small enough for what is computed on the way not to wrap.
-static constexpr double largestDivisor = 1 << 30;
-
-//===------------------------------------------------------------------------------------------===//
-// Which arithmetic
-//===------------------------------------------------------------------------------------------===//
-
-static bool isWhole(const Side &side) {
-  return side.value.isTensor() && elementOf(side.value.tensor).isIntOrIndex() &&
-         !elementOf(side.value.tensor).isInteger(1);
-}
-
-static bool isTruth(const Side &side) {
-  return side.value.isTensor() && elementOf(side.value.tensor).isInteger(1);
-}
-
-/// What a side of an operator holds, in words.
-static std::string holds(const Side &side) {
-  if (!side.value.isTensor())
-    return "this is a number";
-  return "this is " + showTensor(side.value.tensor);
-}
-
-/// Reports sides that do not mix.
-static mlir::Type reportMixed(Sema &sema, llvm::ArrayRef<Side> sides, SourceRange range,
-                              llvm::StringRef op, const Side *whole) {
-  Diagnostic &diagnostic =
-      sema.report.error(DiagCode::MixedElements, range,
-                        whole ? "`" + op + "` mixes integers and numbers of f32"
-                              : "`" + op + "` mixes truth values and what is none");
-  for (const Side &side : sides)
-    diagnostic.at(side.expr->range, holds(side));
-  if (whole)
-    diagnostic.help("write `float(" + sema.source.text(whole->expr->range) +
-                    ")`: the same as f32, exact up to 2^24");
-  else
-    diagnostic.help(
-        "write a comparison, such as `x != 0`, or `float(x)`, which is 1 where x holds");
-  return {};
-}
-
-/// Whether a number can stand beside integers of `element`; says so.
-static bool isWholeNumber(Sema &sema, const Side &side, mlir::Type element) {
-  double number = side.value.number,
-         limit = std::ldexp(1.0, static_cast<int>(element.getIntOrFloatBitWidth()) - 1);
-  if (number == std::floor(number) && number >= -limit && number < limit)
-    return true;
-  sema.report
-      .error(DiagCode::MixedElements, side.expr->range,
-             number == std::floor(number)
-                 ? "this number does not fit into 32 bits, as the integers beside it do"
-                 : "this number has a fraction, and the other side holds integers")
-      .help("write `float(x)` for the integers as f32");
-  return false;
-}
-
-/// What an operator calculates in, of all its sides; null where it was reported.
-static mlir::Type arithmeticOf(Sema &sema, llvm::ArrayRef<Side> sides, SourceRange range,
-                               llvm::StringRef op) {
-  const Side *whole = nullptr, *truth = nullptr, *real = nullptr;
-  bool isWide = false;
-  for (const Side &side : sides) {
-    if (isWhole(side)) {
-      whole = whole ? whole : &side;
-      isWide |= elementOf(side.value.tensor).isInteger(64);
-    } else if (isTruth(side)) {
-      truth = &side;
-    } else if (side.value.isTensor()) {
-      real = &side;
-    }
-  }
-  mlir::OpBuilder &builder = sema.builder;
-  bool isMixed = truth && llvm::any_of(sides, [](const Side &side) { return !isTruth(side); });
-  if ((whole && real) || isMixed)
-    return reportMixed(sema, sides, range, op, isMixed ? nullptr : whole);
-  if (truth)
-    return builder.getI1Type();
-  if (!whole)
-    return builder.getF32Type();
-  mlir::Type element = isWide ? builder.getI64Type() : builder.getI32Type();
-  for (const Side &side : sides)
-    if (side.value.isNumber() && !isWholeNumber(sema, side, element))
-      return {};
-  return element;
-}
-
-/// Whether truth values are calculated with, which is reported.
-static bool isTruthReported(Sema &sema, llvm::ArrayRef<Side> sides) {
-  auto *side = llvm::find_if(sides, isTruth);
-  if (side == sides.end())
-    return false;
-  isCalculable(sema.report, side->value.tensor, side->expr->range);
-  return true;
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Maps
-//===------------------------------------------------------------------------------------------===//
-
-/// The axes of the side with most of them, the first of such; nothing and reported where it lacks
-/// one of another side.
-static std::optional<Axes> axesOfAll(Sema &sema, llvm::ArrayRef<Side> sides, SourceRange range,
-                                     llvm::StringRef op) {
-  const Side *most = nullptr;
-  for (const Side &side : sides)
-    if (side.value.isTensor() &&
-        (!most || axesOfValue(side.value.tensor).size() > axesOfValue(most->value.tensor).size()))
-      most = &side;
-  Axes more = axesOfValue(most->value.tensor);
-  for (const Side &side : sides) {
-    if (!side.value.isTensor())
-      continue;
-    Axes fewer = axesOfValue(side.value.tensor);
-    for (const Axis &axis : fewer) {
-      int at = findAxis(more, axis.name);
-      if (at >= 0 && more[at] == axis)
-        continue;
-      Diagnostic &diagnostic = sema.report.error(DiagCode::ElementwiseMismatch, range,
-                                                 "the sides of `" + op + "` have different axes");
-      const Side &first = &side < most ? side : *most, &second = &side < most ? *most : side;
-      Axes a = axesOfValue(first.value.tensor), b = axesOfValue(second.value.tensor);
-      diagnostic.at(first.expr->range, "this is " + showAxes(a))
-          .at(second.expr->range, "this is " + showAxes(b))
-          .note("axes are matched by name, and one side has all the axes of the other");
-      noteSameNames(diagnostic, a, b);
-      if (std::string where = whereSizes(sema, more) +
-                              (whereSizes(sema, {axis}).empty() ? "" : ", ") +
-                              whereSizes(sema, {axis});
-          !where.empty())
-        diagnostic.note(where);
-      return std::nullopt;
-    }
-  }
-  return more;
-}
-
-/// A number or an element as one of what is calculated in; a truth value stays one.
-static mlir::Value asElement(mlir::OpBuilder &b, Location loc, const Side &side, mlir::Value x,
-                             mlir::Type calculated) {
-  if (side.value.isNumber())
-    return calculated.isF32()
-               ? constantOf(b, loc, side.value.number)
-               : arith::ConstantOp::create(
-                     b, loc, b.getIntegerAttr(calculated, static_cast<int64_t>(side.value.number)));
-  bool isNarrow = calculated.isInteger(64) && x.getType().isInteger(32);
-  return isNarrow ? arith::ExtSIOp::create(b, loc, calculated, x).getResult() : x;
-}
-
-/// A map of `sides`, whose elements come as `calculated`; its result holds `element`s.
-static SemaValue mapOf(Sema &sema, llvm::ArrayRef<Side> sides, mlir::Type calculated,
-                       mlir::Type element, SourceRange range, llvm::StringRef op,
-                       llvm::StringRef words, ScalarBody body) {
-  std::optional<Axes> axes = axesOfAll(sema, sides, range, op);
-  if (!axes)
-    return SemaValue::wrong();
-  llvm::SmallVector<mlir::Value> inputs;
-  for (const Side &side : sides)
-    if (side.value.isTensor())
-      inputs.push_back(side.value.tensor);
-  auto whole = [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange arguments) {
-    loc = inWords(loc, words);
-    llvm::SmallVector<mlir::Value> elements;
-    size_t next = 0;
-    for (const Side &side : sides)
-      elements.push_back(asElement(
-          b, loc, side, side.value.isTensor() ? arguments[next++] : mlir::Value(), calculated));
-    return body(b, loc, elements);
-  };
-  return SemaValue::of(makeMap(sema, inputs, *axes, locate(sema, range), whole, element));
-}
 
 //===------------------------------------------------------------------------------------------===//
 // Operators
@@ -252,29 +74,16 @@ static mlir::Value wholeOp(mlir::OpBuilder &b, Location loc, BinaryOp op, mlir::
   }
 }
 
-/// Whether integers are divided by a number for which that has a meaning; says so.
-static bool isDivisor(Sema &sema, const Side &side, const llvm::Twine &what) {
-  bool isRight = side.value.isNumber() && side.value.number >= 1 &&
-                 side.value.number <= largestDivisor &&
-                 side.value.number == std::floor(side.value.number);
-  if (!isRight)
-    sema.report
-        .error(DiagCode::MixedElements, side.expr->range,
-               what + " of integers takes a whole number from 1 to 2^30 on its right")
-        .says(holds(side));
-  return isRight;
-}
-
 /// `and`, `or`.
-static SemaValue connective(Sema &sema, const BinaryExpr &binary, llvm::ArrayRef<Side> sides,
-                            llvm::StringRef words) {
-  for (const Side &side : sides) {
-    if (isTruth(side))
+static SemaValue connective(Sema &sema, const BinaryExpr &binary,
+                            llvm::ArrayRef<ElementOperand> sides, llvm::StringRef words) {
+  for (const ElementOperand &side : sides) {
+    if (holdsTruth(side))
       continue;
     sema.report
         .error(DiagCode::MixedElements, side.expr->range,
                "`" + spelling(binary.op) + "` joins truth values, but this is none")
-        .says(holds(side))
+        .says(describeOperand(side))
         .help("write a comparison, such as `x != 0`");
     return SemaValue::wrong();
   }
@@ -289,30 +98,35 @@ static SemaValue connective(Sema &sema, const BinaryExpr &binary, llvm::ArrayRef
 
 /// Whether `op` has a meaning in an arithmetic; says so.
 static bool hasOperator(Sema &sema, const BinaryExpr &binary, mlir::Type calculated,
-                        const Side &right) {
+                        const ElementOperand &left, const ElementOperand &right) {
+  if (binary.op == BinaryOp::Power && (left.size || right.size)) {
+    sema.report.error(DiagCode::NumberExpected, binary.range,
+                      "`**` takes no size that is known only when running");
+    return false;
+  }
   if (calculated.isF32()) {
     if (binary.op == BinaryOp::Remainder)
       sema.report.unsupported(binary.opRange, "`%` of tensors of f32", "integers have it");
     return binary.op != BinaryOp::Remainder;
   }
   if (binary.op == BinaryOp::Remainder)
-    return isDivisor(sema, right, "`%`");
+    return isDivisorOfIntegers(sema, right, "`%`");
   if (binary.op != BinaryOp::Divide && binary.op != BinaryOp::Power)
     return true;
   bool isPower = binary.op == BinaryOp::Power;
-  std::string left = sema.source.text(binary.left->range).str();
+  std::string written = sema.source.text(binary.left->range).str();
   sema.report
       .error(DiagCode::MixedElements, binary.opRange,
              isPower ? "integers have no `**`" : "a quotient of integers may be none")
-      .help(isPower ? "write a product, or `float(" + left + ")`"
+      .help(isPower ? "write a product, or `float(" + written + ")`"
                     : "write `floor(" + sema.source.text(binary.range).str() +
-                          ")` for the whole number, or `float(" + left + ")`");
+                          ")` for the whole number, or `float(" + written + ")`");
   return false;
 }
 
-SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const Side &left,
-                          const Side &right) {
-  Side sides[] = {left, right};
+SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const ElementOperand &left,
+                          const ElementOperand &right) {
+  ElementOperand sides[] = {left, right};
   std::string words = sideWords(sema, *binary.left) + " " + spelling(binary.op).str() + " " +
                       sideWords(sema, *binary.right);
   if (binary.op == BinaryOp::And || binary.op == BinaryOp::Or)
@@ -329,7 +143,7 @@ SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const Side &left
                  [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
                    return compare(b, loc, binary.op, x[0], x[1]);
                  });
-  if (!hasOperator(sema, binary, calculated, right))
+  if (!hasOperator(sema, binary, calculated, left, right))
     return SemaValue::wrong();
   if (binary.op == BinaryOp::Power)
     return powerOfTensors(sema, binary, left.value, right.value);
@@ -341,15 +155,15 @@ SemaValue binaryOfTensors(Sema &sema, const BinaryExpr &binary, const Side &left
 }
 
 SemaValue unaryOfTensor(Sema &sema, const UnaryExpr &unary, mlir::Value value) {
-  Side side{SemaValue::of(value), unary.operand.get()};
+  ElementOperand side{SemaValue::of(value), unary.operand.get()};
   std::string words = spelling(unary.op).str() + (unary.op == UnaryOp::Not ? " " : "") +
                       sideWords(sema, *unary.operand);
   mlir::Type element = elementOf(value);
-  if (unary.op == UnaryOp::Not && !isTruth(side)) {
+  if (unary.op == UnaryOp::Not && !holdsTruth(side)) {
     sema.report
         .error(DiagCode::MixedElements, unary.operand->range,
                "`not` is of a truth value, but this is none")
-        .says(holds(side))
+        .says(describeOperand(side))
         .help("write a comparison, such as `x == 0`");
     return SemaValue::wrong();
   }
@@ -373,6 +187,8 @@ SemaValue unaryOfTensor(Sema &sema, const UnaryExpr &unary, mlir::Value value) {
 //===------------------------------------------------------------------------------------------===//
 
 bool isTensorCondition(Sema &sema, const Expr &expr) {
+  if (!spend(sema, 1, expr.range))
+    return false;
   if (auto *unary = llvm::dyn_cast<UnaryExpr>(&expr))
     return isTensorCondition(sema, *unary->operand);
   if (auto *binary = llvm::dyn_cast<BinaryExpr>(&expr))
@@ -394,144 +210,26 @@ bool isTensorCondition(Sema &sema, const Expr &expr) {
 }
 
 SemaValue chooseElements(Sema &sema, const IfExpr &choice) {
-  Side condition{eval(sema, *choice.condition), choice.condition.get()},
-      yes{eval(sema, *choice.thenValue), choice.thenValue.get()},
-      no{eval(sema, *choice.elseValue), choice.elseValue.get()};
-  for (const Side &side : {condition, yes, no})
+  llvm::SmallVector<ElementOperand, 2> sides =
+      evalSides(sema, {choice.thenValue.get(), choice.elseValue.get(), choice.condition.get()});
+  const ElementOperand &yes = sides[0], &no = sides[1], &condition = sides[2];
+  for (const ElementOperand &side : sides)
     if (!side.value.isNumber() && !side.value.isTensor())
       return SemaValue::wrong();
-  if (!isTruth(condition)) {
+  if (!holdsTruth(condition)) {
     sema.report
         .error(DiagCode::MixedElements, choice.condition->range,
                "the condition of an `if` is a truth value, but this is none")
-        .says(holds(condition))
+        .says(describeOperand(condition))
         .help("write a comparison, such as `x != 0`");
     return SemaValue::wrong();
   }
   mlir::Type element = arithmeticOf(sema, {yes, no}, choice.range, "if");
   if (!element)
     return SemaValue::wrong();
-  return mapOf(sema, {condition, yes, no}, element, element, choice.range, "if", "if",
+  return mapOf(sema, sides, element, element, choice.range, "if", "if",
                [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                 return arith::SelectOp::create(b, loc, x[0], x[1], x[2]).getResult();
-               });
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Functions
-//===------------------------------------------------------------------------------------------===//
-
-SemaValue callExtremum(Sema &sema, const CallExpr &call, llvm::StringRef name) {
-  if (!plainArguments(sema.report, call, name, 2, 2, (name + "(a, b)").str()))
-    return SemaValue::wrong();
-  Side sides[] = {{eval(sema, *call.arguments[0].value), call.arguments[0].value.get()},
-                  {eval(sema, *call.arguments[1].value), call.arguments[1].value.get()}};
-  const SemaValue &a = sides[0].value, &b = sides[1].value;
-  bool isLeast = name == "min";
-  if (a.isNumber() && b.isNumber())
-    return SemaValue::of(isLeast ? std::min(a.number, b.number) : std::max(a.number, b.number));
-  if (a.isError() || b.isError() || isTruthReported(sema, sides))
-    return SemaValue::wrong();
-  mlir::Type element = arithmeticOf(sema, sides, call.range, name);
-  if (!element)
-    return SemaValue::wrong();
-  return mapOf(sema, sides, element, element, call.range, name, name,
-               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
-                 if (element.isF32() && isLeast)
-                   return arith::MinimumFOp::create(b, loc, x[0], x[1]);
-                 if (element.isF32())
-                   return arith::MaximumFOp::create(b, loc, x[0], x[1]);
-                 if (isLeast)
-                   return arith::MinSIOp::create(b, loc, x[0], x[1]);
-                 return arith::MaxSIOp::create(b, loc, x[0], x[1]);
-               });
-}
-
-/// The whole number below a quotient: what a division cuts off is less than nothing where `x` is.
-static mlir::Value floorOfQuotient(mlir::OpBuilder &b, Location loc, mlir::Value x, mlir::Value y) {
-  auto bits = static_cast<int64_t>(x.getType().getIntOrFloatBitWidth());
-  mlir::Value last = arith::ConstantOp::create(b, loc, b.getIntegerAttr(x.getType(), bits - 1));
-  mlir::Value rest = arith::RemSIOp::create(b, loc, x, y);
-  return arith::AddIOp::create(b, loc, arith::DivSIOp::create(b, loc, x, y),
-                               arith::ShRSIOp::create(b, loc, rest, last));
-}
-
-SemaValue callFloor(Sema &sema, const CallExpr &call) {
-  if (!plainArguments(sema.report, call, "floor", 1, 1, "floor(x)"))
-    return SemaValue::wrong();
-  const Expr &argument = *call.arguments[0].value;
-  auto *quotient = llvm::dyn_cast<BinaryExpr>(&argument);
-  SemaValue value;
-  if (quotient && quotient->op == BinaryOp::Divide) {
-    Side sides[] = {{eval(sema, *quotient->left), quotient->left.get()},
-                    {eval(sema, *quotient->right), quotient->right.get()}};
-    const SemaValue &a = sides[0].value, &b = sides[1].value;
-    if (a.isError() || b.isError())
-      return SemaValue::wrong();
-    if (isWhole(sides[0])) {
-      if (!isDivisor(sema, sides[1], "`floor(a / b)`"))
-        return SemaValue::wrong();
-      mlir::Type element = elementOf(a.tensor);
-      return mapOf(sema, sides, element, element, call.range, "/", "floor",
-                   [](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                     return floorOfQuotient(b, loc, x[0], x[1]);
-                   });
-    }
-    value = a.isNumber() && b.isNumber() ? eval(sema, argument)
-                                         : binaryOfTensors(sema, *quotient, sides[0], sides[1]);
-  } else {
-    value = eval(sema, argument);
-  }
-  if (value.isNumber())
-    return SemaValue::of(std::floor(value.number));
-  Side side{value, &argument};
-  if (!value.isTensor() || isTruthReported(sema, side))
-    return SemaValue::wrong();
-  if (isWhole(side))
-    return value;
-  mlir::Type element = sema.builder.getF32Type();
-  return mapOf(sema, side, element, element, call.range, "floor", "floor",
-               [](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
-                 return mlir::math::FloorOp::create(b, loc, x[0]).getResult();
-               });
-}
-
-SemaValue absoluteOf(Sema &sema, const CallExpr &call, mlir::Value value) {
-  mlir::Type element = elementOf(value);
-  Side side{SemaValue::of(value), call.arguments[0].value.get()};
-  return mapOf(sema, side, element, element, call.range, "abs", "abs",
-               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
-                 mlir::Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, 0));
-                 return arith::MaxSIOp::create(b, loc, x[0],
-                                               arith::SubIOp::create(b, loc, zero, x[0]));
-               });
-}
-
-SemaValue callConversion(Sema &sema, const CallExpr &call, llvm::StringRef name) {
-  if (!plainArguments(sema.report, call, name, 1, 1, (name + "(x)").str()))
-    return SemaValue::wrong();
-  Side side{eval(sema, *call.arguments[0].value), call.arguments[0].value.get()};
-  if (!side.value.isTensor())
-    return side.value;
-  bool isFloat = name == "float";
-  if (isFloat ? elementOf(side.value.tensor).isF32() : isWhole(side))
-    return side.value;
-  if (!isFloat && !isTruth(side)) {
-    sema.report
-        .error(DiagCode::MixedElements, call.arguments[0].value->range,
-               "`int` is of truth values, but this is none")
-        .says(holds(side));
-    return SemaValue::wrong();
-  }
-  mlir::Type from = elementOf(side.value.tensor),
-             to = isFloat ? mlir::Type(sema.builder.getF32Type()) : sema.builder.getI32Type();
-  return mapOf(sema, side, from, to, call.range, name, name,
-               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
-                 if (!isFloat)
-                   return arith::ExtUIOp::create(b, loc, to, x[0]);
-                 if (from.isInteger(1))
-                   return arith::UIToFPOp::create(b, loc, to, x[0]);
-                 return arith::SIToFPOp::create(b, loc, to, x[0]);
+                 return arith::SelectOp::create(b, loc, x[2], x[0], x[1]).getResult();
                });
 }
 

@@ -4,19 +4,13 @@
 #ifndef ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H
 #define ATTN_COMPILER_FRONTEND_SEMA_ELEMENTWISE_H
 
-#include "compiler/frontend/sema/Context.h"
+#include "compiler/frontend/sema/ElementMaps.h"
 
 namespace attn::frontend {
 
-/// A side of an operator: a tensor or a number, as it is written.
-struct Side {
-  SemaValue value;
-  const ast::Expr *expr;
-};
-
 /// An operator of two sides, of which one at least is a tensor.
-SemaValue binaryOfTensors(Sema &sema, const ast::BinaryExpr &binary, const Side &left,
-                          const Side &right);
+SemaValue binaryOfTensors(Sema &sema, const ast::BinaryExpr &binary, const ElementOperand &left,
+                          const ElementOperand &right);
 
 /// `-x` and `not x` of a tensor.
 SemaValue unaryOfTensor(Sema &sema, const ast::UnaryExpr &unary, mlir::Value value);

@@ -292,7 +292,9 @@ static SemaValue evalBinary(Sema &sema, const BinaryExpr &binary) {
     return sema.sizes.configFailed ? SemaValue::wrong()
                                    : eval(sema, present ? *binary.left : *binary.right);
   }
-  SemaValue left = eval(sema, *binary.left), right = eval(sema, *binary.right);
+  llvm::SmallVector<ElementOperand, 2> sides =
+      evalSides(sema, {binary.left.get(), binary.right.get()});
+  const SemaValue &left = sides[0].value, &right = sides[1].value;
   if (left.isError() || right.isError())
     return SemaValue::wrong();
   if (left.isNumber() && right.isNumber()) {
@@ -306,7 +308,7 @@ static SemaValue evalBinary(Sema &sema, const BinaryExpr &binary) {
                               "`" + spelling(binary.op) + "` outside of a condition");
     return SemaValue::wrong();
   }
-  return binaryOfTensors(sema, binary, {left, binary.left.get()}, {right, binary.right.get()});
+  return binaryOfTensors(sema, binary, sides[0], sides[1]);
 }
 
 } // namespace attn::frontend

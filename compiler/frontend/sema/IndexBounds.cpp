@@ -114,6 +114,9 @@ private:
     return ConstantIntRanges::maxRange(ConstantIntRanges::getStorageBitwidth(type));
   }
 
+  /// Of maps that are computed of maps; what is deeper may be anything.
+  static constexpr unsigned deepest = 200;
+
   SourceTracer &tracer;
   llvm::DenseMap<mlir::Attribute, ConstantIntRanges> tables; ///< By elements.
   llvm::DenseMap<mlir::Operation *, ConstantIntRanges> known;
@@ -165,7 +168,7 @@ ConstantIntRanges Ranges::of(mlir::Operation *op) {
   mlir::Type element =
       llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getElementType();
   auto map = llvm::dyn_cast<MapOp>(op);
-  if (!map || active.contains(op))
+  if (!map || active.contains(op) || active.size() >= deepest)
     return all(element);
   if (auto found = known.find(op); found != known.end())
     return found->second;
@@ -174,6 +177,62 @@ ConstantIntRanges Ranges::of(mlir::Operation *op) {
   active.erase(op);
   known.insert({op, range});
   return range;
+}
+
+/// Of a size that is known only when running, and what is calculated of it.
+static ConstantIntRanges ofSize(mlir::Value value) {
+  mlir::Operation *op = value.getDefiningOp();
+  ConstantIntRanges range = ConstantIntRanges::maxRange(64);
+  if (auto size = llvm::dyn_cast_if_present<SizeOp>(op)) {
+    auto dim = mlir::SymbolTable::lookupNearestSymbolFrom<DimOp>(size, size.getDimAttr());
+    auto bound = dim ? static_cast<int64_t>(dim.getSize()) : INT32_MAX;
+    return ConstantIntRanges::fromSigned(llvm::APInt(64, 1), llvm::APInt(64, bound));
+  }
+  auto inferred = llvm::dyn_cast_if_present<mlir::InferIntRangeInterface>(op);
+  if (!inferred)
+    return range;
+  llvm::SmallVector<ConstantIntRanges> operands;
+  for (mlir::Value operand : op->getOperands())
+    operands.push_back(ofSize(operand));
+  inferred.inferResultRanges(operands,
+                             [&](mlir::Value, const ConstantIntRanges &result) { range = result; });
+  return range;
+}
+
+/// `scale * dim + offset`, where a number is of this form.
+static std::optional<LinearSize> linearOf(mlir::Value value) {
+  namespace arith = mlir::arith;
+  mlir::Operation *op = value.getDefiningOp();
+  if (auto size = llvm::dyn_cast_if_present<SizeOp>(op))
+    return LinearSize{size.getDim(), 1, 0};
+  if (auto cast = llvm::dyn_cast_if_present<arith::IndexCastOp>(op))
+    return linearOf(cast.getIn());
+  llvm::APInt number;
+  if (!llvm::isa_and_present<arith::AddIOp, arith::MulIOp>(op) ||
+      !mlir::matchPattern(op->getOperand(1), mlir::m_ConstantInt(&number)))
+    return std::nullopt;
+  std::optional<LinearSize> size = linearOf(op->getOperand(0));
+  if (!size)
+    return std::nullopt;
+  if (llvm::isa<arith::MulIOp>(op)) {
+    size->scale *= number.getSExtValue();
+    size->offset *= number.getSExtValue();
+  } else {
+    size->offset += number.getSExtValue();
+  }
+  return size;
+}
+
+/// Whether what a map gives is less than the size of an axis: the smaller of something and one
+/// less.
+static bool isBelow(MapOp map, const LinearSize &axis) {
+  auto yielded = llvm::cast<YieldOp>(map.getBody().front().getTerminator()).getValue();
+  auto least = yielded.getDefiningOp<mlir::arith::MinSIOp>();
+  return least && llvm::any_of(least->getOperands(), [&](mlir::Value side) {
+           std::optional<LinearSize> size = linearOf(side);
+           return size && size->dim == axis.dim && size->scale == axis.scale &&
+                  size->offset < axis.offset;
+         });
 }
 
 /// Of `max(x, 0 - x)`, x; its sides have one interval each, which say less than both together.
@@ -199,6 +258,8 @@ ConstantIntRanges Ranges::compute(MapOp map) {
   mlir::Block &body = map.getBody().front();
   llvm::DenseMap<mlir::Value, ConstantIntRanges> ranges;
   auto rangeOf = [&](mlir::Value value) {
+    if (value.getType().isIndex())
+      return ofSize(value);
     auto found = ranges.find(value);
     bool isWhole = value.getType().isIntOrIndex();
     return found != ranges.end() ? found->second
@@ -293,16 +354,23 @@ static void checkComputed(Sema &sema, Ranges &ranges, const Choice &choice, cons
   }
 }
 
-/// Reports indices along an axis known only when running: 0 alone is known to be on it.
+/// Reports indices along an axis known only when running: 0 is known to be on it, and what was
+/// kept below its size.
 static void checkDynamic(Sema &sema, Ranges &ranges, const Choice &choice, const Lookup &lookup) {
+  auto pick = llvm::cast<PickOp>(choice.op);
+  LinearSize size =
+      *parseLinearSize(attn::axesOf(pick.getInput().getType())[pick.getAxis()].getValue());
   auto isFirst = [](const ConstantIntRanges &range) {
     return range.smin().isZero() && range.smax().isZero();
   };
   bool isInside =
       choice.sources.inputs.empty() &&
       llvm::all_of(choice.sources.tables, [&](TableOp op) { return isFirst(ranges.of(op)); }) &&
-      llvm::all_of(choice.sources.computed,
-                   [&](mlir::Operation *op) { return isFirst(ranges.of(op)); });
+      llvm::all_of(choice.sources.computed, [&](mlir::Operation *op) {
+        ConstantIntRanges range = ranges.of(op);
+        auto map = llvm::dyn_cast<MapOp>(op);
+        return isFirst(range) || (map && range.smin().isNonNegative() && isBelow(map, size));
+      });
   if (isInside)
     return;
   sema.report
@@ -310,8 +378,7 @@ static void checkDynamic(Sema &sema, Ranges &ranges, const Choice &choice, const
              "`" + lookup.name +
                  "` is known only when running, and this index is not known to lie on it")
       .at(lookup.table, "picked along this axis")
-      .help("make its size known, `dim " + axisLabel(lookup.name) +
-            " = …`, or take its ends by `first` and `last`");
+      .help("keep it inside: `min(max(i, 0), " + axisLabel(lookup.name) + " - 1)`");
 }
 
 void boundIndices(Sema &sema) {

@@ -152,10 +152,11 @@ ExprPtr parseAttend(Parser &parser) {
         attend->along.push_back(std::move(*along));
     };
     SourceRange open = parser.current().range;
-    if (parser.accept(TokenKind::LeftParen))
+    bool isList = parser.accept(TokenKind::LeftParen);
+    if (isList && !parser.is(TokenKind::RightParen))
       parser.parseList(TokenKind::RightParen, open, axis);
     else
-      axis();
+      axis(); // says so of an empty list
   } else if (Diagnostic *diagnostic = parser.error(
                  DiagCode::MissingAlong,
                  "expected `along` and the axis of the keys, but got " + parser.found())) {

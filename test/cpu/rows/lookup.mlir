@@ -21,6 +21,25 @@ func.func @lookup(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>
   return
 }
 
+// Every row has a table of its own, of integers here; where the index is repeated, it is read for each row.
+// TILED-LABEL: func.func private @own_tables.lookup_kernel(
+// TILED: %[[ID:.*]] = memref.load %{{.*}} : memref<?x3xi64
+// TILED: %[[ROW:.*]] = arith.index_cast %[[ID]] : i64 to index
+// TILED: %[[TABLE:.*]] = memref.subview %{{.*}} : memref<?x3x50x64xi32{{.*}}> to memref<50x64xi32
+// TILED: memref.subview %[[TABLE]][%[[ROW]], 0]
+// TILED: attn.map_row
+// V4-LABEL: func.func private @own_tables.lookup_kernel(
+// V4: vector.load {{.*}} vector<16xi32>
+// V4: vector.store
+func.func @own_tables(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %n: index,
+                      %in: memref<i32>, %ids: memref<i64>, %to: memref<i32>) {
+  %x = memref.reinterpret_cast %in to offset: [0], sizes: [%n, 3, 50, 64], strides: [9600, 3200, 64, 1] : memref<i32> to memref<?x3x50x64xi32, strided<[9600, 3200, 64, 1]>>
+  %i = memref.reinterpret_cast %ids to offset: [0], sizes: [%n, 3], strides: [1, 0] : memref<i64> to memref<?x3xi64, strided<[1, 0]>>
+  %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 3, 64], strides: [192, 64, 1] : memref<i32> to memref<?x3x64xi32, strided<[192, 64, 1]>>
+  attn.lookup_kernel %x[%i] into %out : memref<?x3x50x64xi32, strided<[9600, 3200, 64, 1]>>, memref<?x3xi64, strided<[1, 0]>>, memref<?x3x64xi32, strided<[192, 64, 1]>>
+  return
+}
+
 // Neighbours are swapped within a vector, each angle serves two lanes; halves are two vectors.
 // V4-LABEL: func.func private @rotary.rotary_kernel(
 // V4: vector.shuffle {{.*}} [1, 0, 3, 2, {{.*}} : vector<16xf32>, vector<16xf32>

@@ -95,6 +95,28 @@ TEST(Parser, BiasIsAFlagOrTheNextDeclaration) {
   EXPECT_TRUE(llvm::cast<LinearDecl>(*items[4]).bias);
 }
 
+TEST(Parser, ClausesOfArguments) {
+  Parsed parsed(
+      "attn 1 model M { param p: [A] = slice(\"w\", 1 to A + 1 of N)\n"
+      "entry run(x: [T]) -> [T] {"
+      " return f(T from 1 to 5 as S, D as A, B, Y by -s, T at i + 1, x where a and b) } }");
+  EXPECT_EQ(parsed.errors(), "");
+  auto &items = llvm::cast<ModelDecl>(*parsed.file->items.at(0)).items;
+  const Binding &binding = llvm::cast<ParamDecl>(*items.at(0)).groups.at(0).binding;
+  EXPECT_EQ(binding.kind, Binding::Kind::Slice);
+  EXPECT_EQ(parsed.source.text(binding.to->range), "A + 1");
+  EXPECT_EQ(parsed.source.text(binding.of->range), "N");
+  auto &ret = llvm::cast<ReturnStmt>(*llvm::cast<EntryDecl>(*items.at(1)).items.at(0));
+  std::string clauses;
+  for (const Argument &argument : llvm::cast<CallExpr>(*ret.values.at(0)).arguments) {
+    clauses += parsed.source.text(argument.value->range);
+    for (auto [word, clause] : argument.clauses())
+      clauses += "|" + word.str() + "|" + parsed.source.text(clause->range).str();
+    clauses += argument.isPlain() ? ". " : "; ";
+  }
+  EXPECT_EQ(clauses, "T|from|1|to|5|as|S; D|as|A; B. Y|by|-s; T|at|i + 1; x|where|a and b; ");
+}
+
 TEST(Parser, WordsOfDeclarationsAreNamesElsewhere) {
   Parsed parsed(
       "attn 1 model M { entry run(image: f32[B], state: f32[B], input: f32[B]) -> f32[B] {"

@@ -98,6 +98,7 @@ model Everything {
   param a, b: [D] = "q" optional, c: f32[3, D]
   linear wide: D -> F bias if D > 64 = "mlp.fc1" @conv1d if not (small or D < 8)
   param d: [D] if small, e: [D] = split("de", d e) optional if D == 8
+  linear gate: D -> F bias = slice("packed.{weight|bias}", F to 2 * F of 3 * F) @conv1d
   rmsnorm ln: D eps 1e-5 if small
   part self_attn, cross_attn: MultiheadAttention[E: D, H: 8](bias = false, allowed = causal)
   part mlp: Residual = "h.mlp" if small
@@ -124,6 +125,8 @@ model Everything {
   }
   block SwinBlock[D, H](x: [B, Y, X, D]; shift) -> [B, Y, X, D] {
     let rolled = roll(x, Y by -shift, X by -shift)
+    let left, right = unpack(slice(x, Y from 1 to 1 + Z as Z), D as E, F)
+    let row = pick(mean(D, x where x > 0 and if.odd), Y at min(max(i, 0), Y - 1))
     return attend q over k, v along (My, Mx) { bias swin  mask same_region(shift) }
   }
   cell LSTM(x: [B, I], h: [B, U], c: [B, U]) -> h, c {
