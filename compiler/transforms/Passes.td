@@ -393,7 +393,7 @@ def OrderContractionPass : Pass<"attn-order-contraction", "mlir::ModuleOp"> {
     into
 
     ```mlir
-    attn.param @w : tensor<4x3x8xf32, #attn.axes<"D", "K", "C">> from #attn.source<"w", [4, 8, 3], offset = 0, strides = [24, 1, 3]>
+    attn.param @w : tensor<4x3x8xf32, #attn.axes<"D", "K", "C">> from <"w", [4, 8, 3], offset = 0, strides = [24, 1, 3]>
     func.func @convolution(%x: !x) -> !y {
       %windows = attn.windows %x axes [1] by [1] dilated [1] : !x -> !windows
       %w = attn.get @w : tensor<4x3x8xf32, #attn.axes<"D", "K", "C">>

@@ -299,7 +299,7 @@ def by_layer(rng, given, scope):
     name, value = given.split(" = ", 1)
     kind = next(kind for static, kind, _ in scope.statics if static == name)
     when = rng.pick(["n % 2 == 1", "n > 0", "n == 1", "n % 3 != 2 and n < 4"])
-    other = {"number": "n", "truth": rng.pick(["true", "false", "n != 2"]), "mask": "j >= n"}.get(kind, "n")
+    other = "n" if kind == "number" else rng.pick(["true", "false", "n != 2"])
     return f"{name} = {rng.pick([value, f'if {when} then {value} else {other}', f'if {when} then {other} else {value}'])}"
 
 
@@ -316,7 +316,8 @@ def applied(caller, name, scope, bound, values, results, is_stacked):
             shared = "shared " if rng.chance(0.25) else ""
             if binding and not shared:
                 binding = binding[:-1] + rng.pick(['.l{n}"', '{n}.x"', '.{n}"'])
-            at_part = [by_layer(rng, text, scope) for text in given if rng.chance(0.5)]
+            plain = [static for static, kind, _ in scope.statics if kind in ("number", "truth")]
+            at_part = [by_layer(rng, text, scope) for text in given if text.split()[0] in plain and rng.chance(0.6)]
             given = [text for text in given if text.split()[0] not in {part.split()[0] for part in at_part}]
             arguments = f"({', '.join(at_part)})" if at_part else ""
             caller.declare(f"stack {path}: {rng.whole(1, 5)} of {shared}{name}{dim_arguments(scope, bound)}{arguments}{binding}", True)

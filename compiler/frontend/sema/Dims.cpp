@@ -312,6 +312,11 @@ std::optional<bool> evalCondition(Sema &sema, const Expr &expr) {
       ScopedHome home(sema, *decl);
       return evalCondition(sema, *decl->expr);
     }
+  if (auto *choice = llvm::dyn_cast<IfExpr>(&expr)) {
+    std::optional<bool> condition = evalCondition(sema, *choice->condition);
+    return condition ? evalCondition(sema, *condition ? *choice->thenValue : *choice->elseValue)
+                     : std::nullopt;
+  }
   auto *binary = llvm::dyn_cast<BinaryExpr>(&expr);
   if (!binary || precedence(expr) != 1 || binary->op == BinaryOp::Coalesce) {
     if (!llvm::isa<ErrorExpr>(expr))

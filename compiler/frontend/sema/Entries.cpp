@@ -242,7 +242,10 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
   std::vector<SemaValue> values;
   std::vector<SourceRange> places;
   if (body.bodyKind == EntryDecl::Body::Expression) {
-    values = evalSeveral(sema, *body.value);
+    if (signature.results.size() == 1)
+      values.push_back(eval(sema, *body.value));
+    else
+      values = evalSeveral(sema, *body.value);
     auto *tuple = llvm::dyn_cast<TupleExpr>(body.value.get());
     for (size_t i = 0; i < values.size(); ++i)
       places.push_back(tuple ? tuple->elements[i]->range : body.value->range);

@@ -81,12 +81,33 @@ SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRang
   return SemaValue::of(op.getResult());
 }
 
+/// `T = S` or `Y*P as S`: an axis and its new name.
+static bool isNaming(const Argument &argument) {
+  return argument.name ? argument.clauses().empty() : argument.as && argument.clauses().size() == 1;
+}
+
+/// The position of the axis that an argument of `relabel` is about; -1 and reported where there is
+/// none.
+static int relabelledAxis(Sema &sema, const Argument &argument, mlir::Value value,
+                          const Expr &tensor) {
+  if (!argument.name)
+    return namedAxis(sema, *argument.value, value, tensor, "relabel");
+  if (Decl *dim = sema.names.scope->find(argument.name->text))
+    dim->used = true;
+  Axes axes = axesOfValue(value);
+  int at = findAxis(axes, argument.name->text);
+  if (at < 0)
+    sema.report
+        .error(DiagCode::MissingAxis, argument.name->range,
+               "there is no axis `" + argument.name->text + "` to relabel")
+        .at(tensor.range, "this is " + showAxes(axes));
+  return at;
+}
+
 SemaValue callRelabel(Sema &sema, const CallExpr &call) {
   llvm::StringRef usage = "relabel(x, T = S)";
   if (call.arguments.size() < 2 || !call.arguments[0].isPlain() ||
-      llvm::any_of(llvm::drop_begin(call.arguments), [](const Argument &argument) {
-        return !argument.name || !argument.clauses().empty();
-      })) {
+      !llvm::all_of(llvm::drop_begin(call.arguments), isNaming)) {
     sema.report
         .error(DiagCode::WrongArguments, call.range,
                "`relabel` takes a tensor, then axes and their new names")
@@ -99,18 +120,9 @@ SemaValue callRelabel(Sema &sema, const CallExpr &call) {
     return SemaValue::wrong();
   Axes axes = axesOfValue(value), result = axes;
   for (const Argument &argument : llvm::drop_begin(call.arguments)) {
-    Decl *dim = sema.names.scope->find(argument.name->text);
-    if (dim)
-      dim->used = true;
-    int at = findAxis(axes, argument.name->text);
-    if (at < 0) {
-      sema.report
-          .error(DiagCode::MissingAxis, argument.name->range,
-                 "there is no axis `" + argument.name->text + "` to relabel")
-          .at(tensor.range, "this is " + showAxes(axes));
-      return SemaValue::wrong();
-    }
-    std::optional<Axis> axis = axisOf(sema, *argument.value);
+    int at = relabelledAxis(sema, argument, value, tensor);
+    const Expr &name = argument.name ? *argument.value : *argument.as;
+    std::optional<Axis> axis = at < 0 ? std::nullopt : axisOf(sema, name);
     if (!axis)
       return SemaValue::wrong();
     auto sizeText = [](const Axis &of) { return llvm::StringRef(of.name).rsplit(':'); };
@@ -120,7 +132,7 @@ SemaValue callRelabel(Sema &sema, const CallExpr &call) {
     if (axis->size != axes[at].size ||
         (axis->isDynamic() && dynamicSize(*axis) != dynamicSize(axes[at]))) {
       sema.report
-          .error(DiagCode::RelabelSize, argument.value->range,
+          .error(DiagCode::RelabelSize, name.range,
                  "`" + axes[at].name + "` cannot become `" + axis->name +
                      "`, which has another size")
           .at(tensor.range, "this is " + showAxes(axes))
