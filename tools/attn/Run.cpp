@@ -9,6 +9,7 @@
 #include "Report.h"
 #include "Verbs.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Unfold.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -95,7 +96,8 @@ void addSizes(const opt::InputArgList &args, Flags &flags) {
     flags.add("--set-size", size);
 }
 
-/// How many outputs of each entry are its own, not intermediates.
+/// How many outputs of each entry are its own, not intermediates. Entries are in the order of the
+/// tables: functions, then what is unfolded of them.
 std::vector<int32_t> countOutputs(mlir::ModuleOp module) {
   std::vector<int32_t> counts;
   for (auto function : module.getOps<mlir::FunctionOpInterface>()) {
@@ -104,6 +106,17 @@ std::vector<int32_t> countOutputs(mlir::ModuleOp module) {
     counts.push_back(0);
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       counts.back() += !function.getResultAttr(i, "attn.tap");
+  }
+  for (UnfoldOp unfold : module.getOps<UnfoldOp>()) {
+    auto function = [&](StringRef name) {
+      return cast<mlir::FunctionOpInterface>(module.lookupSymbol(name));
+    };
+    auto step = function(unfold.getStep());
+    UnfoldWiring wiring(function(unfold.getFirst()), step, unfold.getToken(),
+                        unfold.getBegin().has_value());
+    counts.push_back(2 + int32_t(count_if(wiring.stacked, [&](int32_t output) {
+                       return !step.getResultAttr(unsigned(output), "attn.tap");
+                     })));
   }
   return counts;
 }
@@ -115,6 +128,8 @@ bool mapsIntermediate(const Observation &observation, mlir::ModuleOp module) {
     for (unsigned i = 0; function->hasAttr("attn.entry") && i < function.getNumResults(); ++i)
       if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, "attn.name"))
         outputs.insert(name);
+  if (!module.getOps<UnfoldOp>().empty())
+    outputs.insert("tokens");
   return any_of(observation.maps, [&](const Observation::Drawing &drawing) {
     return !outputs.contains(drawing.name);
   });

@@ -120,12 +120,29 @@ int Observer::readPictures(int32_t entry, const Tensors &inputs, maps::Pictures 
                          "` takes no picture");
 }
 
+/// Of what the steps of a loop over tokens have given: those of the longest row, where the axis of
+/// the steps has more.
+static void keepSteps(maps::Map &map, const attn_tensor &counts) {
+  const auto *count = static_cast<const int32_t *>(counts.data);
+  int64_t rows = 1, most = 1, inner = 1;
+  for (int32_t a = 0; a < counts.rank; ++a)
+    rows *= counts.shape[a];
+  for (int64_t row = 0; row < rows; ++row)
+    most = std::max<int64_t>(most, count[row]);
+  for (size_t a = 1; a < map.axes.size(); ++a)
+    inner *= map.axes[a].size;
+  map.axes.front().size = std::min(most, map.axes.front().size);
+  map.values.resize(size_t(map.axes.front().size * inner));
+}
+
 int Observer::draw(int32_t entry, const Observation::Drawing &drawing, const Tensors &inputs,
                    const Tensors &outputs) const {
   int32_t output = findOutput(tables.entries[entry], drawing.name);
   const attn_tensor &tensor = outputs.list[size_t(output)];
   maps::Map map = emptyMap(tables.entries[entry].outputs[output], tensor.shape);
   map.values = toNumbers(drawing.name.c_str(), tensor).values;
+  if (tables.entries[entry].unfold && output >= 2) // behind `tokens` and `count`
+    keepSteps(map, outputs.list[1]);
   maps::Problem problem = applyOptions(map, wanted.mapOptions);
   if (problem)
     return failWith(problem);
