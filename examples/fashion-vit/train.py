@@ -11,47 +11,17 @@ that are asked for; it was added since the first ended at 88.9% of the test imag
 the running mean of the weights after the last epoch: no epoch is picked by its test accuracy. The
 tensors carry timm's names. Needs Debian's python3-torch and dataset-fashion-mnist.
 """
-import argparse, gzip, json, math, struct, time
+import argparse, math, os, sys, time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../training"))
+from trainer import read_idx, read_safetensors, write_safetensors
+
 MEAN, STD = 0.2860, 0.3530
-
-
-def read_idx(path):
-    """An IDX file: two zero bytes, type 8 (u8), rank, big-endian sizes, data."""
-    raw = gzip.open(path).read()
-    rank = raw[3]
-    sizes = struct.unpack(f">{rank}I", raw[4 : 4 + 4 * rank])
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * rank).reshape(sizes)
-
-
-def read_safetensors(path):
-    data = open(path, "rb").read()
-    size = struct.unpack("<Q", data[:8])[0]
-    tensor = lambda entry: np.frombuffer(data[8 + size :][slice(*entry["data_offsets"])], "<f4")
-    header = json.loads(data[8 : 8 + size])
-    return {name: torch.from_numpy(tensor(entry).reshape(entry["shape"]).copy()) for name, entry in header.items()}
-
-
-def write_safetensors(path, tensors):
-    """8 bytes of header length, JSON, data. The largest tensors stand first and the header is
-    padded with spaces, so that every tensor but the small ones at the end is 64-byte aligned."""
-    order = sorted(tensors, key=lambda name: (-tensors[name].size, name))
-    header, offset = {}, 0
-    for name in order:
-        end = offset + tensors[name].nbytes
-        header[name] = {"dtype": "F32", "shape": list(tensors[name].shape), "data_offsets": [offset, end]}
-        offset = end
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-(8 + len(text)) % 64)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for name in order:
-            file.write(np.ascontiguousarray(tensors[name], "<f4").tobytes())
 
 
 class Linear(nn.Linear):
