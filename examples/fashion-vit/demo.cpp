@@ -2,8 +2,13 @@
 //
 // Classifies the 10,000 test images of Fashion-MNIST with the compiled model. fashion_vit.h and
 // libfashion_vit.a come from `attn compile fashion_vit.attn --emit=static`; the rest is here.
+// Another model of the same entry is chosen by `-include fashion_swin.h
+// -DMODEL=fashion_swin_model`.
 #include "contact_sheet.h"
+#ifndef MODEL
 #include "fashion_vit.h"
+#define MODEL fashion_vit_model
+#endif
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -20,7 +25,7 @@ namespace {
 
 // As in the `image` line of the spec.
 constexpr float mean = 0.286f, deviation = 0.353f;
-constexpr int64_t pixels = 28 * 28, classes = 10;
+constexpr int64_t pictureSide = 28, pixels = pictureSide * pictureSide, classes = 10;
 const char *const labelNames[classes] = {"T-shirt", "Trouser", "Pullover", "Dress", "Coat",
                                          "Sandal",  "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
 
@@ -183,22 +188,29 @@ struct Classifier {
   attn_model *model = nullptr;
   attn_context *context = nullptr;
   int32_t entry = 0;
+  int64_t side = 0; ///< Of the pictures that the model takes.
 
   explicit Classifier(const Options &options) {
     char *message = nullptr;
-    check(attn_model_create(fashion_vit_model(), nullptr, &model, &message), &message);
+    check(attn_model_create(MODEL(), nullptr, &model, &message), &message);
     check(attn_model_bind_file(model, options.weights.c_str(), &message), &message);
     check(attn_context_create(model, options.threads, &context, &message), &message);
     entry = attn_model_find_entry(model, "classify");
+    attn_tensor_info image;
+    check(attn_model_input(model, entry, 0, &image), &message);
+    side = image.shape[2];
+    if (side != pictureSide && side != 2 * pictureSide)
+      fail(BadInput,
+           "the model takes pictures of " + std::to_string(side) + " pixels, expected 28 or 56");
   }
   ~Classifier() {
     attn_context_destroy(context);
     attn_model_destroy(model);
   }
 
-  /// images: f32 [count, 1, 28, 28] -> logits: f32 [count, 10]
+  /// images: f32 [count, 1, side, side] -> logits: f32 [count, 10]
   void run(float *images, float *logits, int64_t count) {
-    attn_tensor input{images, ATTN_F32, 4, {count, 1, 28, 28}, nullptr, ATTN_DEVICE_CPU, 0};
+    attn_tensor input{images, ATTN_F32, 4, {count, 1, side, side}, nullptr, ATTN_DEVICE_CPU, 0};
     attn_tensor output{logits, ATTN_F32, 2, {count, classes}, nullptr, ATTN_DEVICE_CPU, 0};
     char *message = nullptr;
     check(attn_run(context, entry, &input, &output, &message), &message);
@@ -212,21 +224,45 @@ struct Result {
   double seconds = 0;
 };
 
+/// A picture, f32 [28, 28], twice as large, between its pixels in straight lines.
+void enlarge(const float *picture, float *large) {
+  constexpr int64_t side = pictureSide, wide = 2 * side;
+  auto neighbour = [](int64_t at) { // the pixel that is further away, of those around a new one
+    return std::clamp<int64_t>(at % 2 ? at / 2 + 1 : at / 2 - 1, 0, side - 1);
+  };
+  for (int64_t y = 0; y < wide; ++y)
+    for (int64_t x = 0; x < wide; ++x) {
+      const float *near = picture + y / 2 * side, *far = picture + neighbour(y) * side;
+      const int64_t left = x / 2, right = neighbour(x);
+      large[y * wide + x] = 0.75f * (0.75f * near[left] + 0.25f * near[right]) +
+                            0.25f * (0.75f * far[left] + 0.25f * far[right]);
+    }
+}
+
 Result classifyAll(Classifier &classifier, const std::vector<uint8_t> &images,
                    const std::vector<uint8_t> &labels, int64_t batch) {
   const int64_t count = int64_t(labels.size());
   float table[256];
   for (int level = 0; level < 256; ++level)
     table[level] = (float(level) / 255 - mean) / deviation;
-  std::vector<float> input(size_t(batch * pixels)), logits(size_t(batch * classes));
+  const int64_t size = classifier.side * classifier.side;
+  std::vector<float> picture(static_cast<size_t>(pixels));
+  std::vector<float> input(size_t(batch * size)), logits(size_t(batch * classes));
 
   Result result;
   Progress progress(count);
   const auto start = std::chrono::steady_clock::now();
   for (int64_t first = 0; first < count; first += batch) {
     const int64_t now = std::min(batch, count - first);
-    for (int64_t i = 0; i < now * pixels; ++i)
-      input[size_t(i)] = table[images[size_t(first * pixels + i)]];
+    for (int64_t n = 0; n < now; ++n) {
+      for (int64_t i = 0; i < pixels; ++i)
+        picture[size_t(i)] = table[images[size_t((first + n) * pixels + i)]];
+      float *place = &input[size_t(n * size)];
+      if (size == pixels)
+        std::copy(picture.begin(), picture.end(), place);
+      else
+        enlarge(picture.data(), place);
+    }
     classifier.run(input.data(), logits.data(), now);
     for (int64_t n = 0; n < now; ++n) {
       const float *row = &logits[size_t(n * classes)];

@@ -29,24 +29,50 @@ BOUND = 1e-4
 NEAR = 1e-3
 
 
+def lstm_steps(model, source):
+    """For each step the scores and the alignment; is sent the token that was chosen."""
+    memory, state = model.read(source)
+    token = 1
+    while True:
+        scores, state, weights = model.write(torch.tensor([[token]]), memory, state)
+        token = yield scores[0, -1], weights[0, -1]
+
+
+def transformer_steps(model, source):
+    """As above; all that was written is computed again in each step."""
+    memory = model.transformer.encoder(model.embed(model.letters, source))
+    tokens = [1]
+    while True:
+        given = torch.tensor([tokens])
+        x, later = model.embed(model.phonemes, given), torch.ones(len(tokens), len(tokens)).triu(1).bool()
+        *layers, last = model.transformer.decoder.layers
+        for layer in layers:
+            x = layer(x, memory, tgt_mask=later)
+        own = last.norm1(x)
+        y = x + last.self_attn(own, own, own, attn_mask=later, need_weights=False)[0]
+        _, weights = last.multihead_attn(last.norm2(y), memory, memory)
+        tokens.append((yield model.write(given, memory)[0, -1], weights[0, -1]))
+
+
 def said_alone(model, word):
-    """The tokens of one word, their alignment where the model gives one, and by how much each token was ahead."""
-    memory, state = model.read(torch.tensor([words.letters(word)]))
-    tokens, alignment, ahead = [1], [], []
-    while len(tokens) <= train.LIMIT:
-        scores, state, weights = model.write(torch.tensor([tokens[-1:]]), memory, state)
-        best = scores[0, -1].topk(2)
+    """The tokens of one word, their alignment, and by how much each token was ahead."""
+    steps = (lstm_steps if isinstance(model, train.Lstm) else transformer_steps)(model, torch.tensor([words.letters(word)]))
+    tokens, alignment, ahead = [], [], []
+    scores, weights = next(steps)
+    while len(tokens) < train.LIMIT:
+        best = scores.topk(2)
         ahead.append((best.values[0] - best.values[1]).item())
-        alignment.append(weights[0, -1].numpy())
+        if best.indices[0] == 0:
+            break
         tokens.append(best.indices[0].item())
-        if tokens[-1] == 0:
-            return tokens[1:-1], alignment, ahead
-    return tokens[1:], alignment, ahead
+        alignment.append(weights.numpy())
+        scores, weights = steps.send(tokens[-1])
+    return tokens, alignment, ahead
 
 
 def compare(batch, outputs, model):
     """The tokens of a batch of words."""
-    tokens, count, *rest = outputs
+    tokens, count, weights = outputs
     for row, word in enumerate(batch):
         wanted, alignment, ahead = said_alone(model, word)
         got = tokens[row, : count[row]].tolist()
@@ -54,8 +80,8 @@ def compare(batch, outputs, model):
         if got != wanted:
             assert ahead[same] < NEAR, f"{word}: {got}, expected {wanted}"
         assert (tokens[row, count[row]:] == -1).all()
-        for step in range(same) if rest else ():
-            own = rest[0][step, row]
+        for step in range(same):
+            own = weights[step, row]
             error = abs(own[: len(word)] - alignment[step]).max()
             assert error < BOUND and not own[len(word):].any(), f"{word}: alignment {step} differs by {error:.1e}"
         yield got
