@@ -20,7 +20,6 @@ from torch import nn
 import canvases
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../training"))
 import trainer
-from trainer import Conv2d
 
 MEAN, STD, GRID, NOTHING = 0.286, 0.353, 12, 10
 
@@ -71,8 +70,8 @@ class Layer(nn.Module):
 class FashionDetr(nn.Module):
     def __init__(self, width=64, heads=4, hidden=128, read=1, written=3, queries=4):
         super().__init__()
-        self.backbone = nn.ModuleDict({"conv1": Conv2d(1, 16, 5, 2, 2), "conv2": Conv2d(16, 32, 3, 2, 1),
-                                       "conv3": Conv2d(32, width, 3, 2, 1)})
+        self.backbone = nn.ModuleDict({"conv1": nn.Conv2d(1, 16, 5, 2, 2), "conv2": nn.Conv2d(16, 32, 3, 2, 1),
+                                       "conv3": nn.Conv2d(32, width, 3, 2, 1)})
         self.input_norm, self.memory_norm, self.norm = nn.LayerNorm(width), nn.LayerNorm(width), nn.LayerNorm(width)
         self.encoder = nn.ModuleList(Layer(width, heads, hidden, False) for _ in range(read))
         self.decoder = nn.ModuleList(Layer(width, heads, hidden, True) for _ in range(written))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the trainings of the examples share: a loop that ends after a given time, convolutions that are
-quick on one core, files of pictures and of weights.
+"""What the trainings of the examples share: a loop that ends after a given time, files of pictures and of
+weights.
 
 The rate of learning follows the share of the time that has passed, up in a straight line and down along a cosine, so a
 training of any length ends with small steps. What is saved is the running mean of the weights; no epoch is picked by what
@@ -59,15 +59,6 @@ def write_safetensors(path, tensors, dtype="F32"):
         for name in order:
             file.write(arrays[name].tobytes())
     os.replace(path + ".part", path)
-
-
-class Conv2d(torch.nn.Conv2d):
-    """Written out as a product: with one thread, the steps back through torch's own convolution take many times as long."""
-
-    def forward(self, x):
-        pieces = torch.nn.functional.unfold(x, self.kernel_size, padding=self.padding, stride=self.stride).transpose(1, 2)
-        y = torch.nn.functional.linear(pieces, self.weight.flatten(1), self.bias).transpose(1, 2)
-        return y.view(len(x), -1, x.shape[2] // self.stride[0], x.shape[3] // self.stride[1])
 
 
 def arguments(description, out, **numbers):
