@@ -149,7 +149,7 @@ def main():
     groups = by_length(pairs)
     score = lambda some: lambda model: words.report(say(model, some), [found[word] for word in some])
     model = Lstm() if opt.model == "lstm" else Transformer()
-    run = trainer.Trainer(model, opt, decay=0.01, dtype="F32")
+    run = trainer.Trainer(model, opt, decay=0.01, dtype="F32" if opt.model == "lstm" else "F16")
     run.run(lambda epoch: batches(groups, opt.batch), loss, score(held[::10]), score(held))
 
 
