@@ -35,10 +35,14 @@ LinearOutputRow::LinearOutputRow(LinearKernelOp op, IndexBuilder index, Value fl
     neighbours = std::min(neighbours, neighboursIn(op.getBias()));
   for (Value capture : op.getCaptures())
     neighbours = std::min(neighbours, neighboursIn(capture));
-  int64_t lifted = op.getOut().getType().getRank() - 1;
-  rows[op.getOut()] = index.delinearize(flat, op.getOut(), 0, lifted);
+  // What is captured may have axes that are one in the output, where it is repeated along some.
+  auto findRow = [&](Value buffer) {
+    rows[buffer] =
+        index.delinearize(flat, buffer, 0, cast<MemRefType>(buffer.getType()).getRank() - 1);
+  };
+  findRow(op.getOut());
   for (Value capture : op.getCaptures())
-    rows[capture] = index.delinearize(flat, capture, 0, lifted);
+    findRow(capture);
   if (op.getQuantization().empty())
     return;
   Value range = op.getQuantization()[0];
