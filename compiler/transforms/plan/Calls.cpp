@@ -12,12 +12,20 @@ using namespace mlir;
 
 namespace attn::planning {
 
-/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise.
+/// Whether a pointer is to a table of constants.
+static bool isTable(Value pointer) {
+  auto view = pointer.getDefiningOp<memref::ReinterpretCastOp>();
+  return view && view.getSource().getDefiningOp<memref::GetGlobalOp>();
+}
+
+/// A pointer to a tensor that lies as functions take it: a copy, where it lies otherwise. So does a
+/// table of a GPU's, which only its kernels know the place of.
 static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor) {
   BufferView view = viewOf(plan, tensor);
   plan.frame.use(view.base);
   RankedTensorType type = typeOf(tensor);
-  if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))))
+  if (view.liesLike(BufferView::dense(type, view.base, pitchOf(type))) &&
+      !(plan.module.isGpu() && isTable(view.base)))
     return view.base;
   BufferView whole = allocate(plan, type, op);
   if (failed(copy(plan, op, view, whole)))
