@@ -11,9 +11,9 @@ if (($# > 0)); then
   exit 2
 fi
 
-echo "== 1/9 set-up"
+echo "== 1/10 set-up"
 tools/setup.sh
-echo "== 2/9 build"
+echo "== 2/10 build"
 tools/build.sh attn attn_main attn_image attn_rt
 
 model=examples/fashion-vit out=build/demo
@@ -21,15 +21,15 @@ mkdir -p "$out"
 rm -rf "${out:?}"/*
 mkdir "$out/samples"
 
-echo "== 3/9 compile $model/fashion_vit.attn"
+echo "== 3/10 compile $model/fashion_vit.attn"
 build/bin/attn compile "$model/fashion_vit.attn" --emit=static -o "$out/libfashion_vit.a"
 build/bin/attn compile "$model/fashion_vit.attn" --emit=header -o "$out/fashion_vit.h"
 
-echo "== 4/9 build the program around it"
+echo "== 4/10 build the program around it"
 g++ -std=c++17 -O2 -I"$out" -Iruntime/include "$model/demo.cpp" "$model/contact_sheet.cpp" "$out/libfashion_vit.a" \
   -lpng -ljpeg -lz -lm -lpthread -o "$out/demo"
 
-echo "== 5/9 classify Fashion-MNIST's 10,000 test images"
+echo "== 5/10 classify Fashion-MNIST's 10,000 test images"
 "$out/demo" --weights "$model/fashion_vit.safetensors" --predictions "$out/classes.npy" --sheet "$out/sheet.png" \
   --samples "$out/samples" |
   tee "$out/summary.txt"
@@ -41,7 +41,7 @@ if ((10#${accuracy:-0} < 9000)); then
   exit 3
 fi
 
-echo "== 6/9 draw what the class token attends to in four of them"
+echo "== 6/10 draw what the class token attends to in four of them"
 printf '%s\n' "Ankle boot" Dress Bag T-shirt >"$out/samples/labels"
 build/bin/attn run "$model/fashion_maps.attn" --weights "$model/fashion_vit.safetensors" \
   --input image="$out/samples/9.png" --input image="$out/samples/3.png" --input image="$out/samples/8.png" \
@@ -49,7 +49,7 @@ build/bin/attn run "$model/fashion_maps.attn" --weights "$model/fashion_vit.safe
   --map-labels B="$out/samples/labels" >"$out/maps.txt"
 echo "maps        $out/maps.png"
 
-echo "== 7/9 say how words are pronounced"
+echo "== 7/10 say how words are pronounced"
 model=examples/pronounce name=pronounce_lstm
 build/bin/attn compile "$model/$name.attn" --emit=static -o "$out/lib$name.a"
 build/bin/attn compile "$model/$name.attn" --emit=header -o "$out/$name.h"
@@ -62,18 +62,26 @@ build/bin/attn run "$model/$name.attn" --entry pronounce --weights "$model/$name
   --map-labels limit="$out/word/phonemes" >"$out/word/run.txt"
 echo "alignment   $out/alignment.png"
 
-echo "== 8/9 go on with a text"
+echo "== 8/10 go on with a text"
 model=examples/story name=story
 build/bin/attn compile "$model/$name.attn" --emit=static -o "$out/lib$name.a"
 build/bin/attn compile "$model/$name.attn" --emit=header -o "$out/$name.h"
 g++ -std=c++17 -O2 -I"$out" -Iruntime/include "$model/tell.cpp" "$out/lib$name.a" -lpng -ljpeg -lz -lm -lpthread -o "$out/tell"
 "$out/tell" --weights "$model/$name.safetensors" --vocabulary "$model/$name.pairs" --seed 3 "And it came to pass"
 
-echo "== 9/9 find clothes on canvases"
+echo "== 9/10 find clothes on canvases"
 model=examples/fashion-detr name=fashion_detr
 build/bin/attn compile "$model/$name.attn" --emit=static -o "$out/lib$name.a"
 build/bin/attn compile "$model/$name.attn" --emit=header -o "$out/$name.h"
 g++ -std=c++17 -O2 -I"$out" -Iruntime/include "$model/find.cpp" "$out/lib$name.a" -lpng -ljpeg -lz -lm -lpthread -o "$out/find"
 "$out/find" --weights "$model/$name.safetensors" --canvases "$model/canvases.png" --wanted "$model/canvases.txt" \
   --sheet "$out/boxes.png"
+
+echo "== 10/10 classify the test images in windows that move"
+model=examples/fashion-swin name=fashion_swin
+build/bin/attn compile "$model/$name.attn" --emit=static -o "$out/lib$name.a"
+build/bin/attn compile "$model/$name.attn" --emit=header -o "$out/$name.h"
+g++ -std=c++17 -O2 -I"$out" -Iruntime/include -include "$name.h" -DMODEL="${name}_model" examples/fashion-vit/demo.cpp \
+  examples/fashion-vit/contact_sheet.cpp "$out/lib$name.a" -lpng -ljpeg -lz -lm -lpthread -o "$out/swin"
+"$out/swin" --weights "$model/$name.safetensors" --sheet "$out/swin.png"
 echo "open $out/sheet.png to see the first 25 with their labels, $out/maps.png for where the last layer looks, $out/boxes.png for what was found"
