@@ -142,11 +142,9 @@ int Verifier::verifyEntries() {
     SmallVector<int32_t> own;
     copy_if(entries, std::back_inserter(own),
             [&](int32_t entry) { return entryAt(entry).cache == cache; });
-    if (emulator && !own.empty()) {
-      outs() << fmt::format("{}: not verified, for a program begins with an empty cache\n",
+    if (emulator && !own.empty())
+      outs() << fmt::format("{}: first calls, for a program begins with an empty cache\n",
                             model.tables()->caches[cache].name);
-      continue;
-    }
     if (int code = own.empty() ? Ok : verifyCache(cache, own))
       return code;
   }

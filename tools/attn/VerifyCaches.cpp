@@ -2,7 +2,8 @@
 //
 // Entries with a cache: a sequence is computed in several calls, a long one and single positions,
 // or cut anywhere. Compiled code is compared with the reference interpreter call by call, and,
-// where the spec gives the same numbers for the sequence in one call, with that.
+// where the spec gives the same numbers for the sequence in one call, with that. Of a program that
+// an emulator runs it is first calls alone.
 #include "Report.h"
 #include "Verifier.h"
 #include "llvm/Support/raw_ostream.h"
@@ -97,7 +98,8 @@ int Verifier::verifyCache(int32_t cache, ArrayRef<int32_t> entries) {
     SmallVector<int32_t> own;
     copy_if(others, std::back_inserter(own),
             [&](int32_t step) { return isStepOf(entryAt(step), entryAt(entry)); });
-    erase_if(alone, [&](int32_t step) { return is_contained(own, step); });
+    if (!emulator)
+      erase_if(alone, [&](int32_t step) { return is_contained(own, step); });
     const attn_abi_dim &rows = model.tables()->dims[entryAt(entry).rows.dim];
     int64_t most = std::min(capacity, rows.value);
     if (auto fixed = choice->fixedSize(rows.name); fixed || !inputs.empty()) {
@@ -175,11 +177,11 @@ int Verifier::verifyPositions(int32_t entry, ArrayRef<int32_t> own, int64_t batc
         positions = (numbers.shape[size_t(a)] - tensor.axes[a].offset) / tensor.axes[a].scale;
   if (canBeCut(taken))
     sequence.whole = whole;
-  if (!inputs.empty()) // as one call first: it says what is wrong with them
+  if (!inputs.empty() || emulator) // as one call first: it says what is wrong with inputs
     sequence.cuts = {{entry, positions}};
   if (int code = sequence.cuts.empty() ? Ok : verifySequence(sequence))
     return code;
-  if (!canBeCut(taken) && !inputs.empty())
+  if (emulator || (!canBeCut(taken) && !inputs.empty()))
     return Ok;
   std::vector<Cut> first = longThenSteps(entry, own, positions),
                    second = randomCuts(entry, own, positions);
@@ -192,12 +194,18 @@ int Verifier::verifyPositions(int32_t entry, ArrayRef<int32_t> own, int64_t batc
   return isDone ? Ok : verifySequence(sequence);
 }
 
-/// Entries of a fixed number of positions alone, in turns.
+/// Entries of a fixed number of positions alone, in turns; on an emulator, the first call of each.
 int Verifier::verifySteps(ArrayRef<int32_t> entries, int64_t batch) {
+  if (emulator && entries.size() > 1) {
+    for (int32_t entry : entries)
+      if (int code = verifySteps(entry, batch))
+        return code;
+    return Ok;
+  }
   const attn_abi_cache &cache = model.tables()->caches[entryAt(entries.front()).cache];
   int64_t left = model.tables()->dims[cache.dim].value;
   Sequence sequence{entries.front(), {}, {}, {}};
-  for (int64_t i = 0; i < steps; ++i)
+  for (int64_t i = 0; i < (emulator ? 1 : steps); ++i)
     for (int32_t entry : entries)
       if (int64_t rows = entryAt(entry).rows.offset; rows <= left) {
         sequence.cuts.push_back({entry, rows});
