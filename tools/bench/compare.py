@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares compiled transformers with ONNX Runtime on this machine's CPU.
 
-    compare.py                                     the published ViTs, three shapes that nobody published, BERT and GPT-2
+    compare.py                                     published models, three shapes that nobody published, torch.nn's layers
     compare.py --spec examples/vit/vit_b16.attn --threads 2
     compare.py --spec vit.attn --set D=720 --set H=15 --spec vit.attn --set Y=10 --set X=10
     compare.py --spec examples/language/bert_base.attn --size T=128
@@ -30,7 +30,7 @@ import commandline
 import measure
 import models
 import report
-from engines import PEERS, ROOT, Engine, build_runners, find_onnxruntime, input_word, output_word
+from engines import HERE, PEERS, ROOT, Engine, build_runners, find_onnxruntime, input_word, output_word
 from failure import BAD_INPUT, DIFFERENT, ENVIRONMENT, USAGE, Failure
 
 SEED = 14
@@ -58,6 +58,9 @@ DEFAULT_CASES = [
     Case(os.path.join(LANGUAGE, "bert_base.attn"), sizes={"T": 128}),
     Case(os.path.join(LANGUAGE, "bert_base.attn"), sizes={"T": 512}),
     Case(os.path.join(LANGUAGE, "gpt2.attn"), sizes={"T": 512}),
+    Case(os.path.join(EXAMPLES, "swin_t.attn")),
+    Case(os.path.join(HERE, "torch_encoder.attn")),
+    Case(os.path.join(HERE, "torch_decoder.attn")),
 ]
 QUICK_CASES = [Case(os.path.join(EXAMPLES, "vit_ti16.attn"))]
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times attention under masks (masks.attn) against its length, and beside ONNX Runtime and PyTorch.
+"""Times attention under masks (masks.attn) beside ONNX Runtime and PyTorch.
 
-Two tables. In the first all masks and lengths take turns, so that it says how time and memory grow. In the second each
-mask of each length takes turns with the fastest variant of every peer that can express it.
+Each mask of each length takes turns with the fastest variant of every peer that can express it. How time and memory grow is
+what scaling.py says.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 3 the outputs disagree, 4 something is missing here.
 """
@@ -33,16 +33,15 @@ PEERS_BY_OPTION = {"onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
 
 @dataclass
 class Mask:
-    """An entry of masks.attn, and what peers are asked for: none, causal, or nothing; documents are a batch."""
+    """An entry of masks.attn, and what peers are asked for: none or causal; documents are a batch."""
 
     entry: str
     title: str
-    peer: str = None
+    peer: str
     batch: int = 1
 
 
-MASKS = [Mask("full", "none", "none"), Mask("causally", "causal", "causal"),
-         Mask("windows", "window of 256, causal"), Mask("documents", "eight documents", "none", DOCUMENTS)]
+MASKS = [Mask("full", "none", "none"), Mask("causally", "causal", "causal"), Mask("documents", "eight documents", "none", DOCUMENTS)]
 
 
 def free_memory():
@@ -66,7 +65,7 @@ class Workbench:
             raise Failure(done.returncode, done.stderr.strip())
         rows = np.random.default_rng(14).standard_normal((3, length, HEADS, FEATURES), np.float32)
         self.rows = self.keep(rows, "rows")
-        self.heads = {m.batch: self.keep(self.by_head(rows, m.batch), f"heads{m.batch}") for m in MASKS if m.peer}
+        self.heads = {m.batch: self.keep(self.by_head(rows, m.batch), f"heads{m.batch}") for m in MASKS}
 
     def by_head(self, rows, batch):
         """[..., length, heads, features] as [..., batch, heads, length / batch, features]."""
@@ -174,29 +173,6 @@ class Report:
         report.keep(base + ".json", json.dumps(self.records, indent=1) + "\n")
 
 
-def report_growth(benches, rounds, out):
-    """The first table. Of a mask, one length comes right after the other, so that what is said of growth is that of the
-    same seconds: the median of the turns' ratios."""
-    out.say("\n| length | mask | least ms | median ms | of no mask | of half the length | peak MB |")
-    out.say("| ---: | --- | ---: | ---: | ---: | ---: | ---: |")
-    cases = [(bench.length, mask.entry) for mask in MASKS for bench in benches]
-    with contextlib.ExitStack() as stack:
-        engines = [stack.enter_context(bench.attn(mask)) for mask in MASKS for bench in benches]
-        times = measure.interleave(engines, rounds)
-        memory = dict(zip(cases, (engine.peak_memory() for engine in engines)))
-    summaries = {case: measure.summarize(found) for case, found in zip(cases, times)}
-    turns = {case: np.array(found).reshape(rounds, -1).min(1) for case, found in zip(cases, times)}
-    for bench in benches:
-        for mask in MASKS:
-            case, half, whole = (bench.length, mask.entry), (bench.length // 2, mask.entry), (bench.length, "full")
-            growth = f"{np.median(turns[case] / turns[half]):.2f}" if half in turns else "-"
-            time, peak = summaries[case], memory[case]
-            out.say(f"| {bench.length} | {mask.title} | {time.minimum:.1f} | {time.median:.1f} | "
-                    f"{np.median(turns[case] / turns[whole]):.2f} | {growth} | {peak / 1e6:.0f} |")
-            out.records.append({"length": bench.length, "mask": mask.entry, "min_ms": time.minimum,
-                                "median_ms": time.median, "peak_bytes": peak})
-
-
 def peer_cell(times, peer):
     """Least milliseconds, variant, and attn's time over theirs: of the least times and of the medians."""
     name = next((name for name in times if name.startswith(peer)), None)
@@ -208,13 +184,11 @@ def peer_cell(times, peer):
 
 
 def report_peers(benches, out):
-    """The second table."""
+    """The table."""
     out.say("\n| length | mask | attn, least ms | " + " | ".join(PEERS_BY_OPTION.values()) + " |")
     out.say("| ---: | --- | ---: |" + " ---: |" * len(PEERS_BY_OPTION))
     for bench in benches:
         for mask in MASKS:
-            if not mask.peer:
-                continue
             times = bench.beside_peers(mask)
             out.say(f"| {bench.length} | {mask.title} | {min(times['attn']):.1f} | "
                     + " | ".join(peer_cell(times, peer) for peer in PEERS_BY_OPTION.values()) + " |")
@@ -227,7 +201,7 @@ def main():
                         help="default: 1024 to 16384")
     parser.add_argument("--threads", type=commandline.positive, default=2, metavar="N", help="default: 2")
     parser.add_argument("--peers", nargs="*", choices=PEERS_BY_OPTION, default=list(PEERS_BY_OPTION),
-                        help="whom to measure beside; default: both; without a name, the first table alone")
+                        help="whom to measure beside; default: both")
     options = parser.parse_args()
     commandline.check_product(options)
     runners = build_runners(os.path.join(PEERS, "bin"))
@@ -236,17 +210,14 @@ def main():
     out = Report(
         "# Attention under masks", "",
         f"{report.cpu_name()}, {options.threads} threads, {date}. {HEADS} heads of {FEATURES} features, f32, "
-        f"{options.rounds} turns. Memory: the peak of a C program with inputs, output and the library. Peers: their "
-        "fastest variant and attn's time over theirs, of the least times and of the medians, all position by position or "
+        f"{options.rounds} turns. Peers: their fastest variant and attn's time over theirs, of the least times and of the medians, all position by position or "
         "head by head, whichever is faster; documents are a batch of eight for them; - where all scores do not fit into memory.")
     if missing:
         out.say(f"\nWithout ONNX Runtime: {missing}.")
     with tempfile.TemporaryDirectory() as folder:
         benches = [Workbench(options, length, os.path.join(folder, str(length)), runners, onnxruntime)
                    for length in options.lengths]
-        report_growth(benches, options.rounds, out)
-        if options.peers:
-            report_peers(benches, out)
+        report_peers(benches, out)
     if options.write:
         out.write(date)
 

@@ -1,103 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Transformers as their artifacts describe them: sizes, random weights and inputs, operations, the same in ONNX.
 
-Architectures are told apart by the names of their parameters, those of examples/vit and examples/language.
+Architectures are told apart by the names of their parameters, those of examples/vit, examples/language and torch.nn.
 """
 import json
 import math
-import re
 import struct
 from dataclasses import dataclass
 
 import numpy as np
 
+from architecture import Description, Model, pattern
 from failure import BAD_INPUT, Failure
-
-
-def pattern(name):
-    """A parameter's name with its layer written as `{n}`."""
-    return re.sub(r"\{\w+\}", "{n}", name)
-
-
-class Description:
-    """What `attn inspect --json` prints of an artifact."""
-
-    def __init__(self, description):
-        self.name, self.symbol, self.entries = description["name"], description["symbol"], description["entries"]
-        self.parameters = {pattern(item["name"]): item for item in description["parameters"]}
-        self.dims = {dim["name"]: dim["size"] for dim in description["dims"]}
-
-    def shape(self, name, rank):
-        """Of a parameter, as the checkpoint has it."""
-        shape = self.parameters[name]["shape"] if name in self.parameters else []
-        if len(shape) != rank:
-            raise Failure(BAD_INPUT, f"{self.name}: expected a parameter `{name}` of {rank} axes, as those in examples/ "
-                          "have it: others cannot be written as ONNX")
-        return shape
-
-    def layers(self, name):
-        self.shape(name, 2)
-        return self.parameters[name]["layers"]
-
-    def heads(self, width):
-        heads = self.dims.get("H")
-        if not heads or width % heads:
-            raise Failure(BAD_INPUT, f"{self.name}: expected a dim `H`, the number of heads, that divides the width {width}")
-        return heads
-
-    def size(self, name, sizes):
-        """Of a dim that is chosen when running; else its bound, or that of positions."""
-        return sizes.get(name, self.dims.get(name, self.dims.get("P", 1)))
-
-
-@dataclass
-class Model:
-    """Sizes, under the names that the specs in examples/ have for them. Batch 1."""
-
-    name: str
-    symbol: str
-    D: int  # width
-    H: int  # heads
-    L: int  # layers
-    F: int  # width of the feed-forward part
-
-    entry = None  # its name
-    tokens = None
-
-    @property
-    def head_dim(self):
-        return self.D // self.H
-
-    def layer_flop(self, tokens, pairs):
-        """Operations of one layer: two per multiply-add of its linears and of its attention."""
-        return 2 * (4 * tokens * self.D**2 + 2 * pairs * self.D + 2 * tokens * self.D * self.F)
-
-    def input_types(self):
-        """(name, type, shape) of each."""
-        raise NotImplementedError
-
-    def make_inputs(self, rng):
-        """The values of each, drawn at random."""
-        raise NotImplementedError
-
-    def outputs(self):
-        """(name, shape) of each; the first is compared."""
-        raise NotImplementedError
-
-    def flop(self):
-        raise NotImplementedError
-
-    def write_graph(self, graph):
-        """Adds the nodes that make the outputs of the inputs."""
-        raise NotImplementedError
-
-    def write_onnx(self, store, variant):
-        """Writes VARIANT.onnx beside the data file; its path."""
-        from onnx_graph import Graph
-
-        graph = Graph(store, variant)
-        self.write_graph(graph)
-        return graph.write(self.name, self.input_types(), self.outputs())
+from swin import Swin
+from torch_transformer import TorchDecoder, TorchEncoder
 
 
 @dataclass
@@ -264,7 +180,11 @@ class Gpt2(Model):
         graph.op("MatMul", row, graph.weight("wte.weight.T", lambda: tensors["wte.weight"].T), name="logits")
 
 
-ARCHITECTURES = {"patch_embed.proj.weight": Vit, "embeddings.word_embeddings.weight": Bert, "wte.weight": Gpt2}
+# The first of these parameters that a model has says what it is.
+ARCHITECTURES = {"layers.0.downsample.reduction.weight": Swin, "patch_embed.proj.weight": Vit,
+                 "embeddings.word_embeddings.weight": Bert, "wte.weight": Gpt2,
+                 "decoder.layers.{n}.multihead_attn.in_proj_weight": TorchDecoder,
+                 "encoder.layers.{n}.self_attn.in_proj_weight": TorchEncoder}
 
 
 def read_description(description, sizes=None):

@@ -100,6 +100,12 @@ class Graph:
 
     # ---- layers
 
+    def mean(self, x, axis):
+        """Along one axis, which the result lacks; the axis is an attribute up to opset 17."""
+        if self.variant == "standard":
+            return self.op("ReduceMean", x, self.ints(axis), keepdims=0)
+        return self.op("ReduceMean", x, axes=[axis], keepdims=0)
+
     def affine(self, x, weight, bias):
         """x W + b of weights in the graph."""
         return self.op("Add", self.op("MatMul", x, weight), bias)
@@ -124,32 +130,41 @@ class Graph:
         one = self.op("Add", self.op("Tanh", inner), self.number(1))
         return self.op("Mul", self.op("Mul", x, self.number(0.5)), one)
 
-    def attention(self, x, name, heads, matrix, bias, causal_length=0):
-        """Attention but its output projection, [1, N, D] -> [1, N, D]. `matrix` makes the projections [D, 3 D] to
-        queries, keys and values, `bias` their [3 D]. A `causal_length` is the number of positions, which see no later
-        ones."""
-        variant, causal = self.variant, int(causal_length > 0)
-        if variant == "attention":
-            weight, row = self.weight(name + ".qkv", matrix), self.weight(name + ".qkv.bias", bias)
-            return self.op("Attention", x, weight, row, domain=MICROSOFT, num_heads=heads, unidirectional=causal)
-        if variant in ("packed", "mha-packed"):
-            width = self.store.place(name + ".qkv", matrix)[1][0]
+    def projections(self, x, memory, name, matrix, bias):
+        """Queries of x, and keys and values of what is read, x itself or a memory; with or without the bias."""
+        width = self.store.place(name + ".qkv", matrix)[1][0]
+        if self.variant in ("plain", "standard", "mha"):
+            weights = [self.weight(f"{name}.{part}", lambda n=n: np.split(matrix(), 3, 1)[n]) for n, part in enumerate("qkv")]
+            made = [self.op("MatMul", rows, weight) for rows, weight in zip((x, memory or x, memory or x), weights)]
+            if self.variant == "mha":  # which has an input for the bias
+                return made
+            return [self.op("Add", rows, self.weight(f"{name}.{part}.bias", lambda n=n: np.split(bias(), 3)[n]))
+                    for n, (part, rows) in enumerate(zip("qkv", made))]
+        if not memory:
             both = self.affine(x, self.weight(name + ".qkv", matrix), self.weight(name + ".qkv.bias", bias))
-            parts = self.op("Split", both, self.ints(width, width, width), outputs=3, axis=2)
-        else:
-            weights = [self.weight(f"{name}.{part}", lambda n=n: np.split(matrix(), 3, 1)[n])
-                       for n, part in enumerate("qkv")]
-            width = self.store.places[name + ".q"][1][0]
-            if variant == "mha":
-                return self.op("MultiHeadAttention", *(self.op("MatMul", x, weight) for weight in weights),
-                               self.weight(name + ".qkv.bias", bias), domain=MICROSOFT, num_heads=heads,
-                               unidirectional=causal)
-            parts = [self.affine(x, weight, self.weight(f"{name}.{part}.bias", lambda n=n: np.split(bias(), 3)[n]))
-                     for n, (part, weight) in enumerate(zip("qkv", weights))]
-        if variant == "mha-packed":
-            return self.op("MultiHeadAttention", *parts, domain=MICROSOFT, num_heads=heads, unidirectional=causal)
+            return self.op("Split", both, self.ints(width, width, width), outputs=3, axis=2)
+        query = self.affine(x, self.weight(name + ".q", lambda: matrix()[:, :width]), self.weight(name + ".q.bias", lambda: bias()[:width]))
+        both = self.affine(memory, self.weight(name + ".kv", lambda: matrix()[:, width:]),
+                           self.weight(name + ".kv.bias", lambda: bias()[width:]))
+        return [query, *self.op("Split", both, self.ints(width, width), outputs=2, axis=2)]
+
+    def attention(self, x, name, heads, matrix, bias, causal_length=0, memory=None, added=""):
+        """Attention but its output projection, [B, N, D] -> [B, N, D]. `matrix` makes the projections [D, 3 D] to
+        queries, keys and values, `bias` their [3 D]. A `causal_length` is the number of positions, which see no later
+        ones; `memory` is what keys and values are of, else x; `added` comes to the scores, [B or 1, heads, N, N]."""
+        variant, causal = self.variant, int(causal_length > 0)
+        if variant == "attention" and not memory:
+            weight, row = self.weight(name + ".qkv", matrix), self.weight(name + ".qkv.bias", bias)
+            return self.op("Attention", x, weight, row, *["", "", added] * bool(added), domain=MICROSOFT, num_heads=heads,
+                           unidirectional=causal)
+        parts = self.projections(x, memory, name, matrix, bias)
+        width = self.store.places[name + ".qkv"][1][0]
+        if variant in ("mha", "mha-packed", "attention"):
+            row = self.weight(name + ".qkv.bias", bias) if variant == "mha" else ""
+            more = [row, "", added] if added else [row] if row else []
+            return self.op("MultiHeadAttention", *parts, *more, domain=MICROSOFT, num_heads=heads, unidirectional=causal)
         if variant == "standard":
-            return self.op("Attention", *parts, q_num_heads=heads, kv_num_heads=heads, is_causal=causal)
+            return self.op("Attention", *parts, *[added] * bool(added), q_num_heads=heads, kv_num_heads=heads, is_causal=causal)
 
         features = width // heads
 
@@ -162,5 +177,7 @@ class Graph:
         if causal:
             later = np.triu(np.full((causal_length, causal_length), np.float32(-1e9)), 1)
             scores = self.op("Add", scores, self.weight("later", lambda: later))
+        if added:
+            scores = self.op("Add", scores, added)
         context = self.op("MatMul", self.op("Softmax", scores, axis=-1), split(v, [0, 2, 1, 3]))
         return self.op("Reshape", self.op("Transpose", context, perm=[0, 2, 1, 3]), self.ints(0, 0, width))

@@ -5,8 +5,8 @@
  *   run_attn LIBRARY SYMBOL WEIGHTS THREADS ENTRY TENSOR...
  *   run_attn vit.so attn_model_vit - 2 classify image=f32:1,3,224,224:image.bin@0 logits=1,1000
  *
- * SYMBOL names the model's tables, as its description does; WEIGHTS is - where it has none. The
- * output of the protocol is the first one. Caches are emptied after each run.
+ * SYMBOL names the model's tables, as its description does; WEIGHTS is - where it has none, or
+ * random:SEED. The output of the protocol is the first one. Caches are emptied after each run.
  *
  * Written in C, so that the memory that compare.py reads off is the artifact's and libc's.
  */
@@ -65,6 +65,7 @@ int main(int argc, char **argv) {
 
   attn_status (*create)(const attn_abi_model *, const char *, attn_model **, char **);
   attn_status (*bind)(attn_model *, const char *, char **);
+  attn_status (*bindRandom)(attn_model *, uint64_t, char **);
   attn_status (*createContext)(attn_model *, int32_t, attn_context **, char **);
   const char *(*levelOf)(const attn_model *);
   int64_t (*packedBytes)(const attn_model *);
@@ -93,8 +94,12 @@ int main(int argc, char **argv) {
   attn_model *handle = NULL;
   char *message = NULL;
   check(create(tables, NULL, &handle, &message), &message);
-  if (strcmp(argv[3], "-") != 0)
+  if (strncmp(argv[3], "random:", 7) == 0) {
+    find("attn_model_bind_random", &bindRandom);
+    check(bindRandom(handle, strtoull(argv[3] + 7, NULL, 10), &message), &message);
+  } else if (strcmp(argv[3], "-") != 0) {
     check(bind(handle, argv[3], &message), &message);
+  }
   check(createContext(handle, atoi(argv[4]), &model.context, &message), &message);
   model.caches = cacheCount(handle);
   model.entry = findEntry(handle, argv[5]);

@@ -22,6 +22,7 @@ import engines
 import measure
 import models
 import report
+import swin
 import vit_twin
 from failure import BAD_INPUT, DIFFERENT, ENVIRONMENT, Failure
 
@@ -68,7 +69,7 @@ class Sizes(unittest.TestCase):
     def test_other_architecture_is_refused(self):
         description = describe(**SMALL)
         description["parameters"].pop(2)
-        with self.assertRaisesRegex(Failure, "none of the parameters `patch_embed.proj.weight`") as raised:
+        with self.assertRaisesRegex(Failure, "none of the parameters .*`patch_embed.proj.weight`") as raised:
             models.read_description(description)
         self.assertEqual(raised.exception.code, BAD_INPUT)
 
@@ -78,6 +79,11 @@ class Sizes(unittest.TestCase):
         gpt2 = models.Gpt2("g", "g", D=768, H=12, L=12, F=3072, V=50257, tokens=512)
         linears = 2 * 12 * 12 * 768**2 * 512 + 2 * 768 * 50257  # 12 D^2 parameters a layer
         self.assertEqual(gpt2.flop() - linears, 2 * 12 * 2 * 768 * 512 * 513 // 2)
+
+    def test_swin_t_has_its_published_operations(self):
+        stages = [swin.Stage(96 << n, 3 << n, layers, 384 << n, 56 >> n) for n, layers in enumerate((2, 2, 6, 2))]
+        model = swin.Swin("s", "s", D=768, H=24, L=12, F=3072, stages=stages, K=1000, M=7, P=4)
+        self.assertAlmostEqual(model.flop() / 2e9, 4.5, places=1)
 
     def test_heads_must_divide_the_width(self):
         with self.assertRaisesRegex(Failure, "divides the width 40"):
