@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""split, pack, slice, unpack, roll, pick, first, last, mean, relabel, resize, rotary and positions: what moves, joins, cuts and turns tensors."""
+"""split, pack, slice, unpack, roll, repeat, pick, first, last, mean, relabel, resize, rotary and positions: what moves, joins, cuts and turns tensors."""
 import math
 
 import numpy as np
@@ -222,6 +222,14 @@ def roll(frame, call):
     return Tensor(x.axes, data, x.dtype)
 
 
+def repeat(frame, call):
+    source, *new = [argument.value for argument in call.arguments]
+    x, axes = frame.model.tensor(source, frame), [axis_of(expr, frame) for expr in new]
+    counts = tuple(axis.count for axis in axes)
+    data = np.broadcast_to(x.data.reshape(x.data.shape + (1,) * len(axes)), x.data.shape + counts).copy()
+    return Tensor(list(x.axes) + axes, data, x.dtype)
+
+
 def bilinear_matrix(old, new):
     """[new, old]: what PyTorch's interpolate does without aligned corners."""
     matrix = np.zeros((new, old))
@@ -296,4 +304,4 @@ def positions(frame, call):
 
 FORMS = {"split": split, "pack": pack, "first": lambda f, c: take_end(f, c, 0), "last": lambda f, c: take_end(f, c, -1),
          "mean": mean, "relabel": relabel, "resize": resize, "rotary": rotary, "positions": positions,
-         "slice": slice_, "pick": pick, "unpack": unpack, "roll": roll}
+         "slice": slice_, "pick": pick, "unpack": unpack, "roll": roll, "repeat": repeat}

@@ -167,6 +167,21 @@ def cut(scope):
     return unary(scope, value) if x.dtype == "f32" and rng.chance(0.5) else value
 
 
+def repeated(scope):
+    """A value along one or two further axes, mostly beside another that has them."""
+    rng = scope.rng
+    x = scope.any_value() if rng.chance(0.3) and scope.values else scope.pick_value()
+    if x is None:
+        return None
+    axes = list(x.axes)
+    for _ in range(rng.pick([1, 1, 2])):
+        axes.append(scope.static_dim(without=axes, largest=9))
+    if len(set(axes)) < len(axes) or not scope.fits(axes):
+        return None
+    value = scope.let(f"repeat({x.text}, {', '.join(axes[len(x.axes):])})", axes, x.dtype)
+    return unary(scope, value) if x.dtype == "f32" and rng.chance(0.5) else value
+
+
 def integers(scope, dtypes=("i32", "i64")):
     """One of the values that hold integers; of an entry, mostly a new input."""
     found = [value for value in scope.values if value.dtype in dtypes]
@@ -298,4 +313,4 @@ def resize(scope):
 
 
 OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
-       (cut, 4), (whole, 3), (chosen, 3), (picked, 3), (mean_where, 2), (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]
+       (cut, 4), (repeated, 2), (whole, 3), (chosen, 3), (picked, 3), (mean_where, 2), (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]

@@ -211,6 +211,7 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
         {"pad", callPad},
         {"windows", callWindows},
         {"relabel", callRelabel},
+        {"repeat", callRepeat},
         {"positions", callPositions},
         {"rotary", callRotary},
         {"resize", callResize},

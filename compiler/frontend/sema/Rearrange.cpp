@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves elements without changing them: pack, first, last, relabel.
+// What moves elements without changing them: pack, first, last, relabel, repeat.
 #include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
@@ -38,17 +38,19 @@ static Axes without(Axes axes, int at) {
   return axes;
 }
 
+/// Whether an expression is the name of such a declaration.
+static bool isOfKind(Sema &sema, const Expr &expr, Decl::Kind kind) {
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  Decl *decl = path ? sema.names.scope->find(path->path.str()) : nullptr;
+  return decl && decl->kind == kind;
+}
+
 bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
-  auto kindOf = [&](const Argument &argument) {
-    auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
-    Decl *decl = path ? sema.names.scope->find(path->path.str()) : nullptr;
-    return decl ? decl->kind : Decl::Kind::Unsupported;
-  };
   const Argument &axis = call.arguments[0], &tensor = call.arguments[1];
-  Decl::Kind first = kindOf(axis);
-  bool isTensor = first == Decl::Kind::Value || first == Decl::Kind::Param ||
-                  first == Decl::Kind::Table || llvm::isa<CallExpr>(*axis.value);
-  if (!isTensor || kindOf(tensor) != Decl::Kind::Dim)
+  auto isOf = [&](Decl::Kind kind) { return isOfKind(sema, *axis.value, kind); };
+  bool isTensor = isOf(Decl::Kind::Value) || isOf(Decl::Kind::Param) || isOf(Decl::Kind::Table) ||
+                  llvm::isa<CallExpr>(*axis.value);
+  if (!isTensor || !isOfKind(sema, *tensor.value, Decl::Kind::Dim))
     return false;
   sema.report
       .error(DiagCode::WrongArguments, call.range,
@@ -150,6 +152,49 @@ SemaValue callRelabel(Sema &sema, const CallExpr &call) {
       return SemaValue::wrong();
     }
   return SemaValue::of(relabel(sema, value, result, locate(sema, call.range)));
+}
+
+mlir::Value spread(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> axes, mlir::Location loc) {
+  if (llvm::ArrayRef<Axis>(axesOfValue(value)) == axes)
+    return value;
+  return makeMap(
+      sema, {value}, axes, loc,
+      [](mlir::OpBuilder &, mlir::Location, mlir::ValueRange x) { return x[0]; }, elementOf(value));
+}
+
+SemaValue callRepeat(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "repeat", 2, 32, "repeat(x, Y, X)"))
+    return SemaValue::wrong();
+  const Expr &tensor = *call.arguments[0].value, &end = *call.arguments.back().value;
+  if (isOfKind(sema, tensor, Decl::Kind::Dim) && !isOfKind(sema, end, Decl::Kind::Dim)) {
+    sema.report
+        .error(DiagCode::WrongArguments, call.range,
+               "`repeat` takes a tensor, then axes, but gets them the other way round")
+        .help("write `repeat(" + sema.source.text(end.range) + ", " +
+              sema.source.text(tensor.range) + ")`");
+    return SemaValue::wrong();
+  }
+  mlir::Value value = evalTensor(sema, tensor, "what is repeated", /*anyElement=*/true);
+  if (!value)
+    return SemaValue::wrong();
+  Axes result = axesOfValue(value);
+  for (const Argument &argument : llvm::drop_begin(call.arguments)) {
+    std::optional<Axis> axis = axisOf(sema, *argument.value);
+    if (!axis)
+      return SemaValue::wrong();
+    if (findAxis(result, axis->name) >= 0) {
+      sema.report
+          .error(DiagCode::DuplicateAxis, argument.value->range,
+                 "the axis `" + axis->name + "` would appear twice")
+          .at(tensor.range, "this is " + showAxes(axesOfValue(value)))
+          .note("`repeat` adds axes behind those that are there");
+      return SemaValue::wrong();
+    }
+    result.push_back(*axis);
+  }
+  if (!tensorType(sema, result, call.range))
+    return SemaValue::wrong();
+  return SemaValue::of(spread(sema, value, result, locate(sema, call.range)));
 }
 
 //===------------------------------------------------------------------------------------------===//

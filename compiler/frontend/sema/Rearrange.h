@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `pack`, `first`, `last` and `relabel`: ops that move, take or rename axes.
+// `pack`, `first`, `last`, `relabel` and `repeat`: ops that move, take, rename or add axes.
 #ifndef ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H
 #define ATTN_COMPILER_FRONTEND_SEMA_REARRANGE_H
 
@@ -24,6 +24,12 @@ SemaValue takeEnd(Sema &sema, mlir::Value value, int at, bool isLast, SourceRang
 
 /// `relabel(x, A as B)`.
 SemaValue callRelabel(Sema &sema, const ast::CallExpr &call);
+
+/// `value` with these axes: in their order, and repeated along those that it lacks.
+mlir::Value spread(Sema &sema, mlir::Value value, llvm::ArrayRef<Axis> axes, mlir::Location loc);
+
+/// `repeat(x, Y, X)`: x along further axes, behind its own.
+SemaValue callRepeat(Sema &sema, const ast::CallExpr &call);
 
 /// `pack(x, axis)`.
 SemaValue callPack(Sema &sema, const ast::CallExpr &call);

@@ -14,6 +14,7 @@
 #include "compiler/frontend/sema/Lookups.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 
@@ -287,14 +288,6 @@ static bool readLengths(Sema &sema, Scan &scan) {
         .at(scan.expr.over->range, "this is " + showTensor(scan.scanned.front()))
         .help("declare `lengths: i32[B]`");
   return fits;
-}
-
-/// `value` with these axes: in their order, and repeated along those that it lacks.
-static mlir::Value spread(Sema &sema, mlir::Value value, const Axes &axes, Location loc) {
-  if (axesOfValue(value) == axes)
-    return value;
-  return makeMap(sema, {value}, axes, loc,
-                 [](mlir::OpBuilder &, Location, mlir::ValueRange x) { return x[0]; });
 }
 
 /// `ifLive` where `live` is not 0, else `otherwise`, or 0 where that is null.

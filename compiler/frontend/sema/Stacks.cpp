@@ -14,6 +14,7 @@
 #include "compiler/frontend/sema/LayerScopes.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Taps.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -218,6 +219,18 @@ static bool checkSameTypes(Reporter &report, const LayerCalls &layers, const Sta
   return true;
 }
 
+/// What the first layer gets, repeated along the axes that it lacks and others have beside those
+/// that the block speaks of.
+static SemaValue withLifted(Sema &sema, const Instance &instance, const SemaValue &first,
+                            Location loc) {
+  if (!first.isTensor())
+    return first;
+  Axes axes = axesOfValue(first.tensor), all = instance.everyLiftedOutside;
+  size_t own = instance.parameters.front().size() - all.size();
+  llvm::append_range(all, llvm::ArrayRef(axes).take_back(own));
+  return SemaValue::of(spread(sema, first.tensor, all, loc));
+}
+
 SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
   auto &stack = *llvm::cast<StackDecl>(decl.item);
   llvm::SaveAndRestore place(
@@ -238,13 +251,15 @@ SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
   auto &block = *llvm::cast<BlockDecl>(stacked->item);
   LayerScopes scopes(sema, stack, declaredIn, decl.size.offset);
   LayerCalls layers{{}, scopes, decl.size.offset, decl.name, locate(sema, call.range, decl.name)};
+  constexpr unsigned carried = 0;
   std::map<std::string, Axis> bound;
   for (Scope *scope : scopes.all()) {
     bound.clear();
     Instance *instance = instantiate(sema, *stacked, *owner, *arguments, call,
-                                     {stack.dimArguments, stack.arguments, scope}, bound);
+                                     {stack.dimArguments, stack.arguments, scope, carried}, bound);
     if (!instance || !checkStackable(sema.report, *instance, stack, block.signature))
       return SemaValue::wrong();
+    (*arguments)[carried] = withLifted(sema, *instance, (*arguments)[carried], layers.loc);
     layers.callees.push_back({instance, blockOperands(sema, *instance, call, *arguments)});
   }
   if (!checkSameTypes(sema.report, layers, stack))
