@@ -34,14 +34,20 @@ def result_names(entry, count):
     return [entry] if count == 1 else [f"{entry}.{n}" for n in range(count)]
 
 
-def write_model(folder, spec, weights):
-    """Its arguments for `attn run`."""
+def write_weights(folder, weights):
+    """The file of a checkpoint."""
     os.makedirs(folder, exist_ok=True)
-    with open(f"{folder}/spec.attn", "w") as file:
-        file.write(spec)
     weights = {name: np.asarray(x, np.float32, order="C") for name, x in weights.items()}
     write_safetensors(f"{folder}/weights.safetensors", weights)
-    return [f"{folder}/spec.attn", "--weights", f"{folder}/weights.safetensors"]
+    return f"{folder}/weights.safetensors"
+
+
+def write_model(folder, spec, weights):
+    """Its arguments for `attn run`."""
+    path = write_weights(folder, weights)
+    with open(f"{folder}/spec.attn", "w") as file:
+        file.write(spec)
+    return [f"{folder}/spec.attn", "--weights", path]
 
 
 class Program:
