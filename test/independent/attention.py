@@ -12,27 +12,25 @@ def attend(frame, expr):
     """The values that the form gives, as a list."""
     model = frame.model
     q = model.tensor(expr.query, frame)
-    k, v, key = keys_and_values(frame, expr)
+    k, v, keys = keys_and_values(frame, expr)
     queries = q.axes[:-1]
-    if key in queries:
-        raise Problem(f"line {expr.line}: the key axis {key.key} is one of the query")
+    if set(keys) & set(queries):
+        raise Problem(f"line {expr.line}: the query has a key axis of {keys}")
     groups = None
     if expr.group:
         heads, group = (frame.axis_named(name) for name in expr.group)
         groups = heads, group, heads.count // group.count
         k, v = (repeated(x, *groups) for x in (k, v))
-    alone = [axis for axis in queries if not k.has(axis)]
-    if expr.name:
-        along = q.axes[q.place(frame.axis_named(expr.along))] if q.has(frame.axis_named(expr.along)) else None
-    else:
-        along = alone[0] if len(alone) == 1 else None
-    site = Site(frame, queries, along, key, groups)
+    site = Site(frame, queries, rows_of(frame, expr, q, k), keys, groups, [frame.axis_named(name) for name, _ in expr.along]
+                if len(expr.along) > 1 else [])
     if q.axes[-1].count != k.axes[-1].count and "score" not in expr.lines:
         raise Problem(f"line {expr.line}: query and keys do not end in the same axis")
-    rows = Vector(q.data[..., None, :], q.axes[-1])  # [queries..., 1, E]
-    columns = Vector(k.spread(list(queries) + [key, k.axes[-1]]), k.axes[-1])  # [queries... or 1, S, E]
-    values = v.spread(list(queries) + [key, v.axes[-1]])
-    shape = tuple(axis.count for axis in queries) + (key.count,)
+    pairs = list(queries) + keys
+    rows = Vector(q.data.reshape(q.data.shape[:-1] + (1,) * len(keys) + q.data.shape[-1:]), q.axes[-1])  # [queries..., 1..., E]
+    columns = Vector(k.spread(pairs + [k.axes[-1]]), k.axes[-1])  # [queries... or 1, keys..., E]
+    values = v.spread(pairs + [v.axes[-1]])
+    shape = tuple(axis.count for axis in pairs)
+    flat = shape[:len(queries)] + (-1,)  # all keys of a query, row by row
 
     raw = kept(score(frame, site, expr.lines.get("score"), rows, columns), shape)
     biased = capped = raw
@@ -44,16 +42,17 @@ def attend(frame, expr):
     live = np.ones(shape, bool)
     if "mask" in expr.lines and not (isinstance(expr.lines["mask"], Path) and expr.lines["mask"].name == "none"):
         live = np.broadcast_to(np.asarray(Formula(frame, site).number(expr.lines["mask"]), bool), shape)
-    weights, lse = normalise(frame, site, expr.lines.get("weight"), capped, live)
-    weights = kept(weights, shape)
+    weights, lse = normalise(frame, site, expr.lines.get("weight"), capped.reshape(flat), live.reshape(flat))
+    weights = kept(weights.reshape(shape), shape)
+    values = values.reshape(values.shape[:len(queries)] + (-1, values.shape[-1]))
     features = v.axes[-1]
     found = {
-        "out": lambda: Tensor(list(queries) + [features], np.einsum("...s,...sf->...f", weights, values)),
+        "out": lambda: Tensor(list(queries) + [features], np.einsum("...s,...sf->...f", weights.reshape(flat), values)),
         "lse": lambda: Tensor(queries, lse()),
-        "weights": lambda: Tensor(list(queries) + [key], weights),
-        "raw": lambda: Tensor(list(queries) + [key], raw),
-        "biased": lambda: Tensor(list(queries) + [key], biased),
-        "capped": lambda: Tensor(list(queries) + [key], capped),
+        "weights": lambda: Tensor(pairs, weights),
+        "raw": lambda: Tensor(pairs, raw),
+        "biased": lambda: Tensor(pairs, biased),
+        "capped": lambda: Tensor(pairs, capped),
     }
     return [found[returned_name(item)]() for item in expr.lines.get("return", [Path(("out",))])]
 
@@ -73,29 +72,47 @@ def kept(numbers, shape):
     return numbers.astype(np.float32).astype(float) if Precision.rounds else numbers
 
 
+def rows_of(frame, expr, q, k):
+    """The axes of the query that `i` counts along, or None: those that the keys' were named after, or the only one of its own."""
+    named = [frame.axis_named(along) for along, name in expr.along if name]
+    if len(named) == len(expr.along):
+        return [q.axes[q.place(axis)] for axis in named] if all(q.has(axis) for axis in named) else None
+    alone = [axis for axis in q.axes[:-1] if not k.has(axis)]
+    return alone if len(alone) == 1 else None
+
+
 def keys_and_values(frame, expr):
-    """k: [..., S, E]; v: [..., S, F]; the axis S."""
+    """k: [..., S, E]; v: [..., S, F]; the axes that are attended along."""
     model = frame.model
     if len(expr.over) == 1:
-        given = model.evaluate(expr.over[0], frame, along=(expr.along, expr.name))
+        given = model.evaluate(expr.over[0], frame, along=expr.along[0])
         if isinstance(given, Tensor) or len(given) != 2:
             raise Problem(f"line {expr.line}: keys and values are needed")
         k, v = given
     else:
         k, v = (model.tensor(over, frame) for over in expr.over)
-    if not expr.name:
+    keys = []
+    for along, name in expr.along:
+        k, v, key = named_key(frame, expr, k, v, along, name)
+        keys.append(key)
+    return k, v, keys
+
+
+def named_key(frame, expr, k, v, along, name):
+    """Keys and values with one axis under its name in the attention, and that axis."""
+    if not name:
         # A push names the axis for whoever reads the keys, which no dim has to do.
-        found = frame.find(expr.along)
-        key = frame.axis_named(expr.along) if found and found[0] in ("dim", "dyn", "axis", "value") else None
-        named = [axis for axis in k.axes if axis == key or axis.name == expr.along]
+        found = frame.find(along)
+        key = frame.axis_named(along) if found and found[0] in ("dim", "dyn", "axis", "value") else None
+        named = [axis for axis in k.axes if axis == key or axis.name == along]
         if not named:
-            raise Problem(f"line {expr.line}: the keys {k} lack {expr.along}")
+            raise Problem(f"line {expr.line}: the keys {k} lack {along}")
         return k, v, named[0]
-    pushed = [axis for axis in k.axes if axis.key == key_axis(frame, expr.name, None).key]
+    pushed = [axis for axis in k.axes if axis.key == key_axis(frame, name, None).key]
     if pushed:
         return k, v, pushed[0]
-    shared = frame.axis_named(expr.along)
-    key = key_axis(frame, expr.name, k.axes[k.place(shared)])
+    shared = frame.axis_named(along)
+    key = key_axis(frame, name, k.axes[k.place(shared)])
     return k.renamed({shared: key}), v.renamed({shared: key}), key
 
 
@@ -184,7 +201,9 @@ def sink_of(frame, site, expr):
             value = frame.model.evaluate(expr, frame)
             if isinstance(value, Tensor):
                 return value.spread(list(site.axes))[..., None]
-    return Formula(frame, site).number(expr)
+    # A number for each query, whatever the number of the key axes is.
+    found = np.asarray(Formula(frame, site).number(expr))
+    return found.reshape(found.shape[:len(site.axes)] + (1,)) if found.ndim > len(site.axes) else found
 
 
 def hardmax(scores):

@@ -20,20 +20,24 @@ class Vector:
 class Site:
     """Where an attention stands: its frame, the positions of its pairs, by the names that they have in each frame."""
 
-    def __init__(self, frame, axes, along, key, groups):
-        """axes: the query's but the last; along: the one that `i` counts along, or None; groups: (H's axis, G's, ratio)."""
-        self.frame, self.axes, self.key = frame, axes, key
-        rank = len(axes) + 1
+    def __init__(self, frame, axes, rows, keys, groups, named):
+        """axes: the query's but the last; rows: those that `i` counts along, or None; keys: what is attended along; groups:
+        (H's axis, G's, ratio); named: of several key axes, what the positions `i.y` and `j.y` are called after."""
+        self.frame, self.axes, self.keys, self.named = frame, axes, keys, named
+        rank = len(axes) + len(keys)
         def spread(values, place):
             shape = [1] * rank
             shape[place] = -1
             return np.asarray(values, np.int64).reshape(shape)
         self.at = {axis: spread(np.arange(axis.count), n) for n, axis in enumerate(axes)}
-        self.common = {"j": spread(np.arange(key.count), rank - 1)}
+        self.parts = {"i": self.at, "j": {}}
+        for n, (key, axis) in enumerate(zip(keys, named or keys)):
+            self.parts["j"][axis] = spread(np.arange(key.count), len(axes) + n)
+        self.common = {"j": row_by_row(keys, self.parts["j"].values())}
         self.rows = {"j": self.common["j"]}
-        if along is not None:
-            self.rows["i"] = self.at[along]
-            self.common["i"] = self.at[along] + along.offset
+        if rows is not None:
+            self.rows["i"] = row_by_row(rows, [self.at[axis] for axis in rows])
+            self.common["i"] = self.rows["i"] + (rows[0].offset if len(rows) == 1 else 0)
         self.groups = groups
 
     def names(self, frame):
@@ -52,7 +56,23 @@ class Site:
             named.update(here)
             last = inner
         named.update(self.common)
+        for axis in self.named:
+            # Named in the attention's frame; a block that was given what is read here calls it as its caller does.
+            name = axis
+            for inner in list(self.frame.callers(frame))[:-1]:
+                name = inner.outer.get(name, name)
+            for letter in "ij":
+                if axis in self.parts[letter]:
+                    named[f"{letter}.{name.name.lower()}"] = self.parts[letter][axis]
         return named
+
+
+def row_by_row(axes, positions):
+    """The number of a place, of its positions along each axis."""
+    number = 0
+    for axis, position in zip(axes, positions):
+        number = number * axis.count + position
+    return number
 
 
 class Formula:
@@ -111,6 +131,11 @@ class Formula:
         if self.site:
             if len(path.parts) == 2 and path.parts[1] == "row":
                 return self.site.rows[path.parts[0]]
+            dotted = ".".join(path.parts)
+            if len(path.parts) == 2 and (not self.hook or path.parts[0] in self.names):
+                positions = self.site.names(self.line if self.hook else self.frame)
+                if dotted in positions:
+                    return positions[dotted]
             if not self.hook and name in (positions := self.site.names(self.frame)):
                 return positions[name]
         found = self.frame.find(name)
@@ -162,9 +187,8 @@ class Formula:
         x = self.model.tensor(Path(tuple(captured.name.split("."))), self.line)
         axes = []
         for expr in captured.type.shape:
-            key = self.site.key
-            named = isinstance(expr, Path) and expr.name == key.name and key in x.axes
-            axes.append(key if named else axis_of(expr, self.line))
+            key = [key for key in self.site.keys if isinstance(expr, Path) and expr.name == key.name and key in x.axes]
+            axes.append(key[0] if key else axis_of(expr, self.line))
         lifted = [axis for axis in x.axes if axis in self.line.lifted]
         return x.in_order(lifted + axes)
 

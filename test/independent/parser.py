@@ -165,7 +165,7 @@ class ExpressionReader(Reader):
         over = [self.expr()]
         if self.take(","):
             over.append(self.expr())
-        along, name = self.axis()
+        along = self.axes()
         group = None
         if self.take("group"):
             heads = self.name()
@@ -178,7 +178,7 @@ class ExpressionReader(Reader):
                 if word in lines:
                     self.fail(f"{word} is given twice")
                 lines[word] = self.some(self.expr) if word == "return" else self.expr()
-        return Attend(query, over, along, name, group, lines, line=line)
+        return Attend(query, over, along, group, lines, line=line)
 
     def scan(self, line):
         cell = self.postfix()
@@ -193,8 +193,20 @@ class ExpressionReader(Reader):
     def axis(self):
         """`along T as S`: both names, the second None where it is not given."""
         self.need("along")
+        return self.named_axis()
+
+    def named_axis(self):
         along = self.name()
         return along, self.name() if self.take("as") else None
+
+    def axes(self):
+        """`along T as S`, or `along (Y as V, X as U)`: a pair of names for each."""
+        self.need("along")
+        if not self.take("("):
+            return [self.named_axis()]
+        found = self.some(self.named_axis)
+        self.need(")")
+        return found
 
     def shape(self):
         self.need("[")

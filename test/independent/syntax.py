@@ -79,8 +79,7 @@ class If(Expr):
 class Attend(Expr):
     query: Expr
     over: list
-    along: str
-    name: str  # of `along T as S`, else None
+    along: list  # (axis, its name in the attention or None) of `along T as S`, `along (Y as V, X as U)`
     group: tuple  # (H, G) or None
     lines: dict  # score, bias, cap, mask, weight: an expression; return: a list of them
 

@@ -2,6 +2,7 @@
 //
 // attend -> attn.attention: which axis holds the keys, which are shared, what is returned.
 #include "compiler/frontend/sema/Attention.h"
+#include "compiler/frontend/sema/AlongAxes.h"
 #include "compiler/frontend/sema/AttendLines.h"
 #include "compiler/frontend/sema/AttentionRegions.h"
 #include "compiler/frontend/sema/Axes.h"
@@ -92,17 +93,6 @@ static bool checkAlias(Sema &sema, const AlongAxis &along, const Axis &key) {
   return false;
 }
 
-/// Whether the keys lie along one axis.
-static bool checkAlong(Reporter &report, const AttendExpr &attend) {
-  if (attend.along.size() > 1)
-    report.unsupported(
-        attend.along[0].axis.range.to(attend.along.back().axis.range),
-        "an attention along several axes",
-        "merge them first, as in `split(x, \"b y x e -> b (y x) e\")`; in a mask, `floor(j / "
-        "X)` and `j % X` are the positions on each");
-  return attend.along.size() == 1;
-}
-
 /// Keys and values that one expression gives: those of a cache.
 static bool readPushed(Sema &sema, const AttendExpr &attend, AttendOperands &operands) {
   if (!pushedTo(sema.names, *attend.key)) {
@@ -112,8 +102,13 @@ static bool readPushed(Sema &sema, const AttendExpr &attend, AttendOperands &ope
         .help("write keys and values with a comma between them: `attend q over k, v along T as S`");
     return false;
   }
-  if (!checkAlong(sema.report, attend))
+  if (attend.along.size() > 1) {
+    sema.report
+        .error(DiagCode::CachePush, attend.along[0].axis.range.to(attend.along.back().axis.range),
+               "a cache grows along one axis")
+        .help("write `along " + attend.along[0].axis.text + " as S`");
     return false;
+  }
   std::vector<SemaValue> pair =
       evalPush(sema, llvm::cast<CallExpr>(*attend.key), attend.along.front());
   if (!operands.query || pair.front().isError())
@@ -121,8 +116,38 @@ static bool readPushed(Sema &sema, const AttendExpr &attend, AttendOperands &ope
   operands.key = pair[0].tensor;
   operands.value = pair[1].tensor;
   Axes axes = axesOfValue(operands.key);
-  operands.keyAxis = axes[axes.size() - 2];
+  operands.keyAxes = {axes[axes.size() - 2]};
+  operands.sources = {""};
   return true;
+}
+
+/// Gives one axis of keys and values the name that it has in the attention.
+static bool readAlong(Sema &sema, const AttendExpr &attend, const AlongAxis &along,
+                      AttendOperands &operands) {
+  if (Decl *decl = sema.names.scope->find(along.axis.text))
+    decl->used = true;
+  std::string source, sourceOfValues;
+  Axis axis, ofValues;
+  operands.key = relabelKey(sema, operands.key, along, *attend.key, "keys", axis, source);
+  if (!operands.key || (along.alias && !checkAlias(sema, along, axis)))
+    return false;
+  operands.value =
+      relabelKey(sema, operands.value, along, *attend.value, "values", ofValues, sourceOfValues);
+  if (!operands.value)
+    return false;
+  operands.keyAxes.push_back(axis);
+  operands.sources.push_back(source);
+  if (ofValues == axis)
+    return true;
+  auto count = [](const Axis &axis) {
+    llvm::StringRef size = llvm::StringRef(axis.name).rsplit(':').second;
+    return !axis.isDynamic() ? std::to_string(axis.size) : size.empty() ? axis.name : size.str();
+  };
+  operands.show(
+      sema.report.error(DiagCode::KeyAxisMissing, along.axis.range,
+                        "there are " + count(axis) + " keys, but " + count(ofValues) + " values"),
+      attend);
+  return false;
 }
 
 static bool readOperands(Sema &sema, const AttendExpr &attend, AttendOperands &operands) {
@@ -131,34 +156,11 @@ static bool readOperands(Sema &sema, const AttendExpr &attend, AttendOperands &o
     return readPushed(sema, attend, operands);
   operands.key = evalTensor(sema, *attend.key, "the keys");
   operands.value = evalTensor(sema, *attend.value, "the values");
-  if (!checkAlong(sema.report, attend))
+  if (!operands.query || !operands.key || !operands.value || !checkAlong(sema, attend))
     return false;
-  if (!operands.query || !operands.key || !operands.value)
-    return false;
-  const AlongAxis &along = attend.along.front();
-  if (Decl *decl = sema.names.scope->find(along.axis.text))
-    decl->used = true;
-  std::string source;
-  Axis ofValues;
-  operands.key =
-      relabelKey(sema, operands.key, along, *attend.key, "keys", operands.keyAxis, operands.source);
-  if (!operands.key || (along.alias && !checkAlias(sema, along, operands.keyAxis)))
-    return false;
-  operands.value =
-      relabelKey(sema, operands.value, along, *attend.value, "values", ofValues, source);
-  if (!operands.value)
-    return false;
-  if (ofValues == operands.keyAxis)
-    return true;
-  auto count = [](const Axis &axis) {
-    llvm::StringRef size = llvm::StringRef(axis.name).rsplit(':').second;
-    return !axis.isDynamic() ? std::to_string(axis.size) : size.empty() ? axis.name : size.str();
-  };
-  operands.show(sema.report.error(DiagCode::KeyAxisMissing, along.axis.range,
-                                  "there are " + count(operands.keyAxis) + " keys, but " +
-                                      count(ofValues) + " values"),
-                attend);
-  return false;
+  return llvm::all_of(attend.along, [&](const AlongAxis &along) {
+    return readAlong(sema, attend, along, operands);
+  });
 }
 
 /// Gives a query that all batches share, such as learnt ones, the axes in front of the keys and
@@ -168,7 +170,7 @@ static void repeatQuery(Sema &sema, const AttendExpr &attend, AttendOperands &op
   for (mlir::Value operand : {operands.key, operands.value})
     for (const Axis &axis : dropFeatures(axesOfValue(operand))) {
       bool isGroup = attend.groupBy && axisLabel(axis.name) == attend.groupBy->text;
-      if (axis == operands.keyAxis || isGroup || findAxis(query, axis.name) >= 0)
+      if (operands.isKeyAxis(axis) || isGroup || findAxis(query, axis.name) >= 0)
         break;
       if (findAxis(missing, axis.name) < 0)
         missing.push_back(axis);
@@ -203,12 +205,11 @@ static bool checkFeatures(Sema &sema, const AttendExpr &attend, const AttendOper
 
 static bool checkBatch(Sema &sema, const AttendExpr &attend, const AttendOperands &operands) {
   Axes query = axesOfValue(operands.query), values = axesOfValue(operands.value);
-  const Axis &key = operands.keyAxis;
   for (mlir::Value operand : {operands.key, operands.value})
     for (const Axis &axis : dropFeatures(axesOfValue(operand))) {
       int at = findAxis(query, axis.name);
       bool batch = at >= 0 && at + 1 < static_cast<int>(query.size()) && query[at] == axis;
-      if (axis == key || batch)
+      if (operands.isKeyAxis(axis) || batch)
         continue;
       bool isKey = operand == operands.key;
       Diagnostic &diagnostic =
@@ -219,15 +220,16 @@ static bool checkBatch(Sema &sema, const AttendExpr &attend, const AttendOperand
                         (isKey ? llvm::Twine("the keys") : llvm::Twine("the values")) +
                             " have the axis `" + axisLabel(axis.name) + "`, which the query lacks"),
                     attend)
-              .note("beside `" + axisLabel(key.name) +
+              .note("beside `" + listAxes(operands.keyAxes) +
                     "` and the features, keys and values have axes of the query");
       // Several heads of the query may share one of the keys.
       for (const Axis &heads : dropFeatures(query))
         if (!axis.isDynamic() && !heads.isDynamic() && heads.size % axis.size == 0 &&
-            findAxis(axesOfValue(operand), heads.name) < 0 && heads.name != operands.source)
+            findAxis(axesOfValue(operand), heads.name) < 0 &&
+            !llvm::is_contained(operands.sources, heads.name))
           diagnostic.help("where `" + heads.name + "` are heads that share those of `" + axis.name +
                           "`, write `group " + heads.name + " by " + axis.name +
-                          "` behind `along " + sema.source.text(attend.along.front().axis.range) +
+                          "` behind `along " + sema.source.text(attend.along.back().axis.range) +
                           "`");
       return false;
     }
@@ -241,7 +243,22 @@ static bool checkBatch(Sema &sema, const AttendExpr &attend, const AttendOperand
   return true;
 }
 
-static std::string rowAxisOf(Sema &sema, const AttendOperands &operands) {
+/// No axis that is attended along is one of the query.
+static bool checkKeyAxes(Sema &sema, const AttendExpr &attend, const AttendOperands &operands) {
+  for (auto [axis, along] : llvm::zip(operands.keyAxes, attend.along)) {
+    if (findAxis(axesOfValue(operands.query), axis.name) < 0)
+      continue;
+    operands
+        .show(sema.report.error(DiagCode::KeyAxisInQuery, along.axis.range,
+                                "the query has the axis `" + axisLabel(axis.name) + "` too"),
+              attend)
+        .help("name the axis of the keys: `along " + along.axis.text + " as S`");
+    return false;
+  }
+  return true;
+}
+
+static std::string rowAxisOf(Sema &sema, const AttendOperands &operands, const AlongAxes &along) {
   // The axis that the keys' was named after, or the only one that the query has alone.
   std::string rowAxis;
   size_t own = 0;
@@ -252,9 +269,11 @@ static std::string rowAxisOf(Sema &sema, const AttendOperands &operands) {
         axis.name != operands.rest.name && ++own == 1)
       rowAxis = axis.name;
   for (const Axis &axis : query)
-    if (isCacheAxis(sema.entry, operands.keyAxis) && isNewAxis(sema, axis))
+    if (isCacheAxis(sema.entry, along.key) && isNewAxis(sema, axis))
       return axis.name;
-  int named = findAxis(query, operands.source);
+  if (!along.rows.empty())
+    return along.row.name;
+  int named = along.areSeveral() ? -1 : findAxis(query, along.sources.front());
   return own <= 1 ? rowAxis : named < 0 ? "" : query[named].name;
 }
 
@@ -309,30 +328,26 @@ std::vector<SemaValue> evalAttend(Sema &sema, const AttendExpr &attend) {
   repeatQuery(sema, attend, operands);
   if (!groupHeads(sema, attend, operands))
     return wrong;
-  if (isCacheAxis(sema.entry, operands.keyAxis) && !hooks.saysMask) {
+  if (isCacheAxis(sema.entry, operands.keyAxes.front()) && !hooks.saysMask) {
     sema.report.error(DiagCode::CacheMask, attend.range, "an attention over a cache says its mask")
         .note("its keys are all positions, also those behind a query")
         .help("write `mask causal` in its braces, or `mask none` where every query sees all keys");
     return wrong;
   }
-  if (findAxis(axesOfValue(operands.query), operands.keyAxis.name) >= 0) {
-    operands
-        .show(sema.report.error(DiagCode::KeyAxisInQuery, attend.along[0].axis.range,
-                                "the query has the axis `" + axisLabel(operands.keyAxis.name) +
-                                    "` too"),
-              attend)
-        .help("name the axis of the keys: `along " + attend.along[0].axis.text + " as S`");
-    return wrong;
-  }
-  if (!checkFeatures(sema, attend, operands, !isDeclaredScore(sema, hooks.score)) ||
+  if (!checkKeyAxes(sema, attend, operands) ||
+      !checkFeatures(sema, attend, operands, !isDeclaredScore(sema, hooks.score)) ||
       !checkBatch(sema, attend, operands))
+    return wrong;
+  Axes given = dropFeatures(axesOfValue(operands.query));
+  std::optional<AlongAxes> along = mergeAlong(sema, attend, operands);
+  if (!along)
     return wrong;
   Axes query = axesOfValue(operands.query), keys = axesOfValue(operands.key), result = query;
   result.back() = axesOfValue(operands.value).back();
   query.pop_back();
   keys.pop_back();
-  AttentionRegions regions(locate(sema, attend.range), query, keys, operands.keyAxis);
-  regions.rowAxis = rowAxisOf(sema, operands);
+  AttentionRegions regions(locate(sema, attend.range), query, keys, *along);
+  regions.rowAxis = rowAxisOf(sema, operands, *along);
   regions.heads = operands.heads;
   regions.group = operands.group;
   regions.rest = operands.rest;
@@ -353,14 +368,18 @@ std::vector<SemaValue> evalAttend(Sema &sema, const AttendExpr &attend) {
   regions.finish();
   auto op = AttentionOp::create(
       sema.builder, regions.loc, type, further, regions.queryVector, regions.keyVector,
-      operands.value, regions.captures, sema.builder.getStringAttr(operands.keyAxis.name),
+      operands.value, regions.captures, sema.builder.getStringAttr(regions.key.name),
       hooks.normaliser, kinds.empty() ? mlir::ArrayAttr() : sema.builder.getArrayAttr(kinds));
   regions.moveTo(op);
   std::vector<SemaValue> values;
   auto next = op.getFurther().begin();
-  for (std::optional<Returned> kind : hooks.returned)
-    values.push_back(SemaValue::of(
-        mergeHeads(sema, kind ? mlir::Value(*next++) : op.getResult(), operands, attend.range)));
+  for (std::optional<Returned> kind : hooks.returned) {
+    mlir::Value value =
+        splitAlong(sema, kind ? mlir::Value(*next++) : op.getResult(), *along, given, attend.range);
+    if (!value)
+      return wrong;
+    values.push_back(SemaValue::of(mergeHeads(sema, value, operands, attend.range)));
+  }
   return values;
 }
 

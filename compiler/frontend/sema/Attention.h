@@ -12,9 +12,12 @@ namespace attn::frontend {
 /// The tensors of an attention, as the op takes them, and what was written about them.
 struct AttendOperands {
   mlir::Value query, key, value;
-  Axis keyAxis;
-  std::string source; ///< The axis that the keys' was made of.
+  Axes keyAxes;                     ///< What is attended along, under its names in the attention.
+  std::vector<std::string> sources; ///< Of each, the axis that it was made of.
   Axis heads{"", 0}, group{"", 0}, rest{"", 0};
+
+  /// Whether an axis of keys and values is one that is attended along.
+  bool isKeyAxis(const Axis &axis) const { return llvm::is_contained(keyAxes, axis); }
 
   /// What gives the values: where it pushes to a cache, it gives the keys, too.
   static const ast::Expr &valuesOf(const ast::AttendExpr &attend) {

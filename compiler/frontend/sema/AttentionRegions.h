@@ -4,6 +4,7 @@
 #ifndef ATTN_COMPILER_FRONTEND_SEMA_ATTENTIONREGIONS_H
 #define ATTN_COMPILER_FRONTEND_SEMA_ATTENTIONREGIONS_H
 
+#include "compiler/frontend/sema/AlongAxes.h"
 #include "compiler/frontend/sema/Context.h"
 #include "compiler/frontend/sema/FormulaValue.h"
 #include <array>
@@ -18,11 +19,11 @@ public:
   enum Part { Score, Bias, Cap, Mask, Sink };
 
   /// `query`: the axes of the query but its features. `keys`: the axes of the keys but theirs, in
-  /// their order; `key` is the one that is attended along.
+  /// their order.
   AttentionRegions(mlir::Location loc, llvm::ArrayRef<Axis> query, llvm::ArrayRef<Axis> keys,
-                   const Axis &key)
+                   AlongAxes along)
       : loc(loc), queryAxes(query.begin(), query.end()), keyAxes(keys.begin(), keys.end()),
-        key(key) {}
+        along(std::move(along)), key(this->along.key) {}
 
   /// Starts a region.
   mlir::Block &add(Part part);
@@ -44,7 +45,8 @@ public:
 
   mlir::Location loc;
   Axes queryAxes, keyAxes;
-  Axis key;
+  AlongAxes along;
+  Axis key;                                     ///< What is attended along.
   std::string rowAxis;                          ///< What `i` is a position along; empty: nothing.
   Axis heads{"", 0}, group{"", 0}, rest{"", 0}; ///< Heads in groups: what the axis was split into.
   mlir::Block *scratch = nullptr;               ///< Where a hook that nothing applies is checked.

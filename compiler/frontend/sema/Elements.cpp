@@ -70,8 +70,9 @@ static mlir::Value bindInput(Formula &inside, const Path &name, const Type &type
     // keys.
     std::string name = canonicalText(*dim);
     bool isOwn = inside.sema.function.homes && inside.sema.names.scope->find(name);
-    if (!isOwn && name == axisLabel(inside.regions->key.name)) {
-      declared.push_back(inside.regions->key);
+    const Axes &keys = inside.regions->along.keys;
+    if (int at = findAxis(keys, name); !isOwn && at >= 0) {
+      declared.push_back(keys[at]);
       continue;
     }
     std::optional<Axis> axis = axisOf(inside.sema, *dim);

@@ -393,10 +393,12 @@ FormulaValue wrongFormula(const Formula &formula, SourceRange range, const llvm:
 static FormulaValue formulaName(Formula &formula, const PathExpr &path) {
   std::string name = path.path.str();
   auto found = formula.names.find(name);
-  // This call's row of a position: the position itself, where nothing is kept between calls.
+  // This call's row of a position: the position itself, where nothing is kept between calls. Of a
+  // hook that nothing applies, no axes are known.
+  const std::string first = path.path.parts[0].text;
   if (found == formula.names.end() && path.path.parts.size() == 2 &&
-      path.path.parts[1].text == "row")
-    found = formula.names.find(path.path.parts[0].text);
+      (path.path.parts[1].text == "row" || (formula.regions && formula.regions->scratch)))
+    found = formula.names.find(first);
   if (found != formula.names.end())
     return found->second;
   if (name == "inf" && !formula.sema.names.scope->find(name))
@@ -434,9 +436,10 @@ static FormulaValue formulaName(Formula &formula, const PathExpr &path) {
     diagnostic.note("numbers and dims are known when compiling");
   else
     diagnostic.note("names are " + formula.listNames() + ", and dims");
-  bool isPosition = formula.positions ? formula.positions->count(name) : name == "i" || name == "j";
-  if (isPosition && !formula.isLine && formula.regions)
-    diagnostic.help("add `" + name + "` to the names in the parentheses of the " + formula.what());
+  bool isPosition =
+      formula.positions ? formula.positions->count(name) : first == "i" || first == "j";
+  if (isPosition && !formula.isLine && formula.regions && !formula.names.count(first))
+    diagnostic.help("add `" + first + "` to the names in the parentheses of the " + formula.what());
   return {};
 }
 

@@ -52,7 +52,7 @@ bool groupHeads(Sema &sema, const AttendExpr &attend, AttendOperands &operands) 
     return false;
   }
   if (group < 0 || group + 1 == static_cast<int>(keys.size()) || keys[group].isDynamic() ||
-      axisLabel(keys[group].name) == axisLabel(operands.keyAxis.name)) {
+      operands.isKeyAxis(keys[group])) {
     wrong(by.range, "the keys have no axis `" + by.text + "` of heads");
     return false;
   }

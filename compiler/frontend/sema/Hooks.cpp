@@ -36,7 +36,7 @@ llvm::StringRef Formula::what() const { return isSink ? "sink" : spelling(hook);
 std::string Formula::listNames() const {
   std::string text;
   for (const auto &[name, value] : names)
-    if (!llvm::StringRef(name).contains('.')) // `i.row` is `i` in most attentions
+    if (!llvm::StringRef(name).ends_with(".row")) // `i` in most attentions
       text += (text.empty() ? "`" : ", `") + name + "`";
   return text;
 }
@@ -156,8 +156,9 @@ FormulaValue applyDeclared(Formula &line, Decl &decl, const HookDecl &hook, cons
       return {};
     }
     inside.names.insert(*position);
-    if (auto row = line.names.find(name.text + ".row"); row != line.names.end())
-      inside.names.insert(*row);
+    for (const auto &[known, value] : line.names) // `i.row`, `i.y`
+      if (llvm::StringRef(known).starts_with(name.text + "."))
+        inside.names.insert({known, value});
   }
   SourceRange range = call ? call->range : path.range;
   llvm::SaveAndRestore place(line.sema.report.usedAt, line.sema.source.isUsed(range.begin)
@@ -299,6 +300,7 @@ std::map<std::string, FormulaValue> positionsOf(Sema &sema, const AttentionRegio
     }
   if (positions.size() > regions.queryAxes.size())
     names["j.row"] = names["j"] = at(regions.key, positions.back());
+  namePositionsAlong(sema, regions, inner, names);
   return names;
 }
 
@@ -376,7 +378,7 @@ void checkHook(Sema &sema, Decl &decl) {
   sema.builder.setInsertionPointToEnd(&outer);
   Axis row{"queries", 1009}, key{"keys", 1013}, feature{"features", 64};
   {
-    AttentionRegions regions(loc, row, key, key);
+    AttentionRegions regions(loc, row, key, AlongAxes{{key}, {""}, key});
     regions.scratch = &outer;
     bool isScore = hook.hook == HookDecl::Hook::Score;
     mlir::OpBuilder inner(&sema.mlirContext);
@@ -385,8 +387,7 @@ void checkHook(Sema &sema, Decl &decl) {
     Formula formula{sema, hook.hook, inner, loc, {}, &regions};
     mlir::Value position = regions.positions(inner.getInsertionBlock()).front();
     for (const Name &name : hook.parameters)
-      for (const char *suffix : {"", ".row"})
-        formula.names[name.text + suffix] = FormulaValue::position(position, {}, row);
+      formula.names[name.text] = FormulaValue::position(position, {}, row);
     if (isScore)
       for (const auto &[name, axis, side] : {std::tuple("q", row, FormulaValue::Side::Query),
                                              std::tuple("k", key, FormulaValue::Side::Key)})

@@ -175,6 +175,9 @@ bool isKnown(Sema &sema, const Expr &expr, llvm::function_ref<bool(llvm::StringR
 
 Formula formulaAt(const Formula &formula, const Decl &fixed) {
   auto lower = [](const Axis &axis) { return axisLabel(axis.name).lower(); };
+  auto outside = [&](const std::map<std::string, Axis> &outer, llvm::StringRef part) {
+    return llvm::find_if(outer, [&](const auto &axis) { return lower({axis.first, 0}) == part; });
+  };
   Formula there = formula;
   there.frame = std::min(formula.frame, formula.sema.function.frames.size() - 1);
   for (; there.frame > 0 && formula.sema.function.frames[there.frame].scope != fixed.home;
@@ -183,6 +186,12 @@ Formula formulaAt(const Formula &formula, const Decl &fixed) {
         formula.sema.function.frames[there.frame].instance->outerAxes;
     std::map<std::string, FormulaValue> inside = std::exchange(there.names, {}), renamed;
     for (auto &[name, value] : inside) {
+      // `i.y` is along what `Y` of the block is outside.
+      auto [letter, part] = llvm::StringRef(name).split('.');
+      if (auto axis = outside(outer, part); axis != outer.end()) {
+        renamed[letter.str() + "." + lower(axis->second)] = value;
+        continue;
+      }
       auto axis = outer.find(axisLabel(value.axis.name).str());
       if (axis == outer.end() || name != lower(value.axis)) {
         there.names[name] = value;
