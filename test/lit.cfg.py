@@ -18,6 +18,8 @@ for name in ("OPENBLAS_CORETYPE",):
 for name in ("ATTN_FULL_TESTS", "CCACHE_DIR", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# Where twins keep the errors that they find (numeric/measured.py, tools/systems.py).
+config.environment["ATTN_MEASURED"] = os.path.join(config.attn_build, "test", "measured")
 config.substitutions.append(("%examples", os.path.join(config.attn_source, "examples")))
 config.substitutions.append(("%source", config.attn_source))
 config.substitutions.append(("%exits", "bash " + os.path.join(config.test_source_root, "exits.sh")))

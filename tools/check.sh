@@ -53,7 +53,7 @@ fi
 
 echo "== tests"
 results=build/test-results.json
-rm -f "$results"
+rm -rf "$results" build/test/measured
 ATTN_FULL_TESTS=$full /usr/lib/llvm-22/bin/lit -sv --order=lexical -j"$(nproc)" -o "$results" build/test build/test/unit || true
 read -r lit_passed lit_failed < <(/usr/bin/python3 - "$results" <<'PYTHON'
 import collections, json, sys
@@ -64,5 +64,6 @@ print(good, sum(codes.values()) - good - ignored)
 PYTHON
 )
 passed=$((passed + lit_passed)) failed=$((failed + lit_failed))
+check "the README's systems" tools/systems.py --check
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

@@ -11,6 +11,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from compiled_model import Model, ModelError
+from measured import measured
 from vit_twin import write_safetensors
 
 D, H, G, E, V, CAPACITY, L, F = 24, 4, 2, 6, 37, 50, 2, 40
@@ -104,6 +105,7 @@ def check_cuts(model, rng, weights, rounds):
         largest = max(largest, error)
         assert error <= 1e-5, f"cut {cuts}, batch {len(ids)}: relative L2 {error:.2e}"
         assert model.length() == ids.shape[1]
+    measured("cuts", largest)
     print(f"{rounds} cuts: relative L2 at most {largest:.1e}")
 
 

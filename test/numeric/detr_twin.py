@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from measured import measured
 from program import call, write_weights
 from twins import compare_command, draw, normal, parameters_of, tensors_of
 
@@ -140,6 +141,7 @@ def main():
             logits, boxes = detr(torch.from_numpy(inputs["image"]).to(kind), mask)
         wanted = {"logits": logits.numpy(), "boxes": boxes.numpy()}
         error = compare_command([program, "--weights", weights, "--entry", entry], arguments.folder, inputs, wanted, BOUND)
+        measured(entry, error)
         print(f"{entry}: relative L2 {error:.1e}")
 
 

@@ -20,6 +20,7 @@ sys.path[:0] = [HERE, EXAMPLE]
 import canvases
 import safetensors_file
 import train
+from measured import measured
 
 # Of shares from 0 to 1, computed in f32: three convolutions and four layers.
 BOUND = 1e-4
@@ -50,6 +51,7 @@ def main():
         found += zip(best.argmax(-1), best.max(-1), boxes)
     assert worst <= BOUND, f"classes or boxes differ by {worst:.1e}, bound {BOUND:.0e}"
     ap = canvases.average_precision(found, wanted[: arguments.canvases])
+    measured("detr", worst)
     print(f"{len(found)} canvases: differ by at most {worst:.1e}, average precision {ap:.1f}")
 
 

@@ -20,6 +20,7 @@ EXAMPLE = os.path.join(HERE, "../../examples/fashion-swin")
 sys.path[:0] = [HERE, EXAMPLE]
 import safetensors_file
 import train
+from measured import measured
 
 # Relative L2 of the scores of a batch: two convolutions and four blocks of f32.
 BOUND = 1e-5
@@ -52,6 +53,7 @@ def main():
         worst = max(worst, np.linalg.norm(scores - wanted) / np.linalg.norm(wanted))
         right += (scores.argmax(-1) == labels[first : first + len(scores)]).sum()
     assert worst <= BOUND, f"relative L2 {worst:.2e}, bound {BOUND:.0e}"
+    measured("swin", worst)
     print(f"relative L2 at most {worst:.1e}; {right} of {len(pictures)} images right")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from caches import CAPACITY, V, logits, random_weights
 from compiled_model import Model, ModelError
+from measured import measured
 from vit_twin import write_safetensors
 
 LIMIT, STOPS = 24, [3, 7, 12]
@@ -195,6 +196,7 @@ def main():
     check_errors(model, rng)
     check_callback(model, rng)
     check_state(options.folder, rng, arguments, options.threads)
+    measured("tokens", 0)
 
 
 if __name__ == "__main__":

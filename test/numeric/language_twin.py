@@ -13,6 +13,7 @@ from torch import nn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from compiled_model import Model
+from measured import measured
 from vit_twin import write_safetensors
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "language")
@@ -171,7 +172,9 @@ def main():
     rng = np.random.default_rng(options.seed)
     for _ in range(options.rounds):
         for name, twin in (("bert", check_bert), ("gpt2", check_gpt2)):
-            print(f"{name}: relative L2 {twin(rng, options.folder):.1e}")
+            error = twin(rng, options.folder)
+            measured(name, error)
+            print(f"{name}: relative L2 {error:.1e}")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from measured import measured
 from vit_twin import write_safetensors
 
 # Of the largest element of a result: three sums of products of f32 in a row, of at most 200 each, and an exponential of
@@ -106,13 +107,13 @@ def torch_case(rng):
                for name, value in (inputs | masked).items()}
     if shared:
         doubles["x"] = doubles["x"].unsqueeze(0 if batch_first else 1).expand([sizes[axis] for axis in layout("T", "E")])
-    with torch.no_grad():
-        out, seen = double(doubles["x"], doubles.get("y", doubles["x"]), doubles.get("z", doubles["x"]),
-                           key_padding_mask=doubles.get("padding"), attn_mask=doubles.get("m"),
-                           need_weights=weights != "none", average_attn_weights=weights == "averaged")
-    wanted = {"out": out.numpy()}
+    # With gradients: without, PyTorch takes a fast path that reads some masks in another way.
+    out, seen = double(doubles["x"], doubles.get("y", doubles["x"]), doubles.get("z", doubles["x"]),
+                       key_padding_mask=doubles.get("padding"), attn_mask=doubles.get("m"),
+                       need_weights=weights != "none", average_attn_weights=weights == "averaged")
+    wanted = {"out": out.detach().numpy()}
     if weights != "none":
-        wanted["seen"] = seen.numpy()
+        wanted["seen"] = seen.detach().numpy()
 
     # The spec.
     extra = bias_kv + zero
@@ -297,6 +298,7 @@ def main():
         spec, weights, inputs, wanted = make(rng)
         wrong, error = run(options.folder, spec, weights, inputs, wanted, flags)
         worst = max(worst, error)
+        measured(make.__name__, error)
         if wrong:
             sys.exit(f"seed {options.seed}, case {number}: {wrong}\n{spec}")
     print(f"seed {options.seed}: {number + 1} cases, errors up to {worst:.2e}, bound {BOUND:.0e}")

@@ -22,6 +22,7 @@ import safetensors_file
 import train
 import words
 from compiled_model import Model
+from measured import measured
 
 # Of an alignment, which adds up to 1: 30 steps of f32 through gates that damp what is rounded.
 BOUND = 1e-4
@@ -83,6 +84,7 @@ def compare(batch, outputs, model):
         for step in range(same):
             own = weights[step, row]
             error = abs(own[: len(word)] - alignment[step]).max()
+            measured(type(model).__name__.lower(), error)
             assert error < BOUND and not own[len(word):].any(), f"{word}: alignment {step} differs by {error:.1e}"
         yield got
 

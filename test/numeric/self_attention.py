@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from measured import measured
 from safetensors_file import read
 
 K = [[0, 1, 1], [4, 4, 0], [2, 3, 1]]
@@ -33,4 +34,5 @@ assert sorted(got) == sorted(expected), f"{sorted(got)} instead of {sorted(expec
 for name, table in expected.items():
     error = np.abs(got[name] - np.array(table)).max()
     assert error <= 1e-5, f"{name} differs by {error}:\n{got[name]}"
+    measured(name, error)
     print(f"{name} as printed, to {error:.1e}")

@@ -23,6 +23,7 @@ import safetensors_file
 import text
 import train
 from compiled_model import Model
+from measured import measured
 
 # Relative L2 of scores: four layers of f32.
 BOUND = 1e-5
@@ -56,6 +57,7 @@ def check_scores(compiled, model, tokens, rng):
         worst = max(worst, np.linalg.norm(got - wanted) / np.linalg.norm(wanted))
         compiled.truncate(0)
     assert worst <= BOUND, f"scores have a relative L2 of {worst:.2e}, bound {BOUND:.0e}"
+    measured("scores", worst)
     print(f"scores: relative L2 {worst:.1e}")
 
 

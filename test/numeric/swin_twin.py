@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from measured import measured
 from vit_twin import write_safetensors
 
 WIDTHS, HEADS, DEPTHS, WINDOW, CLASSES = (96, 192, 384, 768), (3, 6, 12, 24), (2, 2, 6, 2), 7, 1000
@@ -111,6 +112,7 @@ def main():
         wanted = swin(torch.from_numpy(image).double(), {k: torch.from_numpy(v).double() for k, v in weights.items()}).numpy()
     error = np.linalg.norm(np.load(f"{arguments.folder}/y.npy") - wanted) / np.linalg.norm(wanted)
     assert error <= BOUND, f"relative L2 {error:.2e}, bound {BOUND:.0e}"
+    measured("swin_t", error)
     print(f"relative L2 {error:.1e}")
 
 

@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 
+from measured import measured
 from program import Failed, result_names, run, write_model
 
 
@@ -17,7 +18,7 @@ class Case:
 
     def __init__(self, rng, spec, inputs, expected, weights=None, bound=2e-6):
         self.spec, self.inputs, self.weights = spec, inputs, weights or {}
-        self.expected, self.bound = expected, bound
+        self.expected, self.bound, self.error = expected, bound, 0.0
 
     def run(self, folder, flags):
         names = result_names("run", len(self.expected))
@@ -36,6 +37,7 @@ class Case:
             error = np.abs(got.astype(np.float64) - wanted).max() / np.abs(wanted).max()
             if not error <= self.bound:
                 return f"{name} differs by {error:.2e} of its largest element, bound {self.bound:.0e}"
+            self.error = max(self.error, error)
         return None
 
 
@@ -335,7 +337,9 @@ def main():
                 continue
             rng = np.random.default_rng([options.seed, round_, n])
             with np.errstate(all="ignore"):
-                problem = make(rng).run(options.folder, flags)
+                case = make(rng)
+                problem = case.run(options.folder, flags)
+            measured(make.__name__, case.error)
             if problem:
                 print(f"{make.__name__}, seed {options.seed}, round {round_}: {problem}")
                 failures += 1

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from measured import measured
 from twins import Wrong, compare, double, draw, normal, parameters_of, tensors_of
 
 BOUND = 1e-5  # relative L2: at most four layers in f32
@@ -340,16 +341,18 @@ def swin_v2(rng):
     return head(mean(Y2, X2, late(down(early(x)))))""").replace("head: D ->", "head: D2 ->")
 
 
-def check(folder, spec, sizes, module, rng, name, bound, flags):
+def check(what, folder, spec, sizes, module, rng, name, bound, flags):
     """The error of a spec against a module with random weights, for pictures of these sizes; ends where it is beyond the bound."""
     draw(rng, module)
     tensors = tensors_of(module)
     with torch.no_grad():
         wanted = {name: module.double()(double(sizes.image)).numpy()}
     try:
-        return compare(folder, spec, tensors, {"image": sizes.image}, wanted, bound, flags)
+        error = compare(folder, spec, tensors, {"image": sizes.image}, wanted, bound, flags)
     except Wrong as wrong:
         sys.exit(f"{wrong}\n{spec}")
+    measured(what, error)
+    return error
 
 
 def deit_b16_distilled(folder, spec, rng, flags):
@@ -358,7 +361,7 @@ def deit_b16_distilled(folder, spec, rng, flags):
     sizes.image = normal(rng, 2, 3, 224, 224)
     module = Vit(sizes, 2)
     print(parameters_of(module), "parameters")
-    print(f"relative L2 {check(folder, spec, sizes, module, rng, 'classify', DEEP_BOUND, flags):.1e}")
+    print(f"relative L2 {check('deit_b16_distilled', folder, spec, sizes, module, rng, 'classify', DEEP_BOUND, flags):.1e}")
 
 
 def main():
@@ -376,7 +379,7 @@ def main():
             rng = np.random.default_rng([arguments.seed, number])
             sizes, module, spec = make(rng)
             print(f"{make.__name__}, seed {arguments.seed}, round {number}", flush=True)
-            worst = max(worst, check(arguments.folder, spec, sizes, module, rng, "y", BOUND, flags))
+            worst = max(worst, check(make.__name__, arguments.folder, spec, sizes, module, rng, "y", BOUND, flags))
         print(f"{make.__name__}: relative L2 {worst:.1e}")
 
 

@@ -20,11 +20,14 @@ batch of its own. `exits` runs a command and fails unless it ends with exactly t
 import argparse
 import json
 import math
+import os
 import struct
 import subprocess
 import sys
 
 import numpy as np
+
+from measured import measured
 
 MODELS = {
     "vit_b16": dict(D=768, H=12, L=12, F=3072),
@@ -191,7 +194,7 @@ def logits(model, images, batch=250):
     return torch.cat(parts).numpy()
 
 
-def compare(a, b, bound):
+def compare(what, a, b, bound):
     """The exit code: 0 close, 3 not, 1 no comparison."""
     if a.shape != b.shape:
         print(f"shapes differ: {a.shape} and {b.shape}")
@@ -200,6 +203,7 @@ def compare(a, b, bound):
         print(f"not finite: {(~np.isfinite(a)).sum()} of the first, {(~np.isfinite(b)).sum()} of the second")
         return 1
     difference, magnitude = np.abs(a - b).max(), np.abs(b).max()
+    measured(what, difference / magnitude)
     print(f"largest difference {difference:.3g} = {difference / magnitude:.3g} of the largest magnitude,"
           f" bound {bound:g}")
     return 0 if difference <= bound * magnitude else 3
@@ -250,7 +254,9 @@ def main():
         if code != opt.code:
             sys.exit(f"ended with {code}, expected {opt.code}: {' '.join(opt.words)}")
     else:
-        sys.exit(compare(np.load(opt.a), np.load(opt.b), opt.max_rel))
+        # A test's files are in a folder of its name: deit_s16.test.tmp.
+        what = os.path.basename(os.path.dirname(os.path.abspath(opt.a))).split(".")[0]
+        sys.exit(compare(what, np.load(opt.a), np.load(opt.b), opt.max_rel))
 
 
 if __name__ == "__main__":

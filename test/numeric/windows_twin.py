@@ -15,6 +15,7 @@ import torch
 from torch.nn import functional as F
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from measured import measured
 from multihead_twin import run
 
 
@@ -302,6 +303,7 @@ def main(kinds, description):
                 print(f"{kind.__name__}, round {number}: {problem}")
                 os.replace(f"{options.folder}/case.attn", f"{options.folder}/{kind.__name__}-{number}.attn")
             else:
+                measured(kind.__name__, error)
                 print(f"{kind.__name__}: {error:.1e}")
     sys.exit(failed > 0)
 

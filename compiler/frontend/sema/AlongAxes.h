@@ -18,7 +18,7 @@ struct AlongAxes {
   Axes keys;                        ///< By their names in the attention.
   std::vector<std::string> sources; ///< What each was called before: in positions, `j.y`.
   Axis key{"", 0};                  ///< All of them; the one where there is one.
-  Axes rows;                        ///< The query's axes of these names, where it has them all.
+  Axes rows = {};                   ///< The query's axes of these names, where it has them all.
   Axis row{"", 0};                  ///< What those are merged to.
 
   /// Whether keys lie along several axes.
