@@ -28,7 +28,7 @@ Row = collections.namedtuple("Row", "kind system spec reference cases")
 NUMPY, TORCH = "NumPy, float64", "`torch.nn`, float64"
 TWIN, MULTIHEAD = "test/numeric/attention_twin.py", "compiler/std/attention.attn"
 MASKS, TOKENS = "compiler/std/masks.attn", "test/numeric/tokens_twin.py"
-TRANSFORMER, RECURRENT, VISION = (f"compiler/std/{name}.attn" for name in ("transformer", "recurrent", "vision"))
+TRANSFORMER, RECURRENT, VISION, LANGUAGE = (f"compiler/std/{name}.attn" for name in ("transformer", "recurrent", "vision", "language"))
 
 
 def of(script, *cases):
@@ -98,6 +98,11 @@ ROWS = [
     Row("transformer", "BERT", "examples/language/bert_base.attn", TORCH, of("language_twin", "bert")),
     Row("transformer", "GPT-2", "examples/language/gpt2.attn", TORCH, of("language_twin", "gpt2")),
     Row("transformer", "Llama's form, with a cache", "examples/story/story.attn", TORCH, of("story_twin", "scores")),
+    Row("transformer", "ALBERT, whose layers share their parameters", LANGUAGE, TORCH, of("layers_twin", "albert")),
+    Row("transformer", "layers of Llama", LANGUAGE, TORCH, of("layers_twin", "llama")),
+    Row("transformer", "layers of T5", LANGUAGE, TORCH, of("layers_twin", "t5_encoder", "t5_decoder")),
+    Row("transformer", "layers of BART and Whisper", LANGUAGE, TORCH,
+        of("layers_twin", "bart_encoder", "bart_decoder", "whisper_encoder", "whisper_decoder")),
     Row("transformer", "a sequence in any cuts, with caches", "test/numeric/decoder.attn", NUMPY, of("caches", "cuts")),
     Row("transformer", "greedy and drawn tokens, with caches and without", "test/numeric/decoder.attn", NUMPY, of("generate", "tokens")),
     Row("vision", "ViT-B/16, ViT-Ti/16", "examples/vit/vit_b16.attn", "`torch.nn`, float32", of("vit_twin", "vit_b16", "vit_ti16")),
