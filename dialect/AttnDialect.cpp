@@ -3,6 +3,7 @@
 // Registration of the dialect, and the helpers for named axes.
 #include "dialect/AttnDialect.h"
 #include "dialect/Aliases.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -47,6 +48,8 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #include "dialect/AttnAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialect/ChoiceOps.cpp.inc"
 
 void AttnDialect::initialize() {
   addAttributes<
@@ -56,6 +59,10 @@ void AttnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/AttnOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ChoiceOps.cpp.inc"
       >();
   addInterface(createAliases(this));
 }

@@ -3,7 +3,7 @@
 // memory -> tiled, of kernels on rows: threads share the rows, or pieces of rows where those are
 // few.
 #include "compiler/kernels/TileRows.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -4,6 +4,7 @@
 #include "compiler/reference/Interpreter.h"
 #include "compiler/reference/Parameters.h"
 #include "compiler/reference/Region.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -262,7 +263,7 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case([&](AttentionOp attention) { return several(evaluate(attention, scope)); })
       .Case<ConcatOp, LinearOp, LookupOp, MapOp, NormOp, PadOp, PickOp, RearrangeOp, ReduceOp,
-            RelabelOp, RotaryOp, SliceOp, SoftmaxOp, TableOp, WindowsOp>(
+            RelabelOp, RotaryOp, SliceOp, SoftmaxOp, TableOp, TopkOp, WindowsOp>(
           [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
       .Case([&](PushOp pushOp) { return single(push(pushOp, scope)); })

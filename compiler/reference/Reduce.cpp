@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.reduce and attn.softmax: elements along axes to one, or normalised.
+// attn.reduce, attn.softmax and attn.topk: elements along axes to one, normalised, or in order.
 #include "compiler/reference/Region.h"
+#include "dialect/Choices.h"
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace attn;
@@ -114,6 +116,30 @@ llvm::Expected<Tensor> attn::reference::evaluate(SoftmaxOp op, const Scope &scop
       sum += y.data[first + n * step] = std::exp(x.data[first + n * step] - most);
     for (int64_t n = 0; n < count; ++n)
       y.data[first + n * step] /= sum;
+  });
+  return y;
+}
+
+llvm::Expected<Tensor> attn::reference::evaluate(TopkOp op, const Scope &scope) {
+  const Tensor &x = scope.tensor(op.getInput());
+  int64_t axis = op.getAxis(), count = x.shape[axis], step = denseStrides(x.shape)[axis];
+  SmallVector<int64_t> shape(x.shape), rows(x.shape);
+  shape[axis] = op.getResult().getType().getDimSize(axis);
+  rows[axis] = 1;
+  Tensor y = zeros(shape);
+  int64_t resultStep = denseStrides(shape)[axis];
+  forEachIndex(rows, [&](ArrayRef<int64_t> index) {
+    int64_t first = offsetAt(index, denseStrides(x.shape));
+    auto key = [&](int64_t n) {
+      double element = x.data[first + n * step];
+      return std::isnan(element) ? -std::numeric_limits<double>::infinity() : element;
+    };
+    SmallVector<int64_t> places(count);
+    std::iota(places.begin(), places.end(), 0);
+    llvm::stable_sort(places, [&](int64_t a, int64_t b) { return key(a) > key(b); });
+    for (int64_t n = 0; n < shape[axis]; ++n)
+      y.data[offsetAt(index, denseStrides(shape)) + n * resultStep] =
+          static_cast<double>(places[n]);
   });
   return y;
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/reference/Tensor.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -65,6 +65,7 @@ llvm::Expected<Tensor> evaluate(RelabelOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(RotaryOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(SliceOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(SoftmaxOp op, const Scope &scope);
+llvm::Expected<Tensor> evaluate(TopkOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(TableOp op, const Scope &scope);
 llvm::Expected<Tensor> evaluate(WindowsOp op, const Scope &scope);
 

@@ -2,6 +2,7 @@
 //
 // One op more axis: what each op becomes where its operands have an axis more, in front.
 #include "compiler/transforms/LiftOverSteps.h"
+#include "dialect/Choices.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -96,6 +97,11 @@ struct Lifter {
                              op.getAxis() + 1);
   }
 
+  Value lift(TopkOp op) const {
+    return TopkOp::create(builder, loc, lifted(op.getResult()), whole(op.getInput()),
+                          op.getAxis() + 1);
+  }
+
   Value lift(ConcatOp op) const {
     SmallVector<Value> inputs;
     SmallVector<int64_t> along;
@@ -133,8 +139,8 @@ Value liftOverSteps(OpBuilder &builder, Operation *op, ScanOp scan,
   int64_t at = axisIndex(input, scan.getAxis());
   Lifter lifter{builder, op->getLoc(), withAxisOf(withoutAxis(input, at), input, at, 0), whole};
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<LinearOp, NormOp, MapOp, RelabelOp, RearrangeOp, SliceOp, ReduceOp, SoftmaxOp, ConcatOp,
-            LookupOp, RotaryOp>([&](auto known) { return lifter.lift(known); })
+      .Case<LinearOp, NormOp, MapOp, RelabelOp, RearrangeOp, SliceOp, ReduceOp, SoftmaxOp, TopkOp,
+            ConcatOp, LookupOp, RotaryOp>([&](auto known) { return lifter.lift(known); })
       .Default([](Operation *) { return Value(); });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.reduce and attn.softmax: verification, and what they cost.
+// attn.reduce, attn.softmax and attn.topk: verification, and what they cost.
 #include "dialect/ops/Reduce.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "dialect/Locations.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
@@ -119,3 +119,27 @@ LogicalResult SoftmaxOp::verify() {
 
 /// A comparison, a difference, what makes the exponential of it, a sum, a product.
 int64_t SoftmaxOp::flopPerElement() { return 5; }
+
+LogicalResult TopkOp::verify() {
+  RankedTensorType input = tensorOf(getInput()), result = tensorOf(getResult());
+  auto axis = static_cast<int64_t>(getAxis());
+  if (axis < 0 || axis >= input.getRank() || input.isDynamicDim(axis)) // topk_c1
+    return emitOpError("expected a static axis of ") << input << ", but got " << axis;
+  if (!input.getElementType().isF32() || !result.getElementType().isInteger(32)) // topk_c2
+    return emitOpError("expected elements of f32 and places of i32, but got ")
+           << input << " and " << result;
+  bool fits = result.getRank() == input.getRank() && hasDistinctAxes(result);
+  for (int64_t d = 0; fits && d < input.getRank(); ++d)
+    fits = d == axis ? !result.isDynamicDim(d) && result.getDimSize(d) <= input.getDimSize(d)
+                     : result.getDimSize(d) == input.getDimSize(d) &&
+                           axesOf(result)[d] == axesOf(input)[d];
+  if (!fits) // topk_c3
+    return emitOpError("expected the input's axes, with at most as many choices in the place of ")
+           << axesOf(input)[axis] << ", but got " << result;
+  return success();
+}
+
+Value TopkOp::workTensor() { return getInput(); }
+
+/// Two comparisons of each element for each choice.
+int64_t TopkOp::flopPerElement() { return 2 * tensorOf(getResult()).getDimSize(getAxis()); }

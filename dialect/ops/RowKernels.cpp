@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels on rows: verification, and which tile computes a row.
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "dialect/ops/Buffers.h"
 #include "dialect/ops/Reduce.h"
 
@@ -125,6 +125,15 @@ LogicalResult SoftmaxKernelOp::verify() {
   return success();
 }
 
+LogicalResult TopkKernelOp::verify() {
+  int64_t columns = columnsOf(getInput()), chosen = columnsOf(getOut());
+  if (typeOf(getInput()).getRank() < 2 || ShapedType::isDynamic(columns) ||
+      ShapedType::isDynamic(chosen) || chosen > columns ||
+      !agree(rowsOf(getInput()), rowsOf(getOut()))) // topk_kernel_c1
+    return emitOpError("expected rows of static columns, and as many rows of no more places");
+  return success();
+}
+
 //===-- rows --------------------------------------------------------------------------------===//
 
 std::string QuantizeKernelOp::title() { return "quantization"; }
@@ -176,4 +185,10 @@ std::string SoftmaxKernelOp::title() { return "softmax"; }
 
 void SoftmaxKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
   SoftmaxRowOp::create(builder, getLoc(), rows.of(getInput()), rows.of(getOut()));
+}
+
+std::string TopkKernelOp::title() { return "topk"; }
+
+void TopkKernelOp::createRow(OpBuilder &builder, const RowOperands &rows) {
+  TopkRowOp::create(builder, getLoc(), rows.of(getInput()), rows.of(getOut()));
 }

@@ -8,6 +8,7 @@ import numpy as np
 from attention import attend
 from blocks import apply_block, apply_part, apply_stack
 from caches import CacheUse, push
+from choices import CHOICES, EXTREMA
 from declarations import read_file
 from formulas import table
 from forms import FORMS
@@ -272,6 +273,12 @@ class Model:
 
     # Applications
 
+    def names_axis(self, call, frame):
+        """Whether `max(P, x)` is along an axis: its first argument is the name of a size, its last is none."""
+        def is_size(expr):
+            return isinstance(expr, Path) and (frame.find(expr.name) or [None])[0] in ("axis", "dim", "dyn")
+        return is_size(call.arguments[0].value) and not is_size(call.arguments[-1].value)
+
     def call(self, expr, frame, along):
         path = expr.function
         use = frame.find(str(path.parts[0]))
@@ -292,6 +299,10 @@ class Model:
             return FORMS[path.name](frame, expr)
         if path.name == "floor" and (quotient := self.whole_quotient(expr.arguments[0].value, frame)):
             return quotient
+        if path.name in CHOICES:
+            return CHOICES[path.name](frame, expr)
+        if path.name in EXTREMA and self.names_axis(expr, frame):
+            return EXTREMA[path.name](frame, expr)
         values = [self.side(argument.value, frame) for argument in expr.arguments]
         if path.name == "dropout":
             return values[0]

@@ -2,6 +2,8 @@
 """Random operations on tensors: each takes values of a scope and adds a `let`, or returns None where none fits."""
 import math
 
+from gen_scope import Value
+
 MAPS = ["gelu", "gelu_tanh", "relu", "silu", "sigmoid", "tanh", "sin", "cos", "abs", "exp_", "sqrt_", "rsqrt_", "log_"]
 
 
@@ -124,6 +126,37 @@ def unary(scope, x=None):
         text = scope.rng.pick([f"2 * {text}", f"{text} - 0.5", f"-{text}", f"1 / (2 + abs({text}))", f"dropout({text}, 0.1)",
                                f"{text} / 3 + {x.text}", f"if 2 > 1 then {text} else {x.text}"])
     return scope.let(text, x.axes)
+
+
+def largest(scope):
+    """The largest elements along an axis, their places, or what stands there in another tensor."""
+    rng = scope.rng
+    x = scope.pick_value(lambda value: static_axes(scope, value))
+    if x is None:
+        return None
+    axis = rng.pick(static_axes(scope, x))
+    count = rng.whole(1, min(scope.size(axis).rest, 5))
+    choices = scope.new_dim(count)
+    axes = [choices if own == axis else own for own in x.axes]
+    values, places = Value(scope.spec.fresh("best"), axes), Value(scope.spec.fresh("at"), axes, "i32")
+    scope.let_values([values, places], f"topk({axis}, {x.text}, {choices})")
+    if rng.chance(0.3):
+        return scope.let(f"sum({choices}, softmax({choices}, {values.text}) * {values.text})", [own for own in axes if own != choices])
+    if rng.chance(0.3):
+        return scope.let(f"pick({mapped('tanh', x.text)}, {axis} at {places.text})", axes)
+    return values
+
+
+def clamped(scope):
+    x = scope.pick_value()
+    if x is None:
+        return None
+    low, high = sorted(rng_number(scope.rng) for _ in range(2))
+    return scope.let(scope.rng.pick([f"clamp({x.text}, {low}, {high})", f"clamp({x.text}, {low}, abs({x.text}))"]), x.axes)
+
+
+def rng_number(rng):
+    return rng.whole(-20, 20) / 10
 
 
 def binary(scope):

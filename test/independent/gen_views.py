@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random operations that move, join, cut and resize tensors, whose results may share the memory of others; all operations."""
-from gen_ops import (add_param, add_positions, add_table, binary, formula_of_table, linear, norm, parameter_path, rotary,
+from gen_ops import (add_param, add_positions, add_table, binary, clamped, formula_of_table, largest, linear, norm, parameter_path, rotary,
                      static_axes, unary, word_of)
 from gen_scope import Value
 from sizes import Problem, Size
@@ -312,5 +312,5 @@ def resize(scope):
     return grid
 
 
-OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
+OPS = [(linear, 5), (norm, 3), (unary, 4), (binary, 4), (largest, 2), (clamped, 1), (add_param, 2), (add_table, 3), (split_moves, 5), (pack, 3), (ends, 2),
        (cut, 4), (repeated, 2), (whole, 3), (chosen, 3), (picked, 3), (mean_where, 2), (relabel, 1), (resize, 3), (rotary, 2), (add_positions, 1)]

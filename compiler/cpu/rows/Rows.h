@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/cpu/vectors/RowVectors.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 
 namespace attn {
 
@@ -16,6 +16,7 @@ void emitRound(RoundRowOp op, const RowVectors &rows);
 void emitQuantize(QuantizeRowOp op, const RowVectors &rows);
 void emitRotary(RotaryRowOp op, const RowVectors &rows);
 void emitSoftmax(SoftmaxRowOp op, const RowVectors &rows);
+void emitTopk(TopkRowOp op, const RowVectors &rows);
 
 /// The same; fails after an error, of a function that has no vector form.
 mlir::LogicalResult emitReduce(ReduceRowOp op, const RowVectors &rows);

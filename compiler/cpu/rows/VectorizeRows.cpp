@@ -6,6 +6,7 @@
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/NormRow.h"
 #include "compiler/kernels/VectorizeRegion.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -179,6 +180,8 @@ LogicalResult attn::vectorizeRowTiles(Operation *root, const CpuTarget &target) 
       emitQuantize(quantize, RowVectors(builder, tile->getLoc(), target));
     else if (auto softmax = dyn_cast<SoftmaxRowOp>(tile))
       emitSoftmax(softmax, RowVectors(builder, tile->getLoc(), target));
+    else if (auto topk = dyn_cast<TopkRowOp>(tile))
+      emitTopk(topk, RowVectors(builder, tile->getLoc(), target));
     else if (auto rotary = dyn_cast<RotaryRowOp>(tile))
       emitRotary(rotary, RowVectors(builder, tile->getLoc(), target));
     else if (auto reduce = dyn_cast<ReduceRowOp>(tile)) {

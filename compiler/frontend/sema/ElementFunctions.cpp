@@ -17,6 +17,17 @@ using namespace ast;
 using mlir::Location;
 namespace arith = mlir::arith;
 
+static mlir::Value extremum(mlir::OpBuilder &b, Location loc, bool isLeast, mlir::Value x,
+                            mlir::Value y) {
+  if (x.getType().isF32() && isLeast)
+    return arith::MinimumFOp::create(b, loc, x, y);
+  if (x.getType().isF32())
+    return arith::MaximumFOp::create(b, loc, x, y);
+  if (isLeast)
+    return arith::MinSIOp::create(b, loc, x, y);
+  return arith::MaxSIOp::create(b, loc, x, y);
+}
+
 SemaValue callExtremum(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (!plainArguments(sema.report, call, name, 2, 2, (name + "(a, b)").str()))
     return SemaValue::wrong();
@@ -32,14 +43,40 @@ SemaValue callExtremum(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   if (!element)
     return SemaValue::wrong();
   return mapOf(sema, sides, element, element, call.range, name, name,
-               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) -> mlir::Value {
-                 if (element.isF32() && isLeast)
-                   return arith::MinimumFOp::create(b, loc, x[0], x[1]);
-                 if (element.isF32())
-                   return arith::MaximumFOp::create(b, loc, x[0], x[1]);
-                 if (isLeast)
-                   return arith::MinSIOp::create(b, loc, x[0], x[1]);
-                 return arith::MaxSIOp::create(b, loc, x[0], x[1]);
+               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+                 return extremum(b, loc, isLeast, x[0], x[1]);
+               });
+}
+
+SemaValue callClamp(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "clamp", 3, 3, "clamp(x, low, high)"))
+    return SemaValue::wrong();
+  llvm::SmallVector<ElementOperand, 2> sides =
+      evalSides(sema, {call.arguments[0].value.get(), call.arguments[1].value.get(),
+                       call.arguments[2].value.get()});
+  const SemaValue &x = sides[0].value, &low = sides[1].value, &high = sides[2].value;
+  if (x.isError() || low.isError() || high.isError() || isTruthReported(sema, sides))
+    return SemaValue::wrong();
+  bool areNumbers = low.isNumber() && !sides[1].size && high.isNumber() && !sides[2].size;
+  if (areNumbers && low.number > high.number) {
+    sema.report
+        .error(DiagCode::WrongArguments,
+               call.arguments[1].value->range.to(call.arguments[2].value->range),
+               "`clamp` takes the lower bound first, but the first of these is the larger")
+        .help("write `clamp(" + sema.source.text(call.arguments[0].value->range) + ", " +
+              sema.source.text(call.arguments[2].value->range) + ", " +
+              sema.source.text(call.arguments[1].value->range) + ")`");
+    return SemaValue::wrong();
+  }
+  if (areNumbers && x.isNumber())
+    return SemaValue::of(std::min(std::max(x.number, low.number), high.number));
+  mlir::Type element = arithmeticOf(sema, sides, call.range, "clamp");
+  if (!element)
+    return SemaValue::wrong();
+  return mapOf(sema, sides, element, element, call.range, "clamp", "clamp",
+               [&](mlir::OpBuilder &b, Location loc, mlir::ValueRange x) {
+                 return extremum(b, loc, /*isLeast=*/true,
+                                 extremum(b, loc, /*isLeast=*/false, x[0], x[1]), x[2]);
                });
 }
 

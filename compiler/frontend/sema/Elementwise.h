@@ -24,6 +24,9 @@ bool isTensorCondition(Sema &sema, const ast::Expr &expr);
 /// `min(a, b)` and `max(a, b)`.
 SemaValue callExtremum(Sema &sema, const ast::CallExpr &call, llvm::StringRef name);
 
+/// `clamp(x, low, high)`, min(max(x, low), high).
+SemaValue callClamp(Sema &sema, const ast::CallExpr &call);
+
 /// `floor(x)`, and `floor(a / b)` of integers.
 SemaValue callFloor(Sema &sema, const ast::CallExpr &call);
 

@@ -17,6 +17,7 @@
 #include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Parts.h"
+#include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Scans.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Tables.h"
@@ -146,6 +147,8 @@ std::vector<SemaValue> evalSeveral(Sema &sema, const Expr &expr) {
   Decl *decl = callee ? sema.names.scope->find(callee->path.str()) : nullptr;
   if (callee && !decl && callee->path.str() == "unpack")
     return callUnpack(sema, *call);
+  if (callee && !decl && callee->path.str() == "topk")
+    return callTopk(sema, *call);
   if (!decl || (decl->kind != Decl::Kind::Block && decl->kind != Decl::Kind::Part))
     return {eval(sema, expr)};
   decl->used = true;

@@ -19,10 +19,12 @@ llvm::StringRef Formula::consistsOf() const {
   switch (hook) {
   case HookDecl::Hook::Score:
     return "a score consists of dot(q, k), sum(x), unit(x), dim(q), its own linear maps and "
-           "tensors, numbers, `+ - * /`, sqrt, rsqrt, exp, log, tanh, sin, cos, abs, min and max";
+           "tensors, numbers, `+ - * /`, sqrt, rsqrt, exp, log, tanh, sin, cos, abs, min, max and "
+           "clamp";
   case HookDecl::Hook::Bias:
     return "a bias consists of positions, numbers, what is read from tensors, other biases, "
-           "`+ - * / % **`, comparisons, `if`, min, max, floor, sqrt, rsqrt, exp, log, tanh, sin, "
+           "`+ - * / % **`, comparisons, `if`, min, max, clamp, floor, sqrt, rsqrt, exp, log, "
+           "tanh, sin, "
            "cos and abs";
   case HookDecl::Hook::Mask:
     return "a mask consists of positions, numbers and what is read from tensors, that are "

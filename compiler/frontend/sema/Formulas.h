@@ -14,6 +14,13 @@ FormulaValue wrongFormula(const Formula &formula, SourceRange range, const llvm:
 /// The value of an expression in a formula, whose ops go where the formula's builder stands.
 FormulaValue evalFormula(Formula &formula, const ast::Expr &expr);
 
+/// The value of a function that is applied in a formula (FormulaCalls.cpp).
+FormulaValue formulaCall(Formula &formula, const ast::CallExpr &call);
+
+/// The smaller or the larger of two numbers.
+FormulaValue extremum(const Formula &formula, bool isMinimum, const FormulaValue &a,
+                      const FormulaValue &b);
+
 } // namespace attn::frontend
 
 #endif // ATTN_COMPILER_FRONTEND_SEMA_FORMULAS_H

@@ -208,6 +208,10 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
         {"argmax", [](Sema &sema,
                       const CallExpr &call) { return callReduce(sema, call, Reduction::ArgMax); }},
         {"softmax", callSoftmax},
+        {"topk",
+         [](Sema &sema, const CallExpr &call) {
+           return theOnly(sema.report, callTopk(sema, call), call);
+         }},
         {"pad", callPad},
         {"windows", callWindows},
         {"relabel", callRelabel},
@@ -233,6 +237,7 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
            return namesAxis(sema, call) ? callReduce(sema, call, Reduction::Max)
                                         : callExtremum(sema, call, "max");
          }},
+        {"clamp", callClamp},
         {"floor", callFloor},
         {"float",
          [](Sema &sema, const CallExpr &call) { return callConversion(sema, call, "float"); }},

@@ -4,6 +4,7 @@
 // of entries, to tables, and to maps that compute it: inputs are checked when running, tables and
 // maps here, by the interval of what they can give.
 #include "compiler/frontend/sema/IndexBounds.h"
+#include "dialect/Choices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -164,9 +165,27 @@ ConstantIntRanges Ranges::of(mlir::Value tensor) {
   return range ? *range : all(element);
 }
 
+/// The size of the axis whose places an op gives; nothing where it gives none, or where the size is
+/// known only when running.
+static std::optional<int64_t> placesOf(mlir::Operation *op) {
+  int64_t axis = -1;
+  if (auto topk = llvm::dyn_cast<TopkOp>(op))
+    axis = static_cast<int64_t>(topk.getAxis());
+  auto reduce = llvm::dyn_cast<ReduceOp>(op);
+  if (reduce && reduce.getKind() == Reduction::ArgMax)
+    axis = axisIndex(reduce.getInputs()[0].getType(),
+                     llvm::cast<mlir::StringAttr>(reduce.getOver()[0]));
+  if (axis < 0)
+    return std::nullopt;
+  int64_t size = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getDimSize(axis);
+  return mlir::ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+}
+
 ConstantIntRanges Ranges::of(mlir::Operation *op) {
   mlir::Type element =
       llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getElementType();
+  if (std::optional<int64_t> places = placesOf(op))
+    return ConstantIntRanges::fromSigned(llvm::APInt(32, 0), llvm::APInt(32, *places - 1));
   auto map = llvm::dyn_cast<MapOp>(op);
   if (!map || active.contains(op) || active.size() >= deepest)
     return all(element);

@@ -52,11 +52,15 @@ bool isSwapped(Sema &sema, const CallExpr &call, llvm::StringRef name) {
                   llvm::isa<CallExpr>(*axis.value);
   if (!isTensor || !isOfKind(sema, *tensor.value, Decl::Kind::Dim))
     return false;
+  std::string mend = (name + "(" + sema.source.text(tensor.value->range) + ", " +
+                      sema.source.text(axis.value->range))
+                         .str();
+  for (const Argument &further : llvm::ArrayRef(call.arguments).drop_front(2))
+    mend += (", " + sema.source.text(further.value->range)).str();
   sema.report
       .error(DiagCode::WrongArguments, call.range,
              "`" + name + "` takes an axis, then a tensor, but gets them the other way round")
-      .help("write `" + name + "(" + sema.source.text(tensor.value->range) + ", " +
-            sema.source.text(axis.value->range) + ")`");
+      .help("write `" + mend + ")`");
   return true;
 }
 

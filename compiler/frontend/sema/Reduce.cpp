@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of (axes..., tensor) -> attn.reduce and attn.softmax.
+// Calls of (axes..., tensor) -> attn.reduce, attn.softmax, and attn.topk with an attn.pick.
 #include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Apply.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Rearrange.h"
 #include "compiler/frontend/sema/Tensors.h"
+#include "dialect/Choices.h"
 
 namespace attn::frontend {
 
@@ -94,6 +95,66 @@ SemaValue callSoftmax(Sema &sema, const CallExpr &call) {
   auto op = SoftmaxOp::create(sema.builder, locate(sema, call.range), value.getType(), value,
                               sema.builder.getI64IntegerAttr(at));
   return SemaValue::of(op.getResult());
+}
+
+/// The axis of what a `topk` gives, in the place of `whole`; nothing where it was reported.
+static std::optional<Axis> choicesOf(Sema &sema, const CallExpr &call, const Axes &axes, int at) {
+  const Expr &place = *call.arguments[1].value, &name = *call.arguments[2].value;
+  std::optional<Axis> choices = axisOf(sema, name);
+  if (!choices)
+    return std::nullopt;
+  const Axis &whole = axes[at];
+  if (whole.isDynamic() || choices->isDynamic()) {
+    sema.report
+        .error(DiagCode::DynamicAxis,
+               (whole.isDynamic() ? call.arguments[0].value : call.arguments[2].value)->range,
+               "`topk` needs sizes that are known when compiling, and `" +
+                   (whole.isDynamic() ? whole.name : choices->name) +
+                   "` is known only when running")
+        .at(place.range, "this is " + showAxes(axes));
+    return std::nullopt;
+  }
+  if (choices->size > whole.size) {
+    sema.report
+        .error(DiagCode::CutBounds, name.range,
+               "the " + llvm::Twine(choices->size) + " largest of `" + whole.name +
+                   "` are asked for, which has " + llvm::Twine(whole.size))
+        .at(place.range, "this is " + showAxes(axes));
+    return std::nullopt;
+  }
+  if (int other = findAxis(axes, choices->name); other >= 0 && other != at) {
+    sema.report
+        .error(DiagCode::DuplicateAxis, name.range,
+               "the axis `" + choices->name + "` would appear twice")
+        .at(place.range, "this is " + showAxes(axes))
+        .help("give the choices a dim of their own, of the same size");
+    return std::nullopt;
+  }
+  return choices;
+}
+
+std::vector<SemaValue> callTopk(Sema &sema, const CallExpr &call) {
+  if (!plainArguments(sema.report, call, "topk", 3, 3, "let values, places = topk(N, x, 4)") ||
+      isSwapped(sema, call, "topk"))
+    return {SemaValue::wrong()};
+  const Expr &along = *call.arguments[0].value, &place = *call.arguments[1].value;
+  mlir::Value value = evalTensor(sema, place, "what the largest are taken of");
+  int at = namedAxis(sema, along, value, place, "topk");
+  if (at < 0)
+    return {SemaValue::wrong()};
+  Axes axes = axesOfValue(value);
+  std::optional<Axis> choices = choicesOf(sema, call, axes, at);
+  if (!choices)
+    return {SemaValue::wrong()};
+  Axis whole = axes[at];
+  axes[at] = *choices;
+  mlir::Location loc = locate(sema, call.range);
+  mlir::RankedTensorType type = tensorType(sema, axes, call.range, sema.builder.getI32Type());
+  auto places = TopkOp::create(sema.builder, loc, type, value, static_cast<uint64_t>(at));
+  auto values = PickOp::create(sema.builder, loc, tensorType(sema, axes, call.range), value,
+                               places.getResult(), static_cast<uint64_t>(at));
+  sema.output.lookups[values] = {whole.name, along.range, place.range};
+  return {SemaValue::of(values.getResult()), SemaValue::of(places.getResult())};
 }
 
 } // namespace attn::frontend

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `sum`, `mean`, `max`, `min`, `argmax` and `softmax` of a tensor along axes.
+// `sum`, `mean`, `max`, `min`, `argmax`, `softmax` and `topk` of a tensor along axes.
 #ifndef ATTN_COMPILER_FRONTEND_SEMA_REDUCE_H
 #define ATTN_COMPILER_FRONTEND_SEMA_REDUCE_H
 
@@ -17,6 +17,10 @@ SemaValue callReduce(Sema &sema, const ast::CallExpr &call, Reduction kind);
 
 /// `softmax(V, x)`.
 SemaValue callSoftmax(Sema &sema, const ast::CallExpr &call);
+
+/// `topk(V, x, K)`: the K largest elements along V, the largest first, then their places. One wrong
+/// value stands for both.
+std::vector<SemaValue> callTopk(Sema &sema, const ast::CallExpr &call);
 
 } // namespace attn::frontend
 

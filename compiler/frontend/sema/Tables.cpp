@@ -58,6 +58,7 @@ static const NamedFunction functions[] = {
     {"floor", 1, [](double x, double, double) { return std::floor(x); }},
     {"min", 2, [](double x, double y, double) { return std::fmin(x, y); }},
     {"max", 2, [](double x, double y, double) { return std::fmax(x, y); }},
+    {"clamp", 3, [](double x, double y, double z) { return std::fmin(std::fmax(x, y), z); }},
 };
 
 static double negate(double x, double, double) { return -x; }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compiler/gpu/threads/KernelLaunch.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 
 namespace attn {
 
@@ -14,5 +14,6 @@ KernelLaunches launchesOfRows(mlir::Operation *kernel);
 /// Write the code of one tile before it, in which a builder stands.
 void emitWarpRow(ReduceRowOp op, mlir::OpBuilder &builder);
 void emitWarpRow(SoftmaxRowOp op, mlir::OpBuilder &builder);
+void emitWarpRow(TopkRowOp op, mlir::OpBuilder &builder);
 
 } // namespace attn

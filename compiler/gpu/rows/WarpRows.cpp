@@ -7,7 +7,7 @@
 #include "compiler/kernels/NormRow.h"
 #include "compiler/kernels/TileRows.h"
 #include "compiler/kernels/VectorizeRegion.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -217,7 +217,7 @@ static LogicalResult emitRows(Operation *kernel, const TilingContext &workers, V
     OpBuilder builder(tile);
     RowWarp warp(tile, builder);
     llvm::TypeSwitch<Operation *>(tile)
-        .Case<ReduceRowOp, SoftmaxRowOp>([&](auto op) { emitWarpRow(op, builder); })
+        .Case<ReduceRowOp, SoftmaxRowOp, TopkRowOp>([&](auto op) { emitWarpRow(op, builder); })
         .Case<NormRowOp, MapRowOp, RotaryRowOp, QuantizeRowOp>([&](auto op) { warp.emit(op); });
     tile->erase();
   }

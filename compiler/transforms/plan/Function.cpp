@@ -70,8 +70,8 @@ static LogicalResult emitScalar(FunctionPlan &plan, Operation *op) {
 
 static LogicalResult emitOp(FunctionPlan &plan, Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<LinearOp, NormOp, MapOp, ReduceOp, SoftmaxOp, LookupOp, PickOp, RotaryOp, AttentionOp,
-            ConcatOp, PadOp, TableOp, PushOp, ScanOp, func::CallOp, scf::ForOp>(
+      .Case<LinearOp, NormOp, MapOp, ReduceOp, SoftmaxOp, TopkOp, LookupOp, PickOp, RotaryOp,
+            AttentionOp, ConcatOp, PadOp, TableOp, PushOp, ScanOp, func::CallOp, scf::ForOp>(
           [&](auto op) { return emit(plan, op); })
       .Case<RelabelOp, SliceOp, RearrangeOp, WindowsOp>(
           [&](Operation *view) { return emitView(plan, view); })

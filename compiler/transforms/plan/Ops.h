@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compiler/transforms/plan/Context.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace attn::planning {
@@ -22,6 +23,7 @@ LogicalResult emit(FunctionPlan &plan, PickOp op);
 LogicalResult emit(FunctionPlan &plan, ReduceOp op);
 LogicalResult emit(FunctionPlan &plan, RotaryOp op);
 LogicalResult emit(FunctionPlan &plan, SoftmaxOp op);
+LogicalResult emit(FunctionPlan &plan, TopkOp op);
 
 /// Plan what moves no element by itself (Views.cpp, Pad.cpp).
 LogicalResult emit(FunctionPlan &plan, ConcatOp op);

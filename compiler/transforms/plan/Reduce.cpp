@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fused -> memory, reductions and softmax. Vectors lie along axes that stay, or where one that is
-// reduced alone lies element by element, along that.
+// fused -> memory, reductions, softmax and the places of the largest. Vectors lie along axes that
+// stay, or where one that is reduced alone lies element by element, along that.
 #include "compiler/transforms/plan/Buffers.h"
 #include "compiler/transforms/plan/Costs.h"
 #include "compiler/transforms/plan/Operands.h"
@@ -112,7 +112,9 @@ LogicalResult emit(FunctionPlan &plan, ReduceOp op) {
   return success();
 }
 
-LogicalResult emit(FunctionPlan &plan, SoftmaxOp op) {
+/// What an op of one axis reads and writes, as rows along that axis.
+template <typename KernelOp, typename OpT>
+static LogicalResult emitAlong(FunctionPlan &plan, OpT op) {
   auto rowsAlong = [&](BufferView view) {
     int64_t axis = op.getAxis();
     std::rotate(view.axes.begin() + axis, view.axes.begin() + axis + 1, view.axes.end());
@@ -124,9 +126,15 @@ LogicalResult emit(FunctionPlan &plan, SoftmaxOp op) {
   auto rows = rowsAlong(*input), out = rowsAlong(outputOf(plan, op.getResult()));
   if (failed(rows) || failed(out))
     return failure();
-  SoftmaxKernelOp::create(plan.builder, op.getLoc(), *rows, *out);
+  KernelOp::create(plan.builder, op.getLoc(), *rows, *out);
   barrier(plan, op);
   return success();
 }
+
+LogicalResult emit(FunctionPlan &plan, SoftmaxOp op) {
+  return emitAlong<SoftmaxKernelOp>(plan, op);
+}
+
+LogicalResult emit(FunctionPlan &plan, TopkOp op) { return emitAlong<TopkKernelOp>(plan, op); }
 
 } // namespace attn::planning
