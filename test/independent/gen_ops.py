@@ -140,7 +140,7 @@ def largest(scope):
     axes = [choices if own == axis else own for own in x.axes]
     values, places = Value(scope.spec.fresh("best"), axes), Value(scope.spec.fresh("at"), axes, "i32")
     scope.let_values([values, places], f"topk({axis}, {x.text}, {choices})")
-    if rng.chance(0.3):
+    if rng.chance(0.3) and len(axes) > 1:
         return scope.let(f"sum({choices}, softmax({choices}, {values.text}) * {values.text})", [own for own in axes if own != choices])
     if rng.chance(0.3):
         return scope.let(f"pick({mapped('tanh', x.text)}, {axis} at {places.text})", axes)

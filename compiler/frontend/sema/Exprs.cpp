@@ -31,7 +31,6 @@
 namespace attn::frontend {
 
 using namespace ast;
-using mlir::Location;
 
 static SemaValue evalNode(Sema &sema, const ast::Expr &expr);
 
