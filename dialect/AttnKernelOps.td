@@ -179,7 +179,7 @@ def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel", [KernelOpInterface]> {
 }
 
 def Attn_RotaryKernelOp : AttnRowKernelOp<"rotary_kernel", ["detail"]> {
-  let summary = "pairs of columns turned by angles, cos and sin [rows, columns / 2]";
+  let summary = "the first pairs of columns turned by angles, cos and sin [rows, pairs]; the other columns are copied";
   let arguments = (ins Attn_Buffer:$input, Attn_Buffer:$cos, Attn_Buffer:$sin, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, UnitAttr:$interleaved);
   let assemblyFormat = [{
     $input `by` $cos `,` $sin `into` $out (`interleaved` $interleaved^)? attr-dict `:` type($input) `,` type($cos) `,` type($sin) `,` type($out)

@@ -282,8 +282,8 @@ def Attn_TableOp : AttnOp<"table", [Pure, DeclareOpInterfaceMethods<SymbolUserOp
 def Attn_RotaryOp : AttnComputeOp<"rotary", ["writesHalves", "flopPerElement"], [AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
   let summary = "pairs of features turned by angles (Su et al. 2021)";
   let description = [{
-    With features in the last axis, E of them, pair `p` is (x[2p], x[2p + 1]) where `interleaved`, else (x[p], x[p + E / 2]), and (a, b) becomes
-    (a cos[p] - b sin[p], b cos[p] + a sin[p]). `cos` and `sin` are [axes of x..., E / 2].
+    `cos` and `sin` are [axes of x..., P]. Of the features in the last axis the first 2P are turned, the others stay. Pair `p` is
+    (x[2p], x[2p + 1]) where `interleaved`, else (x[p], x[p + P]), and (a, b) becomes (a cos[p] - b sin[p], b cos[p] + a sin[p]).
   }];
   let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$cos, Attn_Tensor:$sin, UnitAttr:$interleaved);
   let results = (outs Attn_Tensor:$result);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attn.rotary: (a, b) becomes (a cos - b sin, b cos + a sin) for every pair of features.
+// attn.rotary: (a, b) becomes (a cos - b sin, b cos + a sin) for the pairs of features that have
+// angles; the others stay.
 #include "compiler/reference/Scope.h"
 
 using namespace mlir;
@@ -14,8 +15,9 @@ llvm::Expected<Tensor> attn::reference::evaluate(RotaryOp op, const Scope &scope
   SmallVector<int64_t> strides = stridesAlong(type, op.getCos().getType(), cos); // of the angles
   SmallVector<int64_t> rows = x.shape;
   rows.back() = 1;
-  int64_t pairs = x.shape.back() / 2;
+  int64_t pairs = cos.shape.back();
   Tensor y = zeros(x.shape);
+  y.data = x.data;
   int64_t row = 0;
   forEachIndex(rows, [&](ArrayRef<int64_t> index) {
     int64_t angles = offsetAt(index, strides);

@@ -10,10 +10,11 @@ LogicalResult RotaryOp::verify() {
   auto input = cast<RankedTensorType>(getInput().getType()),
        cos = cast<RankedTensorType>(getCos().getType());
   int64_t last = input.getRank() - 1;
-  if (last < 0 || input.isDynamicDim(last) || input.getDimSize(last) % 2 != 0) // rotary_c1
-    return emitOpError("expected a last axis of a static, even size");
-  if (cos.getRank() < 1 || cos.getShape().back() != input.getDimSize(last) / 2) // rotary_c2
-    return emitOpError("expected angles for ")
+  if (last < 0 || input.isDynamicDim(last)) // rotary_c1
+    return emitOpError("expected a last axis of a static size");
+  if (cos.getRank() < 1 || cos.isDynamicDim(cos.getRank() - 1) || cos.getShape().back() < 1 ||
+      cos.getShape().back() > input.getDimSize(last) / 2) // rotary_c2
+    return emitOpError("expected angles for at most ")
            << input.getDimSize(last) / 2 << " pairs, but got " << cos;
   for (int64_t d = 0; d + 1 < cos.getRank(); ++d) {
     int64_t at = axisIndex(input, axesOf(cos)[d]);

@@ -90,12 +90,14 @@ LogicalResult LookupKernelOp::verify() {
 
 LogicalResult RotaryKernelOp::verify() {
   int64_t columns = columnsOf(getInput());
-  if (ShapedType::isDynamic(columns) || columns % 2 != 0 || columnsOf(getOut()) != columns ||
+  if (ShapedType::isDynamic(columns) || columnsOf(getOut()) != columns ||
       !agree(rowsOf(getInput()), rowsOf(getOut()))) // rotary_kernel_c1
-    return emitOpError("expected input and output with the same rows and pairs of columns");
+    return emitOpError("expected input and output with the same rows and columns");
+  int64_t pairs = columnsOf(getCos());
   for (Value angles : {getCos(), getSin()})
-    if (columnsOf(angles) != columns / 2 || !agree(rowsOf(angles), rowsOf(getOut()))) // c2
-      return emitOpError("expected a cosine and a sine for each of ")
+    if (ShapedType::isDynamic(pairs) || columnsOf(angles) != pairs || 2 * pairs > columns ||
+        !agree(rowsOf(angles), rowsOf(getOut()))) // c2
+      return emitOpError("expected a cosine and a sine for each of at most ")
              << columns / 2 << " pairs of a row";
   return success();
 }

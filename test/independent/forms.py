@@ -282,17 +282,20 @@ def rotary(frame, call):
     x, axis = frame.model.tensor(source, frame), axis_of(along, frame)
     named = {argument.name: frame.model.evaluate(argument.value, frame) for argument in call.arguments if argument.name}
     axis = x.axes[x.place(axis)]
-    pairs = x.axes[-1].count // 2
+    features = int(named.pop("features", x.axes[-1].count))
+    pairs = features // 2
     angles = np.outer(axis.offset + np.arange(axis.count), frequencies(pairs, **named))
     shape = [1] * len(x.axes)
     shape[x.place(axis)], shape[-1] = axis.count, pairs
     cos, sin = np.cos(angles).reshape(shape), np.sin(angles).reshape(shape)
+    turned, others = x.data[..., :features], x.data[..., features:]
     if style.name == "half":
-        first, second = x.data[..., :pairs], x.data[..., pairs:]
-        data = np.concatenate([first * cos - second * sin, second * cos + first * sin], -1)
+        first, second = turned[..., :pairs], turned[..., pairs:]
+        data = np.concatenate([first * cos - second * sin, second * cos + first * sin, others], -1)
     else:
-        first, second = x.data[..., ::2], x.data[..., 1::2]
-        data = np.stack([first * cos - second * sin, second * cos + first * sin], -1).reshape(x.data.shape)
+        first, second = turned[..., ::2], turned[..., 1::2]
+        pair = np.stack([first * cos - second * sin, second * cos + first * sin], -1)
+        data = np.concatenate([pair.reshape(turned.shape), others], -1)
     return Tensor(x.axes, data)
 
 

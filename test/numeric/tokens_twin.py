@@ -240,8 +240,12 @@ entry run(x: [B, Y, X, D]) -> [B, Y, X, D], [B, Y*X, D] {{
 
 def turned(x, frequencies, interleaved):
     """x: [B, T, H, E] with pairs turned."""
+    return turned_by(x, np.arange(x.shape[1])[None, :, None, None] * frequencies, interleaved)
+
+
+def turned_by(x, angle, interleaved):
+    """x: [..., E] with pairs turned by angles [..., E/2]."""
     E = x.shape[-1]
-    angle = np.arange(x.shape[1])[None, :, None, None] * frequencies
     cos, sin, x = np.cos(angle), np.sin(angle), x.astype(float)
     a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., : E // 2], x[..., E // 2 :])
     a, b = a * cos - b * sin, b * cos + a * sin
@@ -273,6 +277,38 @@ entry run(x: [B, T, H, E]) -> [B, T, H, E], [B, T, H, E], [B, H, T, E] {{
 """
     near = turned(x, plain / 2, interleaved).transpose(0, 2, 1, 3)
     return Case(rng, spec, {"x": x}, [turned(x, plain, interleaved), turned(x, llama3(plain, *scale), interleaved), near])
+
+
+def rotary_by_angles(rng):
+    """A part of the features, by angles of two axes, of a table and of positions that the caller gives."""
+    B, Y, X, H = odd(rng, 1, 4), odd(rng, 1, 9), odd(rng, 1, 9), odd(rng, 1, 5)
+    E, pairs = odd(rng, 2, 90), 0
+    pairs = odd(rng, 1, E // 2 + 1)
+    interleaved = bool(rng.integers(2))
+    style = "interleaved" if interleaved else "half"
+    x = rng.standard_normal((B, Y, X, H, E)).astype(np.float32)
+    at = rng.integers(0, 50, (B, X)).astype(np.int32)
+    spec = f"""dim H = {H}, E = {E}, Y = {Y}, X = {X}, P = {pairs}, F = 2 * P
+dyn B <= 4
+table grid[y: Y, x: X, p: P] = (if p % 2 == 0 then y else x) / 100 ** (floor(p / 2) / P)
+table frequency[p: P] = 1 / 1000 ** (p / P)
+entry run(x: [B, Y, X, H, E], at: i32[B, X]) -> [B, Y, X, H, E], [B, Y, X, H, E], [B, Y, X, H, E] {{
+  let moved = (repeat(at * 1.0, P) * frequency)
+  return rotary(x, {style}, features = F, angles = grid), rotary(x, {style}, features = F, angles = moved),
+    rotary(x, X, {style}, features = F, base = 100)
+}}
+"""
+    p = np.arange(pairs)
+    y_or_x = np.where(p % 2 == 0, np.arange(Y)[:, None, None], np.arange(X)[None, :, None])
+    grid = y_or_x / 100.0 ** (p // 2 / pairs)
+    moved = at[:, :, None] / 1000.0 ** (p / pairs)
+    plain = np.arange(X)[:, None] * 100.0 ** (-p / pairs)
+
+    def first(angles):
+        return np.concatenate([turned_by(x[..., : 2 * pairs], angles, interleaved), x[..., 2 * pairs :]], -1)
+
+    wanted = [first(grid[:, :, None]), first(moved[:, None, :, None]), first(plain[:, None])]
+    return Case(rng, spec, {"x": x, "at": at}, wanted, bound=1e-5)
 
 
 def rotary_attention(rng):
@@ -320,7 +356,7 @@ entry run(x: [B, Y*X, D]) -> [B, Y*X, D] {{ return x + split(resize(pos, {word},
 
 
 CASES = [half_in_and_out, bfloat_in_and_out, moved_integers, embedding, embedding_in_stack, sinusoidal, concatenated, packed_rows, truncated,
-         two_dimensional, rotary, rotary_attention, resized]
+         two_dimensional, rotary, rotary_by_angles, rotary_attention, resized]
 
 
 def main():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tiled -> kernels, of rotary rows: (a, b) becomes (a cos - b sin, b cos + a sin).
+// tiled -> kernels, of rotary rows: (a, b) becomes (a cos - b sin, b cos + a sin). Columns behind
+// the pairs are copied.
 #include "compiler/cpu/rows/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -8,6 +9,11 @@
 
 using namespace mlir;
 using namespace attn;
+
+/// The pairs of a row that are turned.
+static int64_t pairsOf(RotaryRowOp op) {
+  return cast<MemRefType>(op.getCos().getType()).getDimSize(0);
+}
 
 /// a * x - b * y, or + where `sum`.
 static Value combine(const RowVectors &rows, Value a, Value x, Value b, Value y, bool sum) {
@@ -48,7 +54,7 @@ static void emitNeighbours(RotaryRowOp op, const RowVectors &rows) {
   Value sign = arith::ConstantOp::create(builder, loc,
                                          DenseElementsAttr::get(rows.type, ArrayRef<float>(signs)));
   auto half = VectorType::get({lanes / 2}, builder.getF32Type());
-  int64_t columns = cast<MemRefType>(op.getOut().getType()).getDimSize(0);
+  int64_t columns = 2 * pairsOf(op);
   auto angle = [&](Value row, const VectorPlace &place) -> Value {
     Value pair = rows.index.div(place.column, rows.index.constant(2)), vector;
     if (place.mask) {
@@ -73,9 +79,23 @@ static void emitNeighbours(RotaryRowOp op, const RowVectors &rows) {
       });
 }
 
+/// The columns behind those of the pairs.
+static void copyOthers(RotaryRowOp op, const RowVectors &rows) {
+  int64_t turned = 2 * pairsOf(op);
+  int64_t others = cast<MemRefType>(op.getOut().getType()).getDimSize(0) - turned;
+  if (others == 0)
+    return;
+  rows.forEachVector(rows.index.constant(others), 2, {}, [&](const VectorPlace &place, ValueRange) {
+    VectorPlace behind{rows.index.add(place.column, rows.index.constant(turned)), place.mask};
+    rows.store(rows.load(op.getInput(), behind), op.getOut(), behind);
+    return SmallVector<Value>{};
+  });
+}
+
 void attn::emitRotary(RotaryRowOp op, const RowVectors &rows) {
   if (op.getInterleaved())
     emitNeighbours(op, rows);
   else
     emitHalves(op, rows);
+  copyOthers(op, rows);
 }

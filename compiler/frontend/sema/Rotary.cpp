@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // rotary(x, T, half): pairs of features turned by angles that grow with the position (Su et al.
-// 2021), computed here in double precision.
+// 2021), computed here in double precision. rotary(x, half, angles = a): by angles of any tensor.
 #include "compiler/frontend/sema/Rotary.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Caches.h"
+#include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Tables.h"
 #include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/sema/Types.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
 
@@ -51,7 +54,8 @@ struct Frequencies {
 } // namespace
 
 static constexpr llvm::StringLiteral rotaryUsage =
-    "rotary(x, T, half)` or `rotary(x, T, interleaved, base = 500000)";
+    "rotary(x, T, half)`, `rotary(x, T, interleaved, base = 500000)` or `rotary(x, half, angles = "
+    "a)";
 
 namespace {
 /// The arguments of a rotary behind its tensor and axis.
@@ -64,6 +68,8 @@ struct RotaryReader {
   Number number;
   bool isInterleaved = false;
   Frequencies frequencies = {};
+  const Expr *angles = nullptr;   ///< Given by name, in the place of an axis and of frequencies.
+  const Expr *features = nullptr; ///< How many of the last axis are turned; null: all.
 
   /// Each is false after an error.
   bool read() { return readPlaces() && readPairs() && readSettings() && checkScaling(); }
@@ -73,6 +79,8 @@ private:
     error(DiagCode::WrongArguments, range, message).help("write `" + rotaryUsage + "`");
     return false;
   }
+  /// Arguments in front of those with a name.
+  size_t places() const { return angles ? 2 : 3; }
   bool readPlaces();
   bool readPairs();
   bool readSettings();
@@ -82,24 +90,34 @@ private:
 } // namespace
 
 bool RotaryReader::readPlaces() {
-  if (call.arguments.size() < 3)
+  for (const Argument &argument : call.arguments) {
+    if (!argument.clauses().empty())
+      return wrong(argument.value->range, "`rotary` takes tensors, names and numbers");
+    if (argument.name && argument.name->text == "angles")
+      angles = argument.value.get();
+    if (argument.name && argument.name->text == "features")
+      features = argument.value.get();
+  }
+  if (call.arguments.size() < places())
     return wrong(call.range, "`rotary` takes a tensor, the axis of its positions, and which "
                              "features are a pair: `half` or `interleaved`");
   for (size_t i = 0; i < call.arguments.size(); ++i)
-    if (!call.arguments[i].clauses().empty() || (i < 3) == call.arguments[i].name.has_value())
+    if ((i < places()) == call.arguments[i].name.has_value())
       return wrong(call.arguments[i].value->range,
-                   "the first three arguments of `rotary` have no name, the others do");
+                   angles ? "with `angles`, `rotary` takes a tensor and `half` or `interleaved` "
+                            "without a name, and no axis"
+                          : "the first three arguments of `rotary` have no name, the others do");
   return true;
 }
 
 bool RotaryReader::readPairs() {
-  auto *pairs = llvm::dyn_cast<PathExpr>(call.arguments[2].value.get());
+  const Expr &expr = *call.arguments[places() - 1].value;
+  auto *pairs = llvm::dyn_cast<PathExpr>(&expr);
   std::string word = pairs ? pairs->path.str() : "";
   isInterleaved = word == "interleaved";
   return isInterleaved || word == "half" ||
-         wrong(call.arguments[2].value->range,
-               "pairs are `half` (the first half of the features with the second) or "
-               "`interleaved` (neighbours)");
+         wrong(expr.range, "pairs are `half` (the first half of the features with the second) or "
+                           "`interleaved` (neighbours)");
 }
 
 double *RotaryReader::settingOf(llvm::StringRef name) {
@@ -116,12 +134,22 @@ double *RotaryReader::settingOf(llvm::StringRef name) {
 }
 
 bool RotaryReader::readSettings() {
-  for (const Argument &argument : llvm::drop_begin(call.arguments, 3)) {
+  for (const Argument &argument : llvm::drop_begin(call.arguments, places())) {
+    if (argument.value.get() == angles || argument.value.get() == features)
+      continue;
     double *setting = settingOf(argument.name->text);
     if (!setting) {
       error(DiagCode::WrongArguments, argument.name->range,
             "`rotary` has no `" + argument.name->text + "`")
-          .note("it has base, factor, low_freq_factor, high_freq_factor, original_length");
+          .note(
+              "it has base, factor, low_freq_factor, high_freq_factor, original_length, angles and "
+              "features");
+      return false;
+    }
+    if (angles) {
+      error(DiagCode::RotaryArguments, argument.name->range,
+            "`" + argument.name->text + "` says nothing beside `angles`")
+          .note("`angles` are those of each position and pair, in radians");
       return false;
     }
     std::optional<double> value = number(*argument.value, "`" + argument.name->text + "`");
@@ -164,6 +192,113 @@ static std::vector<float> anglesOf(llvm::ArrayRef<int64_t> shape, const Frequenc
   return values;
 }
 
+/// The number of features that are turned, of the last of `axes`; 0 after an error.
+static int64_t turnedFeatures(Sema &sema, const RotaryReader &reader, const Axes &axes,
+                              const Expr &tensor) {
+  const Axis &features = axes.back();
+  if (features.isDynamic() || (!reader.features && features.size % 2 != 0)) {
+    sema.report
+        .error(DiagCode::RotaryArguments, tensor.range,
+               "the last axis, `" + features.name + "`, holds no pairs of features")
+        .says("this is " + showAxes(axes))
+        .note(features.isDynamic() ? std::string("its size is known only when running")
+                                   : "its size is " + std::to_string(features.size));
+    return 0;
+  }
+  if (!reader.features)
+    return features.size;
+  Size count = evalSize(sema, *reader.features);
+  if (count.error)
+    return 0;
+  if (count.isStatic() && count.offset >= 2 && count.offset % 2 == 0 &&
+      count.offset <= features.size)
+    return count.offset;
+  sema.report
+      .error(DiagCode::RotaryArguments, reader.features->range,
+             "`features` is an even number from 2 to " + llvm::Twine(features.size) +
+                 ", the size of `" + features.name + "`")
+      .at(tensor.range, "this is " + showAxes(axes));
+  return 0;
+}
+
+using Angles = std::pair<mlir::Value, mlir::Value>;
+
+/// Cosines and sines of what grows along the axis that is called `along`, for `pairs` pairs of the
+/// features of a tensor of `axes`; null after an error.
+static Angles anglesAlong(Sema &sema, const RotaryReader &reader, const Axes &axes, int64_t pairs) {
+  const CallExpr &call = reader.call;
+  std::optional<Axis> axis = axisOf(sema, *call.arguments[1].value);
+  if (!axis)
+    return {};
+  int at = findAxis(axes, axis->name);
+  if (at < 0 || at + 1 == static_cast<int>(axes.size())) {
+    sema.report
+        .error(DiagCode::MissingAxis, call.arguments[1].value->range,
+               at < 0 ? "there is no axis `" + axis->name + "` to take the positions along"
+                      : "`" + axis->name + "` holds the features that are turned")
+        .at(call.arguments[0].value->range, "this is " + showAxes(axes));
+    return {};
+  }
+  bool isNew = isNewAxis(sema, axes[at]), isWhole = 2 * pairs == axes.back().size;
+  Axes angles = {isNew ? cacheAxis(sema.entry) : axes[at],
+                 {isWhole ? axes.back().name + "/2" : std::to_string(pairs), pairs}};
+  auto compute = [&](llvm::ArrayRef<int64_t> shape) {
+    Constants both;
+    for (double (*function)(double) :
+         {static_cast<double (*)(double)>(std::cos), static_cast<double (*)(double)>(std::sin)})
+      both.push_back(mlir::DenseElementsAttr::get(
+          mlir::RankedTensorType::get(shape, sema.builder.getF32Type()),
+          llvm::ArrayRef<float>(anglesOf(shape, reader.frequencies, function))));
+    return both;
+  };
+  auto elements = constantsOf(sema, angles, 2, reader.frequencies.key(), call.range, compute);
+  if (elements.empty())
+    return {};
+  auto table = [&](mlir::DenseElementsAttr values) {
+    mlir::Value all = makeTable(sema, angles, values, locate(sema, call.range));
+    return isNew ? newRows(sema, all, axes[at], call.range) : all;
+  };
+  return {table(elements[0]), table(elements[1])};
+}
+
+/// Cosines and sines of the tensor that is given as `angles`, for `pairs` pairs of the features of
+/// a tensor of `axes`; null after an error.
+static Angles anglesGiven(Sema &sema, const RotaryReader &reader, const Axes &axes, int64_t pairs) {
+  const Expr &expr = *reader.angles;
+  mlir::Value value = evalTensor(sema, expr, "what is given as `angles`");
+  if (!value || !isCalculable(sema.report, value, expr.range))
+    return {};
+  Axes own = axesOfValue(value);
+  auto isOfInput = [&](const Axis &axis) {
+    int at = findAxis(axes, axis.name);
+    return at >= 0 && at + 1 < static_cast<int>(axes.size());
+  };
+  auto *other = llvm::find_if_not(llvm::ArrayRef(own).drop_back(), isOfInput);
+  if (own.back().size != pairs || other + 1 != own.data() + own.size()) {
+    sema.report
+        .error(DiagCode::RotaryArguments, expr.range,
+               own.back().size == pairs
+                   ? "there is no axis `" + other->name + "` to take the angles along"
+                   : "`angles` must end in " + llvm::Twine(pairs) + " angles, one for each pair")
+        .says("this is " + showAxes(own))
+        .at(reader.call.arguments[0].value->range, "this is " + showAxes(axes));
+    return {};
+  }
+  auto map = [&](auto build) {
+    return makeMap(sema, {value}, own, locate(sema, expr.range),
+                   [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange x) {
+                     return build(b, loc, x[0]);
+                   });
+  };
+  using Builder = mlir::OpBuilder;
+  return {map([](Builder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
+            return mlir::math::CosOp::create(b, loc, x);
+          }),
+          map([](Builder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
+            return mlir::math::SinOp::create(b, loc, x);
+          })};
+}
+
 SemaValue callRotary(Sema &sema, const CallExpr &call) {
   auto report = [&](DiagCode code, SourceRange range, const llvm::Twine &message) -> Diagnostic & {
     return sema.report.error(code, range, message);
@@ -176,49 +311,14 @@ SemaValue callRotary(Sema &sema, const CallExpr &call) {
     return SemaValue::wrong();
   const Expr &tensor = *call.arguments[0].value;
   mlir::Value value = evalTensor(sema, tensor, "what `rotary` turns");
-  std::optional<Axis> axis = axisOf(sema, *call.arguments[1].value);
-  if (!value || !axis)
+  int64_t turned = value ? turnedFeatures(sema, reader, axesOfValue(value), tensor) : 0;
+  if (!turned || !isCalculable(sema.report, value, tensor.range))
     return SemaValue::wrong();
   Axes axes = axesOfValue(value);
-  const Axis &features = axes.back();
-  int at = findAxis(axes, axis->name);
-  if (at < 0 || at + 1 == static_cast<int>(axes.size())) {
-    sema.report
-        .error(DiagCode::MissingAxis, call.arguments[1].value->range,
-               at < 0 ? "there is no axis `" + axis->name + "` to take the positions along"
-                      : "`" + axis->name + "` holds the features that are turned")
-        .at(tensor.range, "this is " + showAxes(axes));
+  auto [cosine, sine] = reader.angles ? anglesGiven(sema, reader, axes, turned / 2)
+                                      : anglesAlong(sema, reader, axes, turned / 2);
+  if (!sine)
     return SemaValue::wrong();
-  }
-  if (features.isDynamic() || features.size % 2 != 0) {
-    sema.report
-        .error(DiagCode::RotaryArguments, tensor.range,
-               "the last axis, `" + features.name + "`, holds no pairs of features")
-        .says("this is " + showAxes(axes))
-        .note(features.isDynamic() ? std::string("its size is known only when running")
-                                   : "its size is " + std::to_string(features.size));
-    return SemaValue::wrong();
-  }
-  bool isNew = isNewAxis(sema, axes[at]);
-  Axes angles = {isNew ? cacheAxis(sema.entry) : axes[at],
-                 {features.name + "/2", features.size / 2}};
-  auto compute = [&](llvm::ArrayRef<int64_t> shape) {
-    Constants both;
-    for (double (*function)(double) :
-         {static_cast<double (*)(double)>(std::cos), static_cast<double (*)(double)>(std::sin)})
-      both.push_back(mlir::DenseElementsAttr::get(
-          mlir::RankedTensorType::get(shape, sema.builder.getF32Type()),
-          llvm::ArrayRef<float>(anglesOf(shape, reader.frequencies, function))));
-    return both;
-  };
-  auto elements = constantsOf(sema, angles, 2, reader.frequencies.key(), call.range, compute);
-  if (elements.empty())
-    return SemaValue::wrong();
-  auto table = [&](mlir::DenseElementsAttr values) {
-    mlir::Value all = makeTable(sema, angles, values, locate(sema, call.range));
-    return isNew ? newRows(sema, all, axes[at], call.range) : all;
-  };
-  mlir::Value cosine = table(elements[0]), sine = table(elements[1]);
   auto op = RotaryOp::create(sema.builder, locate(sema, call.range, sema.statement.context),
                              value.getType(), value, cosine, sine, reader.isInterleaved);
   return SemaValue::of(op.getResult());

@@ -125,6 +125,14 @@ void RowWarp::emit(RotaryRowOp op) {
     store(fma(a, cos, negated), op.getOut(), first);
     store(fma(b, cos, mul(a, sin)), op.getOut(), second);
   });
+  Value turned = index.mul(pairs, two);
+  int64_t all = cast<MemRefType>(op.getOut().getType()).getDimSize(0);
+  if (2 * cast<MemRefType>(op.getCos().getType()).getDimSize(0) == all)
+    return;
+  forEach(index.sub(index.constant(all), turned), [&](Value other) {
+    Value column = index.add(turned, other);
+    store(load(op.getInput(), column), op.getOut(), column);
+  });
 }
 
 SmallVector<Value> RowWarp::loadWords(Value row, Value columns, Value word) {

@@ -20,7 +20,7 @@ func.func @lookup_kernel_c2(%t: memref<4x3xf32>, %i: memref<5xi32>, %out: memref
 // -----
 
 func.func @rotary_kernel_c1(%x: memref<4x6xf32>, %c: memref<4x3xf32>, %out: memref<4x4xf32>) {
-  // expected-error@+1 {{expected input and output with the same rows and pairs of columns}}
+  // expected-error@+1 {{expected input and output with the same rows and columns}}
   attn.rotary_kernel %x by %c, %c into %out : memref<4x6xf32>, memref<4x3xf32>, memref<4x3xf32>, memref<4x4xf32>
   return
 }
@@ -28,7 +28,7 @@ func.func @rotary_kernel_c1(%x: memref<4x6xf32>, %c: memref<4x3xf32>, %out: memr
 // -----
 
 func.func @rotary_kernel_c2(%x: memref<4x6xf32>, %c: memref<4x6xf32>, %out: memref<4x6xf32>) {
-  // expected-error@+1 {{expected a cosine and a sine for each of 3 pairs of a row}}
+  // expected-error@+1 {{expected a cosine and a sine for each of at most 3 pairs of a row}}
   attn.rotary_kernel %x by %c, %c into %out : memref<4x6xf32>, memref<4x6xf32>, memref<4x6xf32>, memref<4x6xf32>
   return
 }
