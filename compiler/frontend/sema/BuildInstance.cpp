@@ -58,8 +58,10 @@ static void declareBody(Sema &sema, const BlockDecl &block, const Owner &owner, 
       declareStack(sema, *decl);
   setUpParameters(sema, inside, owner);
   for (Decl *decl : inside.order)
-    if (decl->kind == Decl::Kind::Hook && !decl->wrong)
-      setUpWith(sema, *decl, owner, inside);
+    if (decl->kind == Decl::Kind::Hook) {
+      decl->withOwner = std::make_shared<const Owner>(owner);
+      decl->withScope = &inside;
+    }
 }
 
 /// Reads the types of a block's parameters and results, with the axes that it does not speak of in

@@ -23,8 +23,11 @@ using Side = FormulaValue::Side;
 
 //===-- what the `with` of a hook names -----------------------------------------------------===//
 
-void setUpWith(Sema &sema, Decl &decl, const Owner &owner, Scope &outer) {
+/// Declares the parameters of a hook, where it is first applied: one that is not has none.
+static void setUpWith(Sema &sema, Decl &decl) {
   auto &hook = *llvm::cast<HookDecl>(decl.item);
+  Scope &outer = decl.withScope ? *decl.withScope : sema.names.modelScope;
+  llvm::SaveAndRestore scope(sema.names.scope, &outer);
   decl.with = std::make_shared<Scope>();
   decl.with->parent = &outer;
   for (const ItemPtr &item : hook.with) {
@@ -32,8 +35,8 @@ void setUpWith(Sema &sema, Decl &decl, const Owner &owner, Scope &outer) {
     if (!param || param->role == ParamDecl::Role::Param)
       declareItem(sema, *decl.with, *item);
   }
-  llvm::SaveAndRestore scope(sema.names.scope, decl.with.get());
-  setUpParameters(sema, *decl.with, owner);
+  sema.names.scope = decl.with.get();
+  setUpParameters(sema, *decl.with, decl.withOwner ? *decl.withOwner : Owner());
 }
 
 static mlir::Value madeUpInput(Formula &inside, const Type &type) {
@@ -107,7 +110,7 @@ static mlir::Value bindInput(Formula &inside, const Path &name, const Type &type
 
 bool bindWith(Formula &inside, Decl &decl, const HookDecl &hook, SourceRange place) {
   if (!decl.with)
-    setUpWith(inside.sema, decl, Owner(), inside.sema.names.modelScope);
+    setUpWith(inside.sema, decl);
   for (Decl *own : decl.with->order) {
     own->used = true;
     if (own->wrong)

@@ -8,10 +8,8 @@
 
 namespace attn::frontend {
 
-/// Sets up a hook's own parameters.
-void setUpWith(Sema &sema, Decl &decl, const Owner &owner, Scope &outer);
-
-/// Names a hook's parameters and inputs in `inside`.
+/// Names a hook's parameters and inputs in `inside`; sets the parameters up where it is the first
+/// to do so.
 bool bindWith(Formula &inside, Decl &decl, const ast::HookDecl &hook, SourceRange place);
 
 /// The tensor or parameter of that name; null where there is none.

@@ -65,8 +65,10 @@ struct Decl {
 
   mlir::Type element; ///< Of a cache.
 
-  std::shared_ptr<TableFormula> formula; ///< Of a table, whose axes are `to`.
-  std::shared_ptr<Scope> with;           ///< Of a hook: its own parameters, once they are set up.
+  std::shared_ptr<TableFormula> formula;  ///< Of a table, whose axes are `to`.
+  std::shared_ptr<Scope> with;            ///< Of a hook: its own parameters, once they are set up.
+  std::shared_ptr<const Owner> withOwner; ///< Of a hook of a block: whose they are, and where it
+  Scope *withScope = nullptr;             ///< is declared. Of a hook of the model, null.
 
   // Value
   SemaValue value;

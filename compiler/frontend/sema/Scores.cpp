@@ -5,6 +5,7 @@
 #include "compiler/frontend/sema/Scores.h"
 #include "compiler/frontend/sema/AttentionRegions.h"
 #include "compiler/frontend/sema/Axes.h"
+#include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Hooks.h"
 #include "compiler/frontend/sema/Outside.h"
@@ -79,7 +80,19 @@ static std::optional<FormulaValue> knownScore(Formula &pair, llvm::StringRef nam
   return dot;
 }
 
+/// The side of an `if` that its condition chooses; null after an error.
+static const Expr *chosenBy(Sema &sema, const IfExpr &choice) {
+  std::optional<bool> condition = evalCondition(sema, *choice.condition);
+  if (!condition)
+    return nullptr;
+  return *condition ? choice.thenValue.get() : choice.elseValue.get();
+}
+
 bool isDeclaredScore(Sema &sema, const Expr *score) {
+  if (auto *choice = llvm::dyn_cast_or_null<IfExpr>(score)) {
+    const Expr *chosen = chosenBy(sema, *choice);
+    return chosen && isDeclaredScore(sema, chosen);
+  }
   if (const Decl *fixed = staticOf(sema.names, score)) {
     ScopedHome home(sema, *fixed);
     return isDeclaredScore(sema, fixed->expr);
@@ -97,6 +110,10 @@ const Decl *staticOf(Names &names, const Expr *expr) {
 
 bool buildScore(Sema &sema, const Expr *score, AttentionRegions &regions, mlir::Value q,
                 mlir::Value k) {
+  if (auto *choice = llvm::dyn_cast_or_null<IfExpr>(score)) {
+    const Expr *chosen = chosenBy(sema, *choice);
+    return chosen && buildScore(sema, chosen, regions, q, k);
+  }
   if (const Decl *fixed = staticOf(sema.names, score)) {
     ScopedHome home(sema, *fixed);
     return buildScore(sema, fixed->expr, regions, q, k);
