@@ -68,6 +68,8 @@ static void addFused(OpPassManager &passes) {
   addCleanup(passes);
   // A block that was applied to one tensor several times shows it to the projections inside.
   passes.addPass(createMergeArgumentsPass());
+  // Maps stand beside what they are maps of.
+  passes.addPass(createInlineMapsPass());
   // Projections are packed before norms are fused: a norm before q, k and v has one reader then.
   passes.addNestedPass<func::FuncOp>(createPackProjectionsPass());
   passes.addNestedPass<func::FuncOp>(createFuseEpiloguePass());

@@ -5,6 +5,7 @@
 // the product `ih` becomes one of all steps, [T, B, I] -> [T, B, U], whose rows at the step the
 // body takes instead of x_t. The axis of the steps stands in front there, so that what a step reads
 // lies in one piece.
+#include "compiler/transforms/InlineCall.h"
 #include "compiler/transforms/LiftOverSteps.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
@@ -19,20 +20,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-/// Puts the body of a function in the place of its call.
-static void inlineCall(func::CallOp call, func::FuncOp function) {
-  OpBuilder builder(call);
-  IRMapping mapping;
-  Block &body = function.front();
-  mapping.map(body.getArguments(), call.getOperands());
-  for (Operation &op : body.without_terminator())
-    builder.clone(op, mapping);
-  for (auto [result, value] :
-       llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
-    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
-  call.erase();
-}
 
 namespace {
 

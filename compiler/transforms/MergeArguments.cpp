@@ -4,6 +4,7 @@
 //   %k = relabel %x; call @attention(%x, %k)   ->   call @attention(%x), and the relabel inside
 // Projections of a block that is applied to `(x, x, x)` read one tensor then. Where there is one
 // call, what the function does becomes part of its caller.
+#include "compiler/transforms/InlineCall.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,21 +51,6 @@ static bool mergeOne(func::FuncOp function, ArrayRef<func::CallOp> calls) {
   return false;
 }
 
-/// Puts the body of `function` in the place of its only call.
-static void inlineInto(func::CallOp call, func::FuncOp function) {
-  OpBuilder builder(call);
-  IRMapping mapping;
-  Block &body = function.front();
-  mapping.map(body.getArguments(), call.getOperands());
-  for (Operation &op : body.without_terminator())
-    builder.clone(op, mapping);
-  for (auto [result, value] :
-       llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
-    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
-  call.erase();
-  function.erase();
-}
-
 namespace {
 struct MergeArgumentsPass : attn::impl::MergeArgumentsPassBase<MergeArgumentsPass> {
   void runOnOperation() override {
@@ -85,8 +71,10 @@ struct MergeArgumentsPass : attn::impl::MergeArgumentsPassBase<MergeArgumentsPas
     // norm in front of the call is one of the product.
     for (func::FuncOp function : merged)
       if (SmallVector<func::CallOp> calls = callsOf(function);
-          calls.size() == 1 && isa<func::FuncOp>(calls.front()->getParentOp()))
-        inlineInto(calls.front(), function);
+          calls.size() == 1 && isa<func::FuncOp>(calls.front()->getParentOp())) {
+        inlineCall(calls.front(), function);
+        function.erase();
+      }
   }
 
   /// All calls of a function that nothing else uses; none where something does.

@@ -216,6 +216,45 @@ def NarrowStackPass : Pass<"attn-narrow-stack", "mlir::ModuleOp"> {
   let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect"];
 }
 
+def InlineMapsPass : Pass<"attn-inline-maps", "mlir::ModuleOp"> {
+  let summary = "a function of maps alone becomes part of its callers";
+  let description = [{
+    A linear takes the maps behind it into its epilogue, where they stand beside it. This pass puts there what functions of few maps,
+    of parameters and of constants do, such as frozen norms.
+
+    `attn-opt -attn-inline-maps` turns
+
+    ```mlir
+    !x = tensor<?x8xf32, #attn.axes<"T", "D">>
+    func.func @run(%a: !x) -> !x {
+      %b = call @Twice(%a) : (!x) -> !x
+      return %b : !x
+    }
+    func.func private @Twice(%x: !x) -> !x {
+      %y = attn.map(%x, %x) : (!x, !x) -> !x {
+      ^bb0(%p: f32, %q: f32):
+        %s = arith.addf %p, %q : f32
+        attn.yield %s : f32
+      }
+      return %y : !x
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @run(%a: !x) -> !x {
+      %y = attn.map(%a, %a) : (!x, !x) -> !x {
+      ^bb0(%p: f32, %q: f32):
+        %s = arith.addf %p, %q : f32
+        attn.yield %s : f32
+      }
+      return %y : !x
+    }
+    ```
+  }];
+}
+
 def MergeArgumentsPass : Pass<"attn-merge-arguments", "mlir::ModuleOp"> {
   let summary = "a function takes a tensor once that it gets several times in every call; one that is called once becomes part of its caller";
   let description = [{

@@ -17,7 +17,7 @@ void barrier(FunctionPlan &plan, Operation *op, const KernelCost &cost) {
 }
 
 SizePolynomial savedBytes(RankedTensorType type, Type stored) {
-  int64_t bits = type.getElementType().getIntOrFloatBitWidth() - stored.getIntOrFloatBitWidth();
+  int64_t bits = int64_t(type.getElementTypeBitWidth()) - int64_t(stored.getIntOrFloatBitWidth());
   return elementsOf(type) * SizePolynomial(std::max<int64_t>(bits / 8, 0));
 }
 
