@@ -61,6 +61,8 @@ DEFAULT_CASES = [
     Case(os.path.join(EXAMPLES, "swin_t.attn")),
     Case(os.path.join(HERE, "torch_encoder.attn")),
     Case(os.path.join(HERE, "torch_decoder.attn")),
+    Case(os.path.join(EXAMPLES, "detr_r50.attn")),
+    Case(os.path.join(HERE, "detr_transformer.attn")),
 ]
 QUICK_CASES = [Case(os.path.join(EXAMPLES, "vit_ti16.attn"))]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from architecture import Description, Model, pattern
+from detr import ENCODER, Detr
 from failure import BAD_INPUT, Failure
 from swin import Swin
 from torch_transformer import TorchDecoder, TorchEncoder
@@ -183,6 +184,7 @@ class Gpt2(Model):
 # The first of these parameters that a model has says what it is.
 ARCHITECTURES = {"layers.0.downsample.reduction.weight": Swin, "patch_embed.proj.weight": Vit,
                  "embeddings.word_embeddings.weight": Bert, "wte.weight": Gpt2,
+                 ENCODER + "{n}.linear1.weight": Detr,
                  "decoder.layers.{n}.multihead_attn.in_proj_weight": TorchDecoder,
                  "encoder.layers.{n}.self_attn.in_proj_weight": TorchEncoder}
 
@@ -207,6 +209,8 @@ def random_weights(description, seed):
         scale, mean = 0.05, 0
         if name in ("cls_token", "pos_embed"):
             scale = 0.5
+        elif name.endswith("running_var"):
+            scale, mean = 0.1, 1
         elif len(shape) > 1:
             scale = math.prod(shape[1:]) ** -0.5
         elif name.endswith("weight"):

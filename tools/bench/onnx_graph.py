@@ -148,6 +148,23 @@ class Graph:
                            self.weight(name + ".kv.bias", lambda: bias()[width:]))
         return [query, *self.op("Split", both, self.ints(width, width), outputs=2, axis=2)]
 
+    def projections_of(self, query, key, value, name, matrix, bias):
+        """The same, where what is asked for and what is given are of different tensors; where both are `key`, one MatMul is
+        for both in variants that pack."""
+        width = self.store.place(name + ".qkv", matrix)[1][0]
+        if self.variant not in ("plain", "standard", "mha") and query == key:
+            both = self.affine(query, self.weight(name + ".qk", lambda: matrix()[:, :2 * width]),
+                               self.weight(name + ".qk.bias", lambda: bias()[:2 * width]))
+            value = self.affine(value, self.weight(name + ".v", lambda: matrix()[:, 2 * width:]),
+                                self.weight(name + ".v.bias", lambda: bias()[2 * width:]))
+            return [*self.op("Split", both, self.ints(width, width), outputs=2, axis=2), value]
+        weights = [self.weight(f"{name}.{part}", lambda n=n: np.split(matrix(), 3, 1)[n]) for n, part in enumerate("qkv")]
+        made = [self.op("MatMul", rows, weight) for rows, weight in zip((query, key, value), weights)]
+        if self.variant == "mha":
+            return made
+        return [self.op("Add", rows, self.weight(f"{name}.{part}.bias", lambda n=n: np.split(bias(), 3)[n]))
+                for n, (part, rows) in enumerate(zip("qkv", made))]
+
     def attention(self, x, name, heads, matrix, bias, causal_length=0, memory=None, added=""):
         """Attention but its output projection, [B, N, D] -> [B, N, D]. `matrix` makes the projections [D, 3 D] to
         queries, keys and values, `bias` their [3 D]. A `causal_length` is the number of positions, which see no later
@@ -157,7 +174,11 @@ class Graph:
             weight, row = self.weight(name + ".qkv", matrix), self.weight(name + ".qkv.bias", bias)
             return self.op("Attention", x, weight, row, *["", "", added] * bool(added), domain=MICROSOFT, num_heads=heads,
                            unidirectional=causal)
-        parts = self.projections(x, memory, name, matrix, bias)
+        return self.attention_of(self.projections(x, memory, name, matrix, bias), name, heads, bias, causal_length, added)
+
+    def attention_of(self, parts, name, heads, bias, causal_length=0, added=""):
+        """Attention of queries, keys and values, each [B, N, D]."""
+        variant, causal = self.variant, int(causal_length > 0)
         width = self.store.places[name + ".qkv"][1][0]
         if variant in ("mha", "mha-packed", "attention"):
             row = self.weight(name + ".qkv.bias", bias) if variant == "mha" else ""
