@@ -60,8 +60,16 @@ static void buildLet(Sema &sema, const LetStmt &let) {
         decl->used = true;
   };
   if (!simple) {
-    sema.report.unsupported(let.range, let.along ? "a `let` along an axis"
-                                                 : "a `let` of values in parentheses");
+    if (let.along)
+      sema.report
+          .error(DiagCode::CachePush, let.along->axis.range,
+                 "what a `let` writes along an axis is pushed to a cache, but this is not")
+          .help("write `let k, v = kv.push(k, v) along T as S`, where the entry takes `kv: cache`");
+    else
+      sema.report
+          .error(DiagCode::SeveralValues, let.range,
+                 "names in parentheses are those of a scan's values, but this is none")
+          .help("write `let hs, (h, c) = scan …`, or the names with commas between them alone");
     for (const Pattern &pattern : let.patterns)
       declareWrong(pattern, declareWrong);
     return;

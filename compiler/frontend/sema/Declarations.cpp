@@ -109,11 +109,17 @@ static void declareHook(Sema &sema, Scope &in, const HookDecl &hook) {
   }
   for (const ItemPtr &own : hook.with)
     if (hook.hook != HookDecl::Hook::Score && llvm::isa<LinearDecl>(*own)) {
-      sema.report.unsupported(own->range, "a linear map in a " + sema.source.text(hook.keyword));
+      sema.report
+          .error(DiagCode::ScoreExpression, own->range,
+                 "a linear map belongs to a score, but this is a " + sema.source.text(hook.keyword))
+          .note("linear maps are of the query's vector, or the key's, which a score alone has");
       decl->wrong = true;
     } else if (auto *linear = llvm::dyn_cast<LinearDecl>(own.get());
                linear && !linear->along.empty()) {
-      sema.report.unsupported(own->range, "a linear map along axes in a score");
+      sema.report
+          .error(DiagCode::ScoreExpression, own->range,
+                 "a linear map of a score takes one axis and gives one")
+          .help("write `linear name: E -> R`");
       decl->wrong = true;
     }
 }

@@ -9,6 +9,7 @@
 #include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace attn::frontend {
 
@@ -43,6 +44,19 @@ static mlir::Value compare(mlir::OpBuilder &b, Location loc, BinaryOp op, mlir::
   return arith::CmpIOp::create(b, loc, whole, x, y);
 }
 
+/// x - y * floor(x / y), with the sign of `y`, and smaller than it. Where the quotient was rounded
+/// up to a whole number, the remainder is negative before it is mended.
+static mlir::Value remainderOf(mlir::OpBuilder &b, Location loc, mlir::Value x, mlir::Value y) {
+  mlir::Value whole =
+      mlir::math::FloorOp::create(b, loc, arith::DivFOp::create(b, loc, x, y).getResult());
+  mlir::Value rest = mlir::math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, whole), y, x);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  mlir::Value isOther = arith::CmpFOp::create(
+      b, loc, arith::CmpFPredicate::OLT, arith::MulFOp::create(b, loc, rest, y).getResult(), zero);
+  return arith::SelectOp::create(b, loc, isOther,
+                                 arith::AddFOp::create(b, loc, rest, y).getResult(), rest);
+}
+
 static mlir::Value realOp(mlir::OpBuilder &b, Location loc, BinaryOp op, mlir::Value x,
                           mlir::Value y) {
   switch (op) {
@@ -52,6 +66,8 @@ static mlir::Value realOp(mlir::OpBuilder &b, Location loc, BinaryOp op, mlir::V
     return arith::SubFOp::create(b, loc, x, y);
   case BinaryOp::Multiply:
     return arith::MulFOp::create(b, loc, x, y);
+  case BinaryOp::Remainder:
+    return remainderOf(b, loc, x, y);
   default:
     return arith::DivFOp::create(b, loc, x, y);
   }
@@ -104,11 +120,8 @@ static bool hasOperator(Sema &sema, const BinaryExpr &binary, mlir::Type calcula
                       "`**` takes no size that is known only when running");
     return false;
   }
-  if (calculated.isF32()) {
-    if (binary.op == BinaryOp::Remainder)
-      sema.report.unsupported(binary.opRange, "`%` of tensors of f32", "integers have it");
-    return binary.op != BinaryOp::Remainder;
-  }
+  if (calculated.isF32())
+    return true;
   if (binary.op == BinaryOp::Remainder)
     return isDivisorOfIntegers(sema, right, "`%`");
   if (binary.op != BinaryOp::Divide && binary.op != BinaryOp::Power)

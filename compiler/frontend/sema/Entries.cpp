@@ -45,7 +45,10 @@ static const EntryDecl *entryTemplate(Sema &sema, const EntryDecl &entry) {
     sema.names.modelScope.find("forward")->used = true;
   }
   if (!body->signature.statics.empty()) {
-    sema.report.unsupported(body->signature.name.range, "an entry with compile-time arguments");
+    sema.report
+        .error(DiagCode::EntryDim, body->signature.name.range,
+               "an entry takes tensors and caches, and nothing that is known when compiling")
+        .help("declare it in the model: `dim name = 3`");
     return nullptr;
   }
   return body;

@@ -90,12 +90,14 @@ static SemaValue evalNode(Sema &sema, const Expr &expr) {
         .note("strings name tensors and the axes of `split`");
     return SemaValue::wrong();
   case Expr::Kind::Index:
-    sema.report.unsupported(
-        expr.range, "indexing a tensor",
-        "`pick(x, N at index)` takes elements along an axis, `pick(x, N at 1)` the second one");
+    sema.report
+        .error(DiagCode::NotAValue, expr.range,
+               "a tensor has its elements at places of an axis with a name")
+        .help("`pick(x, N at index)` takes elements along `N`, `pick(x, N at 1)` the second one");
     return SemaValue::wrong();
   case Expr::Kind::Tuple:
-    sema.report.unsupported(expr.range, "a tuple of values");
+    sema.report.error(DiagCode::NotAValue, expr.range, "several values stand where one is needed")
+        .note("parentheses with commas are for what an entry returns, and what a scan goes over");
     return SemaValue::wrong();
   case Expr::Kind::Scan:
     return evalScanned(sema, llvm::cast<ScanExpr>(expr));
@@ -258,7 +260,10 @@ static SemaValue evalUnary(Sema &sema, const UnaryExpr &unary) {
   if (value.isTensor())
     return unaryOfTensor(sema, unary, value.tensor);
   if (value.isNumber() && unary.op == UnaryOp::Not) {
-    sema.report.unsupported(unary.range, "`not` outside of a condition");
+    sema.report
+        .error(DiagCode::NumberExpected, unary.range,
+               "`not` of a number is no number, but a condition")
+        .help("write `if … then … else …`");
     return SemaValue::wrong();
   }
   return value.isNumber() ? SemaValue::of(-value.number) : value;
@@ -306,8 +311,10 @@ static SemaValue evalBinary(Sema &sema, const BinaryExpr &binary) {
     else if (value)
       sema.report.error(DiagCode::NumberExpected, binary.range, "the result is no finite number");
     else
-      sema.report.unsupported(binary.opRange,
-                              "`" + spelling(binary.op) + "` outside of a condition");
+      sema.report
+          .error(DiagCode::NumberExpected, binary.opRange,
+                 "`" + spelling(binary.op) + "` of numbers gives no number, but a condition")
+          .help("write `if … then … else …`");
     return SemaValue::wrong();
   }
   return binaryOfTensors(sema, binary, sides[0], sides[1]);

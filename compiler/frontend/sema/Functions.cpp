@@ -178,16 +178,18 @@ static SemaValue callDropout(Sema &sema, const CallExpr &call) {
   return value ? SemaValue::of(value) : SemaValue::wrong();
 }
 
-/// Functions of the language that are not compiled, and what says the same until they are.
-static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> later[] = {
-    {"zeros", "a tensor of zeros is `x * 0`"},
-    {"greedy", ""},
-    {"unit", "write `x * rsqrt(sum(D, x * x))`"},
-    {"dot", "write `sum(D, a * b)`"}};
+/// Functions that others look for, and what says the same here.
+static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> elsewhere[] = {
+    {"zeros", "a tensor of zeros is `x * 0`, and a scan begins `from zeros`"},
+    {"greedy", "write `entry generate = unfold(prefill, decode, limit = 256)`"},
+    {"unit", "write `x * rsqrt(sum(D, x * x))`; in a score, `unit(q)` is there"},
+    {"dot", "write `sum(D, a * b)`; in a score, `dot(q, k)` is there"}};
 
-static SemaValue callUnsupported(Sema &sema, const CallExpr &call, llvm::StringRef name) {
-  auto *known = llvm::find_if(later, [&](auto &function) { return function.first == name; });
-  sema.report.unsupported(call.callee->range, "the function `" + name + "`", known->second);
+static SemaValue callElsewhere(Sema &sema, const CallExpr &call, llvm::StringRef name) {
+  auto *known = llvm::find_if(elsewhere, [&](auto &function) { return function.first == name; });
+  sema.report
+      .error(DiagCode::NotAFunction, call.callee->range, "`" + name + "` is no function of tensors")
+      .help(known->second);
   return SemaValue::wrong();
 }
 
@@ -250,8 +252,8 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
   for (auto [function, build] : builtins)
     if (function == name)
       return build(sema, call);
-  if (llvm::any_of(later, [&](auto &function) { return function.first == name; }))
-    return callUnsupported(sema, call, name);
+  if (llvm::any_of(elsewhere, [&](auto &function) { return function.first == name; }))
+    return callElsewhere(sema, call, name);
   Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownName, call.callee->range,
                                              "there is no `" + name + "` to apply");
   suggest(sema, diagnostic, name, [](const Decl &decl) {

@@ -274,7 +274,10 @@ static ParamRef boundWeight(Sema &sema, const Decl &decl, const Owner &owner, co
 static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
   if (linear.binding.kind == Binding::Kind::Split || linear.binding.kind == Binding::Kind::Tied) {
-    sema.report.unsupported(linear.binding.range, "a linear map along axes that is split or tied");
+    sema.report
+        .error(DiagCode::UnknownBinding, linear.binding.range,
+               "a linear map along axes has a tensor of its own")
+        .help("write where it is: `= \"path\"`");
     return {};
   }
   std::optional<std::string> name =
@@ -351,8 +354,15 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
   if (!checkLayouts(sema.report, norm.binding, /*linear=*/false, conv1d))
     return;
   if (norm.binding.kind == Binding::Kind::Tied || norm.binding.kind == Binding::Kind::Split ||
-      norm.binding.kind == Binding::Kind::Slice)
-    return sema.report.unsupported(norm.binding.range, "a norm that is split, sliced or tied");
+      norm.binding.kind == Binding::Kind::Slice) {
+    Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownBinding, norm.binding.range,
+                                               "a norm has tensors of its own");
+    if (norm.binding.kind == Binding::Kind::Tied)
+      diagnostic.help("apply the other norm itself: its parameters are the same then");
+    else
+      diagnostic.help("write where they are: `= \"path\"`");
+    return;
+  }
   if (norm.lacks("weight") && norm.lacks("bias") && norm.binding.kind == Binding::Kind::String) {
     sema.report.error(DiagCode::UnknownBinding, norm.binding.range,
                       "`" + decl.name + "` has no parameters that a checkpoint could hold");
@@ -379,7 +389,10 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
 static ParamRef packedParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned,
                             const Binding &binding) {
   if (decl.kind != Decl::Kind::Param) {
-    sema.report.unsupported(binding.range, "an `embedding` that is a part of a packed tensor");
+    sema.report
+        .error(DiagCode::UnknownBinding, binding.range,
+               "the rows of an embedding are a tensor, or some rows of one")
+        .help("write `= slice(\"path\", 0 to 100)`");
     return {};
   }
   if (!spend(sema, binding.components.size(), binding.range))

@@ -39,7 +39,12 @@ static std::optional<Owner> ownerOfPart(Sema &sema, const Decl &part) {
   if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::String)
     if (!binding.optional && binding.layouts.empty())
       return own;
-  sema.report.unsupported(binding.range, "such a binding of a part");
+  Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownBinding, binding.range,
+                                             "the tensors of a part are under one path");
+  if (binding.kind == Binding::Kind::Tied)
+    diagnostic.help("apply the other part itself: its parameters are the same then");
+  else
+    diagnostic.help("write `= \"path\"`");
   return std::nullopt;
 }
 

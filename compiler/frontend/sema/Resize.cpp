@@ -175,8 +175,12 @@ SemaValue callResize(Sema &sema, const CallExpr &call) {
     }
     for (const Axis &axis : axes)
       if (axis.isDynamic()) {
-        sema.report.unsupported(tensor.range,
-                                "resizing a tensor with an axis known only when running");
+        sema.report
+            .error(DiagCode::DynamicAxis, tensor.range,
+                   "what is resized has sizes that are known when compiling, but `" + axis.name +
+                       "` is known only when running")
+            .says("this is " + showAxes(axes))
+            .help("resize before what has that axis joins: `x + resize(pos, …)`");
         return SemaValue::wrong();
       }
     value = resizeAxis(sema, value, at, *to, word == "bicubic", call.range);

@@ -194,7 +194,10 @@ static bool readParameters(Sema &sema, Scan &scan) {
       scan.arguments[i] = value ? SemaValue::of(value) : SemaValue::wrong();
       fine &= static_cast<bool>(value);
     } else if (signature.parameters[i].type.isCache()) {
-      sema.report.unsupported(signature.parameters[i].type.range, "a cell with a cache");
+      sema.report
+          .error(DiagCode::CacheExpected, signature.parameters[i].type.range,
+                 "a cell that is scanned takes no cache")
+          .note("a call pushes to a cache once, a scan applies its cell many times");
       fine = false;
     } else {
       scan.inputs.push_back(i);
@@ -374,7 +377,7 @@ bool ScanBuilder::instantiateCell() {
                         : llvm::is_contained(scan.inputs, i) ? scan.expr.over->range
                         : scan.expr.from                     ? scan.expr.from->range
                                                              : scan.expr.range;
-    call.arguments.push_back({std::nullopt, std::make_unique<ErrorExpr>(place), nullptr});
+    call.arguments.emplace_back().value = std::make_unique<ErrorExpr>(place);
   }
   scan.given.states = scan.states;
   instance = instantiate(sema, *scan.block, scan.owner, scan.arguments, call, scan.given, bound);
@@ -388,7 +391,10 @@ bool ScanBuilder::readStates() {
                     [](mlir::Type type) {
                       return llvm::cast<mlir::RankedTensorType>(type).getElementType().isF32();
                     })) {
-    sema.report.unsupported(scan.expr.cell->range, "a scan of a cell that gives integers");
+    sema.report
+        .error(DiagCode::CellStates, scan.expr.cell->range,
+               "the states of a cell that is scanned, and what it gives, are f32")
+        .help("write `float(n)` for a whole number, `floor(x)` for what it was");
     return false;
   }
   for (unsigned state : scan.states) {

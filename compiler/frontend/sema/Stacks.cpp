@@ -81,7 +81,10 @@ static std::optional<Owner> ownerOfStack(Reporter &report, const Decl &decl, con
     }
   } else if (stack.binding.kind != Binding::Kind::Path || stack.binding.optional ||
              !stack.binding.layouts.empty()) {
-    report.unsupported(stack.binding.range, "such a binding of a stack");
+    report
+        .error(DiagCode::UnknownBinding, stack.binding.range,
+               "the layers of a stack have tensors under one path")
+        .help("write `= \"path.{n}\"`");
     return std::nullopt;
   }
   owner.prefix = around.prefix + path + ".";

@@ -59,15 +59,20 @@ mlir::Type declaredElement(mlir::OpBuilder &builder, const Type &type) {
 }
 
 std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what, TypePlace place) {
-  if (type.dims.empty() && (!type.word || type.word->text != "cache")) {
-    sema.report.unsupported(type.range, what + " without axes");
+  bool isKnown = declaredElement(sema.builder, type) != nullptr;
+  if (type.dims.empty() && isKnown) {
+    sema.report.error(DiagCode::MissingAxis, type.range, what + " has at least one axis")
+        .help("write `" + (type.word ? type.word->text : std::string("f32")) +
+              "[1]` for one number");
     return std::nullopt;
   }
   if (!type.word)
     return axesOf(sema, type.dims, type.range);
   llvm::StringRef word = type.word->text;
   if (word == "cache") {
-    sema.report.unsupported(type.word->range, "a cache");
+    sema.report
+        .error(DiagCode::CacheExpected, type.word->range, what + " is a tensor, and no cache")
+        .note("caches are parameters of entries, blocks and `forward`");
     return std::nullopt;
   }
   mlir::Type element = declaredElement(sema.builder, type);
@@ -81,7 +86,9 @@ std::optional<Axes> typeAxes(Sema &sema, const Type &type, llvm::StringRef what,
     return std::nullopt;
   }
   if (place == TypePlace::Param && !element.isF32()) {
-    sema.report.unsupported(type.word->range, "the dtype `" + word + "` of " + what);
+    sema.report.error(DiagCode::DtypePlace, type.word->range, what + " holds f32, and no " + word)
+        .note("its tensor in the checkpoint may be f32, f16 or bf16")
+        .help("leave `" + word + "` out");
     return std::nullopt;
   }
   if (place == TypePlace::Block && (element.isF16() || element.isBF16())) {

@@ -218,7 +218,11 @@ FormulaValue scoreLinear(Formula &formula, Decl &decl, const CallExpr &call) {
     return wrongFormula(formula, call.range,
                         "`" + decl.name + "` is applied to a vector of the query, or of the key");
   if (decl.from.size() != 1 || decl.to.size() != 1) {
-    formula.sema.report.unsupported(call.range, "a linear map of several axes in a score");
+    formula.sema.report
+        .error(DiagCode::ScoreExpression, call.range,
+               "a linear map of a score takes one axis and gives one")
+        .at(decl.range, "declared here")
+        .help("write `linear " + decl.name + ": E -> R`");
     return {};
   }
   mlir::Value &result = formula.regions->known[{&decl, x.value.getAsOpaquePointer()}];
