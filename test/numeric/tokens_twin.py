@@ -261,6 +261,18 @@ def llama3(frequencies, factor, low, high, length):
     return np.where(wave < length / high, frequencies, np.where(wave > length / low, frequencies / factor, between))
 
 
+def remainders(rng):
+    """a % b of f32 has the sign of b; quotients that are whole numbers are among them."""
+    B, D = odd(rng, 1, 5), odd(rng, 2, 60)
+    x = (rng.integers(-400, 400, (B, D)) / 8).astype(np.float32)
+    y = (rng.integers(1, 30, (B, D)) / 4 * rng.choice([-1, 1], (B, D))).astype(np.float32)
+    spec = f"""dim D = {D}
+dyn B <= 5
+entry run(x: [B, D], y: [B, D]) -> [B, D], [B, D], [B, D] {{ return x % 3, x % (0 - 1.25), x % y }}
+"""
+    return Case(rng, spec, {"x": x, "y": y}, [np.mod(x, 3.0), np.mod(x, -1.25), np.mod(x, y)], bound=1e-6)
+
+
 def rotary(rng):
     B, T, H, E = odd(rng, 1, 4), odd(rng, 1, 70), odd(rng, 1, 5), 2 * odd(rng, 1, 50)
     interleaved, base = bool(rng.integers(2)), float(rng.choice([10000, 500000, 100]))
@@ -293,7 +305,7 @@ dyn B <= 4
 table grid[y: Y, x: X, p: P] = (if p % 2 == 0 then y else x) / 100 ** (floor(p / 2) / P)
 table frequency[p: P] = 1 / 1000 ** (p / P)
 entry run(x: [B, Y, X, H, E], at: i32[B, X]) -> [B, Y, X, H, E], [B, Y, X, H, E], [B, Y, X, H, E] {{
-  let moved = (repeat(at * 1.0, P) * frequency)
+  let moved = repeat(float(at), P) * frequency
   return rotary(x, {style}, features = F, angles = grid), rotary(x, {style}, features = F, angles = moved),
     rotary(x, X, {style}, features = F, base = 100)
 }}
@@ -356,7 +368,7 @@ entry run(x: [B, Y*X, D]) -> [B, Y*X, D] {{ return x + split(resize(pos, {word},
 
 
 CASES = [half_in_and_out, bfloat_in_and_out, moved_integers, embedding, embedding_in_stack, sinusoidal, concatenated, packed_rows, truncated,
-         two_dimensional, rotary, rotary_by_angles, rotary_attention, resized]
+         two_dimensional, remainders, rotary, rotary_by_angles, rotary_attention, resized]
 
 
 def main():
