@@ -3,6 +3,7 @@
 // Registration of the dialect, and the helpers for named axes.
 #include "dialect/AttnDialect.h"
 #include "dialect/Aliases.h"
+#include "dialect/Caches.h"
 #include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -50,6 +51,8 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
 #include "dialect/AttnOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/ChoiceOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialect/CacheOps.cpp.inc"
 
 void AttnDialect::initialize() {
   addAttributes<
@@ -63,6 +66,10 @@ void AttnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ChoiceOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/CacheOps.cpp.inc"
       >();
   addInterface(createAliases(this));
 }

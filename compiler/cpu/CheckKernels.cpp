@@ -5,6 +5,7 @@
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/MathBuilder.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,7 +22,7 @@ using namespace attn;
 /// Kernels, their tiles, and whatever else of the dialect no later pass takes away.
 static bool isLeftOver(Operation *op) {
   return isa_and_present<AttnDialect>(op->getDialect()) && op->getParentOfType<func::FuncOp>() &&
-         !isa<AddressOp, CacheAddressOp, BarrierOp>(op);
+         !isa<AddressOp, CachePlaceOp, BarrierOp>(op);
 }
 
 /// Integer divisions, which x86 has for single numbers only. By a constant, LLVM multiplies.

@@ -58,12 +58,29 @@ static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
   return list;
 }
 
+static llvm::json::Array describeCaches(llvm::ArrayRef<CacheInfo> caches) {
+  llvm::json::Array list;
+  for (const CacheInfo &cache : caches) {
+    bool isPush = cache.use == CacheUse::Kind::Push, isFill = cache.use == CacheUse::Kind::Fill;
+    list.push_back(llvm::json::Object{{"name", cache.name},
+                                      {"use", isPush   ? "push"
+                                              : isFill ? "fill"
+                                                       : "read"},
+                                      {"rows", boundText(cache.rows)}});
+  }
+  return list;
+}
+
 static llvm::json::Array describeEntries(ModuleOp model) {
   llvm::json::Array entries;
-  for (const EntryInfo &entry : entriesOf(model))
-    entries.push_back(llvm::json::Object{{"name", entry.name},
-                                         {"inputs", describeTensors(entry.inputs)},
-                                         {"outputs", describeTensors(entry.outputs)}});
+  for (const EntryInfo &entry : entriesOf(model)) {
+    llvm::json::Object described{{"name", entry.name},
+                                 {"inputs", describeTensors(entry.inputs)},
+                                 {"outputs", describeTensors(entry.outputs)}};
+    if (!entry.caches.empty())
+      described["caches"] = describeCaches(entry.caches);
+    entries.push_back(std::move(described));
+  }
   return entries;
 }
 

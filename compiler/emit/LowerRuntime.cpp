@@ -4,6 +4,7 @@
 #include "attn/abi.h"
 #include "compiler/emit/Passes.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -57,12 +58,17 @@ static Value loadField(OpBuilder &builder, Location loc, Value callBuffer, size_
   return LLVM::LoadOp::create(builder, loc, pointer, place);
 }
 
-/// call->cache + at * the size of an element, as what a memref of rank 0 becomes: two pointers and
-/// an offset.
-static void lowerCacheAddress(CacheAddressOp op) {
+/// call->caches[number] + at * the size of an element, as what a memref of rank 0 becomes: two
+/// pointers and an offset.
+static void lowerCachePlace(CachePlaceOp op, const DenseMap<StringAttr, int64_t> &numbers) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  Value cache = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, cache));
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value caches = loadField(builder, loc, op.getCall(), offsetof(attn_abi_call, caches));
+  auto number = static_cast<int32_t>(numbers.lookup(op.getCacheAttr().getAttr()));
+  Value own =
+      LLVM::GEPOp::create(builder, loc, pointer, pointer, caches, ArrayRef<LLVM::GEPArg>{number});
+  Value cache = LLVM::LoadOp::create(builder, loc, pointer, own);
   Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), op.getAt());
   Value place = LLVM::GEPOp::create(builder, loc, cache.getType(), op.getType().getElementType(),
                                     cache, ArrayRef<LLVM::GEPArg>{at});
@@ -140,16 +146,19 @@ namespace {
 struct LowerRuntimePass : attn::impl::LowerRuntimePassBase<LowerRuntimePass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    DenseMap<StringAttr, int64_t> kernels;
+    DenseMap<StringAttr, int64_t> kernels, caches;
     for (CostOp cost : getOperation().getOps<CostOp>())
       kernels.try_emplace(cost.getSymNameAttr(), kernels.size());
+    for (DimOp dim : getOperation().getOps<DimOp>())
+      if (dim.getCache())
+        caches.try_emplace(dim.getSymNameAttr(), caches.size());
     WalkResult result = getOperation().walk([&](Operation *op) {
       LogicalResult lowered = success(); // and erased
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](AddressOp address) { lowered = lowerAddress(address, symbols); })
           .Case(lowerLaunch)
           .Case([&](BarrierOp barrier) { lowerBarrier(barrier, kernels); })
-          .Case(lowerCacheAddress);
+          .Case([&](CachePlaceOp cache) { lowerCachePlace(cache, caches); });
       return WalkResult(lowered);
     });
     if (result.wasInterrupted())

@@ -114,6 +114,9 @@ static EntryInfo unfoldedEntry(ModuleOp model, UnfoldOp op, llvm::ArrayRef<Entry
   const UnfoldInfo &unfold = *entry.unfold;
   const EntryInfo &first = functions[unfold.first], &step = functions[unfold.step];
   entry.inputs = first.inputs;
+  // As many positions are kept as `first` fills in, whatever the steps do.
+  llvm::copy_if(first.caches, std::back_inserter(entry.caches),
+                [](const CacheInfo &cache) { return cache.use == CacheUse::Kind::Fill; });
   for (int32_t own : unfold.wiring.own)
     entry.inputs.push_back(step.inputs[own]);
   AxisInfo limit{"limit", static_cast<int64_t>(op.getLimit()), ""};
@@ -153,12 +156,11 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
       entry.outputs.push_back(
           tensorInfo(model, type, function.getResultAttr(i, "attn.name"), Attribute()));
-    if (auto cache = function->getAttrOfType<FlatSymbolRefAttr>("attn.cache")) {
-      entry.cache = cache.getValue().str();
-      auto rows = function->getAttrOfType<StringAttr>("attn.rows");
+    for (const CacheUse &use : cachesOf(function)) {
+      StringRef rows = use.rows.getValue();
       int64_t size = ShapedType::kDynamic;
-      rows.getValue().getAsInteger(10, size);
-      entry.rows = axisOf(model, rows.getValue(), size);
+      rows.getAsInteger(10, size);
+      entry.caches.push_back({use.name().str(), use.kind, axisOf(model, rows, size)});
     }
     entries.push_back(std::move(entry));
   }

@@ -3,6 +3,7 @@
 // What a module says about the model in it, as the description and the header need it.
 #pragma once
 
+#include "dialect/Caches.h"
 #include "dialect/Unfold.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -80,12 +81,18 @@ struct UnfoldInfo {
   UnfoldWiring wiring;
 };
 
+/// What an entry does with a cache, and the positions that it adds.
+struct CacheInfo {
+  std::string name;
+  CacheUse::Kind use;
+  AxisInfo rows;
+};
+
 /// What can be called from outside: a function, or an attn.unfold.
 struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs, outputs;
-  std::string cache;                     ///< that it takes; empty: none
-  AxisInfo rows;                         ///< that it pushes to its cache
+  std::vector<CacheInfo> caches;         ///< that it takes
   std::optional<UnfoldInfo> unfold = {}; ///< of what has no code of its own
 };
 

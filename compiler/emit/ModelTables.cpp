@@ -61,6 +61,7 @@ private:
   llvm::Constant *range(const std::optional<InputRange> &range);
   Constants tensor(const TensorInfo &tensor);
   Constants caches();
+  llvm::Constant *cacheUses(const EntryInfo &entry);
   Constants entryTable();
   Constants images();
   llvm::Constant *unfold(const EntryInfo &entry);
@@ -187,14 +188,25 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
                      "unfold");
 }
 
+llvm::Constant *TableWriter::cacheUses(const EntryInfo &entry) {
+  Constants table;
+  for (const CacheInfo &cache : entry.caches) {
+    int32_t use = cache.use == CacheUse::Kind::Push   ? ATTN_CACHE_PUSH
+                  : cache.use == CacheUse::Kind::Fill ? ATTN_CACHE_FILL
+                                                      : ATTN_CACHE_READ;
+    table.push_back(build.structure(
+        {build.i32(cacheIndex.lookup(cache.name)), build.i32(use), axis(cache.rows)}));
+  }
+  return build.array(table, "uses");
+}
+
 Constants TableWriter::entryTable() {
   Constants table;
   for (const EntryInfo &entry : entries)
     table.push_back(build.structure(
         {build.text(entry.name), build.i32(int64_t(entry.inputs.size())),
          build.i32(int64_t(entry.outputs.size())), tensors(entry.inputs), tensors(entry.outputs),
-         build.i32(entry.cache.empty() ? -1 : cacheIndex.lookup(entry.cache)), axis(entry.rows),
-         unfold(entry)}));
+         build.i32(int64_t(entry.caches.size())), cacheUses(entry), unfold(entry)}));
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/reference/Interpreter.h"
 #include "compiler/reference/Parameters.h"
 #include "compiler/reference/Region.h"
+#include "dialect/Caches.h"
 #include "dialect/Choices.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,6 +37,10 @@ private:
   llvm::Expected<RuntimeValues> runScan(ScanOp scan, Scope &scope);
   llvm::Expected<Tensor> get(GetOp op, const Scope &scope);
   Tensor push(PushOp op, const Scope &scope);
+  llvm::Expected<Tensor> kept(KeptOp op, const Scope &scope);
+  llvm::Error bindCache(func::FuncOp function, const CacheUse &use);
+  /// Forgets what a cache holds.
+  void empty(FlatSymbolRefAttr cache);
   void report(Operation *op, const RuntimeValue &value);
 
   ModuleOp module;
@@ -83,24 +88,43 @@ llvm::Error Machine::bind(func::FuncOp function, ArrayRef<Tensor> inputs) {
       if (llvm::Error error = bindAxis(function, type, axis, size))
         return error;
   }
-  if (auto cache = function->getAttrOfType<FlatSymbolRefAttr>("attn.cache")) {
-    StringRef text = function->getAttrOfType<StringAttr>("attn.rows").getValue();
-    int64_t rows = 0;
-    if (text.getAsInteger(10, rows))
-      rows = dims.lookup(text);
-    int64_t all = caches.lengths[cache.getValue().str()] + rows,
-            capacity = module.lookupSymbol<DimOp>(cache.getAttr()).getSize();
-    if (all > capacity)
-      return errorAt(function, "expected at most " + Twine(capacity) + " positions in cache '" +
-                                   cache.getValue() + "', but got " + Twine(all));
-    dims[cache.getValue()] = all;
-  }
+  for (const CacheUse &use : cachesOf(function))
+    if (llvm::Error error = bindCache(function, use))
+      return error;
+  for (const CacheUse &use : cachesOf(function))
+    if (use.kind == CacheUse::Kind::Fill)
+      empty(use.cache);
   return llvm::Error::success();
 }
 
+/// The positions in a cache: what it holds, and what the call adds.
+llvm::Error Machine::bindCache(func::FuncOp function, const CacheUse &use) {
+  StringRef cache = use.name(), text = use.rows.getValue();
+  int64_t rows = 0;
+  if (text.getAsInteger(10, rows))
+    if (auto linear = parseLinearSize(text))
+      rows = linear->scale * dims.lookup(linear->dim) + linear->offset;
+  int64_t held = use.kind == CacheUse::Kind::Fill ? 0 : caches.lengths[cache.str()],
+          capacity = module.lookupSymbol<DimOp>(cache).getSize();
+  if (use.kind == CacheUse::Kind::Read && held == 0)
+    return errorAt(function, "expected positions in cache '" + cache + "', but it is empty");
+  if (held + rows > capacity)
+    return errorAt(function, "expected at most " + Twine(capacity) + " positions in cache '" +
+                                 cache + "', but got " + Twine(held + rows));
+  dims[cache] = held + rows;
+  return llvm::Error::success();
+}
+
+void Machine::empty(FlatSymbolRefAttr cache) {
+  for (auto state : module.getOps<StateOp>())
+    if (state.getCacheAttr() == cache)
+      for (int64_t layer = 0; layer < static_cast<int64_t>(state.getLayers()); ++layer)
+        caches.states.erase({state.getSymName().str(), layer});
+}
+
 void Machine::finish(func::FuncOp function) {
-  if (auto cache = function->getAttrOfType<FlatSymbolRefAttr>("attn.cache"))
-    caches.lengths[cache.getValue().str()] = dims.lookup(cache.getValue());
+  for (const CacheUse &use : cachesOf(function))
+    caches.lengths[use.name().str()] = dims.lookup(use.name());
 }
 
 /// What the state held, and the rows behind it.
@@ -122,6 +146,15 @@ Tensor Machine::push(PushOp op, const Scope &scope) {
               all.data.data() + kept.shape[axis] * to[axis], to);
   kept = all;
   return all;
+}
+
+/// What another call has filled the state with.
+llvm::Expected<Tensor> Machine::kept(KeptOp op, const Scope &scope) {
+  int64_t layer = op.getLayer() ? scope[op.getLayer()].scalar : 0;
+  auto found = caches.states.find({op.getState().str(), layer});
+  if (found == caches.states.end())
+    return errorAt(op, "expected a state that has been filled");
+  return found->second;
 }
 
 llvm::Expected<RuntimeValues> Machine::call(func::FuncOp function,
@@ -267,6 +300,7 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
           [&](auto attnOp) { return single(evaluate(attnOp, scope)); })
       .Case([&](GetOp getOp) { return single(get(getOp, scope)); })
       .Case([&](PushOp pushOp) { return single(push(pushOp, scope)); })
+      .Case([&](KeptOp keptOp) { return single(kept(keptOp, scope)); })
       .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })
       .Case([&](ScanOp scan) { return runScan(scan, scope); })
       .Case([&](func::CallOp callOp) -> Results {

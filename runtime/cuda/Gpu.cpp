@@ -41,7 +41,8 @@ attn_status Gpu::open(const attn_abi_model &model, SharedWeights &shared, int32_
   weights.open(model, shared);
   if (device.find(wanted, error) || code.choose(model, error) || device.retain(error))
     return error.status;
-  if (!caches.resize(size_t(model.cacheCount)) || !graphs.resize(size_t(model.entryCount)))
+  if (!caches.resize(size_t(model.cacheCount)) || !cacheBlocks.resize(size_t(model.cacheCount)) ||
+      !graphs.resize(size_t(model.entryCount)))
     return error.outOfMemory("the GPU's state");
   for (EntryGraph *&graph : graphs)
     if (!(graph = create<EntryGraph>()))

@@ -26,8 +26,8 @@ struct GpuRun {
   int32_t entry;
   const int64_t *dims;
   const char *packed;
-  uint32_t binding;   ///< Of `packed`: another one than that of the copy is copied.
-  int64_t cacheBytes; ///< Of the entry's cache, kept from run to run.
+  uint32_t binding; ///< Of `packed`: another one than that of the copy is copied.
+  Vector<size_t> cacheBytes; ///< Of each of the entry's caches, kept from run to run.
   Vector<RunBuffer> inputs, outputs;
   /// Gets when each kernel began and ended, in nanoseconds since the run began; null where nobody
   /// wants that. Where memory is lacking some are left out.
@@ -81,7 +81,7 @@ public:
 private:
   /// Records a run and hands it to the stream; does not wait.
   attn_status enqueue(const GpuRun &run, Error &error);
-  /// Gets the workspace, the cache and dense buffers for a run: pointers in `given` are the
+  /// Gets the workspace, the caches and dense buffers for a run: pointers in `given` are the
   /// kernels' buffers, those in `made` the dense copies of strided ones.
   attn_status makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void *> &made,
                        Error &error);
@@ -105,6 +105,7 @@ private:
   GpuWeights weights{device};
   const attn_abi_model *tables = nullptr;
   Vector<DeviceMemory> caches;
+  Vector<char *> cacheBlocks; ///< Where they lie.
   Vector<EntryGraph *> graphs; ///< One per entry.
   EntryGraph profiled;         ///< Of profiled runs, of any entry.
   Recording recording;         ///< Of the run that begins.

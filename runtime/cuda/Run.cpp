@@ -64,10 +64,12 @@ attn_status Gpu::makeRoom(const GpuRun &run, Vector<void *> &given, Vector<void 
   };
   if (place(run.inputs, given) || place(run.outputs, made))
     return error.status;
-  int32_t cache = tables->entries[run.entry].cache;
-  return cache < 0 ? ATTN_OK
-                   : device.grow(caches[size_t(cache)], size_t(run.cacheBytes),
-                                 "making room for a cache", error);
+  for (size_t c = 0; c < run.cacheBytes.size(); ++c) {
+    auto cache = size_t(tables->entries[run.entry].caches[c].cache);
+    if (device.grow(caches[cache], run.cacheBytes[c], "making room for a cache", error))
+      return error.status;
+  }
+  return ATTN_OK;
 }
 
 attn_status Gpu::enqueue(const GpuRun &run, Error &error) {
@@ -133,8 +135,9 @@ attn_status Gpu::recordRun(const GpuRun &run, Vector<void *> &given, Vector<void
   call.workspace = static_cast<char *>(asPointer(work.pointer));
   call.threads = 1;
   call.team = this, call.launch = recordLaunch;
-  if (int32_t cache = tables->entries[run.entry].cache; cache >= 0)
-    call.cache = static_cast<char *>(asPointer(caches[size_t(cache)].pointer));
+  for (size_t c = 0; c < caches.size(); ++c)
+    cacheBlocks[c] = static_cast<char *>(asPointer(caches[c].pointer));
+  call.caches = cacheBlocks.data();
   // The host's first and last, as graphs without them want it.
   copyAll(true, RunBuffer::Host, run.inputs, given.data());
   copyAll(true, RunBuffer::Strided, run.inputs, given.data());

@@ -31,45 +31,66 @@ static Peaks largerOf(const Peaks &a, const Peaks &b) {
 static constexpr int32_t kGpuProfiles = 5;
 
 namespace {
-/// Runs an entry; each time its cache, where it takes one, holds as many positions before.
+/// Runs an entry; each time its caches, where it takes some, hold as many positions before.
 struct Runs {
   attn_context *context;
-  int32_t entry, cache;
+  int32_t number;
+  const attn_abi_entry &entry;
   const Tensors &inputs, &outputs;
   char **message;
   int64_t cached = 0;
 
   attn_status run() {
-    return attn_run(context, entry, inputs.list.data(), outputs.list.data(), message);
+    return attn_run(context, number, inputs.list.data(), outputs.list.data(), message);
   }
-  /// After a run: the cache holds what it held before.
+  /// After a run: the caches that it added to hold what they held before.
   attn_status rewind() {
-    return cache >= 0 ? attn_cache_truncate(context, cache, cached, message) : ATTN_OK;
+    attn_status status = ATTN_OK;
+    for (int32_t c = 0; !status && c < entry.cacheCount; ++c)
+      if (entry.caches[c].use == ATTN_CACHE_PUSH)
+        status = attn_cache_truncate(context, entry.caches[c].cache, cached, message);
+    return status;
   }
-  /// Lets every run begin with so many positions in the cache.
+  /// Lets every run begin with so many positions in the caches that it adds to, and with full ones
+  /// that it reads.
   attn_status fill(int64_t wanted);
+
+private:
+  /// Whether the entry does this with a cache.
+  bool does(int32_t use) const {
+    bool isFound = false;
+    for (int32_t c = 0; c < entry.cacheCount; ++c)
+      isFound |= entry.caches[c].use == use;
+    return isFound;
+  }
 };
 } // namespace
 
 attn_status Runs::fill(int64_t wanted) {
-  if (wanted == 0)
-    return ATTN_OK;
-  if (cache < 0) {
-    Error error;
+  Error error;
+  bool isNeeded = wanted || does(ATTN_CACHE_READ);
+  if (wanted && !does(ATTN_CACHE_PUSH))
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--cached %lld`: the entry takes no cache",
               static_cast<long long>(wanted));
+  else if (isNeeded)
+    pretendFilled(*context, number, inputs.list.data(), error);
+  if (error.status || !isNeeded)
     return error.report(message);
-  }
   attn_status status = run(); // takes the memory
-  if (status == ATTN_OK)
-    pretendCached(*context, cache, cached = wanted);
+  for (int32_t c = 0; !status && c < entry.cacheCount; ++c) {
+    int32_t cache = entry.caches[c].cache;
+    if (entry.caches[c].use == ATTN_CACHE_PUSH)
+      pretendCached(*context, cache, cached = wanted);
+    else if (entry.caches[c].use == ATTN_CACHE_READ)
+      pretendCached(*context, cache, attn_cache_length(context, cache));
+  }
   return status;
 }
 
 attn_status attn::benchEntry(const Command &command, const attn_model &model, attn_context *context,
                              int32_t entry, const Tensors &inputs, const Tensors &outputs,
                              char **message) {
-  Runs runs{context, entry, model.tables->entries[entry].cache, inputs, outputs, message};
+  Runs runs{context, entry, model.tables->entries[entry], inputs, outputs, message};
   if (attn_status status = runs.fill(command.cached))
     return status;
   double once = 0;

@@ -362,11 +362,13 @@ attn_status InputReader::run() {
       }
     }
   }
-  if (entry.cache >= 0) {
-    const attn_abi_dim &cache = model.tables->dims[model.tables->caches[entry.cache].dim];
-    int64_t &held = dims[&cache - model.tables->dims];
-    held = command.cached + axisSize(entry.rows, dims);
-    held = held < cache.value ? held : cache.value; // attn_run says where there is no room
+  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+    const attn_abi_cache_use &use = entry.caches[c];
+    int32_t dim = model.tables->caches[use.cache].dim;
+    int64_t held = axisSize(use.rows, dims), capacity = model.tables->dims[dim].value;
+    held += use.use == ATTN_CACHE_PUSH ? command.cached : 0;
+    // attn_run says where there is no room.
+    dims[dim] = use.use == ATTN_CACHE_READ || held > capacity ? capacity : held;
   }
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);

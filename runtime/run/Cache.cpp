@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The caches of a context, and what the C API says about them.
-#include "run/Context.h"
+#include "run/RunEntry.h"
 #include <cstring>
 
 using namespace attn;
@@ -25,24 +25,34 @@ static int64_t bytesOf(const attn_abi_model &tables, const attn_abi_cache &cache
   return bytes;
 }
 
-attn_status attn::prepareCache(const attn_abi_model &tables, const attn_abi_cache &cache,
-                               CacheMemory &memory, const int64_t *dims, Error &error) {
+/// Whether what a cache holds was laid out for the sizes of the call.
+static attn_status checkLayout(const attn_abi_model &tables, const attn_abi_cache_use &use,
+                               const CacheMemory &memory, const int64_t *dims, Error &error) {
+  const attn_abi_cache &cache = tables.caches[use.cache];
   for (int32_t s = 0; memory.length > 0 && s < cache.stateCount; ++s) {
     const attn_abi_tensor &tensor = cache.states[s].tensor;
     for (int32_t a = 0; a < tensor.rank; ++a) {
       int32_t dim = tensor.axes[a].dim;
       if (dim < 0 || dim == cache.dim || dims[dim] == memory.dims[size_t(dim)])
         continue;
-      error.set(ATTN_BAD_INPUT, "R0208",
+      bool isRead = use.use == ATTN_CACHE_READ;
+      error.set(ATTN_BAD_INPUT, isRead ? "R0211" : "R0208",
                 "cache `%s` was filled with `%s` = %lld, but it is %lld now", cache.name,
                 tables.dims[dim].name, static_cast<long long>(memory.dims[size_t(dim)]),
                 static_cast<long long>(dims[dim]));
-      error.help("empty it first (attn_cache_truncate to 0), or use another context");
+      if (const char *filling = isRead ? entryThatFills(tables, use.cache) : nullptr)
+        error.help("fill it again by entry `%s`, or use another context", filling);
+      else
+        error.help("empty it first (attn_cache_truncate to 0), or use another context");
       return error.status;
     }
   }
-  if (memory.length > 0)
-    return ATTN_OK;
+  return ATTN_OK;
+}
+
+/// Memory for what an empty cache is to hold.
+static attn_status layOut(const attn_abi_model &tables, const attn_abi_cache &cache,
+                          CacheMemory &memory, const int64_t *dims, Error &error) {
   int64_t bytes = bytesOf(tables, cache, dims);
   bool isThere = bytes >= 0 && uint64_t(bytes) <= memory.block.size();
   if (!memory.dims.resize(size_t(tables.dimCount)) ||
@@ -51,6 +61,37 @@ attn_status attn::prepareCache(const attn_abi_model &tables, const attn_abi_cach
                      cache.name, static_cast<long long>(bytes));
   memcpy(memory.dims.data(), dims, sizeof(int64_t) * size_t(tables.dimCount));
   return ATTN_OK;
+}
+
+attn_status attn::prepareCaches(attn_context &context, const attn_abi_entry &entry,
+                                const int64_t *dims, Error &error) {
+  const attn_abi_model &tables = *context.model->tables;
+  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+    const attn_abi_cache_use &use = entry.caches[c];
+    bool isKept = use.use != ATTN_CACHE_FILL;
+    const CacheMemory &memory = *context.caches[size_t(use.cache)];
+    if (attn_status status = isKept ? checkLayout(tables, use, memory, dims, error) : ATTN_OK)
+      return status;
+  }
+  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+    const attn_abi_cache_use &use = entry.caches[c];
+    CacheMemory &memory = *context.caches[size_t(use.cache)];
+    if (use.use == ATTN_CACHE_FILL)
+      memory.length = 0;
+    if (memory.length == 0)
+      if (attn_status status = layOut(tables, tables.caches[use.cache], memory, dims, error))
+        return status;
+    context.cacheBlocks[size_t(use.cache)] = memory.block.data();
+  }
+  return ATTN_OK;
+}
+
+void attn::countCached(attn_context &context, const attn_abi_entry &entry, const int64_t *dims) {
+  const attn_abi_model &tables = *context.model->tables;
+  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+    int32_t cache = entry.caches[c].cache;
+    context.caches[size_t(cache)]->length = dims[tables.caches[cache].dim];
+  }
 }
 
 extern "C" int32_t attn_model_cache_count(const attn_model *model) {
@@ -95,4 +136,24 @@ void attn::pretendCached(attn_context &context, int32_t cache, int64_t length) {
   else
     memset(memory.block.data(), 0x3c, memory.block.size());
   memory.length = length;
+}
+
+attn_status attn::pretendFilled(attn_context &context, int32_t number, const attn_tensor *inputs,
+                                Error &error) {
+  const attn_abi_model &tables = *context.model->tables;
+  const attn_abi_entry &entry = tables.entries[number];
+  auto forThoseRead = [&](auto &&act) {
+    for (int32_t c = 0; !error.status && c < entry.cacheCount; ++c)
+      if (entry.caches[c].use == ATTN_CACHE_READ)
+        act(tables.caches[entry.caches[c].cache], *context.caches[size_t(entry.caches[c].cache)]);
+  };
+  forThoseRead([&](const attn_abi_cache &cache, CacheMemory &memory) {
+    memory.length = tables.dims[cache.dim].value;
+  });
+  int64_t dims[kMaxDims]; // which follow the lengths
+  if (resolveCall(context, number, inputs, nullptr, dims, error) == ATTN_OK)
+    forThoseRead([&](const attn_abi_cache &cache, CacheMemory &memory) {
+      layOut(tables, cache, memory, dims, error);
+    });
+  return error.status;
 }

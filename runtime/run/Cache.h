@@ -15,13 +15,21 @@ struct CacheMemory {
   Vector<int64_t> dims;
 };
 
-/// Makes sure that the memory is there and laid out for `dims`, which are those of the call.
-attn_status prepareCache(const attn_abi_model &tables, const attn_abi_cache &cache,
-                         CacheMemory &memory, const int64_t *dims, Error &error);
+/// Makes sure that memory of an entry's caches is there and laid out for `dims`, which are those of
+/// the call. What is to be filled anew is empty then; nothing else changes.
+attn_status prepareCaches(attn_context &context, const attn_abi_entry &entry, const int64_t *dims,
+                          Error &error);
+
+/// After a call with these dims: its caches hold what they say.
+void countCached(attn_context &context, const attn_abi_entry &entry, const int64_t *dims);
 
 /// For timing alone: a cache that has been used holds `length` positions, the same small number
 /// everywhere.
 void pretendCached(attn_context &context, int32_t cache, int64_t length);
+
+/// For timing alone: the caches that an entry reads are as full as can be, for these inputs.
+attn_status pretendFilled(attn_context &context, int32_t entry, const attn_tensor *inputs,
+                          Error &error);
 
 } // namespace attn
 #endif

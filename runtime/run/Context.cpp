@@ -46,7 +46,8 @@ static attn_status createContext(attn_model *model, int32_t threads, attn_contex
     }
   }
   int32_t wanted = threads ? threads : model->threads;
-  if (!context->inputs.resize(size_t(inputs)) || !context->outputs.resize(size_t(outputs)))
+  if (!context->inputs.resize(size_t(inputs)) || !context->outputs.resize(size_t(outputs)) ||
+      !context->cacheBlocks.resize(size_t(model->tables->cacheCount)))
     error.outOfMemory("a context");
   else if (!context->team.start(wanted, model->pinsThreads))
     error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads", int(wanted));

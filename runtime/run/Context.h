@@ -19,6 +19,7 @@ struct attn_context {
   /// Room for the pointers of the entry with most inputs or outputs.
   attn::Vector<void *> inputs, outputs;
   attn::Vector<attn::CacheMemory *> caches; ///< One per cache of the model.
+  attn::Vector<char *> cacheBlocks;         ///< Where those of the entry that runs lie.
   attn::Profile profile{team};
   attn::Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
 

@@ -112,26 +112,35 @@ attn_status Generation::checkNumbers() {
   return ATTN_OK;
 }
 
-/// Whether the positions of all runs fit into the cache.
+/// The positions that an entry adds to a cache with these dims.
+static int64_t rowsOf(const attn_abi_entry &entry, int32_t cache, const int64_t *dims) {
+  for (int32_t c = 0; c < entry.cacheCount; ++c)
+    if (entry.caches[c].cache == cache)
+      return axisSize(entry.caches[c].rows, dims);
+  return 0;
+}
+
+/// Whether the positions of all runs fit into the caches.
 attn_status Generation::checkRoom() {
   int64_t dims[kMaxDims];
   // Of empty caches.
-  if (attn_status status = resolveDims(tables, unfold.first, inputs, nullptr, 0, dims, error))
+  if (attn_status status = resolveDims(tables, unfold.first, inputs, nullptr, nullptr, dims, error))
     return status;
-  const attn_abi_entry &before = tables.entries[unfold.first];
-  if (step.cache < 0)
-    return ATTN_OK;
-  const attn_abi_cache &cache = tables.caches[step.cache];
   int64_t runs = numbers.limit - (unfold.begin < 0 ? 1 : 0);
-  int64_t held = before.cache == step.cache ? axisSize(before.rows, dims) : 0;
-  int64_t all = held + runs * axisSize(step.rows, dims), capacity = tables.dims[cache.dim].value;
-  if (all <= capacity)
-    return ATTN_OK;
-  error.set(ATTN_BAD_INPUT, "R0207",
-            "entry `%s` would fill cache `%s` with %lld positions, which holds %lld", entry.name,
-            cache.name, static_cast<long long>(all), static_cast<long long>(capacity));
-  error.help("give a smaller limit, or compile the model with a larger capacity");
-  return error.status;
+  for (int32_t c = 0; c < step.cacheCount; ++c) {
+    const attn_abi_cache_use &use = step.caches[c];
+    const attn_abi_cache &cache = tables.caches[use.cache];
+    int64_t held = rowsOf(tables.entries[unfold.first], use.cache, dims),
+            all = held + runs * axisSize(use.rows, dims), capacity = tables.dims[cache.dim].value;
+    if (use.use != ATTN_CACHE_PUSH || all <= capacity)
+      continue;
+    error.set(ATTN_BAD_INPUT, "R0207",
+              "entry `%s` would fill cache `%s` with %lld positions, which holds %lld", entry.name,
+              cache.name, static_cast<long long>(all), static_cast<long long>(capacity));
+    error.help("give a smaller limit, or compile the model with a larger capacity");
+    return error.status;
+  }
+  return ATTN_OK;
 }
 
 attn_status Generation::prepare() {
@@ -150,8 +159,8 @@ attn_status Generation::prepare() {
   for (int32_t i = 0; i < unfold.stackedCount; ++i)
     memset(outputs[2 + i].data, 0, size_t(byteSize(outputs[2 + i])));
   for (int32_t number : {unfold.first, unfold.step})
-    if (CacheMemory *cache = cacheOf(context, tables.entries[number].cache))
-      cache->length = 0;
+    for (int32_t c = 0; c < tables.entries[number].cacheCount; ++c)
+      cacheOf(context, tables.entries[number].caches[c].cache)->length = 0;
   return ATTN_OK;
 }
 

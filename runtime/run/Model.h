@@ -28,10 +28,14 @@ namespace attn {
 
 /// Sets `dims` (one per dim of the model) from the inputs' sizes, checking dtype, rank and size of
 /// every input. Dims that no input tells are taken from `outputs` where not null, else they are at
-/// their bound; the entry's cache holds `cached` positions before the call. Data pointers are not
-/// looked at.
+/// their bound; `cached` gives the positions that each cache of the model holds before the call,
+/// null where all are empty. Data pointers are not looked at.
 attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_tensor *inputs,
-                        const attn_tensor *outputs, int64_t cached, int64_t *dims, Error &error);
+                        const attn_tensor *outputs, const int64_t *cached, int64_t *dims,
+                        Error &error);
+
+/// The name of an entry that fills a cache; null where there is none.
+const char *entryThatFills(const attn_abi_model &tables, int32_t cache);
 
 /// Looks for indices outside of their table in input `input`, a buffer of the host that has been
 /// checked.

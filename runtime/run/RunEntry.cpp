@@ -10,10 +10,10 @@ using namespace attn;
 
 attn_status attn::resolveCall(const attn_context &context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, int64_t *dims, Error &error) {
-  const attn_abi_model &tables = *context.model->tables;
-  bool exists = entry >= 0 && entry < tables.entryCount;
-  const CacheMemory *memory = exists ? cacheOf(context, tables.entries[entry].cache) : nullptr;
-  return resolveDims(tables, entry, inputs, outputs, memory ? memory->length : 0, dims, error);
+  int64_t cached[kMaxDims]; // a cache is a dim, too
+  for (size_t c = 0; c < context.caches.size(); ++c)
+    cached[c] = context.caches[c]->length;
+  return resolveDims(*context.model->tables, entry, inputs, outputs, cached, dims, error);
 }
 
 attn_status attn::inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
@@ -22,6 +22,8 @@ attn_status attn::inferShapes(const attn_context &context, int32_t entry, const 
   if (attn_status status = resolveCall(context, entry, inputs, nullptr, dims, error))
     return status;
   const attn_abi_entry &found = context.model->tables->entries[entry];
+  if (!outputs && found.outputCount > 0)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_infer_shapes: null pointer");
   for (int32_t i = 0; i < found.outputCount; ++i) {
     const attn_abi_tensor &tensor = found.outputs[i];
     outputs[i].dtype = tensor.dtype;
@@ -36,7 +38,7 @@ extern "C" attn_status attn_infer_shapes(const attn_context *context, int32_t en
                                          const attn_tensor *inputs, attn_tensor *outputs,
                                          char **message) {
   Error error;
-  if (!context || !outputs)
+  if (!context)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_infer_shapes: null pointer");
   else
     inferShapes(*context, entry, inputs, outputs, error);
@@ -104,11 +106,8 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
                      !context.workspace.allocate(uint64_t(needed))))
     return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for a workspace of %lld bytes",
                      static_cast<long long>(needed));
-  CacheMemory *cache = cacheOf(context, entry.cache);
-  if (cache)
-    if (attn_status status =
-            prepareCache(*model.tables, model.tables->caches[entry.cache], *cache, dims, error))
-      return status;
+  if (attn_status status = prepareCaches(context, entry, dims, error))
+    return status;
   for (int32_t i = 0; i < entry.inputCount; ++i)
     context.inputs[size_t(i)] = inputs[i].data;
   for (int32_t i = 0; i < entry.outputCount; ++i)
@@ -120,7 +119,7 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
           {context.inputs.data(), context.outputs.data(), dims, model.weights,
            context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
            profile ? static_cast<void *>(profile) : &context.team,
-           cache ? cache->block.data() : nullptr, nullptr},
+           context.cacheBlocks.data(), nullptr},
           profile,
           model.level->level == ATTN_LEVEL_X86_AMX};
   context.team.run(
@@ -135,8 +134,7 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
           releaseTiles();
       },
       &run);
-  if (cache)
-    cache->length = dims[model.tables->caches[entry.cache].dim];
+  countCached(context, entry, dims);
   return ATTN_OK;
 }
 

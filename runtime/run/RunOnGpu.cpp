@@ -42,13 +42,12 @@ attn_status attn::runOnGpu(attn_context &context, int32_t entryIndex, const int6
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
   if (attn_status status = checkIndicesOnGpu(context, entry, inputs, error))
     return status;
-  CacheMemory *cache = cacheOf(context, entry.cache);
-  if (cache)
-    if (attn_status status =
-            prepareCache(*model.tables, model.tables->caches[entry.cache], *cache, dims, error))
-      return status;
-  GpuRun run{entryIndex, dims, model.weights, model.bindings, 0, {}, {}, nullptr};
-  run.cacheBytes = cache ? int64_t(cache->block.size()) : 0;
+  if (attn_status status = prepareCaches(context, entry, dims, error))
+    return status;
+  GpuRun run{entryIndex, dims, model.weights, model.bindings, {}, {}, {}, nullptr};
+  for (int32_t c = 0; c < entry.cacheCount; ++c)
+    if (!run.cacheBytes.push(context.caches[size_t(entry.caches[c].cache)]->block.size()))
+      return error.outOfMemory("a run");
   Profile *profile = context.profile.isEnabled() ? &context.profile : nullptr;
   if (!addBuffers(inputs, entry.inputCount, run.inputs) ||
       !addBuffers(outputs, entry.outputCount, run.outputs) ||
@@ -56,7 +55,7 @@ attn_status attn::runOnGpu(attn_context &context, int32_t entryIndex, const int6
     return error.outOfMemory("a run");
   run.kernels = profile ? &profile->deviceEvents() : nullptr;
   attn_status status = context.gpu->run(run, error);
-  if (cache && status == ATTN_OK)
-    cache->length = dims[model.tables->caches[entry.cache].dim];
+  if (status == ATTN_OK)
+    countCached(context, entry, dims);
   return status;
 }

@@ -19,7 +19,7 @@ struct Resolver {
   attn_status checkAxis(const char *kind, const attn_abi_tensor &tensor, int32_t index,
                         int64_t size);
   attn_status check(const char *kind, const attn_abi_tensor &tensor, const attn_tensor &given);
-  attn_status checkCache(int64_t cached);
+  attn_status checkCache(const attn_abi_cache_use &use, int64_t cached);
 };
 } // namespace
 
@@ -97,18 +97,36 @@ attn_status Resolver::check(const char *kind, const attn_abi_tensor &tensor,
   return ATTN_OK;
 }
 
-/// The cache's dim: what it holds, and what the call adds.
-attn_status Resolver::checkCache(int64_t cached) {
-  if (entry.cache < 0)
-    return ATTN_OK;
-  const attn_abi_cache &cache = tables.caches[entry.cache];
-  int64_t capacity = tables.dims[cache.dim].value, rows = axisSize(entry.rows, dims);
+const char *attn::entryThatFills(const attn_abi_model &tables, int32_t cache) {
+  for (int32_t e = 0; e < tables.entryCount; ++e)
+    for (int32_t c = 0; c < tables.entries[e].cacheCount; ++c) {
+      const attn_abi_cache_use &use = tables.entries[e].caches[c];
+      if (use.cache == cache && use.use == ATTN_CACHE_FILL && !tables.entries[e].unfold)
+        return tables.entries[e].name;
+    }
+  return nullptr;
+}
+
+/// A cache's dim: what it holds, and what the call adds.
+attn_status Resolver::checkCache(const attn_abi_cache_use &use, int64_t cached) {
+  const attn_abi_cache &cache = tables.caches[use.cache];
+  int64_t capacity = tables.dims[cache.dim].value, rows = axisSize(use.rows, dims);
+  if (use.use == ATTN_CACHE_READ && cached == 0) {
+    error.set(ATTN_BAD_INPUT, "R0210", "cache `%s`, which entry `%s` reads, is empty", cache.name,
+              entry.name);
+    if (const char *filling = entryThatFills(tables, use.cache))
+      error.help("run entry `%s` first: it fills the cache", filling);
+    return error.status;
+  }
+  if (use.use == ATTN_CACHE_FILL)
+    cached = 0;
   if (rows > capacity - cached) {
     error.set(ATTN_BAD_INPUT, "R0207",
               "cache `%s` holds %lld of %lld positions, entry `%s` would add %lld", cache.name,
               static_cast<long long>(cached), static_cast<long long>(capacity), entry.name,
               static_cast<long long>(rows));
-    error.help("empty it, or compile the model with a larger capacity");
+    error.help(use.use == ATTN_CACHE_FILL ? "compile the model with a larger capacity"
+                                          : "empty it, or compile the model with a larger capacity");
     return error.status;
   }
   int64_t all = cached + rows;
@@ -125,8 +143,8 @@ attn_status Resolver::checkCache(int64_t cached) {
 }
 
 attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
-                              const attn_tensor *inputs, const attn_tensor *outputs, int64_t cached,
-                              int64_t *dims, Error &error) {
+                              const attn_tensor *inputs, const attn_tensor *outputs,
+                              const int64_t *cached, int64_t *dims, Error &error) {
   if (entryIndex < 0 || entryIndex >= tables.entryCount)
     return error.set(ATTN_INVALID_ARGUMENT, "R0102", "model `%s` has %d entries, there is no %d",
                      tables.name, int(tables.entryCount), int(entryIndex));
@@ -140,8 +158,11 @@ attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
   for (int32_t i = 0; i < entry.inputCount; ++i)
     if (attn_status status = resolver.check("input", entry.inputs[i], inputs[i]))
       return status;
-  if (attn_status status = resolver.checkCache(cached))
-    return status;
+  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+    int64_t held = cached ? cached[entry.caches[c].cache] : 0;
+    if (attn_status status = resolver.checkCache(entry.caches[c], held))
+      return status;
+  }
   for (int32_t i = 0; outputs && i < entry.outputCount; ++i)
     if (attn_status status = resolver.check("output", entry.outputs[i], outputs[i]))
       return status;

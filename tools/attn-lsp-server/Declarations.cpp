@@ -65,7 +65,10 @@ public:
             add(fixed.name, hook->range, "static " + fixed.name.text + " of " + hook->name.text);
           collect(hook->with, hook->range);
         })
-        .Case([&](const CacheDecl *cache) { add(cache->name, scope, text); })
+        .Case([&](const CacheDecl *cache) {
+          for (const CacheDecl::Entry &entry : cache->entries)
+            add(entry.name, scope, "cache " + oneLine(entry.name.range.to(entry.capacity->range)));
+        })
         .Case([&](const TableDecl *table) {
           add(table->name, scope, text);
           for (const DimArgument &axis : table->axes)

@@ -238,9 +238,13 @@ double Runner::operations(int32_t number, const Sizes &sizes, int64_t cached) co
       if (name == dim.name)
         dims.back() = size;
   }
-  if (entry.cache >= 0)
-    dims[size_t(state->tables->caches[entry.cache].dim)] =
-        cached + attn::axisSize(entry.rows, dims.data());
+  for (int32_t c = 0; c < entry.cacheCount; ++c) {
+    const attn_abi_cache_use &use = entry.caches[c];
+    auto dim = size_t(state->tables->caches[use.cache].dim);
+    dims[dim] = use.use == ATTN_CACHE_READ ? state->tables->dims[dim].value
+                                           : attn::axisSize(use.rows, dims.data()) +
+                                                 (use.use == ATTN_CACHE_PUSH ? cached : 0);
+  }
   double sum = 0;
   for (int32_t k = 0; k < state->tables->kernelCount; ++k)
     for (int32_t t = 0; t < state->tables->kernels[k].flopTerms; ++t) {

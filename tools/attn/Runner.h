@@ -45,7 +45,7 @@ public:
     std::vector<std::pair<std::string, std::string>> inputs; ///< NAME=FILE
     Sizes sizes;                                             ///< of random inputs
     uint64_t seed = 0;
-    int64_t cached = 0; ///< positions in the entry's cache
+    int64_t cached = 0; ///< positions in the caches that the entry adds to
   };
   /// Reads or draws the inputs of an entry. 0, or an exit code after an error.
   int read(const Request &request, std::vector<Numbers> &inputs);

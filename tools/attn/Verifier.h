@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One run of `attn verify`: entries without a cache at several sizes (Verify.cpp), entries of a
-// cache in calls that continue each other (VerifyCaches.cpp).
+// One run of `attn verify`: entries that need no call before them at several sizes (Verify.cpp),
+// others in calls that continue each other (VerifyCaches.cpp).
 #pragma once
 
 #include "Build.h"
@@ -59,7 +59,18 @@ private:
   /// Compares an entry's outputs with those of a file.
   int verifyAgainst(llvm::StringRef path);
 
-  /// Compares the entries that share a cache.
+  /// Whether an entry goes on where other calls have ended: it adds to a cache, or reads one.
+  bool continues(int32_t entry) const {
+    return pushOf(entryAt(entry)) || usesCache(entryAt(entry), ATTN_CACHE_READ);
+  }
+  /// The dim of the cache whose positions an entry adds to; -1 where there is none.
+  int32_t cacheDim(const attn_abi_entry &entry) const {
+    const attn_abi_cache_use *push = pushOf(entry);
+    return push ? model.tables()->caches[push->cache].dim : -1;
+  }
+  /// Lets calls that fill what others read come before them.
+  void fillFirst(Sequence &sequence) const;
+  /// Compares the entries that add to a cache.
   int verifyCache(int32_t cache, llvm::ArrayRef<int32_t> entries);
   /// Compares a sequence of an entry that takes any number of positions, cut in two ways.
   int verifyPositions(int32_t entry, llvm::ArrayRef<int32_t> steps, int64_t batch,
@@ -67,7 +78,7 @@ private:
   /// Compares entries of a fixed number of positions, in turns.
   int verifySteps(llvm::ArrayRef<int32_t> entries, int64_t batch);
   /// Compares the calls of one sequence, and the sequence with one call where it has a whole.
-  int verifySequence(const Sequence &sequence);
+  int verifySequence(Sequence sequence);
   /// The inputs of a call whose positions begin at `begin`.
   int givenTo(const Sequence &sequence, const Cut &cut, int64_t begin, std::vector<Numbers> &given);
   /// Runs the calls of a sequence, by compiled code and by the interpreter.

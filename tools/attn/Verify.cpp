@@ -131,7 +131,7 @@ int Verifier::verifyEntries() {
     if (entryAt(entry).unfold)
       outs() << fmt::format("{}: its entries are verified by themselves\n", entryAt(entry).name);
   copy_if(entries, std::back_inserter(plain),
-          [&](int32_t entry) { return entryAt(entry).cache < 0 && !entryAt(entry).unfold; });
+          [&](int32_t entry) { return !continues(entry) && !entryAt(entry).unfold; });
   for (int64_t size : {1, 3})
     if (int code = verifyRound(plain, size))
       return code;
@@ -140,14 +140,21 @@ int Verifier::verifyEntries() {
       return code;
   for (int32_t cache = 0; cache < model.tables()->cacheCount; ++cache) {
     SmallVector<int32_t> own;
-    copy_if(entries, std::back_inserter(own),
-            [&](int32_t entry) { return entryAt(entry).cache == cache; });
+    copy_if(entries, std::back_inserter(own), [&](int32_t entry) {
+      const attn_abi_cache_use *push = pushOf(entryAt(entry));
+      return push && push->cache == cache;
+    });
     if (emulator && !own.empty())
       outs() << fmt::format("{}: first calls, for a program begins with an empty cache\n",
                             model.tables()->caches[cache].name);
     if (int code = own.empty() ? Ok : verifyCache(cache, own))
       return code;
   }
+  for (int32_t entry : entries)
+    for (int64_t batch : {1, 3})
+      if (continues(entry) && !pushOf(entryAt(entry)))
+        if (int code = verifySteps(entry, batch))
+          return code;
   return Ok;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Entries with a cache: a sequence is computed in several calls, a long one and single positions,
+// Entries with caches: a sequence is computed in several calls, a long one and single positions,
 // or cut anywhere. Compiled code is compared with the reference interpreter call by call, and,
 // where the spec gives the same numbers for the sequence in one call, with that. Of a program that
 // an emulator runs it is first calls alone.
@@ -18,6 +18,8 @@ namespace {
 /// Positions of the first two sequences; a third is as long as the interpreter's budget allows.
 constexpr int64_t shortPositions[] = {6, 13};
 constexpr int64_t steps = 4;
+/// Of what only a call that fills a cache for others takes.
+constexpr int64_t sizeOfOthers = 5;
 /// What double precision explains between two ways to cut a sequence.
 constexpr double sameBound = 1e-9;
 
@@ -37,12 +39,12 @@ Numbers partOf(const Numbers &all, ArrayRef<int64_t> starts, ArrayRef<int64_t> s
 
 /// The part that belongs to positions [begin, begin + rows) of an entry's tensor for all positions:
 /// those along the axis of positions, all up to there along the cache's.
-Numbers positionsOf(const attn_abi_entry &entry, int32_t cacheDim, const attn_abi_tensor &tensor,
+Numbers positionsOf(int32_t rowsDim, int32_t cacheDim, const attn_abi_tensor &tensor,
                     const Numbers &all, int64_t begin, int64_t rows) {
   SmallVector<int64_t> starts(all.shape.size(), 0), sizes(all.shape.begin(), all.shape.end());
   for (int32_t a = 0; a < tensor.rank; ++a) {
     const attn_abi_axis &axis = tensor.axes[a];
-    if (axis.dim == entry.rows.dim)
+    if (axis.dim == rowsDim)
       starts[size_t(a)] = axis.scale * begin, sizes[size_t(a)] = axis.scale * rows;
     else if (axis.dim == cacheDim)
       sizes[size_t(a)] = axis.scale * (begin + rows);
@@ -55,32 +57,80 @@ bool follows(const attn_abi_tensor &tensor, int32_t dim) {
                 [&](const attn_abi_axis &axis) { return axis.dim == dim; });
 }
 
+/// The positions that an entry adds to its caches; none: an axis of size 0.
+const attn_abi_axis &rowsOf(const attn_abi_entry &entry) {
+  static constexpr attn_abi_axis none = {"", -1, 0, 0};
+  const attn_abi_cache_use *push = pushOf(entry);
+  return push ? push->rows : none;
+}
+
+/// The input of an entry with the name of another's; null where there is none.
+const attn_abi_tensor *inputCalled(const attn_abi_entry &entry, StringRef name) {
+  for (const attn_abi_tensor &input : ArrayRef(entry.inputs, size_t(entry.inputCount)))
+    if (input.name == name)
+      return &input;
+  return nullptr;
+}
+
 } // namespace
+
+void Verifier::fillFirst(Sequence &sequence) const {
+  std::set<int32_t> filled;
+  std::vector<Cut> before;
+  auto note = [&](int32_t entry) {
+    for (int32_t c = 0; c < entryAt(entry).cacheCount; ++c)
+      if (entryAt(entry).caches[c].use == ATTN_CACHE_FILL)
+        filled.insert(entryAt(entry).caches[c].cache);
+  };
+  for (const Cut &cut : sequence.cuts) {
+    for (int32_t c = 0; c < entryAt(cut.entry).cacheCount; ++c) {
+      const attn_abi_cache_use &use = entryAt(cut.entry).caches[c];
+      if (use.use != ATTN_CACHE_READ || filled.count(use.cache))
+        continue;
+      int32_t found = -1; // best one that adds no positions
+      for (int32_t e = 0; e < model.tables()->entryCount; ++e)
+        if (usesCache(entryAt(e), ATTN_CACHE_FILL, use.cache) && !entryAt(e).unfold)
+          found = found < 0 || !pushOf(entryAt(e)) ? e : found;
+      if (found < 0) // said by the run
+        continue;
+      note(found);
+      const attn_abi_axis &rows = rowsOf(entryAt(found));
+      before.push_back({found, rows.dim < 0 ? rows.offset : 1});
+      if (before.back().rows)
+        sequence.whole.clear();
+    }
+    note(cut.entry);
+  }
+  sequence.cuts.insert(sequence.cuts.begin(), before.begin(), before.end());
+}
 
 /// Whether parts of the inputs are inputs.
 bool Verifier::canBeCut(const attn_abi_entry &entry) const {
-  int32_t cacheDim = model.tables()->caches[entry.cache].dim;
   for (const attn_abi_tensor &input : ArrayRef(entry.inputs, size_t(entry.inputCount)))
     for (const attn_abi_axis &axis : ArrayRef(input.axes, size_t(input.rank)))
-      if ((axis.dim == entry.rows.dim || axis.dim == cacheDim) && axis.offset != 0)
+      if (axis.dim >= 0 && (axis.dim == rowsOf(entry).dim || axis.dim == cacheDim(entry)) &&
+          axis.offset != 0)
         return false;
   return true;
 }
 
-/// Whether an entry of a fixed number of positions takes what the other one does.
+/// Whether an entry of a fixed number of positions takes what the other one does, but for what it
+/// reads of a cache instead.
 bool Verifier::isStepOf(const attn_abi_entry &step, const attn_abi_entry &sequence) const {
-  if (step.rows.dim >= 0 || step.inputCount != sequence.inputCount ||
-      step.outputCount != sequence.outputCount)
+  const attn_abi_axis &rows = rowsOf(step), &all = rowsOf(sequence);
+  bool isSameCount = step.inputCount == sequence.inputCount || usesCache(step, ATTN_CACHE_READ);
+  if (rows.dim >= 0 || !isSameCount || step.outputCount != sequence.outputCount)
     return false;
   for (int32_t i = 0; i < step.inputCount; ++i) {
-    const attn_abi_tensor &a = step.inputs[i], &b = sequence.inputs[i];
-    if (StringRef(a.name) != b.name || a.dtype != b.dtype || a.rank != b.rank)
+    const attn_abi_tensor &a = step.inputs[i], *other = inputCalled(sequence, a.name);
+    if (!other || a.dtype != other->dtype || a.rank != other->rank)
       return false;
+    const attn_abi_tensor &b = *other;
     for (int32_t d = 0; d < a.rank; ++d) {
       const attn_abi_axis &own = a.axes[d], &other = b.axes[d];
       bool isSame = own.dim == other.dim && own.scale == other.scale && own.offset == other.offset;
-      bool isStep = own.dim < 0 && other.dim == sequence.rows.dim &&
-                    own.offset == other.scale * step.rows.offset + other.offset;
+      bool isStep = own.dim < 0 && other.dim == all.dim &&
+                    own.offset == other.scale * rows.offset + other.offset;
       if (!isSame && !isStep)
         return false;
     }
@@ -92,7 +142,7 @@ int Verifier::verifyCache(int32_t cache, ArrayRef<int32_t> entries) {
   int64_t capacity = model.tables()->dims[model.tables()->caches[cache].dim].value;
   SmallVector<int32_t> sequences, others;
   for (int32_t entry : entries)
-    (entryAt(entry).rows.dim >= 0 ? sequences : others).push_back(entry);
+    (rowsOf(entryAt(entry)).dim >= 0 ? sequences : others).push_back(entry);
   SmallVector<int32_t> alone = others;
   for (int32_t entry : sequences) {
     SmallVector<int32_t> own;
@@ -100,7 +150,7 @@ int Verifier::verifyCache(int32_t cache, ArrayRef<int32_t> entries) {
             [&](int32_t step) { return isStepOf(entryAt(step), entryAt(entry)); });
     if (!emulator)
       erase_if(alone, [&](int32_t step) { return is_contained(own, step); });
-    const attn_abi_dim &rows = model.tables()->dims[entryAt(entry).rows.dim];
+    const attn_abi_dim &rows = model.tables()->dims[rowsOf(entryAt(entry)).dim];
     int64_t most = std::min(capacity, rows.value);
     if (auto fixed = choice->fixedSize(rows.name); fixed || !inputs.empty()) {
       if (int code = verifyPositions(entry, own, 1, fixed.value_or(1)))
@@ -129,10 +179,10 @@ int Verifier::verifyCache(int32_t cache, ArrayRef<int32_t> entries) {
 
 std::vector<Verifier::Cut> Verifier::longThenSteps(int32_t entry, ArrayRef<int32_t> own,
                                                    int64_t positions) {
-  int64_t rows = own.empty() ? 1 : entryAt(own.front()).rows.offset, count = 0;
+  int64_t rows = own.empty() ? 1 : rowsOf(entryAt(own.front())).offset, count = 0;
   SmallVector<int32_t> same; // entries of other numbers of positions do not fit in
   copy_if(own, std::back_inserter(same),
-          [&](int32_t step) { return entryAt(step).rows.offset == rows; });
+          [&](int32_t step) { return rowsOf(entryAt(step)).offset == rows; });
   while (count < steps && (count + 1) * rows < positions)
     ++count;
   std::vector<Cut> cuts{{entry, positions - count * rows}};
@@ -149,8 +199,9 @@ std::vector<Verifier::Cut> Verifier::randomCuts(int32_t entry, ArrayRef<int32_t>
     int64_t most = std::max<int64_t>(1, std::min(left, positions * 2 / 5));
     cuts.push_back({entry, 1 + int64_t(random() % uint64_t(most))});
     for (int32_t step : own)
-      if (entryAt(step).rows.offset == cuts.back().rows && random() % 2)
-        cuts.back().entry = step;
+      if (rowsOf(entryAt(step)).offset == cuts.back().rows && random() % 2)
+        if (cuts.size() > 1 || !usesCache(entryAt(step), ATTN_CACHE_READ))
+          cuts.back().entry = step;
   }
   return cuts;
 }
@@ -161,7 +212,8 @@ int Verifier::verifyPositions(int32_t entry, ArrayRef<int32_t> own, int64_t batc
   const attn_abi_entry &taken = entryAt(entry);
   Sequence sequence{
       entry, {}, {}, inputs.empty() ? choice->uniform(taken, batch) : Runner::Sizes()};
-  StringRef rowsName = model.tables()->dims[taken.rows.dim].name;
+  int32_t rowsDim = rowsOf(taken).dim;
+  StringRef rowsName = model.tables()->dims[rowsDim].name;
   Runner::Request request;
   request.entry = entry;
   request.inputs = inputs;
@@ -173,7 +225,7 @@ int Verifier::verifyPositions(int32_t entry, ArrayRef<int32_t> own, int64_t batc
     return code;
   for (auto [numbers, tensor] : zip_equal(whole, ArrayRef(taken.inputs, size_t(taken.inputCount))))
     for (int32_t a = 0; a < tensor.rank && size_t(a) < numbers.shape.size(); ++a)
-      if (tensor.axes[a].dim == taken.rows.dim)
+      if (tensor.axes[a].dim == rowsDim)
         positions = (numbers.shape[size_t(a)] - tensor.axes[a].offset) / tensor.axes[a].scale;
   if (canBeCut(taken))
     sequence.whole = whole;
@@ -202,12 +254,17 @@ int Verifier::verifySteps(ArrayRef<int32_t> entries, int64_t batch) {
         return code;
     return Ok;
   }
-  const attn_abi_cache &cache = model.tables()->caches[entryAt(entries.front()).cache];
-  int64_t left = model.tables()->dims[cache.dim].value;
+  if (emulator && usesCache(entryAt(entries.front()), ATTN_CACHE_READ)) {
+    outs() << fmt::format("{}: not compared, for it reads what another call has filled\n",
+                          entryAt(entries.front()).name);
+    return Ok;
+  }
+  int32_t dim = cacheDim(entryAt(entries.front()));
+  int64_t left = dim < 0 ? 0 : model.tables()->dims[dim].value;
   Sequence sequence{entries.front(), {}, {}, {}};
   for (int64_t i = 0; i < (emulator ? 1 : steps); ++i)
     for (int32_t entry : entries)
-      if (int64_t rows = entryAt(entry).rows.offset; rows <= left) {
+      if (int64_t rows = rowsOf(entryAt(entry)).offset; rows <= left) {
         sequence.cuts.push_back({entry, rows});
         left -= rows;
       }
@@ -218,21 +275,25 @@ int Verifier::verifySteps(ArrayRef<int32_t> entries, int64_t batch) {
 int Verifier::givenTo(const Sequence &sequence, const Cut &cut, int64_t begin,
                       std::vector<Numbers> &given) {
   const attn_abi_entry &entry = entryAt(cut.entry), &taken = entryAt(sequence.entry);
-  int32_t cacheDim = model.tables()->caches[entry.cache].dim;
-  for (size_t i = 0; i < sequence.whole.size(); ++i)
-    given.push_back(
-        positionsOf(taken, cacheDim, taken.inputs[i], sequence.whole[i], begin, cut.rows));
-  if (!sequence.whole.empty())
+  ArrayRef<attn_abi_tensor> inputsOf(entry.inputs, size_t(entry.inputCount));
+  bool isPart = !sequence.whole.empty() && cut.rows > 0;
+  for (const attn_abi_tensor &input : inputsOf)
+    if (isPart) { // the same as in one call
+      const attn_abi_tensor *own = inputCalled(taken, input.name);
+      given.push_back(positionsOf(rowsOf(taken).dim, cacheDim(taken), *own,
+                                  sequence.whole[size_t(own - taken.inputs)], begin, cut.rows));
+    }
+  if (isPart)
     return Ok;
   Runner::Request request;
   request.entry = cut.entry;
   request.inputs = inputs;
-  request.sizes = choice->uniform(entry, 1);
+  request.sizes = choice->uniform(entry, sizeOfOthers);
   for (auto &[name, size] : request.sizes)
     for (const auto &[known, own] : sequence.sizes)
       size = known == name ? own : size;
-  if (entry.rows.dim >= 0)
-    request.sizes.push_back({model.tables()->dims[entry.rows.dim].name, cut.rows});
+  if (int32_t dim = rowsOf(entry).dim; dim >= 0)
+    request.sizes.push_back({model.tables()->dims[dim].name, cut.rows});
   request.seed = seed + uint64_t(begin);
   request.cached = begin;
   return runner->read(request, given);
@@ -269,8 +330,8 @@ std::string Verifier::cutsText(const Sequence &sequence) const {
     if (before && before->entry == cut.entry)
       text += "+" + std::to_string(cut.rows);
     else
-      text += (before ? ", " : "") + std::string(entryAt(cut.entry).name) + " " +
-              std::to_string(cut.rows);
+      text += (before ? ", " : "") + std::string(entryAt(cut.entry).name) +
+              (cut.rows ? " " + std::to_string(cut.rows) : "");
     before = &cut;
   }
   return text + sizesText(sequence.sizes);
@@ -300,7 +361,6 @@ void Verifier::reportCuts(const Sequence &sequence, const Results &results) {
 
 int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
   const attn_abi_entry &entry = entryAt(sequence.entry);
-  int32_t cacheDim = model.tables()->caches[entry.cache].dim;
   reference::Caches none;
   Tensors expected;
   if (int code = interpret(sequence.entry, sequence.whole, none, expected))
@@ -310,13 +370,14 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
     const reference::Tensor &all = expected[size_t(o)];
     Numbers whole{tensor.name, {all.shape.begin(), all.shape.end()}, all.data};
     // What does not follow the positions is that of the last ones.
-    bool hasPositions = follows(tensor, entry.rows.dim);
+    bool hasPositions = follows(tensor, rowsOf(entry).dim);
     Difference bySpec, difference;
     int64_t begin = 0;
     for (size_t c = 0; c < sequence.cuts.size(); begin += sequence.cuts[c++].rows) {
       if (!hasPositions && c + 1 < sequence.cuts.size())
         continue;
-      Numbers part = positionsOf(entry, cacheDim, tensor, whole, begin, sequence.cuts[c].rows);
+      Numbers part = positionsOf(rowsOf(entry).dim, cacheDim(entry), tensor, whole, begin,
+                                 sequence.cuts[c].rows);
       const std::vector<double> &own = results.expected[c][size_t(o)].data;
       if (own.size() != part.values.size())
         continue; // a step gives less
@@ -335,7 +396,8 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
   return Ok;
 }
 
-int Verifier::verifySequence(const Sequence &sequence) {
+int Verifier::verifySequence(Sequence sequence) {
+  fillFirst(sequence);
   Results results;
   if (int code = runCuts(sequence, results))
     return code;

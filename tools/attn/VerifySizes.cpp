@@ -16,6 +16,20 @@ static constexpr int64_t lengths[] = {7, 17, 37, 65, 131, 257, 523, 1031};
 /// Floating-point operations of one set of sizes: some tenths of a second of the interpreter.
 static constexpr double budget = 1e8;
 
+const attn_abi_cache_use *pushOf(const attn_abi_entry &entry) {
+  for (const attn_abi_cache_use &use : ArrayRef(entry.caches, size_t(entry.cacheCount)))
+    if (use.use == ATTN_CACHE_PUSH)
+      return &use;
+  return nullptr;
+}
+
+bool usesCache(const attn_abi_entry &entry, int32_t use, int32_t cache) {
+  return any_of(ArrayRef(entry.caches, size_t(entry.cacheCount)),
+                [&](const attn_abi_cache_use &own) {
+                  return own.use == use && (cache < 0 || own.cache == cache);
+                });
+}
+
 SizeChoice::SizeChoice(mlir::ModuleOp module, const attn_abi_model &tables, Runner::Sizes fixed)
     : tables(tables), fixed(std::move(fixed)) {
   module.walk([&](AttentionOp op) {
@@ -42,8 +56,10 @@ std::optional<int64_t> SizeChoice::fixedSize(StringRef dim) const {
 std::vector<int32_t> SizeChoice::dimsOf(const attn_abi_entry &entry) const {
   std::vector<int32_t> found;
   for (int32_t d = 0; d < tables.dimCount; ++d) {
-    bool isUsed = false,
-         isHeld = entry.cache >= 0 && (d == entry.rows.dim || d == tables.caches[entry.cache].dim);
+    bool isUsed = false;
+    bool isHeld = any_of(ArrayRef(entry.caches, size_t(entry.cacheCount)), [&](const auto &use) {
+      return d == tables.caches[use.cache].dim || (use.use == ATTN_CACHE_PUSH && d == use.rows.dim);
+    });
     for (const attn_abi_tensor &input : ArrayRef(entry.inputs, size_t(entry.inputCount)))
       for (const attn_abi_axis &axis : ArrayRef(input.axes, size_t(input.rank)))
         isUsed |= axis.dim == d;

@@ -12,6 +12,12 @@
 
 namespace attn::tool {
 
+/// Of the caches that an entry adds positions to, the first; null where it adds to none.
+const attn_abi_cache_use *pushOf(const attn_abi_entry &entry);
+
+/// Whether an entry does this with a cache, or with any where `cache` is -1.
+bool usesCache(const attn_abi_entry &entry, int32_t use, int32_t cache = -1);
+
 /// Chooses the sizes of dynamic dims for one model.
 class SizeChoice {
 public:

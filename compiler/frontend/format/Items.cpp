@@ -223,6 +223,14 @@ Layout Formatter::head(const EntryDecl &decl) {
     return layout.add(decl.signature.name.text).add(" = ").add(expr(*decl.value));
   case EntryDecl::Body::Specialisation:
     layout.add(decl.signature.name.text).add(" = forward").add(dimArguments(decl.specialised));
+    for (const auto &[word, list] :
+         {std::pair(" without ", &decl.without), std::pair(" only ", &decl.only)}) {
+      std::vector<Element> names;
+      for (const Name &name : *list)
+        names.push_back({name.text, name.range});
+      if (!names.empty())
+        layout.add(word).add(commas(std::move(names)));
+    }
     return decl.last ? layout.add(" last " + decl.last->text) : layout;
   }
   llvm_unreachable("covered");
@@ -297,9 +305,12 @@ Layout Formatter::head(const Item &item) {
   case Item::Kind::Entry:
     return head(llvm::cast<EntryDecl>(item));
   case Item::Kind::Cache: {
-    auto &cache = llvm::cast<CacheDecl>(item);
-    return concat({"cache ", cache.name.text, cache.dtype ? ": " + cache.dtype->text : "",
-                   " capacity ", expr(*cache.capacity)});
+    std::vector<Element> entries;
+    for (const CacheDecl::Entry &entry : llvm::cast<CacheDecl>(item).entries)
+      entries.push_back({concat({entry.name.text, entry.dtype ? ": " + entry.dtype->text : "",
+                                 " capacity ", expr(*entry.capacity)}),
+                         entry.name.range.to(entry.capacity->range)});
+    return concat({"cache ", commas(std::move(entries))});
   }
   case Item::Kind::Table: {
     auto &table = llvm::cast<TableDecl>(item);

@@ -269,7 +269,7 @@ static std::string rowAxisOf(Sema &sema, const AttendOperands &operands, const A
         axis.name != operands.rest.name && ++own == 1)
       rowAxis = axis.name;
   for (const Axis &axis : query)
-    if (isCacheAxis(sema.entry, along.key) && isNewAxis(sema, axis))
+    if (isPushedAxis(sema.entry, along.key) && isNewAxis(sema, axis))
       return axis.name;
   if (!along.rows.empty())
     return along.row.name;
@@ -328,7 +328,7 @@ std::vector<SemaValue> evalAttend(Sema &sema, const AttendExpr &attend) {
   repeatQuery(sema, attend, operands);
   if (!groupHeads(sema, attend, operands))
     return wrong;
-  if (isCacheAxis(sema.entry, operands.keyAxes.front()) && !hooks.saysMask) {
+  if (isPushedAxis(sema.entry, operands.keyAxes.front()) && !hooks.saysMask) {
     sema.report.error(DiagCode::CacheMask, attend.range, "an attention over a cache says its mask")
         .note("its keys are all positions, also those behind a query")
         .help("write `mask causal` in its braces, or `mask none` where every query sees all keys");

@@ -88,9 +88,22 @@ std::vector<SemaValue> applyBlock(Sema &sema, Decl &decl, const CallExpr &call) 
 // What nothing applies
 //===------------------------------------------------------------------------------------------===//
 
-static bool takesCache(const Signature &signature) {
-  return llvm::any_of(signature.parameters,
-                      [](const Parameter &parameter) { return parameter.type.isCache(); });
+/// Gives an instance that nothing applies the caches of the model, in their order; false where
+/// there is none.
+static bool giveCaches(Sema &sema, const Signature &signature, Instance &instance) {
+  llvm::SmallVector<Decl *> caches;
+  for (Decl *decl : sema.names.modelScope.order)
+    if (decl->kind == Decl::Kind::Cache && !decl->size.error)
+      caches.push_back(decl);
+  size_t taken = 0;
+  for (const Parameter &parameter : signature.parameters) {
+    if (parameter.type.isCache() && caches.empty())
+      return false;
+    instance.caches.push_back(parameter.type.isCache() ? caches[taken++ % caches.size()] : nullptr);
+  }
+  if (taken)
+    sema.entry.caches = caches, sema.entry.counter = caches.front();
+  return true;
 }
 
 static void checkUnapplied(Sema &sema, const Decl &decl) {
@@ -112,15 +125,10 @@ static void checkUnapplied(Sema &sema, const Decl &decl) {
   owner.symbolPrefix = signature.name.text + ":";
   owner.prefix = signature.name.text + ":{n}.";
   Instance instance;
-  if (takesCache(signature)) {
-    auto isCache = [](Decl *decl) { return decl->kind == Decl::Kind::Cache && !decl->size.error; };
-    auto cache = llvm::find_if(sema.names.modelScope.order, isCache);
-    if (cache == sema.names.modelScope.order.end())
-      return;
-    sema.entry.cache = *cache;
-  }
-  buildInstance(sema, instance, block, owner, inside);
-  sema.entry.cache = nullptr;
+  sema.entry.entry = nullptr;
+  if (giveCaches(sema, signature, instance))
+    buildInstance(sema, instance, block, owner, inside);
+  sema.entry.caches.clear(), sema.entry.counter = nullptr;
 }
 
 void checkUnapplied(Sema &sema) {

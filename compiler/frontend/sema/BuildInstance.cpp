@@ -114,9 +114,10 @@ static void buildFunction(Sema &sema, Instance &instance, const BlockDecl &block
   builder.setInsertionPointToEnd(entry);
   sema.function.layer = owner.inStack ? mlir::Value(entry->getArgument(0)) : mlir::Value();
   unsigned next = owner.inStack;
-  for (const auto &[name, type] : signature.parameters) {
-    SemaValue value = type.isCache() ? SemaValue::of(sema.entry.cache)
-                                     : SemaValue::of(entry->getArgument(next++));
+  for (const auto &[parameter, cache] : llvm::zip_equal(signature.parameters, instance.caches)) {
+    const auto &[name, type] = parameter;
+    SemaValue value =
+        type.isCache() ? SemaValue::of(cache) : SemaValue::of(entry->getArgument(next++));
     if (Decl *decl = declare(sema, inside, Decl::Kind::Value, &block, name.text, name.range)) {
       decl->value = value;
       decl->isParameter = true;

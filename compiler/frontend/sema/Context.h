@@ -40,6 +40,7 @@ struct Instance {
   Axes everyLifted, everyLiftedOutside;
   /// What axes of its parameters are where the block is applied, by what they are called in it.
   std::map<std::string, Axis> outerAxes;
+  std::vector<Decl *> caches; ///< Of each parameter, null where that takes a tensor.
   /// Tensors of the caller that a static reads: the function's last arguments.
   std::vector<mlir::Value> captures;
   bool wrong = false;
@@ -84,14 +85,30 @@ struct Sizes {
   llvm::StringMap<int64_t> entryDims; ///< Dims of entries known only when running; their bounds.
 };
 
+/// An entry whose function is built.
+struct BuiltEntry {
+  mlir::func::FuncOp function;
+  const ast::EntryDecl *entry;
+  llvm::SmallVector<Decl *> caches;
+  Decl *counter; ///< EntryState::counter
+  Axis rows;     ///< The positions that it adds, where there is a counter.
+};
+
 /// The entry that is built, and what all of them do with caches.
 struct EntryState {
-  Decl *cache = nullptr; ///< What the entry takes.
+  const ast::EntryDecl *entry = nullptr; ///< Null where a block is built that nothing applies.
+  const ast::Name *name = nullptr;       ///< Of its signature.
+  llvm::SmallVector<Decl *> caches;      ///< What the entry takes.
+  /// The first of them, whose positions the dim in the entry's brackets counts; null without one.
+  Decl *counter = nullptr;
   std::vector<Axes> parameters, results;
   llvm::SmallVector<mlir::Type> inputs, outputs;
-  llvm::DenseMap<mlir::Operation *, SourceRange> pushes; ///< Where attn.pushes were written.
-  /// For each cache, its first entry, and the states that this entry pushes to.
-  std::map<std::string, std::pair<SourceRange, std::set<std::string>>> cacheParts;
+  /// Where attn.pushes and attn.kepts were written.
+  llvm::DenseMap<mlir::Operation *, SourceRange> pushes;
+  std::vector<BuiltEntry> built;
+
+  /// Whether the entry does only a part of what `forward` says.
+  bool isPart() const { return entry && (!entry->without.empty() || !entry->only.empty()); }
 };
 
 /// A function that is built.

@@ -131,6 +131,15 @@ static void declareEntry(Sema &sema, Scope &in, const EntryDecl &entry) {
     sema.names.forward = &entry;
 }
 
+static void declareCaches(Sema &sema, Scope &in, const CacheDecl &caches) {
+  for (const CacheDecl::Entry &entry : caches.entries)
+    if (Decl *decl =
+            declare(sema, in, Decl::Kind::Cache, &caches, entry.name.text, entry.name.range)) {
+      decl->expr = entry.capacity.get();
+      decl->dtype = entry.dtype ? &*entry.dtype : nullptr;
+    }
+}
+
 static void declareImage(Sema &sema, const ImageDecl &image) {
   if (sema.names.image)
     sema.report
@@ -175,7 +184,7 @@ void declareItem(Sema &sema, Scope &in, const Item &item) {
   case Item::Kind::Image:
     return declareImage(sema, llvm::cast<ImageDecl>(item));
   case Item::Kind::Cache:
-    return named(Decl::Kind::Cache, llvm::cast<CacheDecl>(item).name);
+    return declareCaches(sema, in, llvm::cast<CacheDecl>(item));
   case Item::Kind::Table:
     return named(Decl::Kind::Table, llvm::cast<TableDecl>(item).name);
   default:

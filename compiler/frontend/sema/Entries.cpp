@@ -8,6 +8,7 @@
 #include "compiler/frontend/sema/Caches.h"
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Dims.h"
+#include "compiler/frontend/sema/EntryParts.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Images.h"
 #include "compiler/frontend/sema/Limits.h"
@@ -72,7 +73,7 @@ static bool bindEntryDims(Sema &sema, const EntryDecl &entry, const Signature &s
       fine = false;
     }
   }
-  if (sema.entry.cache && signature.dims.size() != 1) {
+  if (sema.entry.counter && signature.dims.size() > 1) {
     sema.report
         .error(DiagCode::EntryDim, signature.name.range,
                "an entry with a cache has one dim of its own: the positions that it adds")
@@ -92,7 +93,7 @@ static bool bindEntryDims(Sema &sema, const EntryDecl &entry, const Signature &s
       continue;
     decl->state = Decl::State::Done;
     decl->isParameter = true;
-    decl->isNew = sema.entry.cache;
+    decl->isNew = sema.entry.counter;
     decl->size = Size::wrong();
     if (auto it = given.find(dim.text); it != given.end()) {
       decl->size = evalSize(sema, *it->second->value);
@@ -101,24 +102,24 @@ static bool bindEntryDims(Sema &sema, const EntryDecl &entry, const Signature &s
                           "`" + dim.text +
                               "` must be a size of at least 1 that is known when compiling");
         decl->size = Size::wrong();
-      } else if (sema.entry.cache && !decl->size.error &&
-                 decl->size.offset > sema.entry.cache->size.offset) {
+      } else if (sema.entry.counter && !decl->size.error &&
+                 decl->size.offset > sema.entry.counter->size.offset) {
         sema.report
             .error(DiagCode::EntryDim, it->second->value->range,
                    "a call adds " + llvm::Twine(decl->size.offset) + " positions to `" +
-                       sema.entry.cache->name + "`, which holds " +
-                       llvm::Twine(sema.entry.cache->size.offset))
-            .at(sema.entry.cache->range, "declared here");
+                       sema.entry.counter->name + "`, which holds " +
+                       llvm::Twine(sema.entry.counter->size.offset))
+            .at(sema.entry.counter->range, "declared here");
         decl->size = Size::wrong();
       }
-    } else if (!sema.entry.cache) {
+    } else if (!sema.entry.counter) {
       sema.report
           .error(DiagCode::EntryDim, dim.range,
                  "`" + dim.text + "` has no bound, and no cache whose capacity would be one")
           .help("declare it in the model: `dyn " + dim.text + " <= 1024`");
     } else {
       decl->size = {dim.text, 1, 0};
-      int64_t bound = sema.entry.cache->size.offset;
+      int64_t bound = sema.entry.counter->size.offset;
       if (auto [it, isFirst] = sema.sizes.entryDims.insert({dim.text, bound}); isFirst)
         emitDim(sema, *decl, bound, /*isDynamic=*/true);
     }
@@ -130,7 +131,7 @@ static bool bindEntryDims(Sema &sema, const EntryDecl &entry, const Signature &s
 /// Reads the types of parameters and results into `entryParameters` and `entryResults`.
 static bool readSignature(Sema &sema, const EntryDecl &entry, const Signature &signature,
                           Scope &inside) {
-  bool fine = checkLength(sema.report, signature) && findEntryCache(sema, signature) &&
+  bool fine = checkLength(sema.report, signature) && findEntryCaches(sema, signature) &&
               bindEntryDims(sema, entry, signature, inside);
   sema.entry.inputs.clear(), sema.entry.outputs.clear(), sema.entry.parameters.clear(),
       sema.entry.results.clear();
@@ -184,6 +185,8 @@ static void nameEntry(Sema &sema, const EntryDecl &entry, const Signature &signa
   for (const Parameter &parameter : signature.parameters)
     if (!parameter.type.isCache())
       function.setArgAttr(input++, "attn.name", sema.builder.getStringAttr(parameter.name.text));
+  if (!entry.only.empty()) // it gives nothing
+    return;
   std::map<std::string, SourceRange> given;
   for (auto [i, result] : llvm::enumerate(signature.resultNames)) {
     std::string name = result                              ? result->text
@@ -197,13 +200,6 @@ static void nameEntry(Sema &sema, const EntryDecl &entry, const Signature &signa
             .help("choose another name for one of them");
     function.setResultAttr(i, "attn.name", sema.builder.getStringAttr(name));
   }
-  if (!sema.entry.cache)
-    return;
-  Axis rows = axisOfSize("", sema.names.scope->find(signature.dims.front().text)->size);
-  function->setAttr("attn.cache",
-                    mlir::FlatSymbolRefAttr::get(&sema.mlirContext, sema.entry.cache->name));
-  function->setAttr("attn.rows", sema.builder.getStringAttr(
-                                     rows.isDynamic() ? rows.name : std::to_string(rows.size)));
 }
 
 static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &body,
@@ -213,7 +209,9 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
   auto function = mlir::func::FuncOp::create(
       sema.builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
       entry.signature.name.text,
-      sema.builder.getFunctionType(sema.entry.inputs, sema.entry.outputs));
+      sema.builder.getFunctionType(sema.entry.inputs, entry.only.empty()
+                                                          ? mlir::TypeRange(sema.entry.outputs)
+                                                          : mlir::TypeRange()));
   nameEntry(sema, entry, signature, function);
   sema.function.frames = {{function, nullptr, &inside}};
   mlir::Block *block = function.addEntryBlock();
@@ -227,7 +225,7 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
       decl->isParameter = true;
     if (parameter.type.isCache()) {
       if (decl)
-        decl->value = SemaValue::of(sema.entry.cache);
+        decl->value = SemaValue::of(sema.names.modelScope.find(parameter.name.text));
       continue;
     }
     ++next;
@@ -260,11 +258,18 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
     std::vector<mlir::Value> returned =
         checkResults(sema, takeLast(sema, entry, std::move(values)), places, signature,
                      sema.entry.results, sema.entry.outputs);
-    if (returned.size() == signature.results.size())
+    bool isWhole = returned.size() == signature.results.size();
+    if (!entry.only.empty())
+      returned.clear();
+    if (isWhole)
       buildReturn(sema, function, places.front(), std::move(returned));
   }
   checkOperations(sema, function, entry.signature.name.range);
-  checkPushes(sema, function, entry.signature.name.range);
+  if (sema.report.unapplied)
+    return;
+  sema.entry.built.push_back({function, &entry, sema.entry.caches, sema.entry.counter, {}});
+  if (sema.entry.counter)
+    sema.entry.built.back().rows = axisOfSize("", inside.find(signature.dims.front().text)->size);
 }
 
 void buildEntry(Sema &sema, const EntryDecl &entry) {
@@ -275,16 +280,19 @@ void buildEntry(Sema &sema, const EntryDecl &entry) {
   inside.parent = &sema.names.modelScope;
   inside.number = ++sema.function.bodies;
   sema.names.scope = &inside;
+  sema.entry.entry = &entry;
+  sema.entry.name = &body->signature.name;
   sema.statement.context = entry.signature.name.text;
   sema.function.layer = nullptr;
   sema.function.taps = {};
   for (const Parameter &parameter : body->signature.parameters)
     sema.names.imageUsed |= sema.names.image && parameter.name.text == "image";
-  if (readSignature(sema, entry, body->signature, inside)) {
+  if (checkPart(sema, entry, body->signature) &&
+      readSignature(sema, entry, body->signature, inside)) {
     buildEntryBody(sema, entry, *body, inside);
     noteUnused(sema, inside);
   }
-  sema.entry.cache = nullptr;
+  sema.entry.caches.clear(), sema.entry.counter = nullptr, sema.entry.entry = nullptr;
   sema.names.scope = &sema.names.modelScope;
 }
 

@@ -295,7 +295,7 @@ std::map<std::string, FormulaValue> positionsOf(Sema &sema, const AttentionRegio
   for (auto [axis, value] : llvm::zip(regions.queryAxes, positions))
     if (axis.name == regions.rowAxis) {
       names["i.row"] = names["i"] = at(axis, value);
-      if (isCacheAxis(sema.entry, regions.key)) // the rows are the last positions of all
+      if (isPushedAxis(sema.entry, regions.key)) // the rows are the last positions of all
         names["i"] = at(regions.key, absolute(inner, regions, axis, value));
     }
   if (positions.size() > regions.queryAxes.size())

@@ -215,7 +215,7 @@ static bool bindGivenDims(Sema &sema, const Signature &signature, const Given &g
 /// the block is given by name.
 static std::string instanceKey(Sema &sema, const Signature &signature, const Owner &owner,
                                const std::string &statics, const std::map<std::string, Axis> &bound,
-                               llvm::ArrayRef<Axes> lifted) {
+                               llvm::ArrayRef<Axes> lifted, llvm::ArrayRef<SemaValue> arguments) {
   // By the place of the declaration: blocks of several files may have one name.
   std::string key = std::to_string(signature.name.range.begin) + "|" + owner.prefix + statics;
   for (const auto &[name, axis] : bound) {
@@ -225,9 +225,10 @@ static std::string instanceKey(Sema &sema, const Signature &signature, const Own
   }
   for (const Axes &axes : lifted)
     key += "|" + showTypes(axes);
-  if (sema.entry.cache)
-    key += "|" + sema.entry.cache->name;
-  return key;
+  for (const SemaValue &argument : arguments)
+    if (argument.isCache())
+      key += "|" + argument.cache->name;
+  return key + keyOfEntry(sema.entry);
 }
 
 /// Declares the dims of a block in the scope of its body, as the sizes of what it is applied to.
@@ -322,7 +323,7 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
   std::optional<std::string> statics = bindStatics(sema, block, call, given, *inside);
   if (!statics)
     return nullptr;
-  std::string key = instanceKey(sema, signature, owner, *statics, bound, lifted);
+  std::string key = instanceKey(sema, signature, owner, *statics, bound, lifted, arguments);
   if (!spend(sema, 1, call.range))
     return nullptr;
   Instance *instance = instanceOf(sema, key, signature, call);
@@ -333,6 +334,8 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
     instance->lifted = std::move(lifted);
     nameLifted(*instance, block);
     nameOuterAxes(*instance, block, bound);
+    for (const SemaValue &argument : arguments)
+      instance->caches.push_back(argument.cache);
     buildInstance(sema, *instance, block, owner, *inside);
   }
   if (instance->wrong || instance->parameters.size() != arguments.size())

@@ -63,7 +63,11 @@ struct Decl {
   double eps = 0, offset = 0; ///< Of a norm.
   bool wrong = false;         ///< Reported already: uses of it stay silent.
 
-  mlir::Type element; ///< Of a cache.
+  // Cache, whose capacity is `expr`.
+  const ast::Name *dtype = nullptr; ///< As written; null: f32.
+  mlir::Type element;
+  bool isOnce = false;     ///< It is filled by `once`, and not pushed to.
+  SourceRange firstFilled; ///< Where that was seen first.
 
   std::shared_ptr<TableFormula> formula;  ///< Of a table, whose axes are `to`.
   std::shared_ptr<Scope> with;            ///< Of a hook: its own parameters, once they are set up.

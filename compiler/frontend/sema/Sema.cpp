@@ -5,6 +5,7 @@
 #include "compiler/frontend/sema/Blocks.h"
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Entries.h"
+#include "compiler/frontend/sema/EntryParts.h"
 #include "compiler/frontend/sema/Images.h"
 #include "compiler/frontend/sema/IndexBounds.h"
 #include "compiler/frontend/sema/Names.h"
@@ -68,6 +69,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   declareModel(sema, *sema.names.model);
   checkImage(sema);
   buildEntries(sema);
+  trimParts(sema);
+  noteCaches(sema);
   checkUnapplied(sema);
   dropUnreturned(sema.output);
   boundIndices(sema);

@@ -32,7 +32,7 @@ static void tapPattern(Sema &sema, const Pattern &pattern) {
 }
 
 void tapLet(Sema &sema, const LetStmt &let) {
-  if (sema.options.taps)
+  if (sema.options.taps && !sema.entry.isPart())
     for (const Pattern &pattern : let.patterns)
       tapPattern(sema, pattern);
 }

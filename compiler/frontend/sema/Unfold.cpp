@@ -9,6 +9,7 @@
 #include "compiler/frontend/sema/Output.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
+#include "dialect/Caches.h"
 #include "dialect/Unfold.h"
 
 #include <cmath>
@@ -37,7 +38,7 @@ private:
   bool checkScores();
   bool checkPassedOn();
   bool checkStacked();
-  bool checkCapacity();
+  bool checkCaches();
   Diagnostic &error(const llvm::Twine &message, const Expr *place = nullptr) {
     return sema.report.error(DiagCode::Unfold, place ? place->range : call.range, message);
   }
@@ -178,10 +179,10 @@ bool UnfoldBuilder::readArguments() {
 }
 
 /// The input of the step that takes the tokens: the one that is named, or the only one of integers
-/// that nothing else gives.
+/// that nothing else gives, or that the first entry does not take.
 bool UnfoldBuilder::findToken() {
   UnfoldWiring wiring(first, step, /*token=*/-1, begin.has_value());
-  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<llvm::StringRef> names, alone;
   for (unsigned i = 0; i < step.getNumArguments(); ++i) {
     mlir::Type element = inputType(step, i).getElementType();
     llvm::StringRef name = inputName(step, i);
@@ -190,10 +191,15 @@ bool UnfoldBuilder::findToken() {
         tokenName.empty() ? element.isInteger(32) || element.isInteger(64) : name == tokenName;
     if (!isOne || !isFree)
       continue;
-    token = i;
     names.push_back(name);
+    bool isOfFirst = wiring.sources[i].input < static_cast<int32_t>(first.getNumArguments());
+    if (!isOfFirst)
+      alone.push_back(name);
+    if (!isOfFirst || alone.empty())
+      token = i;
   }
-  if (names.size() == 1)
+  // What `first` takes, too, is most likely given to all steps.
+  if (names.size() == 1 || alone.size() == 1)
     return true;
   Diagnostic &diagnostic =
       error(names.empty() ? "`" + step.getSymName() + "` has no input that takes the tokens"
@@ -292,7 +298,7 @@ bool UnfoldBuilder::checkStacked() {
     for (const Axis &axis : axesOfType(outputType(step, i))) {
       auto size = axis.isDynamic() ? parseLinearSize(axis.name) : std::nullopt;
       Decl *decl = size ? sema.names.modelScope.find(size->dim) : nullptr;
-      bool isOfCall = size && (!decl || decl->kind == Decl::Kind::Cache);
+      bool isOfCall = size && (!decl || (decl->kind == Decl::Kind::Cache && !decl->isOnce));
       if (!isOfCall)
         continue;
       error("`" + outputName(step, i) + "` of `" + step.getSymName() +
@@ -304,24 +310,37 @@ bool UnfoldBuilder::checkStacked() {
   return true;
 }
 
-/// The tokens of all steps fit into the cache.
-bool UnfoldBuilder::checkCapacity() {
-  auto cache = step->getAttrOfType<mlir::FlatSymbolRefAttr>("attn.cache");
-  auto dim = cache ? sema.output.module->lookupSymbol<DimOp>(cache.getAttr()) : DimOp();
-  int64_t added = *limit - (begin ? 0 : 1);
-  if (!dim || added < static_cast<int64_t>(dim.getSize()))
-    return true;
-  sema.report
-      .error(DiagCode::UnfoldNumber, call.range,
-             llvm::Twine(*limit) + " tokens do not fit into the cache `" + cache.getValue() +
-                 "`, which holds " + llvm::Twine(int64_t(dim.getSize())))
-      .help("give the cache a larger capacity, or a smaller `limit`");
-  return false;
+/// The tokens of all steps fit into the caches, and what steps read is filled.
+bool UnfoldBuilder::checkCaches() {
+  for (const CacheUse &use : cachesOf(step)) {
+    llvm::StringRef cache = use.name();
+    auto dim = sema.output.module->lookupSymbol<DimOp>(use.cache.getAttr());
+    int64_t added = *limit - (begin ? 0 : 1), capacity = dim.getSize();
+    if (use.kind == CacheUse::Kind::Push && added >= capacity) {
+      sema.report
+          .error(DiagCode::UnfoldNumber, call.range,
+                 llvm::Twine(*limit) + " tokens do not fit into the cache `" + cache +
+                     "`, which holds " + llvm::Twine(capacity))
+          .help("give the cache a larger capacity, or a smaller `limit`");
+      return false;
+    }
+    bool isFilled = llvm::any_of(cachesOf(first), [&](const CacheUse &own) {
+      return own.cache == use.cache && own.kind == CacheUse::Kind::Fill;
+    });
+    if (use.kind != CacheUse::Kind::Read || isFilled)
+      continue;
+    error("`" + step.getSymName() + "` reads the cache `" + cache + "`, which `" +
+              first.getSymName() + "` does not fill",
+          call.arguments[0].value.get())
+        .note("caches are emptied before");
+    return false;
+  }
+  return true;
 }
 
 void UnfoldBuilder::build() {
   if (!readArguments() || !findToken() || !checkScores() || !checkPassedOn() || !checkStacked() ||
-      !checkCapacity())
+      !checkCaches())
     return;
   mlir::OpBuilder &builder = sema.output.header;
   builder.setInsertionPointToEnd(sema.output.module->getBody());

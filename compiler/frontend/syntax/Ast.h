@@ -540,7 +540,8 @@ struct ImageDecl : Item {
 
 /// An entry point, or the `forward` that entries specialise:
 /// `entry classify(…) -> … { … }`, `entry generate(…) -> … = greedy(prefill, decode)`,
-/// `forward[T](…) -> … = …`, `entry decode = forward[T: 1]`, `entry prefill = forward last T`.
+/// `forward[T](…) -> … = …`, `entry decode = forward[T: 1]`, `entry prefill = forward last T`,
+/// `entry next = forward[T: 1] without source`, `entry read = forward only memory`.
 struct EntryDecl : Item {
   bool isForward;
   Signature signature; ///< For `forward`, the name is `forward`.
@@ -552,17 +553,23 @@ struct EntryDecl : Item {
   SourceRange closingBrace;             ///< Items.
   ExprPtr value;                        ///< Expression, Unfold.
   std::vector<DimArgument> specialised; ///< Specialisation: `[T: 1]`.
+  std::vector<Name> without;            ///< Specialisation: inputs that it lacks.
+  std::vector<Name> only;               ///< Specialisation: caches that it only fills.
   std::optional<Name> last;             ///< Specialisation: `last T`.
   EntryDecl(SourceRange keyword, bool isForward)
       : Item(Kind::Entry, keyword), isForward(isForward) {}
   static bool classof(const Item *i) { return i->kind == Kind::Entry; }
 };
 
-/// `cache kv capacity 4096`, `cache kv: bf16 capacity 4096`
+/// `cache kv capacity 4096`, `cache own: bf16 capacity 4096, memory capacity 1500`
 struct CacheDecl : Item {
-  Name name;
-  std::optional<Name> dtype;
-  ExprPtr capacity;
+  /// One cache.
+  struct Entry {
+    Name name;
+    std::optional<Name> dtype;
+    ExprPtr capacity;
+  };
+  std::vector<Entry> entries;
   explicit CacheDecl(SourceRange keyword) : Item(Kind::Cache, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Cache; }
 };

@@ -284,6 +284,16 @@ static void parseSpecialisation(Parser &parser, EntryDecl &entry) {
     return;
   }
   entry.specialised = parseDimArguments(parser);
+  auto names = [&](std::vector<Name> &list, llvm::StringRef what) {
+    parser.parseCommas([&] {
+      if (std::optional<Name> name = parseName(parser, what))
+        list.push_back(*name);
+    });
+  };
+  if (parser.acceptWord("without"))
+    names(entry.without, "an input that the entry lacks");
+  else if (parser.acceptWord("only"))
+    return names(entry.only, "a cache that the entry fills");
   if (parser.acceptWord("last"))
     entry.last = parseName(parser, "the axis of which the last is kept");
 }
@@ -314,13 +324,15 @@ ItemPtr parseForward(Parser &parser) {
 
 ItemPtr parseCache(Parser &parser) {
   auto cache = std::make_unique<CacheDecl>(parser.consume().range);
-  if (std::optional<Name> name = parseName(parser, "the name of the cache"))
-    cache->name = *name;
-  if (parser.accept(TokenKind::Colon))
-    cache->dtype = parseName(parser, "the dtype of the cache");
-  if (parser.expectWord("capacity", DiagCode::MissingBound,
-                        "and the number of positions the cache holds"))
-    cache->capacity = parseExpr(parser);
+  parser.parseCommas([&] {
+    std::optional<Name> name = parseName(parser, "the name of the cache"), dtype;
+    if (parser.accept(TokenKind::Colon))
+      dtype = parseName(parser, "the dtype of the cache");
+    bool hasBound = parser.expectWord("capacity", DiagCode::MissingBound,
+                                      "and the number of positions the cache holds");
+    if (name && hasBound)
+      cache->entries.push_back({*name, dtype, parseExpr(parser)});
+  });
   return cache;
 }
 

@@ -105,4 +105,18 @@ LineColumn SourceFile::lineAndColumn(uint32_t offset) const {
   return {line(offset), charactersBefore(offset) - charactersBefore(start) + 1};
 }
 
+std::optional<uint32_t> SourceFile::offsetOf(llvm::StringRef file, LineColumn place) const {
+  for (const File &own : files) {
+    size_t line = own.firstLine + place.line - 1;
+    if (own.name != file || place.line < 1 || line >= lineStarts.size())
+      continue;
+    uint32_t offset = lineStarts[line];
+    for (unsigned column = 1; column < place.column && offset < own.range.end; ++column)
+      while (++offset < own.range.end && !beginsCharacter(contents[offset]))
+        ;
+    return offset;
+  }
+  return std::nullopt;
+}
+
 } // namespace attn::frontend

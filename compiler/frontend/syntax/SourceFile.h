@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,8 @@ public:
 
   /// Line and column of a byte offset in its file; an offset past the end counts as the end.
   LineColumn lineAndColumn(uint32_t offset) const;
+  /// The byte offset of a place in the file of this name; nothing where there is none.
+  std::optional<uint32_t> offsetOf(llvm::StringRef file, LineColumn place) const;
   /// Line number (from 1) of a byte offset in its file.
   unsigned line(uint32_t offset) const;
   /// The line that an offset lies in, without its line ending.

@@ -5,6 +5,7 @@
 #include "compiler/gpu/attention/HopperAttentionTile.h"
 #include "compiler/gpu/attention/Attention.h"
 #include "compiler/gpu/attention/QueryRows.h"
+#include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -128,7 +129,7 @@ static bool hasAlignedRows(Value buffer, Type half) {
       !isAligned(view.getMixedOffsets().front()))
     return false;
   // A slot begins at one, a layer of a cache may not.
-  auto cache = view.getSource().getDefiningOp<CacheAddressOp>();
+  auto cache = view.getSource().getDefiningOp<CachePlaceOp>();
   if (cache && !isAligned(cache.getAt()))
     return false;
   auto isStep = [&](size_t dim) { // where there is a next one

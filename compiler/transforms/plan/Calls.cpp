@@ -80,6 +80,8 @@ LogicalResult emit(FunctionPlan &plan, scf::ForOp op) {
   auto loop = scf::ForOp::create(plan.builder, op.getLoc(), bound(op.getLowerBound()),
                                  bound(op.getUpperBound()), bound(op.getStep()), initial);
   Block *body = loop.getBody();
+  if (initial.empty()) // a loop that only fills caches, which has its end already
+    body->back().erase();
   plan.scalars.map(op.getInductionVar(), loop.getInductionVar());
   SmallVector<Value> next;
   {

@@ -6,6 +6,7 @@
 #include "compiler/transforms/plan/InPlace.h"
 #include "compiler/transforms/plan/Ops.h"
 #include "compiler/transforms/plan/Places.h"
+#include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -71,8 +72,8 @@ static LogicalResult emitScalar(FunctionPlan &plan, Operation *op) {
 static LogicalResult emitOp(FunctionPlan &plan, Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LinearOp, NormOp, MapOp, ReduceOp, SoftmaxOp, TopkOp, LookupOp, PickOp, RotaryOp,
-            AttentionOp, ConcatOp, PadOp, TableOp, PushOp, ScanOp, func::CallOp, scf::ForOp>(
-          [&](auto op) { return emit(plan, op); })
+            AttentionOp, ConcatOp, PadOp, TableOp, PushOp, KeptOp, ScanOp, func::CallOp,
+            scf::ForOp>([&](auto op) { return emit(plan, op); })
       .Case<RelabelOp, SliceOp, RearrangeOp, WindowsOp>(
           [&](Operation *view) { return emitView(plan, view); })
       .Case([&](GetOp) { return success(); })

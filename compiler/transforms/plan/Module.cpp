@@ -2,7 +2,9 @@
 //
 // What the functions of a module share: elements, states of caches, constants.
 #include "compiler/transforms/plan/Module.h"
+#include "dialect/Caches.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -12,10 +14,11 @@ ModulePlan::ModulePlan(ModuleOp module) : op(module), layout(module) {
   for (auto dim : module.getOps<DimOp>())
     if (dim.getDynamic())
       dims.push_back(dim.getSymName());
-  module.walk([&](PushOp push) {
-    if (!isOnlyMultiplied(push.getResult()))
-      readStates.insert(push.getState());
-  });
+  auto note = [&](auto op) {
+    if (!isOnlyMultiplied(op.getResult()))
+      readStates.insert(op.getState());
+  };
+  module.walk([&](Operation *op) { llvm::TypeSwitch<Operation *>(op).Case<PushOp, KeptOp>(note); });
 }
 
 SizePolynomial ModulePlan::layerOf(StateOp state) {

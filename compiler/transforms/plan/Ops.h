@@ -6,6 +6,7 @@
 #pragma once
 
 #include "compiler/transforms/plan/Context.h"
+#include "dialect/Caches.h"
 #include "dialect/Choices.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -32,8 +33,9 @@ LogicalResult emit(FunctionPlan &plan, TableOp op);
 /// A relabelling, a slice, a rearrangement or windows.
 LogicalResult emitView(FunctionPlan &plan, Operation *op);
 
-/// Plans what a cache gets (Cache.cpp).
+/// Plans what a cache gets, and what is read of it (Cache.cpp).
 LogicalResult emit(FunctionPlan &plan, PushOp op);
+LogicalResult emit(FunctionPlan &plan, KeptOp op);
 
 /// Plans a recurrence (Scan.cpp).
 LogicalResult emit(FunctionPlan &plan, ScanOp op);

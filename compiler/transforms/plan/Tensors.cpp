@@ -2,6 +2,7 @@
 //
 // Questions about tensors that need no plan: what is a view, who reads, what converts.
 #include "compiler/transforms/plan/Tensors.h"
+#include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -61,8 +62,9 @@ bool isOfCache(MapOp op) {
     if (!converts(op, half))
       continue;
     bool isPushed = op.getResult().hasOneUse() && isa<PushOp>(*op.getResult().user_begin());
-    bool isKept = isa_and_present<PushOp>(withoutRelabels(op.getInputs()[0]).getDefiningOp()) &&
-                  isOnlyAttendedTo(op.getResult());
+    bool isKept =
+        isa_and_present<PushOp, KeptOp>(withoutRelabels(op.getInputs()[0]).getDefiningOp()) &&
+        isOnlyAttendedTo(op.getResult());
     if (isPushed || isKept)
       return true;
   }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 11
+#define ATTN_ABI_VERSION 12
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -117,7 +117,8 @@ typedef struct {
    * called it. */
   void (*barrier)(void *team, int64_t thread, int64_t kernel);
   void *team;
-  char *cache; /* of the entry's cache, 64-byte aligned; null where it takes none */
+  char *const *caches; /* one per cache of the model, 64-byte aligned; null where the entry does
+                          not take it */
   /* On a GPU, whose pointers all of the above but `dims` are then: launches kernel `kernel` of
    * attn_abi_gpu.kernels, behind what was launched before. Of `count` words, the kernel's own are
    * its arguments, pointers and sizes; then come for each of its tensor maps the pointer, `rank`
@@ -243,13 +244,22 @@ typedef struct {
   attn_sampling sampling;
 } attn_abi_unfold;
 
-/* An entry that takes a cache pushes `rows` positions to it. */
+/* What an entry does with a cache: it adds `rows` positions behind those that the cache holds, or
+ * replaces these by `rows`, or reads what another entry has filled it with (`rows` is 0). */
+enum { ATTN_CACHE_PUSH = 0, ATTN_CACHE_FILL = 1, ATTN_CACHE_READ = 2 };
+typedef struct {
+  int32_t cache; /* of attn_abi_model.caches */
+  int32_t use;
+  attn_abi_axis rows;
+} attn_abi_cache_use;
+
+/* An entry, each of its caches once. An unfolding has those that its first entry fills. */
 typedef struct {
   const char *name;
   int32_t inputCount, outputCount;
   const attn_abi_tensor *inputs, *outputs;
-  int32_t cache; /* -1: none */
-  attn_abi_axis rows;
+  int32_t cacheCount;
+  const attn_abi_cache_use *caches;
   const attn_abi_unfold *unfold; /* null: levels have code for it, at its index */
 } attn_abi_entry;
 

@@ -281,8 +281,9 @@ ATTN_API const char *attn_context_code(const attn_context *context);
 ATTN_API int32_t attn_context_threads(const attn_context *context);
 
 /* The positions that a cache of the context holds; -1 for a cache that does not exist. Each context
- * has caches of its own, empty at first. Entries that take a cache add positions to it; they are
- * part of it once attn_run has succeeded. Memory is taken when the first are added. */
+ * has caches of its own, empty at first. Entries that take a cache add positions to it, replace
+ * what it holds, or read it; what they add is part of it once attn_run has succeeded. Memory is
+ * taken when the first are added. */
 ATTN_API int64_t attn_cache_length(const attn_context *context, int32_t cache);
 
 /* Drops all positions but the first `length`: 0 begins anew, the length before a call undoes it.

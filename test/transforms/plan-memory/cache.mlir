@@ -15,7 +15,7 @@ attn.state @value : !kept in @kv layers 3
 // CHECK-DAG: %[[OWN:.*]] = arith.muli %[[B]], %c400
 // CHECK-DAG: %[[BEFORE:.*]] = arith.muli %[[LAYER]], %[[OWN]]
 // CHECK: %[[PLACE:.*]] = arith.addi %[[LAYERS]], %[[BEFORE]]
-// CHECK: attn.cache_address %[[PLACE]] in %[[CALL]] : memref<i8> -> memref<f32>
+// CHECK: attn.cache_place @kv[%[[PLACE]]] in %[[CALL]] : memref<i8> -> memref<f32>
 // CHECK: attn.map_kernel
 // CHECK: attn.barrier
 func.func private @push(%layer: index, %x: !new) -> !kept {

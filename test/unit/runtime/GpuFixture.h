@@ -106,11 +106,11 @@ inline const attn_abi_tensor held[] = {{"held", ATTN_I32, 1, heldAxes, 0, nullpt
 /// Floats, of which the kernel only takes the four bytes.
 inline const attn_abi_state states[] = {{{"state", ATTN_F32, 1, heldAxes, 0, nullptr}, 1}};
 inline const attn_abi_cache cacheTables[] = {{"numbers", 1, 1, states}};
-inline const attn_abi_axis noRows = {"", -1, 0, 0};
-inline const attn_abi_entry entries[] = {{"box", 1, 1, x, y, -1, noRows, nullptr},
-                                         {"weights", 0, 1, nullptr, packedOut, -1, noRows, nullptr},
-                                         {"look", 1, 1, ids, copies, -1, noRows, nullptr},
-                                         {"push", 1, 1, number, held, 0, oneAxis[0], nullptr}};
+inline const attn_abi_cache_use pushes[] = {{0, ATTN_CACHE_PUSH, oneAxis[0]}};
+inline const attn_abi_entry entries[] = {{"box", 1, 1, x, y, 0, nullptr, nullptr},
+                                         {"weights", 0, 1, nullptr, packedOut, 0, nullptr, nullptr},
+                                         {"look", 1, 1, ids, copies, 0, nullptr, nullptr},
+                                         {"push", 1, 1, number, held, 1, pushes, nullptr}};
 
 inline const int64_t tailShape[] = {tailWords};
 inline const attn_abi_parameter parameters[] = {{"w", ATTN_F32, 0, 1, 0, tailShape, "hand:2:1"}};
@@ -143,7 +143,7 @@ inline void look(const attn_abi_call *call, int64_t) {
   }
 }
 inline void push(const attn_abi_call *call, int64_t) {
-  int64_t position = call->dims[1] - 1, cache = wide(call->cache);
+  int64_t position = call->dims[1] - 1, cache = wide(call->caches[0]);
   // What stays the same in each call: words, and a tensor map.
   int64_t packedRow[] = {wide(call->packed), wide(call->workspace), 16};
   int64_t packedBox[] = {wide(call->workspace) + 64, 32, wide(call->packed), 64, 16, 128};
