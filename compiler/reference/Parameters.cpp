@@ -7,12 +7,30 @@ using namespace mlir;
 using namespace attn;
 using namespace attn::reference;
 
-/// The pattern with every {n} replaced by the layer.
+/// What a placeholder `n`, `n/2`, `n%2` or `n/2%3` stands for; nothing of other words.
+static std::optional<int64_t> numberOf(StringRef word, int64_t layer) {
+  if (!word.consume_front("n"))
+    return std::nullopt;
+  int64_t divisor = 1, count = 0;
+  if ((word.consume_front("/") && word.consumeInteger(10, divisor)) ||
+      (word.consume_front("%") && word.consumeInteger(10, count)) || !word.empty() || divisor < 1)
+    return std::nullopt;
+  return count > 0 ? layer / divisor % count : layer / divisor;
+}
+
+/// The pattern with the layer's number in the place of every placeholder.
 static std::string expand(StringRef pattern, int64_t layer) {
-  std::string name = pattern.str();
-  for (size_t at = name.find("{n}"); at != name.npos; at = name.find("{n}", at))
-    name.replace(at, 3, std::to_string(layer));
-  return name;
+  std::string name;
+  while (true) {
+    auto [before, after] = pattern.split('{');
+    name += before;
+    if (before.size() == pattern.size())
+      return name;
+    auto [word, rest] = after.split('}');
+    std::optional<int64_t> number = numberOf(word, layer);
+    name += number ? std::to_string(*number) : "{" + word.str() + "}";
+    pattern = rest;
+  }
 }
 
 llvm::Expected<const Parameters::Elements *> Parameters::source(ParamOp param, int64_t layer) {

@@ -118,15 +118,21 @@ static void dropCombined(SmallVector<LinearOp> &group) {
   });
 }
 
+/// The layer whose weights a linear reads: parameters of a slot have one. Null where there is none.
+static Value layerOf(LinearOp linear) {
+  auto get = linear.getWeights().front().getDefiningOp<GetOp>();
+  return get ? get.getLayer() : Value();
+}
+
 namespace {
 struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjectionsPass> {
   void runOnOperation() override {
-    using Key = std::tuple<Value, int64_t, int, Block *>;
+    using Key = std::tuple<Value, int64_t, int, Block *, Value>;
     llvm::MapVector<Key, SmallVector<LinearOp>> groups;
     getOperation().walk([&](LinearOp linear) {
       if (linear.getEpilogue().empty() && !linear.getNorm() && linear.getWeights().size() == 1)
         groups[{withoutRelabels(linear.getInput()), static_cast<int64_t>(linear.getContract()),
-                !linear.getBiases().empty(), linear->getBlock()}]
+                !linear.getBiases().empty(), linear->getBlock(), layerOf(linear)}]
             .push_back(linear);
     });
     for (auto &[key, group] : groups) {

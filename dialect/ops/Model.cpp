@@ -39,7 +39,7 @@ LogicalResult ParamOp::verify() {
   if (first < 0 || last >= *elements) // param_c3
     return emitOpError("expected elements within the source's ")
            << *elements << ", but got element " << (first < 0 ? first : last);
-  bool perLayer = source.getPattern().getValue().contains("{n}");
+  bool perLayer = source.getPattern().getValue().contains("{n");
   if (perLayer != getLayers().has_value()) // param_c4
     return emitOpError("expected 'layers' exactly where the source's name has {n}");
   if (perLayer && static_cast<int64_t>(*getLayers()) < 1) // param_c5

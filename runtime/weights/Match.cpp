@@ -7,14 +7,30 @@
 
 using namespace attn;
 
+/// The number behind `sign` at `at`, which then stands behind it; `none` where there is none.
+static long numberBehind(char sign, const char *&at, long none) {
+  if (*at != sign)
+    return none;
+  char *end = nullptr;
+  long number = strtol(at + 1, &end, 10);
+  at = end;
+  return number > 0 ? number : none;
+}
+
 void attn::expandName(const attn_abi_parameter &parameter, int32_t layer, Text &name) {
-  const char *place = strstr(parameter.pattern, "{n}");
+  const char *rest = parameter.pattern;
   name.clear();
-  if (parameter.layers == 0 || !place)
-    name.append("%s", parameter.pattern);
-  else
-    name.append("%.*s%d%s", int(place - parameter.pattern), parameter.pattern, int(layer),
-                place + 3);
+  while (const char *place = parameter.layers ? strstr(rest, "{n") : nullptr) {
+    const char *end = place + 2;
+    long divisor = numberBehind('/', end, 1), count = numberBehind('%', end, long(layer) + 1);
+    bool isNumber = *end == '}';
+    if (isNumber)
+      name.append("%.*s%ld", int(place - rest), rest, layer / divisor % count);
+    else
+      name.append("%.*s", int(end - rest), rest);
+    rest = end + isNumber;
+  }
+  name.append("%s", rest);
 }
 
 namespace {

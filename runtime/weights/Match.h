@@ -16,7 +16,7 @@ struct Binding {
   Vector<const StoredTensor *> tensors;
 };
 
-/// The name of a parameter's tensor: its pattern with the layer in place of "{n}".
+/// The name of a parameter's tensor: its pattern with the layer in place of "{n}" (abi.h).
 void expandName(const attn_abi_parameter &parameter, int32_t layer, Text &name);
 
 /// Matches a checkpoint and a model's parameters. Where they differ, the error (W0105) lists every

@@ -5,6 +5,7 @@
 #include "compiler/frontend/sema/Bindings.h"
 #include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Exprs.h"
+#include "compiler/frontend/sema/LayerNames.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Statics.h"
 
@@ -22,7 +23,7 @@ bool checkPattern(Reporter &report, const Name &pattern, const Owner &owner, boo
   }
   for (size_t at = text.find('{'); at != llvm::StringRef::npos; at = text.find('{', at + 1)) {
     llvm::StringRef word = text.substr(at + 1).split('}').first;
-    if (word == "n" && owner.layers)
+    if (levelNamed(owner, word))
       continue;
     if (word == "weight|bias" && weightOrBias)
       continue;
@@ -39,6 +40,10 @@ bool checkPattern(Reporter &report, const Name &pattern, const Owner &owner, boo
                      "`{" + word + "}` has no meaning in the name of a tensor");
     diagnostic.note(weightOrBias ? "`{n}` is the layer's number, `{weight|bias}` stands for each"
                                  : "`{n}` is the layer's number");
+    if (owner.levels.size() > 1)
+      for (const StackLevel &level : llvm::ArrayRef(owner.levels).drop_back())
+        diagnostic.note("`{" + level.name + "}` is the number of the layer of `" + level.name +
+                        "`");
     return false;
   }
   return true;
@@ -61,8 +66,7 @@ static std::optional<int64_t> numberNamed(Sema &sema, llvm::StringRef name) {
   return isWhole ? std::optional(static_cast<int64_t>(value.number)) : std::nullopt;
 }
 
-/// The pattern with numbers in the place of their names in braces.
-static Name withNumbers(Sema &sema, const Name &pattern) {
+Name withNumbers(Sema &sema, const Name &pattern) {
   Name result = pattern;
   result.text.clear();
   llvm::StringRef rest = pattern.text;
@@ -100,12 +104,11 @@ std::optional<std::string> tensorName(Sema &sema, const Binding &binding, const 
   if (!checkPattern(report, pattern, owner, !suffix.empty()))
     return std::nullopt;
   llvm::StringRef text = pattern.text;
-  std::string name = (text.contains("{n}") ? owner.stackPrefix : owner.prefix);
   if (suffix.empty())
-    return name + text.str();
+    return inStacks(owner, text);
   if (size_t at = text.find("{weight|bias}"); at != llvm::StringRef::npos)
-    return name + (text.take_front(at) + suffix + text.substr(at + 13)).str();
-  return name + (text + "." + suffix).str();
+    return inStacks(owner, (text.take_front(at) + suffix + text.substr(at + 13)).str());
+  return inStacks(owner, (text + "." + suffix).str());
 }
 
 bool checkLayouts(Reporter &report, const Binding &binding, bool linear, bool &conv1d) {

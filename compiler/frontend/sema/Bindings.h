@@ -8,14 +8,17 @@
 
 namespace attn::frontend {
 
-/// Whether a pattern of tensor names is well formed: `{n}` for the layer of a stack, and
-/// `{weight,bias}` where `weightOrBias`. Reports what is wrong.
+/// The pattern with numbers that are known when compiling in the place of their names in braces.
+ast::Name withNumbers(Sema &sema, const ast::Name &pattern);
+
+/// Whether a pattern of tensor names is well formed: `{n}` for the layer of a stack, the name of a
+/// stack for its, and `{weight,bias}` where `weightOrBias`. Reports what is wrong.
 bool checkPattern(Reporter &report, const ast::Name &pattern, const Owner &owner,
                   bool weightOrBias);
 
-/// The name in the checkpoint of the parameter `path`; `suffix` is "weight", "bias" or empty, and
-/// `names` how many parameters share the binding. A number that is known when compiling stands for
-/// its name in braces. Nothing where it was reported.
+/// The name in the checkpoint of the parameter `path`, with the owner's placeholders; `suffix` is
+/// "weight", "bias" or empty, and `names` how many parameters share the binding. A number that is
+/// known when compiling stands for its name in braces. Nothing where it was reported.
 std::optional<std::string> tensorName(Sema &sema, const ast::Binding &binding, const Owner &owner,
                                       llvm::StringRef path, llvm::StringRef suffix, unsigned names);
 

@@ -8,6 +8,7 @@
 #include "compiler/frontend/sema/Entries.h"
 #include "compiler/frontend/sema/Hooks.h"
 #include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/LayerNames.h"
 #include "compiler/frontend/sema/Parts.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Taps.h"
@@ -120,10 +121,8 @@ static void checkUnapplied(Sema &sema, const Decl &decl) {
       size += 12;
     }
   Owner owner;
-  owner.inStack = true;
-  owner.layers = 1;
   owner.symbolPrefix = signature.name.text + ":";
-  owner.prefix = signature.name.text + ":{n}.";
+  enterStack(owner, {signature.name.text, 1, false, "", ""}, signature.name.text + ":{n}");
   Instance instance;
   sema.entry.entry = nullptr;
   if (giveCaches(sema, signature, instance))

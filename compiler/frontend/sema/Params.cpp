@@ -4,6 +4,7 @@
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Bindings.h"
+#include "compiler/frontend/sema/CheckpointParams.h"
 #include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Exprs.h"
 #include "compiler/frontend/sema/Limits.h"
@@ -21,19 +22,11 @@ namespace attn::frontend {
 
 using namespace ast;
 
-static ParamRef makeParam(Sema &sema, const Owner &owner, llvm::StringRef path,
-                          llvm::ArrayRef<Axis> axes, llvm::StringRef pattern,
-                          llvm::ArrayRef<int64_t> shape, int64_t offset,
-                          llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range,
-                          bool isTied = false);
-
 static void setUpLinear(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
 
 static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
 
 static void setUpParam(Sema &sema, Decl &decl, const Owner &owner, Scope &scope);
-
-constexpr int64_t mostTensors = 1 << 20;
 
 /// The numbers of a norm, `eps` and `offset`; false after an error.
 static bool readNumbers(Sema &sema, const NormDecl &norm, Decl &decl) {
@@ -143,69 +136,6 @@ void setUpParameters(Sema &sema, Scope &owned, const Owner &owner) {
     }
 }
 
-static ParamRef makeParam(Sema &sema, const Owner &owner, llvm::StringRef path,
-                          llvm::ArrayRef<Axis> axes, llvm::StringRef pattern,
-                          llvm::ArrayRef<int64_t> shape, int64_t offset,
-                          llvm::ArrayRef<int64_t> strides, bool optional, SourceRange range,
-                          bool isTied) {
-  ParamRef param;
-  mlir::RankedTensorType type = tensorType(sema, axes, range);
-  if (!type)
-    return param;
-  bool perLayer = llvm::StringRef(pattern).contains("{n}");
-  std::string key = (owner.symbolPrefix + path).str();
-  auto sourceAttr = SourceAttr::get(&sema.mlirContext, sema.output.header.getStringAttr(pattern),
-                                    shape, offset, strides);
-  if (auto it = sema.checkpoint.params.find(key); it != sema.checkpoint.params.end()) {
-    if (it->second.type != type || it->second.source != sourceAttr) {
-      sema.report
-          .error(DiagCode::ParameterOfTwoShapes, range,
-                 "`" + key + "` has two shapes, since its block is applied to different sizes")
-          .note("a parameter has one shape: declare it in dims of the model");
-      return param;
-    }
-    return it->second;
-  }
-  if (!isTied) {
-    auto [place, first] =
-        sema.checkpoint.bindings.insert({{pattern.str(), offset}, {path.str(), range}});
-    const auto &[otherPath, otherRange] = place->second;
-    if (!first && !sema.report.unapplied) {
-      sema.report
-          .error(DiagCode::SharedBinding, range,
-                 "`" + path + "` is bound to the tensor `" + pattern + "`, as `" + otherPath +
-                     "` is")
-          .at(otherRange, "bound to it here")
-          .help("where both are one parameter, write `= tied(" +
-                llvm::StringRef(otherPath).rsplit('.').first + ")`");
-      return {};
-    }
-  }
-  sema.checkpoint.tensors += perLayer ? *owner.layers : 1;
-  if (sema.checkpoint.tensors > mostTensors) {
-    sema.report.error(DiagCode::SizeOverflow, range, "the parameters of this model are too many")
-        .note("a model has at most " + llvm::Twine(mostTensors) +
-              " tensors, those of each layer of a stack counted");
-    return {};
-  }
-  param = {uniqueSymbol(sema.output, key), type, perLayer, sourceAttr};
-  headerHere(sema.output);
-  auto op = ParamOp::create(
-      sema.output.header, locate(sema, range, key), sema.output.header.getStringAttr(param.symbol),
-      mlir::TypeAttr::get(type), sourceAttr,
-      perLayer ? sema.output.header.getI64IntegerAttr(*owner.layers) : mlir::IntegerAttr(),
-      optional ? sema.output.header.getUnitAttr() : mlir::UnitAttr());
-  sema.output.lastHeader = op;
-  sema.checkpoint.params[key] = param;
-  return param;
-}
-
-mlir::Value getParam(Sema &sema, const ParamRef &param, mlir::Location loc) {
-  return GetOp::create(sema.builder, loc, param.type,
-                       mlir::FlatSymbolRefAttr::get(&sema.mlirContext, param.symbol),
-                       param.perLayer ? sema.function.layer : mlir::Value());
-}
-
 /// The axes of a linear map's weight: those given, then those taken. Of `D -> D` they are told
 /// apart.
 static Axes weightAxes(const Decl &decl) {
@@ -237,10 +167,8 @@ static ParamRef tiedWeight(Sema &sema, const Decl &decl, const Owner &owner, Sco
         .note(whereSizes(sema, axes));
     return {};
   }
-  return makeParam(sema, owner, decl.name + ".weight", axes, target->source.getPattern().getValue(),
-                   target->source.getShape(), target->source.getOffset(),
-                   target->source.getStrides(), linear.binding.optional, decl.range,
-                   /*isTied=*/true);
+  return tiedParam(sema, owner, decl.name + ".weight", axes, *target, linear.binding.optional,
+                   decl.range);
 }
 
 /// The weight of a linear map in its tensor, which `conv1d` says is stored transposed; without a
@@ -477,9 +405,7 @@ ParamRef wholeParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned,
         .note(whereSizes(sema, axes));
     return {};
   }
-  return makeParam(sema, owner, path, axes, target->source.getPattern().getValue(),
-                   target->source.getShape(), target->source.getOffset(),
-                   target->source.getStrides(), binding.optional, decl.range, /*isTied=*/true);
+  return tiedParam(sema, owner, path, axes, *target, binding.optional, decl.range);
 }
 
 static void setUpParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) {

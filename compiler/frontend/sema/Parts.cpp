@@ -6,6 +6,7 @@
 #include "compiler/frontend/sema/Blocks.h"
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/LayerNames.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Taps.h"
@@ -30,11 +31,11 @@ static std::optional<Owner> ownerOfPart(Sema &sema, const Decl &part) {
     own.prefix += part.name + ".";
   } else if (binding.kind == Binding::Kind::String) {
     // An empty one leaves the names of the tensors as they are.
-    const std::string &text = binding.pattern.text;
-    if (!text.empty() && !checkPattern(sema.report, binding.pattern, own, /*weightOrBias=*/false))
+    ast::Name pattern = withNumbers(sema, binding.pattern);
+    bool isEmpty = pattern.text.empty();
+    if (!isEmpty && !checkPattern(sema.report, pattern, own, /*weightOrBias=*/false))
       return std::nullopt;
-    own.prefix = (llvm::StringRef(text).contains("{n}") ? own.stackPrefix : own.prefix) + text +
-                 (text.empty() ? "" : ".");
+    own.prefix = isEmpty ? own.prefix : inStacks(own, pattern.text) + ".";
   }
   if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::String)
     if (!binding.optional && binding.layouts.empty())

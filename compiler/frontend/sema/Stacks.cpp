@@ -11,6 +11,7 @@
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Instances.h"
+#include "compiler/frontend/sema/LayerNames.h"
 #include "compiler/frontend/sema/LayerScopes.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
@@ -52,25 +53,32 @@ void declareStack(Sema &sema, Decl &stack) {
   stack.wrong |= !findBlock(sema, item.block);
 }
 
-/// Whose the parameters of a stack's layers are, where the stack belongs to `around`; nothing where
-/// it was reported.
-static std::optional<Owner> ownerOfStack(Reporter &report, const Decl &decl, const Owner &around) {
+/// Reports where stacks in stacks have too many layers in all.
+static bool checkLayers(Reporter &report, const Decl &decl, const Owner &owner) {
+  if (owner.layerCount <= mostLayers)
+    return true;
+  report
+      .error(DiagCode::SizeOverflow, decl.range,
+             "`" + decl.name + "` has " + llvm::Twine(owner.layerCount) +
+                 " layers in all those of the stack around it")
+      .note("stacks in stacks have at most " + llvm::Twine(mostLayers) + " layers");
+  return false;
+}
+
+std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &around) {
+  Reporter &report = sema.report;
   auto &stack = *llvm::cast<StackDecl>(decl.item);
-  if (around.inStack && !report.unapplied) {
-    report.unsupported(stack.keyword, "a stack in the block of another stack");
-    return std::nullopt;
-  }
-  Owner owner;
-  owner.inStack = true;
-  owner.layerCount = decl.size.offset;
-  owner.symbolPrefix = around.symbolPrefix + decl.name + ".";
+  StackLevel level{decl.name, decl.size.offset, stack.shared, "", ""};
   std::string path = decl.name + (stack.shared ? "" : ".{n}");
-  if (!stack.shared)
-    owner.layers = decl.size.offset;
+  Owner owner = around;
   if (stack.binding.kind == Binding::Kind::String) {
-    if (!checkPattern(report, stack.binding.pattern, owner, false))
+    Name pattern = withNumbers(sema, stack.binding.pattern);
+    owner.levels.push_back(level);
+    owner.inStack = true;
+    if (!checkPattern(report, pattern, owner, false))
       return std::nullopt;
-    path = stack.binding.pattern.text;
+    owner.levels.pop_back();
+    path = pattern.text;
     if (!stack.shared && !llvm::StringRef(path).contains("{n}")) {
       report
           .error(DiagCode::BadPattern, stack.binding.pattern.range,
@@ -87,9 +95,9 @@ static std::optional<Owner> ownerOfStack(Reporter &report, const Decl &decl, con
         .help("write `= \"path.{n}\"`");
     return std::nullopt;
   }
-  owner.prefix = around.prefix + path + ".";
-  owner.stackPrefix = llvm::StringRef(owner.prefix).split("{n}").first.str();
-  return owner;
+  enterStack(owner, level, path);
+  owner.symbolPrefix += decl.name + ".";
+  return checkLayers(report, decl, owner) ? std::optional(owner) : std::nullopt;
 }
 
 /// Whether a block gives what it takes, as the layers of a stack do; reports where it does not.
@@ -125,8 +133,13 @@ struct LayerCalls {
   int64_t count;
   std::string name; ///< Of the stack.
   Location loc;
+  mlir::Value first = {}; ///< The number of layer 0, in a block of another stack.
 
   const Callee &of(int64_t layer) const { return callees[scopes.of(layer)]; }
+  /// The number of a layer, which counts those of all stacks around.
+  mlir::Value number(mlir::OpBuilder &builder, mlir::Value layer) const {
+    return first ? mlir::arith::AddIOp::create(builder, loc, first, layer) : layer;
+  }
 };
 
 /// Layers from `first` on that take turns: `turns` of them, `times` times.
@@ -167,7 +180,8 @@ static mlir::Value loopOver(mlir::OpBuilder &builder, const LayerCalls &layers, 
     return mlir::arith::ConstantIndexOp::create(builder, layers.loc, value);
   };
   if (turns.times == 1 && layers.count > 1)
-    return callLayer(builder, layers.of(turns.first), index(turns.first), carried, layers.loc);
+    return callLayer(builder, layers.of(turns.first), layers.number(builder, index(turns.first)),
+                     carried, layers.loc);
   mlir::Value from = index(turns.first), to = index(turns.end()), step = index(turns.turns);
   auto loop = mlir::scf::ForOp::create(builder, layers.loc, from, to, step, carried);
   mlir::OpBuilder::InsertionGuard guard(builder);
@@ -177,7 +191,8 @@ static mlir::Value loopOver(mlir::OpBuilder &builder, const LayerCalls &layers, 
     mlir::Value number = loop.getInductionVar();
     if (turn)
       number = mlir::arith::AddIOp::create(builder, layers.loc, number, index(turn));
-    inner = callLayer(builder, layers.of(turns.first + turn), number, inner, layers.loc);
+    inner = callLayer(builder, layers.of(turns.first + turn), layers.number(builder, number), inner,
+                      layers.loc);
   }
   mlir::scf::YieldOp::create(builder, layers.loc, inner);
   return loop.getResult(0);
@@ -188,7 +203,8 @@ static mlir::Value tapLayers(Sema &sema, const LayerCalls &layers, mlir::Value c
   for (int64_t n = 0; n < layers.count && spend(sema, 1, {}); ++n) {
     mlir::Value number = mlir::arith::ConstantIndexOp::create(sema.builder, layers.loc, n);
     const LayerCalls::Callee &callee = layers.of(n);
-    carried = callLayer(sema.builder, callee, number, carried, layers.loc);
+    carried =
+        callLayer(sema.builder, callee, layers.number(sema.builder, number), carried, layers.loc);
     tapCall(sema, *callee.instance, carried.getDefiningOp<mlir::func::CallOp>(),
             layers.name + "." + llvm::Twine(n));
   }
@@ -234,6 +250,13 @@ static SemaValue withLifted(Sema &sema, const Instance &instance, const SemaValu
   return SemaValue::of(spread(sema, first.tensor, all, loc));
 }
 
+mlir::Value firstLayer(Sema &sema, int64_t layers, Location loc) {
+  if (!sema.function.layer)
+    return nullptr;
+  mlir::Value count = mlir::arith::ConstantIndexOp::create(sema.builder, loc, layers);
+  return mlir::arith::MulIOp::create(sema.builder, loc, sema.function.layer, count);
+}
+
 SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
   auto &stack = *llvm::cast<StackDecl>(decl.item);
   llvm::SaveAndRestore place(
@@ -246,7 +269,7 @@ SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
     return SemaValue::wrong();
   }
   std::optional<Owner> owner =
-      ownerOfStack(sema.report, decl, sema.function.owner ? *sema.function.owner : Owner());
+      ownerOfStack(sema, decl, sema.function.owner ? *sema.function.owner : Owner());
   Scope &declaredIn = declaringScope(*sema.names.scope, decl);
   Decl *stacked = declaredIn.find(stack.block.text);
   if (!owner || !stacked)
@@ -267,6 +290,7 @@ SemaValue applyStack(Sema &sema, Decl &decl, const CallExpr &call) {
   }
   if (!checkSameTypes(sema.report, layers, stack))
     return SemaValue::wrong();
+  layers.first = firstLayer(sema, decl.size.offset, layers.loc);
   mlir::Value result = applyLayers(sema, layers);
   return outside(sema, result, *layers.callees.back().instance, block, 0, bound, call.range);
 }

@@ -11,6 +11,13 @@ namespace attn::frontend {
 /// Finds the number of a stack's layers, and their block.
 void declareStack(Sema &sema, Decl &stack);
 
+/// Whose the parameters of a stack's layers are, where the stack belongs to `around`; nothing where
+/// it was reported.
+std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &around);
+
+/// The number of the first of `layers` layers in a block of another stack; null in no stack.
+mlir::Value firstLayer(Sema &sema, int64_t layers, mlir::Location loc);
+
 /// The layers of a stack, one after the other: loops over the functions of its block.
 SemaValue applyStack(Sema &sema, Decl &decl, const ast::CallExpr &call);
 

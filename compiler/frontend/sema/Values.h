@@ -69,13 +69,21 @@ struct SemaValue {
   bool isTensor() const { return kind == Kind::Tensor; }
 };
 
-/// Whose parameters: the model's own, or those of the layers of a stack.
+/// A stack around a block.
+struct StackLevel {
+  std::string name;
+  int64_t layers = 1;
+  bool isShared = false;   ///< All layers have the same parameters, and no number in names.
+  std::string placeholder; ///< What stands for the layer's number in the owner's prefix: "{0}".
+  std::string before;      ///< What stands before that.
+};
+
+/// Whose parameters: the model's own, or those of the layers of stacks.
 struct Owner {
-  std::string prefix;            ///< Of tensor names: "", "blocks.{n}.", "layers."
-  std::string stackPrefix;       ///< The same without the layer, for patterns that hold `{n}`.
-  std::string symbolPrefix;      ///< Of the names of attn.param: "", "blocks."
-  std::optional<int64_t> layers; ///< Where every layer has its own.
-  int64_t layerCount = 1;        ///< Of the stack.
+  std::string prefix;             ///< Of tensor names: "", "blocks.{0}.", "stages.{0}.blocks.{1}."
+  std::string symbolPrefix;       ///< Of the names of attn.param: "", "blocks.", "stages.blocks."
+  std::vector<StackLevel> levels; ///< The stacks around, outermost first.
+  int64_t layerCount = 1;         ///< Of all of them: layers of the innermost in all.
   bool inStack = false;
 };
 
@@ -83,7 +91,7 @@ struct Owner {
 struct ParamRef {
   std::string symbol;
   mlir::RankedTensorType type;
-  bool perLayer = false;
+  llvm::SmallVector<size_t, 2> levels; ///< Which of its owner's have parameters of their own.
   SourceAttr source;
 };
 

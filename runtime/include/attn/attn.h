@@ -134,7 +134,8 @@ typedef struct {
   int64_t capacity;
 } attn_cache_info;
 
-/* A parameter: `name` holds "{n}" for each of `layers` layers (0: none). */
+/* A parameter: `name` holds "{n}" for each of `layers` layers (0: none), of stacks in stacks
+ * "{n/K}" and "{n%K}". */
 typedef struct {
   const char *name;
   int32_t dtype;
