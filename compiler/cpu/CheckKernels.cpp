@@ -6,6 +6,7 @@
 #include "compiler/kernels/MathBuilder.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Caches.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +23,7 @@ using namespace attn;
 /// Kernels, their tiles, and whatever else of the dialect no later pass takes away.
 static bool isLeftOver(Operation *op) {
   return isa_and_present<AttnDialect>(op->getDialect()) && op->getParentOfType<func::FuncOp>() &&
-         !isa<AddressOp, CachePlaceOp, BarrierOp>(op);
+         !isa<AddressOp, CachePlaceOp, BarrierOp, RowsOp>(op);
 }
 
 /// Integer divisions, which x86 has for single numbers only. By a constant, LLVM multiplies.

@@ -5,6 +5,7 @@
 #include "compiler/emit/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Caches.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -83,6 +84,15 @@ static void lowerCachePlace(CachePlaceOp op, const DenseMap<StringAttr, int64_t>
   op.erase();
 }
 
+/// What a kernel has counted.
+static void lowerRows(RowsOp op) {
+  OpBuilder builder(op);
+  Value count = memref::LoadOp::create(builder, op.getLoc(), op.getPointer());
+  op.replaceAllUsesWith(
+      arith::IndexCastOp::create(builder, op.getLoc(), op.getType(), count).getResult());
+  op.erase();
+}
+
 /// call->barrier(call->team, thread, kernel), the kernel being the number of its cost or -1.
 static void lowerBarrier(BarrierOp op, const DenseMap<StringAttr, int64_t> &kernels) {
   OpBuilder builder(op);
@@ -158,6 +168,7 @@ struct LowerRuntimePass : attn::impl::LowerRuntimePassBase<LowerRuntimePass> {
           .Case([&](AddressOp address) { lowered = lowerAddress(address, symbols); })
           .Case(lowerLaunch)
           .Case([&](BarrierOp barrier) { lowerBarrier(barrier, kernels); })
+          .Case(lowerRows)
           .Case([&](CachePlaceOp cache) { lowerCachePlace(cache, caches); });
       return WalkResult(lowered);
     });

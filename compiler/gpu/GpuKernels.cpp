@@ -11,6 +11,7 @@
 #include "compiler/kernels/MathBuilder.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/transforms/OutlineKernel.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -87,6 +88,22 @@ static void lowerElements(Operation *root) {
     OpBuilder builder(op);
     op.getResult().replaceAllUsesWith(
         loadElement(builder, op.getLoc(), op.getTensor(), op.getPositions(), 1));
+    op.erase();
+  }
+}
+
+/// What an earlier kernel has counted: on the GPU it is read, the host takes the bound.
+static void lowerRows(Operation *root, bool isHost) {
+  SmallVector<RowsOp> counts;
+  root->walk([&](RowsOp op) { counts.push_back(op); });
+  for (RowsOp op : counts) {
+    OpBuilder builder(op);
+    Value count = op.getMost();
+    if (!isHost)
+      count =
+          arith::IndexCastOp::create(builder, op.getLoc(), op.getType(),
+                                     memref::LoadOp::create(builder, op.getLoc(), op.getPointer()));
+    op.replaceAllUsesWith(count);
     op.erase();
   }
 }
@@ -240,6 +257,7 @@ FailureOr<gpu::GPUFuncOp> GpuKernelsPass::build(OutlinedKernel &outlined, ValueR
     return failure();
   kernel->erase();
   lowerElements(function);
+  lowerRows(function, /*isHost=*/false);
   lowerRanges(function);
   return function;
 }
@@ -308,4 +326,5 @@ void GpuKernelsPass::runOnOperation() {
   nameInstructions(module);
   // What is launched later waits for what was launched before.
   root.walk([](BarrierOp op) { op.erase(); });
+  lowerRows(root, /*isHost=*/true);
 }

@@ -7,6 +7,7 @@
 #include "compiler/kernels/LinearShape.h"
 #include "compiler/kernels/Loops.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "dialect/Locations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -210,6 +211,11 @@ std::string attn::describeKernel(Operation *kernel) {
         std::string text = rows(table.getRank() == 2 ? "lookup" : "pick", op.getOut());
         return ShapedType::isDynamic(count) ? text
                                             : text + " in a table of " + std::to_string(count);
+      })
+      .Case([&](GroupKernelOp op) {
+        int64_t experts = cast<MemRefType>(op.getCounts().getType()).getDimSize(0);
+        return "sort by " + std::to_string(experts) + " experts, " + rowsText(op.getPlaces()) +
+               " of " + std::to_string(lastDim(op.getPlaces()));
       })
       .Case([&](RowKernelOpInterface op) { return rows(op.title(), op.getRows()) + op.detail(); })
       .Case([&](CombineKernelOp op) {

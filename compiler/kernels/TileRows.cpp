@@ -135,10 +135,63 @@ static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
   return width == INT64_MAX ? wholeRows() : pieces(width);
 }
 
+/// One thread counts and places all choices: beside what experts compute it is little.
+static std::string tileGroup(GroupKernelOp op, const TilingContext &context) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  IndexBuilder index(builder, loc);
+  Value places = op.getPlaces(), none = index.constant(0), one = index.constant(1);
+  int64_t last = rankOf(places) - 1;
+  Value rows = index.product(places, 0, last), choices = index.dim(places, last),
+        experts = index.dim(op.getCounts(), 0);
+  auto load = [&](Value table, Value at) -> Value {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      memref::LoadOp::create(builder, loc, table, at));
+  };
+  auto store = [&](Value number, Value table, Value at) {
+    Value narrow = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), number);
+    memref::StoreOp::create(builder, loc, narrow, table, at);
+  };
+  // body(row, choice of all, expert)
+  auto forEachChoice = [&](llvm::function_ref<void(Value, Value, Value)> body) {
+    forLoop(index, none, rows, 1, [&](Value row) {
+      Value own = rowOf(index, places, row, 1);
+      forLoop(index, none, choices, 1, [&](Value choice) {
+        body(row, index.add(index.mul(row, choices), choice), load(own, choice));
+      });
+    });
+  };
+  Value isFirst =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, context.thread, none);
+  choose(index, isFirst, [&] {
+    forLoop(index, none, experts, 1, [&](Value expert) { store(none, op.getCounts(), expert); });
+    forEachChoice([&](Value, Value, Value expert) {
+      store(index.add(load(op.getCounts(), expert), one), op.getCounts(), expert);
+    });
+    store(none, op.getFirsts(), none);
+    forLoop(index, one, experts, 1, [&](Value expert) {
+      Value before = index.sub(expert, one);
+      store(index.add(load(op.getFirsts(), before), load(op.getCounts(), before)), op.getFirsts(),
+            expert);
+    });
+    // Counts begin again, and say how many of an expert have their places.
+    forLoop(index, none, experts, 1, [&](Value expert) { store(none, op.getCounts(), expert); });
+    forEachChoice([&](Value row, Value choice, Value expert) {
+      Value count = load(op.getCounts(), expert),
+            slot = index.add(load(op.getFirsts(), expert), count);
+      store(index.add(count, one), op.getCounts(), expert);
+      store(slot, op.getSlots(), choice);
+      store(row, op.getTokens(), slot);
+    });
+  });
+  return "by one thread";
+}
+
 std::string attn::tileRows(Operation *kernel, const TilingContext &context) {
   return llvm::TypeSwitch<Operation *, std::string>(kernel)
       .Case([&](MapKernelOp op) { return tileMap(op, context); })
       .Case([&](ReduceKernelOp op) { return tileReduce(op, context); })
       .Case([&](LookupKernelOp op) { return tileLookup(op, context); })
+      .Case([&](GroupKernelOp op) { return tileGroup(op, context); })
       .Case([&](RowKernelOpInterface op) { return tileWholeRows(op, context); });
 }

@@ -34,6 +34,7 @@ private:
                                          Scope &scope);
   llvm::Expected<RuntimeValues> run(Operation *op, Scope &scope);
   llvm::Expected<RuntimeValues> runLoop(scf::ForOp loop, Scope &scope);
+  llvm::Expected<RuntimeValues> runRoute(RouteOp route, Scope &scope);
   llvm::Expected<RuntimeValues> runScan(ScanOp scan, Scope &scope);
   llvm::Expected<Tensor> get(GetOp op, const Scope &scope);
   Tensor push(PushOp op, const Scope &scope);
@@ -253,6 +254,47 @@ llvm::Expected<RuntimeValues> Machine::runScan(ScanOp scan, Scope &scope) {
   return values;
 }
 
+llvm::Expected<RuntimeValues> Machine::runRoute(RouteOp route, Scope &scope) {
+  const Tensor &input = scope.tensor(route.getInput()), &places = scope.tensor(route.getPlaces()),
+               &weights = scope.tensor(route.getWeights());
+  int64_t width = input.shape.back(), choices = route.choices(), made = 0;
+  std::vector<std::vector<double>> given(places.data.size()); // by choice
+  for (int64_t expert = 0; expert < static_cast<int64_t>(route.getExperts()); ++expert) {
+    Tensor rows;
+    SmallVector<size_t> own;
+    for (size_t choice = 0; choice < given.size(); ++choice)
+      if (places.data[choice] == static_cast<double>(expert)) {
+        auto row = input.data.begin() + static_cast<int64_t>(choice) / choices * width;
+        rows.data.insert(rows.data.end(), row, row + width);
+        own.push_back(choice);
+      }
+    if (own.empty())
+      continue;
+    rows.shape = {static_cast<int64_t>(own.size()), width};
+    dims[route.rowsName()] = static_cast<int64_t>(own.size());
+    layers.push_back(expert);
+    RuntimeValues arguments{{nullptr, static_cast<double>(expert)},
+                            {std::make_shared<Tensor>(std::move(rows))}};
+    auto results = runBlock(route.getBody().front(), arguments, scope);
+    layers.pop_back();
+    if (!results)
+      return results.takeError();
+    const Tensor &values = *results->front().tensor;
+    made = values.shape.back();
+    for (auto [i, choice] : llvm::enumerate(own)) {
+      auto row = values.data.begin() + static_cast<int64_t>(i) * made;
+      given[choice].assign(row, row + made);
+    }
+  }
+  SmallVector<int64_t> shape(input.shape.begin(), input.shape.end() - 1);
+  shape.push_back(made);
+  Tensor sum = zeros(shape);
+  for (size_t choice = 0; choice < given.size(); ++choice)
+    for (size_t column = 0; column < given[choice].size(); ++column)
+      sum.data[choice / choices * made + column] += weights.data[choice] * given[choice][column];
+  return RuntimeValues{{std::make_shared<Tensor>(std::move(sum))}};
+}
+
 llvm::Expected<Tensor> Machine::get(GetOp op, const Scope &scope) {
   auto param = module.lookupSymbol<ParamOp>(op.getParam());
   return parameters.get(param, op.getLayer() ? scope[op.getLayer()].scalar : 0);
@@ -302,6 +344,7 @@ llvm::Expected<RuntimeValues> Machine::run(Operation *op, Scope &scope) {
       .Case([&](PushOp pushOp) { return single(push(pushOp, scope)); })
       .Case([&](KeptOp keptOp) { return single(kept(keptOp, scope)); })
       .Case([&](scf::ForOp loop) { return runLoop(loop, scope); })
+      .Case([&](RouteOp route) { return runRoute(route, scope); })
       .Case([&](ScanOp scan) { return runScan(scan, scope); })
       .Case([&](func::CallOp callOp) -> Results {
         auto callee = module.lookupSymbol<func::FuncOp>(callOp.getCallee());

@@ -3,7 +3,7 @@
 // A kernel inside a function to a function of its own and a call: what its buffers are made of
 // becomes arguments, and how they are made is repeated inside.
 #include "compiler/transforms/OutlineKernel.h"
-#include "dialect/AttnDialect.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -85,8 +85,9 @@ private:
 
 void Outliner::need(Value value) {
   Operation *op = value.getDefiningOp();
-  // Sizes are computed again from the dims, so that the kernel knows what divides them.
-  bool isRebuilt = op && (isa<memref::ReinterpretCastOp>(op) ||
+  // Sizes are computed again from the dims, so that the kernel knows what divides them; what an
+  // earlier kernel has counted is read by each that needs it.
+  bool isRebuilt = op && (isa<memref::ReinterpretCastOp, RowsOp>(op) ||
                           (isa<arith::MulIOp, arith::AddIOp>(op) && value.getType().isIndex()) ||
                           op->hasTrait<OpTrait::ConstantLike>());
   // Only pointers can be passed: a buffer's pointer is a memref of rank 0.

@@ -39,14 +39,22 @@ SizePolynomial SizePolynomial::operator*(const SizePolynomial &other) const {
   return result;
 }
 
-SizePolynomial SizePolynomial::with(StringRef dim, int64_t value) const {
+SizePolynomial SizePolynomial::with(StringRef dim, const SizePolynomial &value) const {
   SizePolynomial result;
   for (auto &[monomial, coefficient] : terms) {
     SizePolynomial term(coefficient);
     for (const std::string &name : monomial)
-      term = term * (name == dim ? SizePolynomial(value) : SizePolynomial::dim(name));
+      term = term * (name == dim ? value : SizePolynomial::dim(name));
     result = result + term;
   }
+  return result;
+}
+
+SizePolynomial SizePolynomial::dividedBy(int64_t divisor) const {
+  SizePolynomial result;
+  for (auto &[monomial, coefficient] : terms)
+    if (int64_t quotient = coefficient / divisor)
+      result.terms[monomial] = quotient;
   return result;
 }
 

@@ -29,7 +29,9 @@ public:
   bool operator==(const SizePolynomial &other) const { return terms == other.terms; }
 
   /// With `value` in the place of a dim.
-  SizePolynomial with(llvm::StringRef dim, int64_t value) const;
+  SizePolynomial with(llvm::StringRef dim, const SizePolynomial &value) const;
+  /// With each coefficient divided, rounded down.
+  SizePolynomial dividedBy(int64_t divisor) const;
 
   /// Whether it depends on no dim.
   bool isConstant() const;

@@ -29,15 +29,27 @@ def apply_stack(model, stack, owner, values, statics, caller, expr):
         raise Problem(f"the layers of {stack.name} would share their tensors")
     _, block, home = owner.find(stack.block)
     for n in range(size_of(stack.count, owner).constant):
-        path = text if stack.shared else text.replace("{n}", str(n))
-        layer = Frame(model, owner, [])
-        layer.statics["n"] = Static(Number(n), owner)
-        dims = [(name, axis_of(size, layer)) for name, size in stack.dims]
-        own = {**{a.name: Static(a.value, layer) for a in stack.arguments}, **statics}
-        (first,) = apply_block(model, block, home, values, own, caller, expr, prefix=f"{owner.prefix}{path}.",
-                               instance=owner.instance + (stack.name, n), layer=None if stack.shared else n, dims=dims)
-        values = [first] + values[1:]
+        values = [layer_of(model, stack, owner, n, text, block, home, values, statics, caller, expr)] + values[1:]
     return values[:1]
+
+
+def layer_of(model, stack, owner, n, text, block, home, values, statics, caller, expr):
+    """What one layer of a stack gives."""
+    path = text if stack.shared else text.replace("{n}", str(n))
+    layer = Frame(model, owner, [])
+    layer.statics["n"] = Static(Number(n), owner)
+    dims = [(name, axis_of(size, layer)) for name, size in stack.dims]
+    own = {**{a.name: Static(a.value, layer) for a in stack.arguments}, **statics}
+    (first,) = apply_block(model, block, home, values, own, caller, expr, prefix=f"{owner.prefix}{path}.",
+                           instance=owner.instance + (stack.name, n), layer=None if stack.shared else n, dims=dims)
+    return first
+
+
+def apply_layer(model, stack, owner, n, row, caller, expr):
+    """What layer `n` of a stack makes of one tensor."""
+    text = stack.binding.text if stack.binding.kind else stack.name + ".{n}"
+    _, block, home = owner.find(stack.block)
+    return layer_of(model, stack, owner, n, text, block, home, [row], {}, caller, expr)
 
 
 def entered(model, block, home, statics, caller, expr, prefix=None, instance=None, layer=None, dims=()):

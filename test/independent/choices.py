@@ -2,6 +2,7 @@
 """softmax, sum, max, min and argmax along axes, topk and clamp: what chooses, and what weighs choices."""
 import numpy as np
 
+from blocks import apply_layer
 from sizes import Problem, axis_of
 from values import Precision, Tensor, combine, is_number
 
@@ -68,5 +69,23 @@ def clamp(frame, call):
     return x
 
 
-CHOICES = {"softmax": softmax, "sum": reduced(np.sum), "argmax": argmax, "topk": topk, "clamp": clamp}
+def route(frame, call):
+    """Each row by each of its experts, one at a time."""
+    path, *others = [argument.value for argument in call.arguments]
+    _, stack, owner = frame.find(path.name)
+    x, places, weights = [frame.model.tensor(other, frame) for other in others]
+    rows = [a for a in x.axes if a in places.axes]
+    (choice,), (feature,) = [a for a in places.axes if a not in rows], [a for a in x.axes if a not in rows]
+    x, places, weights = x.in_order(rows + [feature]), places.in_order(rows + [choice]), weights.in_order(rows + [choice])
+    sums, made = {}, feature
+    for at in np.ndindex(places.data.shape):
+        row = Tensor([feature], x.data[at[:-1]])
+        result = apply_layer(frame.model, stack, owner, int(places.data[at]), row, frame, call)
+        (made,) = result.axes
+        sums[at[:-1]] = sums.get(at[:-1], 0) + weights.data[at] * result.data
+    shape = [a.count for a in rows] + [made.count]
+    return Tensor(rows + [made], np.stack([sums[at] for at in np.ndindex(*shape[:-1])]).reshape(shape))
+
+
+CHOICES = {"route": route, "softmax": softmax, "sum": reduced(np.sum), "argmax": argmax, "topk": topk, "clamp": clamp}
 EXTREMA = {"max": reduced(np.max), "min": reduced(np.min)}

@@ -81,6 +81,8 @@ class Sizes:
         self.D = self.H * self.E
         self.x, self.memory = normal(rng, self.B, self.T, self.D), normal(rng, self.B, self.S, self.D)
         self.n = rng.integers(1, self.T + 1, self.B).astype(np.int32)
+        self.X = between(2, 6)
+        self.A = between(1, min(self.X, 3))
 
     def shown(self):
         """[B, 1, 1, T]: keys within the lengths."""
@@ -203,6 +205,37 @@ def llama(s):
     return Stack("layers", [Llama(s) for _ in range(s.L)]), spec, {"x": s.x}, (double(s.x),)
 
 
+class Mixtral(Llama):
+    BASE = 1000000.0
+
+    def __init__(self, s):
+        super().__init__(s)
+        plain = lambda *sizes: nn.Linear(*sizes, bias=False)
+        for name in ("gate_proj", "up_proj", "down_proj"):
+            del self.found[f"mlp.{name}"]
+        del self.mlp
+        self.experts, self.choices = s.X, s.A
+        moe = {"gate": plain(s.D, s.X)} | {f"experts.{n}.{name}": plain(*sizes) for n in range(s.X)
+                                           for name, sizes in {"w1": (s.D, s.F), "w2": (s.F, s.D), "w3": (s.D, s.F)}.items()}
+        self.block_sparse_moe = Tree(moe)
+
+    def forward(self, x):
+        n = self["input_layernorm"](x)
+        q, k = (self.turned(self[f"self_attn.{name}_proj"](n)) for name in "qk")
+        x = x + self["self_attn.o_proj"](attended(q, k, self["self_attn.v_proj"](n), self.heads, causal(x.shape[1])))
+        m, moe = self["post_attention_layernorm"](x), self.block_sparse_moe
+        share, places = moe["gate"](m).softmax(-1).topk(self.choices)
+        share = share / share.sum(-1, keepdim=True)
+        every = [moe[f"experts.{e}.w2"](F.silu(moe[f"experts.{e}.w1"](m)) * moe[f"experts.{e}.w3"](m)) for e in range(self.experts)]
+        picked = torch.stack(every, -2).gather(-2, places[..., None].expand(*places.shape, x.shape[-1]))
+        return x + (share[..., None] * picked).sum(-2)
+
+
+def mixtral(s):
+    spec = s.spec(f"  dim X = {s.X}, A = {s.A}\n  stack layers: L of MixtralLayer[H: H, G: G, E: E, F: F, X: X, A: A]", "x: [B, T, D]", "layers(x, kv)", cached=True)
+    return Stack("layers", [Mixtral(s) for _ in range(s.L)]), spec, {"x": s.x}, (double(s.x),)
+
+
 class T5(Tree):
     def __init__(self, s, gated, decoder):
         plain = lambda *sizes: nn.Linear(*sizes, bias=False)
@@ -314,7 +347,7 @@ def whisper_decoder(s):
     return bart_layers(s, True, True, False)
 
 
-KINDS = [bert, albert, gpt2, llama, t5_encoder, t5_decoder, bart_encoder, bart_decoder, whisper_encoder, whisper_decoder]
+KINDS = [bert, albert, gpt2, llama, mixtral, t5_encoder, t5_decoder, bart_encoder, bart_decoder, whisper_encoder, whisper_decoder]
 
 
 def main():

@@ -14,6 +14,7 @@
 #include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Resize.h"
 #include "compiler/frontend/sema/Rotary.h"
+#include "compiler/frontend/sema/Routes.h"
 #include "compiler/frontend/sema/Split.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
@@ -228,6 +229,7 @@ static constexpr std::pair<llvm::StringLiteral, SemaValue (*)(Sema &, const Call
            return theOnly(sema.report, callUnpack(sema, call), call);
          }},
         {"roll", callRoll},
+        {"route", callRoute},
         {"pick", callPick},
         {"min",
          [](Sema &sema, const CallExpr &call) {

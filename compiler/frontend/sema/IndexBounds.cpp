@@ -84,6 +84,8 @@ private:
       return traceLoop(loop, argument.getArgNumber() - loop.getNumInductionVars());
     if (auto scan = llvm::dyn_cast<ScanOp>(parent)) // states are no integers
       return reach(scan.getInputs()[argument.getArgNumber()]);
+    if (llvm::isa<RouteOp>(parent)) // rows are no integers
+      return;
     auto function = llvm::cast<mlir::func::FuncOp>(parent);
     if (function->hasAttr("attn.entry"))
       found.inputs.push_back(argument);
@@ -318,7 +320,7 @@ static std::string textOf(const ConstantIntRanges &range) {
 }
 
 namespace {
-/// An attn.lookup or attn.pick, and where its indices come from.
+/// An attn.lookup, attn.pick or attn.route, and where its indices come from.
 struct Choice {
   mlir::Operation *op;
   Sources sources;
@@ -327,7 +329,10 @@ struct Choice {
 
   /// What is chosen from, for people.
   std::string text(const Lookup &lookup) const {
-    return "`" + lookup.name + "` has " + std::to_string(rows) + (isAxis ? " elements" : " rows");
+    return "`" + lookup.name + "` has " + std::to_string(rows) + " " + ofWhat().str() + "s";
+  }
+  llvm::StringRef ofWhat() const {
+    return llvm::isa<RouteOp>(op) ? "expert" : isAxis ? "element" : "row";
   }
 };
 } // namespace
@@ -343,6 +348,9 @@ static std::vector<Choice> findChoices(Sema &sema, SourceTracer &tracer) {
       auto input = llvm::cast<mlir::RankedTensorType>(pick.getInput().getType());
       choices.push_back(
           {op, tracer.trace(pick.getIndices()), input.getDimSize(pick.getAxis()), true});
+    } else if (auto route = llvm::dyn_cast<RouteOp>(op)) {
+      choices.push_back(
+          {op, tracer.trace(route.getPlaces()), static_cast<int64_t>(route.getExperts()), false});
     }
   });
   for (const Choice &choice : choices)
@@ -421,8 +429,7 @@ void boundIndices(Sema &sema) {
                             choice.text(lookup) + ", but positions go up to " + llvm::Twine(most));
       if (!choice.isAxis)
         diagnostic.at(lookup.table, "declared here");
-      diagnostic.note("the first " + std::string(choice.isAxis ? "element" : "row") +
-                      " is that of position 0");
+      diagnostic.note("the first " + choice.ofWhat() + " is that of position 0");
     }
     checkComputed(sema, ranges, choice, lookup);
   }

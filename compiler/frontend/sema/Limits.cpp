@@ -2,6 +2,7 @@
 //
 // What a spec may cost, whatever is written in it.
 #include "compiler/frontend/sema/Limits.h"
+#include "dialect/Choices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -63,8 +64,10 @@ static double operationsOf(Sema &sema, mlir::func::FuncOp function) {
       return;
     }
     auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op->getParentOp());
+    auto route = llvm::dyn_cast<RouteOp>(op->getParentOp());
     std::optional<llvm::APInt> times = loop ? loop.getStaticTripCount() : std::nullopt;
-    count += operationsOf(sema, callee) * static_cast<double>(times ? times->getSExtValue() : 1);
+    int64_t most = times ? times->getSExtValue() : route ? int64_t(route.getExperts()) : 1;
+    count += operationsOf(sema, callee) * static_cast<double>(most);
   });
   return sema.limits.operations[function] = count;
 }

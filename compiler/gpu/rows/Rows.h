@@ -11,6 +11,9 @@ namespace attn {
 /// The one launch of a kernel on rows.
 KernelLaunches launchesOfRows(mlir::Operation *kernel);
 
+/// Writes the code of a sort by expert before it; a context's threads are warps.
+void emitWarpGroup(GroupKernelOp op, const TilingContext &context);
+
 /// Write the code of one tile before it, in which a builder stands.
 void emitWarpRow(ReduceRowOp op, mlir::OpBuilder &builder);
 void emitWarpRow(SoftmaxRowOp op, mlir::OpBuilder &builder);

@@ -216,6 +216,10 @@ void RowWarp::emit(QuantizeRowOp op) {
 }
 
 static LogicalResult emitRows(Operation *kernel, const TilingContext &workers, ValueRange) {
+  if (auto group = dyn_cast<GroupKernelOp>(kernel)) {
+    emitWarpGroup(group, workers);
+    return success();
+  }
   // Four of its vectors, the piece of a reduction, are a warp's columns.
   static constexpr VectorUnit warp{/*lanes=*/Warp::lanes / 4};
   tileRows(kernel, TilingContext{warp, workers.thread, workers.threads, workers.interleaves});

@@ -38,6 +38,8 @@ LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
   SmallVector<Value> operands{own.packed, plan.frame.end(), own.call, own.thread, own.threads};
   for (StringRef name : plan.module.dims)
     operands.push_back(plan.dim(name));
+  for (StringRef name : plan.module.routedOf.lookup(op.getCallee()))
+    operands.push_back(plan.arguments.counts.lookup(name));
   for (Value value : op.getOperands()) {
     if (!isa<RankedTensorType>(value.getType())) {
       operands.push_back(plan.scalars.lookup(value));

@@ -14,8 +14,6 @@
 
 namespace attn::planning {
 
-namespace func = mlir::func;
-
 /// Where tensors lie, and shall lie.
 struct Places {
   DenseMap<Value, BufferView> views; ///< Of every tensor that has been computed.
@@ -26,14 +24,16 @@ struct Places {
 };
 
 /// The arguments of a function on pointers: (packed, workspace, call, thread, threads, dims...,
-/// arguments..., results...).
+/// rows of experts..., arguments..., results...).
 struct Arguments {
-  /// `module` says which dims there are.
-  Arguments(const ModulePlan &module, func::FuncOp target, unsigned results);
+  /// `module` says which dims there are; `routed` are the names of rows of experts.
+  Arguments(const ModulePlan &module, func::FuncOp target, ArrayRef<StringRef> routed,
+            unsigned results);
 
   Value packed, workspace, call; ///< memref<i8>: parameters, where the frame begins, the call.
   Value thread, threads;         ///< index: this thread, and how many there are.
   llvm::StringMap<Value> dims;
+  llvm::StringMap<Value> counts;     ///< memref<i32>: where the number of an expert's rows is.
   ArrayRef<mlir::BlockArgument> own; ///< What the function on tensors takes, in its order.
   ArrayRef<mlir::BlockArgument> results;
 

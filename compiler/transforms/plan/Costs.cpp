@@ -7,7 +7,10 @@ using namespace mlir;
 
 namespace attn::planning {
 
-void barrier(FunctionPlan &plan, Operation *op, const KernelCost &cost) {
+void barrier(FunctionPlan &plan, Operation *op, const KernelCost &ofMost) {
+  KernelCost cost = ofMost;
+  cost.flop = plan.module.withMeanRows(cost.flop),
+  cost.bytes = plan.module.withMeanRows(cost.bytes);
   OpBuilder module(plan.target);
   std::string name = ("cost." + plan.target.getSymName() + "." + llvm::Twine(plan.costs++)).str();
   CostOp::create(module, op->getLoc(), name, cost.title, cost.flop.attribute(plan.builder),

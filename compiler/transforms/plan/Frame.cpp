@@ -37,7 +37,7 @@ Value Frame::at(Value offset, Type element) {
 }
 
 Value Frame::take(const SizePolynomial &bytes, Type element, Operation *last) {
-  size_t slot = allocate(bytes);
+  size_t slot = allocate(most(bytes));
   releases.push_back({last, slot});
   Value pointer = at(slots[slot].offset, element);
   slots[slot].pointer = pointer;

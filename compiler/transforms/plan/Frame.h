@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 
 namespace attn::planning {
 
@@ -17,8 +18,10 @@ class Frame {
 public:
   /// Of a function with a body, in which `builder` stands; `workspace`: memref<i8>, where the frame
   /// begins.
-  Frame(mlir::OpBuilder &builder, mlir::func::FuncOp function, mlir::Value workspace)
-      : builder(builder), function(function), workspace(workspace) {}
+  /// `most` gives a bound of sizes that are known later than the frame.
+  Frame(mlir::OpBuilder &builder, mlir::func::FuncOp function, mlir::Value workspace,
+        std::function<SizePolynomial(const SizePolynomial &)> most)
+      : builder(builder), function(function), workspace(workspace), most(std::move(most)) {}
   Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
 
@@ -60,6 +63,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::func::FuncOp function;
   mlir::Value workspace;
+  std::function<SizePolynomial(const SizePolynomial &)> most;
   llvm::SmallVector<Slot> slots;
   llvm::DenseMap<mlir::Value, size_t> slotOf; // by the pointers of all buffers there have been
   llvm::SmallVector<std::pair<mlir::Operation *, size_t>> releases; // (last user, slot)

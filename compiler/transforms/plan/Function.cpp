@@ -6,6 +6,7 @@
 #include "compiler/transforms/plan/InPlace.h"
 #include "compiler/transforms/plan/Ops.h"
 #include "compiler/transforms/plan/Places.h"
+#include "compiler/transforms/plan/Route.h"
 #include "dialect/Caches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -15,7 +16,7 @@ using namespace mlir;
 namespace attn::planning {
 
 /// The function on pointers, with an entry block and no ops, before `source`.
-static func::FuncOp createFunction(const ModulePlan &module, func::FuncOp source) {
+static func::FuncOp createFunction(ModulePlan &module, func::FuncOp source) {
   OpBuilder builder(source);
   Type byte = MemRefType::get({}, builder.getI8Type()), index = builder.getIndexType();
   auto pointer = [&](Type tensor) {
@@ -23,6 +24,7 @@ static func::FuncOp createFunction(const ModulePlan &module, func::FuncOp source
   };
   SmallVector<Type> types{byte, byte, byte, index, index};
   types.append(module.dims.size(), index);
+  types.append(module.routedIn(source).size(), MemRefType::get({}, builder.getI32Type()));
   for (Type type : source.getArgumentTypes())
     types.push_back(isa<RankedTensorType>(type) ? pointer(type) : type);
   for (Type type : source.getResultTypes())
@@ -36,12 +38,15 @@ static func::FuncOp createFunction(const ModulePlan &module, func::FuncOp source
   return target;
 }
 
-Arguments::Arguments(const ModulePlan &module, func::FuncOp target, unsigned results) {
+Arguments::Arguments(const ModulePlan &module, func::FuncOp target, ArrayRef<StringRef> routed,
+                     unsigned results) {
   ArrayRef<BlockArgument> all = target.getArguments();
   packed = all[0], workspace = all[1], call = all[2], thread = all[3], threads = all[4];
   own = all.drop_front(5);
   for (StringRef name : module.dims)
     dims[name] = own.front(), own = own.drop_front();
+  for (StringRef name : routed)
+    counts[name] = own.front(), own = own.drop_front();
   this->results = own.take_back(results);
   own = own.drop_back(results);
 }
@@ -49,8 +54,11 @@ Arguments::Arguments(const ModulePlan &module, func::FuncOp target, unsigned res
 FunctionPlan::FunctionPlan(ModulePlan &module, func::FuncOp source)
     : module(module), source(source), target(createFunction(module, source)), loc(source.getLoc()),
       builder(OpBuilder::atBlockBegin(&target.getBody().front())),
-      arguments(module, target, source.getNumResults()),
-      frame(builder, target, arguments.workspace) {
+      arguments(module, target, module.routedIn(source), source.getNumResults()),
+      frame(builder, target, arguments.workspace,
+            [&module](const SizePolynomial &bytes) { return module.withMostRows(bytes); }) {
+  for (StringRef name : module.routedIn(source))
+    arguments.dims[name] = rowsAt(*this, name, arguments.counts[name]);
   for (auto [tensor, argument] : llvm::zip_equal(source.getArguments(), arguments.own))
     if (isa<RankedTensorType>(tensor.getType()))
       places.views[tensor] = laidOut(*this, tensor.getType(), argument);
@@ -72,7 +80,7 @@ static LogicalResult emitScalar(FunctionPlan &plan, Operation *op) {
 static LogicalResult emitOp(FunctionPlan &plan, Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LinearOp, NormOp, MapOp, ReduceOp, SoftmaxOp, TopkOp, LookupOp, PickOp, RotaryOp,
-            AttentionOp, ConcatOp, PadOp, TableOp, PushOp, KeptOp, ScanOp, func::CallOp,
+            AttentionOp, ConcatOp, PadOp, TableOp, PushOp, KeptOp, RouteOp, ScanOp, func::CallOp,
             scf::ForOp>([&](auto op) { return emit(plan, op); })
       .Case<RelabelOp, SliceOp, RearrangeOp, WindowsOp>(
           [&](Operation *view) { return emitView(plan, view); })

@@ -3,7 +3,9 @@
 // What the functions of a module share: elements, states of caches, constants.
 #include "compiler/transforms/plan/Module.h"
 #include "dialect/Caches.h"
+#include "dialect/Choices.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -19,6 +21,52 @@ ModulePlan::ModulePlan(ModuleOp module) : op(module), layout(module) {
       readStates.insert(op.getState());
   };
   module.walk([&](Operation *op) { llvm::TypeSwitch<Operation *>(op).Case<PushOp, KeptOp>(note); });
+  module.walk([&](RouteOp route) {
+    auto places = elementsOf(cast<RankedTensorType>(route.getPlaces().getType()));
+    auto experts = static_cast<int64_t>(route.getExperts());
+    auto [known, isNew] = routed.try_emplace(route.rowsName(), RoutedRows{places, experts});
+    if (!isNew) // of a copy
+      known->second.most = SizePolynomial::upperBound(known->second.most, places);
+  });
+}
+
+SizePolynomial ModulePlan::withMostRows(const SizePolynomial &size) const {
+  SizePolynomial result = size;
+  for (const auto &route : routed)
+    result = result.with(route.first(), route.second.most);
+  return result;
+}
+
+SizePolynomial ModulePlan::withMeanRows(const SizePolynomial &size) const {
+  SizePolynomial result = size;
+  for (const auto &route : routed) {
+    SizePolynomial others = result.with(route.first(), 0), ofRows = result - others;
+    result = others + ofRows.with(route.first(), route.second.most).dividedBy(route.second.experts);
+  }
+  return result;
+}
+
+ArrayRef<StringRef> ModulePlan::routedIn(func::FuncOp function) {
+  auto [known, isNew] = routedOf.try_emplace(function.getSymName());
+  if (!isNew || routed.empty())
+    return known->second;
+  llvm::SetVector<StringRef> names;
+  auto addType = [&](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    for (int64_t d = 0; tensor && d < tensor.getRank(); ++d)
+      if (tensor.isDynamicDim(d))
+        if (auto route = routed.find(parseLinearSize(axesOf(tensor)[d].getValue())->dim);
+            route != routed.end())
+          names.insert(route->first());
+  };
+  llvm::for_each(function.getArgumentTypes(), addType);
+  function.walk([&](Operation *inner) {
+    llvm::for_each(inner->getResultTypes(), addType);
+    if (auto call = dyn_cast<func::CallOp>(inner))
+      names.insert_range(routedOf.lookup(call.getCallee()));
+  });
+  function.walk([&](RouteOp route) { names.remove(routed.find(route.rowsName())->first()); });
+  return routedOf[function.getSymName()] = names.takeVector();
 }
 
 SizePolynomial ModulePlan::layerOf(StateOp state) {

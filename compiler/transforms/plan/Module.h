@@ -7,11 +7,20 @@
 #include "compiler/target/TargetSet.h"
 #include "compiler/transforms/ParameterLayout.h"
 #include "compiler/transforms/plan/Tensors.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace attn::planning {
+
+namespace func = mlir::func;
+
+/// How many rows an expert of a route may get, and among how many experts they are divided.
+struct RoutedRows {
+  SizePolynomial most; ///< All choices of all rows.
+  int64_t experts;
+};
 
 /// The state of a module's plan. It lives as long as the pass runs on the module.
 struct ModulePlan {
@@ -26,6 +35,13 @@ struct ModulePlan {
   /// What a state's elements are in memory. Narrow ones leave the rest of their room empty, so that
   /// all states begin at the same bytes everywhere.
   Type elementOf(StateOp state);
+
+  /// A size with the most rows that an expert may get, and with what it gets on average.
+  SizePolynomial withMostRows(const SizePolynomial &size) const;
+  SizePolynomial withMeanRows(const SizePolynomial &size) const;
+  /// The names of rows of experts that a function's tensors have, and that no route in it gives.
+  /// Functions that it calls have been asked.
+  ArrayRef<StringRef> routedIn(func::FuncOp function);
 
   /// Whether the plan is for GPUs.
   bool isGpu() const { return targets.isGpu(); }
@@ -53,7 +69,9 @@ struct ModulePlan {
   llvm::StringMap<SizePolynomial> frames;
   /// Of every planned function, (result, argument) that may be passed the same place.
   llvm::StringMap<SmallVector<std::pair<unsigned, unsigned>>> inPlace;
-  llvm::StringSet<> readStates; ///< Which more than products read.
+  llvm::StringSet<> readStates;       ///< Which more than products read.
+  llvm::StringMap<RoutedRows> routed; ///< By the name of the size of an expert's rows.
+  llvm::StringMap<SmallVector<StringRef>> routedOf; ///< By function: `routedIn`.
 };
 
 } // namespace attn::planning

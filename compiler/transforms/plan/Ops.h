@@ -37,6 +37,9 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op);
 LogicalResult emit(FunctionPlan &plan, PushOp op);
 LogicalResult emit(FunctionPlan &plan, KeptOp op);
 
+/// Plans experts, each of its rows (Route.cpp).
+LogicalResult emit(FunctionPlan &plan, RouteOp op);
+
 /// Plans a recurrence (Scan.cpp).
 LogicalResult emit(FunctionPlan &plan, ScanOp op);
 
