@@ -171,21 +171,28 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
     own.push_back(build.i32(input));
   for (int32_t output : wiring.stacked)
     stacked.push_back(build.i32(output));
-  for (int64_t stop : op.getStop())
-    stops.push_back(build.i64(stop));
+  Constants suppressed, forced;
+  for (auto [list, tokens] :
+       {std::pair(&stops, op.getStop()), std::pair(&suppressed, op.getSuppress()),
+        std::pair(&forced, op.getForce())})
+    for (int64_t token : tokens)
+      list->push_back(build.i64(token));
   auto number = [&](llvm::APFloat value) { return build.f32(float(value.convertToDouble())); };
   llvm::Constant *sampling =
       build.structure({number(op.getTemperature()), number(op.getTopP()), number(op.getMinP()),
                        number(op.getRepetition()), build.i32(int64_t(op.getTopK())),
                        build.i64(int64_t(op.getSeed()))});
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
-  return build.place(build.structure({build.i32(entry.unfold->first), build.i32(entry.unfold->step),
-                                      build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
-                                      build.i64(int64_t(op.getLimit())), count(sources), count(own),
-                                      count(stacked), count(stops), build.array(sources, "sources"),
-                                      build.array(own, "own"), build.array(stacked, "stacked"),
-                                      build.array(stops, "stops"), sampling}),
-                     "unfold");
+  return build.place(
+      build.structure({build.i32(entry.unfold->first), build.i32(entry.unfold->step),
+                       build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
+                       build.i64(int64_t(op.getLimit())), count(sources), count(own),
+                       count(stacked), count(stops), build.array(sources, "sources"),
+                       build.array(own, "own"), build.array(stacked, "stacked"),
+                       build.array(stops, "stops"), sampling, build.i32(int64_t(op.getBeams())),
+                       number(op.getLengthPenalty()), count(suppressed), count(forced),
+                       build.array(suppressed, "suppressed"), build.array(forced, "forced")}),
+      "unfold");
 }
 
 llvm::Constant *TableWriter::cacheUses(const EntryInfo &entry) {

@@ -85,6 +85,9 @@ LogicalResult UnfoldOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (static_cast<int64_t>(getLimit()) < 1) // unfold_c4
     return emitOpError("expected a limit of at least 1, but got ")
            << static_cast<int64_t>(getLimit());
+  if (static_cast<int64_t>(getBeams()) < 1 ||
+      (getBeams() > 1 && (tokens.getRank() < 1 || !tokens.isDynamicDim(0)))) // unfold_c6
+    return emitOpError("expected at least 1 beam, and several of rows along a dynamic axis");
   UnfoldWiring wiring(first, step, token, getBegin().has_value());
   for (auto [source, type] : llvm::zip_equal(wiring.sources, step.getArgumentTypes())) {
     Type before =

@@ -17,7 +17,9 @@ static const struct {
                {"--top-p", "a number from 0 to 1"},
                {"--min-p", "a number from 0 to 1"},
                {"--repetition", "a number above 0"},
-               {"--seed", "a whole number"}};
+               {"--seed", "a whole number"},
+               {"--beams", "a number of hypotheses, at least 1"},
+               {"--length-penalty", "a number from 0 to 1000"}};
 
 bool attn::isGenerationOption(const char *name) {
   for (const auto &option : options)
@@ -73,6 +75,12 @@ static bool apply(const char *name, const char *text, attn_generation &generatio
   } else if (strcmp(name, "--seed") == 0) {
     isGood = parseWhole(text, 9007199254740992.0, value);
     sampling.seed = uint64_t(value);
+  } else if (strcmp(name, "--beams") == 0) {
+    isGood = parseWhole(text, INT32_MAX, value) && value >= 1;
+    generation.beams = int32_t(value);
+  } else if (strcmp(name, "--length-penalty") == 0) {
+    isGood = parseNumber(text, 0, 1000, value);
+    generation.lengthPenalty = float(value);
   } else if (strcmp(name, "--temperature") == 0) {
     isGood = parseNumber(text, 0, 1e6, value);
     sampling.temperature = float(value);

@@ -85,9 +85,10 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
   static const char *const valued[] = {
-      "--weights", "--entry",  "--input",  "--output",     "--set-size", "--pad",  "--threads",
-      "--repeat",  "--cached", "--device", "--trace",      "--limit",    "--stop", "--temperature",
-      "--top-k",   "--top-p",  "--min-p",  "--repetition", "--seed"};
+      "--weights", "--entry",       "--input",         "--output", "--set-size", "--pad",
+      "--threads", "--repeat",      "--cached",        "--device", "--trace",    "--limit",
+      "--stop",    "--temperature", "--top-k",         "--top-p",  "--min-p",    "--repetition",
+      "--seed",    "--beams",       "--length-penalty"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -183,6 +184,7 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "before them\n"
       "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --repetition X, "
       "--seed N\n"
+      "  --beams N           the likeliest of N hypotheses of each row, with --length-penalty X\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"
       "  --cached N          of an entry with a cache, how many positions that holds before each\n"

@@ -4,63 +4,10 @@
 // were chosen. What a step gives for the next one lies in one of two sets of buffers, in turns.
 #include "base/Tensor.h"
 #include "run/Buffers.h"
-#include "run/RunEntry.h"
+#include "run/Generation.h"
+#include <cmath>
 
 using namespace attn;
-
-namespace {
-
-/// The outputs of one run of an entry, in memory of their own.
-class Outputs {
-public:
-  /// Makes room for the outputs of an entry, for these inputs.
-  attn_status prepare(const attn_context &context, int32_t entry, const attn_tensor *inputs,
-                      Error &error);
-  attn_tensor *data() { return tensors.data(); }
-  attn_tensor &operator[](int32_t i) { return tensors[size_t(i)]; }
-
-private:
-  Vector<attn_tensor> tensors;
-  PageBlock memory;
-};
-
-class Generation {
-public:
-  Generation(attn_context &context, const attn_abi_entry &entry, const attn_generation &numbers,
-             const attn_tensor *inputs, const attn_tensor *outputs, Error &error)
-      : context(context), tables(*context.model->tables), entry(entry), unfold(*entry.unfold),
-        numbers(numbers), inputs(inputs), outputs(outputs), error(error),
-        step(tables.entries[unfold.step]) {}
-
-  attn_status run();
-
-private:
-  attn_status checkNumbers();
-  attn_status checkRoom();
-  attn_status prepare();
-  /// Chooses the tokens of all rows by scores; those of a row that has ended is -1 in the outputs.
-  attn_status choose(const attn_tensor &scores);
-  void bindInputs(Outputs *before);
-  void keepStacked(Outputs &from);
-  void setTokens(int64_t row, int64_t token);
-  bool isStop(int64_t token) const;
-
-  attn_context &context;
-  const attn_abi_model &tables;
-  const attn_abi_entry &entry;
-  const attn_abi_unfold &unfold;
-  const attn_generation &numbers;
-  const attn_tensor *inputs, *outputs;
-  Error &error;
-  const attn_abi_entry &step;
-  Outputs first, steps[2];
-  Vector<attn_tensor> stepInputs;
-  Vector<int64_t> tokens; ///< What the step takes, as i32 or i64.
-  Vector<int32_t> now;    ///< Of each row, -1 where it has ended.
-  int64_t rows = 0, chosen = 0, live = 0;
-};
-
-} // namespace
 
 attn_status Outputs::prepare(const attn_context &context, int32_t entry, const attn_tensor *inputs,
                              Error &error) {
@@ -107,8 +54,25 @@ attn_status Generation::checkNumbers() {
     return wrong("repetition", "more than 0");
   if (sampling.topK < 0)
     return wrong("top_k", "at least 0");
-  if (numbers.stopCount < 0 || (numbers.stopCount > 0 && !numbers.stops))
+  auto isList = [](int32_t count, const int64_t *tokens) {
+    return count == 0 || (count > 0 && tokens);
+  };
+  if (!isList(numbers.stopCount, numbers.stops))
     return wrong("stop", "a list of tokens");
+  if (!isList(numbers.suppressCount, numbers.suppressed))
+    return wrong("suppress", "a list of tokens");
+  if (!isList(numbers.forceCount, numbers.forced))
+    return wrong("force", "a list of tokens");
+  if (numbers.beams < 0)
+    return wrong("beams", "at least 1");
+  if (beams > 1 && !(numbers.lengthPenalty >= 0 && numbers.lengthPenalty <= 1000))
+    return wrong("length_penalty", "from 0 to 1000");
+  if (beams > 1 && rowDim() < 0) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "entry `%s`: its number of rows is fixed: there is no room for beams", entry.name);
+    error.help("beams are rows of `%s`, along an axis that is known only when running", step.name);
+    return error.status;
+  }
   return ATTN_OK;
 }
 
@@ -148,10 +112,17 @@ attn_status Generation::prepare() {
   rows = 1;
   for (int32_t a = 0; a < counts.rank; ++a)
     rows *= counts.shape[a];
-  bool hasRoom = now.resize(size_t(rows)) && tokens.resize(size_t(rows)) &&
+  bool hasRoom = now.resize(size_t(rows)) && tokens.resize(size_t(rows * beams)) &&
                  stepInputs.resize(size_t(step.inputCount));
+  if (beams > 1)
+    hasRoom = hasRoom && repeated.resize(size_t(step.inputCount)) &&
+              search.prepare(rows, beams, numbers.limit, numbers.lengthPenalty, numbers.stops,
+                             numbers.stopCount);
   if (!hasRoom)
     return error.outOfMemory("a generation");
+  if (beams > 1)
+    if (attn_status status = beamRows.checkRoom(entry, rows, error))
+      return status;
   live = rows;
   for (int64_t row = 0; row < rows; ++row)
     now[size_t(row)] = 0, static_cast<int32_t *>(counts.data)[row] = 0;
@@ -171,19 +142,47 @@ bool Generation::isStop(int64_t token) const {
   return false;
 }
 
-void Generation::setTokens(int64_t row, int64_t token) {
+int32_t Generation::tokenInput() const {
   int32_t input = 0;
   while (unfold.sources[input].input >= 0 || unfold.sources[input].first >= 0 ||
          unfold.sources[input].step >= 0)
     ++input;
-  if (step.inputs[input].dtype == ATTN_I64)
+  return input;
+}
+
+int32_t Generation::rowDim() const {
+  const attn_abi_tensor &taken = step.inputs[tokenInput()];
+  int32_t dim = taken.rank > 0 ? taken.axes[0].dim : -1;
+  return dim >= 0 && tables.dims[dim].isDynamic ? dim : -1;
+}
+
+void Generation::setTokens(int64_t row, int64_t token) {
+  if (step.inputs[tokenInput()].dtype == ATTN_I64)
     tokens[size_t(row)] = token;
   else
     reinterpret_cast<int32_t *>(tokens.data())[row] = int32_t(token);
 }
 
-attn_status Generation::choose(const attn_tensor &scores) {
+void Generation::restrictScores(attn_tensor &scores) const {
   int64_t vocabulary = scores.shape[scores.rank - 1];
+  auto *data = static_cast<float *>(scores.data);
+  int64_t count = int64_t(byteSize(scores) / sizeof(float)) / vocabulary;
+  for (int64_t row = 0; row < count; ++row) {
+    float *own = data + row * vocabulary;
+    if (chosen < numbers.forceCount) {
+      for (int64_t i = 0; i < vocabulary; ++i)
+        own[i] = i == numbers.forced[chosen] ? 0 : -INFINITY;
+      continue;
+    }
+    for (int32_t i = 0; i < numbers.suppressCount; ++i)
+      if (int64_t token = numbers.suppressed[i]; token >= 0 && token < vocabulary)
+        own[token] = -INFINITY;
+  }
+}
+
+attn_status Generation::choose(attn_tensor &scores) {
+  int64_t vocabulary = scores.shape[scores.rank - 1];
+  restrictScores(scores);
   auto *all = static_cast<int32_t *>(outputs[0].data),
        *counts = static_cast<int32_t *>(outputs[1].data);
   for (int64_t row = 0; row < rows; ++row) {
@@ -217,6 +216,8 @@ void Generation::bindInputs(Outputs *before) {
     attn_tensor &input = stepInputs[size_t(i)];
     if (before && source.step >= 0)
       input = (*before)[source.step];
+    else if (beams > 1 && repeated[size_t(i)].data)
+      input = repeated[size_t(i)];
     else if (source.first >= 0)
       input = first[source.first];
     else if (source.input >= 0)
@@ -227,7 +228,7 @@ void Generation::bindInputs(Outputs *before) {
       input.dtype = step.inputs[i].dtype, input.rank = step.inputs[i].rank;
       for (int32_t a = 0; a < input.rank; ++a) {
         const attn_abi_axis &axis = step.inputs[i].axes[a];
-        input.shape[a] = axis.dim < 0 ? axis.offset : rows;
+        input.shape[a] = axis.dim < 0 ? axis.offset : rows * beams;
       }
       input.deviceKind = ATTN_DEVICE_CPU;
     }
@@ -253,22 +254,23 @@ attn_status Generation::run() {
     return status;
   if (attn_status status = runEntry(context, unfold.first, inputs, first.data(), error))
     return status;
+  return beams > 1 ? goOnWithBeams() : goOn();
+}
+
+attn_status Generation::goOn() {
   if (unfold.begin >= 0)
     for (int64_t row = 0; row < rows; ++row)
       setTokens(row, unfold.begin);
   else if (attn_status status = choose(first[0]))
     return status;
-  auto goOn = [&] {
+  auto isWanted = [&] {
     return chosen == 0 || !numbers.onTokens ||
            numbers.onTokens(numbers.user, now.data(), rows) != 0;
   };
   Outputs *before = nullptr;
-  for (int turn = 0; goOn() && live > 0 && chosen < numbers.limit; turn ^= 1) {
-    bindInputs(before);
+  for (int turn = 0; isWanted() && live > 0 && chosen < numbers.limit; turn ^= 1) {
     Outputs &after = steps[turn];
-    if (attn_status status = after.prepare(context, unfold.step, stepInputs.data(), error))
-      return status;
-    if (attn_status status = runEntry(context, unfold.step, stepInputs.data(), after.data(), error))
+    if (attn_status status = runStep(before, after))
       return status;
     keepStacked(after);
     if (attn_status status = choose(after[0]))
@@ -276,6 +278,14 @@ attn_status Generation::run() {
     before = &after;
   }
   return ATTN_OK;
+}
+
+/// Runs the step on what the one before has given, null for the first one.
+attn_status Generation::runStep(Outputs *before, Outputs &after) {
+  bindInputs(before);
+  if (attn_status status = after.prepare(context, unfold.step, stepInputs.data(), error))
+    return status;
+  return runEntry(context, unfold.step, stepInputs.data(), after.data(), error);
 }
 
 /// Whether a context's entry is one that generates; reported where it is not.
@@ -294,7 +304,18 @@ extern "C" attn_status attn_generation_default(const attn_model *model, int32_t 
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_generation_default: null pointer");
   else if (const attn_abi_entry *found = generatingEntry(model, entry, error)) {
     const attn_abi_unfold &unfold = *found->unfold;
-    *generation = {unfold.sampling, unfold.limit, unfold.stopCount, unfold.stops, nullptr, nullptr};
+    *generation = {unfold.sampling,
+                   unfold.limit,
+                   unfold.stopCount,
+                   unfold.stops,
+                   nullptr,
+                   nullptr,
+                   unfold.beams,
+                   unfold.lengthPenalty,
+                   unfold.suppressCount,
+                   unfold.forceCount,
+                   unfold.suppressed,
+                   unfold.forced};
   }
   return error.report(message);
 }

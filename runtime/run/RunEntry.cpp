@@ -118,8 +118,8 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
   Run run{model.level->entries[entryIndex],
           {context.inputs.data(), context.outputs.data(), dims, model.weights,
            context.workspace.data(), context.team.size(), profile ? Profile::barrier : callBarrier,
-           profile ? static_cast<void *>(profile) : &context.team,
-           context.cacheBlocks.data(), nullptr},
+           profile ? static_cast<void *>(profile) : &context.team, context.cacheBlocks.data(),
+           nullptr},
           profile,
           model.level->level == ATTN_LEVEL_X86_AMX};
   context.team.run(

@@ -125,8 +125,9 @@ attn_status Resolver::checkCache(const attn_abi_cache_use &use, int64_t cached) 
               "cache `%s` holds %lld of %lld positions, entry `%s` would add %lld", cache.name,
               static_cast<long long>(cached), static_cast<long long>(capacity), entry.name,
               static_cast<long long>(rows));
-    error.help(use.use == ATTN_CACHE_FILL ? "compile the model with a larger capacity"
-                                          : "empty it, or compile the model with a larger capacity");
+    error.help(use.use == ATTN_CACHE_FILL
+                   ? "compile the model with a larger capacity"
+                   : "empty it, or compile the model with a larger capacity");
     return error.status;
   }
   int64_t all = cached + rows;

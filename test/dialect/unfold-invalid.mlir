@@ -43,3 +43,11 @@ func.func private @first() -> (!scores {attn.name = "scores"}, !scores {attn.nam
 func.func private @step(tensor<4xi32, #attn.axes<"B">> {attn.name = "token"}, !state {attn.name = "h"}) -> !scores
 // expected-error@+1 {{expected a tensor of 'tensor<4x3xf32, #attn.axes<"B", "D">>' for each step, but got 'tensor<4x8xf32, #attn.axes<"B", "V">>'}}
 attn.unfold @generate from @first then @step token 0 limit 4 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64}
+
+// -----
+
+// unfold_c6
+func.func private @first(tensor<2x3xf32, #attn.axes<"B", "D">>) -> tensor<2x7xf32, #attn.axes<"B", "V">>
+func.func private @step(tensor<2xi32, #attn.axes<"B">>) -> tensor<2x7xf32, #attn.axes<"B", "V">>
+// expected-error@+1 {{expected at least 1 beam, and several of rows along a dynamic axis}}
+attn.unfold @generate from @first then @step token 0 limit 4 stop [1] {temperature = 0.0 : f64, top_k = 0 : i64, top_p = 1.0 : f64, min_p = 0.0 : f64, repetition = 1.0 : f64, seed = 0 : i64, beams = 4 : i64}

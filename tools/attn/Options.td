@@ -92,6 +92,8 @@ defm stop : Valued<"stop", [run], "A row of tokens ends before one of these, or 
 defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
 defm top_k : Valued<"top-k", [run], "Of the N largest alone", "N">;
 defm top_p : Valued<"top-p", [run], "Of the fewest that sum up to X", "X">;
+defm beams : Valued<"beams", [run], "Of an entry that generates: the likeliest of N hypotheses of each row", "N">;
+defm length_penalty : Valued<"length-penalty", [run], "Of beams: what is likelier when longer is divided by its length to the power X", "X">;
 defm min_p : Valued<"min-p", [run], "Of those of at least X times the largest", "X">;
 defm repetition : Valued<"repetition", [run], "Divide the scores of tokens that were chosen before", "X">;
 defm threads : Valued<"threads", [compile, run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;

@@ -33,12 +33,13 @@ private:
   /// The function of the entry that positional argument `number` names; null after an error.
   mlir::func::FuncOp entryNamed(size_t number);
   bool readNumber(const Argument &argument);
-  bool readStops(const Expr &expr);
+  bool readTokens(const Expr &expr, llvm::SmallVectorImpl<int64_t> &tokens);
   bool findToken();
   bool checkScores();
   bool checkPassedOn();
   bool checkStacked();
   bool checkCaches();
+  bool checkBeams();
   Diagnostic &error(const llvm::Twine &message, const Expr *place = nullptr) {
     return sema.report.error(DiagCode::Unfold, place ? place->range : call.range, message);
   }
@@ -54,12 +55,13 @@ private:
   const CallExpr &call;
   mlir::func::FuncOp first, step;
   std::optional<int64_t> limit, begin;
-  llvm::SmallVector<int64_t> stops;
+  llvm::SmallVector<int64_t> stops, suppressed, forced;
   std::string tokenName;
   int64_t token = -1, vocabulary = 0;
   /// How a token is chosen: the names of attn.unfold's numbers.
   double temperature = 0, topP = 1, minP = 0, repetition = 1;
-  int64_t topK = 0, seed = 0;
+  int64_t topK = 0, seed = 0, beams = 1;
+  double lengthPenalty = 1;
 };
 
 } // namespace
@@ -81,10 +83,11 @@ mlir::func::FuncOp UnfoldBuilder::entryNamed(size_t number) {
   return nullptr;
 }
 
-bool UnfoldBuilder::readStops(const Expr &expr) {
+/// A token, or several in parentheses.
+bool UnfoldBuilder::readTokens(const Expr &expr, llvm::SmallVectorImpl<int64_t> &tokens) {
   auto add = [&](const Expr &one) {
     Size size = evalSize(sema, one);
-    stops.push_back(size.offset);
+    tokens.push_back(size.offset);
     if (size.error || (size.isStatic() && size.offset >= 0))
       return !size.error;
     sema.report.error(DiagCode::UnfoldNumber, one.range, "a token is a number of at least 0");
@@ -98,15 +101,16 @@ bool UnfoldBuilder::readStops(const Expr &expr) {
 bool UnfoldBuilder::readNumber(const Argument &argument) {
   llvm::StringRef name = argument.name->text;
   const Expr &expr = *argument.value;
-  if (name == "stop")
-    return readStops(expr);
+  if (name == "stop" || name == "suppress" || name == "force")
+    return readTokens(expr, name == "stop" ? stops : name == "force" ? forced : suppressed);
   if (name == "token") {
     auto *path = llvm::dyn_cast<PathExpr>(&expr);
     tokenName = path ? path->path.str() : "?";
     return true;
   }
-  constexpr llvm::StringRef names[] = {"limit", "stop",  "begin", "token",      "temperature",
-                                       "top_k", "top_p", "min_p", "repetition", "seed"};
+  constexpr llvm::StringRef names[] = {
+      "limit", "stop",       "begin", "token", "temperature",    "top_k",    "top_p",
+      "min_p", "repetition", "seed",  "beams", "length_penalty", "suppress", "force"};
   if (!llvm::is_contained(names, name)) {
     Diagnostic &diagnostic = sema.report.error(DiagCode::WrongArguments, argument.name->range,
                                                "`unfold` takes no `" + name + "`");
@@ -119,8 +123,9 @@ bool UnfoldBuilder::readNumber(const Argument &argument) {
   std::optional<double> value = evalNumber(sema, expr, "`" + name + "`");
   if (!value)
     return false;
-  bool isWhole = name == "limit" || name == "begin" || name == "top_k" || name == "seed";
-  double least = name == "limit" ? 1 : name == "repetition" ? 1e-6 : 0;
+  bool isWhole =
+      name == "limit" || name == "begin" || name == "top_k" || name == "seed" || name == "beams";
+  double least = name == "limit" || name == "beams" ? 1 : name == "repetition" ? 1e-6 : 0;
   double most = name == "top_p" || name == "min_p" ? 1 : isWhole ? double(INT32_MAX) : 1e6;
   if (*value < least || *value > most || (isWhole && std::floor(*value) != *value)) {
     sema.report.error(DiagCode::UnfoldNumber, expr.range,
@@ -138,6 +143,10 @@ bool UnfoldBuilder::readNumber(const Argument &argument) {
     topK = whole;
   else if (name == "seed")
     seed = whole;
+  else if (name == "beams")
+    beams = whole;
+  else if (name == "length_penalty")
+    lengthPenalty = *value;
   else
     (name == "temperature" ? temperature
      : name == "top_p"     ? topP
@@ -258,10 +267,13 @@ bool UnfoldBuilder::checkScores() {
           call.arguments[1].value.get());
     return false;
   }
-  for (int64_t stop : begin ? llvm::SmallVector<int64_t>{*begin} : stops)
-    if (stop >= vocabulary) {
+  llvm::SmallVector<int64_t> named(begin ? llvm::SmallVector<int64_t>{*begin} : stops);
+  named.append(suppressed);
+  named.append(forced);
+  for (int64_t one : named)
+    if (one >= vocabulary) {
       sema.report.error(DiagCode::UnfoldNumber, call.range,
-                        "there is no token " + llvm::Twine(stop) + ": there are scores for " +
+                        "there is no token " + llvm::Twine(one) + ": there are scores for " +
                             llvm::Twine(vocabulary));
       return false;
     }
@@ -338,9 +350,40 @@ bool UnfoldBuilder::checkCaches() {
   return true;
 }
 
+/// Beams are rows of the step, along an axis that has room for them.
+bool UnfoldBuilder::checkBeams() {
+  if (beams == 1)
+    return true;
+  Axes rows = axesOfType(inputType(step, token));
+  auto size = !rows.empty() && rows[0].isDynamic() ? parseLinearSize(rows[0].name) : std::nullopt;
+  if (!size || size->scale != 1 || size->offset != 0) {
+    error("beams are rows of `" + step.getSymName() + "`, whose number is not known when compiling",
+          call.arguments[1].value.get())
+        .note("`" + inputName(step, token) + "` is " + showAxes(rows))
+        .help("write `dyn B <= " + llvm::Twine(8 * beams) + "`, and the tokens as i32[B]");
+    return false;
+  }
+  auto dim = sema.output.module->lookupSymbol<DimOp>(size->dim);
+  if (dim && beams > static_cast<int64_t>(dim.getSize())) {
+    sema.report
+        .error(DiagCode::UnfoldNumber, call.range,
+               llvm::Twine(beams) + " beams are more rows than `" + size->dim +
+                   "` <= " + llvm::Twine(int64_t(dim.getSize())))
+        .note("each row of the entry is as many rows of its steps as there are beams");
+    return false;
+  }
+  if (temperature > 0 || repetition != 1) {
+    sema.report.error(DiagCode::UnfoldNumber, call.range,
+                      "beams are the likeliest tokens: they are not drawn, and have no `" +
+                          llvm::Twine(temperature > 0 ? "temperature" : "repetition") + "`");
+    return false;
+  }
+  return true;
+}
+
 void UnfoldBuilder::build() {
   if (!readArguments() || !findToken() || !checkScores() || !checkPassedOn() || !checkStacked() ||
-      !checkCaches())
+      !checkCaches() || !checkBeams())
     return;
   mlir::OpBuilder &builder = sema.output.header;
   builder.setInsertionPointToEnd(sema.output.module->getBody());
@@ -348,7 +391,8 @@ void UnfoldBuilder::build() {
                    entry.signature.name.text, first.getSymName(), step.getSymName(), token,
                    begin ? builder.getI64IntegerAttr(*begin) : mlir::IntegerAttr(), *limit, stops,
                    llvm::APFloat(temperature), topK, llvm::APFloat(topP), llvm::APFloat(minP),
-                   llvm::APFloat(repetition), seed);
+                   llvm::APFloat(repetition), seed, beams, llvm::APFloat(lengthPenalty), suppressed,
+                   forced);
 }
 
 void buildUnfolds(Sema &sema) {

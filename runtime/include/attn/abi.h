@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 12
+#define ATTN_ABI_VERSION 13
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -244,6 +244,10 @@ typedef struct {
   const int32_t *own, *stacked;
   const int64_t *stops;
   attn_sampling sampling;
+  int32_t beams;
+  float lengthPenalty;
+  int32_t suppressCount, forceCount;
+  const int64_t *suppressed, *forced;
 } attn_abi_unfold;
 
 /* What an entry does with a cache: it adds `rows` positions behind those that the cache holds, or

@@ -348,9 +348,18 @@ typedef struct {
   int32_t stopCount;
   const int64_t *stops; /* a row ends before one of these tokens */
   /* Called after each step, where it is not NULL, with the token of each row, -1 for a row that has
-   * ended; returns whether to go on. */
+   * ended; returns whether to go on. With several beams no token is settled before the end: it is
+   * not called. */
   int32_t (*onTokens)(void *user, const int32_t *tokens, int64_t rows);
   void *user;
+  /* Above 1: the likeliest of so many hypotheses of each row, the sum of the logarithms of whose
+   * probabilities is divided by (number of tokens, the stop included) ^ lengthPenalty. The step runs
+   * on `beams` times as many rows. Of the sampling all is as if nothing was said then. */
+  int32_t beams;
+  float lengthPenalty;
+  int32_t suppressCount, forceCount;
+  const int64_t *suppressed; /* tokens that are never chosen */
+  const int64_t *forced;     /* the first tokens, whatever their scores */
 } attn_generation;
 
 /* The numbers that the spec gives an entry that generates. ATTN_INVALID_ARGUMENT: a null pointer,
