@@ -62,7 +62,7 @@ private:
   void note(const BuiltEntry &built);
   std::optional<CacheUse> useOf(const BuiltEntry &built, Decl &cache, const PushCounts &counts);
   void checkTwice(const BuiltEntry &built, const PushCounts &counts);
-  void checkSame(const BuiltEntry &built, const Decl &cache, std::set<std::string> states);
+  void checkSame(const BuiltEntry &built, Decl &cache, std::set<std::string> states);
   void checkFilled();
 
   Sema &sema;
@@ -130,9 +130,8 @@ void CacheUses::checkTwice(const BuiltEntry &built, const PushCounts &counts) {
 }
 
 /// What an entry pushes or fills in is what the first one did.
-void CacheUses::checkSame(const BuiltEntry &built, const Decl &cache,
-                          std::set<std::string> states) {
-  std::optional<CacheEntries::Parts> &first = entries[const_cast<Decl *>(&cache)].first;
+void CacheUses::checkSame(const BuiltEntry &built, Decl &cache, std::set<std::string> states) {
+  std::optional<CacheEntries::Parts> &first = entries[&cache].first;
   SourceRange place = built.entry->signature.name.range;
   if (!first)
     first = {place, std::move(states)};
