@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Caches: the keys and values of all positions so far, of each push in each layer, in the cache's dtype."""
+"""Caches: the keys and values of all positions so far, of each push in each layer, in the cache's dtype. What stays the same
+(`once`) is computed again in each call, from the inputs that were given last."""
 import numpy as np
 
 from attention import key_axis
@@ -15,21 +16,37 @@ class CacheUse:
         self.declaration, self.new = declaration, new
         self.kept = state.setdefault(declaration.name, {"length": 0})
         self.parts = {}
+        self.capacity = size_of(declaration.capacity, frame.model.root).constant
+        self.is_once = False
         total = self.kept["length"] + new.count
-        if total > size_of(declaration.capacity, frame.model.root).constant:
-            raise Problem(f"the cache {declaration.name} has no room for {new.count} more")
         size = new.size + Size(self.kept["length"])
         self.axis = Axis(f"cache {declaration.name}", declaration.name, total, size)
 
     def finish(self):
         """The positions become part of the cache when the call has succeeded."""
         self.kept.update(self.parts)
-        self.kept["length"] += self.new.count
+        if not self.is_once:
+            self.kept["length"] += self.new.count
+
+
+def once(frame, use, expr, keys, values, along):
+    """Keys and values [..., S, ...] under the name of the cache's axis."""
+    memory, name = frame.axis_named(along[0]), along[1] or along[0]
+    if memory.count > use.capacity:
+        raise Problem(f"the cache {use.declaration.name} has no room for {memory.count}")
+    use.is_once = True
+    use.axis = Axis(use.axis.key, use.axis.name, memory.count, memory.size)
+    named = key_axis(frame, name, None)
+    total = Axis(named.key, named.name, memory.count, memory.size)
+    return tuple(Tensor([total if axis == memory else axis for axis in x.axes], rounded(x.data, use.declaration.dtype))
+                 for x in (keys, values))
 
 
 def push(frame, use, expr, keys, values, along):
     """Keys and values [..., S, ...] of all positions for those [..., T, ...] of the new ones."""
     new, name = frame.axis_named(along[0]), along[1] or along[0]
+    if use.axis.count > use.capacity:
+        raise Problem(f"the cache {use.declaration.name} has no room for {use.new.count} more")
     place = frame.instance + (expr.line,)
     if place in use.parts:
         raise Problem(f"line {expr.line}: a second push to the same keys and values")

@@ -201,10 +201,12 @@ class FileReader(ExpressionReader):
         return Declaration("image", line, name=None)
 
     def cache_(self, word, line):
-        name = self.name()
-        dtype = self.name() if self.take(":") else "f32"
-        self.need("capacity")
-        return Declaration("cache", line, name=name, dtype=dtype, capacity=self.expr())
+        def one():
+            name = self.name()
+            dtype = self.name() if self.take(":") else "f32"
+            self.need("capacity")
+            return Declaration("cache", line, name=name, dtype=dtype, capacity=self.expr())
+        return self.some(one)
 
     def table_(self, word, line):
         name = self.name()
@@ -299,7 +301,8 @@ class FileReader(ExpressionReader):
         name = self.name()
         if self.at("=") and self.ahead().value == "forward":
             self.place += 2
-            return Declaration("variant", line, name=name, sizes=self.dimargs(), last=self.name() if self.take("last") else None)
+            sizes, without = self.dimargs(), self.some(self.name) if self.take("without") else []
+            return Declaration("variant", line, name=name, sizes=sizes, without=without, last=self.name() if self.take("last") else None)
         return Declaration("entry", line, name=name, **self.signature(), items=self.body())
 
     def forward_(self, word, line):

@@ -7,7 +7,7 @@ import numpy as np
 
 from attention import attend
 from blocks import apply_block, apply_part, apply_stack
-from caches import CacheUse, push
+from caches import CacheUse, once, push
 from choices import CHOICES, EXTREMA
 from declarations import read_file
 from formulas import table
@@ -77,6 +77,10 @@ class Model:
             return entry, {}, None
         return self.entries["forward"], dict(entry.sizes), entry.last
 
+    def lacking(self, name):
+        """The inputs of `forward` that an entry lacks."""
+        return getattr(self.entries[name], "without", [])
+
     def new_root(self):
         """The scope of the model."""
         self.root = Frame(self, self.file, self.items)
@@ -87,6 +91,10 @@ class Model:
         """inputs: {name: array}; caches: what `caches.py` keeps, changed -> {name of the result: Tensor}."""
         entry, given, last = self.entry_of(name)
         caches = {} if caches is None else caches
+        # What an entry lacks is what another one was given last.
+        known = caches.setdefault("", {})
+        inputs = {**inputs, **{own: known[own] for own in self.lacking(name)}}
+        known.update(inputs)
         self.sizes = {}
         self.root = self.new_root()
         frame = Frame(self, self.root, entry.items)
@@ -284,7 +292,7 @@ class Model:
         use = frame.find(str(path.parts[0]))
         if len(path.parts) == 2 and use and isinstance(use[1], CacheUse):
             keys, rows = (self.tensor(argument.value, frame) for argument in expr.arguments)
-            return push(frame, use[1], expr, keys, rows, along)
+            return {"push": push, "once": once}[path.parts[1]](frame, use[1], expr, keys, rows, along)
         found = frame.find(path.name)
         if found and found[0] in ("linear", "layernorm", "rmsnorm", "embedding"):
             apply = {"linear": apply_linear, "layernorm": apply_norm, "rmsnorm": apply_norm, "embedding": apply_embedding}[found[0]]

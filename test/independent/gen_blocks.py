@@ -67,6 +67,8 @@ def header(name, scope, results):
     parameters = ", ".join(f"{text}: {value.type()}" for text, value in scope.parameters)
     if scope.cache:
         parameters += f", {scope.cache}: cache"
+    if scope.memory_cache:
+        parameters += f", {scope.memory_cache}: cache"
     dims = f"[{', '.join(scope.brackets)}]" if scope.brackets else ""
     return (f"block {name}{dims}({parameters}{'; ' + statics if statics else ''}) -> "
             f"{', '.join(value.type() for value in results)} {{")

@@ -8,6 +8,7 @@ from gen_scope import BLOCK_NAMES, DIM_NAMES, Scope, Value
 from sizes import Size
 
 NEW = "N0"  # the dim of the positions that a call adds
+MEMORY = "M0"  # that of what is computed once
 
 
 def cached_attention(scope, x, along):
@@ -49,8 +50,25 @@ def cached_attention(scope, x, along):
     return y and scope.let(f"{x.text} + {y.text}", x.axes)
 
 
-def layer_block(spec, axes):
-    """A block [B, T, D] with a cache; (name, scope)."""
+def kept_attention(scope, x, memory, rows):
+    """x + o(attend ...) over keys and values of a memory, which are computed once."""
+    rng, feature = scope.rng, x.axes[-1]
+    heads, groups, features, values = heads_and_features(scope, x, set(x.axes) | {rows})
+    q = projected(scope, x, feature, heads, features)
+    k = projected(scope, memory, feature, groups or heads, features)
+    v = projected(scope, memory, feature, groups or heads, values)
+    if not (q and k and v):
+        return None
+    key, out = scope.spec.fresh("Keys"), Value(scope.spec.fresh("o"), q.axes[:-1] + (v.axes[-1],))
+    group = f" group {heads} by {groups}" if groups else ""
+    line = rng.pick(["", " { mask none }", " { score cosine }", " { mask j % 3 != 1 }"])
+    scope.let_values([out], f"attend {q.text} over {scope.memory_cache}.once({k.text}, {v.text}) along {rows} as {key}{group}{line}")
+    y = linear(scope, out, ([heads] if heads else []) + [v.axes[-1]], [feature])
+    return y and scope.let(f"{x.text} + {y.text}", x.axes)
+
+
+def layer_block(spec, axes, has_memory):
+    """A block [B, T, D] with a cache, and a memory [B, M, D] that another one keeps; its name."""
     rng = spec.rng
     home = rng.pick(spec.used) if spec.used and rng.chance(0.3) else spec.model
     name = home.new_name(BLOCK_NAMES, is_seen_outside=not home.is_model)
@@ -73,12 +91,21 @@ def layer_block(spec, axes):
     scope.feed("x", x)
     scope.values.append(x)
     along = own[len(axes) - 2 - lifted]
+    if has_memory:
+        rows = rng.pick([word for word in DIM_NAMES if word not in scope.own and word not in axes + own])
+        scope.own[rows] = Size(0, 1, MEMORY)
+        scope.brackets.append(rows)
+        memory = Value("memory", own[:-2] + [rows, own[-1]])
+        scope.feed("memory", memory)
+        scope.memory_cache = rng.pick(["far0", "store0"])
     made = x
     if rng.chance(0.4):
         made = add_table(scope, made, along) or made
     made = cached_attention(scope, made, along) or cached_attention(scope, made, along)
     if made is None:
         return None
+    if has_memory:
+        made = kept_attention(scope, made, memory, rows) or made
     if rng.chance(0.6):
         hidden = linear(scope, made, [own[-1]], [scope.static_dim(without=own, largest=40)])
         if hidden:
@@ -95,7 +122,10 @@ def cached_forward(spec):
     rng = spec.rng
     capacity = rng.pick([5, 16, 23, 40])
     dtype = rng.pick(["", "", "", ": f16", ": bf16"])
-    spec.lines.append(f"cache kv{dtype} capacity {capacity}")
+    has_memory = rng.chance(0.5)
+    length = rng.pick([1, 4, 9, 21])
+    far = f", far0{rng.pick(['', ': bf16'])} capacity {length + rng.pick([0, 0, 3])}" if has_memory else ""
+    spec.lines.append(f"cache kv{dtype} capacity {capacity}{far}")
     spec.bounds[NEW] = capacity
     batched = rng.chance(0.8)
     scope = Scope(spec, spec.model, block=None)
@@ -115,13 +145,22 @@ def cached_forward(spec):
         x = Value("x0", axes)
         scope.values.append(x)
     scope.parameters.append(("kv", None))
+    if has_memory:
+        spec.lines.append(f"dyn {MEMORY} <= {length}")
+        spec.bounds[MEMORY] = length
+        spec.dims[MEMORY] = Size(0, 1, MEMORY)
+        spec.cached_sizes[MEMORY] = spec.dims[MEMORY]
+        memory = Value("m0", axes[:-2] + [MEMORY, "D"])
+        scope.parameters.extend([("m0", memory), ("far0", None)])
+        if rng.chance(0.5):
+            memory = unary(scope, memory)
     if rng.chance(0.4):
         spec.dims["P0"] = Size(capacity + rng.pick([0, 5]))
         spec.lines.extend([f"dim P0 = {spec.dims['P0'].rest}", "embedding wpe0: P0 -> D"])
         x = scope.let(f"{x.text} + wpe0(positions({NEW}))", axes)
     if rng.chance(0.4):
         x = in_entry_table(scope, x, capacity)
-    name = layer_block(spec, axes)
+    name = layer_block(spec, axes, has_memory)
     if name:
         shared = "shared " if rng.chance(0.2) else ""
         binding = rng.pick(["", ' = "blocks"' if shared else ' = "b{n}.x"'])
@@ -129,7 +168,7 @@ def cached_forward(spec):
             spec.lines.append(f"stack layers: {rng.whole(1, 3)} of {shared}{name}{binding}")
         else:
             spec.lines.append(f"part layers: {name}")
-        x = scope.let(f"layers({x.text}, kv)", axes)
+        x = scope.let(f"layers({x.text}, {memory.text}, kv, far0)" if has_memory else f"layers({x.text}, kv)", axes)
     if rng.chance(0.4):
         x = unary(scope, x)
     results = [x]
@@ -137,7 +176,7 @@ def cached_forward(spec):
         x = linear(scope, x, ["D"], [scope.static_dim(without=axes, largest=40)]) or x
         results = [x] + ([rng.pick(scope.values[-3:])] if rng.chance(0.3) else [])
     results = [value for value in results if value.dtype == "f32"]
-    parameters = ", ".join("kv: cache" if value is None else f"{text}: {value.type()}" for text, value in scope.parameters)
+    parameters = ", ".join(f"{text}: cache" if value is None else f"{text}: {value.type()}" for text, value in scope.parameters)
     types = ", ".join(value.type(rng.pick(["f32", "f32", "f32", "f16", "bf16"])) for value in results)
     body = ["  " + line for line in scope.lets] + [f"  return {', '.join(value.text for value in results)}", "}"]
     spec.lines.append("\n".join([f"forward[{NEW}]({parameters}) -> {types} {{"] + body))
@@ -145,7 +184,8 @@ def cached_forward(spec):
     last = lambda: rng.pick(["", f" last {NEW}"])
     spec.lines.append(f"entry prefill = forward{last()}")
     if rng.chance(0.8):
-        spec.lines.append(f"entry decode = forward[{NEW}: {fixed}]{last()}")
+        without = " without m0" if has_memory and rng.chance(0.8) else ""
+        spec.lines.append(f"entry decode = forward[{NEW}: {fixed}]{without}{last()}")
 
 
 def in_entry_table(scope, x, capacity):

@@ -98,7 +98,7 @@ class Scope:
         self.has_parameters = False
         self.depth = 0
         self.has_other_queries = False  # attentions whose query has no axes that the block is lifted over
-        self.cache = None
+        self.cache = self.memory_cache = None
         self.applied = []  # (name, scope, {its dims: axes here}) of blocks that a used file's block applies directly
         self.lifted = ()  # axes of the caller's that the block does not speak of
 

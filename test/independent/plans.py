@@ -27,14 +27,14 @@ class Planner:
         fitting = [size for size in SIZES if size <= min(bound, self.largest)]
         return int(self.rng.choice(fitting + [min(bound, self.largest)]))
 
-    def inputs(self, entry, sizes, dims):
+    def inputs(self, entry, sizes, dims, without=()):
         """Arrays of the shapes that an entry takes at these sizes."""
         self.model.sizes = sizes
         frame = Frame(self.model, self.root, entry.items)
         frame.dims.update(dims)
         made = {}
         for name, type_ in entry.parameters:
-            if type_.shape is None:
+            if type_.shape is None or name in without:
                 continue
             shape = [size_of(expr, frame).at(sizes) for expr in type_.shape]
             made[name] = type_.dtype, self.array(entry.name, name, type_.dtype, shape)
@@ -75,6 +75,9 @@ class Planner:
         batch, length, steps = {}, 0, []
         for _ in range(4):
             name = names[self.rng.integers(len(names))]
+            lacking = self.model.lacking(name)
+            if lacking and not steps:
+                continue
             entry, given, _ = self.model.entry_of(name)
             dim = entry.dims[0]
             room = capacity - length
@@ -87,7 +90,7 @@ class Planner:
                     batch[dyn] = self.drawn(min(bound, 5))
             sizes = {**batch, dim: count}
             dims = {dim: Axis(dim, dim, count, Size(count) if fixed else Size(0, 1, dim))}
-            steps.append(Step(name, self.inputs(entry, sizes, dims), sizes))
+            steps.append(Step(name, self.inputs(entry, sizes, dims, lacking), sizes))
             length += count
         return steps
 
