@@ -106,7 +106,7 @@ def check_calls(compiled, model, source, rng, bound):
             got = compiled.run(entry, given)[0].reshape(len(source), -1, V)
             own = wanted[:, begin : begin + rows]
             error = np.linalg.norm(got - own) / np.linalg.norm(own)
-            measured("encoder and decoder", error)
+            measured("encoder and decoder" + (" in bf16" if bound > 1e-4 else ""), error)
             assert error < bound, f"{entry}: relative L2 {error:.1e}"
             begin += rows
 
