@@ -270,7 +270,7 @@ mlir::Value RouteBuilder::buildBody(mlir::Block *body) {
               showTensor(own));
     return nullptr;
   }
-  Axis made = axes[1 - at];
+  const Axis &made = axes[1 - at];
   mlir::Value given = withLast(sema, value.tensor, made, loc);
   RoutedOp::create(sema.builder, loc, given);
   return given;
