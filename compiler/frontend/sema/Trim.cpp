@@ -215,7 +215,7 @@ void Trimmer::shrink(CallOp call, const llvm::BitVector &arguments,
   if (results.none())
     return;
   OpBuilder builder(call);
-  llvm::SmallVector<Type> types;
+  llvm::SmallVector<mlir::Type> types;
   for (OpResult result : call->getResults())
     if (!results.test(result.getResultNumber()))
       types.push_back(result.getType());
