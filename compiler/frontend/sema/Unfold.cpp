@@ -357,7 +357,7 @@ bool UnfoldBuilder::checkBeams() {
   Axes rows = axesOfType(inputType(step, token));
   auto size = !rows.empty() && rows[0].isDynamic() ? parseLinearSize(rows[0].name) : std::nullopt;
   if (!size || size->scale != 1 || size->offset != 0) {
-    error("beams are rows of `" + step.getSymName() + "`, whose number is not known when compiling",
+    error("beams are rows of `" + step.getSymName() + "`, which has a fixed number of them",
           call.arguments[1].value.get())
         .note("`" + inputName(step, token) + "` is " + showAxes(rows))
         .help("write `dyn B <= " + llvm::Twine(8 * beams) + "`, and the tokens as i32[B]");
