@@ -47,13 +47,6 @@ def Attn_AddressOp : AttnKernelOp<"address", [Pure, DeclareOpInterfaceMethods<Sy
   let assemblyFormat = "$slot (`[` $layer^ `]`)? `in` $packed attr-dict `:` type($packed) `->` type($result)";
 }
 
-def Attn_CacheAddressOp : AttnKernelOp<"cache_address", [Pure]> {
-  let summary = "the place of element `at` of the cache that the running entry takes";
-  let arguments = (ins Index:$at, AnyMemRef:$call);
-  let results = (outs Attn_FactorBuffer:$result);
-  let assemblyFormat = "$at `in` $call attr-dict `:` type($call) `->` type($result)";
-}
-
 def Attn_CostOp : AttnKernelOp<"cost", [Symbol]> {
   let summary = "what a kernel computes and moves, for profiles";
   let description = [{

@@ -9,6 +9,7 @@
 
 namespace attn {
 
+/// The rows of a generation's batch, each as often as there are beams.
 class BeamRows {
 public:
   /// Of a step's entry, whose rows lie along `dim`, known only when running.
@@ -38,12 +39,14 @@ public:
   RowLayout layoutOf(const attn_abi_tensor &known, const attn_tensor &tensor) const;
 
 private:
+  /// The axis of a tensor that rows lie along, -1 where it has none.
   int32_t axisAt(const attn_abi_tensor &known) const;
   /// How rows lie in a state; one row, which all share, where it does not have their axis.
   RowLayout layoutOf(const attn_abi_cache &cache, const attn_abi_state &state,
                      const CacheMemory &memory) const;
   /// Where a cache's bytes are changed: its memory, or what was copied there from the GPU.
   attn_status fetch(int32_t cache, Error &error);
+  /// Takes what was changed there to where runs read it.
   attn_status store(int32_t cache, Error &error);
 
   attn_context &context;

@@ -32,7 +32,6 @@ bool Beams::isStop(int64_t token) const {
   return false;
 }
 
-/// Adds the tokens of one slot to the candidates of its row.
 void Beams::collect(const float *scores, int64_t vocabulary, double sum, int32_t slot) {
   float largest = -INFINITY;
   for (int64_t i = 0; i < vocabulary; ++i)
@@ -59,7 +58,6 @@ void Beams::collect(const float *scores, int64_t vocabulary, double sum, int32_t
   }
 }
 
-/// Keeps a hypothesis that ended, if there is room for it, or a worse one.
 void Beams::finish(int64_t row, const Finished &hypothesis) {
   Finished *own = finished.data() + row * beams;
   int32_t &count = counts[size_t(row)];
@@ -71,8 +69,6 @@ void Beams::finish(int64_t row, const Finished &hypothesis) {
   own[at] = hypothesis;
 }
 
-/// Gives the candidates of a row its slots: one that goes on from a slot of which nothing else does
-/// takes that slot, the others what is left.
 void Beams::takeSlots(int64_t row) {
   Step *own = steps.data() + (done * rows + row) * beams;
   double *sum = sums.data() + row * beams;

@@ -41,9 +41,11 @@ public:
   Written best(int64_t row, int32_t *tokens, int32_t *slots);
 
 private:
+  /// Of a slot in one step: the token it goes on with, and the slot it goes on from.
   struct Step {
     int32_t token, parent;
   };
+  /// A slot that could go on with a token, and the sum of both.
   struct Candidate {
     double sum;
     int32_t slot, token;
@@ -56,12 +58,18 @@ private:
     bool hasStop;
   };
 
+  /// Of the last step.
   const Step &step(int64_t row, int64_t slot) const {
     return steps[size_t(((done - 1) * rows + row) * beams + slot)];
   }
+  /// Whether a hypothesis ends with this token.
   bool isStop(int64_t token) const;
+  /// Adds the tokens of one slot to the candidates of its row.
   void collect(const float *scores, int64_t vocabulary, double sum, int32_t slot);
+  /// Gives the candidates of a row its slots: one that goes on from a slot of which nothing else
+  /// does takes that slot, the others what is left.
   void takeSlots(int64_t row);
+  /// Keeps a hypothesis that ended, if there is room for it, or a worse one.
   void finish(int64_t row, const Finished &hypothesis);
 
   int64_t rows = 0, beams = 0, limit = 0, done = 0, doneRows = 0;

@@ -84,7 +84,6 @@ static int64_t rowsOf(const attn_abi_entry &entry, int32_t cache, const int64_t 
   return 0;
 }
 
-/// Whether the positions of all runs fit into the caches.
 attn_status Generation::checkRoom() {
   int64_t dims[kMaxDims];
   // Of empty caches.
@@ -209,7 +208,6 @@ attn_status Generation::choose(attn_tensor &scores) {
   return ATTN_OK;
 }
 
-/// The inputs of a step: `before` has what the step before gave, null for the first one.
 void Generation::bindInputs(Outputs *before) {
   for (int32_t i = 0; i < step.inputCount; ++i) {
     const attn_abi_source &source = unfold.sources[i];
@@ -280,7 +278,6 @@ attn_status Generation::goOn() {
   return ATTN_OK;
 }
 
-/// Runs the step on what the one before has given, null for the first one.
 attn_status Generation::runStep(Outputs *before, Outputs &after) {
   bindInputs(before);
   if (attn_status status = after.prepare(context, unfold.step, stepInputs.data(), error))

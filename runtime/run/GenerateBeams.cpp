@@ -23,7 +23,6 @@ attn_status Generation::repeatRows() {
   return beamRows.repeatCaches(error);
 }
 
-/// Keeps what a step of beams gives beside, of which the best ones' rows are taken at the end.
 attn_status Generation::keepSteps(Outputs &from) {
   if (keptShapes.empty()) {
     uint64_t bytes = 0;
@@ -44,7 +43,6 @@ attn_status Generation::keepSteps(Outputs &from) {
   return ATTN_OK;
 }
 
-/// The outputs: of each row the best of its hypotheses, and what was given beside in its steps.
 attn_status Generation::writeBest() {
   Vector<int32_t> slots;
   if (!slots.resize(size_t(numbers.limit)))
@@ -79,7 +77,6 @@ attn_status Generation::writeBest() {
   return ATTN_OK;
 }
 
-/// The step of all beams goes on from what a step has given, null where that is the first entry.
 attn_status Generation::chooseBeams(attn_tensor &scores, Outputs *given) {
   int64_t vocabulary = scores.shape[scores.rank - 1];
   restrictScores(scores);

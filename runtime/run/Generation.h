@@ -23,8 +23,10 @@ private:
   PageBlock memory;
 };
 
+/// The loop over tokens of one call of an entry that generates. What it refers to outlives it.
 class Generation {
 public:
+  /// Of an entry that unfolds two others; dims and buffers have been checked.
   Generation(attn_context &context, const attn_abi_entry &entry, const attn_generation &numbers,
              const attn_tensor *inputs, const attn_tensor *outputs, Error &error)
       : context(context), tables(*context.model->tables), entry(entry), unfold(*entry.unfold),
@@ -32,31 +34,48 @@ public:
         step(tables.entries[unfold.step]), beams(numbers.beams > 1 ? numbers.beams : 1),
         beamRows(context, step, rowDim(), beams) {}
 
+  /// Checks everything, then runs the first entry and the steps.
   attn_status run();
 
 private:
+  /// Whether the call's numbers are in their ranges.
   attn_status checkNumbers();
+  /// Whether the positions of all runs fit into the caches.
   attn_status checkRoom();
+  /// Makes room, and empties outputs and caches.
   attn_status prepare();
-  /// The input of the step that takes the tokens, and the dim of its rows, -1 where they are fixed.
+  /// The input of the step that takes the tokens.
   int32_t tokenInput() const;
+  /// The dim of that input's rows, -1 where their number is fixed.
   int32_t rowDim() const;
-  /// Of a beam search: repeats the rows that the first entry has computed.
-  attn_status repeatRows();
-  /// Sets scores that no choice may look at to -infinity.
-  void restrictScores(attn_tensor &scores) const;
-  attn_status chooseBeams(attn_tensor &scores, Outputs *given);
+
+  /// The steps, where each row has one continuation.
   attn_status goOn();
-  attn_status goOnWithBeams();
-  attn_status runStep(Outputs *before, Outputs &after);
-  attn_status keepSteps(Outputs &from);
-  attn_status writeBest();
   /// Chooses the tokens of all rows by scores; those of a row that has ended is -1 in the outputs.
   attn_status choose(attn_tensor &scores);
+  /// Sets scores that no choice may look at to -infinity.
+  void restrictScores(attn_tensor &scores) const;
+  /// Runs the step on what the one before has given, null for the first one.
+  attn_status runStep(Outputs *before, Outputs &after);
+  /// The inputs of a step: `before` has what the step before gave, null for the first one.
   void bindInputs(Outputs *before);
+  /// Puts what a step gives beside to that of the steps before.
   void keepStacked(Outputs &from);
+  /// What the next step takes in a row.
   void setTokens(int64_t row, int64_t token);
+  /// Whether a row ends with this token.
   bool isStop(int64_t token) const;
+
+  /// The steps of a beam search.
+  attn_status goOnWithBeams();
+  /// Repeats the rows that the first entry has computed.
+  attn_status repeatRows();
+  /// The step of all beams goes on from what a step has given, null where that is the first entry.
+  attn_status chooseBeams(attn_tensor &scores, Outputs *given);
+  /// Keeps what a step of beams gives beside, of which the best ones' rows are taken at the end.
+  attn_status keepSteps(Outputs &from);
+  /// The outputs: of each row the best of its hypotheses, and what was given beside in its steps.
+  attn_status writeBest();
 
   attn_context &context;
   const attn_abi_model &tables;

@@ -14,7 +14,9 @@ struct RowLayout {
   int64_t outer, rows, pieces;
   size_t pieceBytes, usedBytes;
 
+  /// Bytes from one row to the next.
   size_t rowBytes() const { return size_t(pieces) * pieceBytes; }
+  /// Bytes of all.
   size_t bytes() const { return size_t(outer * rows) * rowBytes(); }
 };
 
