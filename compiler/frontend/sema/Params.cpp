@@ -203,7 +203,7 @@ static ParamRef weightAlong(Sema &sema, const Decl &decl, const Owner &owner) {
   auto &linear = *llvm::cast<LinearDecl>(decl.item);
   if (linear.binding.kind == Binding::Kind::Split || linear.binding.kind == Binding::Kind::Tied) {
     sema.report
-        .error(DiagCode::UnknownBinding, linear.binding.range,
+        .error(DiagCode::BindingPlace, linear.binding.range,
                "a linear map along axes has a tensor of its own")
         .help("write where it is: `= \"path\"`");
     return {};
@@ -283,7 +283,7 @@ static void setUpNorm(Sema &sema, Decl &decl, const Owner &owner, Scope &owned) 
     return;
   if (norm.binding.kind == Binding::Kind::Tied || norm.binding.kind == Binding::Kind::Split ||
       norm.binding.kind == Binding::Kind::Slice) {
-    Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownBinding, norm.binding.range,
+    Diagnostic &diagnostic = sema.report.error(DiagCode::BindingPlace, norm.binding.range,
                                                "a norm has tensors of its own");
     if (norm.binding.kind == Binding::Kind::Tied)
       diagnostic.help("apply the other norm itself: its parameters are the same then");
@@ -318,7 +318,7 @@ static ParamRef packedParam(Sema &sema, Decl &decl, const Owner &owner, Scope &o
                             const Binding &binding) {
   if (decl.kind != Decl::Kind::Param) {
     sema.report
-        .error(DiagCode::UnknownBinding, binding.range,
+        .error(DiagCode::BindingPlace, binding.range,
                "the rows of an embedding are a tensor, or some rows of one")
         .help("write `= slice(\"path\", 0 to 100)`");
     return {};

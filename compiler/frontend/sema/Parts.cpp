@@ -40,7 +40,7 @@ static std::optional<Owner> ownerOfPart(Sema &sema, const Decl &part) {
   if (binding.kind == Binding::Kind::Path || binding.kind == Binding::Kind::String)
     if (!binding.optional && binding.layouts.empty())
       return own;
-  Diagnostic &diagnostic = sema.report.error(DiagCode::UnknownBinding, binding.range,
+  Diagnostic &diagnostic = sema.report.error(DiagCode::BindingPlace, binding.range,
                                              "the tensors of a part are under one path");
   if (binding.kind == Binding::Kind::Tied)
     diagnostic.help("apply the other part itself: its parameters are the same then");

@@ -90,7 +90,7 @@ std::optional<Owner> ownerOfStack(Sema &sema, const Decl &decl, const Owner &aro
   } else if (stack.binding.kind != Binding::Kind::Path || stack.binding.optional ||
              !stack.binding.layouts.empty()) {
     report
-        .error(DiagCode::UnknownBinding, stack.binding.range,
+        .error(DiagCode::BindingPlace, stack.binding.range,
                "the layers of a stack have tensors under one path")
         .help("write `= \"path.{n}\"`");
     return std::nullopt;
