@@ -77,7 +77,9 @@ class Detr(Model):
         tensors = graph.store.tensors
         weight, bias, mean, variance = (tensors[norm + "." + part] for part in ("weight", "bias", "running_mean", "running_var"))
         factor = weight / np.sqrt(variance + 1e-5)
-        folded = graph.weight(name + ".folded", lambda: tensors[name + ".weight"] * factor[:, None, None, None])
+        # That of a map of single places may have two axes.
+        whole = lambda: tensors[name + ".weight"].reshape(len(factor), -1, side, side) * factor[:, None, None, None]
+        folded = graph.weight(name + ".folded", whole)
         return graph.op("Conv", x, folded, graph.weight(name + ".bias", lambda: bias - mean * factor), kernel_shape=[side, side],
                         strides=[stride, stride], pads=[side // 2] * 4)
 
@@ -92,7 +94,8 @@ class Detr(Model):
                 y = self.convolution(graph, y, name + "conv3", name + "bn3", 1)
                 kept = x if n else self.convolution(graph, x, name + "downsample.0", name + "downsample.1", 1, stride)
                 x = graph.op("Relu", graph.op("Add", y, kept))
-        x = graph.op("Conv", x, graph.weight("input_proj.weight"), graph.weight("input_proj.bias"), kernel_shape=[1, 1])
+        whole = lambda: graph.store.tensors["input_proj.weight"].reshape(self.D, -1, 1, 1)
+        x = graph.op("Conv", x, graph.weight("input_proj.whole", whole), graph.weight("input_proj.bias"), kernel_shape=[1, 1])
         return graph.op("Transpose", graph.op("Reshape", x, graph.ints(0, self.D, self.tokens)), perm=[0, 2, 1])
 
     # ---- the transformer
