@@ -41,7 +41,7 @@ void Beams::collect(const float *scores, int64_t vocabulary, double sum, int32_t
   bool isInfinite = largest == INFINITY;
   double total = 0;
   for (int64_t i = 0; i < vocabulary; ++i)
-    if (scores[i] == scores[i])
+    if (!std::isnan(scores[i]))
       total += isInfinite ? scores[i] == largest : std::exp(double(scores[i]) - double(largest));
   double before = sum - std::log(total);
   for (int64_t i = 0; i < vocabulary; ++i) {
