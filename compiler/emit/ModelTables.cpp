@@ -177,7 +177,9 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
         std::pair(&forced, op.getForce())})
     for (int64_t token : tokens)
       list->push_back(build.i64(token));
-  auto number = [&](llvm::APFloat value) { return build.f32(float(value.convertToDouble())); };
+  auto number = [&](const llvm::APFloat &value) {
+    return build.f32(float(value.convertToDouble()));
+  };
   llvm::Constant *sampling =
       build.structure({number(op.getTemperature()), number(op.getTopP()), number(op.getMinP()),
                        number(op.getRepetition()), build.i32(int64_t(op.getTopK())),

@@ -266,8 +266,8 @@ static mlir::Value magnitudeOf(mlir::Operation &op) {
 }
 
 static ConstantIntRanges magnitude(const ConstantIntRanges &range) {
-  const llvm::APInt low = range.smin();
-  const llvm::APInt high = range.smax();
+  const llvm::APInt &low = range.smin();
+  const llvm::APInt &high = range.smax();
   if (low.isMinSignedValue())
     return ConstantIntRanges::maxRange(low.getBitWidth());
   llvm::APInt least = low.isNegative() && !high.isNegative()
