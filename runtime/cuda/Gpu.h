@@ -26,7 +26,7 @@ struct GpuRun {
   int32_t entry;
   const int64_t *dims;
   const char *packed;
-  uint32_t binding; ///< Of `packed`: another one than that of the copy is copied.
+  uint32_t binding;          ///< Of `packed`: another one than that of the copy is copied.
   Vector<size_t> cacheBytes; ///< Of each of the entry's caches, kept from run to run.
   Vector<RunBuffer> inputs, outputs;
   /// Gets when each kernel began and ended, in nanoseconds since the run began; null where nobody
@@ -105,7 +105,7 @@ private:
   GpuWeights weights{device};
   const attn_abi_model *tables = nullptr;
   Vector<DeviceMemory> caches;
-  Vector<char *> cacheBlocks; ///< Where they lie.
+  Vector<char *> cacheBlocks;  ///< Where they lie.
   Vector<EntryGraph *> graphs; ///< One per entry.
   EntryGraph profiled;         ///< Of profiled runs, of any entry.
   Recording recording;         ///< Of the run that begins.

@@ -353,8 +353,8 @@ typedef struct {
   int32_t (*onTokens)(void *user, const int32_t *tokens, int64_t rows);
   void *user;
   /* Above 1: the likeliest of so many hypotheses of each row, the sum of the logarithms of whose
-   * probabilities is divided by (number of tokens, the stop included) ^ lengthPenalty. The step runs
-   * on `beams` times as many rows. Of the sampling all is as if nothing was said then. */
+   * probabilities is divided by (number of tokens, the stop included) ^ lengthPenalty. The step
+   * runs on `beams` times as many rows. Of the sampling all is as if nothing was said then. */
   int32_t beams;
   float lengthPenalty;
   int32_t suppressCount, forceCount;
