@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Beams of a compiled loop against a search in NumPy in double precision, which computes the whole sequence again for each hypothesis:
 with a cache, and with a state that each step gives the next; tokens that are forced and suppressed."""
-import argparse
 import ctypes
 import os
 import sys
@@ -10,9 +9,9 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from caches import V, logits, random_weights
+from caches import V, logits
 from compiled_model import Model, ModelError
-from generate import STATE, build
+from generate import STATE, build, set_up
 from measured import measured
 from vit_twin import write_safetensors
 
@@ -140,23 +139,7 @@ def check_errors(model, rng):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--target", default="native")
-    parser.add_argument("--threads", type=int, default=0)
-    options = parser.parse_args()
-    rng = np.random.default_rng(options.seed)
-    os.makedirs(options.folder, exist_ok=True)
-    decoder = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "decoder.attn")).read()
-    decoder = decoder.replace("dyn B <= 3", "dyn B <= 32").replace(
-        "  entry prefill = forward\n", f"  entry prefill = forward last T\n  entry generate = unfold(prefill, decode, limit = {LIMIT}, stop = 3)\n")
-    weights = random_weights(rng)
-    file = os.path.join(options.folder, "weights.safetensors")
-    write_safetensors(file, weights)
-    arguments = [f"--target={options.target}"]
-    model = Model(build(options.folder, "decoder", decoder, arguments), "attn_model_decoder", file, options.threads)
+    options, rng, model, weights, arguments = set_up(rounds=2, rows=32, limit=LIMIT, stops=[3])
     check_cached(model, rng, weights, options.rounds)
     check_errors(model, rng)
     check_state(options.folder, rng, arguments, options.threads, options.rounds)

@@ -173,24 +173,32 @@ def check_state(folder, rng, arguments, threads):
     print("a loop that passes its state on by name")
 
 
-def main():
+def set_up(rounds, rows, limit, stops):
+    """The command line's options, a generator of numbers, a decoder of at most `rows` rows that generates, compiled, its weights, and
+    the flags that it was compiled with."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--target", default="native")
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     os.makedirs(options.folder, exist_ok=True)
     decoder = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "decoder.attn")).read()
-    decoder = decoder.replace("dyn B <= 3", "dyn B <= 8").replace(
-        "  entry prefill = forward\n", f"  entry prefill = forward last T\n  entry generate = unfold(prefill, decode, limit = {LIMIT}, stop = ({', '.join(map(str, STOPS))}))\n")
+    decoder = decoder.replace("dyn B <= 3", f"dyn B <= {rows}").replace(
+        "  entry prefill = forward\n",
+        f"  entry prefill = forward last T\n  entry generate = unfold(prefill, decode, limit = {limit}, stop = ({', '.join(map(str, stops))}))\n")
     weights = random_weights(rng)
     file = os.path.join(options.folder, "weights.safetensors")
     write_safetensors(file, weights)
     arguments = [f"--target={options.target}"]
     model = Model(build(options.folder, "decoder", decoder, arguments), "attn_model_decoder", file, options.threads)
+    return options, rng, model, weights, arguments
+
+
+def main():
+    options, rng, model, weights, arguments = set_up(rounds=3, rows=8, limit=LIMIT, stops=STOPS)
     check_greedy(model, rng, weights, options.rounds)
     check_drawn(model, rng, weights, options.rounds)
     check_errors(model, rng)
