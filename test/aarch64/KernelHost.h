@@ -8,6 +8,10 @@
 
 namespace attn::test {
 
+/// The exit code of a host whose own memory lies where some of the test's does. Another start of it
+/// lies elsewhere.
+constexpr int kernelHostHasNoRoom = 3;
+
 /// A call of a kernel, once per thread, one after the other. Pointers are addresses of the test's
 /// own memory.
 struct KernelCall {

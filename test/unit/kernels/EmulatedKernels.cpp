@@ -37,27 +37,15 @@ std::unique_ptr<EmulatedKernels> EmulatedKernels::create(const CpuTarget &target
   }
   std::unique_ptr<EmulatedKernels> kernels(new EmulatedKernels());
   llvm::SmallString<128> path;
-  int file, requests[2], replies[2];
-  if (llvm::sys::fs::createTemporaryFile("kernel", "so", file, path) || pipe(requests) != 0 ||
-      pipe(replies) != 0) {
+  int file;
+  if (llvm::sys::fs::createTemporaryFile("kernel", "so", file, path)) {
     ADD_FAILURE() << "no room for a kernel";
     return nullptr;
   }
   llvm::raw_fd_ostream(file, /*shouldClose=*/true) << (*linked)->getBuffer();
   kernels->library = path.str().str();
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); // it reads and writes our memory
-  std::string self = std::to_string(getpid());
-  kernels->process = fork();
-  if (kernels->process == 0) {
-    dup2(requests[0], STDIN_FILENO), dup2(replies[1], STDOUT_FILENO);
-    for (int end : {requests[0], requests[1], replies[0], replies[1]})
-      close(end);
-    execlp("qemu-aarch64", "qemu-aarch64", "-cpu", cpuFor(target), "-L", "/usr/aarch64-linux-gnu",
-           ATTN_TEST_KERNEL_HOST, self.c_str(), kernels->library.c_str(), nullptr);
-    _exit(127);
-  }
-  close(requests[0]), close(replies[1]);
-  kernels->toProcess = requests[1], kernels->fromProcess = replies[0];
+  kernels->cpu = cpuFor(target);
+  kernels->start();
   return kernels;
 #else
   return nullptr;
@@ -65,17 +53,58 @@ std::unique_ptr<EmulatedKernels> EmulatedKernels::create(const CpuTarget &target
 }
 
 EmulatedKernels::~EmulatedKernels() {
-  close(toProcess), close(fromProcess);
-  if (process > 0)
-    waitpid(process, nullptr, 0);
+  stop();
   (void)llvm::sys::fs::remove(library);
 }
 
+void EmulatedKernels::start() {
+#ifdef ATTN_TEST_KERNEL_HOST
+  int requests[2], replies[2];
+  if (pipe(requests) != 0 || pipe(replies) != 0) {
+    ADD_FAILURE() << "no pipe to an emulator";
+    return;
+  }
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); // it reads and writes our memory
+  std::string self = std::to_string(getpid());
+  process = fork();
+  if (process == 0) {
+    dup2(requests[0], STDIN_FILENO), dup2(replies[1], STDOUT_FILENO);
+    for (int end : {requests[0], requests[1], replies[0], replies[1]})
+      close(end);
+    execlp("qemu-aarch64", "qemu-aarch64", "-cpu", cpu, "-L", "/usr/aarch64-linux-gnu",
+           ATTN_TEST_KERNEL_HOST, self.c_str(), library.c_str(), nullptr);
+    _exit(127);
+  }
+  close(requests[0]), close(replies[1]);
+  toProcess = requests[1], fromProcess = replies[0];
+#endif
+}
+
+int EmulatedKernels::stop() {
+  int status = 0;
+  close(toProcess), close(fromProcess);
+  if (process > 0)
+    waitpid(process, &status, 0);
+  process = -1;
+  return status;
+}
+
 void EmulatedKernels::run(const KernelCall &call) {
-  char done;
-  if (write(toProcess, &call, sizeof call) != ssize_t(sizeof call) ||
-      read(fromProcess, &done, 1) != 1)
-    ADD_FAILURE() << call.name << " did not return";
+  constexpr int mostStarts = 8;
+  for (int starts = 1;; ++starts) {
+    char done;
+    if (write(toProcess, &call, sizeof call) == ssize_t(sizeof call) &&
+        read(fromProcess, &done, 1) == 1)
+      return;
+    // Nothing of the call has been written to this process's memory yet.
+    int status = stop();
+    bool noRoom = WIFEXITED(status) && WEXITSTATUS(status) == kernelHostHasNoRoom;
+    if (!noRoom || starts == mostStarts) {
+      ADD_FAILURE() << call.name << " did not return";
+      return;
+    }
+    start();
+  }
 }
 
 } // namespace attn::test

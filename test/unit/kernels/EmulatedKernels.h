@@ -24,13 +24,21 @@ public:
                                                  const llvm::MemoryBuffer &object);
   ~EmulatedKernels();
 
-  /// A test failure is recorded where the call does not return.
+  /// A test failure is recorded where the call does not return. An emulator that itself lies where
+  /// the memory of this process does, which the random placement of both makes rare but not
+  /// impossible, is started anew.
   void run(const KernelCall &call);
 
 private:
   EmulatedKernels() = default;
 
-  std::string library; ///< a file of our own
+  /// Starts the emulator.
+  void start();
+  /// Ends it; its status as waitpid gives it.
+  int stop();
+
+  const char *cpu = nullptr; ///< of the emulator
+  std::string library;       ///< a file of our own
   pid_t process = -1;
   int toProcess = -1, fromProcess = -1;
 };
