@@ -51,6 +51,8 @@ static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
                                  {"image", bool(tensor.image)}};
     if (tensor.below)
       described["below"] = tensor.below;
+    if (tensor.state >= 0)
+      described["state"] = true;
     if (tensor.range)
       described["random"] = describeRange(*tensor.range);
     list.push_back(std::move(described));

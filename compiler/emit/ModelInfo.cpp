@@ -98,6 +98,11 @@ static TensorInfo tensorInfo(ModuleOp model, Type type, Attribute name, Attribut
   return info;
 }
 
+static int32_t stateOf(Attribute number) {
+  auto state = dyn_cast_or_null<IntegerAttr>(number);
+  return state ? static_cast<int32_t>(state.getInt()) : -1;
+}
+
 static EntryInfo unfoldedEntry(ModuleOp model, UnfoldOp op, llvm::ArrayRef<EntryInfo> functions) {
   auto numberOf = [&](llvm::StringRef name) {
     auto named = [&](const EntryInfo &entry) { return entry.name == name; };
@@ -132,6 +137,7 @@ static EntryInfo unfoldedEntry(ModuleOp model, UnfoldOp op, llvm::ArrayRef<Entry
   entry.outputs = {tokens, count};
   for (int32_t output : unfold.wiring.stacked) {
     entry.outputs.push_back(step.outputs[output]);
+    entry.outputs.back().state = -1; // each step sets it by itself
     auto &axes = entry.outputs.back().axes;
     axes.insert(axes.begin(), limit);
   }
@@ -150,12 +156,15 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
                                         function.getArgAttr(i, "attn.image")));
       if (auto below = dyn_cast_or_null<IntegerAttr>(function.getArgAttr(i, "attn.below")))
         entry.inputs.back().below = below.getInt();
+      entry.inputs.back().state = stateOf(function.getArgAttr(i, "attn.state"));
       if (!function.isExternal())
         entry.inputs.back().range = inputRange(model, function.getArgument(i));
     }
-    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
       entry.outputs.push_back(
           tensorInfo(model, type, function.getResultAttr(i, "attn.name"), Attribute()));
+      entry.outputs.back().state = stateOf(function.getResultAttr(i, "attn.state"));
+    }
     for (const CacheUse &use : cachesOf(function)) {
       StringRef rows = use.rows.getValue();
       int64_t size = ShapedType::kDynamic;

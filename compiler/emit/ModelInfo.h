@@ -70,6 +70,7 @@ struct TensorInfo {
   mlir::Type elementType;
   llvm::SmallVector<AxisInfo> axes;
   int64_t below = 0;               ///< bound of what are indices; 0 where elements may be anything
+  int32_t state = -1;              ///< the number of the state that it is or sets; -1: of none
   mlir::DictionaryAttr image = {}; ///< how a picture becomes it; null where none is taken
   std::optional<InputRange> range = {}; ///< of random inputs; none: 0 and 1, or as `below` says
 };

@@ -61,6 +61,7 @@ private:
   llvm::Constant *range(const std::optional<InputRange> &range);
   Constants tensor(const TensorInfo &tensor);
   Constants caches();
+  int64_t stateCount() const;
   llvm::Constant *cacheUses(const EntryInfo &entry);
   Constants entryTable();
   Constants images();
@@ -114,7 +115,8 @@ Constants TableWriter::tensor(const TensorInfo &tensor) {
     axes.push_back(axis(info));
   return {build.text(tensor.name),         build.i32(dtypeCode(tensor.elementType)),
           build.i32(int64_t(axes.size())), build.array(axes, "axes"),
-          build.i64(tensor.below),         range(tensor.range)};
+          build.i64(tensor.below),         range(tensor.range),
+          build.i32(tensor.state + 1)};
 }
 
 llvm::Constant *TableWriter::range(const std::optional<InputRange> &range) {
@@ -451,6 +453,15 @@ llvm::Constant *TableWriter::embedded() {
   return block;
 }
 
+int64_t TableWriter::stateCount() const {
+  int32_t count = 0;
+  for (const EntryInfo &entry : entries)
+    for (const auto *tensors : {&entry.inputs, &entry.outputs})
+      for (const TensorInfo &tensor : *tensors)
+        count = std::max(count, tensor.state + 1);
+  return count;
+}
+
 LogicalResult TableWriter::write() {
   Constants dimTable = dims(), parameterTable = parameters(), slots;
   for (SlotOp slot : memory.getOps<SlotOp>())
@@ -473,6 +484,7 @@ LogicalResult TableWriter::write() {
                                             count(imageTable),
                                             count(ignoreTable),
                                             count(cacheTable),
+                                            build.i32(stateCount()),
                                             count(kernelTable),
                                             count(gpuCodes),
                                             build.array(dimTable, "dims"),

@@ -334,7 +334,8 @@ attn_status InputReader::run() {
   int count;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);
-    if (!setting && !command.isBench) {
+    bool isLeftOut = !setting && entry.inputs[i].state != 0;
+    if (!setting && !isLeftOut && !command.isBench) {
       error.set(ATTN_INVALID_ARGUMENT, "U0003", "input `%s` of entry `%s` is missing",
                 entry.inputs[i].name, entry.name);
       error.help("pass `--input %s=FILE`, or `--input %s=random`", entry.inputs[i].name,
@@ -373,6 +374,8 @@ attn_status InputReader::run() {
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);
     seed = 0;
+    if (!setting && entry.inputs[i].state) // zeros
+      continue;
     if (!setting || parseRandom(setting->value, seed))
       if (attn_status status = draw(i, seed))
         return status;

@@ -99,6 +99,9 @@ attn_status attn::checkBuffers(const attn_abi_entry &entry, const attn_tensor *i
   for (int32_t i = 0; i < total; ++i) {
     Named named = nameOf(entry, inputs, outputs, i);
     bool isOutput = i >= entry.inputCount;
+    bool isLeftOut = !isOutput && entry.inputs[i].state && !named.tensor.data; // of a generation
+    if (isLeftOut)
+      continue;
     if (attn_status status = checkPlace(named, gpu, isOutput, error))
       return status;
     for (int32_t j = 0; isOutput && j < i; ++j) {

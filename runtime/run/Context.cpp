@@ -9,6 +9,20 @@ attn_context::~attn_context() {
   dispose(gpu);
   for (CacheMemory *cache : caches)
     dispose(cache);
+  for (StateMemory *state : states)
+    dispose(state);
+}
+
+/// Makes `count` of what a context keeps from call to call; false where memory is lacking.
+template <typename Memory> static bool fill(Vector<Memory *> &list, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    auto *memory = create<Memory>();
+    if (!memory || !list.push(memory)) {
+      dispose(memory);
+      return false;
+    }
+  }
+  return true;
 }
 
 static void destroyContext(attn_context *context) {
@@ -37,16 +51,11 @@ static attn_status createContext(attn_model *model, int32_t threads, attn_contex
     inputs = entry.inputCount > inputs ? entry.inputCount : inputs;
     outputs = entry.outputCount > outputs ? entry.outputCount : outputs;
   }
-  for (int32_t i = 0; i < model->tables->cacheCount; ++i) {
-    auto *cache = create<CacheMemory>();
-    if (!cache || !context->caches.push(cache)) {
-      dispose(cache);
-      error.outOfMemory("a context");
-      break;
-    }
-  }
   int32_t wanted = threads ? threads : model->threads;
-  if (!context->inputs.resize(size_t(inputs)) || !context->outputs.resize(size_t(outputs)) ||
+  if (!fill(context->caches, model->tables->cacheCount) ||
+      !fill(context->states, model->tables->stateCount) ||
+      !context->completed.resize(size_t(inputs)) || !context->inputs.resize(size_t(inputs)) ||
+      !context->outputs.resize(size_t(outputs)) ||
       !context->cacheBlocks.resize(size_t(model->tables->cacheCount)))
     error.outOfMemory("a context");
   else if (!context->team.start(wanted, model->pinsThreads))

@@ -10,8 +10,19 @@
 #include "run/Model.h"
 #include "run/Profile.h"
 
-/// What attn.h calls a context: a team, a workspace that only grows, caches, perhaps a GPU. Holds
-/// its model once, owns everything else.
+namespace attn {
+
+/// A tensor that the context's entries take as the last call has set it.
+struct StateMemory {
+  PageBlock block;
+  attn_tensor tensor = {}; ///< Of a size that a call has set, or of zeros that one has taken.
+  bool isSet = false;
+};
+
+} // namespace attn
+
+/// What attn.h calls a context: a team, a workspace that only grows, caches and states, perhaps a
+/// GPU. Holds its model once, owns everything else.
 struct attn_context {
   attn_model *model = nullptr;
   attn::Team team; ///< Starts with the context, of as many threads as it was asked for.
@@ -20,6 +31,8 @@ struct attn_context {
   attn::Vector<void *> inputs, outputs;
   attn::Vector<attn::CacheMemory *> caches; ///< One per cache of the model.
   attn::Vector<char *> cacheBlocks;         ///< Where those of the entry that runs lie.
+  attn::Vector<attn::StateMemory *> states; ///< One per state of the model.
+  attn::Vector<attn_tensor> completed;      ///< Inputs with states that the caller has left out.
   attn::Profile profile{team};
   attn::Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
 

@@ -73,6 +73,7 @@ static void fillInfo(const attn_model *model, const attn_abi_tensor &tensor,
   info->dtype = tensor.dtype;
   info->rank = tensor.rank;
   info->below = tensor.below;
+  info->isState = tensor.state != 0;
   for (int32_t a = 0; a < tensor.rank && a < ATTN_MAX_RANK; ++a) {
     const attn_abi_axis &axis = tensor.axes[a];
     info->axisNames[a] = axis.name;

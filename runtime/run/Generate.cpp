@@ -5,6 +5,7 @@
 #include "base/Tensor.h"
 #include "run/Buffers.h"
 #include "run/Generation.h"
+#include "run/States.h"
 #include <cmath>
 
 using namespace attn;
@@ -128,6 +129,7 @@ attn_status Generation::prepare() {
   memset(outputs[0].data, 0xff, size_t(byteSize(outputs[0])));
   for (int32_t i = 0; i < unfold.stackedCount; ++i)
     memset(outputs[2 + i].data, 0, size_t(byteSize(outputs[2 + i])));
+  forgetStates(context);
   for (int32_t number : {unfold.first, unfold.step})
     for (int32_t c = 0; c < tables.entries[number].cacheCount; ++c)
       cacheOf(context, tables.entries[number].caches[c].cache)->length = 0;

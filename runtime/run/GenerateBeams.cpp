@@ -13,6 +13,8 @@ attn_status Generation::repeatRows() {
     if (source.first < 0 && source.input < 0)
       continue;
     repeated[size_t(i)] = source.first >= 0 ? first[source.first] : inputs[source.input];
+    if (step.inputs[i].state && !repeated[size_t(i)].data) // zeros, as many as it takes
+      continue;
     if (isOnDevice(repeated[size_t(i)]) || !isDense(repeated[size_t(i)]))
       return error.set(ATTN_INVALID_ARGUMENT, "R0101",
                        "entry `%s`: with beams, input `%s` lies dense in host memory", entry.name,

@@ -5,6 +5,7 @@
 #include "base/Features.h"
 #include "base/Tensor.h"
 #include "run/Buffers.h"
+#include "run/States.h"
 
 using namespace attn;
 
@@ -77,18 +78,23 @@ static void callBarrier(void *team, int64_t thread, int64_t) {
   static_cast<Team *>(team)->barrier(thread);
 }
 
-attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *inputs,
+attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *given,
                            const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
   int64_t dims[kMaxDims];
-  if (attn_status status = resolveCall(context, entryIndex, inputs, outputs, dims, error))
+  if (attn_status status = resolveCall(context, entryIndex, given, outputs, dims, error))
     return status;
   const attn_abi_entry &entry = model.tables->entries[entryIndex];
   if (!outputs && entry.outputCount > 0)
     return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: the outputs are a null pointer",
                      entry.name);
+  const attn_tensor *inputs = withStates(context, entry, given, dims, error);
+  if (!inputs && entry.inputCount > 0)
+    return error.status;
   int32_t gpu = context.gpu ? context.gpu->index() : -1;
   if (attn_status status = checkBuffers(entry, inputs, outputs, gpu, error))
+    return status;
+  if (attn_status status = checkStateOutputs(context, entry, outputs, error))
     return status;
   for (int32_t i = 0; i < entry.inputCount; ++i)
     if (!isOnDevice(inputs[i]))
@@ -99,8 +105,11 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
     error.help("bind weights before running it");
     return error.status;
   }
-  if (context.gpu)
-    return runOnGpu(context, entryIndex, dims, inputs, outputs, error);
+  if (context.gpu) {
+    if (attn_status status = runOnGpu(context, entryIndex, dims, inputs, outputs, error))
+      return status;
+    return keepStates(context, entry, outputs, error);
+  }
   int64_t needed = workspaceBytes(context, entryIndex, dims);
   if (needed < 0 || (uint64_t(needed) > context.workspace.size() &&
                      !context.workspace.allocate(uint64_t(needed))))
@@ -135,7 +144,7 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
       },
       &run);
   countCached(context, entry, dims);
-  return ATTN_OK;
+  return keepStates(context, entry, outputs, error);
 }
 
 extern "C" attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,

@@ -156,9 +156,12 @@ attn_status attn::resolveDims(const attn_abi_model &tables, int32_t entryIndex,
   for (int32_t d = 0; d < tables.dimCount; ++d)
     dims[d] = tables.dims[d].value;
   Resolver resolver{tables, entry, dims, error, {}};
-  for (int32_t i = 0; i < entry.inputCount; ++i)
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    if (entry.inputs[i].state && !inputs[i].data) // the others say how large it is
+      continue;
     if (attn_status status = resolver.check("input", entry.inputs[i], inputs[i]))
       return status;
+  }
   for (int32_t c = 0; c < entry.cacheCount; ++c) {
     int64_t held = cached ? cached[entry.caches[c].cache] : 0;
     if (attn_status status = resolver.checkCache(entry.caches[c], held))

@@ -53,11 +53,14 @@ class Model:
             raise ModelError(message.value.decode())
 
     def run(self, entry, inputs, shapes=None, fill=0.0, generation=None):
-        """The outputs of an entry, of the shapes that the model infers or of these; `fill` is what stands in them before."""
+        """The outputs of an entry, of the shapes that the model infers or of these; `fill` is what stands in them before.
+        None among the inputs is a state that is left out."""
         number = self.api.attn_model_find_entry(self.model, entry.encode())
         given = (Tensor * max(len(inputs), 1))()
-        arrays = [np.ascontiguousarray(array) for array in inputs]
+        arrays = [None if array is None else np.ascontiguousarray(array) for array in inputs]
         for tensor, array in zip(given, arrays):
+            if array is None:
+                continue
             tensor.data, tensor.dtype, tensor.rank = array.ctypes.data, DTYPES[array.dtype], array.ndim
             tensor.shape[:array.ndim] = array.shape
         made = (Tensor * self.api.attn_model_output_count(self.model, number))()
@@ -86,6 +89,10 @@ class Model:
     def move(self, gpu=None):
         """To a GPU, or to the CPU."""
         self.call("attn_context_set_device", self.context, 1 if gpu is None else 2, gpu or 0)
+
+    def reset(self):
+        """Caches are empty, and states zeros."""
+        self.call("attn_context_reset", self.context)
 
     def length(self, cache=0):
         return self.api.attn_cache_length(self.context, cache)

@@ -75,15 +75,13 @@ static void declareNorm(Sema &sema, Scope &in, const NormDecl &norm) {
 
 /// Declares the groups of a `param` that are there, by their `if`.
 static void declareParam(Sema &sema, Scope &in, const ParamDecl &param) {
-  bool isParam = param.role == ParamDecl::Role::Param;
-  if (!isParam)
-    sema.report.unsupported(param.keyword, "`state`");
+  Decl::Kind kind = param.role == ParamDecl::Role::Param ? Decl::Kind::Param : Decl::Kind::State;
   for (const auto &group : param.groups) {
     const Expr *condition = group.binding.condition.get();
     std::optional<bool> isThere = condition ? evalCondition(sema, *condition) : std::optional(true);
     if (isThere.value_or(true))
-      declarePaths(sema, in, isParam && isThere ? Decl::Kind::Param : Decl::Kind::Unsupported,
-                   param, group.names, group.binding, &group.type);
+      declarePaths(sema, in, isThere ? kind : Decl::Kind::Unsupported, param, group.names,
+                   group.binding, &group.type);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/States.h"
 #include "compiler/frontend/sema/Taps.h"
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
@@ -23,11 +24,13 @@ namespace attn::frontend {
 using namespace ast;
 
 void buildEntries(Sema &sema) {
+  readStates(sema);
   for (Decl *decl : std::vector<Decl *>(sema.names.modelScope.order))
     if (auto *entry = llvm::dyn_cast_or_null<EntryDecl>(decl->item);
         entry && decl->kind == Decl::Kind::Entry && !entry->isForward &&
         entry->bodyKind != EntryDecl::Body::Unfold)
       buildEntry(sema, *entry);
+  checkStates(sema);
 }
 
 /// `entry`, or the `forward` that it is made from; null after an error.
@@ -146,9 +149,12 @@ static bool readSignature(Sema &sema, const EntryDecl &entry, const Signature &s
         readType(sema, type, sema.entry.results, sema.entry.outputs, "a result", TypePlace::Entry);
   if (!fine || !entry.last)
     return fine;
-  for (auto [axes, type, place] :
-       llvm::zip_equal(sema.entry.results, sema.entry.outputs, signature.results)) {
+  for (auto [axes, type, place, name] : llvm::zip_equal(sema.entry.results, sema.entry.outputs,
+                                                        signature.results, signature.resultNames)) {
     int at = findAxis(axes, entry.last->text);
+    Decl *state = name ? sema.names.modelScope.find(name->text) : nullptr;
+    if (at < 0 && state && state->kind == Decl::Kind::State)
+      continue;
     if (at < 0 || axes.size() < 2) {
       sema.report
           .error(DiagCode::EntryDim, entry.last->range,
@@ -202,7 +208,7 @@ static void nameEntry(Sema &sema, const EntryDecl &entry, const Signature &signa
   }
 }
 
-static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &body,
+static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &body, Scope &states,
                            Scope &inside) {
   const Signature &signature = body.signature;
   sema.builder.setInsertionPointToEnd(sema.output.module->getBody());
@@ -216,6 +222,7 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
   sema.function.frames = {{function, nullptr, &inside}};
   mlir::Block *block = function.addEntryBlock();
   sema.builder.setInsertionPointToEnd(block);
+  addStates(sema, function, states);
   unsigned next = 0;
   for (const Parameter &parameter : signature.parameters) {
     unsigned input = next;
@@ -264,6 +271,7 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
     if (isWhole)
       buildReturn(sema, function, places.front(), std::move(returned));
   }
+  finishStates(sema, signature, function, states);
   checkOperations(sema, function, entry.signature.name.range);
   if (sema.report.unapplied)
     return;
@@ -276,8 +284,9 @@ void buildEntry(Sema &sema, const EntryDecl &entry) {
   const EntryDecl *body = entryTemplate(sema, entry);
   if (!body)
     return;
-  Scope inside;
-  inside.parent = &sema.names.modelScope;
+  Scope states, inside;
+  states.parent = &sema.names.modelScope;
+  inside.parent = &states;
   inside.number = ++sema.function.bodies;
   sema.names.scope = &inside;
   sema.entry.entry = &entry;
@@ -289,7 +298,7 @@ void buildEntry(Sema &sema, const EntryDecl &entry) {
     sema.names.imageUsed |= sema.names.image && parameter.name.text == "image";
   if (checkPart(sema, entry, body->signature) &&
       readSignature(sema, entry, body->signature, inside)) {
-    buildEntryBody(sema, entry, *body, inside);
+    buildEntryBody(sema, entry, *body, states, inside);
     noteUnused(sema, inside);
   }
   sema.entry.caches.clear(), sema.entry.counter = nullptr, sema.entry.entry = nullptr;

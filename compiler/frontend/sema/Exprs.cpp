@@ -19,6 +19,7 @@
 #include "compiler/frontend/sema/Parts.h"
 #include "compiler/frontend/sema/Reduce.h"
 #include "compiler/frontend/sema/Scans.h"
+#include "compiler/frontend/sema/States.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Tables.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -229,6 +230,9 @@ static SemaValue evalPath(Sema &sema, const PathExpr &path) {
     }
     return SemaValue::of(static_cast<double>(size.offset));
   }
+  case Decl::Kind::State:
+    reportStateInBlock(sema, *decl, path.range);
+    return SemaValue::wrong();
   case Decl::Kind::Unsupported:
     return SemaValue::wrong();
   default: {

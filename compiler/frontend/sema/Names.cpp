@@ -74,6 +74,9 @@ void noteUnused(Sema &sema, Scope &in) {
     case Decl::Kind::Cache:
       what = "cache";
       break;
+    case Decl::Kind::State:
+      what = "state";
+      break;
     case Decl::Kind::Value:
       what = "value";
       break;

@@ -43,7 +43,6 @@ bool Reporter::isQuiet(DiagCode code) const {
   case DiagCode::NotAFunction:
   case DiagCode::NotAValue:
   case DiagCode::UnknownDtype:
-  case DiagCode::NotSupported:
   case DiagCode::MissingReturn:
   case DiagCode::AfterReturn:
   case DiagCode::ResultCount:
@@ -59,13 +58,6 @@ bool Reporter::isQuiet(DiagCode code) const {
   default:
     return true;
   }
-}
-
-void Reporter::unsupported(SourceRange range, const llvm::Twine &what,
-                           const llvm::Twine &meanwhile) {
-  Diagnostic &diagnostic = error(DiagCode::NotSupported, range, what + " is not supported yet");
-  if (std::string help = meanwhile.str(); !help.empty())
-    diagnostic.help(help);
 }
 
 } // namespace attn::frontend

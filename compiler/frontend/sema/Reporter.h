@@ -24,9 +24,6 @@ public:
   Diagnostic &error(DiagCode code, SourceRange range, const llvm::Twine &message);
   /// Reports a warning in the same way.
   Diagnostic &warning(DiagCode code, SourceRange range, const llvm::Twine &message);
-  /// Reports that `what` is not supported yet. `meanwhile`: what to write instead, if there is
-  /// something.
-  void unsupported(SourceRange range, const llvm::Twine &what, const llvm::Twine &meanwhile = "");
   /// Whether a diagnostic was not reported, so that nothing need be found out for it.
   bool isUnread(const Diagnostic &diagnostic) const { return &diagnostic == &unread; }
 

@@ -211,7 +211,8 @@ static std::optional<SourceRange> placeOf(Sema &sema, mlir::Operation *op) {
 bool RouteBuilder::checkRows(const Instance &instance) {
   mlir::func::FuncOp function = instance.function;
   if (!instance.captures.empty()) {
-    sema.report.unsupported(call.range, "an expert that reads a tensor by a static");
+    notExperts(call.range, "an expert reads the rows that have chosen it, and no other tensor, but "
+                           "a static gives it one");
     return false;
   }
   bool isOne =

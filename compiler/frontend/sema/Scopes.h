@@ -30,6 +30,7 @@ struct Decl {
     Block,
     Hook,
     Cache,
+    State,
     Entry,
     Value,
     Static,
@@ -65,9 +66,10 @@ struct Decl {
 
   // Cache, whose capacity is `expr`.
   const ast::Name *dtype = nullptr; ///< As written; null: f32.
-  mlir::Type element;
-  bool isOnce = false;     ///< It is filled by `once`, and not pushed to.
-  SourceRange firstFilled; ///< Where that was seen first.
+  mlir::Type element;               ///< Of a State: the type of the tensor.
+  bool isSet = false;               ///< Of a State: by an entry.
+  bool isOnce = false;              ///< It is filled by `once`, and not pushed to.
+  SourceRange firstFilled;          ///< Where that was seen first.
 
   std::shared_ptr<TableFormula> formula;  ///< Of a table, whose axes are `to`.
   std::shared_ptr<Scope> with;            ///< Of a hook: its own parameters, once they are set up.

@@ -18,7 +18,7 @@ std::optional<ast::AlongAxis> parseAlongAxis(Parser &parser);
 /// `attend q over k, v along T { … }`.
 ast::ExprPtr parseAttend(Parser &parser);
 
-/// `scan`: read, but not supported by what follows.
+/// `scan cell over x along T …`.
 ast::ExprPtr parseScan(Parser &parser);
 
 } // namespace attn::frontend

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 13
+#define ATTN_ABI_VERSION 14
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -47,6 +47,8 @@ typedef struct {
   const attn_abi_axis *axes;
   int64_t below; /* of an input of indices: all are from 0 to below - 1; 0: any value will do */
   const attn_abi_random *random; /* of inputs; null: as `below` says, without it 0 and 1 */
+  int32_t state; /* of attn_abi_model.stateCount, counted from 1: an input that is this state, an
+                  * output that sets it; 0: neither */
 } attn_abi_tensor;
 
 /* A tensor of the checkpoint. `pattern` holds "{n}" where it belongs to a stack of `layers` layers
@@ -293,7 +295,7 @@ struct attn_abi_model {
   const char *precision;   /* "f32", "tf32", "bf16", "f16", "int8" or "int4" */
   const char *description; /* JSON, the same text as in ELF section ".attn.description" */
   int32_t dimCount, parameterCount, slotCount, levelCount, entryCount, imageCount, ignoreCount,
-      cacheCount, kernelCount, gpuCount;
+      cacheCount, stateCount, kernelCount, gpuCount;
   const attn_abi_dim *dims;
   const attn_abi_parameter *parameters;
   const attn_abi_slot *slots;

@@ -119,6 +119,7 @@ typedef struct {
   int32_t isDynamic[ATTN_MAX_RANK];
   const char *axisNames[ATTN_MAX_RANK];
   int64_t below;
+  int32_t isState; /* an input that may be left out, or an output that is kept */
 } attn_tensor_info;
 
 /* A dim of the spec: its size, or the largest size where it is dynamic. */
@@ -292,6 +293,10 @@ ATTN_API int64_t attn_cache_length(const attn_context *context, int32_t cache);
 ATTN_API attn_status attn_cache_truncate(attn_context *context, int32_t cache, int64_t length,
                                          char **message);
 
+/* Begins anew: all caches of the context are empty, and all states are zeros.
+ * ATTN_INVALID_ARGUMENT: a null pointer. */
+ATTN_API attn_status attn_context_reset(attn_context *context, char **message);
+
 /* Fills in dtype, rank and shape of all outputs for these inputs, whose data may be NULL; `data` of
  * the outputs stays as it is. Errors as attn_run. */
 ATTN_API attn_status attn_infer_shapes(const attn_context *context, int32_t entry,
@@ -307,17 +312,20 @@ ATTN_API attn_status attn_workspace_bytes(const attn_context *context, int32_t e
 /* Runs an entry: inputs and outputs in the entry's order, outputs with their full shape. The
  * workspace belongs to the context and grows when dims do; nothing is allocated once dims as large
  * have been run. NaN and infinity in an input are accepted and follow IEEE arithmetic through the
- * model. Indices and room in the cache are checked before anything is computed: outputs and caches
- * are as they were after an error, but for what a GPU that failed has written to outputs. Whatever
- * the error, nothing that the run began is under way when it returns: buffers may be freed. The
- * same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong dtype, rank or
- * size, an index outside of its table, a size of 0 or above its bound, sizes that contradict each
- * other, a cache that would hold more than its capacity; ATTN_INVALID_ARGUMENT: a null or
- * misaligned pointer, strides that are not allowed, memory of another device, an output that
- * overlaps another buffer, an entry that does not exist; ATTN_BAD_WEIGHTS: no weights are bound;
- * ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a GPU an entry's second run with the same
- * kernels makes a CUDA graph, which the following ones update, where dims or addresses are others,
- * and launch. */
+ * model. An input that is a state may be left out, which its null `data` says, whatever the other
+ * fields: it is what the context's last call with an output of that name has given, zeros before
+ * the first. Such an output is copied on success; in a GPU's memory it may lie where runs do not go
+ * to the caller's stream. Indices and room in the cache are checked before anything is computed:
+ * outputs and caches are as they were after an error, but for what a GPU that failed has written to
+ * outputs. Whatever the error, nothing that the run began is under way when it returns: buffers may
+ * be freed. The same inputs give the same bits with any number of threads. ATTN_BAD_INPUT: a wrong
+ * dtype, rank or size, an index outside of its table, a size of 0 or above its bound, sizes that
+ * contradict each other, a cache that would hold more than its capacity; ATTN_INVALID_ARGUMENT: a
+ * null or misaligned pointer, strides that are not allowed, memory of another device, an output
+ * that overlaps another buffer, an entry that does not exist; ATTN_BAD_WEIGHTS: no weights are
+ * bound; ATTN_NO_DEVICE: the GPU failed; ATTN_OUT_OF_MEMORY. On a GPU an entry's second run with
+ * the same kernels makes a CUDA graph, which the following ones update, where dims or addresses are
+ * others, and launch. */
 ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                               const attn_tensor *outputs, char **message);
 
