@@ -38,6 +38,12 @@ if config.attn_tests_aarch64 and shutil.which("qemu-aarch64"):
 if shutil.which("ctags"):
     config.available_features.add("ctags")
 
+# Real checkpoints and vocabularies, which lie beside the repository where there are any.
+weights = os.path.join(config.attn_source, "..", "shared", "weights")
+config.substitutions.append(("%weights", weights))
+if os.path.isdir(weights):
+    config.available_features.add("weights")
+
 if os.environ.get("ATTN_FULL_TESTS") == "1":
     config.available_features.add("full")
 with open("/proc/cpuinfo") as info:

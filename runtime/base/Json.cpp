@@ -84,7 +84,7 @@ bool JsonReader::nextElement() {
   return true;
 }
 
-bool JsonReader::nextKey(Vector<char> &key) {
+bool JsonReader::beginKey() {
   if (!isGood())
     return false;
   char c = peek();
@@ -100,35 +100,52 @@ bool JsonReader::nextKey(Vector<char> &key) {
       return fail("expected `,` or `}`");
     ++position;
   }
-  return readString(key) && expect(':');
+  return true;
+}
+
+bool JsonReader::nextKey(Vector<char> &key) { return beginKey() && readString(key) && expect(':'); }
+
+bool JsonReader::appendNextKey(Vector<char> &keys) {
+  return beginKey() && appendString(keys) && expect(':');
 }
 
 bool JsonReader::readString(Vector<char> &value) {
   value.clear();
+  if (!takeString(value, false))
+    return false;
+  if (!value.push(0))
+    return fail("no memory for a string");
+  value.pop();
+  return true;
+}
+
+bool JsonReader::appendString(Vector<char> &value) { return takeString(value, true); }
+
+bool JsonReader::takeString(Vector<char> &value, bool allowsNul) {
   if (!expect('"'))
     return false;
   while (position < size && text[position] != '"') {
-    unsigned char c = static_cast<unsigned char>(text[position]);
-    if (c < 0x20)
-      return fail("control character in a string");
-    if (c == '\\') {
-      if (!readEscape(value))
+    if (text[position] == '\\') {
+      if (!readEscape(value, allowsNul))
         return false;
       continue;
     }
-    size_t length = utf8Length(text + position, size - position);
-    if (length == 0)
-      return fail("not UTF-8");
-    for (; length > 0; --length)
-      if (!value.push(text[position++]))
-        return fail("no memory for a string");
+    size_t begin = position;
+    while (position < size && text[position] != '"' && text[position] != '\\') {
+      unsigned char c = static_cast<unsigned char>(text[position]);
+      if (c < 0x20)
+        return fail("control character in a string");
+      size_t length = c < 0x80 ? 1 : utf8Length(text + position, size - position);
+      if (length == 0)
+        return fail("not UTF-8");
+      position += length;
+    }
+    if (!value.append(text + begin, position - begin))
+      return fail("no memory for a string");
   }
   if (position == size)
     return fail("a string does not end");
   ++position;
-  if (!value.push(0))
-    return fail("no memory for a string");
-  value.pop();
   return true;
 }
 
@@ -159,7 +176,7 @@ static bool pushUtf8(Vector<char> &value, unsigned code) {
          value.push(char(0x80 | (code >> 6 & 63))) && value.push(char(0x80 | (code & 63)));
 }
 
-bool JsonReader::readEscape(Vector<char> &value) {
+bool JsonReader::readEscape(Vector<char> &value, bool allowsNul) {
   static const char names[] = "\"\\/bfnrt", codes[] = "\"\\/\b\f\n\r\t";
   ++position; // the backslash
   char c = position < size ? text[position++] : 0;
@@ -179,7 +196,7 @@ bool JsonReader::readEscape(Vector<char> &value) {
     } else if (code >= 0xdc00 && code <= 0xdfff) {
       return fail("half a surrogate pair");
     }
-    if (code == 0)
+    if (code == 0 && !allowsNul)
       return fail("a string holds a NUL");
     return pushUtf8(value, code) || fail("no memory for a string");
   }
@@ -210,6 +227,9 @@ bool JsonReader::readSize(int64_t &value) {
 }
 
 bool JsonReader::skipWord(const char *word) {
+  if (!isGood())
+    return false;
+  peek();
   size_t length = strlen(word);
   if (size - position < length || memcmp(text + position, word, length) != 0)
     return fail("expected a value");
@@ -218,6 +238,9 @@ bool JsonReader::skipWord(const char *word) {
 }
 
 bool JsonReader::skipNumber() {
+  if (!isGood())
+    return false;
+  peek();
   auto digits = [&] {
     size_t begin = position;
     while (position < size && text[position] >= '0' && text[position] <= '9')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// JSON as the headers of safetensors files and indices of shards hold it.
+// JSON as the headers of safetensors files, indices of shards and tokenizers hold it.
 #ifndef ATTN_BASE_JSON_H
 #define ATTN_BASE_JSON_H
 #include "base/Error.h"
@@ -17,13 +17,21 @@ public:
   /// Objects: enterObject, then nextKey until it is false; after each key read one value.
   bool enterObject();
   bool nextKey(Vector<char> &key);
+  /// The same, with the key appended as `appendString` does.
+  bool appendNextKey(Vector<char> &keys);
   /// Arrays: enterArray, then nextElement until it is false; after each true read one value.
   bool enterArray();
   bool nextElement();
   /// The unescaped string with a NUL after it, not counted; strings that hold a NUL are refused.
   bool readString(Vector<char> &value);
+  /// Appends the unescaped string to `value`, with nothing after it; it may hold a NUL.
+  bool appendString(Vector<char> &value);
   /// An integer of 0 to 2^63 - 1, without sign, fraction or exponent.
   bool readSize(int64_t &value);
+  /// Passes over a number; it stands between the position before, behind white space, and after.
+  bool skipNumber();
+  /// Takes `true`, `false` or `null`, whichever `word` is.
+  bool skipWord(const char *word);
   /// Any value, down to a depth of 32.
   bool skipValue();
   /// True where only white space is left.
@@ -42,14 +50,14 @@ public:
 private:
   /// Takes the next character that is not white space, which has to be `c`.
   bool expect(char c);
+  /// Takes what stands before a key; false, without an error, at the end of the object.
+  bool beginKey();
+  /// Takes the characters of a string up to its end, which is passed, too.
+  bool takeString(Vector<char> &value, bool allowsNul);
   /// Takes what follows a backslash in a string, and appends it as UTF-8.
-  bool readEscape(Vector<char> &value);
+  bool readEscape(Vector<char> &value, bool allowsNul);
   /// Takes the four hexadecimal digits of \u.
   bool readHex(unsigned &code);
-  /// Takes a number, whatever its value.
-  bool skipNumber();
-  /// Takes `true`, `false` or `null`.
-  bool skipWord(const char *word);
 
   const char *text;
   size_t size;

@@ -50,6 +50,18 @@ public:
     items[count++] = copy;
     return true;
   }
+  /// Appends `added` values that lie elsewhere; false where memory is lacking.
+  bool append(const T *values, size_t added) {
+    if (added > capacity - count) {
+      size_t doubled = 2 * capacity;
+      if (added > SIZE_MAX - count || !reserve(count + added > doubled ? count + added : doubled))
+        return false;
+    }
+    if (added)
+      memcpy(static_cast<void *>(items + count), values, added * sizeof(T));
+    count += added;
+    return true;
+  }
   /// Room for `wanted` values in all.
   bool reserve(size_t wanted) {
     if (wanted <= capacity)

@@ -23,6 +23,7 @@ LAYERS = {
     "io": ("base",),
     "weights": ("base", "io"),
     "cuda": ("base",),
+    "text": ("base", "io"),
     "run": ("base", "io", "weights", "cuda"),
     "main": ("base", "io", "weights", "cuda", "run"),
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C API of tokenizers: open one, turn texts into ids and ids into text. In libattn_text.a.
+ *
+ *   attn_tokenizer *tokenizer = NULL;
+ *   attn_tokens tokens = {0};
+ *   char *message = NULL;
+ *   if (attn_tokenizer_open("tokenizer.json", &tokenizer, &message) ||
+ *       attn_tokenizer_encode(tokenizer, text, strlen(text), ATTN_TEXT_ADD_SPECIAL, &tokens,
+ *                             &message))
+ *     fprintf(stderr, "%s\n", message);
+ *
+ * Ownership, errors and messages as in attn.h. A tokenizer may be shared by threads: all functions
+ * but destroy only read it. A decoding serves one thread at a time.
+ */
+#ifndef ATTN_TEXT_H
+#define ATTN_TEXT_H
+#include "attn/attn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tokenizer, and a text that is decoded token by token. */
+typedef struct attn_tokenizer attn_tokenizer;
+typedef struct attn_decoding attn_decoding;
+
+/* Opens a tokenizer: a tokenizer.json of Hugging Face, a vocab.txt (WordPiece), a .model of
+ * SentencePiece, a GGUF file with a vocabulary, a file of tiktoken, a tokenizer of llama2.c; or a
+ * folder with one of these. What it is, the bytes say, not the name. ATTN_IO, ATTN_BAD_INPUT (a
+ * damaged file, a component that is not known: its name and place are in the message),
+ * ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_tokenizer_open(const char *path, attn_tokenizer **tokenizer,
+                                         char **message);
+
+/* The same from the bytes of a file, which are not needed afterwards. */
+ATTN_API attn_status attn_tokenizer_open_memory(const void *data, size_t size,
+                                                attn_tokenizer **tokenizer, char **message);
+
+/* Destroys a tokenizer, after its decodings. NULL is allowed. */
+ATTN_API void attn_tokenizer_destroy(attn_tokenizer *tokenizer);
+
+/* One more than the largest id; ids below may have no token. */
+ATTN_API int32_t attn_tokenizer_size(const attn_tokenizer *tokenizer);
+
+/* The id of a token, by its bytes as the vocabulary has them, or -1. */
+ATTN_API int32_t attn_tokenizer_find(const attn_tokenizer *tokenizer, const char *token,
+                                     size_t size);
+
+/* The bytes of a token as the vocabulary has them ("\xc4\xa0the", "<0x0A>"), which belong to the
+ * tokenizer; NULL where there is none. `size` may be NULL: a NUL follows the bytes. */
+ATTN_API const char *attn_tokenizer_token(const attn_tokenizer *tokenizer, int32_t id,
+                                          size_t *size);
+
+/* Whether a token is special: one that stands for no text, such as the end. */
+ATTN_API int32_t attn_tokenizer_is_special(const attn_tokenizer *tokenizer, int32_t id);
+
+/* Flags of encoding, added up. */
+enum {
+  ATTN_TEXT_ADD_SPECIAL = 1,     /* the special tokens that the tokenizer puts around texts */
+  ATTN_TEXT_SPECIAL_AS_TEXT = 2, /* "<s>" in a text is four characters, not a token */
+  ATTN_TEXT_TRUNCATE = 4,        /* cut to the length that a tokenizer.json says */
+  ATTN_TEXT_PAD = 8              /* filled up as a tokenizer.json says */
+};
+
+/* The tokens of a text: arrays of `count`, of which each may be NULL where it is 0. `begins` and
+ * `ends` are offsets in bytes of the text that a token stands for (of two texts, the one that it
+ * is of); both 0 for special tokens and padding that were added, where `isAdded` is 1. `types` are
+ * what models for two texts take as `token_type_ids`. */
+typedef struct {
+  int64_t count;
+  int32_t *ids, *types;
+  int64_t *begins, *ends;
+  uint8_t *isAdded;
+} attn_tokens;
+
+/* Encodes a text of `size` bytes. What is not UTF-8 in it counts as U+FFFD. ATTN_BAD_INPUT (a text
+ * that the vocabulary has no tokens for, or above 2^31 - 1 bytes), ATTN_OUT_OF_MEMORY,
+ * ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_tokenizer_encode(const attn_tokenizer *tokenizer, const char *text,
+                                           size_t size, int32_t flags, attn_tokens *tokens,
+                                           char **message);
+
+/* The same for two texts that belong together: a question and a passage. */
+ATTN_API attn_status attn_tokenizer_encode_pair(const attn_tokenizer *tokenizer, const char *first,
+                                                size_t firstSize, const char *second,
+                                                size_t secondSize, int32_t flags,
+                                                attn_tokens *tokens, char **message);
+
+/* Frees the arrays, and zeroes the struct. */
+ATTN_API void attn_tokens_free(attn_tokens *tokens);
+
+/* Decodes ids to text: valid UTF-8 with a NUL behind it, freed by attn_message_free. `size` may be
+ * NULL. Special tokens are left out where `skipsSpecial`. ATTN_BAD_INPUT: an id without a token. */
+ATTN_API attn_status attn_tokenizer_decode(const attn_tokenizer *tokenizer, const int32_t *ids,
+                                           int64_t count, int32_t skipsSpecial, char **text,
+                                           size_t *size, char **message);
+
+/* Decodes token by token, as they are generated. */
+ATTN_API attn_status attn_decoding_create(const attn_tokenizer *tokenizer, int32_t skipsSpecial,
+                                          attn_decoding **decoding, char **message);
+
+/* Takes a token, and hands over the text that it completes: valid UTF-8 with a NUL behind it, which
+ * belongs to the decoding until its next call. It is empty while a character is not complete.
+ * `size` may be NULL. Errors leave the decoding as it was. */
+ATTN_API attn_status attn_decoding_add(attn_decoding *decoding, int32_t id, const char **text,
+                                       size_t *size, char **message);
+
+/* Hands over what was held back, U+FFFD for what is no character, and begins anew. */
+ATTN_API attn_status attn_decoding_finish(attn_decoding *decoding, const char **text, size_t *size,
+                                          char **message);
+
+/* Destroys a decoding. NULL is allowed. */
+ATTN_API void attn_decoding_destroy(attn_decoding *decoding);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the components of a tokenizer.json are read: members with their types, and errors with their
+// place.
+#ifndef ATTN_TEXT_COMPONENTREADER_H
+#define ATTN_TEXT_COMPONENTREADER_H
+#include "base/Arena.h"
+#include "base/Error.h"
+#include "text/JsonTree.h"
+#include "text/Pattern.h"
+
+namespace attn {
+
+/// Reads members of objects. Every function returns false after it has set the error. Strings are
+/// copied into `strings`, expressions go to `regexes`; both have to outlive what is read.
+class ComponentReader {
+public:
+  ComponentReader(const char *file, Arena &strings, Vector<Pattern> &regexes, Error &error)
+      : error(error), file(file), strings(strings), regexes(regexes) {}
+
+  /// R0701: what stands at `at` is wrong.
+  bool fail(JsonValue at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+  /// R0702: a component of a kind that is not known. `known` lists those that are.
+  bool failUnknown(JsonValue component, const char *what, const char *known);
+  bool failMemory();
+
+  /// Members of `object`. Where `isRequired` is not given, one that is missing or null leaves the
+  /// value alone.
+  bool readText(JsonValue object, const char *key, Slice &value, bool isRequired = true);
+  bool readFlag(JsonValue object, const char *key, bool &value);
+  bool readInteger(JsonValue object, const char *key, int64_t least, int64_t most, int64_t &value,
+                   bool isRequired = true);
+  /// A string that is one character.
+  bool readCharacter(JsonValue object, const char *key, Char &value, bool isRequired);
+  /// `{"String": ...}` or `{"Regex": ...}`, or a string.
+  bool readPattern(JsonValue object, const char *key, Pattern &pattern);
+  /// The `type` of a component; an error where it is none.
+  bool readType(JsonValue component, Slice &type);
+  /// Compiles an expression of the library's own.
+  bool compile(const char *expression, Pattern &pattern);
+  /// A copy that lives as long as the tokenizer.
+  bool keep(Slice text, Slice &copy);
+
+  Error &error;
+
+private:
+  const char *file;
+  Arena &strings;
+  Vector<Pattern> &regexes;
+};
+
+} // namespace attn
+#endif

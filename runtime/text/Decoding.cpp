@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The window of tokens that decides what a new one adds to the text.
+#include "text/Decoding.h"
+#include "base/Utf8.h"
+
+using namespace attn;
+
+/// Tokens without a complete character between them after which what there is is handed over.
+static constexpr size_t kLongestWindow = 64;
+
+/// Bytes up to a character that is not complete, but could be by bytes to come.
+static size_t completeSize(Slice text) {
+  for (size_t back = 1; back <= 3 && back <= text.size; ++back) {
+    size_t at = text.size - back;
+    auto byte = static_cast<unsigned char>(text.data[at]);
+    if ((byte & 0xc0) == 0x80)
+      continue;
+    size_t whole = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
+    bool isBeginning = back < whole && byte < 0xf5 && invalidLength(text.data + at, back) == back;
+    return isBeginning ? at : text.size;
+  }
+  return text.size;
+}
+
+/// Appends text as valid UTF-8 with a NUL behind it.
+static bool handOver(Slice text, Vector<char> &ready) {
+  ready.clear();
+  for (size_t at = 0; at < text.size;) {
+    size_t length = utf8Length(text.data + at, text.size - at);
+    if (length ? !append(ready, Slice(text.data + at, length))
+               : !append(ready, Slice("\xef\xbf\xbd")))
+      return false;
+    at += length ? length : invalidLength(text.data + at, text.size - at);
+  }
+  return ready.push(0);
+}
+
+attn_status Decoding::add(int32_t id, Error &error) {
+  if (skipsSpecial && tokenizer.added.isSpecial(id))
+    return handOver(Slice(), ready) ? ATTN_OK : error.outOfMemory("a text");
+  if (!window.push(id))
+    return error.outOfMemory("a text");
+  whole.clear();
+  attn_status status =
+      tokenizer.decode(window.data(), window.size(), skipsSpecial, false, whole, error);
+  if (status) {
+    window.pop();
+    return status;
+  }
+  // A decoder may take spaces back; what has been handed over stays.
+  size_t end = completeSize(Slice(whole));
+  end = window.size() > kLongestWindow ? whole.size() : end;
+  size_t begin = handed < end ? handed : end;
+  if (!handOver(Slice(whole).between(begin, end), ready)) {
+    window.pop();
+    return error.outOfMemory("a text");
+  }
+  handed = end > handed ? end : handed;
+  if (end < whole.size() || handed > end)
+    return ATTN_OK;
+  // All is handed over: the last token alone tells what is behind something.
+  window[0] = id;
+  while (window.size() > 1)
+    window.pop();
+  whole.clear();
+  status = tokenizer.decode(window.data(), 1, skipsSpecial, false, whole, error);
+  handed = whole.size();
+  return status;
+}
+
+attn_status Decoding::finish(Error &error) {
+  whole.clear();
+  attn_status status = ATTN_OK;
+  if (!window.empty())
+    status = tokenizer.decode(window.data(), window.size(), skipsSpecial, false, whole, error);
+  if (status)
+    return status;
+  size_t begin = handed < whole.size() ? handed : whole.size();
+  if (!handOver(Slice(whole).from(begin), ready))
+    return error.outOfMemory("a text");
+  window.clear();
+  handed = 0;
+  return ATTN_OK;
+}

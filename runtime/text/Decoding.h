@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decoding token by token.
+#ifndef ATTN_TEXT_DECODING_H
+#define ATTN_TEXT_DECODING_H
+#include "text/Tokenizer.h"
+
+namespace attn {
+
+/// Texts of tokens depend on those before: a decoder drops a space at the beginning, and characters
+/// lie in several tokens. So the last tokens are decoded together, once without and once with a new
+/// one, and what comes longer is handed over as far as its characters are complete.
+class Decoding {
+public:
+  Decoding(const Tokenizer &tokenizer, bool skipsSpecial)
+      : tokenizer(tokenizer), skipsSpecial(skipsSpecial) {}
+
+  /// Takes a token; `text()` becomes what it completes.
+  attn_status add(int32_t id, Error &error);
+  /// `text()` becomes what was held back.
+  attn_status finish(Error &error);
+  /// With a NUL behind it, not counted.
+  Slice text() const { return {ready.data(), ready.size() - 1}; }
+
+private:
+  const Tokenizer &tokenizer;
+  bool skipsSpecial;
+  Vector<int32_t> window; ///< the last tokens; all before them have been handed over
+  size_t handed = 0;      ///< bytes of the window's text that have been
+  Vector<char> whole, ready;
+};
+
+} // namespace attn
+#endif

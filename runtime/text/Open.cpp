@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a path to a tokenizer: which file of a folder, and of which kind it is.
+#include "io/File.h"
+#include "text/Tokenizer.h"
+#include <sys/stat.h>
+
+using namespace attn;
+
+static constexpr size_t kMaxFile = size_t(1) << 29;
+
+attn_status Tokenizer::openMemory(const char *name, Slice bytes, Error &error) {
+  size_t at = 0;
+  while (at < bytes.size && isSpace(static_cast<unsigned char>(bytes.data[at])))
+    ++at;
+  if (at == bytes.size)
+    return error.set(ATTN_BAD_INPUT, "R0701", "`%s` is empty", name);
+  bool isCut = false;
+  if (bytes.startsWith(Slice("GGUF")))
+    return readGguf(name, bytes, *this, isCut, error);
+  if (bytes.data[at] == '{')
+    return readTokenizerJson(name, bytes, *this, error);
+  if (looksLikeLlama2(bytes))
+    return readLlama2(name, bytes, *this, error);
+  if (looksLikeTiktoken(bytes))
+    return readTiktoken(name, bytes, *this, error);
+  // A message of protobuf, field 1 of which is a message, or lines of text.
+  if (bytes.data[0] == '\n' && memchr(bytes.data, 0, bytes.size))
+    return readSentencePiece(name, bytes, *this, error);
+  return readVocabularyText(name, bytes, *this, error);
+}
+
+/// The metadata of a GGUF file, which may have gigabytes of weights behind them: as many bytes as
+/// they take.
+static attn_status openGguf(const char *path, const SourceFile &file, Tokenizer &tokenizer,
+                            Error &error) {
+  Vector<char> bytes;
+  for (size_t wanted = size_t(1) << 24;; wanted *= 4) {
+    size_t size = file.size() < wanted ? size_t(file.size()) : wanted;
+    bool isCut = false;
+    if (!bytes.resize(size))
+      return error.outOfMemory("a vocabulary");
+    if (!file.read(0, size, bytes.data()))
+      return file.cannotRead(error);
+    attn_status status = readGguf(path, Slice(bytes), tokenizer, isCut, error);
+    if (!isCut || size == file.size() || size >= kMaxFile)
+      return status;
+    error = Error();
+  }
+}
+
+static attn_status openFile(const char *path, Tokenizer &tokenizer, Error &error) {
+  SourceFile file;
+  char magic[4] = {};
+  if (attn_status status = file.open(path, error))
+    return status;
+  if (file.size() >= 4 && !file.read(0, 4, magic))
+    return file.cannotRead(error);
+  if (memcmp(magic, "GGUF", 4) == 0)
+    return openGguf(path, file, tokenizer, error);
+  Vector<char> bytes;
+  if (attn_status status = readFile(path, kMaxFile, bytes, error))
+    return status;
+  return tokenizer.openMemory(path, Slice(bytes), error);
+}
+
+attn_status Tokenizer::openPath(const char *path, Error &error) {
+  static const char *const names[] = {
+      "tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
+      "source.spm",     "vocab.txt",       "tokenizer.bin"};
+  struct stat status;
+  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+    return openFile(path, *this, error);
+  for (const char *name : names) {
+    Text inside;
+    inside.append("%s/%s", path, name);
+    if (inside.failed())
+      return error.outOfMemory("a path");
+    if (stat(inside.c_str(), &status) == 0)
+      return openFile(inside.c_str(), *this, error);
+  }
+  error.set(ATTN_IO, "R0501", "the folder `%s` has no tokenizer", path);
+  error.help("expected tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, "
+             "source.spm, vocab.txt or tokenizer.bin");
+  return error.status;
+}
+
+bool attn::addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id, Slice content,
+                      bool isSpecial) {
+  AddedToken token;
+  token.id = id;
+  token.isSpecial = isSpecial;
+  return reader.keep(content, token.content) && (tokenizer.added.add(token) || reader.failMemory());
+}
+
+bool attn::addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer, bool isEscaped,
+                            bool dropsSpace) {
+  Decoder replace, bytes, fuse, strip;
+  replace.kind = Decoder::Replace;
+  replace.pattern.string = Slice("\xe2\x96\x81");
+  replace.content = Slice(" ");
+  bytes.kind = Decoder::ByteFallback;
+  strip.kind = Decoder::Strip;
+  strip.content = Slice(" ");
+  strip.start = 1;
+  tokenizer.hasDecoder = true;
+  bool isGood = (!isEscaped || tokenizer.decoders.push(replace)) &&
+                tokenizer.decoders.push(bytes) && tokenizer.decoders.push(fuse) &&
+                (!dropsSpace || tokenizer.decoders.push(strip));
+  return isGood || reader.failMemory();
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The vocabulary in a GGUF file's metadata, `tokenizer.ggml.*`, to a tokenizer.
+#include "text/Tokenizer.h"
+
+using namespace attn;
+
+namespace {
+
+/// Kinds of values in GGUF, by their numbers in files.
+enum Kind : uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
+
+/// A value of the metadata: its bytes, of an array those of its elements.
+struct Value {
+  uint32_t kind = 0, element = 0;
+  uint64_t count = 0;
+  Slice bytes;
+  bool exists() const { return bytes.data != nullptr; }
+  /// Whether it is an array of elements of 4 bytes or of strings.
+  bool isArrayOf(uint32_t wanted) const { return exists() && kind == Array && element == wanted; }
+  /// Element `i` of an array of elements of 4 bytes.
+  template <typename T> T at(size_t i) const {
+    T value;
+    memcpy(&value, bytes.data + 4 * i, 4);
+    return value;
+  }
+};
+
+/// The values that a vocabulary is made of.
+struct Vocabularies {
+  Value model, pre, tokens, scores, types, merges, charsmap;
+  Value bos, eos, unknown, separator, start, addBos, addEos, addSpace, joinSpaces;
+};
+
+/// Reads numbers, strings and values from front to back.
+class Reader {
+public:
+  explicit Reader(Slice bytes) : rest(bytes) {}
+
+  template <typename T> bool take(T &value) {
+    if (rest.size < sizeof(T))
+      return fail();
+    memcpy(&value, rest.data, sizeof(T));
+    rest = rest.from(sizeof(T));
+    return true;
+  }
+  bool takeString(Slice &text) {
+    uint64_t size;
+    if (!take(size) || size > rest.size)
+      return fail();
+    text = rest.between(0, size_t(size));
+    rest = rest.from(size_t(size));
+    return true;
+  }
+  bool takeValue(Value &value);
+
+  /// Whether the bytes ended too early, or hold what cannot be.
+  bool isCut = false, isWrong = false;
+
+private:
+  bool fail() {
+    isCut = true;
+    return false;
+  }
+  bool skip(uint32_t kind, uint64_t count);
+
+  Slice rest;
+};
+
+bool Reader::skip(uint32_t kind, uint64_t count) {
+  static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+  if (kind > F64 || kind == Array) {
+    isWrong = true;
+    return false;
+  }
+  if (kind != String) {
+    if (count > rest.size / sizes[kind])
+      return fail();
+    rest = rest.from(size_t(count) * sizes[kind]);
+    return true;
+  }
+  Slice text;
+  for (uint64_t i = 0; i < count; ++i)
+    if (!takeString(text))
+      return false;
+  return true;
+}
+
+bool Reader::takeValue(Value &value) {
+  if (!take(value.kind))
+    return false;
+  value.count = 1;
+  value.element = value.kind;
+  if (value.kind == Array && (!take(value.element) || !take(value.count)))
+    return false;
+  const char *begin = rest.data;
+  if (!skip(value.element, value.count))
+    return false;
+  value.bytes = Slice(begin, size_t(rest.data - begin));
+  return true;
+}
+
+/// Makes a tokenizer of the values.
+class Builder {
+public:
+  Builder(ComponentReader &reader, Vocabularies &values, Tokenizer &tokenizer)
+      : reader(reader), values(values), tokenizer(tokenizer), model(tokenizer.model) {}
+  bool build();
+
+private:
+  bool readTokens(bool arePhantom);
+  bool readScores();
+  bool buildPieces(bool isUnigram);
+  bool buildByteLevel();
+  bool readMerges();
+  bool addLiterals();
+  bool addFrame(bool addsBos, bool addsEos);
+  int32_t tokenOf(const Value &value) const;
+  bool flag(const Value &value, bool standard) const;
+
+  ComponentReader &reader;
+  Vocabularies &values;
+  Tokenizer &tokenizer;
+  Model &model;
+};
+
+} // namespace
+
+/// The characters of a string value.
+static Slice textOf(const Value &value) {
+  return value.exists() && value.kind == String ? value.bytes.from(8) : Slice("", size_t(0));
+}
+
+int32_t Builder::tokenOf(const Value &value) const {
+  if (!value.exists() || (value.kind != U32 && value.kind != I32))
+    return -1;
+  auto id = value.at<uint32_t>(0);
+  return id < model.vocabulary.size() ? int32_t(id) : -1;
+}
+
+bool Builder::flag(const Value &value, bool standard) const {
+  return value.exists() && value.kind == Bool ? value.bytes.data[0] != 0 : standard;
+}
+
+/// Reads tokens and their types. In BERT's vocabularies, `arePhantom`, U+2581 begins words, where
+/// WordPiece has ## before what continues one.
+bool Builder::readTokens(bool arePhantom) {
+  static const TokenType types[] = {TokenType::Normal,  TokenType::Normal,      TokenType::Unknown,
+                                    TokenType::Control, TokenType::UserDefined, TokenType::Unused,
+                                    TokenType::Byte};
+  if (!values.tokens.isArrayOf(String) || values.tokens.count == 0 ||
+      values.tokens.count > uint64_t(kMaxTokens))
+    return reader.fail(JsonValue(), "expected strings `tokenizer.ggml.tokens`");
+  size_t count = size_t(values.tokens.count);
+  bool hasTypes = values.types.isArrayOf(I32) && values.types.count == count;
+  if (!model.vocabulary.reserve(count))
+    return reader.failMemory();
+  Reader strings(values.tokens.bytes);
+  Vector<char> changed;
+  for (size_t id = 0; id < count; ++id) {
+    Slice token;
+    strings.takeString(token);
+    auto type = hasTypes ? values.types.at<uint32_t>(id) : 1;
+    TokenType known = type <= 6 ? types[type] : TokenType::Normal;
+    if (arePhantom && known == TokenType::Normal) {
+      Slice space("\xe2\x96\x81");
+      changed.clear();
+      if (!append(changed, Slice(token.startsWith(space) ? "" : "##")) ||
+          !append(changed, token.startsWith(space) ? token.from(space.size) : token))
+        return reader.failMemory();
+      token = Slice(changed);
+    }
+    if (!model.vocabulary.add(int32_t(id), token) || !model.types.push(known))
+      return reader.failMemory();
+  }
+  return true;
+}
+
+bool Builder::readScores() {
+  size_t count = model.vocabulary.size();
+  bool areThere = values.scores.isArrayOf(F32) && values.scores.count == count;
+  if (!areThere)
+    return reader.fail(JsonValue(), "expected a score for each token, `tokenizer.ggml.scores`");
+  for (size_t id = 0; id < count; ++id) {
+    float score = values.scores.at<float>(id);
+    if (!(score - score == 0))
+      return reader.fail(JsonValue(), "the score of token %zu is no number", id);
+    if (!model.scores.push(double(score)))
+      return reader.failMemory();
+  }
+  return true;
+}
+
+/// Control tokens, and those of the user, are found in texts.
+bool Builder::addLiterals() {
+  for (size_t id = 0; id < model.vocabulary.size(); ++id) {
+    TokenType type = model.types[id];
+    bool isSpecial = type == TokenType::Control || type == TokenType::Unknown;
+    if (isSpecial || type == TokenType::UserDefined)
+      if (!addLiteral(reader, tokenizer, int32_t(id), model.vocabulary.token(int64_t(id)),
+                      isSpecial))
+        return false;
+  }
+  return tokenizer.added.finish(tokenizer.normalizers) || reader.failMemory();
+}
+
+bool Builder::addFrame(bool addsBos, bool addsEos) {
+  int32_t bos = flag(values.addBos, addsBos) ? tokenOf(values.bos) : -1;
+  int32_t eos = flag(values.addEos, addsEos) ? tokenOf(values.eos) : -1;
+  return tokenizer.postProcessors.addFrame(reader, bos, eos, -1, 0);
+}
+
+/// `llama` (BPE by scores) and `t5` (Unigram): SentencePiece's.
+bool Builder::buildPieces(bool isUnigram) {
+  model.kind = isUnigram ? Model::Unigram : Model::Bpe;
+  if (!readTokens(false) || !readScores())
+    return false;
+  model.unknown = tokenOf(values.unknown);
+  for (size_t id = 0; id < model.types.size(); ++id) {
+    if (model.types[id] == TokenType::Unknown && model.unknown < 0)
+      model.unknown = int32_t(id);
+    model.fallsBackToBytes = model.fallsBackToBytes || model.types[id] == TokenType::Byte;
+  }
+  Normalizer normalizer;
+  Slice table;
+  const Value &charsmap = values.charsmap;
+  if (charsmap.isArrayOf(U8) || charsmap.isArrayOf(I8)) {
+    if (!reader.keep(charsmap.bytes, table))
+      return false;
+    if (!normalizer.charsmap.open(table))
+      return reader.fail(JsonValue(), "`tokenizer.ggml.precompiled_charsmap` is damaged");
+  }
+  normalizer.addsSpace = flag(values.addSpace, true);
+  normalizer.joinsSpaces = flag(values.joinSpaces, isUnigram);
+  normalizer.escapes = true;
+  return finishSentencePiece(reader, tokenizer, normalizer) &&
+         addPieceDecoders(reader, tokenizer, true, normalizer.addsSpace) && addLiterals() &&
+         addFrame(!isUnigram, isUnigram);
+}
+
+bool Builder::readMerges() {
+  if (!values.merges.isArrayOf(String))
+    return reader.fail(JsonValue(), "expected strings `tokenizer.ggml.merges`");
+  Reader strings(values.merges.bytes);
+  Vector<char> missing;
+  for (uint32_t rank = 0; rank < values.merges.count; ++rank) {
+    Slice text;
+    strings.takeString(text);
+    auto *space = static_cast<const char *>(
+        text.size > 1 ? memchr(text.data + 1, ' ', text.size - 1) : nullptr);
+    if (!space)
+      return reader.fail(JsonValue(), "merge %u is not two tokens with a space between them", rank);
+    size_t at = size_t(space - text.data);
+    if (!addMerge(model, text.between(0, at), text.from(at + 1), rank, missing)) {
+      if (missing.empty())
+        return reader.failMemory();
+      Text token;
+      token.appendQuoted(missing.data(), missing.size());
+      return reader.fail(JsonValue(), "merge %u: the vocabulary lacks the token `%.200s`", rank,
+                         token.c_str());
+    }
+  }
+  return true;
+}
+
+namespace {
+
+/// How the vocabularies of a name in `tokenizer.ggml.pre` cut texts: expressions that are taken one
+/// after the other, and ByteLevel's behind them where there are none.
+struct Cut {
+  const char *names[12];
+  const char *expressions[3];
+  bool endsInByteLevel, ignoresMerges;
+};
+
+} // namespace
+
+static const Cut kCuts[] = {
+    {{"gpt-2", "gpt2", "phi-2", "mpt", "olmo", "jais", "roberta-bpe", "jina-es", "jina-de",
+      "jina-v1-en", "jina-v2-es", "jina-v2-de"},
+     {},
+     true,
+     false},
+    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"}, {kLlama3Expression}, false, true},
+    {{"dbrx", "smaug-bpe", "chatglm-bpe"}, {kLlama3Expression}, false, false},
+    {{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"}, {kQwen2Expression}, false, false},
+    {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone"},
+     {R"(\p{N})"},
+     true,
+     false},
+    {{"gpt-4o", "llama4"}, {kO200kExpression}, false, false},
+    {{"tekken"}, {kTekkenExpression}, false, true},
+    {{"falcon"},
+     {R"([\p{P}\$\+<=>\^~\|`]+)", kByteLevelExpression, "[0-9][0-9][0-9]"},
+     false,
+     false},
+    {{"default", ""},
+     {R"([\p{P}\$\+<=>\^~\|]+)", kByteLevelExpression, R"(\p{N}+|[0-9][0-9][0-9])"},
+     false,
+     false}};
+
+/// `gpt2`: byte-level BPE with merges.
+bool Builder::buildByteLevel() {
+  Slice name = textOf(values.pre);
+  const Cut *cut = nullptr;
+  for (const Cut &one : kCuts)
+    for (const char *known : one.names)
+      if (known && name.is(known))
+        cut = &one;
+  if (!cut) {
+    Text quoted;
+    quoted.appendQuoted(name.data, name.size);
+    reader.fail(JsonValue(), "how to cut texts by `tokenizer.ggml.pre` `%.100s` is not known",
+                quoted.c_str());
+    return false;
+  }
+  for (const char *expression : cut->expressions) {
+    PreTokenizer step;
+    if (expression && (!reader.compile(expression, step.pattern) ||
+                       !(tokenizer.preTokenizers.push(step) || reader.failMemory())))
+      return false;
+  }
+  PreTokenizer bytes;
+  bytes.kind = PreTokenizer::ByteLevel;
+  bytes.usesRegex = cut->endsInByteLevel;
+  if (bytes.usesRegex && !reader.compile(kByteLevelExpression, bytes.pattern))
+    return false;
+  Decoder decoder;
+  decoder.kind = Decoder::ByteLevel;
+  tokenizer.hasDecoder = true;
+  model.ignoresMerges = cut->ignoresMerges;
+  return ((tokenizer.preTokenizers.push(bytes) && tokenizer.decoders.push(decoder)) ||
+          reader.failMemory()) &&
+         readTokens(false) && readMerges() && addLiterals() && addFrame(cut->ignoresMerges, false);
+}
+
+bool Builder::build() {
+  Slice kind = textOf(values.model);
+  if (kind.is("llama") || kind.is("t5"))
+    return buildPieces(kind.is("t5"));
+  if (kind.is("gpt2"))
+    return buildByteLevel();
+  if (kind.is("bert")) {
+    bool isCased = false;
+    return readTokens(true) && finishBert(reader, tokenizer, isCased);
+  }
+  Text quoted;
+  quoted.appendQuoted(kind.data, kind.size);
+  reader.error.set(ATTN_BAD_INPUT, "R0702",
+                   "the model `%.100s` of the vocabulary, `tokenizer.ggml.model`, is not known",
+                   quoted.c_str());
+  reader.error.help("known are bert, gpt2, llama, t5");
+  return false;
+}
+
+/// The place for the value of a key, or null where it is of no use here.
+static Value *placeOf(Slice key, Vocabularies &values) {
+  const struct {
+    const char *name;
+    Value *value;
+  } places[] = {{"model", &values.model},
+                {"pre", &values.pre},
+                {"tokens", &values.tokens},
+                {"scores", &values.scores},
+                {"token_type", &values.types},
+                {"merges", &values.merges},
+                {"precompiled_charsmap", &values.charsmap},
+                {"bos_token_id", &values.bos},
+                {"eos_token_id", &values.eos},
+                {"unknown_token_id", &values.unknown},
+                {"add_bos_token", &values.addBos},
+                {"add_eos_token", &values.addEos},
+                {"add_space_prefix", &values.addSpace},
+                {"remove_extra_whitespaces", &values.joinSpaces}};
+  Slice prefix("tokenizer.ggml.");
+  if (key.startsWith(prefix))
+    for (const auto &place : places)
+      if (key.from(prefix.size).is(place.name))
+        return place.value;
+  return nullptr;
+}
+
+attn_status attn::readGguf(const char *name, Slice bytes, Tokenizer &tokenizer, bool &isCut,
+                           Error &error) {
+  ComponentReader reader(name, tokenizer.strings, tokenizer.regexes, error);
+  Reader source(bytes);
+  Vocabularies values;
+  uint32_t magic, version = 0;
+  uint64_t tensors, count = 0;
+  bool isGood =
+      source.take(magic) && source.take(version) && source.take(tensors) && source.take(count);
+  if (isGood && version != 2 && version != 3) {
+    reader.fail(JsonValue(), "a GGUF file of version %u; expected 2 or 3", version);
+    return error.status;
+  }
+  for (uint64_t i = 0; i < count && isGood; ++i) {
+    Slice key;
+    Value value;
+    isGood = source.takeString(key) && source.takeValue(value);
+    if (Value *place = isGood ? placeOf(key, values) : nullptr)
+      *place = value;
+  }
+  isCut = source.isCut;
+  if (!isGood) {
+    reader.fail(JsonValue(), "its metadata are damaged, or end too early");
+    return error.status;
+  }
+  if (!values.model.exists()) {
+    reader.fail(JsonValue(), "a GGUF file without a vocabulary, `tokenizer.ggml.model`");
+    return error.status;
+  }
+  Builder(reader, values, tokenizer).build();
+  return error.status;
+}
