@@ -123,7 +123,7 @@ def main():
                                  f"{attn.minimum / peer.minimum:.2f} | {attn.median / peer.median:.2f} | {load:.0%} |")
                     print(lines[-1], flush=True)
     if options.write:
-        report.keep(commandline.results("recurrent", datetime.date.today()) + ".md", "\n".join(lines) + "\n")
+        report.keep(commandline.results("recurrent", str(datetime.date.today())) + ".md", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

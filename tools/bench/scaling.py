@@ -130,7 +130,7 @@ def main():
              *table(found, options.lengths)]
     print("\n".join(lines))
     if options.write:
-        base = commandline.results("scaling", datetime.date.today())
+        base = commandline.results("scaling", str(datetime.date.today()))
         titles = dict.fromkeys(title for title, _ in found)
         series = lambda pick: {title: [(length, pick(found[title, length])) for length in options.lengths] for title in titles}
         panels = [("milliseconds", series(lambda case: case[0].min())), ("MB", series(lambda case: case[1] / 1e6))]
