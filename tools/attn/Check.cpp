@@ -12,14 +12,22 @@ using namespace llvm;
 
 namespace attn::tool {
 
+int checkImported(StringRef text, StringRef folder) {
+  Spec spec;
+  if (spec.loadText("<import>", text))
+    return Internal;
+  return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), folder.str(),
+                      /*isQuiet=*/true);
+}
+
 int runCheck(const opt::InputArgList &args) {
   Spec spec;
   if (int code = spec.load(args))
     return code;
   StringRef weights = args.getLastArgValue(OPT_weights);
   if (!weights.empty())
-    return printWeightTable(wantedTensors(spec.module()), ignoredPatterns(spec.module()),
-                            weights.str());
+    return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), weights.str(),
+                        /*isQuiet=*/false);
   ParameterCount count = countParameters(spec.module());
   outs() << spec.path() << ": model " << modelName(spec.module()) << " is well formed, "
          << count.elements << " parameters in " << count.tensors << " tensors\n";

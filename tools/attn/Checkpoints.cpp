@@ -85,8 +85,8 @@ static void printIgnored(const attn_abi_model &tables, const attn::Checkpoint &c
       }
 }
 
-int printWeightTable(const std::vector<WantedTensor> &wanted,
-                     const std::vector<std::string> &ignores, const std::string &path) {
+int matchWeights(const std::vector<WantedTensor> &wanted, const std::vector<std::string> &ignores,
+                 const std::string &path, bool isQuiet) {
   attn::Error error;
   attn::Checkpoint checkpoint;
   if (checkpoint.open(path.c_str(), error))
@@ -100,15 +100,30 @@ int printWeightTable(const std::vector<WantedTensor> &wanted,
   for (const std::string &pattern : ignores)
     patterns.push_back(pattern.c_str());
   attn_abi_model tables = makeTables(parameters, patterns);
-  printBound(tables, checkpoint);
-  printIgnored(tables, checkpoint);
+  if (!isQuiet) {
+    printBound(tables, checkpoint);
+    printIgnored(tables, checkpoint);
+  }
   attn::Binding binding;
   if (attn::matchCheckpoint(tables, checkpoint, binding, error))
     return failWithError(error);
+  if (isQuiet)
+    return Ok;
   size_t bound = 0;
   for (const attn::StoredTensor *tensor : binding.tensors)
     bound += tensor != nullptr;
   llvm::outs() << "all " << bound << " tensors of the model are bound\n";
+  return Ok;
+}
+
+int readShapes(const std::string &path, std::map<std::string, llvm::SmallVector<int64_t>> &shapes) {
+  attn::Error error;
+  attn::Checkpoint checkpoint;
+  if (checkpoint.open(path.c_str(), error))
+    return failWithError(error);
+  for (const attn::StoredTensor &tensor : checkpoint.tensors())
+    shapes[std::string(tensor.name, tensor.nameLength)].assign(tensor.shape,
+                                                               tensor.shape + tensor.rank);
   return Ok;
 }
 

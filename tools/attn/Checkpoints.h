@@ -4,7 +4,9 @@
 // the work, so that `attn check` and a running model never disagree.
 #pragma once
 
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,10 +21,13 @@ struct WantedTensor {
   std::vector<int64_t> shape;
 };
 
-/// Prints which tensors are bound and which ignored, and an error that lists the missing, unused,
-/// reshaped and retyped ones. Returns the exit code.
-int printWeightTable(const std::vector<WantedTensor> &wanted,
-                     const std::vector<std::string> &ignores, const std::string &path);
+/// Prints which tensors are bound and which ignored, unless `isQuiet`, and an error that lists the
+/// missing, unused, reshaped and retyped ones. Returns the exit code.
+int matchWeights(const std::vector<WantedTensor> &wanted, const std::vector<std::string> &ignores,
+                 const std::string &path, bool isQuiet);
+
+/// The names and shapes of a checkpoint's tensors. Returns the exit code, after a message.
+int readShapes(const std::string &path, std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
 
 /// Prints the tensors of a checkpoint. Returns the exit code.
 int printCheckpoint(const std::string &path, bool isJson);

@@ -2,11 +2,14 @@
 //
 // `attn import`: the spec of a model that stands in another format.
 #include "compiler/import/Import.h"
+#include "compiler/import/folder/Folder.h"
 
+#include "Checkpoints.h"
 #include "Files.h"
 #include "Report.h"
 #include "Verbs.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -25,6 +28,45 @@ static int readSizes(const opt::InputArgList &args, StringMap<int64_t> &sizes) {
   return Ok;
 }
 
+/// Reports what an importer says of `path`.
+static int failImport(StringRef path, Error failure) {
+  int code = Internal;
+  handleAllErrors(std::move(failure), [&](const importer::ImportError &error) {
+    code = fail(BadInput, "`" + path + "`: " + error.message, error.help);
+  });
+  return code;
+}
+
+/// Whether a folder has a file of weights.
+static bool hasWeights(StringRef folder) {
+  std::error_code error;
+  for (sys::fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (StringRef(at->path()).ends_with(".safetensors"))
+      return true;
+  return false;
+}
+
+static int runImportFolder(const opt::InputArgList &args, StringRef path) {
+  if (args.hasArg(OPT_set))
+    return fail(Usage, "`--set` gives sizes that an ONNX file only names; a folder names them all");
+  auto folder = importer::readFolder(path);
+  if (!folder)
+    return failImport(path, folder.takeError());
+  if (!hasWeights(path))
+    return fail(BadInput, "`" + path + "`: there are no weights in it",
+                "a folder of Hugging Face has its weights in .safetensors files");
+  if (int code = readShapes(path.str(), folder->shapes))
+    return code;
+  auto spec = importer::importFolder(*folder);
+  if (!spec)
+    return failImport(path, spec.takeError());
+  if (int code = checkImported(spec->text, path))
+    return code;
+  for (const std::string &note : spec->notes)
+    errs() << "note: " << note << '\n';
+  return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
+}
+
 int runImport(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "ONNX file");
   if (path.empty())
@@ -33,18 +75,14 @@ int runImport(const opt::InputArgList &args) {
   if (int code = readSizes(args, sizes))
     return code;
   if (path != "-" && sys::fs::is_directory(path))
-    return notSupportedYet("`attn import` of a checkpoint's folder");
+    return runImportFolder(args, path);
   auto buffer = readInput(path);
   if (!buffer)
     return Environment;
   auto spec = importer::importOnnx(buffer->getBuffer(), sizes);
   if (spec)
     return writeOutput(args.getLastArgValue(OPT_o, "-"), *spec);
-  int code = Internal;
-  handleAllErrors(spec.takeError(), [&](const importer::ImportError &error) {
-    code = fail(BadInput, "`" + path + "`: " + error.message, error.help);
-  });
-  return code;
+  return failImport(path, spec.takeError());
 }
 
 } // namespace attn::tool

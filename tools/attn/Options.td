@@ -17,8 +17,8 @@ def explain : SubCommand<"explain", "Say what was fused, which lowering was chos
                          "attn explain SPEC [--target LEVEL]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
-def import : SubCommand<"import", "Write a spec from an ONNX file",
-                        "attn import FILE.onnx [-o SPEC] [--set NAME=N]">;
+def import : SubCommand<"import", "Write a spec from the folder of a checkpoint, or from an ONNX file",
+                        "attn import FOLDER|FILE.onnx [-o SPEC] [--set NAME=N]">;
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 

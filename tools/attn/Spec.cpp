@@ -63,6 +63,11 @@ int Spec::load(const opt::InputArgList &args) {
   return build(/*isQuiet=*/args.hasArg(OPT_map));
 }
 
+int Spec::loadText(StringRef name, StringRef text) {
+  source = std::make_unique<frontend::SourceFile>(name.str(), text.str());
+  return build(/*isQuiet=*/false);
+}
+
 int Spec::build(bool isQuiet) {
   diagnostics = std::make_unique<frontend::DiagnosticEngine>(*source);
   built = frontend::buildModel(*source, options, mlirContext, *diagnostics);

@@ -21,9 +21,12 @@ public:
   /// The spec that `args` name, with `--set` and `--config`. 0, or an exit code after all its
   /// errors have been printed.
   int load(const llvm::opt::InputArgList &args);
-  /// The same, with every `let` a further output of its entry (FrontendOptions::taps); `--taps`
-  /// and `--each-tap` have it from the start. What only a tap reads is not called unused: `load`
-  /// leaves its warnings to `addTaps` or `printWarnings` where `--map` may ask for taps later.
+  /// The same of a spec's text, which messages call `name`.
+  int loadText(llvm::StringRef name, llvm::StringRef text);
+  /// The same as `load`, with every `let` a further output of its entry (FrontendOptions::taps);
+  /// `--taps` and `--each-tap` have it from the start. What only a tap reads is not called unused:
+  /// `load` leaves its warnings to `addTaps` or `printWarnings` where `--map` may ask for taps
+  /// later.
   int addTaps();
   /// Prints the warnings that `load` has left.
   void printWarnings() const;

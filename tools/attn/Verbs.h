@@ -18,4 +18,8 @@ int runInspect(const llvm::opt::InputArgList &args);
 int runImport(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
+/// Whether an imported spec is well formed and fits the tensors of its folder; 0, or an exit code
+/// after what does not fit has been printed.
+int checkImported(llvm::StringRef text, llvm::StringRef folder);
+
 } // namespace attn::tool

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The values of a config.json, each asked for by its name and kind.
+#ifndef ATTN_COMPILER_IMPORT_FOLDER_CONFIG_H
+#define ATTN_COMPILER_IMPORT_FOLDER_CONFIG_H
+
+#include "compiler/import/Import.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <vector>
+
+namespace attn::importer {
+
+/// Reads values of a JSON object. The first that is missing or wrong is remembered as an error, and
+/// what is asked for afterwards is whatever fits: who reads asks once, at the end.
+class Config {
+public:
+  /// `file` is what messages call the object, which outlives this.
+  Config(const llvm::json::Object &object, std::string file)
+      : object(object), file(std::move(file)) {}
+
+  /// A whole number from 1 to 2^31 - 1, which has to be there.
+  int64_t size(llvm::StringRef key);
+  /// The same, or `otherwise` where the object says nothing, or null.
+  int64_t size(llvm::StringRef key, int64_t otherwise);
+  /// A number. Where nothing is said it is `otherwise`, and a note tells so.
+  double number(llvm::StringRef key, double otherwise);
+  /// A number that may be missing.
+  std::optional<double> number(llvm::StringRef key);
+  /// A truth value, `otherwise` where nothing is said.
+  bool flag(llvm::StringRef key, bool otherwise);
+  /// A text, `otherwise` where nothing is said.
+  std::string text(llvm::StringRef key, llvm::StringRef otherwise);
+  /// A list of texts; empty where nothing is said.
+  std::vector<std::string> texts(llvm::StringRef key);
+  /// A number, or each of a list of numbers; empty where nothing is said.
+  std::vector<int64_t> sizes(llvm::StringRef key);
+  /// An object in this one; null where nothing is said.
+  const llvm::json::Object *objectAt(llvm::StringRef key);
+  /// Whether something is said that is not null.
+  bool has(llvm::StringRef key) const;
+
+  /// Remembers that a value cannot be what it is.
+  void refuse(llvm::StringRef key, const llvm::Twine &expected, const llvm::Twine &help = "");
+  /// Takes over what another has remembered.
+  void adopt(const Config &other);
+  /// Remembers a note for the person who imports.
+  void note(const llvm::Twine &text) { notes.push_back(text.str()); }
+  /// What was remembered first, or success.
+  llvm::Error takeError();
+
+  std::vector<std::string> notes;
+
+private:
+  /// What is said; null where that is null, too.
+  const llvm::json::Value *find(llvm::StringRef key) const;
+
+  const llvm::json::Object &object;
+  std::string file, message, help;
+};
+
+/// A number as a spec writes it: no digits more than are needed to read the same again.
+std::string numberText(double value);
+
+} // namespace attn::importer
+
+#endif // ATTN_COMPILER_IMPORT_FOLDER_CONFIG_H

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The families of models: who writes the spec of which `model_type`.
+#ifndef ATTN_COMPILER_IMPORT_FOLDER_FAMILIES_H
+#define ATTN_COMPILER_IMPORT_FOLDER_FAMILIES_H
+
+#include "compiler/import/folder/Config.h"
+#include "compiler/import/folder/Folder.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace attn::importer {
+
+/// What a family writes a spec of: its folder, its config, and where the lines of the spec go.
+struct FamilyWriter {
+  const Folder &folder;
+  Config &config;
+  llvm::raw_ostream &os;
+  std::string type;  ///< model_type
+  std::string model; ///< the model's name in the spec
+  std::string task;  ///< of the architecture: "ForCausalLM", or empty for the bare model
+};
+
+/// A family: the values of `model_type` that it reads, and its writer, which leaves what is wrong
+/// in the config.
+struct Family {
+  llvm::ArrayRef<llvm::StringRef> types;
+  void (*write)(FamilyWriter &writer);
+};
+
+/// All families.
+llvm::ArrayRef<Family> families();
+
+/// Decoders of text with rotary positions and norms by the root of mean squares: Llama, Mistral,
+/// Qwen 2 and 3, Gemma 1 to 3, Phi-3.
+void writeLlama(FamilyWriter &writer);
+/// Encoders of text: BERT, RoBERTa, XLM-R, DistilBERT, and sentence encoders made of them.
+void writeBert(FamilyWriter &writer);
+/// GPT-2.
+void writeGpt2(FamilyWriter &writer);
+/// Vision transformers: ViT, DeiT, DINOv2.
+void writeVit(FamilyWriter &writer);
+
+/// The spec's word for an activation of Hugging Face's `ACT2FN`, applied to `x`; an error in the
+/// config where there is none.
+std::string activation(Config &config, llvm::StringRef key, llvm::StringRef otherwise,
+                       llvm::StringRef x);
+
+/// The lines of entries that run a decoder with a cache: the prompt, a token more, and the loop
+/// over tokens with the numbers of generation_config.json.
+void writeGeneration(FamilyWriter &writer, int64_t capacity);
+
+} // namespace attn::importer
+
+#endif // ATTN_COMPILER_IMPORT_FOLDER_FAMILIES_H

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A folder's files, and the family that its model belongs to.
+#include "compiler/import/folder/Folder.h"
+#include "compiler/frontend/format/Formatter.h"
+#include "compiler/frontend/syntax/Parser.h"
+#include "compiler/import/folder/Families.h"
+#include "compiler/support/Json.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// The object in a file of a folder; nothing where there is no such file.
+static Expected<std::optional<json::Object>> readObject(StringRef folder, const Twine &name) {
+  SmallString<256> path(folder);
+  sys::path::append(path, name);
+  if (!sys::fs::exists(path))
+    return std::nullopt;
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return importError("`" + name + "` cannot be read: " + buffer.getError().message());
+  auto value = parseJson((*buffer)->getBuffer());
+  if (!value)
+    return importError("`" + name + "` is no JSON: " + toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  if (!object)
+    return importError("`" + name + "` is no JSON object");
+  return std::move(*object);
+}
+
+/// Whether modules.json of a sentence encoder ends in a module that normalizes.
+static bool readNormalization(StringRef folder) {
+  SmallString<256> path(folder);
+  sys::path::append(path, "modules.json");
+  auto buffer = MemoryBuffer::getFile(path);
+  return buffer && (*buffer)->getBuffer().contains("sentence_transformers.models.Normalize");
+}
+
+Expected<Folder> readFolder(StringRef path) {
+  Folder folder;
+  folder.path = path.str();
+  auto config = readObject(path, "config.json");
+  if (!config)
+    return config.takeError();
+  if (!*config)
+    return importError("there is no `config.json` in it",
+                       "a folder of Hugging Face has one beside its .safetensors files");
+  folder.config = std::move(**config);
+  auto generation = readObject(path, "generation_config.json");
+  if (!generation)
+    return generation.takeError();
+  folder.generation = std::move(*generation);
+  auto preprocessor = readObject(path, "preprocessor_config.json");
+  if (!preprocessor)
+    return preprocessor.takeError();
+  folder.preprocessor = std::move(*preprocessor);
+  auto pooling = readObject(path, "1_Pooling/config.json");
+  if (!pooling)
+    return pooling.takeError();
+  folder.pooling = std::move(*pooling);
+  folder.isNormalized = readNormalization(path);
+  return folder;
+}
+
+static constexpr StringRef llamaTypes[] = {"llama", "mistral", "qwen2",       "qwen3",
+                                           "gemma", "gemma2",  "gemma3_text", "phi3"};
+static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
+static constexpr StringRef gpt2Types[] = {"gpt2"};
+static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2"};
+
+ArrayRef<Family> families() {
+  static const Family all[] = {{llamaTypes, writeLlama},
+                               {bertTypes, writeBert},
+                               {gpt2Types, writeGpt2},
+                               {vitTypes, writeVit}};
+  return all;
+}
+
+/// "Qwen3ForCausalLM" -> the model's name, "Qwen3", and its task, "ForCausalLM".
+static std::pair<std::string, std::string> splitArchitecture(StringRef architecture) {
+  size_t at = architecture.find("For");
+  StringRef model = architecture.take_front(std::min(at, architecture.size()));
+  model.consume_back("Model");
+  std::string name;
+  for (char c : model)
+    if (isAlnum(c))
+      name += c;
+  if (name.empty() || !isAlpha(name[0]))
+    name = "Model";
+  return {name, at == StringRef::npos ? "" : architecture.substr(at).str()};
+}
+
+/// No family reads this type.
+static Error unknownType(const Folder &folder, StringRef type) {
+  std::string list, nearest;
+  unsigned best = 4;
+  for (const Family &family : families())
+    for (StringRef known : family.types) {
+      list += (list.empty() ? "" : ", ") + known.str();
+      if (unsigned distance = type.edit_distance(known); distance < best)
+        best = distance, nearest = known.str();
+    }
+  return importError("`config.json`: no family reads the `model_type` `" + type +
+                         "`; those that are read are " + list,
+                     nearest.empty() ? std::string()
+                                     : "nearest is `" + nearest +
+                                           "`: where the model is like it, write that there");
+}
+
+Expected<ImportedSpec> importFolder(const Folder &folder) {
+  Config config(folder.config, "config.json");
+  std::string type = config.text("model_type", "");
+  std::vector<std::string> architectures = config.texts("architectures");
+  if (Error error = config.takeError())
+    return std::move(error);
+  const Family *found = llvm::find_if(
+      families(), [&](const Family &family) { return is_contained(family.types, type); });
+  if (found == families().end())
+    return unknownType(folder, type);
+  auto [model, task] = splitArchitecture(architectures.empty() ? "" : architectures.front());
+  ImportedSpec spec;
+  std::string text;
+  raw_string_ostream os(text);
+  os << "attn 1\n// " << (architectures.empty() ? type : architectures.front()) << " of `"
+     << sys::path::filename(sys::path::remove_leading_dotslash(folder.path)).rtrim('/')
+     << "`, as its config.json says.\n";
+  FamilyWriter writer{folder, config, os, type, model, task};
+  found->write(writer);
+  if (Error error = config.takeError())
+    return std::move(error);
+  spec.notes = config.notes;
+  frontend::SourceFile source("<import>", text);
+  frontend::DiagnosticEngine diagnostics(source);
+  auto file = frontend::parse(source, diagnostics);
+  spec.text = diagnostics.hasErrors() ? text : frontend::format(*file, source);
+  return spec;
+}
+
+} // namespace attn::importer

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A folder of a published checkpoint, as Hugging Face's libraries write it: config.json, the names
+// and shapes of the tensors, what it says of generation and of pooling.
+#ifndef ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H
+#define ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H
+
+#include "compiler/import/Import.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <optional>
+
+namespace attn::importer {
+
+/// What stands in a folder, its weights apart.
+struct Folder {
+  std::string path;
+  llvm::json::Object config;
+  std::optional<llvm::json::Object> generation;   ///< generation_config.json
+  std::optional<llvm::json::Object> preprocessor; ///< preprocessor_config.json
+  std::optional<llvm::json::Object> pooling;      ///< of a sentence encoder, 1_Pooling/config.json
+  bool isNormalized = false;                      ///< a sentence encoder that gives unit vectors
+  std::map<std::string, llvm::SmallVector<int64_t>> shapes; ///< of the tensors, by their names
+
+  /// Whether there is a tensor of this name.
+  bool has(llvm::StringRef tensor) const { return shapes.count(tensor.str()); }
+};
+
+/// Reads the JSON files of a folder; `shapes` is left empty.
+llvm::Expected<Folder> readFolder(llvm::StringRef path);
+
+/// A spec and what a person should know of it.
+struct ImportedSpec {
+  std::string text;               ///< formatted
+  std::vector<std::string> notes; ///< what was assumed, what was left out
+};
+
+/// The spec of a folder's model. An ImportError says what of it is not read.
+llvm::Expected<ImportedSpec> importFolder(const Folder &folder);
+
+} // namespace attn::importer
+
+#endif // ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H

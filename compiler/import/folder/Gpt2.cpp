@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
+#include "compiler/import/folder/Families.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+void writeGpt2(FamilyWriter &writer) {
+  Config &config = writer.config;
+  raw_ostream &os = writer.os;
+  bool hasHead = writer.task == "ForCausalLM" || writer.task == "LMHeadModel" ||
+                 StringRef(writer.model).ends_with("LMHead");
+  if (!hasHead && !writer.task.empty())
+    config.refuse("architectures", "`GPT2LMHeadModel`, or `GPT2Model`");
+  int64_t width = config.size("n_embd"), heads = config.size("n_head"),
+          positions = config.size("n_positions"), hidden = config.size("n_inner", 4 * width);
+  if (width % heads)
+    config.refuse("n_head", "a divisor of `n_embd`");
+  for (StringRef key : {"scale_attn_by_inverse_layer_idx", "add_cross_attention"})
+    if (config.flag(key, false))
+      config.refuse(key, "false");
+  std::string p = writer.folder.has("transformer.wte.weight") ? "transformer." : "",
+              eps = numberText(config.number("layer_norm_epsilon", 1e-5)),
+              mlp = activation(config, "activation_function", "gelu_new", "mlp.c_fc(ln_2(y))");
+  os << "model GPT2 {\ndim D = " << width << ", H = " << heads
+     << ", E = D / H, L = " << config.size("n_layer") << ", F = " << hidden
+     << ", V = " << config.size("vocab_size") << ", P = " << positions
+     << "  // width, heads, features of a head, layers, feed-forward, tokens, positions\n"
+     << "dyn B <= 8\ncache kv capacity P\n\n"
+     << "embedding " << p << "wte: V -> D\nembedding " << p << "wpe: P -> D\nstack " << p
+     << "h: L of Layer\nlayernorm " << p << "ln_f: D eps " << eps << '\n';
+  if (hasHead)
+    os << "linear lm_head: D -> V = tied(" << p << "wte)\n";
+  if (hasHead && writer.folder.has("lm_head.weight"))
+    os << "ignore \"lm_head.weight\"  // the same numbers as the embedding\n";
+  if (writer.folder.has(p + "h.0.attn.bias"))
+    os << "ignore \"" << p << "h.*.attn.bias\", \"" << p
+       << "h.*.attn.masked_bias\"  // the causal mask, as a tensor\n";
+  os << "\nblock Layer[T](x: [B, T, D], kv: cache) -> [B, T, D] {\n"
+     << "layernorm ln_1, ln_2: D eps " << eps << '\n'
+     << "linear attn.q, attn.k, attn.v: D -> H, E bias = split(\"attn.c_attn.{weight|bias}\", q k "
+        "v) @conv1d\n"
+     << "linear attn.c_proj: H, E -> D bias @conv1d\nlinear mlp.c_fc: D -> F bias @conv1d\n"
+     << "linear mlp.c_proj: F -> D bias @conv1d\n"
+     << "let n = ln_1(x)\n"
+     << "let y = x + attn.c_proj(attend attn.q(n) over kv.push(attn.k(n), attn.v(n)) along T as S "
+        "{\nmask causal\n})\n"
+     << "return y + mlp.c_proj(" << mlp << ")\n}\n\n";
+  std::string states = p + "ln_f(" + p + "h(" + p + "wte(ids) + " + p + "wpe(positions(T)), kv))";
+  if (!hasHead) {
+    os << "forward[T](ids: i32[B, T], kv: cache) -> [B, T, D] = " << states
+       << "\nentry encode = forward\n}\n";
+    return;
+  }
+  os << "forward[T](ids: i32[B, T], kv: cache) -> [B, T, V] = lm_head(" << states << ")\n";
+  writeGeneration(writer, positions);
+  os << "}\n";
+}
+
+} // namespace attn::importer

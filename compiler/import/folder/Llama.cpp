@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decoders in Llama's form. What differs between them is a table here; what differs between models
+// of one family stands in their config.json.
+//
+//   Touvron et al. 2023, "LLaMA: Open and Efficient Foundation Language Models"
+//   Jiang et al. 2023, "Mistral 7B"
+//   Yang et al. 2024, "Qwen2 Technical Report"; Yang et al. 2025, "Qwen3 Technical Report"
+//   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
+//   Abdin et al. 2024, "Phi-3 Technical Report"
+#include "compiler/import/folder/Families.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace attn::importer {
+
+namespace {
+
+/// What a family does otherwise than Llama.
+struct Kind {
+  StringRef type;
+  bool biasOfInputs = false;  ///< of queries, keys and values, whatever the config says
+  bool normsHeads = false;    ///< an rms norm of each head's queries and keys
+  bool addsOne = false;       ///< norms multiply by 1 + weight
+  bool scalesTokens = false;  ///< embeddings times the root of their width
+  bool hasFourNorms = false;  ///< behind attention and mlp, too
+  bool isPacked = false;      ///< queries, keys and values in one tensor, gate and up in another
+  bool isTied = false;        ///< where the config does not say
+  bool scalesQueries = false; ///< scores by query_pre_attn_scalar, not by the features of a head
+  StringRef act = "silu";     ///< where the config does not say
+};
+
+constexpr Kind kinds[] = {
+    {"llama"},
+    {"mistral"},
+    {"qwen2", /*biasOfInputs=*/true},
+    {"qwen3", false, /*normsHeads=*/true},
+    {"gemma", false, false, true, true, false, false, /*isTied=*/true, false, "gelu_pytorch_tanh"},
+    {"gemma2", false, false, true, true, true, false, true, true, "gelu_pytorch_tanh"},
+    {"gemma3_text", false, true, true, true, true, false, true, true, "gelu_pytorch_tanh"},
+    {"phi3", false, false, false, false, false, /*isPacked=*/true},
+};
+
+/// How queries and keys are turned: arguments of `rotary` behind the kind of pairs.
+struct Rotation {
+  double base = 10000;
+  std::string scaling; ///< ", factor = 8, …"
+  bool operator==(const Rotation &other) const {
+    return base == other.base && scaling == other.scaling;
+  }
+};
+
+/// Writes one decoder.
+class LlamaWriter {
+public:
+  LlamaWriter(FamilyWriter &writer, const Kind &kind)
+      : writer(writer), config(writer.config), os(writer.os), kind(kind) {}
+  void write();
+
+private:
+  void readSizes();
+  void readLayers();
+  /// Of an object that holds rope's values, in either form of config.json.
+  Rotation readRotation(Config &from, const json::Object *scaling, std::optional<double> base);
+  void writeModel();
+  void writeLayer();
+  void writeProjections();
+  std::string norms(StringRef names, StringRef axis) const;
+  std::string layerArguments() const;
+  std::string turned(StringRef what) const;
+
+  FamilyWriter &writer;
+  Config &config;
+  raw_ostream &os;
+  const Kind &kind;
+  std::string prefix;
+  int64_t width = 0, heads = 0, groups = 0, features = 0, layers = 0, hidden = 0, tokens = 0,
+          positions = 0, capacity = 0, turnedFeatures = 0, window = 0;
+  double eps = 0, queryScale = 0, cap = 0, lastCap = 0;
+  bool hasBias = false, hasOutBias = false, hasMlpBias = false, isTied = false;
+  std::string act;
+  std::vector<bool> isFull;    ///< of each layer; empty: all layers are alike
+  Rotation rotation, windowed; ///< of full layers, of those with a window
+};
+
+} // namespace
+
+std::string activation(Config &config, StringRef key, StringRef otherwise, StringRef x) {
+  static const std::pair<StringRef, StringRef> known[] = {
+      {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+      {"gelu_fast", "gelu_tanh"}, {"silu", "silu"},          {"swish", "silu"},
+      {"relu", "relu"},           {"tanh", "tanh"},          {"sigmoid", "sigmoid"}};
+  std::string name = config.text(key, otherwise);
+  for (auto [theirs, ours] : known)
+    if (name == theirs)
+      return (ours + "(" + x + ")").str();
+  std::string list;
+  for (auto [theirs, ours] : known)
+    list += (list.empty() ? "" : ", ") + theirs.str();
+  config.refuse(key, "one of " + list);
+  return x.str();
+}
+
+void LlamaWriter::readSizes() {
+  width = config.size("hidden_size");
+  heads = config.size("num_attention_heads");
+  groups = config.size("num_key_value_heads", heads);
+  if (!config.has("head_dim") && width % heads)
+    config.refuse("num_attention_heads", "a divisor of `hidden_size`");
+  features = config.size("head_dim", std::max<int64_t>(width / heads, 1));
+  layers = config.size("num_hidden_layers");
+  hidden = config.size("intermediate_size");
+  tokens = config.size("vocab_size");
+  positions = config.size("max_position_embeddings");
+  if (heads % groups)
+    config.refuse("num_key_value_heads", "a divisor of `num_attention_heads`");
+  eps = config.number("rms_norm_eps", 1e-6);
+  hasBias = kind.biasOfInputs || config.flag("attention_bias", false);
+  hasOutBias = !kind.biasOfInputs && hasBias;
+  hasMlpBias = config.flag("mlp_bias", false);
+  isTied = config.flag("tie_word_embeddings", kind.isTied);
+  act = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
+  if (kind.scalesQueries)
+    queryScale = std::pow(config.number("query_pre_attn_scalar", double(features)), -0.5);
+  cap = config.number("attn_logit_softcapping").value_or(0);
+  lastCap = config.number("final_logit_softcapping").value_or(0);
+  double part = config.number("partial_rotary_factor").value_or(1);
+  turnedFeatures = static_cast<int64_t>(double(features) * part);
+  if (turnedFeatures < 2 || turnedFeatures > features || turnedFeatures % 2)
+    config.refuse("partial_rotary_factor", "a part of the head with an even number of features");
+  // The cache is what a run pays for: one of all positions would be gigabytes.
+  capacity = std::min<int64_t>(positions, 4096);
+  if (capacity < positions)
+    config.note("the cache holds " + Twine(capacity) + " positions, of " + Twine(positions) +
+                " that the model can be given: `cache kv capacity` says how many");
+}
+
+Rotation LlamaWriter::readRotation(Config &from, const json::Object *scaling,
+                                   std::optional<double> base) {
+  Rotation rotation;
+  std::optional<double> own = base ? base : from.number("rope_theta");
+  const json::Object nothing;
+  Config inner(scaling ? *scaling : nothing, "config.json, rope");
+  if (!own && scaling)
+    own = inner.number("rope_theta");
+  if (!own)
+    config.note("`config.json` says no `rope_theta`, neither by itself nor in `rope_parameters`: "
+                "10000, the default of the published class");
+  rotation.base = own.value_or(10000);
+  std::string type = inner.text("rope_type", inner.text("type", "default"));
+  auto factor = [&](StringRef key) {
+    std::optional<double> value = inner.number(key);
+    if (!value)
+      config.refuse("rope_scaling", "a `" + key + "` in it, for the type `" + Twine(type) + "`");
+    return numberText(value.value_or(1));
+  };
+  if (type == "linear")
+    rotation.scaling = ", factor = " + factor("factor");
+  else if (type == "llama3")
+    rotation.scaling = ", factor = " + factor("factor") +
+                       ", low_freq_factor = " + factor("low_freq_factor") +
+                       ", high_freq_factor = " + factor("high_freq_factor") +
+                       ", original_length = " + factor("original_max_position_embeddings");
+  else if (type != "default")
+    config.refuse(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling",
+                  "the type `default`, `linear` or `llama3`",
+                  "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
+  config.adopt(inner);
+  return rotation;
+}
+
+void LlamaWriter::readLayers() {
+  bool isAlternating = kind.type == "gemma2" || kind.type == "gemma3_text";
+  window = config.has("sliding_window") && config.flag("use_sliding_window", true)
+               ? config.size("sliding_window")
+               : 0;
+  if (kind.type.starts_with("qwen") && !config.flag("use_sliding_window", false))
+    window = 0;
+  std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && types.size() != size_t(layers))
+    config.refuse("layer_types", "one for each of " + Twine(layers) + " layers");
+  for (const std::string &type : types) {
+    if (type != "full_attention" && type != "sliding_attention")
+      config.refuse("layer_types", "`full_attention` and `sliding_attention`");
+    isFull.push_back(type == "full_attention");
+  }
+  int64_t pattern =
+      isAlternating ? config.size("sliding_window_pattern", kind.type == "gemma2" ? 2 : 6) : 0;
+  int64_t firstWindowed = config.size("max_window_layers", INT32_MAX);
+  for (int64_t n = 0; types.empty() && window && n < layers; ++n)
+    isFull.push_back(isAlternating ? (n + 1) % pattern == 0
+                                   : kind.type.starts_with("qwen") && n < firstWindowed);
+  if (!window || llvm::all_of(isFull, [](bool full) { return full; }))
+    isFull.clear(), window = 0;
+
+  const json::Object *parameters = config.objectAt("rope_parameters"),
+                     *scaling = config.objectAt("rope_scaling");
+  const json::Object *full = parameters ? parameters->getObject("full_attention") : nullptr,
+                     *sliding = parameters ? parameters->getObject("sliding_attention") : nullptr;
+  rotation = readRotation(config, full ? full : parameters ? parameters : scaling, std::nullopt);
+  windowed = rotation;
+  if (sliding)
+    windowed = readRotation(config, sliding, sliding->getNumber("rope_theta"));
+  else if (kind.type == "gemma3_text")
+    windowed = {config.number("rope_local_base_freq", 10000), ""};
+  if (llvm::all_of(isFull, [](bool full) { return !full; }) && window)
+    rotation = windowed;
+}
+
+/// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
+/// one, or of every so many.
+static std::string layersWhere(const std::vector<bool> &holds) {
+  auto count = static_cast<int64_t>(holds.size());
+  for (int64_t period = 2; period <= count / 2 + 1; ++period)
+    for (int64_t at = 0; at < period; ++at) {
+      bool isRight = true;
+      for (int64_t n = 0; n < count; ++n)
+        isRight &= holds[size_t(n)] == (n % period == at);
+      if (isRight)
+        return "n % " + std::to_string(period) + " == " + std::to_string(at);
+    }
+  int64_t first = llvm::find(holds, !holds[0]) - holds.begin();
+  if (std::all_of(holds.begin() + first, holds.end(), [&](bool one) { return one != holds[0]; }))
+    return std::string(holds[0] ? "n < " : "n >= ") + std::to_string(first);
+  std::string text;
+  for (int64_t n = 0; n < count; ++n)
+    if (holds[size_t(n)])
+      text += (text.empty() ? "n == " : " or n == ") + std::to_string(n);
+  return text;
+}
+
+/// What the stack gives its layers: "(seen = …)", or nothing where they are alike.
+std::string LlamaWriter::layerArguments() const {
+  if (isFull.empty() || llvm::none_of(isFull, [](bool full) { return full; }))
+    return "";
+  std::string condition = layersWhere(isFull);
+  std::string text =
+      "(seen = if " + condition + " then causal else window(" + std::to_string(window - 1) + ", 0)";
+  if (rotation.base != windowed.base)
+    text += ", base = if " + condition + " then " + numberText(rotation.base) + " else " +
+            numberText(windowed.base);
+  if (rotation.scaling != windowed.scaling)
+    text += ", slowed = if " + condition + " then " +
+            StringRef(rotation.scaling).split("= ").second.str() + " else 1";
+  return text + ")";
+}
+
+std::string LlamaWriter::norms(StringRef names, StringRef axis) const {
+  return ("rmsnorm " + names + ": " + axis + " eps " + numberText(eps) +
+          (kind.addsOne ? " offset 1" : "") + "\n")
+      .str();
+}
+
+std::string LlamaWriter::turned(StringRef what) const {
+  bool differs = !layerArguments().empty();
+  std::string text = "rotary(" + what.str() + ", T, half";
+  if (turnedFeatures != features)
+    text += ", features = " + std::to_string(turnedFeatures);
+  text += ", base = " +
+          (differs && rotation.base != windowed.base ? "base" : numberText(rotation.base));
+  text += differs && rotation.scaling != windowed.scaling ? ", factor = slowed" : rotation.scaling;
+  return text + ")";
+}
+
+void LlamaWriter::writeProjections() {
+  StringRef bias = hasBias ? " bias" : "", outBias = hasOutBias ? " bias" : "",
+            mlpBias = hasMlpBias ? " bias" : "", keyHeads = groups == heads ? "H" : "G";
+  if (kind.isPacked) {
+    os << "linear self_attn.q: D -> H, E = slice(\"self_attn.qkv_proj\", 0 to H * E)\n"
+       << "linear self_attn.k: D -> " << keyHeads
+       << ", E = slice(\"self_attn.qkv_proj\", H * E to H * E + " << keyHeads << " * E)\n"
+       << "linear self_attn.v: D -> " << keyHeads << ", E = slice(\"self_attn.qkv_proj\", H * E + "
+       << keyHeads << " * E to H * E + 2 * " << keyHeads << " * E)\n"
+       << "linear self_attn.o_proj: H, E -> D\n"
+       << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
+       << "linear mlp.down_proj: F -> D\n";
+    return;
+  }
+  if (groups == heads)
+    os << "linear self_attn.q_proj, self_attn.k_proj, self_attn.v_proj: D -> H, E" << bias << '\n';
+  else
+    os << "linear self_attn.q_proj: D -> H, E" << bias
+       << "\nlinear self_attn.k_proj, self_attn.v_proj: D -> G, E" << bias << '\n';
+  os << "linear self_attn.o_proj: H, E -> D" << outBias
+     << "\nlinear mlp.gate_proj, mlp.up_proj: D -> F" << mlpBias << "\nlinear mlp.down_proj: F -> D"
+     << mlpBias << '\n';
+}
+
+void LlamaWriter::writeLayer() {
+  std::string arguments = layerArguments(), mask = "causal";
+  if (!arguments.empty())
+    mask = "seen";
+  else if (window)
+    mask = "window(" + std::to_string(window - 1) + ", 0)";
+  StringRef q = kind.isPacked ? "self_attn.q" : "self_attn.q_proj",
+            k = kind.isPacked ? "self_attn.k" : "self_attn.k_proj",
+            v = kind.isPacked ? "self_attn.v" : "self_attn.v_proj",
+            gate = kind.isPacked ? "mlp.gate" : "mlp.gate_proj",
+            up = kind.isPacked ? "mlp.up" : "mlp.up_proj";
+  auto query = [&](StringRef map, StringRef norm) {
+    std::string text = (map + "(n)").str();
+    return turned(kind.normsHeads ? ("self_attn." + norm + "(" + text + ")").str() : text);
+  };
+  os << "block Layer[T](x: [B, T, D], kv: cache";
+  if (!arguments.empty())
+    os << "; seen = causal" << (rotation.base != windowed.base ? ", base = 10000" : "")
+       << (rotation.scaling != windowed.scaling ? ", slowed = 1" : "");
+  os << ") -> [B, T, D] {\n";
+  if (kind.hasFourNorms)
+    os << norms("input_layernorm, post_attention_layernorm, pre_feedforward_layernorm, "
+                "post_feedforward_layernorm",
+                "D");
+  else
+    os << norms("input_layernorm, post_attention_layernorm", "D");
+  if (kind.normsHeads)
+    os << norms("self_attn.q_norm, self_attn.k_norm", "E");
+  writeProjections();
+  os << "let n = input_layernorm(x)\n"
+     << "let q = " << query(q, "q_norm") << "\nlet k = " << query(k, "k_norm") << '\n'
+     << "let a = attend q over kv.push(k, " << v << "(n)) along T as S"
+     << (groups == heads ? "" : " group H by G") << " {\n"
+     << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
+     << "mask " << mask << "\n}\n"
+     << "let y = x + "
+     << (kind.hasFourNorms ? "post_attention_layernorm(self_attn.o_proj(a))"
+                           : "self_attn.o_proj(a)")
+     << "\nlet m = "
+     << (kind.hasFourNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm") << "(y)\n";
+  std::string mlp = "mlp.down_proj(" + activation(config, act, kind.act, (gate + "(m)").str()) +
+                    " * " + up.str() + "(m))";
+  os << "return y + " << (kind.hasFourNorms ? "post_feedforward_layernorm(" + mlp + ")" : mlp)
+     << "\n}\n\n";
+}
+
+void LlamaWriter::writeModel() {
+  bool hasHead = writer.task == "ForCausalLM";
+  os << "model " << writer.model << " {\ndim D = " << width << ", H = " << heads;
+  if (groups != heads)
+    os << ", G = " << groups;
+  os << ", E = " << features << ", L = " << layers << ", F = " << hidden << ", V = " << tokens
+     << "  // width, heads, " << (groups != heads ? "heads of keys, " : "")
+     << "features of a head, layers, feed-forward, tokens\n"
+     << "dyn B <= 8\ncache kv capacity " << capacity << "\n\n"
+     << "embedding " << prefix << "embed_tokens: V -> D\nstack " << prefix << "layers: L of Layer"
+     << layerArguments() << '\n'
+     << norms(prefix + "norm", "D");
+  if (hasHead)
+    os << "linear lm_head: D -> V" << (isTied ? " = tied(" + prefix + "embed_tokens)" : "") << '\n';
+  if (hasHead && isTied && writer.folder.has("lm_head.weight"))
+    os << "ignore \"lm_head.weight\"  // the same numbers as the embedding\n";
+  if (llvm::any_of(writer.folder.shapes, [](const auto &tensor) {
+        return StringRef(tensor.first).ends_with(".rotary_emb.inv_freq");
+      }))
+    os << "ignore \"*.rotary_emb.inv_freq\"  // computed here\n";
+  if (queryScale)
+    os << "score scaled(q, k) = dot(q, k) * " << numberText(queryScale) << '\n';
+  os << '\n';
+  writeLayer();
+  std::string inputs = prefix + "embed_tokens(ids)";
+  if (kind.scalesTokens)
+    inputs += " * " + numberText(std::sqrt(double(width)));
+  std::string result = prefix + "norm(" + prefix + "layers(" + inputs + ", kv))";
+  os << "forward[T](ids: i32[B, T], kv: cache) -> [B, T, " << (hasHead ? "V" : "D") << "] ";
+  if (!hasHead)
+    os << "= " << result << "\nentry encode = forward\n}\n";
+  else if (lastCap)
+    os << "{\nlet scores = lm_head(" << result << ")\nreturn " << numberText(lastCap)
+       << " * tanh(scores / " << numberText(lastCap) << ")\n}\n";
+  else
+    os << "= lm_head(" << result << ")\n";
+  if (hasHead) {
+    writeGeneration(writer, capacity);
+    os << "}\n";
+  }
+}
+
+void LlamaWriter::write() {
+  if (writer.task != "ForCausalLM" && !writer.task.empty())
+    config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
+  prefix = writer.folder.has("model.embed_tokens.weight") ? "model." : "";
+  readSizes();
+  readLayers();
+  writeModel();
+}
+
+void writeLlama(FamilyWriter &writer) {
+  const Kind *kind = llvm::find_if(kinds, [&](const Kind &one) { return one.type == writer.type; });
+  LlamaWriter(writer, *kind).write();
+}
+
+} // namespace attn::importer

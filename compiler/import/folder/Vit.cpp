@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vision transformers with the names of Hugging Face's checkpoints.
+//
+//   Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words": vit
+//   Touvron et al. 2021, "Training data-efficient image transformers": deit, with a second token
+//   Oquab et al. 2023, "DINOv2": dinov2, with layers that are scaled
+#include "compiler/import/folder/Families.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+namespace {
+
+/// What a family calls the tensors of a layer.
+struct LayerNames {
+  StringRef firstNorm, secondNorm, up, down;
+};
+
+constexpr LayerNames vitNames = {"layernorm_before", "layernorm_after", "intermediate.dense",
+                                 "output.dense"};
+constexpr LayerNames dinoNames = {"norm1", "norm2", "mlp.fc1", "mlp.fc2"};
+
+/// Writes one vision transformer.
+class VitWriter {
+public:
+  explicit VitWriter(FamilyWriter &writer)
+      : writer(writer), config(writer.config), os(writer.os), isDino(writer.type == "dinov2"),
+        isDeit(writer.type == "deit"), names(isDino ? dinoNames : vitNames) {}
+  void write();
+
+private:
+  void readSizes();
+  void readPicture();
+  void writeParameters();
+  void writeHeads();
+  void writeLayer();
+  void writeEntry();
+
+  FamilyWriter &writer;
+  Config &config;
+  raw_ostream &os;
+  bool isDino, isDeit;
+  const LayerNames &names;
+  std::string prefix, eps, picture;
+  int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
+          classes = 0;
+  bool hasBias = true, isGated = false, hasTeacher = false;
+};
+
+} // namespace
+
+void VitWriter::readSizes() {
+  width = config.size("hidden_size");
+  heads = config.size("num_attention_heads");
+  hidden = isDino ? width * config.size("mlp_ratio", 4) : config.size("intermediate_size");
+  channels = config.size("num_channels", 3);
+  patch = config.size("patch_size");
+  int64_t image = config.size("image_size");
+  eps = numberText(config.number("layer_norm_eps", isDino ? 1e-6 : 1e-12));
+  hasBias = config.flag("qkv_bias", true);
+  isGated = config.flag("use_swiglu_ffn", false);
+  if (isGated) // as the published code rounds it
+    hidden = (hidden * 2 / 3 + 7) / 8 * 8;
+  if (width % heads)
+    config.refuse("num_attention_heads", "a divisor of `hidden_size`");
+  if (image % patch)
+    config.refuse("image_size", "a multiple of `patch_size`");
+  learnt = grid = std::max<int64_t>(image / patch, 1);
+  hasTeacher = writer.task == "ForImageClassificationWithTeacher";
+  if (!writer.task.empty() && writer.task != "ForImageClassification" && !hasTeacher)
+    config.refuse("architectures", "a bare model, or `…ForImageClassification`");
+  std::string body = writer.type + ".";
+  prefix = writer.folder.has(body + "embeddings.cls_token") ? body : "";
+  const json::Object *labels = config.objectAt("id2label");
+  classes = labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
+}
+
+/// The words of a list of numbers: one where all are the same.
+static std::string numbersText(Config &from, const json::Object &object, StringRef key) {
+  const json::Array *array = object.getArray(key);
+  std::string text;
+  bool isOne = true;
+  for (size_t i = 0; array && i < array->size(); ++i) {
+    std::optional<double> number = (*array)[i].getAsNumber();
+    if (!number) {
+      from.refuse(key, "a list of numbers");
+      return "0.5";
+    }
+    isOne &= (*array)[i] == (*array)[0];
+    text += (i ? ", " : "") + numberText(*number);
+  }
+  return text.empty() ? "" : isOne ? StringRef(text).split(',').first.str() : "[" + text + "]";
+}
+
+/// `image input …`, of preprocessor_config.json.
+void VitWriter::readPicture() {
+  if (!writer.folder.preprocessor) {
+    config.note(
+        "there is no `preprocessor_config.json`: the spec does not say how a picture becomes "
+        "the tensor");
+    return;
+  }
+  const json::Object &object = *writer.folder.preprocessor;
+  Config values(object, "preprocessor_config.json");
+  int64_t side = 0;
+  const json::Object *size = object.getObject("size"), *crop = object.getObject("crop_size");
+  bool crops = values.flag("do_center_crop", false);
+  for (const json::Object *one : {crops ? crop : nullptr, size})
+    for (StringRef key : {"height", "shortest_edge"})
+      if (std::optional<int64_t> pixels = one ? one->getInteger(key) : std::nullopt;
+          pixels && !side)
+        side = *pixels;
+  if (!side)
+    side = values.size(crops && values.has("crop_size") ? "crop_size" : "size", learnt * patch);
+  if (crops)
+    values.note("a picture is resized to " + Twine(side) + " x " + Twine(side) +
+                " as a whole; the published processor resizes its shorter edge and cuts out the "
+                "middle");
+  if (side % patch) {
+    values.refuse("size", "a multiple of the patch, " + Twine(patch));
+    side = patch;
+  }
+  grid = side / patch;
+  static constexpr StringRef filters[] = {"nearest", "", "bilinear", "bicubic"};
+  int64_t filter = object.getInteger("resample").value_or(2);
+  if (filter < 0 || filter > 3 || filters[filter].empty()) {
+    values.refuse("resample", "0 (nearest), 2 (bilinear) or 3 (bicubic)");
+    filter = 2;
+  }
+  picture = "image input " + std::to_string(side) + " x " + std::to_string(side) + " " +
+            filters[filter].str();
+  if (values.flag("do_normalize", true)) {
+    std::string mean = numbersText(values, object, "image_mean"),
+                deviation = numbersText(values, object, "image_std");
+    picture +=
+        (mean.empty() ? "" : " mean " + mean) + (deviation.empty() ? "" : " std " + deviation);
+  }
+  config.adopt(values);
+}
+
+void VitWriter::writeHeads() {
+  if (hasTeacher)
+    os << "linear cls_classifier, distillation_classifier: D -> K bias\n";
+  else if (!writer.task.empty())
+    os << "linear classifier: " << (isDino ? "D2" : "D") << " -> K bias\n";
+  for (StringRef name : {"pooler.dense.weight", "embeddings.mask_token"})
+    if (writer.folder.has(prefix + name.str()))
+      os << "ignore \"" << prefix << (name.starts_with("pooler") ? "pooler.*" : name)
+         << "\"  // no result needs it\n";
+}
+
+void VitWriter::writeParameters() {
+  os << "model " << writer.model << " {\ndim D = " << width << ", H = " << heads
+     << ", E = D / H, L = " << config.size("num_hidden_layers") << ", F = " << hidden;
+  if (!writer.task.empty())
+    os << ", K = " << classes << (isDino ? ", D2 = D + D" : "");
+  os << "  // width, heads, features of a head, layers, feed-forward"
+     << (writer.task.empty() ? "" : ", classes") << "\ndim C = " << channels << ", P = " << patch
+     << ", Q = " << patch << ", Y = " << grid << ", X = " << grid << ", N = " << (isDeit ? 2 : 1)
+     << " + Y * X" << (isDino && !writer.task.empty() ? ", G = Y * X" : "")
+     << "  // channels, patch, grid, tokens\n";
+  bool isResized = learnt != grid;
+  if (isResized)
+    os << "dim Y0 = " << learnt << ", X0 = " << learnt << ", M = " << (isDeit ? 2 : 1)
+       << " + Y0 * X0, A = Y0 * X0  // the grid that positions were learnt on\n";
+  os << "dyn B <= 64\n\nlinear " << prefix
+     << "embeddings.patch_embeddings.projection: C, P, Q -> D bias\nparam " << prefix
+     << "embeddings.cls_token: [1, D]"
+     << (isDeit ? ", " + prefix + "embeddings.distillation_token: [1, D]" : "") << ", " << prefix
+     << "embeddings.position_embeddings: [" << (isResized ? "M" : "N") << ", D]\nstack " << prefix
+     << "encoder.layer: L of Layer\nlayernorm " << prefix << "layernorm: D eps " << eps << '\n';
+  writeHeads();
+  os << '\n';
+}
+
+void VitWriter::writeLayer() {
+  os << "block Layer[T](x: [B, T, D]) -> [B, T, D] {\nlayernorm " << names.firstNorm << ", "
+     << names.secondNorm << ": D eps " << eps
+     << "\nlinear attention.attention.query, attention.attention.key, attention.attention.value: D "
+        "-> H, E"
+     << (hasBias ? " bias" : "") << "\nlinear attention.output.dense: H, E -> D bias\n";
+  if (isGated)
+    os << "linear mlp.a, mlp.b: D -> F bias = split(\"mlp.weights_in.{weight|bias}\", a b)\nlinear "
+          "mlp.weights_out: F -> D bias\n";
+  else
+    os << "linear " << names.up << ": D -> F bias\nlinear " << names.down << ": F -> D bias\n";
+  if (isDino)
+    os << "param layer_scale1.lambda1, layer_scale2.lambda1: [D]\n";
+  std::string attended = "attention.output.dense(a)",
+              mlp = isGated
+                        ? "mlp.weights_out(silu(mlp.a(m)) * mlp.b(m))"
+                        : (names.down + "(" +
+                           activation(config, "hidden_act", "gelu", (names.up + "(m)").str()) + ")")
+                              .str();
+  os << "let n = " << names.firstNorm
+     << "(x)\nlet a = attend attention.attention.query(n) over attention.attention.key(n), "
+     << "attention.attention.value(n) along T as S { score scaled_dot }\nlet y = x + " << attended
+     << (isDino ? " * layer_scale1.lambda1" : "") << "\nlet m = " << names.secondNorm
+     << "(y)\nreturn y + " << mlp << (isDino ? " * layer_scale2.lambda1" : "") << "\n}\n\n";
+}
+
+void VitWriter::writeEntry() {
+  if (!picture.empty())
+    os << picture << "  // a picture becomes the tensor\n";
+  std::string e = prefix + "embeddings.", at = e + "position_embeddings";
+  bool isBare = writer.task.empty();
+  os << "entry " << (isBare ? "encode" : "classify") << "(image: [B, C, Y*P, X*Q]) -> "
+     << (isBare ? "hidden: [B, N, D]" : "scores: [B, K]") << " {\nlet patches = " << e
+     << "patch_embeddings.projection(split(image, \"b c (y p) (x q) -> b (y x) c p q\"))\n";
+  if (learnt != grid) {
+    std::string front = isDeit ? "2" : "1";
+    os << "let front = slice(" << at << ", M from 0 to " << front
+       << ")\nlet places = relabel(slice(" << at << ", M from " << front
+       << " to M as A), A = Y0*X0)\nlet resized = split(resize(split(places, \"(y0 x0) d -> y0 x0 "
+          "d\"), bicubic, Y0 = Y, X0 = X), \"y x d -> (y x) d\")\n";
+    at = "pack(N, front, resized)";
+  }
+  os << "let x = pack(N, " << e << "cls_token, " << (isDeit ? e + "distillation_token, " : "")
+     << "patches) + " << at << "\nlet y = " << prefix << "layernorm(" << prefix
+     << "encoder.layer(x))\n";
+  if (isBare)
+    os << "return y\n";
+  else if (hasTeacher)
+    os << "return (cls_classifier(pick(y, N at 0)) + distillation_classifier(pick(y, N at 1))) / "
+          "2\n";
+  else if (isDino)
+    os << "return classifier(pack(D2, first(N, y), mean(G, slice(y, N from 1 to N as G))))\n";
+  else
+    os << "return classifier(first(N, y))\n";
+  os << "}\n}\n";
+}
+
+void VitWriter::write() {
+  readSizes();
+  readPicture();
+  writeParameters();
+  writeLayer();
+  writeEntry();
+}
+
+void writeVit(FamilyWriter &writer) { VitWriter(writer).write(); }
+
+} // namespace attn::importer

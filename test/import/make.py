@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folders as Hugging Face publishes them: a config.json with the keys of the family's, tensors with its names, and random numbers.
+
+usage: make.py FAMILY FOLDER [--seed N]
+
+FAMILIES says, for each, a config in small, the shapes of its tensors, and other files. What a model of it computes is in twins.py."""
+import argparse
+import json
+import os
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
+from vit_twin import write_safetensors
+
+
+def llama_shapes(c):
+    d, e = c["hidden_size"], c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    h, g, f, kind = c["num_attention_heads"], c.get("num_key_value_heads") or c["num_attention_heads"], c["intermediate_size"], c["model_type"]
+    shapes = {"model.embed_tokens.weight": (c["vocab_size"], d), "model.norm.weight": (d,)}
+    tied = c.get("tie_word_embeddings", kind.startswith("gemma"))
+    if not tied:
+        shapes["lm_head.weight"] = (c["vocab_size"], d)
+    for n in range(c["num_hidden_layers"]):
+        own = {"input_layernorm.weight": (d,), "post_attention_layernorm.weight": (d,), "self_attn.o_proj.weight": (d, h * e),
+               "mlp.down_proj.weight": (d, f)}
+        if kind == "phi3":
+            own.update({"self_attn.qkv_proj.weight": ((h + 2 * g) * e, d), "mlp.gate_up_proj.weight": (2 * f, d)})
+        else:
+            own.update({"self_attn.q_proj.weight": (h * e, d), "self_attn.k_proj.weight": (g * e, d), "self_attn.v_proj.weight": (g * e, d),
+                        "mlp.gate_proj.weight": (f, d), "mlp.up_proj.weight": (f, d)})
+        if kind in ("gemma2", "gemma3_text"):
+            own.update({"pre_feedforward_layernorm.weight": (d,), "post_feedforward_layernorm.weight": (d,)})
+        if kind in ("qwen3", "gemma3_text"):
+            own.update({"self_attn.q_norm.weight": (e,), "self_attn.k_norm.weight": (e,)})
+        if kind == "qwen2" or c.get("attention_bias"):
+            own.update({"self_attn.q_proj.bias": (h * e,), "self_attn.k_proj.bias": (g * e,), "self_attn.v_proj.bias": (g * e,)})
+        if c.get("attention_bias"):
+            own["self_attn.o_proj.bias"] = (d,)
+        if c.get("mlp_bias"):
+            own.update({"mlp.gate_proj.bias": (f,), "mlp.up_proj.bias": (f,), "mlp.down_proj.bias": (d,)})
+        shapes.update({f"model.layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
+def gpt2_shapes(c):
+    d, f = c["n_embd"], c.get("n_inner") or 4 * c["n_embd"]
+    shapes = {"wte.weight": (c["vocab_size"], d), "wpe.weight": (c["n_positions"], d), "ln_f.weight": (d,), "ln_f.bias": (d,)}
+    for n in range(c["n_layer"]):
+        own = {"ln_1.weight": (d,), "ln_1.bias": (d,), "ln_2.weight": (d,), "ln_2.bias": (d,), "attn.c_attn.weight": (d, 3 * d),
+               "attn.c_attn.bias": (3 * d,), "attn.c_proj.weight": (d, d), "attn.c_proj.bias": (d,), "mlp.c_fc.weight": (d, f),
+               "mlp.c_fc.bias": (f,), "mlp.c_proj.weight": (f, d), "mlp.c_proj.bias": (d,),
+               "attn.bias": (1, 1, c["n_positions"], c["n_positions"])}
+        shapes.update({f"h.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
+def bert_shapes(c):
+    distil, roberta = c["model_type"] == "distilbert", c["model_type"].endswith("roberta")
+    d = c["dim"] if distil else c["hidden_size"]
+    f, layers = (c["hidden_dim"], c["n_layers"]) if distil else (c["intermediate_size"], c["num_hidden_layers"])
+    architecture = c["architectures"][0]
+    body = "distilbert." if distil else "roberta." if roberta else "bert."
+    body = "" if architecture.endswith("Model") else body
+    pair = lambda name, *shape: {name + ".weight": shape, name + ".bias": shape[:1]}
+    shapes = {body + "embeddings.word_embeddings.weight": (c["vocab_size"], d),
+              body + "embeddings.position_embeddings.weight": (c["max_position_embeddings"], d), **pair(body + "embeddings.LayerNorm", d)}
+    if not distil:
+        shapes[body + "embeddings.token_type_embeddings.weight"] = (c["type_vocab_size"], d)
+    for n in range(layers):
+        if distil:
+            own = {**pair("attention.q_lin", d, d), **pair("attention.k_lin", d, d), **pair("attention.v_lin", d, d),
+                   **pair("attention.out_lin", d, d), **pair("sa_layer_norm", d), **pair("ffn.lin1", f, d), **pair("ffn.lin2", d, f),
+                   **pair("output_layer_norm", d)}
+        else:
+            own = {**pair("attention.self.query", d, d), **pair("attention.self.key", d, d), **pair("attention.self.value", d, d),
+                   **pair("attention.output.dense", d, d), **pair("attention.output.LayerNorm", d), **pair("intermediate.dense", f, d),
+                   **pair("output.dense", d, f), **pair("output.LayerNorm", d)}
+        shapes.update({f"{body}{'transformer' if distil else 'encoder'}.layer.{n}.{name}": shape for name, shape in own.items()})
+    classes = len(c.get("id2label", {0: 0, 1: 0}))
+    if architecture.endswith("Model") and not distil or architecture == "BertForSequenceClassification":
+        shapes.update(pair(body + "pooler.dense", d, d))
+    if architecture == "BertForMaskedLM":
+        shapes.update({**pair("cls.predictions.transform.dense", d, d), **pair("cls.predictions.transform.LayerNorm", d),
+                       "cls.predictions.bias": (c["vocab_size"],)})
+    elif architecture.endswith("ForMaskedLM") and roberta:
+        shapes.update({**pair("lm_head.dense", d, d), **pair("lm_head.layer_norm", d), "lm_head.bias": (c["vocab_size"],)})
+    elif architecture == "DistilBertForMaskedLM":
+        shapes.update({**pair("vocab_transform", d, d), **pair("vocab_layer_norm", d), "vocab_projector.bias": (c["vocab_size"],)})
+    elif architecture.endswith("ForSequenceClassification") and roberta:
+        shapes.update({**pair("classifier.dense", d, d), **pair("classifier.out_proj", classes, d)})
+    elif architecture.endswith("ForSequenceClassification"):
+        shapes.update({**(pair("pre_classifier", d, d) if distil else {}), **pair("classifier", classes, d)})
+    elif architecture.endswith("ForTokenClassification"):
+        shapes.update(pair("classifier", classes, d))
+    elif architecture.endswith("ForQuestionAnswering"):
+        shapes.update(pair("qa_outputs", 2, d))
+    return shapes
+
+
+def vit_shapes(c):
+    kind, d, classify = c["model_type"], c["hidden_size"], c["architectures"][0] != "Dinov2Model"
+    dino, p = kind == "dinov2", f"{kind}." if classify else ""
+    f = c["hidden_size"] * c["mlp_ratio"] if dino else c["intermediate_size"]
+    if c.get("use_swiglu_ffn"):
+        f = (f * 2 // 3 + 7) // 8 * 8
+    pair = lambda name, *shape: {name + ".weight": shape, name + ".bias": shape[:1]}
+    tokens = (c["image_size"] // c["patch_size"]) ** 2 + (2 if kind == "deit" else 1)
+    shapes = {p + "embeddings.cls_token": (1, 1, d), p + "embeddings.position_embeddings": (1, tokens, d), **pair(p + "layernorm", d),
+              **pair(p + "embeddings.patch_embeddings.projection", d, 3, c["patch_size"], c["patch_size"])}
+    if kind == "deit":
+        shapes[p + "embeddings.distillation_token"] = (1, 1, d)
+    if dino:
+        shapes[p + "embeddings.mask_token"] = (1, d)
+    for n in range(c["num_hidden_layers"]):
+        own = {**pair("attention.attention.query", d, d), **pair("attention.attention.key", d, d), **pair("attention.attention.value", d, d),
+               **pair("attention.output.dense", d, d)}
+        if dino:
+            own.update({**pair("norm1", d), **pair("norm2", d), "layer_scale1.lambda1": (d,), "layer_scale2.lambda1": (d,)})
+            own.update({**pair("mlp.weights_in", 2 * f, d), **pair("mlp.weights_out", d, f)} if c.get("use_swiglu_ffn") else
+                       {**pair("mlp.fc1", f, d), **pair("mlp.fc2", d, f)})
+        else:
+            own.update({**pair("layernorm_before", d), **pair("layernorm_after", d), **pair("intermediate.dense", f, d),
+                        **pair("output.dense", d, f)})
+        shapes.update({f"{p}encoder.layer.{n}.{name}": shape for name, shape in own.items()})
+    if classify and c["architectures"][0].endswith("WithTeacher"):
+        shapes.update({**pair("cls_classifier", 3, d), **pair("distillation_classifier", 3, d)})
+    elif classify:
+        shapes.update(pair("classifier", 3, 2 * d if dino else d))
+    return shapes
+
+
+def llama(model_type, architecture, **more):
+    return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_key_value_heads=2,
+                num_hidden_layers=4, intermediate_size=80, vocab_size=97, max_position_embeddings=64, rms_norm_eps=1e-6, hidden_act="silu",
+                **more)
+
+
+def bert(model_type, architecture, **more):
+    return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_hidden_layers=2,
+                intermediate_size=80, vocab_size=97, max_position_embeddings=40, type_vocab_size=2, layer_norm_eps=1e-12, hidden_act="gelu",
+                pad_token_id=0, **more)
+
+
+def vit(model_type, architecture, **more):
+    return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_hidden_layers=2,
+                hidden_act="gelu", layer_norm_eps=1e-12, image_size=32, patch_size=8, num_channels=3, qkv_bias=True, **more)
+
+
+LABELS = {"0": "anger", "1": "joy", "2": "fear"}
+LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
+GEMMA = dict(head_dim=16, hidden_activation="gelu_pytorch_tanh")
+SAMPLED = {"generation_config.json": dict(do_sample=True, temperature=0.6, top_p=0.95, top_k=20, eos_token_id=[5, 7])}
+MEAN = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_mean_tokens=True, pooling_mode_cls_token=False),
+        "modules.json": [dict(idx=2, name="2", path="2_Normalize", type="sentence_transformers.models.Normalize")]}
+PICTURE = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.4, 0.3],
+                                            resample=2, size=dict(height=32, width=32))}
+CROPPED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_center_crop=True, crop_size=dict(height=40, width=40),
+                                            image_mean=[0.485, 0.456, 0.406], image_std=[0.229, 0.224, 0.225], resample=3,
+                                            size=dict(shortest_edge=48))}
+FAMILIES = {
+    "llama2": (llama("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False), llama_shapes, {}),
+    "llama3": (llama("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=LLAMA3, tie_word_embeddings=True, attention_bias=True,
+                     mlp_bias=True), llama_shapes, SAMPLED),
+    "llama3-v5": (llama("llama", "LlamaForCausalLM", rope_parameters=dict(rope_theta=500000.0, **LLAMA3)), llama_shapes, {}),
+    "mistral": (llama("mistral", "MistralForCausalLM", rope_theta=1000000.0, sliding_window=7, head_dim=12), llama_shapes, {}),
+    "qwen2": (llama("qwen2", "Qwen2ForCausalLM", rope_theta=1000000.0, use_sliding_window=True, sliding_window=5, max_window_layers=2,
+                    tie_word_embeddings=True), llama_shapes, {}),
+    "qwen3": (llama("qwen3", "Qwen3ForCausalLM", rope_theta=1000000, head_dim=16, use_sliding_window=False, sliding_window=None,
+                    tie_word_embeddings=True), llama_shapes, SAMPLED),
+    "gemma": (llama("gemma", "GemmaForCausalLM", rope_theta=10000.0, **GEMMA), llama_shapes, {}),
+    "gemma2": (llama("gemma2", "Gemma2ForCausalLM", rope_theta=10000.0, sliding_window=6, query_pre_attn_scalar=24, attn_logit_softcapping=5.0,
+                     final_logit_softcapping=3.0, **GEMMA), llama_shapes, {}),
+    "gemma3": (llama("gemma3_text", "Gemma3ForCausalLM", rope_theta=1000000.0, rope_local_base_freq=10000.0, rope_scaling=dict(
+        rope_type="linear", factor=8.0), sliding_window=6, sliding_window_pattern=3, query_pre_attn_scalar=24, **GEMMA), llama_shapes, {}),
+    "gemma3-v5": (llama("gemma3_text", "Gemma3ForCausalLM", layer_types=["sliding_attention", "full_attention"] * 2, sliding_window=6,
+                        query_pre_attn_scalar=16, rope_parameters=dict(
+                            full_attention=dict(rope_type="default", rope_theta=1000000.0),
+                            sliding_attention=dict(rope_type="default", rope_theta=10000.0)), **GEMMA), llama_shapes, {}),
+    "phi3": (llama("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=None, sliding_window=9, partial_rotary_factor=0.5,
+                   tie_word_embeddings=False), llama_shapes, {}),
+    "vit": (vit("vit", "ViTForImageClassification", intermediate_size=80, id2label=LABELS), vit_shapes, PICTURE),
+    "deit": (vit("deit", "DeiTForImageClassificationWithTeacher", intermediate_size=80, id2label=LABELS), vit_shapes, PICTURE),
+    "dinov2": ({**vit("dinov2", "Dinov2Model", mlp_ratio=2), "layer_norm_eps": 1e-6}, vit_shapes, CROPPED),
+    "dinov2-classes": ({**vit("dinov2", "Dinov2ForImageClassification", mlp_ratio=2, use_swiglu_ffn=True, id2label=LABELS),
+                        "layer_norm_eps": 1e-6}, vit_shapes, {}),
+    "gpt2": (dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=48, n_head=6, n_layer=2, n_positions=64, n_ctx=64,
+                  vocab_size=97, layer_norm_epsilon=1e-5, activation_function="gelu_new", eos_token_id=5), gpt2_shapes, {}),
+    "bert": (bert("bert", "BertModel"), bert_shapes, {}),
+    "bert-fill": (bert("bert", "BertForMaskedLM"), bert_shapes, {}),
+    "bert-classes": (bert("bert", "BertForSequenceClassification", id2label=LABELS), bert_shapes, {}),
+    "bert-tokens": (bert("bert", "BertForTokenClassification", id2label=LABELS), bert_shapes, {}),
+    "bert-answers": (bert("bert", "BertForQuestionAnswering"), bert_shapes, {}),
+    "minilm": (bert("bert", "BertModel"), bert_shapes, MEAN),
+    "roberta-fill": ({**bert("roberta", "RobertaForMaskedLM"), "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
+    "xlm-roberta-classes": ({**bert("xlm-roberta", "XLMRobertaForSequenceClassification", id2label=LABELS), "type_vocab_size": 1,
+                             "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
+    "distilbert-classes": (dict(model_type="distilbert", architectures=["DistilBertForSequenceClassification"], dim=48, n_heads=6, n_layers=2,
+                                hidden_dim=80, vocab_size=97, max_position_embeddings=40, activation="gelu", id2label=LABELS), bert_shapes, {}),
+    "distilbert-fill": (dict(model_type="distilbert", architectures=["DistilBertForMaskedLM"], dim=48, n_heads=6, n_layers=2, hidden_dim=80,
+                             vocab_size=97, max_position_embeddings=40, activation="gelu"), bert_shapes, {}),
+}
+
+
+def random_weights(shapes, seed):
+    rng = np.random.default_rng(seed)
+    return {name: ((1 if name.endswith("norm.weight") or "LayerNorm" in name or "ln_" in name or ("norm" in name and name.endswith("weight")) else 0) +
+                   rng.standard_normal(shape) * (0.3 if len(shape) == 1 else 1.2 / np.sqrt(shape[-1]))).astype(np.float32)
+            for name, shape in shapes.items()}
+
+
+def make(family, folder, seed):
+    """The config and the weights of what is written."""
+    config, shapes, files = FAMILIES[family]
+    os.makedirs(folder, exist_ok=True)
+    for name, content in {"config.json": config, **files}.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump(content, file, indent=2)
+    weights = random_weights(shapes(config), seed)
+    write_safetensors(os.path.join(folder, "model.safetensors"), weights)
+    return config, weights
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("family", choices=FAMILIES)
+    parser.add_argument("folder")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    make(options.family, options.folder, options.seed)

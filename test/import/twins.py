@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Folders of make.py are imported, checked against their weights, run, and compared with NumPy in double precision, which computes what the
+papers and the published modelling code say of the family, from the same config.json.
+
+usage: twins.py FOLDER FAMILY..."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from make import FAMILIES, make
+from measured import measured
+from program import Failed, call, run
+
+BOUND, BATCH, LENGTH = 1e-5, 3, 21
+erf = np.vectorize(__import__("math").erf)
+sigmoid = lambda x: 1 / (1 + np.exp(-x))
+ACTIVATIONS = {"silu": lambda x: x * sigmoid(x), "gelu": lambda x: x * (1 + erf(x / np.sqrt(2))) / 2, "relu": lambda x: np.maximum(x, 0),
+               "tanh": np.tanh}
+ACTIVATIONS["gelu_new"] = ACTIVATIONS["gelu_pytorch_tanh"] = lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3))) / 2
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def layer_norm(x, w, name, eps):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * w[name + ".weight"] + w[name + ".bias"]
+
+
+def linear(x, w, name):
+    return x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
+
+
+def heads_of(x, count):
+    return x.reshape(*x.shape[:2], count, -1).transpose(0, 2, 1, 3)
+
+
+def joined(x):
+    return x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
+
+
+def frequencies(features, base, scaling):
+    """Of each pair of features, per position."""
+    f = base ** (-np.arange(0, features, 2) / features)
+    kind = (scaling or {}).get("rope_type", (scaling or {}).get("type", "default"))
+    if kind == "linear":
+        return f / scaling["factor"]
+    if kind == "llama3":
+        turns = scaling["original_max_position_embeddings"] * f / (2 * np.pi)
+        low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+        part = np.clip((turns - low) / (high - low), 0, 1)
+        return (1 - part) * f / scaling["factor"] + part * f
+    assert kind == "default", kind
+    return f
+
+
+def rotate(x, f):
+    """x: [B, H, T, E]; of each head, the first 2 * len(f) features, halves against each other."""
+    angles = np.arange(x.shape[2])[:, None] * f
+    cos, sin, half = np.cos(angles), np.sin(angles), len(f)
+    a, b, rest = x[..., :half], x[..., half:2 * half], x[..., 2 * half:]
+    return np.concatenate([a * cos - b * sin, b * cos + a * sin, rest], -1)
+
+
+def llama_layers(c):
+    """Of each layer, its window (None: all before) and frequencies."""
+    kind, count = c["model_type"], c["num_hidden_layers"]
+    e = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    turned = int(e * c.get("partial_rotary_factor", 1))
+    parameters = c.get("rope_parameters")
+    window = c.get("sliding_window")
+    if kind.startswith("qwen") and not c.get("use_sliding_window"):
+        window = None
+    for n in range(count):
+        slides = window is not None
+        if "layer_types" in c:
+            slides = c["layer_types"][n] == "sliding_attention"
+        elif kind == "gemma2":
+            slides = n % 2 == 0
+        elif kind == "gemma3_text":
+            slides = (n + 1) % c["sliding_window_pattern"] != 0
+        elif kind.startswith("qwen"):
+            slides = slides and n >= c["max_window_layers"]
+        if parameters and "full_attention" in parameters:
+            own = parameters["sliding_attention" if slides else "full_attention"]
+            f = frequencies(turned, own["rope_theta"], own)
+        elif parameters:
+            f = frequencies(turned, parameters["rope_theta"], parameters)
+        elif kind == "gemma3_text" and slides:
+            f = frequencies(turned, c["rope_local_base_freq"], None)
+        else:
+            f = frequencies(turned, c["rope_theta"], c.get("rope_scaling"))
+        yield window if slides else None, f
+
+
+def llama(c, w, ids):
+    kind, h, g = c["model_type"], c["num_attention_heads"], c["num_key_value_heads"]
+    e = c.get("head_dim") or c["hidden_size"] // h
+    gemma = kind.startswith("gemma")
+    four = kind in ("gemma2", "gemma3_text")
+    act = ACTIVATIONS[c.get("hidden_activation") or c["hidden_act"]]
+
+    def norm(x, name):
+        weight = w[name + ".weight"] + (1 if gemma else 0)
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + c["rms_norm_eps"]) * weight
+
+    x = w["model.embed_tokens.weight"][ids] * (np.sqrt(c["hidden_size"]) if gemma else 1)
+    i, j = np.arange(ids.shape[1])[:, None], np.arange(ids.shape[1])
+    for n, (window, f) in enumerate(llama_layers(c)):
+        p = f"model.layers.{n}."
+        y = norm(x, p + "input_layernorm")
+        if kind == "phi3":
+            q, k, v = np.split(y @ w[p + "self_attn.qkv_proj.weight"].T, [h * e, (h + g) * e], -1)
+        else:
+            q, k, v = (linear(y, w, p + f"self_attn.{name}_proj") for name in "qkv")
+        q, k, v = heads_of(q, h), heads_of(k, g), heads_of(v, g)
+        if p + "self_attn.q_norm.weight" in w:
+            q, k = norm(q, p + "self_attn.q_norm"), norm(k, p + "self_attn.k_norm")
+        q, k = rotate(q, f), rotate(k, f)
+        scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * (c.get("query_pre_attn_scalar", e) ** -0.5)
+        if c.get("attn_logit_softcapping"):
+            scores = np.tanh(scores / c["attn_logit_softcapping"]) * c["attn_logit_softcapping"]
+        seen = (j <= i) & (i - j < (window or 10 ** 9))
+        a = joined(softmax(np.where(seen, scores, -np.inf)) @ np.repeat(v, h // g, 1))
+        a = linear(a, w, p + "self_attn.o_proj")
+        x = x + (norm(a, p + "post_attention_layernorm") if four else a)
+        y = norm(x, p + ("pre_feedforward_layernorm" if four else "post_attention_layernorm"))
+        if kind == "phi3":
+            gate, up = np.split(y @ w[p + "mlp.gate_up_proj.weight"].T, 2, -1)
+        else:
+            gate, up = linear(y, w, p + "mlp.gate_proj"), linear(y, w, p + "mlp.up_proj")
+        y = linear(act(gate) * up, w, p + "mlp.down_proj")
+        x = x + (norm(y, p + "post_feedforward_layernorm") if four else y)
+    scores = norm(x, "model.norm") @ w.get("lm_head.weight", w["model.embed_tokens.weight"]).T
+    cap = c.get("final_logit_softcapping")
+    return {"scores": cap * np.tanh(scores / cap) if cap else scores}
+
+
+def gpt2(c, w, ids):
+    x = w["wte.weight"][ids] + w["wpe.weight"][:ids.shape[1]]
+    e = c["n_embd"] // c["n_head"]
+    live = np.tril(np.ones((ids.shape[1],) * 2, bool))
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_epsilon"])
+    conv = lambda x, name: x @ w[name + ".weight"] + w[name + ".bias"]
+    for n in range(c["n_layer"]):
+        p = f"h.{n}."
+        q, k, v = (heads_of(part, c["n_head"]) for part in np.split(conv(norm(x, p + "ln_1"), p + "attn.c_attn"), 3, -1))
+        scores = np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(e), -np.inf)
+        x = x + conv(joined(softmax(scores) @ v), p + "attn.c_proj")
+        x = x + conv(ACTIVATIONS[c["activation_function"]](conv(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
+    return {"scores": norm(x, "ln_f") @ w["wte.weight"].T}
+
+
+def bert(c, w, ids, lengths, segments=None):
+    distil, roberta = c["model_type"] == "distilbert", c["model_type"].endswith("roberta")
+    architecture, count = c["architectures"][0], c.get("n_heads") or c["num_attention_heads"]
+    eps = 1e-12 if distil else c["layer_norm_eps"]
+    act = ACTIVATIONS[c.get("activation") or c["hidden_act"]]
+    body = "" if architecture.endswith("Model") else "distilbert." if distil else "roberta." if roberta else "bert."
+    norm = lambda x, name: layer_norm(x, w, name, eps)
+    at = np.arange(ids.shape[1]) + (c["pad_token_id"] + 1 if roberta else 0)
+    x = w[body + "embeddings.word_embeddings.weight"][ids] + w[body + "embeddings.position_embeddings.weight"][at]
+    if not distil:
+        x = x + w[body + "embeddings.token_type_embeddings.weight"][np.zeros_like(ids) if segments is None else segments]
+    x = norm(x, body + "embeddings.LayerNorm")
+    live = (np.arange(ids.shape[1]) < lengths[:, None])[:, None, None]
+    q, k, v, out, first, up, down, last = (
+        ["attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2",
+         "output_layer_norm"] if distil else
+        ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense", "attention.output.LayerNorm",
+         "intermediate.dense", "output.dense", "output.LayerNorm"])
+    for n in range(c.get("n_layers") or c["num_hidden_layers"]):
+        p = f"{body}{'transformer' if distil else 'encoder'}.layer.{n}."
+        queries, keys, values = (heads_of(linear(x, w, p + name), count) for name in (q, k, v))
+        scores = queries @ keys.transpose(0, 1, 3, 2) / np.sqrt(queries.shape[-1])
+        a = joined(softmax(np.where(live, scores, -np.inf)) @ values)
+        x = norm(x + linear(a, w, p + out), p + first)
+        x = norm(x + linear(act(linear(x, w, p + up)), w, p + down), p + last)
+    word = w[body + "embeddings.word_embeddings.weight"]
+    if architecture.endswith("Model"):
+        pooled = {} if distil else {"pooled": np.tanh(linear(x[:, 0], w, "pooler.dense"))}
+        mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
+        return {"hidden": x, **pooled, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
+    if architecture.endswith("ForMaskedLM"):
+        dense, ln, bias = (("vocab_transform", "vocab_layer_norm", "vocab_projector.bias") if distil else
+                           ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias") if roberta else
+                           ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"))
+        return {"scores": norm(act(linear(x, w, dense)), ln) @ word.T + w[bias]}
+    if architecture.endswith("ForSequenceClassification"):
+        if roberta:
+            return {"scores": linear(np.tanh(linear(x[:, 0], w, "classifier.dense")), w, "classifier.out_proj")}
+        if distil:
+            return {"scores": linear(np.maximum(linear(x[:, 0], w, "pre_classifier"), 0), w, "classifier")}
+        return {"scores": linear(np.tanh(linear(x[:, 0], w, "bert.pooler.dense")), w, "classifier")}
+    return {"scores": linear(x, w, "qa_outputs" if architecture.endswith("Answering") else "classifier")}
+
+
+def vit(c, w, image):
+    import torch
+    kind, count = c["model_type"], c["num_attention_heads"]
+    dino, classify = kind == "dinov2", c["architectures"][0] != "Dinov2Model"
+    p = f"{kind}." if classify else ""
+    w = {name[len(p):] if name.startswith(p) else name: value for name, value in w.items()}
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    side, b = c["patch_size"], len(image)
+    grid = image.shape[2] // side
+    patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
+    kernel = w["embeddings.patch_embeddings.projection.weight"]
+    x = patches @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"]
+    front = [w["embeddings.cls_token"]] + ([w["embeddings.distillation_token"]] if kind == "deit" else [])
+    at, learnt = w["embeddings.position_embeddings"], c["image_size"] // side
+    if grid != learnt:
+        map_ = torch.tensor(at[:, len(front):].reshape(1, learnt, learnt, -1)).permute(0, 3, 1, 2)
+        map_ = torch.nn.functional.interpolate(map_, size=(grid, grid), mode="bicubic", align_corners=False)
+        at = np.concatenate([at[:, :len(front)], map_.permute(0, 2, 3, 1).reshape(1, grid * grid, -1).numpy()], 1)
+    x = np.concatenate([*(np.repeat(token, b, 0) for token in front), x], 1) + at
+    first, second = ("norm1", "norm2") if dino else ("layernorm_before", "layernorm_after")
+    for n in range(c["num_hidden_layers"]):
+        l = f"encoder.layer.{n}."
+        y = norm(x, l + first)
+        q, k, v = (heads_of(linear(y, w, l + f"attention.attention.{name}"), count) for name in ("query", "key", "value"))
+        a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ v), w, l + "attention.output.dense")
+        x = x + a * (w[l + "layer_scale1.lambda1"] if dino else 1)
+        y = norm(x, l + second)
+        if c.get("use_swiglu_ffn"):
+            gate, up = np.split(linear(y, w, l + "mlp.weights_in"), 2, -1)
+            y = linear(ACTIVATIONS["silu"](gate) * up, w, l + "mlp.weights_out")
+        else:
+            up, down = ("mlp.fc1", "mlp.fc2") if dino else ("intermediate.dense", "output.dense")
+            y = linear(ACTIVATIONS[c["hidden_act"]](linear(y, w, l + up)), w, l + down)
+        x = x + y * (w[l + "layer_scale2.lambda1"] if dino else 1)
+    x = norm(x, "layernorm")
+    if not classify:
+        return {"hidden": x}
+    if kind == "deit":
+        return {"scores": (linear(x[:, 0], w, "cls_classifier") + linear(x[:, 1], w, "distillation_classifier")) / 2}
+    return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
+
+
+def check(family, folder):
+    config, weights = make(family, folder, seed=1 + len(family))
+    spec = os.path.join(folder, "spec.attn")
+    call(["attn", "import", folder, "-o", spec])
+    call(["attn", "fmt", "--check", spec])
+    table = subprocess.run(["attn", "check", spec, "--weights", folder], capture_output=True, text=True)
+    assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
+    assert "warning" not in table.stderr, table.stderr
+    rng, w = np.random.default_rng(7), {name: value.astype(np.float64) for name, value in weights.items()}
+    if config["model_type"] in ("vit", "deit", "dinov2"):
+        processor = FAMILIES[family][2].get("preprocessor_config.json", {})
+        side = processor.get("crop_size", {}).get("height", config["image_size"])
+        inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
+        return compare(family, folder, spec, inputs, vit(config, w, inputs["image"]))
+    inputs = {"ids": rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32)}
+    if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert"):
+        inputs["lengths"] = np.array([LENGTH, 5, 13], np.int32)
+        if config["model_type"] == "bert":
+            inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
+        wanted = bert(config, w, **inputs)
+    else:
+        wanted = (gpt2 if config["model_type"] == "gpt2" else llama)(config, w, inputs["ids"])
+    compare(family, folder, spec, inputs, wanted)
+
+
+def compare(family, folder, spec, inputs, wanted):
+    text = open(spec).read()
+    names = [name for name in wanted if f"{name}: [B" in text or f"entry {name} " in text]
+    assert names, text
+    entry = ["--entry", names[0]] if f"entry {names[0]} " in text else []
+    command = ["attn", "run", spec, "--weights", folder, *entry]
+    largest = 0
+    for name, got in zip(names, run(command, folder, inputs, names)):
+        rows = wanted[name]
+        if rows.ndim == 3 and "lengths" in inputs:  # what stands behind a text's end is nobody's business
+            got, rows = (np.concatenate([x[b, :n] for b, n in enumerate(inputs["lengths"])]) for x in (got, rows))
+        largest = max(largest, np.sqrt(((got - rows) ** 2).sum() / (rows ** 2).sum()))
+    lines = len(text.splitlines())
+    print(f"{family}: {lines} lines, {', '.join(names)}: relative L2 {largest:.1e}")
+    assert largest <= BOUND, f"{family}: {largest}"
+    measured(family, largest)
+
+
+def main():
+    folder, *wanted = sys.argv[1:]
+    for family in wanted or FAMILIES:
+        check(family, os.path.join(folder, family))
+
+
+if __name__ == "__main__":
+    main()
