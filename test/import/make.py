@@ -125,10 +125,41 @@ def vit_shapes(c):
             own.update({**pair("layernorm_before", d), **pair("layernorm_after", d), **pair("intermediate.dense", f, d),
                         **pair("output.dense", d, f)})
         shapes.update({f"{p}encoder.layer.{n}.{name}": shape for name, shape in own.items()})
+    classes = len(c.get("id2label", ()))
     if classify and c["architectures"][0].endswith("WithTeacher"):
-        shapes.update({**pair("cls_classifier", 3, d), **pair("distillation_classifier", 3, d)})
+        shapes.update({**pair("cls_classifier", classes, d), **pair("distillation_classifier", classes, d)})
     elif classify:
-        shapes.update(pair("classifier", 3, 2 * d if dino else d))
+        shapes.update(pair("classifier", classes, 2 * d if dino else d))
+    return shapes
+
+
+def clip_shapes(c):
+    siglip, t, v = c["model_type"] == "siglip", c["text_config"], c["vision_config"]
+    pair = lambda name, *shape: {name + ".weight": shape, name + ".bias": shape[:1]}
+    a = v["hidden_size"] if siglip else c["projection_dim"]
+    d, patches = v["hidden_size"], (v["image_size"] // v["patch_size"]) ** 2
+    shapes = {"logit_scale": (1,) if siglip else (), "text_model.embeddings.token_embedding.weight": (t["vocab_size"], t["hidden_size"]),
+              "text_model.embeddings.position_embedding.weight": (t["max_position_embeddings"], t["hidden_size"]),
+              "vision_model.embeddings.patch_embedding.weight": (d, 3, v["patch_size"], v["patch_size"]),
+              **pair("text_model.final_layer_norm", t["hidden_size"]), **pair("vision_model.post_layernorm", d)}
+    if siglip:
+        f = v["intermediate_size"]
+        shapes.update({"logit_bias": (1,), **pair("text_model.head", a, t["hidden_size"]), "vision_model.embeddings.patch_embedding.bias": (d,),
+                       "vision_model.embeddings.position_embedding.weight": (patches, d), "vision_model.head.probe": (1, 1, d),
+                       "vision_model.head.attention.in_proj_weight": (3 * d, d), "vision_model.head.attention.in_proj_bias": (3 * d,),
+                       **pair("vision_model.head.attention.out_proj", d, d), **pair("vision_model.head.layernorm", d),
+                       **pair("vision_model.head.mlp.fc1", f, d), **pair("vision_model.head.mlp.fc2", d, f)})
+    else:
+        shapes.update({"text_projection.weight": (a, t["hidden_size"]), "visual_projection.weight": (a, d), **pair("vision_model.pre_layrnorm", d),
+                       "vision_model.embeddings.class_embedding": (d,), "vision_model.embeddings.position_embedding.weight": (1 + patches, d)})
+    for tower, own in ("text", t), ("vision", v):
+        d, f = own["hidden_size"], own["intermediate_size"]
+        for n in range(own["num_hidden_layers"]):
+            p = f"{tower}_model.encoder.layers.{n}."
+            for name in "qkv":
+                shapes.update(pair(p + f"self_attn.{name}_proj", d, d))
+            shapes.update({**pair(p + "self_attn.out_proj", d, d), **pair(p + "layer_norm1", d), **pair(p + "layer_norm2", d),
+                           **pair(p + "mlp.fc1", f, d), **pair(p + "mlp.fc2", d, f)})
     return shapes
 
 
@@ -147,6 +178,14 @@ def bert(model_type, architecture, **more):
 def vit(model_type, architecture, **more):
     return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_hidden_layers=2,
                 hidden_act="gelu", layer_norm_eps=1e-12, image_size=32, patch_size=8, num_channels=3, qkv_bias=True, **more)
+
+
+def clip(model_type, architecture, act, **more):
+    text = dict(hidden_size=32, num_attention_heads=4, num_hidden_layers=2, intermediate_size=64, vocab_size=97, max_position_embeddings=24,
+                hidden_act=act, layer_norm_eps=1e-5)
+    image = dict(hidden_size=48, num_attention_heads=6, num_hidden_layers=2, intermediate_size=80, image_size=32, patch_size=8, hidden_act=act,
+                 layer_norm_eps=1e-5)
+    return dict(model_type=model_type, architectures=[architecture], text_config=text, vision_config=image, **more)
 
 
 LABELS = {"0": "anger", "1": "joy", "2": "fear"}
@@ -186,6 +225,8 @@ FAMILIES = {
     "dinov2": ({**vit("dinov2", "Dinov2Model", mlp_ratio=2), "layer_norm_eps": 1e-6}, vit_shapes, CROPPED),
     "dinov2-classes": ({**vit("dinov2", "Dinov2ForImageClassification", mlp_ratio=2, use_swiglu_ffn=True, id2label=LABELS),
                         "layer_norm_eps": 1e-6}, vit_shapes, {}),
+    "clip": (clip("clip", "CLIPModel", "quick_gelu", projection_dim=40), clip_shapes, PICTURE),
+    "siglip": (clip("siglip", "SiglipModel", "gelu_pytorch_tanh"), clip_shapes, PICTURE),
     "gpt2": (dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=48, n_head=6, n_layer=2, n_positions=64, n_ctx=64,
                   vocab_size=97, layer_norm_epsilon=1e-5, activation_function="gelu_new", eos_token_id=5), gpt2_shapes, {}),
     "bert": (bert("bert", "BertModel"), bert_shapes, {}),
@@ -207,7 +248,7 @@ FAMILIES = {
 def random_weights(shapes, seed):
     rng = np.random.default_rng(seed)
     return {name: ((1 if name.endswith("norm.weight") or "LayerNorm" in name or "ln_" in name or ("norm" in name and name.endswith("weight")) else 0) +
-                   rng.standard_normal(shape) * (0.3 if len(shape) == 1 else 1.2 / np.sqrt(shape[-1]))).astype(np.float32)
+                   np.asarray(rng.standard_normal(shape)) * (0.3 if len(shape) < 2 else 1.2 / np.sqrt(shape[-1]))).astype(np.float32)
             for name, shape in shapes.items()}
 
 

@@ -242,6 +242,65 @@ def vit(c, w, image):
     return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
 
 
+def clip_tower(x, c, w, prefix, mask):
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    act = lambda x: x * sigmoid(1.702 * x) if c["hidden_act"] == "quick_gelu" else ACTIVATIONS[c["hidden_act"]](x)
+    for n in range(c["num_hidden_layers"]):
+        p = f"{prefix}encoder.layers.{n}."
+        y = norm(x, p + "layer_norm1")
+        q, k, v = (heads_of(linear(y, w, p + f"self_attn.{name}_proj"), c["num_attention_heads"]) for name in "qkv")
+        scores = np.where(mask, q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]), -np.inf)
+        x = x + linear(joined(softmax(scores) @ v), w, p + "self_attn.out_proj")
+        x = x + linear(act(linear(norm(x, p + "layer_norm2"), w, p + "mlp.fc1")), w, p + "mlp.fc2")
+    return x
+
+
+def clip(c, w, ids, end, image):
+    """The vectors of texts and of pictures, and how well they go together."""
+    siglip, t, v = c["model_type"] == "siglip", c["text_config"], c["vision_config"]
+    unit = lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True)
+    length = ids.shape[1]
+    x = w["text_model.embeddings.token_embedding.weight"][ids] + w["text_model.embeddings.position_embedding.weight"][:length]
+    x = clip_tower(x, t, w, "text_model.", np.ones((length, length), bool) if siglip else np.tril(np.ones((length, length), bool)))
+    x = layer_norm(x, w, "text_model.final_layer_norm", t["layer_norm_eps"])
+    text = unit(linear(x[:, -1], w, "text_model.head") if siglip else x[np.arange(len(ids)), end] @ w["text_projection.weight"].T)
+    side, b = v["patch_size"], len(image)
+    grid = image.shape[2] // side
+    patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
+    kernel = w["vision_model.embeddings.patch_embedding.weight"]
+    y = patches @ kernel.reshape(len(kernel), -1).T + w.get("vision_model.embeddings.patch_embedding.bias", 0)
+    if not siglip:
+        y = np.concatenate([np.broadcast_to(w["vision_model.embeddings.class_embedding"], (b, 1, y.shape[-1])), y], 1)
+    y = y + w["vision_model.embeddings.position_embedding.weight"]
+    eps = v["layer_norm_eps"]
+    y = y if siglip else layer_norm(y, w, "vision_model.pre_layrnorm", eps)
+    y = clip_tower(y, v, w, "vision_model.", True)
+    if siglip:
+        y, h = layer_norm(y, w, "vision_model.post_layernorm", eps), "vision_model.head."
+        wq, wk, wv = np.split(w[h + "attention.in_proj_weight"], 3)
+        bq, bk, bv = np.split(w[h + "attention.in_proj_bias"], 3)
+        q = heads_of(np.repeat(w[h + "probe"], b, 0) @ wq.T + bq, v["num_attention_heads"])
+        k, values = (heads_of(y @ m.T + n, v["num_attention_heads"]) for m, n in ((wk, bk), (wv, bv)))
+        a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ values), w, h + "attention.out_proj")
+        a = a + linear(ACTIVATIONS[v["hidden_act"]](linear(layer_norm(a, w, h + "layernorm", eps), w, h + "mlp.fc1")), w, h + "mlp.fc2")
+        picture = unit(a[:, 0])
+    else:
+        picture = unit(layer_norm(y[:, 0], w, "vision_model.post_layernorm", eps) @ w["visual_projection.weight"].T)
+    return text, picture, picture @ text.T * np.exp(w["logit_scale"]).item() + (w["logit_bias"] if siglip else 0)
+
+
+def check_clip(family, folder, spec, config, w, rng):
+    length = config["text_config"]["max_position_embeddings"]
+    ids, end = rng.integers(0, 97, (2, length), dtype=np.int32), np.array([length - 1, 9], np.int32)
+    image = rng.standard_normal((BATCH, 3, 32, 32)).astype(np.float32)
+    text, picture, scores = clip(config, w, ids, end, image)
+    texts = {"ids": ids} if config["model_type"] == "siglip" else {"ids": ids, "end": end}
+    for entry, inputs, name, wanted in [
+            ("text", texts, "embedding", text), ("picture", {"image": image}, "embedding", picture),
+            ("compare", {"picture": picture.astype(np.float32), "text": text.astype(np.float32)}, "scores", scores)]:
+        compare(family, folder, spec, inputs, {name: wanted}, entry)
+
+
 def check(family, folder):
     config, weights = make(family, folder, seed=1 + len(family))
     spec = os.path.join(folder, "spec.attn")
@@ -256,6 +315,8 @@ def check(family, folder):
         side = processor.get("crop_size", {}).get("height", config["image_size"])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, vit(config, w, inputs["image"]))
+    if config["model_type"] in ("clip", "siglip"):
+        return check_clip(family, folder, spec, config, w, rng)
     inputs = {"ids": rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32)}
     if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert"):
         inputs["lengths"] = np.array([LENGTH, 5, 13], np.int32)
@@ -267,12 +328,12 @@ def check(family, folder):
     compare(family, folder, spec, inputs, wanted)
 
 
-def compare(family, folder, spec, inputs, wanted):
+def compare(family, folder, spec, inputs, wanted, entry=None):
     text = open(spec).read()
     names = [name for name in wanted if f"{name}: [B" in text or f"entry {name} " in text]
     assert names, text
-    entry = ["--entry", names[0]] if f"entry {names[0]} " in text else []
-    command = ["attn", "run", spec, "--weights", folder, *entry]
+    entry = entry or (names[0] if f"entry {names[0]} " in text else None)
+    command = ["attn", "run", spec, "--weights", folder, *(["--entry", entry] if entry else [])]
     largest = 0
     for name, got in zip(names, run(command, folder, inputs, names)):
         rows = wanted[name]

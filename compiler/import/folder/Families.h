@@ -39,6 +39,19 @@ void writeBert(FamilyWriter &writer);
 void writeGpt2(FamilyWriter &writer);
 /// Vision transformers: ViT, DeiT, DINOv2.
 void writeVit(FamilyWriter &writer);
+/// Encoders of texts and pictures into one space: CLIP, SigLIP.
+void writeClip(FamilyWriter &writer);
+
+/// How a picture becomes a tensor: its side, and the line `image input …`, empty where nothing
+/// says.
+struct Picture {
+  int64_t side;
+  std::string line;
+};
+
+/// What preprocessor_config.json says of pictures, which are `side` wide and high where it says
+/// nothing.
+Picture readPicture(FamilyWriter &writer, int64_t side);
 
 /// The spec's word for an activation of Hugging Face's `ACT2FN`, applied to `x`; an error in the
 /// config where there is none.

@@ -72,13 +72,33 @@ static constexpr StringRef llamaTypes[] = {"llama", "mistral", "qwen2",       "q
 static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2"};
+static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
 ArrayRef<Family> families() {
   static const Family all[] = {{llamaTypes, writeLlama},
                                {bertTypes, writeBert},
                                {gpt2Types, writeGpt2},
-                               {vitTypes, writeVit}};
+                               {vitTypes, writeVit},
+                               {clipTypes, writeClip}};
   return all;
+}
+
+std::string activation(Config &config, StringRef key, StringRef otherwise, StringRef x) {
+  static const std::pair<StringRef, StringRef> known[] = {
+      {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+      {"gelu_fast", "gelu_tanh"}, {"silu", "silu"},          {"swish", "silu"},
+      {"relu", "relu"},           {"tanh", "tanh"},          {"sigmoid", "sigmoid"}};
+  std::string name = config.text(key, otherwise);
+  if (name == "quick_gelu")
+    return (x + " * sigmoid(1.702 * " + x + ")").str();
+  for (auto [theirs, ours] : known)
+    if (name == theirs)
+      return (ours + "(" + x + ")").str();
+  std::string list = "quick_gelu";
+  for (auto [theirs, ours] : known)
+    list += ", " + theirs.str();
+  config.refuse(key, "one of " + list);
+  return x.str();
 }
 
 /// "Qwen3ForCausalLM" -> the model's name, "Qwen3", and its task, "ForCausalLM".

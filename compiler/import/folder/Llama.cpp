@@ -87,22 +87,6 @@ private:
 
 } // namespace
 
-std::string activation(Config &config, StringRef key, StringRef otherwise, StringRef x) {
-  static const std::pair<StringRef, StringRef> known[] = {
-      {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
-      {"gelu_fast", "gelu_tanh"}, {"silu", "silu"},          {"swish", "silu"},
-      {"relu", "relu"},           {"tanh", "tanh"},          {"sigmoid", "sigmoid"}};
-  std::string name = config.text(key, otherwise);
-  for (auto [theirs, ours] : known)
-    if (name == theirs)
-      return (ours + "(" + x + ")").str();
-  std::string list;
-  for (auto [theirs, ours] : known)
-    list += (list.empty() ? "" : ", ") + theirs.str();
-  config.refuse(key, "one of " + list);
-  return x.str();
-}
-
 void LlamaWriter::readSizes() {
   width = config.size("hidden_size");
   heads = config.size("num_attention_heads");

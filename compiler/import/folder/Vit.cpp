@@ -32,7 +32,6 @@ public:
 
 private:
   void readSizes();
-  void readPicture();
   void writeParameters();
   void writeHeads();
   void writeLayer();
@@ -75,69 +74,6 @@ void VitWriter::readSizes() {
   prefix = writer.folder.has(body + "embeddings.cls_token") ? body : "";
   const json::Object *labels = config.objectAt("id2label");
   classes = labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
-}
-
-/// The words of a list of numbers: one where all are the same.
-static std::string numbersText(Config &from, const json::Object &object, StringRef key) {
-  const json::Array *array = object.getArray(key);
-  std::string text;
-  bool isOne = true;
-  for (size_t i = 0; array && i < array->size(); ++i) {
-    std::optional<double> number = (*array)[i].getAsNumber();
-    if (!number) {
-      from.refuse(key, "a list of numbers");
-      return "0.5";
-    }
-    isOne &= (*array)[i] == (*array)[0];
-    text += (i ? ", " : "") + numberText(*number);
-  }
-  return text.empty() ? "" : isOne ? StringRef(text).split(',').first.str() : "[" + text + "]";
-}
-
-/// `image input …`, of preprocessor_config.json.
-void VitWriter::readPicture() {
-  if (!writer.folder.preprocessor) {
-    config.note(
-        "there is no `preprocessor_config.json`: the spec does not say how a picture becomes "
-        "the tensor");
-    return;
-  }
-  const json::Object &object = *writer.folder.preprocessor;
-  Config values(object, "preprocessor_config.json");
-  int64_t side = 0;
-  const json::Object *size = object.getObject("size"), *crop = object.getObject("crop_size");
-  bool crops = values.flag("do_center_crop", false);
-  for (const json::Object *one : {crops ? crop : nullptr, size})
-    for (StringRef key : {"height", "shortest_edge"})
-      if (std::optional<int64_t> pixels = one ? one->getInteger(key) : std::nullopt;
-          pixels && !side)
-        side = *pixels;
-  if (!side)
-    side = values.size(crops && values.has("crop_size") ? "crop_size" : "size", learnt * patch);
-  if (crops)
-    values.note("a picture is resized to " + Twine(side) + " x " + Twine(side) +
-                " as a whole; the published processor resizes its shorter edge and cuts out the "
-                "middle");
-  if (side % patch) {
-    values.refuse("size", "a multiple of the patch, " + Twine(patch));
-    side = patch;
-  }
-  grid = side / patch;
-  static constexpr StringRef filters[] = {"nearest", "", "bilinear", "bicubic"};
-  int64_t filter = object.getInteger("resample").value_or(2);
-  if (filter < 0 || filter > 3 || filters[filter].empty()) {
-    values.refuse("resample", "0 (nearest), 2 (bilinear) or 3 (bicubic)");
-    filter = 2;
-  }
-  picture = "image input " + std::to_string(side) + " x " + std::to_string(side) + " " +
-            filters[filter].str();
-  if (values.flag("do_normalize", true)) {
-    std::string mean = numbersText(values, object, "image_mean"),
-                deviation = numbersText(values, object, "image_std");
-    picture +=
-        (mean.empty() ? "" : " mean " + mean) + (deviation.empty() ? "" : " std " + deviation);
-  }
-  config.adopt(values);
 }
 
 void VitWriter::writeHeads() {
@@ -202,8 +138,7 @@ void VitWriter::writeLayer() {
 }
 
 void VitWriter::writeEntry() {
-  if (!picture.empty())
-    os << picture << "  // a picture becomes the tensor\n";
+  os << picture;
   std::string e = prefix + "embeddings.", at = e + "position_embeddings";
   bool isBare = writer.task.empty();
   os << "entry " << (isBare ? "encode" : "classify") << "(image: [B, C, Y*P, X*Q]) -> "
@@ -234,7 +169,11 @@ void VitWriter::writeEntry() {
 
 void VitWriter::write() {
   readSizes();
-  readPicture();
+  Picture found = readPicture(writer, learnt * patch);
+  if (found.side % patch)
+    config.refuse("patch_size", "a divisor of the picture's side, " + Twine(found.side));
+  grid = std::max<int64_t>(found.side / patch, 1);
+  picture = found.line;
   writeParameters();
   writeLayer();
   writeEntry();

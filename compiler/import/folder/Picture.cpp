@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// preprocessor_config.json: how a picture becomes a tensor.
+#include "compiler/import/folder/Families.h"
+
+using namespace llvm;
+
+namespace attn::importer {
+
+/// The words of a list of numbers: one where all are the same.
+static std::string numbersText(Config &from, const json::Object &object, StringRef key) {
+  const json::Array *array = object.getArray(key);
+  std::string text;
+  bool isOne = true;
+  for (size_t i = 0; array && i < array->size(); ++i) {
+    std::optional<double> number = (*array)[i].getAsNumber();
+    if (!number) {
+      from.refuse(key, "a list of numbers");
+      return "0.5";
+    }
+    isOne &= (*array)[i] == (*array)[0];
+    text += (i ? ", " : "") + numberText(*number);
+  }
+  if (text.empty())
+    return "";
+  return isOne ? StringRef(text).split(',').first.str() : "[" + text + "]";
+}
+
+/// The side of the square that a processor makes of a picture; 0 where it says none.
+static int64_t sideOf(Config &values, const json::Object &object, bool crops) {
+  for (StringRef key : {crops ? StringRef("crop_size") : StringRef("size"), StringRef("size")}) {
+    if (std::optional<int64_t> side = object.getInteger(key))
+      return *side;
+    const json::Object *size = object.getObject(key);
+    for (StringRef part : {"height", "shortest_edge"})
+      if (std::optional<int64_t> side = size ? size->getInteger(part) : std::nullopt)
+        return *side;
+  }
+  return 0;
+}
+
+Picture readPicture(FamilyWriter &writer, int64_t side) {
+  Picture picture{side, ""};
+  if (!writer.folder.preprocessor) {
+    writer.config.note(
+        "there is no `preprocessor_config.json`: the spec does not say how a picture "
+        "becomes the tensor");
+    return picture;
+  }
+  const json::Object &object = *writer.folder.preprocessor;
+  Config values(object, "preprocessor_config.json");
+  bool crops = values.flag("do_center_crop", false);
+  if (int64_t own = sideOf(values, object, crops); own >= 1 && own <= 65536)
+    picture.side = own;
+  if (crops)
+    values.note("a picture is resized to " + Twine(picture.side) + " x " + Twine(picture.side) +
+                " as a whole; the published processor resizes its shorter edge and cuts out the "
+                "middle");
+  static constexpr StringRef filters[] = {"nearest", "", "bilinear", "bicubic"};
+  int64_t filter = object.getInteger("resample").value_or(2);
+  if (filter < 0 || filter > 3 || filters[filter].empty()) {
+    values.refuse("resample", "0 (nearest), 2 (bilinear) or 3 (bicubic)");
+    filter = 2;
+  }
+  std::string words = std::to_string(picture.side);
+  picture.line = "image input " + words + " x " + words + " " + filters[filter].str();
+  if (values.flag("do_normalize", true)) {
+    std::string mean = numbersText(values, object, "image_mean"),
+                deviation = numbersText(values, object, "image_std");
+    picture.line +=
+        (mean.empty() ? "" : " mean " + mean) + (deviation.empty() ? "" : " std " + deviation);
+  }
+  picture.line += "  // a picture becomes the tensor\n";
+  writer.config.adopt(values);
+  return picture;
+}
+
+} // namespace attn::importer

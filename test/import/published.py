@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configs as they were published, at their full size: each is imported and checked against the tensors that its model has, whose file is a
+header and a hole as large as the numbers. The parameters are counted, and are those that the model is known to have.
+
+usage: published.py FOLDER"""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from make import bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, vit_shapes
+
+BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
+            max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
+VIT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
+           image_size=224, patch_size=16, num_channels=3, qkv_bias=True)
+LLAMA3 = dict(factor=32.0, high_freq_factor=4.0, low_freq_factor=1.0, original_max_position_embeddings=8192, rope_type="llama3")
+# Model: config, shapes, parameters.
+PUBLISHED = {
+    "Qwen/Qwen3-0.6B": (dict(
+        architectures=["Qwen3ForCausalLM"], model_type="qwen3", attention_bias=False, head_dim=128, hidden_act="silu", hidden_size=1024,
+        intermediate_size=3072, max_position_embeddings=40960, max_window_layers=28, num_attention_heads=16, num_hidden_layers=28,
+        num_key_value_heads=8, rms_norm_eps=1e-6, rope_scaling=None, rope_theta=1000000, sliding_window=None, tie_word_embeddings=True,
+        use_sliding_window=False, vocab_size=151936, bos_token_id=151643, eos_token_id=151645), llama_shapes, 596049920),
+    "Qwen/Qwen2.5-0.5B": (dict(
+        architectures=["Qwen2ForCausalLM"], model_type="qwen2", hidden_act="silu", hidden_size=896, intermediate_size=4864,
+        max_position_embeddings=32768, max_window_layers=24, num_attention_heads=14, num_hidden_layers=24, num_key_value_heads=2,
+        rms_norm_eps=1e-6, rope_theta=1000000.0, sliding_window=32768, tie_word_embeddings=True, use_sliding_window=False, vocab_size=151936),
+        llama_shapes, 494032768),
+    "meta-llama/Llama-3.2-1B": (dict(
+        architectures=["LlamaForCausalLM"], model_type="llama", attention_bias=False, head_dim=64, hidden_act="silu", hidden_size=2048,
+        intermediate_size=8192, max_position_embeddings=131072, mlp_bias=False, num_attention_heads=32, num_hidden_layers=16,
+        num_key_value_heads=8, pretraining_tp=1, rms_norm_eps=1e-5, rope_scaling=LLAMA3, rope_theta=500000.0, tie_word_embeddings=True,
+        vocab_size=128256), llama_shapes, 1235814400),
+    "mistralai/Mistral-7B-v0.1": (dict(
+        architectures=["MistralForCausalLM"], model_type="mistral", hidden_act="silu", hidden_size=4096, intermediate_size=14336,
+        max_position_embeddings=32768, num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=8, rms_norm_eps=1e-5,
+        rope_theta=10000.0, sliding_window=4096, tie_word_embeddings=False, vocab_size=32000), llama_shapes, 7241732096),
+    "google/gemma-2-2b": (dict(
+        architectures=["Gemma2ForCausalLM"], model_type="gemma2", attention_bias=False, attn_logit_softcapping=50.0, final_logit_softcapping=30.0,
+        head_dim=256, hidden_act="gelu_pytorch_tanh", hidden_activation="gelu_pytorch_tanh", hidden_size=2304, intermediate_size=9216,
+        max_position_embeddings=8192, num_attention_heads=8, num_hidden_layers=26, num_key_value_heads=4, query_pre_attn_scalar=256,
+        rms_norm_eps=1e-6, rope_theta=10000.0, sliding_window=4096, vocab_size=256000), llama_shapes, 2614341888),
+    "google/gemma-3-1b": (dict(
+        architectures=["Gemma3ForCausalLM"], model_type="gemma3_text", attention_bias=False, attn_logit_softcapping=None,
+        final_logit_softcapping=None, head_dim=256, hidden_activation="gelu_pytorch_tanh", hidden_size=1152, intermediate_size=6912,
+        max_position_embeddings=32768, num_attention_heads=4, num_hidden_layers=26, num_key_value_heads=1, query_pre_attn_scalar=256,
+        rms_norm_eps=1e-6, rope_local_base_freq=10000, rope_scaling=None, rope_theta=1000000, sliding_window=512, sliding_window_pattern=6,
+        vocab_size=262144), llama_shapes, 999885952),
+    "microsoft/Phi-3-mini-4k-instruct": (dict(
+        architectures=["Phi3ForCausalLM"], model_type="phi3", attention_bias=False, hidden_act="silu", hidden_size=3072, intermediate_size=8192,
+        max_position_embeddings=4096, num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=32,
+        original_max_position_embeddings=4096, rms_norm_eps=1e-5, rope_scaling=None, rope_theta=10000.0, sliding_window=2047,
+        tie_word_embeddings=False, vocab_size=32064), llama_shapes, 3821079552),
+    "openai-community/gpt2": (dict(
+        architectures=["GPT2LMHeadModel"], model_type="gpt2", activation_function="gelu_new", layer_norm_epsilon=1e-5, n_ctx=1024, n_embd=768,
+        n_head=12, n_layer=12, n_positions=1024, vocab_size=50257, eos_token_id=50256), gpt2_shapes, 124439808),
+    "google-bert/bert-base-uncased": ({**BERT, "architectures": ["BertForMaskedLM"], "model_type": "bert"}, bert_shapes, 109514298),
+    "sentence-transformers/all-MiniLM-L6-v2": ({**BERT, "architectures": ["BertModel"], "model_type": "bert", "hidden_size": 384,
+                                                "num_hidden_layers": 6, "intermediate_size": 1536}, bert_shapes, 22713216),
+    "FacebookAI/roberta-base": ({**BERT, "architectures": ["RobertaForMaskedLM"], "model_type": "roberta", "layer_norm_eps": 1e-5, "pad_token_id": 1,
+                                 "max_position_embeddings": 514, "type_vocab_size": 1, "vocab_size": 50265}, bert_shapes, 124697433),
+    "FacebookAI/xlm-roberta-base": ({**BERT, "architectures": ["XLMRobertaForMaskedLM"], "model_type": "xlm-roberta", "layer_norm_eps": 1e-5,
+                                     "pad_token_id": 1, "max_position_embeddings": 514, "type_vocab_size": 1, "vocab_size": 250002},
+                                    bert_shapes, 278295186),
+    "distilbert/distilbert-base-uncased": (dict(
+        architectures=["DistilBertForMaskedLM"], model_type="distilbert", activation="gelu", dim=768, hidden_dim=3072,
+        max_position_embeddings=512, n_heads=12, n_layers=6, vocab_size=30522, pad_token_id=0), bert_shapes, 66985530),
+    "google/vit-base-patch16-224": ({**VIT, "architectures": ["ViTForImageClassification"], "model_type": "vit", "id2label": {
+        str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86567656),
+    "facebook/deit-base-distilled-patch16-224": ({
+        **VIT, "architectures": ["DeiTForImageClassificationWithTeacher"], "model_type": "deit", "id2label": {
+            str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 87338192),
+    "facebook/dinov2-base": ({**VIT, "architectures": ["Dinov2Model"], "model_type": "dinov2", "image_size": 518, "patch_size": 14, "mlp_ratio": 4,
+                              "layer_norm_eps": 1e-6, "use_swiglu_ffn": False}, vit_shapes, 86579712),
+    "openai/clip-vit-base-patch32": (dict(
+        architectures=["CLIPModel"], model_type="clip", projection_dim=512, logit_scale_init_value=2.6592,
+        text_config=dict(hidden_act="quick_gelu", hidden_size=512, intermediate_size=2048, layer_norm_eps=1e-5, max_position_embeddings=77,
+                         num_attention_heads=8, num_hidden_layers=12, vocab_size=49408),
+        vision_config=dict(hidden_act="quick_gelu", hidden_size=768, image_size=224, intermediate_size=3072, layer_norm_eps=1e-5,
+                           num_attention_heads=12, num_hidden_layers=12, patch_size=32)), clip_shapes, 151277313),
+    "google/siglip-base-patch16-224": (dict(
+        architectures=["SiglipModel"], model_type="siglip",
+        text_config=dict(hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=12, vocab_size=32000,
+                         max_position_embeddings=64, hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-6),
+        vision_config=dict(hidden_size=768, intermediate_size=3072, num_attention_heads=12, num_hidden_layers=12, image_size=224, patch_size=16,
+                           hidden_act="gelu_pytorch_tanh", layer_norm_eps=1e-6)), clip_shapes, 203155970),
+}
+
+
+def write_hole(path, shapes):
+    """A .safetensors file whose numbers, in bf16, take no room on the disk."""
+    header, at = {}, 0
+    for name, shape in shapes.items():
+        count = 1
+        for size in shape:
+            count *= size
+        header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [at, at + 2 * count]}
+        at += 2 * count
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + at)
+
+
+def main():
+    for model, (config, shapes, parameters) in PUBLISHED.items():
+        folder = os.path.join(sys.argv[1], model.split("/")[1])
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "config.json"), "w") as file:
+            json.dump(config, file)
+        write_hole(os.path.join(folder, "model.safetensors"), shapes(config))
+        spec = os.path.join(folder, "spec.attn")
+        for words in (["import", folder, "-o", spec], ["check", spec, "--weights", folder], ["check", spec]):
+            done = subprocess.run(["attn", *words], capture_output=True, text=True)
+            assert done.returncode == 0, f"{model}: {' '.join(words)}: {done.stdout}{done.stderr}"
+        found = int(done.stdout.split(" is well formed, ")[1].split(" parameters")[0])
+        print(f"{model}: {found} parameters, {len(open(spec).read().splitlines())} lines")
+        assert found == parameters, f"{model} has {parameters} parameters"
+
+
+if __name__ == "__main__":
+    main()
