@@ -44,6 +44,12 @@ config.substitutions.append(("%weights", weights))
 if os.path.isdir(weights):
     config.available_features.add("weights")
 
+# Hugging Face's tokenizers as an npm package.
+modules = os.environ.get("ATTN_NODE_MODULES", "")
+config.substitutions.append(("%node_modules", modules))
+if os.path.isdir(os.path.join(modules, "@anush008", "tokenizers")) and shutil.which("node"):
+    config.available_features.add("huggingface")
+
 if os.environ.get("ATTN_FULL_TESTS") == "1":
     config.available_features.add("full")
 with open("/proc/cpuinfo") as info:

@@ -158,7 +158,11 @@ static void takeReplace(const Normalizer &step, const AlignedText &from, Aligned
   size_t begin, end, done = 0;
   while (matcher.next(begin, end) && to.isGood) {
     to.append(from, done, begin);
-    to.append(step.content, from.originOf(begin, end));
+    // As in Hugging Face's library, from the last character that goes, or the one before.
+    size_t length = 0;
+    if (end > 0)
+      decodeBefore(from.data(), end, length);
+    to.append(step.content, from.originOf(end - length, end));
     done = end;
   }
   to.append(from, done, from.size());

@@ -196,22 +196,24 @@ static size_t countSpaces(Slice token, bool areLeading) {
   return count;
 }
 
-void PostProcessors::trim(const Vocabulary &vocabulary, Encoding &encoding) const {
+void PostProcessors::trim(Slice token, Slice text, bool isFirst, Range &range) const {
+  auto isInside = [&](uint32_t at) {
+    return at < text.size && (static_cast<unsigned char>(text.data[at]) & 0xc0) == 0x80;
+  };
   for (const PostProcessor &step : steps) {
-    if (step.kind != PostProcessor::TrimOffsets)
+    if (step.kind != PostProcessor::TrimOffsets || !isUtf8(token))
       continue;
-    for (size_t i = 0; i < encoding.size(); ++i) {
-      Slice token = vocabulary.token(encoding.ids[i]);
-      Range &range = encoding.ranges[i];
-      if (!isUtf8(token))
-        continue;
-      auto leading = uint32_t(countSpaces(token, true)),
-           trailing = uint32_t(countSpaces(token, false));
-      if (leading > 0 && step.addsSpace && (i == 0 || range.begin == 0))
-        --leading;
-      range.begin = std::min(range.begin + leading, range.end);
-      if (range.end >= trailing)
-        range.end = std::max(range.end - trailing, range.begin);
-    }
+    size_t leading = countSpaces(token, true), trailing = countSpaces(token, false);
+    if (leading > 0 && step.addsSpace && (isFirst || range.begin == 0))
+      --leading;
+    for (; leading > 0 && range.begin < range.end; --leading)
+      do
+        ++range.begin;
+      while (isInside(range.begin));
+    range.end = std::max(range.begin, range.end);
+    for (; trailing > 0 && range.begin < range.end; --trailing)
+      do
+        --range.end;
+      while (isInside(range.end));
   }
 }

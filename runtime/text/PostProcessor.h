@@ -54,8 +54,9 @@ struct PostProcessors {
   /// Joins one text's tokens, or two texts', with special ones where `addsSpecial`. False where
   /// memory is lacking.
   bool join(Encoding *texts, bool isPair, bool addsSpecial, Encoding &joined) const;
-  /// Takes spaces away from the ranges of one text's tokens, where a step says so.
-  void trim(const Vocabulary &vocabulary, Encoding &encoding) const;
+  /// Takes the spaces of a token away from its range in `text`, where a step says so. `isFirst`: it
+  /// is the first one of its text.
+  void trim(Slice token, Slice text, bool isFirst, Range &range) const;
 };
 
 } // namespace attn

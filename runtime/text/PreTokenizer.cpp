@@ -92,7 +92,7 @@ static bool readStep(ComponentReader &reader, JsonValue value, Slice type, PreTo
     step.behaviour = SplitBehaviour::Removed;
     step.isInverted = true;
     return reader.compile(
-        R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}]+|[^\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}\s]+)",
+        R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200c}\x{200d}\s]+)",
         step.pattern);
   }
   if (type.is("WhitespaceSplit")) {

@@ -99,12 +99,14 @@ Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) con
   ModelScratch scratch;
   Vector<Token> tokens;
   for (Piece piece : pieces.pieces) {
+    Slice word = pieces.text.slice().between(piece.begin, piece.end);
     if (piece.token >= 0) {
-      if (!encoding.push(piece.token, 0, pieces.text.originOf(piece.begin, piece.end), false))
+      Range range = pieces.text.originOf(piece.begin, piece.end);
+      postProcessors.trim(word, text, encoding.size() == 0, range);
+      if (!encoding.push(piece.token, 0, range, false))
         return Outcome::NoMemory;
       continue;
     }
-    Slice word = pieces.text.slice().between(piece.begin, piece.end);
     uint64_t hash = hashOf(word);
     tokens.clear();
     if (!cache.find(word, hash, tokens)) {
@@ -114,11 +116,11 @@ Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) con
     }
     for (const Token &token : tokens) {
       Range range = pieces.text.originOf(piece.begin + token.begin, piece.begin + token.end);
+      postProcessors.trim(model.vocabulary.token(token.id), text, encoding.size() == 0, range);
       if (!encoding.push(token.id, 0, range, false))
         return Outcome::NoMemory;
     }
   }
-  postProcessors.trim(model.vocabulary, encoding);
   return Outcome::Good;
 }
 

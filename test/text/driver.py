@@ -11,7 +11,7 @@ class Driver:
         return subprocess.run(self.command, input=data, stdout=subprocess.PIPE, check=True).stdout
 
     def encode(self, texts):
-        """For each text, str or bytes, the list of its tokens as (id, begin, end)."""
+        """For each text, str or bytes, the list of its tokens as (id, begin, end, type)."""
         raw = [text.encode() if isinstance(text, str) else text for text in texts]
         lines = self.run(b"".join(b"%d\n%s" % (len(text), text) for text in raw)).decode().split("\n")
         return [[tuple(map(int, token.split(":"))) for token in line.split()] for line in lines[: len(texts)]]

@@ -2,7 +2,8 @@
  *
  * text_driver TOKENIZER FLAGS: encodes texts for twins, and decodes them again. Standard input
  * holds texts, each behind a line with its size in bytes; a size of -1 -N announces N ids to
- * decode, on one line. For a text, one line of "id:begin:end" for each token goes out; for ids, the
+ * decode, on one line. A text with a byte 31 is two, before and behind it. For a text, one line of
+ * "id:begin:end:type" for each token goes out; for ids, the
  * size of their text, a line's end, and the text. It is C, and linked by the C compiler: nothing
  * may need libstdc++. With TIME=1 in the environment it says on standard error how long opening and
  * encoding took. */
@@ -30,11 +31,16 @@ static int encode(const attn_tokenizer *tokenizer, long size, int flags, double 
   if (!text || fread(text, 1, (size_t)size, stdin) != (size_t)size)
     return fail(NULL);
   double begin = now();
-  if (attn_tokenizer_encode(tokenizer, text, (size_t)size, flags, &tokens, &message))
+  char *second = memchr(text, 31, (size_t)size);
+  size_t first = second ? (size_t)(second - text) : (size_t)size;
+  if (second ? attn_tokenizer_encode_pair(tokenizer, text, first, second + 1,
+                                          (size_t)size - first - 1, flags, &tokens, &message)
+             : attn_tokenizer_encode(tokenizer, text, first, flags, &tokens, &message))
     return fail(message);
   *seconds += now() - begin;
   for (int64_t i = 0; i < tokens.count; ++i)
-    printf("%d:%lld:%lld ", tokens.ids[i], (long long)tokens.begins[i], (long long)tokens.ends[i]);
+    printf("%d:%lld:%lld:%d ", tokens.ids[i], (long long)tokens.begins[i],
+           (long long)tokens.ends[i], tokens.types[i]);
   printf("\n");
   attn_tokens_free(&tokens);
   free(text);
