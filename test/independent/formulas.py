@@ -127,7 +127,10 @@ class Formula:
     def named(self, path):
         name = path.name
         if name in self.names:
-            return as_vector(self.names[name])
+            value = self.names[name]
+            if self.site and isinstance(value, Tensor):
+                value = self.at_query(value)
+            return as_vector(value)
         if self.site:
             if len(path.parts) == 2 and path.parts[1] == "row":
                 return self.site.rows[path.parts[0]]
@@ -191,6 +194,11 @@ class Formula:
             axes.append(key[0] if key else axis_of(expr, self.line))
         lifted = [axis for axis in x.axes if axis in self.line.lifted]
         return x.in_order(lifted + axes)
+
+    def at_query(self, x):
+        """A tensor of one axis, or what it is where the query is along the axes that its block does not speak of."""
+        at = tuple(self.site.at[axis] for axis in x.axes if axis in self.site.frame.lifted)
+        return Vector(x.data[at], x.axes[-1]) if at and len(at) == len(x.axes) - 1 else x
 
     def element(self, expr):
         """`m[b, i]`: a number, or a vector where the last index is missing."""

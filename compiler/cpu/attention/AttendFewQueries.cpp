@@ -176,7 +176,9 @@ void FewQueries::scores(Value queryRow, Value firstKey, Value inTile, Value keys
   SmallVector<int32_t> counting = llvm::to_vector(llvm::seq<int32_t>(0, lanes));
   Value steps = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(wholes, ArrayRef<int32_t>(counting)));
-  Value places = arith::AddIOp::create(builder, loc, splat(builder, loc, first, lanes), steps);
+  Value places = arith::AddIOp::create(builder, loc, splat(builder, loc, first, lanes), steps),
+        last = splat(builder, loc, index.sub(keyCount, index.constant(1)), lanes);
+  places = arith::MinSIOp::create(builder, loc, places, last); // hooks read tensors at them
   SmallVector<Value> arguments{products(queryRow, first)};
   llvm::append_range(arguments, batch);
   arguments.append({queryRow, places});

@@ -185,8 +185,10 @@ static Size divide(Sema &sema, const BinaryExpr &binary, const Size &left, const
   }
   if (left.offset == INT64_MIN && right.offset == -1)
     return Size::of(INT64_MAX);
-  if (remainder)
-    return Size::of(left.offset % right.offset);
+  if (remainder) { // of the sign of the divisor
+    int64_t rest = left.offset % right.offset;
+    return Size::of(rest != 0 && (rest < 0) != (right.offset < 0) ? rest + right.offset : rest);
+  }
   if (left.offset % right.offset != 0) {
     Diagnostic &diagnostic = sema.report.error(
         DiagCode::InexactDivision, binary.range,

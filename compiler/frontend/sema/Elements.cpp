@@ -49,6 +49,18 @@ static mlir::Value madeUpInput(Formula &inside, const Type &type) {
       axesTensor(element ? element : inside.sema.builder.getF32Type(), shape, names), inside.loc);
 }
 
+/// How many axes stand before the last `own` of a tensor that is read, if its block speaks of none
+/// of them and the query has them all; else 0.
+static size_t liftedInFront(const Formula &formula, llvm::ArrayRef<Axis> axes, size_t own) {
+  if (formula.sema.function.homes || !formula.regions)
+    return 0;
+  size_t lifted = liftedBefore(formula.sema.function, axes, own);
+  bool hasAll = llvm::all_of(axes.take_front(lifted), [&](const Axis &axis) {
+    return findAxis(formula.regions->queryAxes, axis.name) >= 0;
+  });
+  return hasAll ? lifted : 0;
+}
+
 static mlir::Value bindInput(Formula &inside, const Path &name, const Type &type,
                              const HookDecl &hook, SourceRange place) {
   if (inside.regions->scratch)
@@ -83,17 +95,21 @@ static mlir::Value bindInput(Formula &inside, const Path &name, const Type &type
       return nullptr;
     declared.push_back(*axis);
   }
-  mlir::Value ordered = axes.size() == declared.size()
-                            ? withLast(inside.sema, value, declared, inside.loc)
-                            : mlir::Value();
+  size_t lifted = liftedInFront(inside, axes, declared.size());
+  Axes whole(axes.begin(), axes.begin() + lifted);
+  llvm::append_range(whole, declared);
+  mlir::Value ordered =
+      axes.size() == whole.size() ? withLast(inside.sema, value, whole, inside.loc) : mlir::Value();
   auto element = llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
   // Floats of all widths are f32 inside of a model.
   mlir::Type asked =
       type.word ? elementType(type.word->text, &inside.sema.mlirContext) : mlir::Type();
   bool fits = !type.word || asked == element ||
               (llvm::isa<mlir::FloatType>(element) && asked && llvm::isa<mlir::FloatType>(asked));
-  if (ordered && fits)
+  if (ordered && fits) {
+    inside.lifted[name.str()] = lifted;
     return ordered;
+  }
   std::string is = showAxes(axes);
   if (!fits)
     llvm::raw_string_ostream(is) << " of " << element;
@@ -240,14 +256,28 @@ static FormulaValue readElement(Formula &formula, mlir::Value tensor,
   return {kind, 0, element, Side::Pair, {}, feature};
 }
 
+/// Where the query is along the first axes of a tensor, those that a block does not speak of.
+static std::vector<FormulaValue> liftedIndices(const Formula &formula, mlir::Value tensor,
+                                               size_t lifted) {
+  std::vector<FormulaValue> indices;
+  Axes axes = axesOfValue(tensor);
+  mlir::Block *block = formula.builder.getInsertionBlock();
+  for (const Axis &axis : llvm::ArrayRef<Axis>(axes).take_front(lifted))
+    indices.push_back(FormulaValue::position(formula.regions->positionAlong(block, axis.name),
+                                             {0, mostOf(formula.sema, axis) - 1}, axis));
+  return indices;
+}
+
 FormulaValue formulaTensor(Formula &formula, const PathExpr &path) {
   auto own = formula.tensors.find(path.path.str());
   mlir::Value tensor =
       own == formula.tensors.end() ? tensorInScope(formula.sema, path) : own->second;
   auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
-  bool isVector = type.getRank() == 1 && type.getElementType().isF32() && type.hasStaticShape();
+  size_t lifted = formula.lifted.count(path.path.str()) ? formula.lifted[path.path.str()] : 0;
+  bool isVector = type.getRank() == static_cast<int64_t>(lifted) + 1 &&
+                  type.getElementType().isF32() && !type.isDynamicDim(type.getRank() - 1);
   if (formula.isScore() && isVector)
-    return readElement(formula, tensor, {});
+    return readElement(formula, tensor, liftedIndices(formula, tensor, lifted));
   if (formula.isSink) { // of the query alone: its axes say where
     std::vector<FormulaValue> indices;
     for (const Axis &axis : axesOfValue(tensor))
@@ -283,8 +313,11 @@ FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
               ": [H]`, or `with input …` for a tensor of the attention's place");
     return {};
   }
-  Axes axes = axesOfValue(tensor);
   size_t count = expr.indices.size();
+  // A line names a tensor's axes in front, or leaves out those that its block does not speak of.
+  size_t lifted = own != formula.tensors.end() ? formula.lifted[name]
+                                               : liftedInFront(formula, axesOfValue(tensor), count);
+  Axes whole = axesOfValue(tensor), axes(whole.begin() + lifted, whole.end());
   bool isF32 = llvm::cast<mlir::RankedTensorType>(tensor.getType()).getElementType().isF32();
   bool isVector =
       formula.isScore() && isF32 && count + 1 == axes.size() && !axes.back().isDynamic();
@@ -297,7 +330,7 @@ FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
         .at(expr.base->range, "this is " + showAxes(axes));
     return {};
   }
-  std::vector<FormulaValue> indices;
+  std::vector<FormulaValue> indices = liftedIndices(formula, tensor, lifted);
   for (auto [axis, index] : llvm::zip(axes, expr.indices)) {
     indices.push_back(evalFormula(formula, *index));
     if (indices.back().kind == Kind::Error)

@@ -20,7 +20,9 @@ struct Formula {
   std::map<std::string, FormulaValue> names = {};
   AttentionRegions *regions = nullptr;             ///< null for numbers alone
   std::map<std::string, mlir::Value> tensors = {}; ///< the hook's params and inputs
-  std::map<std::string, Decl *> maps = {};         ///< the hook's linear maps
+  /// Of the hook's inputs, how many axes in front its block does not speak of.
+  std::map<std::string, size_t> lifted = {};
+  std::map<std::string, Decl *> maps = {}; ///< the hook's linear maps
   bool isLine = false; ///< of an attend, where any tensor of that place can be read
   bool isSink = false;
   /// For a hook that is applied in another formula, all positions that this formula names.
