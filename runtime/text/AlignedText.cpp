@@ -43,6 +43,13 @@ Range AlignedText::originOf(size_t begin, size_t end) const {
   return {last, last};
 }
 
+void AlignedText::truncate(size_t size) {
+  while (bytes.size() > size) {
+    bytes.pop();
+    origins.pop();
+  }
+}
+
 void AlignedText::append(Slice text, Range origin) {
   isGood = isGood && bytes.append(text.data, text.size);
   for (size_t i = 0; i < text.size && isGood; ++i)

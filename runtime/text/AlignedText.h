@@ -33,6 +33,8 @@ public:
   void append(Char c, Range origin);
   /// Appends bytes of another text, each from where it comes there.
   void append(const AlignedText &other, size_t begin, size_t end);
+  /// Takes bytes from the end, so that `size` are left.
+  void truncate(size_t size);
   void swap(AlignedText &other) noexcept;
 
   bool isGood = true;

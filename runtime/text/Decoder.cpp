@@ -192,6 +192,20 @@ static bool takeStrip(const Decoder &step, const Strings &from, Strings &to) {
   return true;
 }
 
+/// SentencePiece's beginning of a text: the space that a piece begins with goes, of the first one,
+/// or of all up to where there is text.
+static bool takeLead(const Decoder &step, const Strings &from, Strings &to) {
+  bool hasGone = false;
+  for (size_t i = 0; i < from.count(); ++i) {
+    Slice token = from.at(i);
+    bool goes = to.bytes.empty() && !hasGone && token.startsWith(step.content);
+    hasGone = hasGone || (goes && !step.isRepeated);
+    if (!to.push(token.from(goes ? step.content.size : 0)))
+      return false;
+  }
+  return true;
+}
+
 static bool takeReplace(const Decoder &step, const Strings &from, Strings &to) {
   for (size_t i = 0; i < from.count(); ++i) {
     Slice token = from.at(i);
@@ -279,6 +293,8 @@ static bool take(const Decoder &step, bool isLossy, const Strings &from, Strings
     return takeReplace(step, from, to);
   case Decoder::Bpe:
     return takeBpe(step, from, to);
+  case Decoder::Lead:
+    return takeLead(step, from, to);
   case Decoder::Ctc:
     return takeCtc(step, from, to);
   }

@@ -33,7 +33,7 @@ struct Strings {
 /// One step; a Sequence is several.
 struct Decoder {
   /// What the step does.
-  enum Kind { ByteLevel, WordPiece, Metaspace, ByteFallback, Fuse, Strip, Replace, Bpe, Ctc };
+  enum Kind { ByteLevel, WordPiece, Metaspace, ByteFallback, Fuse, Strip, Replace, Bpe, Ctc, Lead };
   Kind kind = Fuse;
   Pattern pattern;            ///< of Replace
   Slice content;              ///< of Replace; of WordPiece the prefix, of Bpe the suffix, of
@@ -41,6 +41,7 @@ struct Decoder {
   Slice delimiter;            ///< of Ctc: between words
   bool cleansUp = false;      ///< of WordPiece and Ctc: spaces before punctuation go
   bool dropsFirst = true;     ///< of Metaspace: the character that begins the text goes
+  bool isRepeated = false;    ///< of Lead: `content` goes from every token before the text begins
   size_t start = 0, stop = 0; ///< of Strip: how often `content` goes from both ends
 };
 

@@ -39,7 +39,7 @@ static bool handOver(Slice text, Vector<char> &ready) {
 attn_status Decoding::add(int32_t id, Error &error) {
   if (skipsSpecial && tokenizer.added.isSpecial(id))
     return handOver(Slice(), ready) ? ATTN_OK : error.outOfMemory("a text");
-  if (!window.push(id))
+  if (!window.reserve(window.size() + 2) || !window.push(id))
     return error.outOfMemory("a text");
   whole.clear();
   attn_status status =
@@ -59,12 +59,26 @@ attn_status Decoding::add(int32_t id, Error &error) {
   handed = end > handed ? end : handed;
   if (end < whole.size() || handed > end)
     return ATTN_OK;
-  // All is handed over: the last token alone tells what is behind something.
-  window[0] = id;
-  while (window.size() > 1)
-    window.pop();
+  return shrink(id, error);
+}
+
+attn_status Decoding::shrink(int32_t last, Error &error) {
+  // The last token alone tells what is behind something, or, where it has no text by itself, with
+  // the first one before it.
+  int32_t first = window[0];
+  window.clear();
   whole.clear();
-  status = tokenizer.decode(window.data(), 1, skipsSpecial, false, whole, error);
+  attn_status status = tokenizer.decode(&last, 1, skipsSpecial, false, whole, error);
+  if (status)
+    return status;
+  if (whole.empty()) {
+    const int32_t both[] = {first, last};
+    if (!window.append(both, 2)) // does not fail: there was room
+      return error.outOfMemory("a text");
+    status = tokenizer.decode(both, 2, skipsSpecial, false, whole, error);
+  } else if (!window.push(last)) {
+    return error.outOfMemory("a text");
+  }
   handed = whole.size();
   return status;
 }

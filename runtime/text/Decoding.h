@@ -23,6 +23,9 @@ public:
   Slice text() const { return {ready.data(), ready.size() - 1}; }
 
 private:
+  /// Keeps of the window, all of which has been handed over, what later tokens depend on.
+  attn_status shrink(int32_t last, Error &error);
+
   const Tokenizer &tokenizer;
   bool skipsSpecial;
   Vector<int32_t> window; ///< the last tokens; all before them have been handed over

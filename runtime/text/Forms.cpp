@@ -10,12 +10,12 @@ using namespace attn;
 
 namespace {
 
-/// A code point of a run, and where it comes from.
+/// A code point of a run.
 struct Decomposed {
   Char c;
   unsigned combining;
   bool isFirst; ///< of what its character decomposes to
-  Range origin;
+  bool isTaken; ///< has become part of a composed one
 };
 
 } // namespace
@@ -65,37 +65,88 @@ bool attn::isNormal(Slice text, bool isNfc) {
   return true;
 }
 
-/// Appends what a character decomposes to, each mark behind those of a class that is not larger.
-static bool decompose(Char c, Range origin, bool isCompatible, Vector<Decomposed> &run) {
+/// Appends what a character decomposes to.
+static bool decompose(Char c, bool isCompatible, Vector<Decomposed> &run) {
   utf8proc_int32_t parts[32];
   size_t count = decomposeChar(c, isCompatible, parts);
-  for (size_t i = 0; i < count; ++i) {
-    Decomposed part = {Char(parts[i]), combiningClass(Char(parts[i])), i == 0, origin};
-    if (!run.push(part))
+  for (size_t i = 0; i < count; ++i)
+    if (!run.push({Char(parts[i]), combiningClass(Char(parts[i])), i == 0, false}))
       return false;
-    size_t at = run.size() - 1;
-    for (; part.combining && at > 0 && run[at - 1].combining > part.combining; --at)
-      run[at] = run[at - 1];
-    run[at] = part;
+  return true;
+}
+
+/// Puts the marks from `begin` to before `end` into the order of their classes; those of a class
+/// stay in order. Texts with a million marks on a letter take no longer than others.
+static bool sortMarks(Vector<Decomposed> &run, size_t begin, size_t end,
+                      Vector<Decomposed> &scratch) {
+  size_t places[257] = {};
+  for (size_t i = begin; i < end; ++i)
+    ++places[run[i].combining + 1];
+  for (size_t i = 1; i < 257; ++i)
+    places[i] += places[i - 1];
+  if (!scratch.resize(end - begin))
+    return false;
+  for (size_t i = begin; i < end; ++i)
+    scratch[places[run[i].combining]++] = run[i];
+  for (size_t i = begin; i < end; ++i)
+    run[i] = scratch[i - begin];
+  return true;
+}
+
+/// Unicode's canonical order of a run.
+static bool sortRun(Vector<Decomposed> &run, Vector<Decomposed> &scratch) {
+  for (size_t begin = 0, end; begin < run.size(); begin = end) {
+    bool isSorted = true;
+    for (end = begin + 1; run[begin].combining && end < run.size() && run[end].combining; ++end)
+      isSorted = isSorted && run[end - 1].combining <= run[end].combining;
+    if (!isSorted && !sortMarks(run, begin, end, scratch))
+      return false;
   }
   return true;
 }
 
-/// Gives the origins of a run to its characters in their new order, as Hugging Face's library has
-/// it: the first ones of each character's parts take them from front to back, the others are as
-/// what stands before them.
-static void alignRun(const Vector<Range> &origins, Vector<Decomposed> &run) {
-  size_t next = 0;
-  for (Decomposed &part : run) {
-    next += part.isFirst;
-    part.origin = origins[next > 0 ? next - 1 : 0];
+namespace {
+
+/// Gives origins to the characters of a run, as Hugging Face's library has it: of each character's
+/// parts, the first one in the new order takes the next character of the text, and the others are
+/// as what stands before them.
+class Aligner {
+public:
+  explicit Aligner(const Vector<Range> &origins) : origins(origins) {}
+  /// The origin of what became of parts, of which `firsts` are the first of their characters.
+  Range next(size_t firsts) {
+    size_t at = firsts ? taken : taken - std::min(taken, size_t(1));
+    taken += firsts;
+    return origins[std::min(at, origins.size() - 1)];
   }
+
+private:
+  const Vector<Range> &origins;
+  size_t taken = 0;
+};
+
+} // namespace
+
+/// Takes from a run, from `begin` on, the parts that a composed character has; how many of them are
+/// the first of their characters.
+static size_t takeParts(Char c, Vector<Decomposed> &run, size_t &begin) {
+  utf8proc_int32_t parts[32];
+  size_t count = decomposeChar(c, false, parts), firsts = 0;
+  for (size_t i = 0; i < count; ++i)
+    for (size_t at = begin; at < run.size(); ++at)
+      if (!run[at].isTaken && run[at].c == Char(parts[i])) {
+        run[at].isTaken = true;
+        firsts += run[at].isFirst;
+        break;
+      }
+  while (begin < run.size() && run[begin].isTaken)
+    ++begin;
+  return firsts;
 }
 
-/// Composes a run, and appends it. What parts became one comes from the first of them that is the
-/// first of its character.
-static bool appendComposed(const Vector<Decomposed> &run, Vector<utf8proc_int32_t> &buffer,
-                           AlignedText &to) {
+/// Composes a run, and appends it.
+static bool appendComposed(Vector<Decomposed> &run, const Vector<Range> &origins,
+                           Vector<utf8proc_int32_t> &buffer, AlignedText &to) {
   buffer.clear();
   for (const Decomposed &part : run)
     if (!buffer.push(utf8proc_int32_t(part.c)))
@@ -103,49 +154,40 @@ static bool appendComposed(const Vector<Decomposed> &run, Vector<utf8proc_int32_
   utf8proc_ssize_t count =
       utf8proc_normalize_utf32(buffer.data(), utf8proc_ssize_t(buffer.size()),
                                utf8proc_option_t(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  size_t first = 0;
+  Aligner aligner(origins);
+  size_t begin = 0;
   for (utf8proc_ssize_t i = 0; i < count; ++i) {
     Char c = Char(buffer[size_t(i)]);
-    utf8proc_int32_t parts[32];
-    size_t end = std::min(run.size(), first + decomposeChar(c, false, parts));
-    first = std::min(first, run.size() - 1);
-    size_t from = first;
-    while (from + 1 < end && !run[from].isFirst)
-      ++from;
-    to.append(c, run[run[from].isFirst ? from : first].origin);
-    first = end;
+    to.append(c, aligner.next(takeParts(c, run, begin)));
   }
   return count >= 0;
 }
 
 void attn::normalizeForm(const AlignedText &from, bool isComposed, bool isCompatible,
                          AlignedText &to) {
-  Vector<Decomposed> run;
+  Vector<Decomposed> run, scratch;
   Vector<Range> origins;
   Vector<utf8proc_int32_t> buffer;
   Slice text = from.slice();
   for (size_t at = 0; at < text.size && to.isGood;) {
     run.clear();
     origins.clear();
-    bool isGood = true;
-    do {
+    bool isGood = true, goesOn = true;
+    while (goesOn && isGood) {
       size_t length;
       Char c = decodeUtf8(text.data + at, length);
-      Range origin = from.originOf(at, at + length);
-      isGood = origins.push(origin) && decompose(c, origin, isCompatible, run);
+      isGood = origins.push(from.originOf(at, at + length)) && decompose(c, isCompatible, run);
       at += length;
-      if (at < text.size)
-        c = decodeUtf8(text.data + at, length);
-      if (at == text.size || !mayJoin(c, isCompatible))
-        break;
-    } while (isGood);
-    if (isGood)
-      alignRun(origins, run);
-    if (isGood && isComposed)
-      isGood = appendComposed(run, buffer, to);
-    else
+      goesOn = at < text.size && mayJoin(decodeUtf8(text.data + at, length), isCompatible);
+    }
+    isGood = isGood && sortRun(run, scratch);
+    if (isGood && isComposed) {
+      isGood = appendComposed(run, origins, buffer, to);
+    } else {
+      Aligner aligner(origins);
       for (const Decomposed &part : run)
-        to.append(part.c, part.origin);
+        to.append(part.c, aligner.next(part.isFirst));
+    }
     to.isGood = to.isGood && isGood;
   }
 }

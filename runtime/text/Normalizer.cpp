@@ -206,6 +206,22 @@ static size_t graphemeEnd(Slice text, size_t at) {
   return at;
 }
 
+/// Appends what stands for the characters of a range, one for one, as Hugging Face has it: what is
+/// more comes from the last one.
+static void appendInstead(Slice text, const AlignedText &from, size_t begin, size_t end,
+                          AlignedText &to) {
+  size_t length = 0, written;
+  for (size_t at = 0; at < text.size; at += written) {
+    begin += length;
+    if (begin < end)
+      decodeUtf8(from.data() + begin, length);
+    else
+      begin -= length;
+    decodeUtf8(text.data + at, written);
+    to.append(text.between(at, at + written), from.originOf(begin, begin + length));
+  }
+}
+
 /// As Hugging Face has it: a grapheme below 6 bytes, else each of its characters, is looked up by
 /// its shortest beginning.
 static void takePrecompiled(const Normalizer &step, const AlignedText &from, AlignedText &to) {
@@ -214,7 +230,7 @@ static void takePrecompiled(const Normalizer &step, const AlignedText &from, Ali
   for (size_t at = 0; at < text.size;) {
     size_t end = graphemeEnd(text, at);
     if (end - at < 6 && step.charsmap.find(text.between(at, end), false, found, length)) {
-      to.append(found, from.originOf(at, end));
+      appendInstead(found, from, at, end, to);
       at = end;
       continue;
     }
@@ -222,7 +238,7 @@ static void takePrecompiled(const Normalizer &step, const AlignedText &from, Ali
       decodeUtf8(text.data + at, length);
       size_t next = at + length;
       if (step.charsmap.find(text.between(at, next), false, found, length))
-        to.append(found, from.originOf(at, next));
+        appendInstead(found, from, at, next, to);
       else
         to.append(from, at, next);
       at = next;
@@ -254,7 +270,7 @@ static void appendEscaped(const Normalizer &step, Slice text, Range origin, Alig
 }
 
 static void takeSentencePiece(const Normalizer &step, const AlignedText &from, AlignedText &to) {
-  Slice text = from.slice(), space(" ", 1);
+  Slice text = from.slice(), space(" "), written(step.escapes ? "\xe2\x96\x81" : " ");
   size_t at = 0, length;
   bool isBehindSpace = step.joinsSpaces;
   while (step.joinsSpaces && at < text.size && sentencePrefix(step, text.from(at), length) == space)
@@ -262,28 +278,20 @@ static void takeSentencePiece(const Normalizer &step, const AlignedText &from, A
   if (at == text.size)
     return;
   if (step.addsSpace && !step.isSpaceBehind)
-    appendEscaped(step, space, from.originOf(at, at), to);
-  AlignedText spaces; // which go where they end the text
+    to.append(written, from.originOf(at, at));
   for (; at < text.size && to.isGood; at += length) {
     Slice piece = sentencePrefix(step, text.from(at), length);
     while (isBehindSpace && piece.startsWith(space))
       piece = piece.from(1);
     if (piece.size) {
-      Range origin = from.originOf(at, at + length);
-      Slice body = piece;
-      while (step.joinsSpaces && body.endsWith(space))
-        --body.size;
-      if (body.size) {
-        to.append(spaces, 0, spaces.size());
-        spaces.clear();
-        appendEscaped(step, body, origin, to);
-      }
-      appendEscaped(step, piece.from(body.size), origin, step.joinsSpaces ? spaces : to);
+      appendEscaped(step, piece, from.originOf(at, at + length), to);
       isBehindSpace = step.joinsSpaces && piece.endsWith(space);
     }
   }
+  while (step.joinsSpaces && to.slice().endsWith(written))
+    to.truncate(to.size() - written.size);
   if (step.addsSpace && step.isSpaceBehind)
-    appendEscaped(step, space, from.originOf(at, at), to);
+    to.append(written, from.originOf(at, at));
 }
 
 static void take(const Normalizer &step, const AlignedText &from, AlignedText &to) {

@@ -93,19 +93,21 @@ bool attn::addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id,
   return reader.keep(content, token.content) && (tokenizer.added.add(token) || reader.failMemory());
 }
 
-bool attn::addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer, bool isEscaped,
-                            bool dropsSpace) {
-  Decoder replace, bytes, fuse, strip;
+bool attn::addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer,
+                            const Normalizer &normalizer) {
+  Slice space(normalizer.escapes ? "\xe2\x96\x81" : " ");
+  Decoder lead, replace, bytes, fuse;
+  lead.kind = Decoder::Lead;
+  lead.content = space;
+  lead.isRepeated = normalizer.joinsSpaces;
   replace.kind = Decoder::Replace;
-  replace.pattern.string = Slice("\xe2\x96\x81");
+  replace.pattern.string = space;
   replace.content = Slice(" ");
   bytes.kind = Decoder::ByteFallback;
-  strip.kind = Decoder::Strip;
-  strip.content = Slice(" ");
-  strip.start = 1;
   tokenizer.hasDecoder = true;
-  bool isGood = (!isEscaped || tokenizer.decoders.push(replace)) &&
-                tokenizer.decoders.push(bytes) && tokenizer.decoders.push(fuse) &&
-                (!dropsSpace || tokenizer.decoders.push(strip));
+  bool isGood =
+      (!(normalizer.addsSpace || normalizer.joinsSpaces) || tokenizer.decoders.push(lead)) &&
+      (!normalizer.escapes || tokenizer.decoders.push(replace)) && tokenizer.decoders.push(bytes) &&
+      tokenizer.decoders.push(fuse);
   return isGood || reader.failMemory();
 }

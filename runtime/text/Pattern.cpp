@@ -27,6 +27,30 @@ static size_t findIntersection(Slice expression) {
   return SIZE_MAX;
 }
 
+/// Appends an expression with White_Space written out for \s: pcre2 takes U+180E for one, too, and
+/// Oniguruma does not.
+static bool appendSpelled(Slice expression, Vector<char> &to) {
+  static const char spaces[] =
+      R"(\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+  bool isInSet = false;
+  for (size_t i = 0; i < expression.size; ++i) {
+    Slice taken = expression.between(i, i + 1);
+    char c = expression.data[i];
+    char escaped = c == '\\' && i + 1 < expression.size ? expression.data[i + 1] : char(0);
+    bool isSpelled = escaped == 's' || (escaped == 'S' && !isInSet);
+    if (isSpelled && !(isInSet || append(to, Slice(escaped == 's' ? "[" : "[^"))))
+      return false;
+    if (escaped)
+      taken = isSpelled ? Slice(spaces) : expression.between(i, i + 2);
+    if (!append(to, taken) || (isSpelled && !isInSet && !to.push(']')))
+      return false;
+    if (!escaped)
+      isInSet = c == '[' || (isInSet && c != ']');
+    i += escaped != 0;
+  }
+  return true;
+}
+
 attn_status attn::compileRegex(Slice expression, const char *place, Pattern &pattern,
                                Error &error) {
   Text written;
@@ -41,7 +65,10 @@ attn_status attn::compileRegex(Slice expression, const char *place, Pattern &pat
   PCRE2_SIZE at = 0;
   pattern.kind = Pattern::Regex;
   pattern.string = expression;
-  pattern.code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data), expression.size,
+  Vector<char> spelled;
+  if (!appendSpelled(expression, spelled) || !spelled.push(0))
+    return error.outOfMemory("a regular expression");
+  pattern.code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size() - 1,
                                PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE,
                                &code, &at, nullptr);
   if (!pattern.code) {

@@ -234,7 +234,7 @@ bool Builder::buildPieces(bool isUnigram) {
   normalizer.joinsSpaces = flag(values.joinSpaces, isUnigram);
   normalizer.escapes = true;
   return finishSentencePiece(reader, tokenizer, normalizer) &&
-         addPieceDecoders(reader, tokenizer, true, normalizer.addsSpace) && addLiterals() &&
+         addPieceDecoders(reader, tokenizer, normalizer) && addLiterals() &&
          addFrame(!isUnigram, isUnigram);
 }
 

@@ -63,6 +63,6 @@ attn_status attn::readLlama2(const char *name, Slice bytes, Tokenizer &tokenizer
   normalizer.addsSpace = true;
   if (finishSentencePiece(reader, tokenizer, normalizer) && addControls(reader, tokenizer) &&
       tokenizer.postProcessors.addFrame(reader, 1, -1, -1, 0))
-    addPieceDecoders(reader, tokenizer, false, true);
+    addPieceDecoders(reader, tokenizer, normalizer);
   return error.status;
 }

@@ -218,7 +218,6 @@ attn_status attn::readSentencePiece(const char *name, Slice bytes, Tokenizer &to
   normalizer.escapes = settings.escapes;
   normalizer.isSpaceBehind = settings.isSpaceBehind;
   if (finishSentencePiece(reader, tokenizer, normalizer) && addControls(reader, tokenizer))
-    addPieceDecoders(reader, tokenizer, settings.escapes,
-                     settings.addsSpace && !settings.isSpaceBehind);
+    addPieceDecoders(reader, tokenizer, normalizer);
   return error.status;
 }

@@ -104,8 +104,7 @@ bool finishSentencePiece(ComponentReader &reader, Tokenizer &tokenizer, Normaliz
 /// Makes SentencePiece's control pieces special tokens, which no text has.
 bool addControls(ComponentReader &reader, Tokenizer &tokenizer);
 /// Adds the steps of a decoder that SentencePiece's pieces need.
-bool addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer, bool isEscaped,
-                      bool dropsSpace);
+bool addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer, const Normalizer &normalizer);
 /// Adds a token that is looked for in texts as it is.
 bool addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id, Slice content,
                 bool isSpecial);

@@ -5,6 +5,7 @@
 #include "text/Model.h"
 #include "text/Unicode.h"
 #include <algorithm>
+#include <cfloat>
 
 using namespace attn;
 
@@ -12,14 +13,16 @@ using namespace attn;
 static constexpr double kUnknownPenalty = 10.0;
 
 bool attn::finishUnigram(Model &model) {
-  double least = 0, largest = 0;
+  // In SentencePiece the largest score begins with FLT_MIN, which is above 0: those of the user get
+  // about -0.1 where all others are logarithms.
+  double least = 0, largest = double(FLT_MIN);
   bool hasOne = false;
   for (size_t id = 0; id < model.vocabulary.size(); ++id) {
     Slice piece = model.vocabulary.token(int64_t(id));
     TokenType type = model.types.empty() ? TokenType::Normal : model.types[id];
     if (type == TokenType::Normal) {
       least = hasOne ? std::min(least, model.scores[id]) : model.scores[id];
-      largest = hasOne ? std::max(largest, model.scores[id]) : model.scores[id];
+      largest = std::max(largest, model.scores[id]);
       hasOne = true;
     }
     if (piece.size == 0 || (type != TokenType::Normal && type != TokenType::UserDefined))
@@ -47,10 +50,11 @@ static bool fillLattice(const Model &model, Slice word, Vector<ModelScratch::Nod
     node = {0, -1, -1};
   auto offer = [&](size_t begin, size_t end, int32_t id, double score) {
     double sum = lattice[begin].score + score;
-    if (model.isSinglePrecision)
-      sum = double(float(lattice[begin].score) + float(score));
+    if (model.isSinglePrecision && id < 0)
+      sum = double(float(sum));
+    // SentencePiece compares sums in double precision with those that it keeps in single.
     if (lattice[end].begin < 0 || sum > lattice[end].score)
-      lattice[end] = {sum, id, int32_t(begin)};
+      lattice[end] = {model.isSinglePrecision ? double(float(sum)) : sum, id, int32_t(begin)};
   };
   for (size_t begin = 0; begin < word.size;) {
     size_t length;

