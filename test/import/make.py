@@ -26,14 +26,23 @@ def llama_shapes(c):
     for n in range(c["num_hidden_layers"]):
         own = {"input_layernorm.weight": (d,), "post_attention_layernorm.weight": (d,), "self_attn.o_proj.weight": (d, h * e),
                "mlp.down_proj.weight": (d, f)}
-        if kind == "phi3":
+        if "num_experts_per_tok" in c:
+            del own["mlp.down_proj.weight"]
+            mixtral = kind == "mixtral"
+            count, f = (c["num_local_experts"], f) if mixtral else (c["num_experts"], c["moe_intermediate_size"])
+            moe, names = ("block_sparse_moe", ("w1", "w3", "w2")) if mixtral else ("mlp", ("gate_proj", "up_proj", "down_proj"))
+            own.update({f"{moe}.gate.weight": (count, d), "self_attn.q_proj.weight": (h * e, d), "self_attn.k_proj.weight": (g * e, d),
+                        "self_attn.v_proj.weight": (g * e, d)})
+            for x in range(count):
+                own.update({f"{moe}.experts.{x}.{name}.weight": (d, f) if i == 2 else (f, d) for i, name in enumerate(names)})
+        elif kind == "phi3":
             own.update({"self_attn.qkv_proj.weight": ((h + 2 * g) * e, d), "mlp.gate_up_proj.weight": (2 * f, d)})
         else:
             own.update({"self_attn.q_proj.weight": (h * e, d), "self_attn.k_proj.weight": (g * e, d), "self_attn.v_proj.weight": (g * e, d),
                         "mlp.gate_proj.weight": (f, d), "mlp.up_proj.weight": (f, d)})
         if kind in ("gemma2", "gemma3_text"):
             own.update({"pre_feedforward_layernorm.weight": (d,), "post_feedforward_layernorm.weight": (d,)})
-        if kind in ("qwen3", "gemma3_text"):
+        if kind in ("qwen3", "qwen3_moe", "gemma3_text"):
             own.update({"self_attn.q_norm.weight": (e,), "self_attn.k_norm.weight": (e,)})
         if kind == "qwen2" or c.get("attention_bias"):
             own.update({"self_attn.q_proj.bias": (h * e,), "self_attn.k_proj.bias": (g * e,), "self_attn.v_proj.bias": (g * e,)})
@@ -209,6 +218,11 @@ FAMILIES = {
                     tie_word_embeddings=True), llama_shapes, {}),
     "qwen3": (llama("qwen3", "Qwen3ForCausalLM", rope_theta=1000000, head_dim=16, use_sliding_window=False, sliding_window=None,
                     tie_word_embeddings=True), llama_shapes, SAMPLED),
+    "mixtral": (llama("mixtral", "MixtralForCausalLM", rope_theta=1000000.0, sliding_window=None, num_local_experts=5, num_experts_per_tok=2),
+                llama_shapes, {}),
+    "qwen3-moe": (llama("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=16, num_experts=6, num_experts_per_tok=3,
+                        moe_intermediate_size=24, norm_topk_prob=False, decoder_sparse_step=1, mlp_only_layers=[], use_sliding_window=False),
+                  llama_shapes, {}),
     "gemma": (llama("gemma", "GemmaForCausalLM", rope_theta=10000.0, **GEMMA), llama_shapes, {}),
     "gemma2": (llama("gemma2", "Gemma2ForCausalLM", rope_theta=10000.0, sliding_window=6, query_pre_attn_scalar=24, attn_logit_softcapping=5.0,
                      final_logit_softcapping=3.0, **GEMMA), llama_shapes, {}),

@@ -38,6 +38,17 @@ PUBLISHED = {
         architectures=["MistralForCausalLM"], model_type="mistral", hidden_act="silu", hidden_size=4096, intermediate_size=14336,
         max_position_embeddings=32768, num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=8, rms_norm_eps=1e-5,
         rope_theta=10000.0, sliding_window=4096, tie_word_embeddings=False, vocab_size=32000), llama_shapes, 7241732096),
+    "mistralai/Mixtral-8x7B-v0.1": (dict(
+        architectures=["MixtralForCausalLM"], model_type="mixtral", hidden_act="silu", hidden_size=4096, intermediate_size=14336,
+        max_position_embeddings=32768, num_attention_heads=32, num_experts_per_tok=2, num_hidden_layers=32, num_key_value_heads=8,
+        num_local_experts=8, rms_norm_eps=1e-5, rope_theta=1000000.0, sliding_window=None, tie_word_embeddings=False, vocab_size=32000),
+        llama_shapes, 46702792704),
+    "Qwen/Qwen3-30B-A3B": (dict(
+        architectures=["Qwen3MoeForCausalLM"], model_type="qwen3_moe", attention_bias=False, decoder_sparse_step=1, head_dim=128,
+        hidden_act="silu", hidden_size=2048, intermediate_size=6144, max_position_embeddings=40960, mlp_only_layers=[],
+        moe_intermediate_size=768, norm_topk_prob=True, num_attention_heads=32, num_experts=128, num_experts_per_tok=8, num_hidden_layers=48,
+        num_key_value_heads=4, rms_norm_eps=1e-6, rope_theta=1000000.0, rope_scaling=None, sliding_window=None, tie_word_embeddings=False,
+        use_sliding_window=False, vocab_size=151936), llama_shapes, 30532122624),
     "google/gemma-2-2b": (dict(
         architectures=["Gemma2ForCausalLM"], model_type="gemma2", attention_bias=False, attn_logit_softcapping=50.0, final_logit_softcapping=30.0,
         head_dim=256, hidden_act="gelu_pytorch_tanh", hidden_activation="gelu_pytorch_tanh", hidden_size=2304, intermediate_size=9216,

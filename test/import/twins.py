@@ -98,6 +98,24 @@ def llama_layers(c):
         yield window if slides else None, f
 
 
+def experts(c, w, p, x, act):
+    """Of all experts, what those of the largest probabilities of each row give, added up by these."""
+    mixtral = c["model_type"] == "mixtral"
+    moe, (gate, up, down) = ("block_sparse_moe", ("w1", "w3", "w2")) if mixtral else ("mlp", ("gate_proj", "up_proj", "down_proj"))
+    chances = softmax(x @ w[f"{p}{moe}.gate.weight"].T)
+    order = np.argsort(-chances, -1)[..., :c["num_experts_per_tok"]]
+    kept = np.zeros_like(chances)
+    np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
+    if mixtral or c["norm_topk_prob"]:
+        kept /= kept.sum(-1, keepdims=True)
+    total = 0
+    for e in range(chances.shape[-1]):
+        own = f"{p}{moe}.experts.{e}."
+        total = total + kept[..., e:e + 1] * (
+            (act(x @ w[own + gate + ".weight"].T) * (x @ w[own + up + ".weight"].T)) @ w[own + down + ".weight"].T)
+    return total
+
+
 def llama(c, w, ids):
     kind, h, g = c["model_type"], c["num_attention_heads"], c["num_key_value_heads"]
     e = c.get("head_dim") or c["hidden_size"] // h
@@ -130,6 +148,9 @@ def llama(c, w, ids):
         a = linear(a, w, p + "self_attn.o_proj")
         x = x + (norm(a, p + "post_attention_layernorm") if four else a)
         y = norm(x, p + ("pre_feedforward_layernorm" if four else "post_attention_layernorm"))
+        if "num_experts_per_tok" in c:
+            x = x + experts(c, w, p, y, act)
+            continue
         if kind == "phi3":
             gate, up = np.split(y @ w[p + "mlp.gate_up_proj.weight"].T, 2, -1)
         else:

@@ -31,7 +31,8 @@ struct Family {
 llvm::ArrayRef<Family> families();
 
 /// Decoders of text with rotary positions and norms by the root of mean squares: Llama, Mistral,
-/// Qwen 2 and 3, Gemma 1 to 3, Phi-3.
+/// Qwen 2 and 3, Gemma 1 to 3, Phi-3; with
+/// experts, Mixtral and Qwen 3.
 void writeLlama(FamilyWriter &writer);
 /// Encoders of text: BERT, RoBERTa, XLM-R, DistilBERT, and sentence encoders made of them.
 void writeBert(FamilyWriter &writer);

@@ -67,8 +67,9 @@ Expected<Folder> readFolder(StringRef path) {
   return folder;
 }
 
-static constexpr StringRef llamaTypes[] = {"llama", "mistral", "qwen2",       "qwen3",
-                                           "gemma", "gemma2",  "gemma3_text", "phi3"};
+static constexpr StringRef llamaTypes[] = {"llama",   "mistral",  "qwen2",       "qwen3",
+                                           "gemma",   "gemma2",   "gemma3_text", "phi3",
+                                           "mixtral", "qwen3_moe"};
 static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2"};

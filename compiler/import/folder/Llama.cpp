@@ -8,6 +8,7 @@
 //   Yang et al. 2024, "Qwen2 Technical Report"; Yang et al. 2025, "Qwen3 Technical Report"
 //   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
 //   Abdin et al. 2024, "Phi-3 Technical Report"
+//   Jiang et al. 2024, "Mixtral of Experts"
 #include "compiler/import/folder/Families.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -30,6 +31,7 @@ struct Kind {
   bool isTied = false;        ///< where the config does not say
   bool scalesQueries = false; ///< scores by query_pre_attn_scalar, not by the features of a head
   StringRef act = "silu";     ///< where the config does not say
+  StringRef experts = "";     ///< a mixture of experts, and what it is called
 };
 
 constexpr Kind kinds[] = {
@@ -41,6 +43,9 @@ constexpr Kind kinds[] = {
     {"gemma2", false, false, true, true, true, false, true, true, "gelu_pytorch_tanh"},
     {"gemma3_text", false, true, true, true, true, false, true, true, "gelu_pytorch_tanh"},
     {"phi3", false, false, false, false, false, /*isPacked=*/true},
+    {"mixtral", false, false, false, false, false, false, false, false, "silu", "block_sparse_moe"},
+    {"qwen3_moe", false, /*normsHeads=*/true, false, false, false, false, false, false, "silu",
+     "mlp"},
 };
 
 /// How queries and keys are turned: arguments of `rotary` behind the kind of pairs.
@@ -67,6 +72,10 @@ private:
   void writeModel();
   void writeLayer();
   void writeProjections();
+  void writeMlp();
+  /// What the feed-forward makes of `m`.
+  std::string mlpOf();
+  void writeExpert();
   std::string norms(StringRef names, StringRef axis) const;
   std::string layerArguments() const;
   std::string turned(StringRef what) const;
@@ -77,7 +86,7 @@ private:
   const Kind &kind;
   std::string prefix;
   int64_t width = 0, heads = 0, groups = 0, features = 0, layers = 0, hidden = 0, tokens = 0,
-          positions = 0, capacity = 0, turnedFeatures = 0, window = 0;
+          positions = 0, capacity = 0, turnedFeatures = 0, window = 0, experts = 0, chosen = 0;
   double eps = 0, queryScale = 0, cap = 0, lastCap = 0;
   bool hasBias = false, hasOutBias = false, hasMlpBias = false, isTied = false;
   std::string act;
@@ -95,7 +104,15 @@ void LlamaWriter::readSizes() {
     config.refuse("num_attention_heads", "a divisor of `hidden_size`");
   features = config.size("head_dim", std::max<int64_t>(width / heads, 1));
   layers = config.size("num_hidden_layers");
-  hidden = config.size("intermediate_size");
+  hidden = config.size(kind.type == "qwen3_moe" ? "moe_intermediate_size" : "intermediate_size");
+  if (!kind.experts.empty()) {
+    experts = config.size(kind.type == "mixtral" ? "num_local_experts" : "num_experts");
+    chosen = config.size("num_experts_per_tok");
+    if (chosen > experts)
+      config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");
+    if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
+      config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
+  }
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
   if (heads % groups)
@@ -250,16 +267,14 @@ std::string LlamaWriter::turned(StringRef what) const {
 
 void LlamaWriter::writeProjections() {
   StringRef bias = hasBias ? " bias" : "", outBias = hasOutBias ? " bias" : "",
-            mlpBias = hasMlpBias ? " bias" : "", keyHeads = groups == heads ? "H" : "G";
+            keyHeads = groups == heads ? "H" : "G";
   if (kind.isPacked) {
     os << "linear self_attn.q: D -> H, E = slice(\"self_attn.qkv_proj\", 0 to H * E)\n"
        << "linear self_attn.k: D -> " << keyHeads
        << ", E = slice(\"self_attn.qkv_proj\", H * E to H * E + " << keyHeads << " * E)\n"
        << "linear self_attn.v: D -> " << keyHeads << ", E = slice(\"self_attn.qkv_proj\", H * E + "
        << keyHeads << " * E to H * E + 2 * " << keyHeads << " * E)\n"
-       << "linear self_attn.o_proj: H, E -> D\n"
-       << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
-       << "linear mlp.down_proj: F -> D\n";
+       << "linear self_attn.o_proj: H, E -> D\n";
     return;
   }
   if (groups == heads)
@@ -267,9 +282,39 @@ void LlamaWriter::writeProjections() {
   else
     os << "linear self_attn.q_proj: D -> H, E" << bias
        << "\nlinear self_attn.k_proj, self_attn.v_proj: D -> G, E" << bias << '\n';
-  os << "linear self_attn.o_proj: H, E -> D" << outBias
-     << "\nlinear mlp.gate_proj, mlp.up_proj: D -> F" << mlpBias << "\nlinear mlp.down_proj: F -> D"
-     << mlpBias << '\n';
+  os << "linear self_attn.o_proj: H, E -> D" << outBias << '\n';
+}
+
+void LlamaWriter::writeMlp() {
+  StringRef bias = hasMlpBias ? " bias" : "";
+  if (experts)
+    os << "linear " << kind.experts << ".gate: D -> X\nstack " << kind.experts
+       << ".experts: X of Expert\n";
+  else if (kind.isPacked)
+    os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
+       << "linear mlp.down_proj: F -> D\n";
+  else
+    os << "linear mlp.gate_proj, mlp.up_proj: D -> F" << bias << "\nlinear mlp.down_proj: F -> D"
+       << bias << '\n';
+}
+
+std::string LlamaWriter::mlpOf() {
+  if (experts)
+    return ("route(" + kind.experts + ".experts, m, places, weights)").str();
+  StringRef gate = kind.isPacked ? "mlp.gate" : "mlp.gate_proj",
+            up = kind.isPacked ? "mlp.up" : "mlp.up_proj";
+  return "mlp.down_proj(" + activation(config, act, kind.act, (gate + "(m)").str()) + " * " +
+         up.str() + "(m))";
+}
+
+/// One of the experts that a row is routed to.
+void LlamaWriter::writeExpert() {
+  bool isMixtral = kind.type == "mixtral";
+  StringRef gate = isMixtral ? "w1" : "gate_proj", up = isMixtral ? "w3" : "up_proj",
+            down = isMixtral ? "w2" : "down_proj";
+  os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F\nlinear "
+     << down << ": F -> D\nreturn " << down << "("
+     << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
 }
 
 void LlamaWriter::writeLayer() {
@@ -280,9 +325,7 @@ void LlamaWriter::writeLayer() {
     mask = "window(" + std::to_string(window - 1) + ", 0)";
   StringRef q = kind.isPacked ? "self_attn.q" : "self_attn.q_proj",
             k = kind.isPacked ? "self_attn.k" : "self_attn.k_proj",
-            v = kind.isPacked ? "self_attn.v" : "self_attn.v_proj",
-            gate = kind.isPacked ? "mlp.gate" : "mlp.gate_proj",
-            up = kind.isPacked ? "mlp.up" : "mlp.up_proj";
+            v = kind.isPacked ? "self_attn.v" : "self_attn.v_proj";
   auto query = [&](StringRef map, StringRef norm) {
     std::string text = (map + "(n)").str();
     return turned(kind.normsHeads ? ("self_attn." + norm + "(" + text + ")").str() : text);
@@ -301,6 +344,7 @@ void LlamaWriter::writeLayer() {
   if (kind.normsHeads)
     os << norms("self_attn.q_norm, self_attn.k_norm", "E");
   writeProjections();
+  writeMlp();
   os << "let n = input_layernorm(x)\n"
      << "let q = " << query(q, "q_norm") << "\nlet k = " << query(k, "k_norm") << '\n'
      << "let a = attend q over kv.push(k, " << v << "(n)) along T as S"
@@ -312,8 +356,13 @@ void LlamaWriter::writeLayer() {
                            : "self_attn.o_proj(a)")
      << "\nlet m = "
      << (kind.hasFourNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm") << "(y)\n";
-  std::string mlp = "mlp.down_proj(" + activation(config, act, kind.act, (gate + "(m)").str()) +
-                    " * " + up.str() + "(m))";
+  bool isShared = kind.type == "mixtral" || config.flag("norm_topk_prob", false);
+  if (experts && isShared) // a softmax over all, made to sum up to 1, is one over the chosen
+    os << "let s, places = topk(X, " << kind.experts
+       << ".gate(m), A)\nlet weights = softmax(A, s)\n";
+  else if (experts)
+    os << "let weights, places = topk(X, softmax(X, " << kind.experts << ".gate(m)), A)\n";
+  std::string mlp = mlpOf();
   os << "return y + " << (kind.hasFourNorms ? "post_feedforward_layernorm(" + mlp + ")" : mlp)
      << "\n}\n\n";
 }
@@ -325,8 +374,10 @@ void LlamaWriter::writeModel() {
     os << ", G = " << groups;
   os << ", E = " << features << ", L = " << layers << ", F = " << hidden << ", V = " << tokens
      << "  // width, heads, " << (groups != heads ? "heads of keys, " : "")
-     << "features of a head, layers, feed-forward, tokens\n"
-     << "dyn B <= 8\ncache kv capacity " << capacity << "\n\n"
+     << "features of a head, layers, feed-forward, tokens\n";
+  if (experts)
+    os << "dim X = " << experts << ", A = " << chosen << "  // experts, those of a row\n";
+  os << "dyn B <= 8\ncache kv capacity " << capacity << "\n\n"
      << "embedding " << prefix << "embed_tokens: V -> D\nstack " << prefix << "layers: L of Layer"
      << layerArguments() << '\n'
      << norms(prefix + "norm", "D");
@@ -342,6 +393,8 @@ void LlamaWriter::writeModel() {
     os << "score scaled(q, k) = dot(q, k) * " << numberText(queryScale) << '\n';
   os << '\n';
   writeLayer();
+  if (experts)
+    writeExpert();
   std::string inputs = prefix + "embed_tokens(ids)";
   if (kind.scalesTokens)
     inputs += " * " + numberText(std::sqrt(double(width)));
