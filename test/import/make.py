@@ -172,6 +172,22 @@ def clip_shapes(c):
     return shapes
 
 
+def modernbert_shapes(c):
+    d, f, body, task = c["hidden_size"], c["intermediate_size"], "model.", c["architectures"][0].removeprefix("ModernBert")
+    body = "" if task == "Model" else body
+    shapes = {body + "embeddings.tok_embeddings.weight": (c["vocab_size"], d), body + "embeddings.norm.weight": (d,),
+              body + "final_norm.weight": (d,)}
+    for n in range(c["num_hidden_layers"]):
+        own = {"attn.Wqkv.weight": (3 * d, d), "attn.Wo.weight": (d, d), "mlp.Wi.weight": (2 * f, d), "mlp.Wo.weight": (d, f),
+               "mlp_norm.weight": (d,), **({"attn_norm.weight": (d,)} if n else {})}
+        shapes.update({f"{body}layers.{n}.{name}": shape for name, shape in own.items()})
+    if task != "Model":
+        shapes.update({"head.dense.weight": (d, d), "head.norm.weight": (d,)})
+        shapes.update({"decoder.bias": (c["vocab_size"],)} if task == "ForMaskedLM" else
+                      {"classifier.weight": (len(c["id2label"]), d), "classifier.bias": (len(c["id2label"]),)})
+    return shapes
+
+
 def llama(model_type, architecture, **more):
     return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_key_value_heads=2,
                 num_hidden_layers=4, intermediate_size=80, vocab_size=97, max_position_embeddings=64, rms_norm_eps=1e-6, hidden_act="silu",
@@ -187,6 +203,13 @@ def bert(model_type, architecture, **more):
 def vit(model_type, architecture, **more):
     return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_hidden_layers=2,
                 hidden_act="gelu", layer_norm_eps=1e-12, image_size=32, patch_size=8, num_channels=3, qkv_bias=True, **more)
+
+
+def modernbert(architecture, **more):
+    return dict(model_type="modernbert", architectures=[architecture], hidden_size=48, num_attention_heads=6, num_hidden_layers=5,
+                intermediate_size=80, vocab_size=97, max_position_embeddings=40, norm_eps=1e-5, norm_bias=False, attention_bias=False,
+                mlp_bias=False, classifier_bias=False, hidden_activation="gelu", classifier_activation="gelu", global_attn_every_n_layers=3,
+                local_attention=8, global_rope_theta=160000.0, local_rope_theta=10000.0, **more)
 
 
 def clip(model_type, architecture, act, **more):
@@ -249,6 +272,8 @@ FAMILIES = {
     "bert-tokens": (bert("bert", "BertForTokenClassification", id2label=LABELS), bert_shapes, {}),
     "bert-answers": (bert("bert", "BertForQuestionAnswering"), bert_shapes, {}),
     "minilm": (bert("bert", "BertModel"), bert_shapes, MEAN),
+    "modernbert-fill": (modernbert("ModernBertForMaskedLM"), modernbert_shapes, {}),
+    "modernbert-classes": (modernbert("ModernBertForSequenceClassification", classifier_pooling="mean", id2label=LABELS), modernbert_shapes, {}),
     "roberta-fill": ({**bert("roberta", "RobertaForMaskedLM"), "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
     "xlm-roberta-classes": ({**bert("xlm-roberta", "XLMRobertaForSequenceClassification", id2label=LABELS), "type_vocab_size": 1,
                              "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),

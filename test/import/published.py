@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, vit_shapes
+from make import bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, vit_shapes
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -79,6 +79,11 @@ PUBLISHED = {
     "distilbert/distilbert-base-uncased": (dict(
         architectures=["DistilBertForMaskedLM"], model_type="distilbert", activation="gelu", dim=768, hidden_dim=3072,
         max_position_embeddings=512, n_heads=12, n_layers=6, vocab_size=30522, pad_token_id=0), bert_shapes, 66985530),
+    "answerdotai/ModernBERT-base": (dict(
+        architectures=["ModernBertForMaskedLM"], model_type="modernbert", attention_bias=False, classifier_activation="gelu", classifier_bias=False,
+        classifier_pooling="mean", decoder_bias=True, global_attn_every_n_layers=3, global_rope_theta=160000.0, hidden_activation="gelu",
+        hidden_size=768, intermediate_size=1152, local_attention=128, local_rope_theta=10000.0, max_position_embeddings=8192, mlp_bias=False,
+        norm_bias=False, norm_eps=1e-5, num_attention_heads=12, num_hidden_layers=22, vocab_size=50368), modernbert_shapes, 149655232 + 768),  # the norm that layer 0 lacks may be there
     "google/vit-base-patch16-224": ({**VIT, "architectures": ["ViTForImageClassification"], "model_type": "vit", "id2label": {
         str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86567656),
     "facebook/deit-base-distilled-patch16-224": ({

@@ -24,8 +24,9 @@ ACTIVATIONS["gelu_new"] = ACTIVATIONS["gelu_pytorch_tanh"] = lambda x: x * (1 + 
 
 
 def softmax(x):
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+    """A row without a finite number has no weights: it is padding that sees nothing."""
+    e = np.exp(x - np.maximum(x.max(-1, keepdims=True), -1e300))
+    return e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
 
 
 def layer_norm(x, w, name, eps):
@@ -221,6 +222,31 @@ def bert(c, w, ids, lengths, segments=None):
     return {"scores": linear(x, w, "qa_outputs" if architecture.endswith("Answering") else "classifier")}
 
 
+def modernbert(c, w, ids, lengths):
+    w = {name.removeprefix("model."): value for name, value in w.items()}
+    norm = lambda x, name: layer_norm(x, {**w, name + ".bias": 0}, name, c["norm_eps"])
+    x = norm(w["embeddings.tok_embeddings.weight"][ids], "embeddings.norm")
+    count, i = c["num_attention_heads"], np.arange(ids.shape[1])
+    inside = (i < lengths[:, None])[:, None, None]
+    for n in range(c["num_hidden_layers"]):
+        p, whole = f"layers.{n}.", n % c["global_attn_every_n_layers"] == 0
+        y = norm(x, p + "attn_norm") if n else x
+        q, k, v = (heads_of(part, count) for part in np.split(linear(y, w, p + "attn.Wqkv"), 3, -1))
+        f = frequencies(q.shape[-1], c["global_rope_theta" if whole else "local_rope_theta"], None)
+        q, k = rotate(q, f), rotate(k, f)
+        live = inside & (whole | (abs(i[:, None] - i) <= c["local_attention"] // 2))
+        a = joined(softmax(np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]), -np.inf)) @ v)
+        x = x + linear(a, w, p + "attn.Wo")
+        a, b = np.split(linear(norm(x, p + "mlp_norm"), w, p + "mlp.Wi"), 2, -1)
+        x = x + linear(ACTIVATIONS[c["hidden_activation"]](a) * b, w, p + "mlp.Wo")
+    x = norm(x, "final_norm")
+    head = lambda x: norm(ACTIVATIONS[c["classifier_activation"]](linear(x, w, "head.dense")), "head.norm")
+    if c["architectures"][0].endswith("ForMaskedLM"):
+        return {"scores": head(x) @ w["embeddings.tok_embeddings.weight"].T + w["decoder.bias"]}
+    mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
+    return {"scores": linear(head(mean), w, "classifier")}
+
+
 def vit(c, w, image):
     import torch
     kind, count = c["model_type"], c["num_attention_heads"]
@@ -339,11 +365,11 @@ def check(family, folder):
     if config["model_type"] in ("clip", "siglip"):
         return check_clip(family, folder, spec, config, w, rng)
     inputs = {"ids": rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32)}
-    if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert"):
+    if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert"):
         inputs["lengths"] = np.array([LENGTH, 5, 13], np.int32)
         if config["model_type"] == "bert":
             inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
-        wanted = bert(config, w, **inputs)
+        wanted = (modernbert if config["model_type"] == "modernbert" else bert)(config, w, **inputs)
     else:
         wanted = (gpt2 if config["model_type"] == "gpt2" else llama)(config, w, inputs["ids"])
     compare(family, folder, spec, inputs, wanted)
@@ -360,6 +386,7 @@ def compare(family, folder, spec, inputs, wanted, entry=None):
         rows = wanted[name]
         if rows.ndim == 3 and "lengths" in inputs:  # what stands behind a text's end is nobody's business
             got, rows = (np.concatenate([x[b, :n] for b, n in enumerate(inputs["lengths"])]) for x in (got, rows))
+        assert np.isfinite(got).all() and np.isfinite(rows).all(), name
         largest = max(largest, np.sqrt(((got - rows) ** 2).sum() / (rows ** 2).sum()))
     lines = len(text.splitlines())
     print(f"{family}: {lines} lines, {', '.join(names)}: relative L2 {largest:.1e}")

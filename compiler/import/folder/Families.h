@@ -36,6 +36,8 @@ llvm::ArrayRef<Family> families();
 void writeLlama(FamilyWriter &writer);
 /// Encoders of text: BERT, RoBERTa, XLM-R, DistilBERT, and sentence encoders made of them.
 void writeBert(FamilyWriter &writer);
+/// ModernBERT.
+void writeModernBert(FamilyWriter &writer);
 /// GPT-2.
 void writeGpt2(FamilyWriter &writer);
 /// Vision transformers: ViT, DeiT, DINOv2.

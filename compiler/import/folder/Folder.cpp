@@ -71,16 +71,15 @@ static constexpr StringRef llamaTypes[] = {"llama",   "mistral",  "qwen2",      
                                            "gemma",   "gemma2",   "gemma3_text", "phi3",
                                            "mixtral", "qwen3_moe"};
 static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
+static constexpr StringRef modernTypes[] = {"modernbert"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2"};
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
 ArrayRef<Family> families() {
-  static const Family all[] = {{llamaTypes, writeLlama},
-                               {bertTypes, writeBert},
-                               {gpt2Types, writeGpt2},
-                               {vitTypes, writeVit},
-                               {clipTypes, writeClip}};
+  static const Family all[] = {{llamaTypes, writeLlama},       {bertTypes, writeBert},
+                               {modernTypes, writeModernBert}, {gpt2Types, writeGpt2},
+                               {vitTypes, writeVit},           {clipTypes, writeClip}};
   return all;
 }
 
