@@ -188,6 +188,57 @@ def modernbert_shapes(c):
     return shapes
 
 
+def pair(name, *shape):
+    return {name + ".weight": shape, name + ".bias": shape[:1]}
+
+
+def bart_shapes(c):
+    d, f, v, kind = c["d_model"], c["encoder_ffn_dim"], c["vocab_size"], c["model_type"]
+    whisper = kind == "whisper"
+    shapes = {"model.decoder.embed_tokens.weight" if whisper else "model.shared.weight": (v, d)}
+    if whisper:
+        shapes.update({**pair("model.encoder.conv1", d, c["num_mel_bins"], 3), **pair("model.encoder.conv2", d, d, 3),
+                       "model.encoder.embed_positions.weight": (c["max_source_positions"], d),
+                       "model.decoder.embed_positions.weight": (c["max_target_positions"], d),
+                       **pair("model.encoder.layer_norm", d), **pair("model.decoder.layer_norm", d)})
+    else:
+        shapes["final_logits_bias"] = (1, v)
+    for side in "encoder", "decoder":
+        if kind == "bart":
+            shapes.update({f"model.{side}.embed_positions.weight": (c["max_position_embeddings"] + 2, d),
+                           **pair(f"model.{side}.layernorm_embedding", d)})
+        for n in range(c[side + "_layers"]):
+            own = {**pair("fc1", f, d), **pair("fc2", d, f), **pair("final_layer_norm", d)}
+            for attention in ["self_attn"] + ["encoder_attn"] * (side == "decoder"):
+                own.update({**pair(attention + "_layer_norm", d), **pair(attention + ".q_proj", d, d), **pair(attention + ".v_proj", d, d),
+                            **pair(attention + ".out_proj", d, d), **pair(attention + ".k_proj", d, d)})
+                if whisper:
+                    del own[attention + ".k_proj.bias"]
+            shapes.update({f"model.{side}.layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
+def t5_shapes(c):
+    d, f, inner, gated = c["d_model"], c["d_ff"], c["num_heads"] * c["d_kv"], c["feed_forward_proj"].startswith("gated")
+    shapes = {"shared.weight": (c["vocab_size"], d), "encoder.final_layer_norm.weight": (d,), "decoder.final_layer_norm.weight": (d,)}
+    if not c["tie_word_embeddings"]:
+        shapes["lm_head.weight"] = (c["vocab_size"], d)
+    for side in "encoder", "decoder":
+        decoder = side == "decoder"
+        shapes[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = (32, c["num_heads"])
+        for n in range(c["num_decoder_layers" if decoder else "num_layers"]):
+            last = 2 if decoder else 1
+            own = {f"layer.{i}.layer_norm.weight": (d,) for i in range(last + 1)}
+            for attention in ["layer.0.SelfAttention."] + ["layer.1.EncDecAttention."] * decoder:
+                own.update({attention + name + ".weight": (inner, d) for name in "qkv"})
+                own[attention + "o.weight"] = (d, inner)
+            mlp = f"layer.{last}.DenseReluDense."
+            own.update({mlp + name + ".weight": (f, d) for name in (("wi_0", "wi_1") if gated else ("wi",))})
+            own[mlp + "wo.weight"] = (d, f)
+            shapes.update({f"{side}.block.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
 def llama(model_type, architecture, **more):
     return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_key_value_heads=2,
                 num_hidden_layers=4, intermediate_size=80, vocab_size=97, max_position_embeddings=64, rms_norm_eps=1e-6, hidden_act="silu",
@@ -210,6 +261,17 @@ def modernbert(architecture, **more):
                 intermediate_size=80, vocab_size=97, max_position_embeddings=40, norm_eps=1e-5, norm_bias=False, attention_bias=False,
                 mlp_bias=False, classifier_bias=False, hidden_activation="gelu", classifier_activation="gelu", global_attn_every_n_layers=3,
                 local_attention=8, global_rope_theta=160000.0, local_rope_theta=10000.0, **more)
+
+
+def bart(model_type, architecture, **more):
+    return dict(model_type=model_type, architectures=[architecture], d_model=48, encoder_layers=2, decoder_layers=3, encoder_attention_heads=6,
+                decoder_attention_heads=6, encoder_ffn_dim=80, decoder_ffn_dim=80, vocab_size=97, eos_token_id=2, **more)
+
+
+def t5(**more):
+    return dict(model_type="t5", architectures=["T5ForConditionalGeneration"], d_model=48, d_kv=12, d_ff=80, num_layers=2, num_decoder_layers=3,
+                num_heads=5, vocab_size=97, relative_attention_num_buckets=32, layer_norm_epsilon=1e-6, n_positions=64, eos_token_id=1,
+                decoder_start_token_id=0, **more)
 
 
 def clip(model_type, architecture, act, **more):
@@ -274,6 +336,16 @@ FAMILIES = {
     "minilm": (bert("bert", "BertModel"), bert_shapes, MEAN),
     "modernbert-fill": (modernbert("ModernBertForMaskedLM"), modernbert_shapes, {}),
     "modernbert-classes": (modernbert("ModernBertForSequenceClassification", classifier_pooling="mean", id2label=LABELS), modernbert_shapes, {}),
+    "bart": (bart("bart", "BartForConditionalGeneration", activation_function="gelu", max_position_embeddings=40, scale_embedding=False,
+                  decoder_start_token_id=2), bart_shapes, {"generation_config.json": dict(
+                      num_beams=4, length_penalty=2.0, forced_bos_token_id=0, eos_token_id=2, no_repeat_ngram_size=3, decoder_start_token_id=2)}),
+    "marian": (bart("marian", "MarianMTModel", activation_function="swish", max_position_embeddings=40, scale_embedding=True,
+                    decoder_start_token_id=96, num_beams=6, bad_words_ids=[[96]]), bart_shapes, {}),
+    "whisper": (bart("whisper", "WhisperForConditionalGeneration", activation_function="gelu", num_mel_bins=10, max_source_positions=20,
+                     max_target_positions=32, scale_embedding=False, decoder_start_token_id=90, suppress_tokens=[5, 6],
+                     forced_decoder_ids=[[1, 91], [2, 92]]), bart_shapes, {}),
+    "t5": (t5(feed_forward_proj="relu", tie_word_embeddings=True), t5_shapes, {}),
+    "flan-t5": (t5(feed_forward_proj="gated-gelu", tie_word_embeddings=False), t5_shapes, {}),
     "roberta-fill": ({**bert("roberta", "RobertaForMaskedLM"), "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
     "xlm-roberta-classes": ({**bert("xlm-roberta", "XLMRobertaForSequenceClassification", id2label=LABELS), "type_vocab_size": 1,
                              "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, vit_shapes
+from make import bart_shapes, bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, t5_shapes, vit_shapes
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -84,6 +84,31 @@ PUBLISHED = {
         classifier_pooling="mean", decoder_bias=True, global_attn_every_n_layers=3, global_rope_theta=160000.0, hidden_activation="gelu",
         hidden_size=768, intermediate_size=1152, local_attention=128, local_rope_theta=10000.0, max_position_embeddings=8192, mlp_bias=False,
         norm_bias=False, norm_eps=1e-5, num_attention_heads=12, num_hidden_layers=22, vocab_size=50368), modernbert_shapes, 149655232 + 768),  # the norm that layer 0 lacks may be there
+    # Of BART and Marian, the bias of the scores counts here, which the published number leaves out; Marian's sines do not.
+    "facebook/bart-base": (dict(
+        architectures=["BartForConditionalGeneration"], model_type="bart", activation_function="gelu", d_model=768, decoder_attention_heads=12,
+        decoder_ffn_dim=3072, decoder_layers=6, decoder_start_token_id=2, encoder_attention_heads=12, encoder_ffn_dim=3072, encoder_layers=6,
+        eos_token_id=2, forced_eos_token_id=2, max_position_embeddings=1024, num_beams=4, no_repeat_ngram_size=3, normalize_before=False,
+        add_final_layer_norm=False, scale_embedding=False, vocab_size=50265), bart_shapes, 139420416 + 50265),
+    "Helsinki-NLP/opus-mt-en-de": (dict(
+        architectures=["MarianMTModel"], model_type="marian", activation_function="swish", bad_words_ids=[[58100]], d_model=512,
+        decoder_attention_heads=8, decoder_ffn_dim=2048, decoder_layers=6, decoder_start_token_id=58100, encoder_attention_heads=8,
+        encoder_ffn_dim=2048, encoder_layers=6, eos_token_id=0, max_position_embeddings=512, normalize_before=False, normalize_embedding=False,
+        num_beams=6, pad_token_id=58100, scale_embedding=True, static_position_embeddings=True, vocab_size=58101), bart_shapes,
+        74410496 - 2 * 512 * 512 + 58101),
+    "openai/whisper-tiny": (dict(
+        architectures=["WhisperForConditionalGeneration"], model_type="whisper", activation_function="gelu", d_model=384,
+        decoder_attention_heads=6, decoder_ffn_dim=1536, decoder_layers=4, decoder_start_token_id=50258, encoder_attention_heads=6,
+        encoder_ffn_dim=1536, encoder_layers=4, eos_token_id=50257, max_source_positions=1500, max_target_positions=448, num_mel_bins=80,
+        scale_embedding=False, vocab_size=51865, suppress_tokens=[1, 2, 7], begin_suppress_tokens=[220, 50257]), bart_shapes, 37760640),
+    "google-t5/t5-small": (dict(
+        architectures=["T5ForConditionalGeneration"], model_type="t5", d_ff=2048, d_kv=64, d_model=512, decoder_start_token_id=0, eos_token_id=1,
+        feed_forward_proj="relu", layer_norm_epsilon=1e-6, n_positions=512, num_heads=8, num_layers=6, num_decoder_layers=6,
+        relative_attention_num_buckets=32, tie_word_embeddings=True, vocab_size=32128), t5_shapes, 60506624),
+    "google/flan-t5-base": (dict(
+        architectures=["T5ForConditionalGeneration"], model_type="t5", d_ff=2048, d_kv=64, d_model=768, decoder_start_token_id=0, eos_token_id=1,
+        feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-6, n_positions=512, num_heads=12, num_layers=12, num_decoder_layers=12,
+        relative_attention_max_distance=128, relative_attention_num_buckets=32, tie_word_embeddings=False, vocab_size=32128), t5_shapes, 247577856),
     "google/vit-base-patch16-224": ({**VIT, "architectures": ["ViTForImageClassification"], "model_type": "vit", "id2label": {
         str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86567656),
     "facebook/deit-base-distilled-patch16-224": ({

@@ -40,6 +40,10 @@ void writeBert(FamilyWriter &writer);
 void writeModernBert(FamilyWriter &writer);
 /// GPT-2.
 void writeGpt2(FamilyWriter &writer);
+/// Encoders and decoders of text and speech: BART, Marian, Whisper.
+void writeBart(FamilyWriter &writer);
+/// Encoders and decoders with biases by distance: T5.
+void writeT5(FamilyWriter &writer);
 /// Vision transformers: ViT, DeiT, DINOv2.
 void writeVit(FamilyWriter &writer);
 /// Encoders of texts and pictures into one space: CLIP, SigLIP.
@@ -64,6 +68,9 @@ std::string activation(Config &config, llvm::StringRef key, llvm::StringRef othe
 /// The lines of entries that run a decoder with a cache: the prompt, a token more, and the loop
 /// over tokens with the numbers of generation_config.json.
 void writeGeneration(FamilyWriter &writer, int64_t capacity);
+
+/// The same of an encoder and decoder, whose encoder reads `source`.
+void writeWriting(FamilyWriter &writer, llvm::StringRef source, int64_t capacity);
 
 } // namespace attn::importer
 

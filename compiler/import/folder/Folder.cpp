@@ -72,14 +72,17 @@ static constexpr StringRef llamaTypes[] = {"llama",   "mistral",  "qwen2",      
                                            "mixtral", "qwen3_moe"};
 static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
 static constexpr StringRef modernTypes[] = {"modernbert"};
+static constexpr StringRef bartTypes[] = {"bart", "marian", "whisper"};
+static constexpr StringRef t5Types[] = {"t5"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2"};
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
 ArrayRef<Family> families() {
-  static const Family all[] = {{llamaTypes, writeLlama},       {bertTypes, writeBert},
-                               {modernTypes, writeModernBert}, {gpt2Types, writeGpt2},
-                               {vitTypes, writeVit},           {clipTypes, writeClip}};
+  static const Family all[] = {
+      {llamaTypes, writeLlama}, {bertTypes, writeBert}, {modernTypes, writeModernBert},
+      {bartTypes, writeBart},   {t5Types, writeT5},     {gpt2Types, writeGpt2},
+      {vitTypes, writeVit},     {clipTypes, writeClip}};
   return all;
 }
 
