@@ -122,6 +122,7 @@ ROWS = [
     Row("vision", "DINOv2", VISION, TORCH, of("vision_twin", "dino")),
     Row("vision", "Swin-T", "examples/vit/swin_t.attn", TORCH, of("swin_twin", "swin_t")),
     Row("vision", "Swin v2", VISION, TORCH, of("vision_twin", "swin_v2")),
+    Row("vision", "SAM's image encoder: windows of a map with a border, decomposed positions", VISION, TORCH, of("vision_twin", "sam")),
     Row("vision", "DETR with ResNet-50", "examples/vit/detr_r50.attn", TORCH, of("detr_twin", "detect", "detect_bordered")),
     Row("vision", "convolutions, pools, a ResNet's blocks", "test/numeric/windows_twin.py", TORCH,
         of("windows_twin", "convolution", "along", "pools", "resnet")),

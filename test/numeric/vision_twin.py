@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """std.vision against models of torch.nn in double precision: ViT with its class token, a distillation token or the mean of its patches,
-BEiT, DINOv2 on another grid than it was trained on, Swin V2. Sizes, weights and pictures are random. With --spec, a file is held
+BEiT, DINOv2 on another grid than it was trained on, Swin V2, SAM's image encoder on maps that do not divide into windows. Sizes, weights and pictures are random. With --spec, a file is held
 against DeiT-B/16 with a distillation token instead.
 
 The twins place relative positions by the coordinates of all pairs, and roll, cut and number pictures as the papers say.
@@ -341,6 +341,107 @@ def swin_v2(rng):
     return head(mean(Y2, X2, late(down(early(x)))))""").replace("head: D ->", "head: D2 ->")
 
 
+class SamAttention(nn.Module):
+    """Of all places of a map [B, Y, X, D], with vectors for the rows and columns between two of them."""
+
+    def __init__(self, width, heads, rows, columns):
+        super().__init__()
+        self.heads, self.qkv, self.proj = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.rel_pos_h = nn.Parameter(torch.zeros(2 * rows - 1, width // heads))
+        self.rel_pos_w = nn.Parameter(torch.zeros(2 * columns - 1, width // heads))
+
+    def forward(self, x):
+        batch, rows, columns, width = x.shape
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).flatten(1, 2).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        dy, dx = differences(rows, columns)
+        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        for table, apart in ((self.rel_pos_h, dy), (self.rel_pos_w, dx)):
+            scores = scores + torch.einsum("bhne,nme->bhnm", q, table[apart])
+        return self.proj((scores.softmax(-1) @ v).transpose(1, 2).flatten(2)).view(x.shape)
+
+
+class SamBlock(nn.Module):
+    """In windows of `side` x `side`, or of the whole map where `side` is 0."""
+
+    def __init__(self, sizes, side):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(sizes.D, 1e-6), nn.LayerNorm(sizes.D, 1e-6)
+        self.attn, self.side = SamAttention(sizes.D, sizes.H, side or sizes.Y, side or sizes.X), side
+        self.mlp = nn.ModuleDict({"lin1": nn.Linear(sizes.D, sizes.F), "lin2": nn.Linear(sizes.F, sizes.D)})
+
+    def windowed(self, x):
+        """Window by window, zeros behind the last rows and columns."""
+        batch, rows, columns, width = x.shape
+        whole, y = F.pad(x, (0, 0, 0, -columns % self.side, 0, -rows % self.side)), torch.zeros_like(x)
+        for top in range(0, rows, self.side):
+            for left in range(0, columns, self.side):
+                seen = self.attn(whole[:, top:top + self.side, left:left + self.side])
+                y[:, top:top + self.side, left:left + self.side] = seen[:, :rows - top, :columns - left]
+        return y
+
+    def forward(self, x):
+        n = self.norm1(x)
+        x = x + (self.windowed(n) if self.side else self.attn(n))
+        return x + self.mlp["lin2"](F.gelu(self.mlp["lin1"](self.norm2(x))))
+
+
+class ChannelNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.zeros(width)), nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        return F.layer_norm(x.movedim(1, -1), (x.shape[1],), self.weight, self.bias, 1e-6).movedim(-1, 1)
+
+
+class Sam(nn.Module):
+    def __init__(self, sizes, sides, channels):
+        super().__init__()
+        encoder = self.image_encoder = nn.Module()
+        encoder.patch_embed = nn.ModuleDict({"proj": nn.Conv2d(3, sizes.D, sizes.P, sizes.P)})
+        encoder.pos_embed = nn.Parameter(torch.zeros(1, sizes.Y, sizes.X, sizes.D))
+        encoder.blocks = nn.ModuleList(SamBlock(sizes, side) for side in sides)
+        encoder.neck = nn.Sequential(nn.Conv2d(sizes.D, channels, 1, bias=False), ChannelNorm(channels),
+                                     nn.Conv2d(channels, channels, 3, padding=1, bias=False), ChannelNorm(channels))
+
+    def forward(self, image):
+        encoder = self.image_encoder
+        x = encoder.patch_embed["proj"](image).permute(0, 2, 3, 1) + encoder.pos_embed
+        for block in encoder.blocks:
+            x = block(x)
+        return encoder.neck(x.permute(0, 3, 1, 2))
+
+
+def sam(rng):
+    sizes, side, channels = Sizes(rng), int(rng.integers(2, 6)), int(rng.integers(1, 30))
+    sizes.Y, sizes.X = (int(n) for n in rng.integers(side + 1, 13, 2))  # two windows or more, the last ones cut, as a rule
+    sizes.image = normal(rng, 2, 3, sizes.Y * sizes.P, sizes.X * sizes.P)
+    sides = [side, 0, side][:max(sizes.L, 2)]
+    parts, applied = "", "x"
+    for n, own in enumerate(sides):
+        parts += f"  part image_encoder.blocks.{n}: SamBlock[H: H, F: F, M: M]({'' if own else 'windowed = false'})\n"
+        applied = f"image_encoder.blocks.{n}({applied})"
+    known = ", ".join(f"{name} = {getattr(sizes, name)}" for name in ("D", "H", "F", "P", "Y", "X"))
+    return sizes, Sam(sizes, sides, channels), f"""attn 1
+use std.vision
+model Case {{
+  dim {known}, Q = P, I = 3, C = {channels}, M = {side}
+  dyn B <= 2
+  linear image_encoder.patch_embed.proj: I, P, Q -> D bias
+  param image_encoder.pos_embed: [Y, X, D]
+{parts}  part neck: SamNeck[C: C] = "image_encoder"
+  entry run(image: [B, I, Y*P, X*Q]) -> y: [B, C, Y, X] {{
+    let patches = image_encoder.patch_embed.proj(split(image, "b i (y p) (x q) -> b y x i p q"))
+    let x = patches + image_encoder.pos_embed
+    return split(neck({applied}), "b y x c -> b c y x")
+  }}
+}}
+"""
+
+
+MODELS = [vit, distilled, mean_pooled, beit, dino, swin_v2, sam]
+
+
 def check(what, folder, spec, sizes, module, rng, name, bound, flags):
     """The error of a spec against a module with random weights, for pictures of these sizes; ends where it is beyond the bound."""
     draw(rng, module)
@@ -351,7 +452,7 @@ def check(what, folder, spec, sizes, module, rng, name, bound, flags):
         error = compare(folder, spec, tensors, {"image": sizes.image}, wanted, bound, flags)
     except Wrong as wrong:
         sys.exit(f"{wrong}\n{spec}")
-    measured(what, error)
+    measured(what if bound <= DEEP_BOUND else f"{what} in 16 bits", error)
     return error
 
 
@@ -368,18 +469,20 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     parser.add_argument("--spec")
+    parser.add_argument("--only", help="the model, of all of them")
+    parser.add_argument("--bound", type=float, default=BOUND)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=1)
     arguments, flags = parser.parse_known_args()
     if arguments.spec:
         return deit_b16_distilled(arguments.folder, arguments.spec, np.random.default_rng(arguments.seed), flags)
-    for make in (vit, distilled, mean_pooled, beit, dino, swin_v2):
+    for make in MODELS if arguments.only is None else [globals()[arguments.only]]:
         worst = 0
         for number in range(arguments.rounds):
             rng = np.random.default_rng([arguments.seed, number])
             sizes, module, spec = make(rng)
             print(f"{make.__name__}, seed {arguments.seed}, round {number}", flush=True)
-            worst = max(worst, check(make.__name__, arguments.folder, spec, sizes, module, rng, "y", BOUND, flags))
+            worst = max(worst, check(make.__name__, arguments.folder, spec, sizes, module, rng, "y", arguments.bound, flags))
         print(f"{make.__name__}: relative L2 {worst:.1e}")
 
 
