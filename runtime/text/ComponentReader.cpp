@@ -34,6 +34,15 @@ bool ComponentReader::failUnknown(JsonValue component, const char *what, const c
   return false;
 }
 
+bool ComponentReader::failUnknown(const char *what, Slice name, const char *known) {
+  Text quoted;
+  quoted.appendQuoted(name.data, name.size);
+  error.set(ATTN_BAD_INPUT, "R0702", "`%s`: the %s `%.200s` is not known", file, what,
+            quoted.c_str());
+  error.help("known are %s", known);
+  return false;
+}
+
 bool ComponentReader::failMemory() {
   error.outOfMemory("a tokenizer");
   return false;
@@ -104,11 +113,10 @@ bool ComponentReader::readPattern(JsonValue object, const char *key, Pattern &pa
   Slice expression;
   if (!keep(regex.text(), expression))
     return false;
-  Text path;
-  path.append("`%s`: `", file);
+  Text path, place;
   regex.appendPath(path);
-  path.append("`");
-  if (compileRegex(expression, path.c_str(), pattern, error))
+  place.append("`%s`: `%s`", file, path.c_str());
+  if (compileRegex(expression, place.c_str(), pattern, error))
     return false;
   if (regexes.push(pattern))
     return true;

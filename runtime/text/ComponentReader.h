@@ -22,6 +22,8 @@ public:
   bool fail(JsonValue at, const char *format, ...) __attribute__((format(printf, 3, 4)));
   /// R0702: a component of a kind that is not known. `known` lists those that are.
   bool failUnknown(JsonValue component, const char *what, const char *known);
+  /// The same for what is no component of a tokenizer.json.
+  bool failUnknown(const char *what, Slice name, const char *known);
   bool failMemory();
 
   /// Members of `object`. Where `isRequired` is not given, one that is missing or null leaves the

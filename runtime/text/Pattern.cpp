@@ -51,6 +51,12 @@ static bool appendSpelled(Slice expression, Vector<char> &to) {
   return true;
 }
 
+static pcre2_code *compileBytes(Slice expression, int &code, size_t &at) {
+  return pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data), expression.size,
+                       PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE, &code,
+                       &at, nullptr);
+}
+
 attn_status attn::compileRegex(Slice expression, const char *place, Pattern &pattern,
                                Error &error) {
   Text written;
@@ -61,22 +67,21 @@ attn_status attn::compileRegex(Slice expression, const char *place, Pattern &pat
         "%s: the regular expression `%.600s` has an intersection of sets, `&&`, at %zu, "
         "which is not read",
         place, written.c_str(), at);
+  Vector<char> spelled;
+  if (!appendSpelled(expression, spelled))
+    return error.outOfMemory("a regular expression");
   int code = 0;
-  PCRE2_SIZE at = 0;
+  size_t at = 0;
   pattern.kind = Pattern::Regex;
   pattern.string = expression;
-  Vector<char> spelled;
-  if (!appendSpelled(expression, spelled) || !spelled.push(0))
-    return error.outOfMemory("a regular expression");
-  pattern.code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(spelled.data()), spelled.size() - 1,
-                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | PCRE2_MULTILINE,
-                               &code, &at, nullptr);
+  pattern.code = compileBytes(Slice(spelled), code, at);
   if (!pattern.code) {
     PCRE2_UCHAR why[128];
+    pcre2_code_free(compileBytes(expression, code, at)); // where it is wrong as it was written
     pcre2_get_error_message(code, why, sizeof why);
     return error.set(ATTN_BAD_INPUT, "R0703",
                      "%s: the regular expression `%.600s` is wrong at %zu: %s", place,
-                     written.c_str(), size_t(at), reinterpret_cast<char *>(why));
+                     written.c_str(), at, reinterpret_cast<char *>(why));
   }
   pcre2_jit_compile(pattern.code, PCRE2_JIT_COMPLETE); // without it the same, slower
   return ATTN_OK;

@@ -308,11 +308,12 @@ bool Builder::buildByteLevel() {
       if (known && name.is(known))
         cut = &one;
   if (!cut) {
-    Text quoted;
-    quoted.appendQuoted(name.data, name.size);
-    reader.fail(JsonValue(), "how to cut texts by `tokenizer.ggml.pre` `%.100s` is not known",
-                quoted.c_str());
-    return false;
+    Text known;
+    for (const Cut &one : kCuts)
+      for (const char *other : one.names)
+        if (other && *other)
+          known.append("%s%s", known.size() ? ", " : "", other);
+    return reader.failUnknown("way to cut texts, `tokenizer.ggml.pre`,", name, known.c_str());
   }
   for (const char *expression : cut->expressions) {
     PreTokenizer step;
@@ -344,13 +345,8 @@ bool Builder::build() {
     bool isCased = false;
     return readTokens(true) && finishBert(reader, tokenizer, isCased);
   }
-  Text quoted;
-  quoted.appendQuoted(kind.data, kind.size);
-  reader.error.set(ATTN_BAD_INPUT, "R0702",
-                   "the model `%.100s` of the vocabulary, `tokenizer.ggml.model`, is not known",
-                   quoted.c_str());
-  reader.error.help("known are bert, gpt2, llama, t5");
-  return false;
+  return reader.failUnknown("model of the vocabulary, `tokenizer.ggml.model`,", kind,
+                            "bert, gpt2, llama, t5");
 }
 
 /// The place for the value of a key, or null where it is of no use here.

@@ -221,7 +221,7 @@ attn_status Tokenizer::encode(Slice text, const Slice *second, int32_t flags, En
     case Outcome::Good:
       break;
     case Outcome::NoMemory:
-      return error.outOfMemory("the tokens of a text");
+      return error.outOfMemory("the tokens of a text, or too many steps of an expression");
     case Outcome::NoToken:
       return error.set(ATTN_BAD_INPUT, "R0704",
                        "a part of the text is in no token, and the vocabulary has none for what it "

@@ -45,8 +45,8 @@ public:
 };
 
 /// Verbs in the order a person meets them, not the table's alphabetical one.
-constexpr StringRef verbOrder[] = {"check",   "compile", "run",    "bench", "verify",
-                                   "explain", "inspect", "import", "fmt"};
+constexpr StringRef verbOrder[] = {"check",   "compile", "run",    "bench",    "verify",
+                                   "explain", "inspect", "import", "tokenize", "fmt"};
 
 const OptTable::SubCommand *findVerb(StringRef name) {
   for (const OptTable::SubCommand &verb : OptionSubCommands)

@@ -19,6 +19,8 @@ def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
 def import : SubCommand<"import", "Write a spec from the folder of a checkpoint, or from an ONNX file",
                         "attn import FOLDER|FILE.onnx [-o SPEC] [--set NAME=N]">;
+def tokenize : SubCommand<"tokenize", "Show the tokens of a text, or the text of tokens",
+                          "attn tokenize TOKENIZER TEXT|--file FILE [--ids] [--no-special] [--decode]">;
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
                      "attn fmt SPEC... [--check]">;
 
@@ -107,5 +109,11 @@ def json : Flag<["--"], "json", [bench, inspect]>, HelpText<"Print JSON">;
 defm against : Valued<"against", [verify], "Compare with this .npy file instead of the reference interpreter", "FILE">;
 defm emulator : Valued<"emulator", [verify], "Run code of another architecture by this command: `qemu-aarch64 -L /usr/aarch64-linux-gnu`", "COMMAND">;
 defm seed : Valued<"seed", [run, verify], "Of drawn tokens; of random weights, inputs, and cuts of what goes to a cache (default 0)", "N">;
+
+defm file : Valued<"file", [tokenize], "Take the text from FILE; `-` is standard input", "FILE">;
+def ids : Flag<["--"], "ids", [tokenize]>, HelpText<"Print the ids alone, on one line">;
+def no_special : Flag<["--"], "no-special", [tokenize]>,
+                 HelpText<"Put no special tokens around the text; of --decode, leave them out">;
+def decode : Flag<["--"], "decode", [tokenize]>, HelpText<"The text is ids, with spaces or commas between them: print what they stand for">;
 
 def check_only : Flag<["--"], "check", [fmt]>, HelpText<"Change nothing; exit 3 where a file is not formatted">;

@@ -16,6 +16,7 @@ int runVerify(const llvm::opt::InputArgList &args);
 int runExplain(const llvm::opt::InputArgList &args);
 int runInspect(const llvm::opt::InputArgList &args);
 int runImport(const llvm::opt::InputArgList &args);
+int runTokenize(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
 /// Whether an imported spec is well formed and fits the tensors of its folder; 0, or an exit code

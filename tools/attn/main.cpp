@@ -14,10 +14,11 @@ using namespace attn::tool;
 static int runVerb(const CommandLine &line) {
   using Verb = int (*)(const llvm::opt::InputArgList &);
   static constexpr std::pair<llvm::StringRef, Verb> verbs[] = {
-      {"check", runCheck},     {"inspect", runInspect}, {"fmt", runFmt},     {"import", runImport},
+      {"check", runCheck},     {"inspect", runInspect},   {"fmt", runFmt},
+      {"import", runImport},   {"tokenize", runTokenize},
 #ifdef ATTN_HAS_COMPILER
-      {"compile", runCompile}, {"run", runRun},         {"bench", runBench}, {"verify", runVerify},
-      {"explain", runExplain},
+      {"compile", runCompile}, {"run", runRun},           {"bench", runBench},
+      {"verify", runVerify},   {"explain", runExplain},
 #endif
   };
   for (auto [name, verb] : verbs)
