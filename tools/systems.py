@@ -106,6 +106,8 @@ ROWS = [
     Row("transformer", "layers of T5", LANGUAGE, TORCH, of("layers_twin", "t5_encoder", "t5_decoder")),
     Row("transformer", "layers of BART and Whisper", LANGUAGE, TORCH,
         of("layers_twin", "bart_encoder", "bart_decoder", "whisper_encoder", "whisper_decoder")),
+    Row("transformer", "decoder layers of T5, BART and Whisper with caches, the same tokens as by recomputing", LANGUAGE, TORCH,
+        of("cached_layers_twin", "t5", "bart", "whisper")),
     Row("transformer", "a sequence in any cuts, with caches", "test/numeric/decoder.attn", NUMPY, of("caches", "cuts")),
     Row("transformer", "greedy and drawn tokens, with caches and without", "test/numeric/decoder.attn", NUMPY, of("generate", "tokens")),
     Row("transformer", "encoder-decoder with caches, its memory computed once", "test/numeric/encoder_decoder.attn", TORCH,

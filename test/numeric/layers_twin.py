@@ -251,11 +251,11 @@ class T5(Tree):
         q, k, v, o = (self[f"{name}.{part}"] for part in "qkvo")
         return o(attended(q(x), k(memory), v(memory), self.heads, scale=1.0, **more))
 
-    def forward(self, x, bias, mask, memory=None):
+    def forward(self, x, bias, mask, memory=None, shown=None):
         n = self["layer.0.layer_norm"](x)
         x = x + self.look(self.attentions[0], n, n, bias=bias, mask=mask)
         if memory is not None:
-            x = x + self.look(self.attentions[1], self["layer.1.layer_norm"](x), memory)
+            x = x + self.look(self.attentions[1], self["layer.1.layer_norm"](x), memory, mask=shown)
         m, wi = self[f"layer.{len(self.attentions)}.layer_norm"](x), lambda name: self[f"{self.ends}.{name}"]
         return x + wi("wo")(gelu_tanh(wi("wi_0")(m)) * wi("wi_1")(m) if self.gated else F.relu(wi("wi")(m)))
 
@@ -314,10 +314,10 @@ class Bart(Tree):
         q, k, v, out = (self[f"{name}.{part}_proj"] for part in ("q", "k", "v", "out"))
         return lambda x: out(attended(q(x), k(x if memory is None else memory), v(x if memory is None else memory), self.heads, mask))
 
-    def forward(self, x, mask, memory=None):
+    def forward(self, x, mask, memory=None, shown=None):
         x = self.added("self_attn", x, self.look("self_attn", None, mask))
         if memory is not None:
-            x = self.added("encoder_attn", x, self.look("encoder_attn", memory, None))
+            x = self.added("encoder_attn", x, self.look("encoder_attn", memory, shown))
         return self.added("final", x, lambda y: self["fc2"](F.gelu(self["fc1"](y))))
 
 
