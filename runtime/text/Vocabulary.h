@@ -9,7 +9,7 @@
 namespace attn {
 
 /// Ids are below this.
-constexpr int64_t kMaxTokens = 1 << 24;
+constexpr int64_t kMaxTokens = 1 << 22;
 
 /// Tokens by id, and ids by token. Ids may leave gaps. Owns the tokens' bytes.
 class Vocabulary {

@@ -72,7 +72,7 @@ TEST(ErrorTest, Json) {
        {with(R"("added_tokens": [1], )"),
         "R0701]: `memory`: `added_tokens[0]`: expected an object"},
        {with(R"("added_tokens": [{"id": -1, "content": "a"}], )"),
-        "R0701]: `memory`: `added_tokens[0].id`: expected a whole number from 0 to 16777215"},
+        "R0701]: `memory`: `added_tokens[0].id`: expected a whole number from 0 to 4194303"},
        {with(R"("added_tokens": [{"id": 1}], )"),
         "R0701]: `memory`: `added_tokens[0]`: expected a string `content`"},
        {with(R"("added_tokens": [{"id": 1, "content": "a", "special": 1}], )"),
@@ -181,7 +181,7 @@ TEST(ErrorTest, Models) {
   check(
       {{with("", R"({"type": "BPE"})"), "R0701]: `memory`: `model`: expected an object `vocab`"},
        {with("", R"({"type": "BPE", "vocab": {"a": "0"}})"),
-        "R0701]: `memory`: `model.vocab.a`: expected an id from 0 to 16777215"},
+        "R0701]: `memory`: `model.vocab.a`: expected an id from 0 to 4194303"},
        {with("", R"({"type": "BPE", "vocab": {"a": 0}})"),
         "R0701]: `memory`: `model`: expected an array `merges`"},
        {with("", R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["ab"]})"),
