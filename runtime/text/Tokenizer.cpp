@@ -31,33 +31,41 @@ namespace {
 /// place, and later ones replace it.
 class WordCache {
 public:
+  /// For a text of so many words; a short one has none.
+  explicit WordCache(size_t words) {
+    while (places < words && places < kMostPlaces)
+      places *= 2;
+    if (words < kFewWords || !entries.resize(places))
+      entries.clear();
+  }
   /// Appends the tokens of a word where they are known.
   bool find(Slice word, uint64_t hash, Vector<Token> &tokens) {
     if (entries.empty())
       return false;
-    const Entry &entry = entries[hash % kPlaces];
+    const Entry &entry = entries[hash & (places - 1)];
     if (entry.hash != hash || Slice(bytes.data() + entry.word, entry.size) != word)
       return false;
     return tokens.append(known.data() + entry.token, entry.count);
   }
   /// Remembers a word; where memory is lacking, or there are too many, it is forgotten.
   void add(Slice word, uint64_t hash, const Token *tokens, size_t count) {
-    if (word.size > kLongest || bytes.size() > kMostBytes ||
-        (entries.empty() && !entries.resize(kPlaces)))
+    if (entries.empty() || word.size > kLongest || bytes.size() > kMostBytes)
       return;
     Entry entry = {hash, uint32_t(bytes.size()), uint32_t(known.size()), uint32_t(word.size),
                    uint32_t(count)};
     if (append(bytes, word) && known.append(tokens, count))
-      entries[hash % kPlaces] = entry;
+      entries[hash & (places - 1)] = entry;
   }
 
 private:
-  static constexpr size_t kPlaces = 1 << 15, kLongest = 256, kMostBytes = 8 << 20;
+  static constexpr size_t kFewWords = 32, kMostPlaces = 1 << 15;
+  static constexpr size_t kLongest = 256, kMostBytes = 8 << 20;
   /// A word and its tokens.
   struct Entry {
     uint64_t hash;
     uint32_t word, token, size, count;
   };
+  size_t places = kFewWords; ///< a power of two
   Vector<Entry> entries;
   Vector<char> bytes;
   Vector<Token> known;
@@ -95,7 +103,7 @@ Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) con
   Pieces pieces;
   if (!prepare(text, (flags & ATTN_TEXT_SPECIAL_AS_TEXT) != 0, pieces))
     return Outcome::NoMemory;
-  WordCache cache;
+  WordCache cache(pieces.pieces.size());
   ModelScratch scratch;
   Vector<Token> tokens;
   for (Piece piece : pieces.pieces) {
