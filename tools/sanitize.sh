@@ -19,7 +19,7 @@ tools/build.sh attn attn_main attn_image attn_rt
 mkdir -p "$build"
 cmake --preset default -B "$build" -DATTN_SANITIZE="$1" "${launcher[@]}" >"$build/configure.log" 2>&1 ||
   { cat "$build/configure.log" >&2; exit 1; }
-tests=(FrontendSyntaxTest FrontendModelTest ImportTest RuntimeTest)
+tests=(FrontendSyntaxTest FrontendModelTest ImportTest RuntimeTest TextTest)
 ninja -C "$build" "${tests[@]}" attn_main attn_image attn_rt
 
 # LLVM's allocators are inlined here and there: their marks of what is free would be those of one half alone.

@@ -44,16 +44,19 @@ Range AlignedText::originOf(size_t begin, size_t end) const {
 }
 
 void AlignedText::truncate(size_t size) {
-  while (bytes.size() > size) {
+  while (bytes.size() > size)
     bytes.pop();
+  while (origins.size() > size)
     origins.pop();
-  }
 }
 
 void AlignedText::append(Slice text, Range origin) {
+  size_t before = bytes.size();
   isGood = isGood && bytes.append(text.data, text.size);
   for (size_t i = 0; i < text.size && isGood; ++i)
     isGood = origins.push(origin);
+  if (!isGood)
+    truncate(before);
 }
 
 void AlignedText::append(Char c, Range origin) {
@@ -62,6 +65,9 @@ void AlignedText::append(Char c, Range origin) {
 }
 
 void AlignedText::append(const AlignedText &other, size_t begin, size_t end) {
+  size_t before = bytes.size();
   isGood = isGood && other.isGood && bytes.append(other.bytes.data() + begin, end - begin) &&
            origins.append(other.origins.data() + begin, end - begin);
+  if (!isGood)
+    truncate(before);
 }

@@ -13,7 +13,7 @@ struct Range {
 };
 
 /// Valid UTF-8 with the range of the original behind each byte. `isGood` turns false, and stays so,
-/// where memory is lacking.
+/// where memory is lacking; the text is then as it was before.
 class AlignedText {
 public:
   /// Takes `text` as it is, with U+FFFD for what is not UTF-8.

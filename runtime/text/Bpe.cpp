@@ -63,7 +63,7 @@ private:
   bool addUnknown(size_t begin, size_t end);
   bool flushUnknown();
   bool consider(int32_t left, int32_t right);
-  int32_t find(size_t begin, size_t end);
+  bool find(size_t begin, size_t end, int32_t &id);
   bool finishSymbol(const Symbol &symbol, int depth, Vector<Token> &tokens);
   bool resegment(const Symbol &symbol, Vector<Token> &tokens);
 
@@ -81,19 +81,22 @@ bool BpeWord::add(int32_t id, size_t begin, size_t end, bool isWhole) {
   return symbols.push({uint32_t(begin), uint32_t(end), id, self - 1, self + 1, isWhole});
 }
 
-/// The token of a symbol as it stands in the vocabulary, with prefix and suffix.
-int32_t BpeWord::find(size_t begin, size_t end) {
+/// The token of a symbol as it stands in the vocabulary, with prefix and suffix, or -1. False where
+/// memory is lacking.
+bool BpeWord::find(size_t begin, size_t end, int32_t &id) {
   bool hasPrefix = model.prefix.size && begin > 0;
   bool hasSuffix = model.suffix.size && end == word.size;
   Slice bytes = word.between(begin, end);
+  id = model.vocabulary.find(bytes);
   if (!hasPrefix && !hasSuffix)
-    return model.vocabulary.find(bytes);
+    return true;
   Vector<char> &whole = scratch.bytes;
   whole.clear();
   if ((hasPrefix && !append(whole, model.prefix)) || !append(whole, bytes) ||
       (hasSuffix && !append(whole, model.suffix)))
-    return -1;
-  return model.vocabulary.find(Slice(whole));
+    return false;
+  id = model.vocabulary.find(Slice(whole));
+  return true;
 }
 
 bool BpeWord::flushUnknown() {
@@ -119,7 +122,9 @@ bool BpeWord::addUnknown(size_t begin, size_t end) {
 }
 
 bool BpeWord::addCharacter(size_t begin, size_t end) {
-  int32_t id = find(begin, end);
+  int32_t id;
+  if (!find(begin, end, id))
+    return false;
   if (id >= 0)
     return flushUnknown() && add(id, begin, end);
   if (!model.fallsBackToBytes)

@@ -3,9 +3,9 @@
 // From text to nodes in the order of the text, by the runtime's reader of JSON.
 #include "text/JsonTree.h"
 #include "base/Json.h"
+#include <clocale>
 #include <cmath>
 #include <cstdlib>
-#include <locale.h>
 
 using namespace attn;
 

@@ -75,6 +75,8 @@ attn_status attn::compileRegex(Slice expression, const char *place, Pattern &pat
   pattern.kind = Pattern::Regex;
   pattern.string = expression;
   pattern.code = compileBytes(Slice(spelled), code, at);
+  if (!pattern.code && code == PCRE2_ERROR_HEAP_FAILED)
+    return error.outOfMemory("a regular expression");
   if (!pattern.code) {
     PCRE2_UCHAR why[128];
     pcre2_code_free(compileBytes(expression, code, at)); // where it is wrong as it was written

@@ -2,6 +2,7 @@
 //
 // The vocabulary in a GGUF file's metadata, `tokenizer.ggml.*`, to a tokenizer.
 #include "text/Tokenizer.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -183,7 +184,7 @@ bool Builder::readScores() {
     return reader.fail(JsonValue(), "expected a score for each token, `tokenizer.ggml.scores`");
   for (size_t id = 0; id < count; ++id) {
     float score = values.scores.at<float>(id);
-    if (!(score - score == 0))
+    if (!std::isfinite(score))
       return reader.fail(JsonValue(), "the score of token %zu is no number", id);
     if (!model.scores.push(double(score)))
       return reader.failMemory();

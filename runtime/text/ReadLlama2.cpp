@@ -3,6 +3,7 @@
 // The tokenizer.bin of llama2.c: the length of the longest token, then for each token its score,
 // its length and its bytes. It is a BPE of SentencePiece with spaces as they are.
 #include "text/Tokenizer.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -24,7 +25,7 @@ template <typename Add> static bool eachToken(Slice bytes, Add add) {
     float score;
     int32_t length;
     if (!take(bytes, score) || !take(bytes, length) || length < 0 || length > longest ||
-        size_t(length) > bytes.size || !(score - score == 0))
+        size_t(length) > bytes.size || !std::isfinite(score))
       return false;
     add(bytes.between(0, size_t(length)), score);
     bytes = bytes.from(size_t(length));
@@ -34,7 +35,8 @@ template <typename Add> static bool eachToken(Slice bytes, Add add) {
 
 bool attn::looksLikeLlama2(Slice bytes) {
   size_t count = 0;
-  return eachToken(bytes, [&](Slice, float) { ++count; }) && count > 259;
+  bool areTokens = eachToken(bytes, [&](Slice, float) { ++count; });
+  return areTokens && count > 259;
 }
 
 attn_status attn::readLlama2(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error) {

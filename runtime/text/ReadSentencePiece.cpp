@@ -2,6 +2,7 @@
 //
 // A .model of SentencePiece: a message of protobuf (sentencepiece_model.proto), read by hand.
 #include "text/Tokenizer.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -96,7 +97,7 @@ static bool readPiece(ComponentReader &reader, Slice bytes, Tokenizer &tokenizer
   }
   Model &model = tokenizer.model;
   auto id = int64_t(model.vocabulary.size());
-  if (!message.isGood || type == 0 || type > 6 || id == kMaxTokens || !(score - score == 0))
+  if (!message.isGood || type == 0 || type > 6 || id == kMaxTokens || !std::isfinite(score))
     return reader.fail(JsonValue(), "piece %lld is damaged", static_cast<long long>(id));
   bool isGood = model.vocabulary.add(int32_t(id), piece) && model.scores.push(double(score)) &&
                 model.types.push(types[type]);

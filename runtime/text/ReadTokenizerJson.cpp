@@ -57,6 +57,10 @@ attn_status attn::readTokenizerJson(const char *name, Slice bytes, Tokenizer &to
   ComponentReader reader(name, tokenizer.strings, tokenizer.regexes, error);
   JsonTree tree;
   if (!tree.read(bytes)) {
+    if (strncmp(tree.problem, "no memory", 9) == 0) {
+      reader.failMemory();
+      return error.status;
+    }
     size_t line = 1;
     for (size_t i = 0; i < tree.position && i < bytes.size; ++i)
       line += bytes.data[i] == '\n';
