@@ -11,6 +11,10 @@ void AlignedText::clear() {
   origins.clear();
 }
 
+void AlignedText::reserve(size_t size) {
+  isGood = isGood && bytes.reserve(size) && origins.reserve(size);
+}
+
 void AlignedText::swap(AlignedText &other) noexcept {
   bytes.swap(other.bytes);
   origins.swap(other.origins);
@@ -21,7 +25,8 @@ void AlignedText::swap(AlignedText &other) noexcept {
 
 void AlignedText::assign(Slice text) {
   clear();
-  isGood = bytes.reserve(text.size) && origins.reserve(text.size);
+  isGood = true;
+  reserve(text.size);
   for (size_t at = 0; at < text.size && isGood;) {
     size_t length = utf8Length(text.data + at, text.size - at);
     if (length) {

@@ -19,6 +19,8 @@ public:
   /// Takes `text` as it is, with U+FFFD for what is not UTF-8.
   void assign(Slice text);
   void clear();
+  /// Room for `size` bytes in all.
+  void reserve(size_t size);
 
   /// The bytes; they move when something is appended.
   Slice slice() const { return Slice(bytes); }

@@ -134,6 +134,7 @@ static void cleanBert(const Normalizer &step, const AlignedText &from, AlignedTe
 /// BERT's, in its order: cleaning, spaces around ideographs, accents, lower case.
 static void takeBert(const Normalizer &step, const AlignedText &from, AlignedText &to) {
   AlignedText cleaned, bare;
+  cleaned.reserve(from.size());
   cleanBert(step, from, cleaned);
   if (step.stripsAccents) {
     AlignedText decomposed;
@@ -337,6 +338,7 @@ bool attn::normalize(const Vector<Normalizer> &steps, AlignedText &text, Aligned
       continue;
     scratch.clear();
     scratch.isGood = text.isGood;
+    scratch.reserve(text.size());
     take(step, text, scratch);
     text.swap(scratch);
   }

@@ -238,6 +238,7 @@ static bool takeMetaspace(const PreTokenizer &step, const AlignedText &from, Pie
 static bool rewrite(const PreTokenizer &step, const Pieces &from, Pieces &to) {
   Vector<Piece> words;
   to.text.clear();
+  to.text.reserve(from.text.size());
   to.pieces.clear();
   for (Piece piece : from.pieces) {
     if (piece.token >= 0) {
