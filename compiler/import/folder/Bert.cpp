@@ -17,21 +17,21 @@ namespace attn::importer {
 namespace {
 
 /// What a family calls the tensors of a layer.
-struct LayerNames {
+struct BertLayerNames {
   StringRef query, key, value, out, attentionNorm, up, down, outNorm;
 };
 
-constexpr LayerNames bertNames = {"attention.self.query",
-                                  "attention.self.key",
-                                  "attention.self.value",
-                                  "attention.output.dense",
-                                  "attention.output.LayerNorm",
-                                  "intermediate.dense",
-                                  "output.dense",
-                                  "output.LayerNorm"};
-constexpr LayerNames distilNames = {"attention.q_lin",   "attention.k_lin",  "attention.v_lin",
-                                    "attention.out_lin", "sa_layer_norm",    "ffn.lin1",
-                                    "ffn.lin2",          "output_layer_norm"};
+constexpr BertLayerNames bertNames = {"attention.self.query",
+                                      "attention.self.key",
+                                      "attention.self.value",
+                                      "attention.output.dense",
+                                      "attention.output.LayerNorm",
+                                      "intermediate.dense",
+                                      "output.dense",
+                                      "output.LayerNorm"};
+constexpr BertLayerNames distilNames = {"attention.q_lin",   "attention.k_lin",  "attention.v_lin",
+                                        "attention.out_lin", "sa_layer_norm",    "ffn.lin1",
+                                        "ffn.lin2",          "output_layer_norm"};
 
 /// Writes one encoder.
 class BertWriter {
@@ -59,7 +59,7 @@ private:
   Config &config;
   raw_ostream &os;
   bool isDistil, isRoberta;
-  const LayerNames &names;
+  const BertLayerNames &names;
   std::string prefix, eps;
   int64_t width = 0, heads = 0, layers = 0, hidden = 0, tokens = 0, positions = 0, segments = 0,
           padding = 0, classes = 0;

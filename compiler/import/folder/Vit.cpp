@@ -14,13 +14,13 @@ namespace attn::importer {
 namespace {
 
 /// What a family calls the tensors of a layer.
-struct LayerNames {
+struct VitLayerNames {
   StringRef firstNorm, secondNorm, up, down;
 };
 
-constexpr LayerNames vitNames = {"layernorm_before", "layernorm_after", "intermediate.dense",
-                                 "output.dense"};
-constexpr LayerNames dinoNames = {"norm1", "norm2", "mlp.fc1", "mlp.fc2"};
+constexpr VitLayerNames vitNames = {"layernorm_before", "layernorm_after", "intermediate.dense",
+                                    "output.dense"};
+constexpr VitLayerNames dinoNames = {"norm1", "norm2", "mlp.fc1", "mlp.fc2"};
 
 /// Writes one vision transformer.
 class VitWriter {
@@ -41,7 +41,7 @@ private:
   Config &config;
   raw_ostream &os;
   bool isDino, isDeit;
-  const LayerNames &names;
+  const VitLayerNames &names;
   std::string prefix, eps, picture;
   int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
           classes = 0;
