@@ -167,13 +167,15 @@ class Pairs:
     def with_tensor(self, word):
         """A bias or mask that reads an input of the entry or a `let`, at the query's and the key's positions."""
         rng, scope = self.rng, self.scope
-        axes = [(letter, axis) for letter, axis in self.letters.items() if axis != self.along and scope.is_simple(axis)]
+        # Of a block, inputs have the axes that it does not speak of without being told so.
+        axes = [(letter, axis) for letter, axis in self.letters.items()
+                if axis != self.along and axis not in scope.lifted and scope.is_simple(axis)]
         chosen = rng.some(axes, rng.whole(0, min(2, len(axes))))
         if self.along and scope.is_simple(self.along) and rng.chance(0.7):
             chosen.append(("i.row" if self.cached or rng.chance(0.3) else "i", self.along))
         if self.key and not self.cached and scope.is_simple(self.key) and (rng.chance(0.7) or not chosen):
             chosen.append((rng.pick(["j", "j.row"]), self.key))
-        if not chosen or scope.lifted:
+        if not chosen:
             return None
         chosen = rng.some(chosen, len(chosen))
         if not scope.fits([axis for _, axis in chosen]):

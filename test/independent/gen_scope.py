@@ -244,16 +244,16 @@ class Scope:
             self.feed(name, Value(name, axes, dtype))
             return name
         if dtype not in ("f32", "f16"):
-            found = [value.text for value in self.values if value.dtype == dtype and set(value.axes) == set(axes)]
+            found = [value.text for value in self.values if value.dtype == dtype and set(value.axes) - set(self.lifted) == set(axes)]
             return self.rng.pick(found) if found else None
         found = [value for value in self.floats() if set(value.axes) >= set(axes)]
         if not found:
             return None
         value = self.rng.pick(found)
-        rest = [axis for axis in value.axes if axis not in axes]
+        rest = [axis for axis in value.axes if axis not in axes and axis not in self.lifted]
         if not rest:
             return value.text
         text = value.text
         for axis in rest:
             text = f"{self.rng.pick(['first', 'last'])}({axis}, {text})"
-        return self.let(text, [axis for axis in value.axes if axis in axes]).text
+        return self.let(text, [axis for axis in value.axes if axis not in rest]).text
