@@ -63,11 +63,9 @@ build/bin/attn run "$model/$name.attn" --entry pronounce --weights "$model/$name
 echo "alignment   $out/alignment.png"
 
 echo "== 8/10 go on with a text"
-model=examples/story name=story
-build/bin/attn compile "$model/$name.attn" --emit=static -o "$out/lib$name.a"
-build/bin/attn compile "$model/$name.attn" --emit=header -o "$out/$name.h"
-g++ -std=c++17 -O2 -I"$out" -Iruntime/include "$model/tell.cpp" "$out/lib$name.a" -lpng -ljpeg -lz -lm -lpthread -o "$out/tell"
-"$out/tell" --weights "$model/$name.safetensors" --vocabulary "$model/$name.pairs" --seed 3 "And it came to pass"
+model=examples/story
+build/bin/attn compile "$model/story.attn" -o "$out/story"
+"$out/story" --weights "$model/story.safetensors" --tokenizer "$model/tokenizer.json" --seed 3 --prompt "And it came to pass"
 
 echo "== 9/10 find clothes on canvases"
 model=examples/fashion-detr name=fashion_detr

@@ -37,11 +37,16 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
 static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
   if (options.takesImage)
     args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
+  if (options.takesText && options.kind == ArtifactKind::Executable)
+    args.append({"-l:libpcre2-8.a", "-l:libutf8proc.a"});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
 }
 
 static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions &options) {
   SmallVector<std::string> args{"model.o", archivePath(options, "libattn_main.a")};
+  if (options.takesText)
+    args.append({"-Wl,-u,attn_main_prompt", archivePath(options, "libattn_prompt.a"),
+                 archivePath(options, "libattn_text.a")});
   if (options.takesImage)
     args.append({"-Wl,-u,attn_image_load", archivePath(options, "libattn_image.a")});
   args.push_back(archivePath(options, "libattn_rt.a"));
@@ -141,15 +146,16 @@ static Error checkArchives(const LinkOptions &options) {
   return Error::success();
 }
 
-/// For another architecture than this machine's, the runtime is built without decoders of pictures.
-static bool readsPictures(const LinkOptions &options) {
-  return options.takesImage && (options.architecture->isHost() ||
-                                sys::fs::exists(archivePath(options, "libattn_image.a")));
+/// For another architecture than this machine's, the runtime is built without decoders of pictures
+/// and without tokenizers.
+static bool hasArchive(const LinkOptions &options, StringRef name) {
+  return options.architecture->isHost() || sys::fs::exists(archivePath(options, name));
 }
 
 Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
   LinkOptions options = given;
-  options.takesImage = readsPictures(given);
+  options.takesImage &= hasArchive(options, "libattn_image.a");
+  options.takesText &= hasArchive(options, "libattn_text.a");
   if (Error error = checkArchives(options))
     return std::move(error);
   switch (options.kind) {

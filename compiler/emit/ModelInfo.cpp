@@ -30,6 +30,20 @@ bool takesImage(ModuleOp model) {
   });
 }
 
+bool takesText(ModuleOp model) {
+  auto isTokens = [](const TensorInfo &input) {
+    return input.axes.size() == 2 && input.elementType.isInteger() &&
+           !input.elementType.isInteger(1);
+  };
+  auto isKnown = [&](const TensorInfo &input) {
+    return isTokens(input) || input.name == "lengths" || input.state >= 0;
+  };
+  return llvm::any_of(entriesOf(model), [&](const EntryInfo &entry) {
+    return entry.unfold && llvm::all_of(entry.inputs, isKnown) &&
+           llvm::count_if(entry.inputs, isTokens) == 1;
+  });
+}
+
 llvm::StringRef dtypeName(Type type) {
   if (type.isF32())
     return "f32";

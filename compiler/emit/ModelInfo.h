@@ -26,6 +26,10 @@ std::string modelSymbol(mlir::ModuleOp model);
 /// Whether an argument of an entry may be given as a picture.
 bool takesImage(mlir::ModuleOp model);
 
+/// Whether an entry that generates takes tokens alone, as rows of them and, perhaps, how many each
+/// row has: what `--prompt` gives.
+bool takesText(mlir::ModuleOp model);
+
 /// "f32", "i32", ... as the C API names element types.
 llvm::StringRef dtypeName(mlir::Type type);
 

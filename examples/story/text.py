@@ -2,14 +2,21 @@
 """The King James Bible as Debian's bible-kjv has it, and byte pairs (Sennrich, Haddow, Birch 2016) over its bytes.
 
 A chapter is its verses, a line each, and an empty line. Every twentieth chapter is held out. Tokens 0 to 255 are bytes, token
-256 + n is the n-th pair of earlier tokens, a line of the vocabulary's file. Pairs do not cross words: a word has the space in
-front of it, and line ends and marks are words of their own.
+256 + n is the n-th pair of earlier tokens. Pairs do not cross words: a word has the space in front of it, and line ends and marks
+are words of their own. The vocabulary's file is a tokenizer.json, as Hugging Face's libraries read it, in which a byte is a
+character that can be printed.
 """
 import collections
+import json
 import re
 import subprocess
 
-WORD = re.compile(r" ?[A-Za-z]+| ?[^A-Za-z\s]+|\s")
+EXPRESSION = r" ?[A-Za-z]+| ?[^A-Za-z\s]+|\s"
+WORD = re.compile(EXPRESSION)
+
+# What stands for a byte: itself where it can be printed and is no space, else a character from 256 on.
+PRINTED = [*range(33, 127), *range(161, 173), *range(174, 256)]
+LETTERS = [chr(b if b in PRINTED else 256 + sum(c not in PRINTED for c in range(b))) for b in range(256)]
 
 
 def chapters():
@@ -76,11 +83,19 @@ class Vocabulary:
     @classmethod
     def read(cls, path):
         with open(path) as file:
-            return cls([tuple(map(int, line.split())) for line in file])
+            model = json.load(file)["model"]
+        return cls([(model["vocab"][a], model["vocab"][b]) for a, b in model["merges"]])
 
     def write(self, path):
+        names = ["".join(LETTERS[b] for b in token) for token in self.bytes]
+        bytes_ = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+        words = {"type": "Split", "pattern": {"Regex": EXPRESSION}, "behavior": "Isolated", "invert": False}
+        model = {"type": "BPE", "vocab": {name: n for n, name in enumerate(names)}, "merges": [[names[a], names[b]] for a, b in self.pairs]}
         with open(path, "w") as file:
-            file.writelines(f"{a} {b}\n" for a, b in self.pairs)
+            json.dump({"version": "1.0", "added_tokens": [], "normalizer": None, "post_processor": None,
+                       "pre_tokenizer": {"type": "Sequence", "pretokenizers": [words, bytes_]}, "decoder": bytes_, "model": model},
+                      file, ensure_ascii=False)
+            file.write("\n")
 
     def tokens(self, text):
         found = []

@@ -114,7 +114,7 @@ def bits(model, tokens, limit=None):
 
 def main():
     arg = trainer.arguments(__doc__, "story.safetensors", minutes=20.0, rate=4e-3, batch=16, pairs=768)
-    arg.add_argument("--vocabulary", default="story.pairs", help="is read where it is there, else written")
+    arg.add_argument("--vocabulary", default="tokenizer.json", help="is read where it is there, else written")
     opt = arg.parse_args()
     torch.manual_seed(opt.seed)
     learnt, held = text.split(text.chapters())

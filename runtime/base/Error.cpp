@@ -38,6 +38,11 @@ void Error::help(const char *format, ...) {
   text.append("\n   = help: %s", line);
 }
 
+attn_status Error::take(attn_status from, const char *message) {
+  text.append("%s", message ? message : "error[R0401]: no memory");
+  return status = from;
+}
+
 attn_status Error::outOfMemory(const char *what) {
   return set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for %s", what);
 }

@@ -23,6 +23,8 @@ public:
   /// Appends "\n   = help: ...".
   void help(const char *format, ...) __attribute__((format(printf, 2, 3)));
   attn_status outOfMemory(const char *what);
+  /// Becomes what a function of the C API has said.
+  attn_status take(attn_status from, const char *message);
   /// Ends a function of the C API: hands the message over and returns the status.
   attn_status report(char **message);
 };

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn_main: the command line of compiled executables, from argv to the exit code.
-#include "main/Command.h"
+#include "main/Prompt.h"
 #include <cerrno>
 #include <cstdio>
 
 using namespace attn;
+
+// In libattn_prompt, which is linked only where a program takes text.
+#pragma weak attn_main_prompt
 
 namespace {
 /// Handles that are destroyed on every way out.
@@ -56,6 +59,40 @@ static attn_status bindWeights(const Command &command, Handles &handles) {
   return error.report(&handles.message);
 }
 
+static bool hasPrompt(const Command &command) { return command.prompt || command.promptFile; }
+
+/// The only entry that generates; -1 where there are several, or none.
+static int32_t onlyGenerating(const attn_abi_model &tables) {
+  int32_t found = -1;
+  for (int32_t i = 0; i < tables.entryCount; ++i)
+    if (tables.entries[i].unfold)
+      found = found < 0 ? i : tables.entryCount;
+  return found < tables.entryCount ? found : -1;
+}
+
+/// Goes on from a prompt; an exit code.
+static int answerPrompt(const Command &command, Handles &handles, int32_t entry,
+                        const attn_generation &generation) {
+  Error error;
+  auto bind = [](const PromptRun &run) {
+    auto &own = *static_cast<Handles *>(run.user);
+    attn_status status = bindWeights(*run.command, own);
+    return status ? run.error->take(status, own.message) : status;
+  };
+  PromptRun run{&command, handles.model, handles.context, entry, &generation,
+                &error,   bind,          &handles};
+  const attn_abi_entry &found = handles.model->tables->entries[entry];
+  if (!attn_main_prompt)
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program takes no text: `--prompt`"),
+        error.help("`attn run` does, of a spec or a shared library");
+  else if (!found.unfold)
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--prompt`: entry `%s` generates no tokens",
+              found.name);
+  else
+    attn_main_prompt(&run);
+  return error.status ? complain(error) : ExitOk;
+}
+
 /// The entry asked for, or the only one.
 static attn_status chooseEntry(const Command &command, const attn_abi_model &tables, int32_t &entry,
                                Error &error) {
@@ -65,6 +102,8 @@ static attn_status chooseEntry(const Command &command, const attn_abi_model &tab
       entry = i;
   if (!command.entryName && tables.entryCount == 1)
     entry = 0;
+  else if (!command.entryName && hasPrompt(command))
+    entry = onlyGenerating(tables);
   if (entry >= 0)
     return ATTN_OK;
   Text names;
@@ -126,6 +165,8 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   Vector<int64_t> stops;
   if (readGeneration(command, *handles.model, entry, generation, stops, error))
     return complain(error);
+  if (hasPrompt(command))
+    return answerPrompt(command, handles, entry, generation);
   // Inputs first: a mistake in them shows before seconds are spent on weights.
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);

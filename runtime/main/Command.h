@@ -27,6 +27,7 @@ struct Tensors;
 struct Command {
   const char *program = "model";
   const char *weights = nullptr, *entryName = nullptr, *trace = nullptr;
+  const char *prompt = nullptr, *promptFile = nullptr, *tokenizer = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
   Vector<Choice> choices;
   int32_t threads = 0, repeat = 0;

@@ -48,6 +48,12 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     command.weights = value;
   } else if (strcmp(name, "--entry") == 0) {
     command.entryName = value;
+  } else if (strcmp(name, "--prompt") == 0) {
+    command.prompt = value;
+  } else if (strcmp(name, "--file") == 0) {
+    command.promptFile = value;
+  } else if (strcmp(name, "--tokenizer") == 0) {
+    command.tokenizer = value;
   } else if (strcmp(name, "--trace") == 0) {
     command.trace = value;
   } else if (strcmp(name, "--input") == 0) {
@@ -85,10 +91,10 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
   static const char *const valued[] = {
-      "--weights", "--entry",       "--input",         "--output", "--set-size", "--pad",
-      "--threads", "--repeat",      "--cached",        "--device", "--trace",    "--limit",
-      "--stop",    "--temperature", "--top-k",         "--top-p",  "--min-p",    "--repetition",
-      "--seed",    "--beams",       "--length-penalty"};
+      "--weights", "--entry",       "--input",          "--output", "--set-size", "--pad",
+      "--threads", "--repeat",      "--cached",         "--device", "--trace",    "--limit",
+      "--stop",    "--temperature", "--top-k",          "--top-p",  "--min-p",    "--repetition",
+      "--seed",    "--beams",       "--length-penalty", "--prompt", "--file",     "--tokenizer"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -184,6 +190,11 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "before them\n"
       "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --repetition X, "
       "--seed N\n"
+      "  --prompt TEXT       where text is linked: goes on from a text, or from that in --file "
+      "FILE\n"
+      "  --tokenizer FILE    its tokens: tokenizer.json, vocab.txt, .model, .gguf (default: what "
+      "lies\n"
+      "                      in the folder of --weights)\n"
       "  --beams N           the likeliest of N hypotheses of each row, with --length-penalty X\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"

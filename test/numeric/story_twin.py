@@ -85,11 +85,11 @@ def main():
     arguments, flags = parser.parse_known_args()
     os.makedirs(arguments.folder, exist_ok=True)
     model = twin(safetensors_file.read(f"{EXAMPLE}/story.safetensors"))
-    vocabulary = text.Vocabulary.read(f"{EXAMPLE}/story.pairs")
+    vocabulary = text.Vocabulary.read(f"{EXAMPLE}/tokenizer.json")
     with torch.no_grad():
         if arguments.say:
             said, _ = told(model, np.array([vocabulary.tokens(arguments.say)]), arguments.tokens)
-            print(arguments.say + vocabulary.text(said[0]))
+            print(vocabulary.text(said[0]))
             return
         with open(f"{EXAMPLE}/held_out.txt") as file:
             held = file.read()

@@ -89,6 +89,8 @@ defm map_labels : Valued<"map-labels", [run],
 defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
+defm prompt : Valued<"prompt", [run], "Go on from a text", "TEXT">;
+defm tokenizer : Valued<"tokenizer", [run], "Of a prompt: tokenizer.json, vocab.txt, .model or .gguf; without it what lies in the folder of --weights", "FILE">;
 defm limit : Valued<"limit", [run], "Of an entry that generates: tokens at most", "N">;
 defm stop : Valued<"stop", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
 defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
@@ -110,7 +112,7 @@ defm against : Valued<"against", [verify], "Compare with this .npy file instead 
 defm emulator : Valued<"emulator", [verify], "Run code of another architecture by this command: `qemu-aarch64 -L /usr/aarch64-linux-gnu`", "COMMAND">;
 defm seed : Valued<"seed", [run, verify], "Of drawn tokens; of random weights, inputs, and cuts of what goes to a cache (default 0)", "N">;
 
-defm file : Valued<"file", [tokenize], "Take the text from FILE; `-` is standard input", "FILE">;
+defm file : Valued<"file", [run, tokenize], "Take the text from FILE; `-` is standard input", "FILE">;
 def ids : Flag<["--"], "ids", [tokenize]>, HelpText<"Print the ids alone, on one line">;
 def no_special : Flag<["--"], "no-special", [tokenize]>,
                  HelpText<"Put no special tokens around the text; of --decode, leave them out">;
