@@ -11,7 +11,9 @@
 
 #define ATTN_FUZZ_TARGETS(X)                                                                       \
   X(artifact)                                                                                      \
-  X(config) X(folder) X(format) X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(spec) X(tuning)
+  X(config)                                                                                        \
+  X(folder)                                                                                        \
+  X(format) X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(spec) X(tokenizer) X(tuning)
 
 namespace attn::fuzz {
 
