@@ -26,7 +26,7 @@ attn_status Tokenizer::openMemory(const char *name, Slice bytes, Error &error) {
     return readTiktoken(name, bytes, *this, error);
   // A message of protobuf, field 1 of which is a message, or lines of text.
   if (bytes.data[0] == '\n' && memchr(bytes.data, 0, bytes.size))
-    return readSentencePiece(name, bytes, *this, error);
+    return readSentencePiece(name, bytes, true, *this, error);
   return readVocabularyText(name, bytes, *this, error);
 }
 
@@ -64,24 +64,44 @@ static attn_status openFile(const char *path, Tokenizer &tokenizer, Error &error
   return tokenizer.openMemory(path, Slice(bytes), error);
 }
 
+/// A folder of Marian: the model of the language that is translated from, and the numbers.
+static attn_status openMarian(const char *model, const char *numbers, Tokenizer &tokenizer,
+                              Error &error) {
+  Vector<char> bytes, json;
+  if (attn_status status = readFile(model, kMaxFile, bytes, error))
+    return status;
+  // Its own control tokens have other numbers.
+  if (attn_status status = readSentencePiece(model, Slice(bytes), false, tokenizer, error))
+    return status;
+  if (attn_status status = readFile(numbers, kMaxFile, json, error))
+    return status;
+  return readMarianNumbers(numbers, Slice(json), tokenizer, error);
+}
+
+/// Whether a folder has a file; `path` becomes its path. False, too, where memory is lacking.
+static bool isInside(const char *folder, const char *name, Text &path) {
+  struct stat status;
+  path.clear();
+  path.append("%s/%s", folder, name);
+  return !path.failed() && stat(path.c_str(), &status) == 0;
+}
+
 attn_status Tokenizer::openPath(const char *path, Error &error) {
-  static const char *const names[] = {
-      "tokenizer.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
-      "source.spm",     "vocab.txt",       "tokenizer.bin"};
+  static const char *const names[] = {"tokenizer.json", "tokenizer.model",
+                                      "spiece.model",   "sentencepiece.bpe.model",
+                                      "vocab.txt",      "tokenizer.bin"};
   struct stat status;
   if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
     return openFile(path, *this, error);
-  for (const char *name : names) {
-    Text inside;
-    inside.append("%s/%s", path, name);
-    if (inside.failed())
-      return error.outOfMemory("a path");
-    if (stat(inside.c_str(), &status) == 0)
+  Text inside, numbers;
+  for (const char *name : names)
+    if (isInside(path, name, inside))
       return openFile(inside.c_str(), *this, error);
-  }
+  if (isInside(path, "source.spm", inside) && isInside(path, "vocab.json", numbers))
+    return openMarian(inside.c_str(), numbers.c_str(), *this, error);
   error.set(ATTN_IO, "R0501", "the folder `%s` has no tokenizer", path);
   error.help("expected tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, "
-             "source.spm, vocab.txt or tokenizer.bin");
+             "vocab.txt, tokenizer.bin, or source.spm and vocab.json");
   return error.status;
 }
 

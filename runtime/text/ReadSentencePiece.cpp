@@ -179,8 +179,8 @@ bool attn::addControls(ComponentReader &reader, Tokenizer &tokenizer) {
   return true;
 }
 
-attn_status attn::readSentencePiece(const char *name, Slice bytes, Tokenizer &tokenizer,
-                                    Error &error) {
+attn_status attn::readSentencePiece(const char *name, Slice bytes, bool hasControls,
+                                    Tokenizer &tokenizer, Error &error) {
   ComponentReader reader(name, tokenizer.strings, tokenizer.regexes, error);
   Message message(bytes);
   Settings settings;
@@ -218,7 +218,8 @@ attn_status attn::readSentencePiece(const char *name, Slice bytes, Tokenizer &to
   normalizer.joinsSpaces = settings.joinsSpaces;
   normalizer.escapes = settings.escapes;
   normalizer.isSpaceBehind = settings.isSpaceBehind;
-  if (finishSentencePiece(reader, tokenizer, normalizer) && addControls(reader, tokenizer))
+  if (finishSentencePiece(reader, tokenizer, normalizer) &&
+      (!hasControls || addControls(reader, tokenizer)))
     addPieceDecoders(reader, tokenizer, normalizer);
   return error.status;
 }

@@ -12,17 +12,26 @@ Tokenizer::~Tokenizer() {
     freeRegex(pattern);
 }
 
-size_t Tokenizer::size() const { return std::max(model.vocabulary.size(), added.end()); }
+size_t Tokenizer::size() const {
+  return std::max(numbers.size() ? numbers.size() : model.vocabulary.size(), added.end());
+}
+
+int32_t Tokenizer::outerId(int32_t id, Slice text) const {
+  if (numbers.size() == 0)
+    return id;
+  int32_t number = numbers.find(id == model.unknown ? text : model.vocabulary.token(id));
+  return number >= 0 ? number : numbers.find(model.vocabulary.token(model.unknown));
+}
 
 Slice Tokenizer::token(int64_t id) const {
   if (const AddedToken *token = added.find(id))
     return token->content;
-  return model.vocabulary.token(id);
+  return numbers.size() ? numbers.token(id) : model.vocabulary.token(id);
 }
 
 int32_t Tokenizer::find(Slice token) const {
   int32_t id = added.find(token);
-  return id >= 0 ? id : model.vocabulary.find(token);
+  return id >= 0 ? id : (numbers.size() ? numbers : model.vocabulary).find(token);
 }
 
 namespace {
@@ -125,7 +134,8 @@ Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) con
     for (const Token &token : tokens) {
       Range range = pieces.text.originOf(piece.begin + token.begin, piece.begin + token.end);
       postProcessors.trim(model.vocabulary.token(token.id), text, encoding.size() == 0, range);
-      if (!encoding.push(token.id, 0, range, false))
+      int32_t id = outerId(token.id, word.between(token.begin, token.end));
+      if (!encoding.push(id, 0, range, false))
         return Outcome::NoMemory;
     }
   }
@@ -267,6 +277,7 @@ static bool appendLossy(Slice text, Vector<char> &to) {
 attn_status Tokenizer::decode(const int32_t *ids, size_t count, bool skipsSpecial, bool isLossy,
                               Vector<char> &text, Error &error) const {
   Strings parts, scratch;
+  int32_t unknown = model.unknown >= 0 ? outerId(model.unknown, Slice()) : -1;
   for (size_t i = 0; i < count; ++i) {
     if (skipsSpecial && added.isSpecial(ids[i]))
       continue;
@@ -275,7 +286,7 @@ attn_status Tokenizer::decode(const int32_t *ids, size_t count, bool skipsSpecia
       return error.set(ATTN_BAD_INPUT, "R0704",
                        "%d is no token; the vocabulary has those from 0 to %zu", int(ids[i]),
                        size() - 1);
-    if (unknownText.data && ids[i] == model.unknown)
+    if (unknownText.data && ids[i] == unknown)
       bytes = unknownText;
     if (!hasDecoder && parts.count() && !append(parts.bytes, Slice(" ")))
       return error.outOfMemory("a text");

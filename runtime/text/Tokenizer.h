@@ -58,6 +58,7 @@ public:
   AddedTokens added;
   Vector<PreTokenizer> preTokenizers;
   Model model;
+  Vocabulary numbers;  ///< of Marian: the ids that tokens go out with, where not the model's
   ByteTrie userPieces; ///< of SentencePiece: those that normalizing leaves alone
   PostProcessors postProcessors;
   Vector<Decoder> decoders;
@@ -67,6 +68,8 @@ public:
   Padding padding;
 
 private:
+  /// The id that a token of the model goes out with; `text` is what it stands for.
+  int32_t outerId(int32_t id, Slice text) const;
   /// The text with what is done before the model: cut into words and added tokens.
   bool prepare(Slice text, bool areSpecialText, Pieces &pieces) const;
   /// The tokens of one text, without those that are put around it.
@@ -77,10 +80,16 @@ private:
   bool pad(Encoding &encoding) const;
 };
 
+/// Gives the tokens of a model that has been read the numbers of a Marian folder's vocab.json, and
+/// its special tokens.
+attn_status readMarianNumbers(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
+
 /// The readers of each kind of file. They fill an empty tokenizer.
 attn_status readTokenizerJson(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
 attn_status readVocabularyText(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
-attn_status readSentencePiece(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
+/// `hasControls`: its control pieces are special tokens.
+attn_status readSentencePiece(const char *name, Slice bytes, bool hasControls, Tokenizer &tokenizer,
+                              Error &error);
 attn_status readTiktoken(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
 attn_status readLlama2(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
 /// Of a GGUF file the metadata alone have to be there. `isCut` becomes true where the bytes end

@@ -4,6 +4,7 @@ with several settings, the same in GGUF files, and for a published one.
 
 usage: sentencepiece_twin.py DRIVER FOLDER SEED COUNT [FILE.model...]
 """
+import json
 import pathlib
 import struct
 import sys
@@ -91,6 +92,31 @@ def compare(program, path, texts, file=None):
     return wrong
 
 
+def compare_marian(program, path, texts, folder):
+    """The model of a Marian folder, with numbers that are in another order, and some pieces that are not among them."""
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    pieces = [processor.id_to_piece(i) for i in range(3, processor.vocab_size()) if i % 7]
+    names = ["</s>", "<unk>", *reversed(pieces), ">>fra<<", "\u00b5 is of the other language", "<pad>"]
+    numbers = {name: i for i, name in enumerate(names)}
+    folder.mkdir(exist_ok=True)
+    (folder / "source.spm").write_bytes(path.read_bytes())
+    (folder / "vocab.json").write_text(json.dumps(numbers))
+    driver, wrong = Driver(program, folder, 1), 0
+    for text, got in zip(texts, driver.ids([f">>fra<< {text}" for text in texts])):
+        want = [numbers[">>fra<<"], *(numbers.get(piece, 1) for piece in processor.encode(text, out_type=str)), 0]
+        wrong += got != want
+        if got != want and wrong <= 3:
+            print(f"Marian: ids of {text!a}:\n   {got}\n   expected {want}")
+    known = [[numbers[piece] for piece in processor.encode(text, out_type=str) if numbers.get(piece, 1) > 1] for text in texts]
+    for ids, (whole, _) in zip(known, driver.decode(known)):
+        want = processor.decode([names[i] for i in ids]).encode()
+        wrong += whole != want
+        if whole != want and wrong <= 3:
+            print(f"Marian: {ids} decoded:\n   {whole}\n   expected {want}")
+    print(f"Marian: {len(texts)} texts, {wrong} wrong")
+    return wrong
+
+
 def main():
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,6 +128,7 @@ def main():
         path = folder / f"{name}.model"
         gguf = write_gguf(path, sentencepiece.SentencePieceProcessor(model_file=str(path)))
         wrong.append(compare(sys.argv[1], path, texts, gguf))
+    wrong.append(compare_marian(sys.argv[1], folder / "unigram.model", texts, folder / "marian"))
     sys.exit(any(wrong))
 
 

@@ -2,6 +2,8 @@
 //
 // What damaged and unknown tokenizers are answered with: each message once.
 #include "Tokenizers.h"
+#include <filesystem>
+#include <fstream>
 
 using namespace attn::test;
 
@@ -267,6 +269,32 @@ TEST(ErrorTest, Gguf) {
         "R0701]: `memory`: merge 0: the vocabulary lacks the token `ab`"}});
 }
 
+/// A folder of Marian with a model of one piece and this vocab.json.
+static std::string openMarian(const std::string &numbers) {
+  char folder[] = "/tmp/attn-marian-XXXXXX";
+  if (!mkdtemp(folder))
+    return "no folder";
+  std::string path = folder;
+  std::ofstream(path + "/source.spm") << piece("a", 1) + piece("<unk>", 2);
+  std::ofstream(path + "/vocab.json") << numbers;
+  attn_tokenizer *tokenizer = nullptr;
+  char *message = nullptr;
+  attn_tokenizer_open(path.c_str(), &tokenizer, &message);
+  std::string text = message ? message : "";
+  attn_message_free(message);
+  attn_tokenizer_destroy(tokenizer);
+  std::filesystem::remove_all(path);
+  size_t at = text.find(path);
+  return at == std::string::npos ? text : text.substr(at + path.size() + 1);
+}
+
+TEST(ErrorTest, Marian) {
+  EXPECT_EQ("vocab.json`: expected an object of tokens with their ids", openMarian("[]"));
+  EXPECT_EQ("vocab.json`: `a`: expected an id from 0 to 4194303", openMarian("{\"a\": -1}"));
+  EXPECT_EQ("vocab.json`: it lacks the token `</s>`", openMarian("{\"<unk>\": 0}"));
+  EXPECT_EQ("", openMarian(R"({"</s>": 0, "<unk>": 1, "a": 2, "<pad>": 3})"));
+}
+
 TEST(ErrorTest, Paths) {
   char *message = nullptr;
   attn_tokenizer *tokenizer = nullptr;
@@ -274,10 +302,9 @@ TEST(ErrorTest, Paths) {
   EXPECT_NE(nullptr, strstr(message, "error[R0501]: cannot")) << message;
   attn_message_free(message);
   EXPECT_EQ(ATTN_IO, attn_tokenizer_open("/proc/self/task", &tokenizer, &message));
-  EXPECT_STREQ(
-      "error[R0501]: the folder `/proc/self/task` has no tokenizer\n   = help: expected "
-      "tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, source.spm, "
-      "vocab.txt or tokenizer.bin",
-      message);
+  EXPECT_STREQ("error[R0501]: the folder `/proc/self/task` has no tokenizer\n   = help: expected "
+               "tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, vocab.txt, "
+               "tokenizer.bin, or source.spm and vocab.json",
+               message);
   attn_message_free(message);
 }
