@@ -16,9 +16,8 @@ Precision precisionOf(const ModulePlan &module, LinearOp op) {
   if (isHalf(module.precision) && isOdd)
     return Precision::F32;
   // Windows are read where they overlap: as rows of bytes or of 16 bits they would be written
-  // apart.
-  return isOfWindows(op) && !(module.isGpu() && isHalf(module.precision)) ? Precision::F32
-                                                                          : module.precision;
+  // apart. GPUs read the weights that CPUs do, so they are the same there.
+  return isOfWindows(op) ? Precision::F32 : module.precision;
 }
 
 bool areRounded(const ModulePlan &module, LinearOp op) {
