@@ -157,7 +157,7 @@ size_t PostProcessors::countAdded(bool isPair) const {
 
 static bool appendTokens(const Encoding &from, int32_t type, Encoding &to) {
   for (size_t i = 0; i < from.size(); ++i)
-    if (!to.push(from.ids[i], type, from.ranges[i], from.specials[i]))
+    if (!to.push(from.ids[i], type, from.ranges[i], from.origins[i]))
       return false;
   return true;
 }
@@ -175,7 +175,7 @@ bool PostProcessors::join(Encoding *texts, bool isPair, bool addsSpecial, Encodi
     if (item.sequence >= 0) {
       if ((item.sequence == 0 || isPair) && !appendTokens(texts[item.sequence], item.type, joined))
         return false;
-    } else if (addsSpecial && !joined.push(item.id, item.type, {}, true)) {
+    } else if (addsSpecial && !joined.push(item.id, item.type, {}, Origin::Special)) {
       return false;
     }
   }

@@ -9,15 +9,18 @@
 
 namespace attn {
 
+/// Where a token comes from, as the C interface numbers it: the text, or what is put around it.
+enum class Origin : uint8_t { Text = 0, Special = 1, Padding = 2 };
+
 /// The tokens of a text with what is known of each.
 struct Encoding {
   Vector<int32_t> ids;
-  Vector<int32_t> types;    ///< which of two texts, as the model was trained
-  Vector<Range> ranges;     ///< in its text; empty for tokens that stand for nothing
-  Vector<uint8_t> specials; ///< whether it has been added
+  Vector<int32_t> types; ///< which of two texts, as the model was trained
+  Vector<Range> ranges;  ///< in its text; empty for tokens that stand for nothing
+  Vector<Origin> origins;
   /// Appends a token; false where memory is lacking.
-  bool push(int32_t id, int32_t type, Range range, bool isSpecial) {
-    return ids.push(id) && types.push(type) && ranges.push(range) && specials.push(isSpecial);
+  bool push(int32_t id, int32_t type, Range range, Origin origin = Origin::Text) {
+    return ids.push(id) && types.push(type) && ranges.push(range) && origins.push(origin);
   }
   /// How many tokens.
   size_t size() const { return ids.size(); }

@@ -110,7 +110,7 @@ static attn_status encode(const attn_tokenizer *tokenizer, Slice first, const Sl
                 fill(made.types, count, [&](size_t i) { return encoding.types[i]; }) &&
                 fill(made.begins, count, [&](size_t i) { return encoding.ranges[i].begin; }) &&
                 fill(made.ends, count, [&](size_t i) { return encoding.ranges[i].end; }) &&
-                fill(made.isAdded, count, [&](size_t i) { return encoding.specials[i]; });
+                fill(made.origins, count, [&](size_t i) { return encoding.origins[i]; });
   if (isGood)
     *tokens = made;
   else
@@ -144,7 +144,7 @@ extern "C" void attn_tokens_free(attn_tokens *tokens) {
   free(tokens->types);
   free(tokens->begins);
   free(tokens->ends);
-  free(tokens->isAdded);
+  free(tokens->origins);
   *tokens = {};
 }
 

@@ -120,7 +120,7 @@ Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) con
     if (piece.token >= 0) {
       Range range = pieces.text.originOf(piece.begin, piece.end);
       postProcessors.trim(word, text, encoding.size() == 0, range);
-      if (!encoding.push(piece.token, 0, range, false))
+      if (!encoding.push(piece.token, 0, range))
         return Outcome::NoMemory;
       continue;
     }
@@ -135,7 +135,7 @@ Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) con
       Range range = pieces.text.originOf(piece.begin + token.begin, piece.begin + token.end);
       postProcessors.trim(model.vocabulary.token(token.id), text, encoding.size() == 0, range);
       int32_t id = outerId(token.id, word.between(token.begin, token.end));
-      if (!encoding.push(id, 0, range, false))
+      if (!encoding.push(id, 0, range))
         return Outcome::NoMemory;
     }
   }
@@ -156,7 +156,7 @@ static void cut(Encoding &encoding, size_t length, bool isLeft) {
   cutVector(encoding.ids, length, isLeft);
   cutVector(encoding.types, length, isLeft);
   cutVector(encoding.ranges, length, isLeft);
-  cutVector(encoding.specials, length, isLeft);
+  cutVector(encoding.origins, length, isLeft);
 }
 
 bool Tokenizer::truncate(Encoding *texts, bool isPair, size_t addedCount) const {
@@ -215,13 +215,13 @@ bool Tokenizer::pad(Encoding &encoding) const {
     length = (length + multiple - 1) / multiple * multiple;
   size_t before = encoding.size(), fill = length - before;
   for (size_t i = 0; i < fill; ++i)
-    if (!encoding.push(padding.id, padding.type, {}, true))
+    if (!encoding.push(padding.id, padding.type, {}, Origin::Padding))
       return false;
   if (padding.isLeft) {
     moveToFront(encoding.ids, before);
     moveToFront(encoding.types, before);
     moveToFront(encoding.ranges, before);
-    moveToFront(encoding.specials, before);
+    moveToFront(encoding.origins, before);
   }
   return true;
 }

@@ -30,8 +30,9 @@ static void printTokens(const attn_tokenizer *tokenizer, const attn_tokens &toke
     const char *token = attn_tokenizer_token(tokenizer, tokens.ids[i], &size);
     Text quoted;
     quoted.appendQuoted(token, size);
-    std::string range =
-        tokens.isAdded[i] ? "added" : formatv("{0}-{1}", tokens.begins[i], tokens.ends[i]).str();
+    std::string range = tokens.origins[i] != ATTN_TOKEN_TEXT
+                            ? "added"
+                            : formatv("{0}-{1}", tokens.begins[i], tokens.ends[i]).str();
     outs() << formatv("{0,8}  {1,-13}  ", tokens.ids[i], range) << '"' << quoted.c_str() << "\"\n";
   }
 }

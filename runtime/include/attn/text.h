@@ -63,15 +63,22 @@ enum {
   ATTN_TEXT_PAD = 8              /* filled up as a tokenizer.json says */
 };
 
-/* The tokens of a text: arrays of `count`, of which each may be NULL where it is 0. `begins` and
- * `ends` are offsets in bytes of the text that a token stands for (of two texts, the one that it
- * is of); both 0 for special tokens and padding that were added, where `isAdded` is 1. `types` are
- * what models for two texts take as `token_type_ids`. */
+/* Where a token comes from. Of padding, a model that takes a mask of the tokens that count gets 0.
+ */
+enum {
+  ATTN_TOKEN_TEXT = 0,    /* the text; a special token that the text had, too */
+  ATTN_TOKEN_SPECIAL = 1, /* ATTN_TEXT_ADD_SPECIAL */
+  ATTN_TOKEN_PADDING = 2  /* ATTN_TEXT_PAD */
+};
+
+/* The tokens of a text: arrays of `count`. `begins` and `ends` are offsets in bytes of the text
+ * that a token stands for (of two texts, the one that it is of); both 0 where `origins` is not
+ * ATTN_TOKEN_TEXT. `types` are what models for two texts take as `token_type_ids`. */
 typedef struct {
   int64_t count;
   int32_t *ids, *types;
   int64_t *begins, *ends;
-  uint8_t *isAdded;
+  uint8_t *origins;
 } attn_tokens;
 
 /* Encodes a text of `size` bytes. What is not UTF-8 in it counts as U+FFFD. ATTN_BAD_INPUT (a text

@@ -48,6 +48,20 @@ TEST(TextTest, SpecialTokensInTexts) {
   EXPECT_EQ("b </s>", tokenizer.decode({1, 3}));
 }
 
+TEST(TextTest, PaddingIsToldFromSpecialTokens) {
+  Tokenizer tokenizer(R"({"padding": {"strategy": {"Fixed": 4}, "direction": "Left", "pad_id": 7},
+    "truncation": {"max_length": 3},)" +
+                      std::string(kWords).substr(1));
+  int all = ATTN_TEXT_ADD_SPECIAL | ATTN_TEXT_TRUNCATE | ATTN_TEXT_PAD;
+  Encoded encoded = tokenizer.encode("b", all);
+  EXPECT_EQ((std::vector<int>{7, 7, 1, 3}), encoded.ids);
+  EXPECT_EQ((std::vector<int>{ATTN_TOKEN_PADDING, ATTN_TOKEN_PADDING, ATTN_TOKEN_TEXT,
+                              ATTN_TOKEN_SPECIAL}),
+            encoded.origins);
+  EXPECT_EQ((std::vector<int>{7, 1, 1, 3}), tokenizer.encode("b b b b", all).ids);
+  EXPECT_EQ((std::vector<int>{1, 1, 1, 1}), tokenizer.encode("b b b b").ids);
+}
+
 TEST(TextTest, TokensByNameAndByNumber) {
   Tokenizer tokenizer(kWords);
   size_t size = 0;

@@ -16,7 +16,7 @@ using Span = std::pair<int64_t, int64_t>;
 
 /// What came of a text: tokens, or a message.
 struct Encoded {
-  std::vector<int> ids, types;
+  std::vector<int> ids, types, origins;
   std::vector<Span> spans;
   std::string message;
 };
@@ -44,6 +44,7 @@ public:
     for (int64_t i = 0; i < tokens.count; ++i) {
       encoded.ids.push_back(tokens.ids[i]);
       encoded.types.push_back(tokens.types[i]);
+      encoded.origins.push_back(tokens.origins[i]);
       encoded.spans.push_back({tokens.begins[i], tokens.ends[i]});
     }
     attn_tokens_free(&tokens);
