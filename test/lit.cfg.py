@@ -18,6 +18,9 @@ for name in ("OPENBLAS_CORETYPE",):
 for name in ("ATTN_FULL_TESTS", "CCACHE_DIR", "HOME"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+# As many tests run side by side as there are CPUs: threads of NumPy and PyTorch would only wait for each other.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    config.environment[name] = "1"
 # Where twins keep the errors that they find (numeric/measured.py, tools/systems.py).
 config.environment["ATTN_MEASURED"] = os.path.join(config.attn_build, "test", "measured")
 config.substitutions.append(("%examples", os.path.join(config.attn_source, "examples")))
@@ -25,6 +28,7 @@ config.substitutions.append(("%source", config.attn_source))
 config.substitutions.append(("%exits", "bash " + os.path.join(config.test_source_root, "exits.sh")))
 config.substitutions.append(("%build", config.attn_build))
 config.substitutions.append(("%replay", os.path.join(config.attn_build, "test", "fuzz", "replay")))
+config.substitutions.append(("%fuzz_seconds", "20" if os.environ.get("ATTN_FULL_TESTS") == "1" else "5"))
 config.substitutions.append(
     ("%fuzz", " ".join(["bash", os.path.join(config.test_source_root, "fuzz", "run.sh"), os.path.join(config.attn_build, "test", "fuzz")]))
 )
