@@ -65,7 +65,8 @@ echo "alignment   $out/alignment.png"
 echo "== 8/10 go on with a text"
 model=examples/story
 build/bin/attn compile "$model/story.attn" -o "$out/story"
-"$out/story" --weights "$model/story.safetensors" --tokenizer "$model/tokenizer.json" --seed 3 --prompt "And it came to pass"
+printf 'And it came to pass'
+"$out/story" --weights "$model" --seed 3 --prompt "And it came to pass"
 
 echo "== 9/10 find clothes on canvases"
 model=examples/fashion-detr name=fashion_detr

@@ -27,6 +27,7 @@ struct CompileOptions {
   bool gpuBulkStores = false;                 ///< Hopper's linears store by the copy engine
   bool gpuOverlap = false;   ///< kernels of GPUs begin before those before them have ended
   bool gpuWatchdog = false;  ///< kernels of GPUs trap where a wait does not end
+  std::string tokenizer;     ///< the bytes of its file, which the artifact holds; empty: none
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

@@ -72,11 +72,12 @@ private:
   LogicalResult addSlot(SlotOp slot, Constants &slots);
   std::pair<llvm::Constant *, llvm::Constant *> functionsOf(llvm::StringRef suffix);
   Constants levels();
-  llvm::Constant *binary(llvm::StringRef bytes);
+  llvm::Constant *binary(llvm::StringRef bytes, llvm::StringRef name);
   Constants gpuTable();
   Constants ignores();
   llvm::Constant *description();
   llvm::Constant *embedded();
+  llvm::Constant *tokenizer();
 
   ModuleOp model, memory;
   const CompileOptions &options;
@@ -385,11 +386,11 @@ std::pair<llvm::Constant *, llvm::Constant *> TableWriter::functionsOf(llvm::Str
 }
 
 /// A pointer to what a driver loads; null where there is none.
-llvm::Constant *TableWriter::binary(llvm::StringRef bytes) {
+llvm::Constant *TableWriter::binary(llvm::StringRef bytes, llvm::StringRef name) {
   if (bytes.empty())
     return build.null();
   auto *data = llvm::ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false);
-  llvm::GlobalVariable *variable = build.place(data, "cubin");
+  llvm::GlobalVariable *variable = build.place(data, name);
   variable->setAlignment(llvm::Align(16));
   return variable;
 }
@@ -420,7 +421,7 @@ Constants TableWriter::gpuTable() {
         build.structure({build.text(chip.name), build.i32(chip.capability), build.i32(chip.isExact),
                          build.i32(chip.hasWarpGroups), build.i32(int64_t(kernels.size())),
                          build.array(kernels, "gpu.kernels"), build.text(code.ptx),
-                         binary(code.cubin), functions, sizes}));
+                         binary(code.cubin, "cubin"), functions, sizes}));
   }
   return table;
 }
@@ -452,6 +453,8 @@ llvm::Constant *TableWriter::embedded() {
   block->setExternallyInitialized(true);
   return block;
 }
+
+llvm::Constant *TableWriter::tokenizer() { return binary(options.tokenizer, "tokenizer"); }
 
 int64_t TableWriter::stateCount() const {
   int32_t count = 0;
@@ -498,7 +501,9 @@ LogicalResult TableWriter::write() {
                                             build.array(kernelTable, "kernels"),
                                             build.array(gpuCodes, "gpus"),
                                             build.i64(packedBytes),
-                                            embedded()});
+                                            embedded(),
+                                            build.i64(int64_t(options.tokenizer.size())),
+                                            tokenizer()});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
   return success();

@@ -74,7 +74,11 @@ static bool isFolder(const char *path) {
 
 attn_status Prompt::openTokenizer() {
   const Command &command = *run.command;
+  const attn_abi_model &tables = *run.model->tables;
   const char *path = command.tokenizer;
+  if (!path && tables.tokenizerBytes > 0)
+    return pass(attn_tokenizer_open_memory(tables.tokenizer, size_t(tables.tokenizerBytes),
+                                           &tokenizer, &message));
   if (!path && command.weights && isFolder(command.weights))
     path = command.weights;
   if (path)
@@ -226,6 +230,7 @@ attn_status Prompt::generate() {
     return wrong;
   fwrite(rest, 1, bytes, stdout);
   fputc('\n', stdout);
+  fflush(stdout);
   return ATTN_OK;
 }
 

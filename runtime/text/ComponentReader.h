@@ -38,6 +38,25 @@ public:
   bool readPattern(JsonValue object, const char *key, Pattern &pattern);
   /// The `type` of a component; an error where it is none.
   bool readType(JsonValue component, Slice &type);
+  /// Reads a component, or those of a `Sequence` one after the other, which stand in its array
+  /// `key`, each by `readOne(component, type)`. Where there is none, or null, nothing is read.
+  template <typename ReadOne>
+  bool readSequence(JsonValue component, const char *key, ReadOne readOne) {
+    if (!component.isSet())
+      return true;
+    Slice type;
+    if (!readType(component, type))
+      return false;
+    if (!type.is("Sequence"))
+      return readOne(component, type);
+    JsonValue list = component.find(key);
+    if (!list.isArray())
+      return fail(component, "expected an array `%s`", key);
+    for (JsonValue one = list.first(); one.exists(); one = one.next())
+      if (!readSequence(one, key, readOne))
+        return false;
+    return true;
+  }
   /// Compiles an expression of the library's own.
   bool compile(const char *expression, Pattern &pattern);
   /// A copy that lives as long as the tokenizer.

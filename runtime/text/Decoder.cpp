@@ -69,22 +69,10 @@ static bool readStep(ComponentReader &reader, JsonValue value, Slice type, Decod
 }
 
 bool attn::readDecoder(ComponentReader &reader, JsonValue value, Vector<Decoder> &steps) {
-  if (!value.isSet())
-    return true;
-  Slice type;
-  if (!reader.readType(value, type))
-    return false;
-  if (type.is("Sequence")) {
-    JsonValue list = value.find("decoders");
-    if (!list.isArray())
-      return reader.fail(value, "expected an array `decoders`");
-    for (JsonValue one = list.first(); one.exists(); one = one.next())
-      if (!readDecoder(reader, one, steps))
-        return false;
-    return true;
-  }
-  Decoder step;
-  return readStep(reader, value, type, step) && (steps.push(step) || reader.failMemory());
+  return reader.readSequence(value, "decoders", [&](JsonValue one, Slice type) {
+    Decoder step;
+    return readStep(reader, one, type, step) && (steps.push(step) || reader.failMemory());
+  });
 }
 
 /// Appends `text` with every `what` replaced by `by`.

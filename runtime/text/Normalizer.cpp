@@ -79,22 +79,10 @@ static bool readStep(ComponentReader &reader, JsonValue value, Slice type, Norma
 }
 
 bool attn::readNormalizer(ComponentReader &reader, JsonValue value, Vector<Normalizer> &steps) {
-  if (!value.isSet())
-    return true;
-  Slice type;
-  if (!reader.readType(value, type))
-    return false;
-  if (type.is("Sequence")) {
-    JsonValue list = value.find("normalizers");
-    if (!list.isArray())
-      return reader.fail(value, "expected an array `normalizers`");
-    for (JsonValue one = list.first(); one.exists(); one = one.next())
-      if (!readNormalizer(reader, one, steps))
-        return false;
-    return true;
-  }
-  Normalizer step;
-  return readStep(reader, value, type, step) && (steps.push(step) || reader.failMemory());
+  return reader.readSequence(value, "normalizers", [&](JsonValue one, Slice type) {
+    Normalizer step;
+    return readStep(reader, one, type, step) && (steps.push(step) || reader.failMemory());
+  });
 }
 
 /// Calls `take` with each character and where it comes from.

@@ -86,17 +86,26 @@ static bool isInside(const char *folder, const char *name, Text &path) {
   return !path.failed() && stat(path.c_str(), &status) == 0;
 }
 
-attn_status Tokenizer::openPath(const char *path, Error &error) {
+bool attn::findTokenizerFile(const char *path, Text &file) {
   static const char *const names[] = {"tokenizer.json", "tokenizer.model",
                                       "spiece.model",   "sentencepiece.bpe.model",
                                       "vocab.txt",      "tokenizer.bin"};
   struct stat status;
-  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-    return openFile(path, *this, error);
-  Text inside, numbers;
+  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) {
+    file.clear();
+    file.append("%s", path);
+    return !file.failed();
+  }
   for (const char *name : names)
-    if (isInside(path, name, inside))
-      return openFile(inside.c_str(), *this, error);
+    if (isInside(path, name, file))
+      return true;
+  return false;
+}
+
+attn_status Tokenizer::openPath(const char *path, Error &error) {
+  Text inside, numbers;
+  if (findTokenizerFile(path, inside))
+    return openFile(inside.c_str(), *this, error);
   if (isInside(path, "source.spm", inside) && isInside(path, "vocab.json", numbers))
     return openMarian(inside.c_str(), numbers.c_str(), *this, error);
   error.set(ATTN_IO, "R0501", "the folder `%s` has no tokenizer", path);

@@ -128,26 +128,14 @@ static bool readStep(ComponentReader &reader, JsonValue value, Slice type, PreTo
 }
 
 bool attn::readPreTokenizer(ComponentReader &reader, JsonValue value, Vector<PreTokenizer> &steps) {
-  if (!value.isSet())
-    return true;
-  Slice type;
-  if (!reader.readType(value, type))
-    return false;
-  if (type.is("Sequence")) {
-    JsonValue list = value.find("pretokenizers");
-    if (!list.isArray())
-      return reader.fail(value, "expected an array `pretokenizers`");
-    for (JsonValue one = list.first(); one.exists(); one = one.next())
-      if (!readPreTokenizer(reader, one, steps))
-        return false;
-    return true;
-  }
-  if (type.is("BertPreTokenizer"))
-    return (steps.push(cutAt(isSpace, SplitBehaviour::Removed)) &&
-            steps.push(cutAt(isPunctuation, SplitBehaviour::Isolated))) ||
-           reader.failMemory();
-  PreTokenizer step;
-  return readStep(reader, value, type, step) && (steps.push(step) || reader.failMemory());
+  return reader.readSequence(value, "pretokenizers", [&](JsonValue one, Slice type) {
+    if (type.is("BertPreTokenizer"))
+      return (steps.push(cutAt(isSpace, SplitBehaviour::Removed)) &&
+              steps.push(cutAt(isPunctuation, SplitBehaviour::Isolated))) ||
+             reader.failMemory();
+    PreTokenizer step;
+    return readStep(reader, one, type, step) && (steps.push(step) || reader.failMemory());
+  });
 }
 
 bool attn::makeByteLevel(ComponentReader &reader, const char *expression,

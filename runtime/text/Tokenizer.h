@@ -118,5 +118,9 @@ bool addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer, const Norma
 bool addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id, Slice content,
                 bool isSpecial);
 
+/// The file of a tokenizer: `path`, or, where that is a folder, the one in it. False where there is
+/// none, or no one file is enough.
+bool findTokenizerFile(const char *path, Text &file);
+
 } // namespace attn
 #endif

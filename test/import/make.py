@@ -239,6 +239,44 @@ def t5_shapes(c):
     return shapes
 
 
+def swin_shapes(c):
+    d, m, p = c["embed_dim"], c["window_size"], "swin."
+    last = d << len(c["depths"]) - 1
+    shapes = {**pair(p + "embeddings.patch_embeddings.projection", d, 3, c["patch_size"], c["patch_size"]), **pair(p + "embeddings.norm", d),
+              **pair(p + "layernorm", last), **pair("classifier", len(c["id2label"]), last)}
+    for s, (depth, heads) in enumerate(zip(c["depths"], c["num_heads"])):
+        w, f = d << s, int(c["mlp_ratio"] * (d << s))
+        for n in range(depth):
+            own = {**pair("layernorm_before", w), **pair("layernorm_after", w), **pair("attention.self.query", w, w),
+                   **pair("attention.self.key", w, w), **pair("attention.self.value", w, w), **pair("attention.output.dense", w, w),
+                   **pair("intermediate.dense", f, w), **pair("output.dense", w, f),
+                   "attention.self.relative_position_bias_table": ((2 * m - 1) ** 2, heads)}
+            shapes.update({f"{p}encoder.layers.{s}.blocks.{n}.{name}": shape for name, shape in own.items()})
+        if s + 1 < len(c["depths"]):
+            shapes.update({f"{p}encoder.layers.{s}.downsample.reduction.weight": (2 * w, 4 * w),
+                           **pair(f"{p}encoder.layers.{s}.downsample.norm", 4 * w)})
+    return shapes
+
+
+def timm_shapes(c):
+    """Of a small vit_ or deit_ model; timm's config says no sizes."""
+    d, f, side, teacher = 64, 96, 8, "distilled" in c["architecture"]
+    shapes = {"cls_token": (1, 1, d), "pos_embed": (1, 16 + 1 + teacher, d), **pair("patch_embed.proj", d, 3, side, side)}
+    if teacher:
+        shapes.update({"dist_token": (1, 1, d), **pair("head_dist", c["num_classes"], d)})
+    for n in range(2):
+        for name, shape in (("norm1", (d,)), ("norm2", (d,)), ("attn.qkv", (3 * d, d)), ("attn.proj", (d, d)), ("mlp.fc1", (f, d)),
+                            ("mlp.fc2", (d, f))):
+            shapes.update(pair(f"blocks.{n}.{name}", *shape))
+        if "dinov2" in c["architecture"]:
+            shapes.update({f"blocks.{n}.ls1.gamma": (d,), f"blocks.{n}.ls2.gamma": (d,)})
+    mean = c.get("global_pool") == "avg"
+    shapes.update(pair("fc_norm" if mean else "norm", d))
+    if c["num_classes"]:
+        shapes.update(pair("head", c["num_classes"], d))
+    return shapes
+
+
 def llama(model_type, architecture, **more):
     return dict(model_type=model_type, architectures=[architecture], hidden_size=48, num_attention_heads=6, num_key_value_heads=2,
                 num_hidden_layers=4, intermediate_size=80, vocab_size=97, max_position_embeddings=64, rms_norm_eps=1e-6, hidden_act="silu",
@@ -282,6 +320,7 @@ def clip(model_type, architecture, act, **more):
     return dict(model_type=model_type, architectures=[architecture], text_config=text, vision_config=image, **more)
 
 
+PIXELS = dict(input_size=[3, 32, 32], interpolation="bicubic", mean=[0.5, 0.5, 0.5], std=[0.5, 0.5, 0.5], crop_pct=0.9)
 LABELS = {"0": "anger", "1": "joy", "2": "fear"}
 LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
 GEMMA = dict(head_dim=16, hidden_activation="gelu_pytorch_tanh")
@@ -326,6 +365,15 @@ FAMILIES = {
                         "layer_norm_eps": 1e-6}, vit_shapes, {}),
     "clip": (clip("clip", "CLIPModel", "quick_gelu", projection_dim=40), clip_shapes, PICTURE),
     "siglip": (clip("siglip", "SiglipModel", "gelu_pytorch_tanh"), clip_shapes, PICTURE),
+    "swin": (dict(model_type="swin", architectures=["SwinForImageClassification"], image_size=64, patch_size=4, num_channels=3, embed_dim=24,
+                  depths=[2, 3], num_heads=[2, 4], window_size=4, mlp_ratio=2.0, qkv_bias=True, hidden_act="gelu", layer_norm_eps=1e-5,
+                  use_absolute_embeddings=False, id2label=LABELS), swin_shapes, {}),
+    "timm-vit": (dict(architecture="vit_mini_patch8_32", num_classes=5, num_features=64, global_pool="avg", pretrained_cfg=PIXELS,
+                      model_args=dict(num_heads=4)), timm_shapes, {}),
+    "timm-deit": (dict(architecture="deit_mini_distilled_patch8_32", num_classes=5, pretrained_cfg=PIXELS, model_args=dict(num_heads=4)),
+                  timm_shapes, {}),
+    "timm-dinov2": (dict(architecture="vit_mini_patch8_dinov2", num_classes=0, pretrained_cfg=PIXELS, model_args=dict(num_heads=4)),
+                    timm_shapes, {}),
     "gpt2": (dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=48, n_head=6, n_layer=2, n_positions=64, n_ctx=64,
                   vocab_size=97, layer_norm_epsilon=1e-5, activation_function="gelu_new", eos_token_id=5), gpt2_shapes, {}),
     "bert": (bert("bert", "BertModel"), bert_shapes, {}),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import bart_shapes, bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, t5_shapes, vit_shapes
+from make import bart_shapes, bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, swin_shapes, t5_shapes, vit_shapes
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -109,6 +109,10 @@ PUBLISHED = {
         architectures=["T5ForConditionalGeneration"], model_type="t5", d_ff=2048, d_kv=64, d_model=768, decoder_start_token_id=0, eos_token_id=1,
         feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-6, n_positions=512, num_heads=12, num_layers=12, num_decoder_layers=12,
         relative_attention_max_distance=128, relative_attention_num_buckets=32, tie_word_embeddings=False, vocab_size=32128), t5_shapes, 247577856),
+    "microsoft/swin-tiny-patch4-window7-224": (dict(
+        architectures=["SwinForImageClassification"], model_type="swin", depths=[2, 2, 6, 2], embed_dim=96, hidden_act="gelu", image_size=224,
+        layer_norm_eps=1e-5, mlp_ratio=4.0, num_channels=3, num_heads=[3, 6, 12, 24], patch_size=4, qkv_bias=True,
+        use_absolute_embeddings=False, window_size=7, id2label={str(i): f"label {i}" for i in range(1000)}), swin_shapes, 28288354),
     "google/vit-base-patch16-224": ({**VIT, "architectures": ["ViTForImageClassification"], "model_type": "vit", "id2label": {
         str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86567656),
     "facebook/deit-base-distilled-patch16-224": ({

@@ -396,6 +396,74 @@ def vit(c, w, image):
     return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
 
 
+def swin_attention(x, w, p, count, m, shift):
+    """Of a map [B, Y, X, D], rolled by the shift: in each window, with the table, and none across what the roll brought together."""
+    b, rows, columns, d = x.shape
+    y, z = rows // m, columns // m
+
+    def windows(x):
+        return x.reshape(-1, y, m, z, m, x.shape[-1]).transpose(0, 1, 3, 2, 4, 5).reshape(-1, m * m, x.shape[-1])
+
+    place = np.stack(np.meshgrid(np.arange(m), np.arange(m), indexing="ij"), -1).reshape(-1, 2)
+    apart = place[:, None] - place + m - 1
+    table = w[p + "attention.self.relative_position_bias_table"][apart[..., 0] * (2 * m - 1) + apart[..., 1]].transpose(2, 0, 1)
+    region = np.zeros((1, rows, columns, 1))
+    if shift:
+        part = lambda n: np.digitize(np.arange(n), [n - m, n - shift])
+        region[0, ..., 0] = part(rows)[:, None] * 3 + part(columns)
+    own = windows(region)
+    live = np.tile((own == own.transpose(0, 2, 1)), (b, 1, 1))[:, None]
+    x = windows(np.roll(x, (-shift, -shift), (1, 2)))
+    q, k, v = (linear(x, w, p + f"attention.self.{name}") for name in ("query", "key", "value"))
+    a = linear(attention(q, k, v, count, live, bias=table), w, p + "attention.output.dense")
+    a = a.reshape(b, y, z, m, m, d).transpose(0, 1, 3, 2, 4, 5).reshape(b, rows, columns, d)
+    return np.roll(a, (shift, shift), (1, 2))
+
+
+def swin(c, w, image):
+    w = {name.removeprefix("swin."): value for name, value in w.items()}
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    kernel, side, b, m = w["embeddings.patch_embeddings.projection.weight"], c["patch_size"], len(image), c["window_size"]
+    grid = image.shape[2] // side
+    x = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid, grid, -1)
+    x = norm(x @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"], "embeddings.norm")
+    for s, (depth, count) in enumerate(zip(c["depths"], c["num_heads"])):
+        for n in range(depth):
+            p = f"encoder.layers.{s}.blocks.{n}."
+            shift = m // 2 if n % 2 and x.shape[1] > m else 0
+            x = x + swin_attention(norm(x, p + "layernorm_before"), w, p, count, m, shift)
+            y = ACTIVATIONS[c["hidden_act"]](linear(norm(x, p + "layernorm_after"), w, p + "intermediate.dense"))
+            x = x + linear(y, w, p + "output.dense")
+        if s + 1 < len(c["depths"]):
+            p = f"encoder.layers.{s}.downsample."
+            x = np.concatenate([x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]], -1)
+            x = norm(x, p + "norm") @ w[p + "reduction.weight"].T
+    return {"scores": linear(norm(x, "layernorm").mean((1, 2)), w, "classifier")}
+
+
+def timm(c, w, image):
+    """The same transformer under timm's names."""
+    norm = lambda x, name: layer_norm(x, w, name, 1e-6)
+    kernel, side, b = w["patch_embed.proj.weight"], w["patch_embed.proj.weight"].shape[2], len(image)
+    grid = image.shape[2] // side
+    patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
+    front = [w[name] for name in ("cls_token", "dist_token") if name in w]
+    x = np.concatenate([*(np.repeat(token, b, 0) for token in front), patches @ kernel.reshape(len(kernel), -1).T + w["patch_embed.proj.bias"]], 1)
+    x = x + w["pos_embed"]
+    for n in range(2):
+        p = f"blocks.{n}."
+        q, k, v = np.split(linear(norm(x, p + "norm1"), w, p + "attn.qkv"), 3, -1)
+        x = x + linear(attention(q, k, v, c["model_args"]["num_heads"]), w, p + "attn.proj") * w.get(p + "ls1.gamma", 1)
+        y = ACTIVATIONS["gelu"](linear(norm(x, p + "norm2"), w, p + "mlp.fc1"))
+        x = x + linear(y, w, p + "mlp.fc2") * w.get(p + "ls2.gamma", 1)
+    if c.get("global_pool") == "avg":
+        return {"scores": linear(norm(x[:, len(front):].mean(1), "fc_norm"), w, "head")}
+    x = norm(x, "norm")
+    if "dist_token" in w:
+        return {"scores": (linear(x[:, 0], w, "head") + linear(x[:, 1], w, "head_dist")) / 2}
+    return {"scores": linear(x[:, 0], w, "head")} if c["num_classes"] else {"hidden": x}
+
+
 def clip_tower(x, c, w, prefix, mask):
     norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
     act = lambda x: x * sigmoid(1.702 * x) if c["hidden_act"] == "quick_gelu" else ACTIVATIONS[c["hidden_act"]](x)
@@ -464,6 +532,12 @@ def check(family, folder):
     assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
     assert "warning" not in table.stderr, table.stderr
     rng, w = np.random.default_rng(7), {name: value.astype(np.float64) for name, value in weights.items()}
+    if "architecture" in config:
+        inputs = {"image": rng.standard_normal((BATCH, 3, 32, 32)).astype(np.float32)}
+        return compare(family, folder, spec, inputs, timm(config, w, inputs["image"]))
+    if config["model_type"] == "swin":
+        inputs = {"image": rng.standard_normal((BATCH, 3, 64, 64)).astype(np.float32)}
+        return compare(family, folder, spec, inputs, swin(config, w, inputs["image"]))
     if config["model_type"] in ("vit", "deit", "dinov2"):
         processor = FAMILIES[family][2].get("preprocessor_config.json", {})
         side = processor.get("crop_size", {}).get("height", config["image_size"])

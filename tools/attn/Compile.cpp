@@ -7,11 +7,13 @@
 #include "Report.h"
 #include "Tune.h"
 #include "Verbs.h"
+#include "attn/text.h"
 #include "compiler/emit/Describe.h"
 #include "compiler/emit/Link.h"
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"
+#include "text/Tokenizer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -229,6 +231,39 @@ int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
   return Ok;
 }
 
+/// The tokenizer that goes along with embedded weights: that of `--tokenizer`, or the one in their
+/// folder.
+int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &options) {
+  bool isNamed = args.hasArg(OPT_tokenizer), isText = takesText(spec.module());
+  std::string path = args.getLastArgValue(OPT_tokenizer, args.getLastArgValue(OPT_weights)).str();
+  if (isNamed && !options.embedWeights)
+    return fail(Usage, "`--tokenizer` has no effect without `--embed-weights`",
+                "a program takes it when it runs");
+  if (isNamed && !isText)
+    return fail(Usage, "`--tokenizer`: no entry of the model goes on from a text");
+  attn::Text file;
+  if (!isText || !options.embedWeights || (!isNamed && !sys::fs::is_directory(path)) ||
+      !findTokenizerFile(path.c_str(), file))
+    return Ok;
+  attn_tokenizer *tokenizer = nullptr;
+  char *message = nullptr;
+  if (attn_status status = attn_tokenizer_open(file.c_str(), &tokenizer, &message)) {
+    int code = failWithMessage(status == ATTN_IO ? Environment : BadInput, message ? message : "");
+    attn_message_free(message);
+    return code;
+  }
+  attn_tokenizer_destroy(tokenizer);
+  auto buffer = readInput(file.c_str());
+  if (!buffer)
+    return Environment;
+  constexpr size_t most = size_t(1) << 27;
+  if (buffer->getBufferSize() > most)
+    return fail(BadInput, "`" + Twine(file.c_str()) + "` is too large for a tokenizer in a program",
+                "name a tokenizer.json by `--tokenizer`");
+  options.tokenizer = buffer->getBuffer().str();
+  return Ok;
+}
+
 } // namespace
 
 int runCompile(const opt::InputArgList &args) {
@@ -274,7 +309,7 @@ int runCompile(const opt::InputArgList &args) {
   case Emit::Ptx:
     return emitText(spec, compileToPtx, options, output);
   case Emit::Link:
-    if ((code = findAssembler(options)))
+    if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)))
       return code;
     code = emitArtifact(spec, emit, options, output, args.getLastArgValue(OPT_weights), workspace);
     break;

@@ -90,7 +90,7 @@ defm map_row : Valued<"map-row", [run], "Draw one query of a map", "N">;
 defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that query (0) as the patches of a picture", "YxX">;
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
 defm prompt : Valued<"prompt", [run], "Go on from a text", "TEXT">;
-defm tokenizer : Valued<"tokenizer", [run], "Of a prompt: tokenizer.json, vocab.txt, .model or .gguf; without it what lies in the folder of --weights", "FILE">;
+defm tokenizer : Valued<"tokenizer", [compile, run], "Of a prompt: tokenizer.json, vocab.txt, .model or .gguf; without it what lies in the folder of --weights. --embed-weights puts it into a program, too", "FILE">;
 defm limit : Valued<"limit", [run], "Of an entry that generates: tokens at most", "N">;
 defm stop : Valued<"stop", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
 defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;

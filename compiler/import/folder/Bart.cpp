@@ -35,6 +35,8 @@ private:
   void ignoreCopies();
   /// One layer's step behind attention or mlp: added, with the norm behind or in front of it.
   std::string added(StringRef to, StringRef what, StringRef norm) const;
+  /// The layer's feed-forward.
+  std::string fed(StringRef of);
   std::string input(StringRef norm, StringRef of) const {
     return (isWhisper ? norm + "(" + of + ")" : of).str();
   }
@@ -145,6 +147,12 @@ std::string BartWriter::added(StringRef to, StringRef what, StringRef norm) cons
   return isWhisper ? sum : (norm + "(" + sum + ")").str();
 }
 
+std::string BartWriter::fed(StringRef of) {
+  std::string up = "fc1(" + input("final_layer_norm", of) + ")";
+  return added(of, "fc2(" + activation(config, "activation_function", "gelu", up) + ")",
+               "final_layer_norm");
+}
+
 void BartWriter::writeEncoderLayer() {
   os << "block EncoderLayer(x: [B, S, D]" << (isWhisper ? "" : ", lengths: i32[B]")
      << ") -> [B, S, D] {\n";
@@ -158,14 +166,7 @@ void BartWriter::writeEncoderLayer() {
      << "), self_attn.v_proj(" << n << ") along S as Z { "
      << (isWhisper ? "score scaled_dot" : "mask inside") << " }\n"
      << "let y = " << added("x", "self_attn.out_proj(a)", "self_attn_layer_norm") << '\n'
-     << "return "
-     << added("y",
-              "fc2(" +
-                  activation(config, "activation_function", "gelu",
-                             "fc1(" + input("final_layer_norm", "y") + ")") +
-                  ")",
-              "final_layer_norm")
-     << "\n}\n\n";
+     << "return " << fed("y") << "\n}\n\n";
 }
 
 void BartWriter::writeDecoderLayer() {
@@ -186,14 +187,7 @@ void BartWriter::writeDecoderLayer() {
         "{ "
      << (isWhisper ? "score scaled_dot" : "mask inside")
      << " }\nlet z = " << added("y", "encoder_attn.out_proj(c)", "encoder_attn_layer_norm")
-     << "\nreturn "
-     << added("z",
-              "fc2(" +
-                  activation(config, "activation_function", "gelu",
-                             "fc1(" + input("final_layer_norm", "z") + ")") +
-                  ")",
-              "final_layer_norm")
-     << "\n}\n\n";
+     << "\nreturn " << fed("z") << "\n}\n\n";
 }
 
 std::string BartWriter::embedded(StringRef ids, StringRef axis, StringRef side) const {

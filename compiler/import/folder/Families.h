@@ -15,9 +15,10 @@ struct FamilyWriter {
   const Folder &folder;
   Config &config;
   llvm::raw_ostream &os;
-  std::string type;  ///< model_type
-  std::string model; ///< the model's name in the spec
-  std::string task;  ///< of the architecture: "ForCausalLM", or empty for the bare model
+  std::string type;         ///< model_type
+  std::string model;        ///< the model's name in the spec
+  std::string architecture; ///< the first of `architectures`
+  std::string task;         ///< of the architecture: "ForCausalLM", or empty for the bare model
 };
 
 /// A family: the values of `model_type` that it reads, and its writer, which leaves what is wrong
@@ -46,6 +47,10 @@ void writeBart(FamilyWriter &writer);
 void writeT5(FamilyWriter &writer);
 /// Vision transformers: ViT, DeiT, DINOv2.
 void writeVit(FamilyWriter &writer);
+/// Swin.
+void writeSwin(FamilyWriter &writer);
+/// Vision transformers of timm.
+void writeTimm(FamilyWriter &writer);
 /// Encoders of texts and pictures into one space: CLIP, SigLIP.
 void writeClip(FamilyWriter &writer);
 

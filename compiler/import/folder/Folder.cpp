@@ -76,13 +76,16 @@ static constexpr StringRef bartTypes[] = {"bart", "marian", "whisper"};
 static constexpr StringRef t5Types[] = {"t5"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2"};
+static constexpr StringRef swinTypes[] = {"swin"};
+static constexpr StringRef timmTypes[] = {"timm"}; // which names an architecture instead
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
 ArrayRef<Family> families() {
   static const Family all[] = {
       {llamaTypes, writeLlama}, {bertTypes, writeBert}, {modernTypes, writeModernBert},
       {bartTypes, writeBart},   {t5Types, writeT5},     {gpt2Types, writeGpt2},
-      {vitTypes, writeVit},     {clipTypes, writeClip}};
+      {vitTypes, writeVit},     {clipTypes, writeClip}, {swinTypes, writeSwin},
+      {timmTypes, writeTimm}};
   return all;
 }
 
@@ -137,8 +140,11 @@ static Error unknownType(const Folder &folder, StringRef type) {
 
 Expected<ImportedSpec> importFolder(const Folder &folder) {
   Config config(folder.config, "config.json");
-  std::string type = config.text("model_type", "");
+  bool isTimm = !config.has("model_type") && config.has("architecture");
+  std::string type = isTimm ? "timm" : config.text("model_type", "");
   std::vector<std::string> architectures = config.texts("architectures");
+  if (isTimm)
+    architectures = {config.text("architecture", "")};
   if (Error error = config.takeError())
     return std::move(error);
   const Family *found = llvm::find_if(
@@ -152,7 +158,8 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
   os << "attn 1\n// " << (architectures.empty() ? type : architectures.front()) << " of `"
      << sys::path::filename(sys::path::remove_leading_dotslash(folder.path)).rtrim('/')
      << "`, as its config.json says.\n";
-  FamilyWriter writer{folder, config, os, type, model, task};
+  FamilyWriter writer{
+      folder, config, os, type, model, architectures.empty() ? "" : architectures.front(), task};
   found->write(writer);
   if (Error error = config.takeError())
     return std::move(error);

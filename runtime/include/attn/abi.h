@@ -309,6 +309,8 @@ struct attn_abi_model {
   const attn_abi_gpu *gpus;
   int64_t packedBytes;
   const char *embedded; /* the packed block, where weights are embedded; else null */
+  int64_t tokenizerBytes; /* of the file of a tokenizer that is embedded; else 0 */
+  const char *tokenizer;
 };
 
 /* The tables of an executable: the object of an executable defines this symbol, `main` of

@@ -132,6 +132,8 @@ static const char *const ignores[] = {"*.attn_mask"};
    kernels,                                                                                        \
    0,                                                                                              \
    TOTAL,                                                                                          \
+   0,                                                                                              \
+   0,                                                                                              \
    0}
 
 static const attn_abi_model model = TINY_TABLES;
