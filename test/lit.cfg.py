@@ -44,7 +44,7 @@ if shutil.which("ctags"):
 
 # Real checkpoints and vocabularies, which lie beside the repository where there are any.
 weights = os.path.join(config.attn_source, "..", "shared", "weights")
-config.substitutions.append(("%weights", weights))
+config.substitutions.append(("%checkpoints", weights))
 if os.path.isdir(weights):
     config.available_features.add("weights")
 

@@ -31,8 +31,11 @@ def configurations(number, options):
     """(level, lowering) of a case: one of each by its number, so that all meet, or all."""
     levels = [options.level] if options.level else machine_levels()
     lowerings = [options.lowering] if options.lowering else LOWERINGS
+    every = [(level, lowering) for level in levels for lowering in lowerings]
     if options.all:
-        return [(level, lowering) for level in levels for lowering in lowerings]
+        return every
+    if options.some:
+        return [every[(3 * number + part * len(every) // options.some) % len(every)] for part in range(options.some)]
     return [(levels[number // len(lowerings) % len(levels)], lowerings[number % len(lowerings)])]
 
 
@@ -74,6 +77,7 @@ def main():
     parser.add_argument("--level", help="default: those of this machine in turn")
     parser.add_argument("--lowering", choices=LOWERINGS, help="default: all in turn")
     parser.add_argument("--all", action="store_true", help="each case on all levels with all lowerings")
+    parser.add_argument("--some", type=int, metavar="N", help="each case on N of these pairs, others from case to case")
     parser.add_argument("--keep", action="store_true", help="keep the folders of what agrees, too")
     parser.add_argument("-O", help="of the compiler; default: 0, and 3 for a case in eight, which takes twice as long")
     options = parser.parse_args()

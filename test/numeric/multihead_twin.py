@@ -15,6 +15,7 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from measured import measured
+from program import optimised
 from vit_twin import write_safetensors
 
 # Of the largest element of a result: three sums of products of f32 in a row, of at most 200 each, and an exponential of
@@ -27,7 +28,7 @@ def run(folder, spec, weights, inputs, wanted, flags):
     with open(f"{folder}/case.attn", "w") as file:
         file.write(spec)
     write_safetensors(f"{folder}/case.safetensors", weights)
-    command = ["attn", "run", f"{folder}/case.attn", "--weights", f"{folder}/case.safetensors", *flags]
+    command = ["attn", "run", f"{folder}/case.attn", "--weights", f"{folder}/case.safetensors", *optimised(flags)]
     for name, value in inputs.items():
         np.save(f"{folder}/{name}.npy", value)
         command += ["--input", f"{name}={folder}/{name}.npy"]

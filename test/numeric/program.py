@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs specs, and the executables that are compiled of them, on arrays."""
+import itertools
 import os
 import subprocess
 
@@ -10,6 +11,16 @@ from vit_twin import write_safetensors
 
 class Failed(Exception):
     """A command that did not end well: what it said."""
+
+
+_runs = itertools.count()
+
+
+def optimised(flags):
+    """The flags of one more compilation. In every check, three of four go without LLVM's optimisations, which take longer than the rest."""
+    if os.environ.get("ATTN_FULL_TESTS") == "1" or any(flag.startswith("-O") for flag in flags):
+        return list(flags)
+    return [*flags, "-O0" if next(_runs) % 4 else "-O3"]
 
 
 def call(command):

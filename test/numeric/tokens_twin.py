@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from measured import measured
-from program import Failed, result_names, run, write_model
+from program import Failed, optimised, result_names, run, write_model
 
 
 class Case:
@@ -24,7 +24,7 @@ class Case:
         names = result_names("run", len(self.expected))
         model = write_model(folder, "attn 1\nmodel Case {\n" + self.spec + "}\n", self.weights)
         try:
-            given = run(["attn", "run", *model, *flags], folder, self.inputs, names)
+            given = run(["attn", "run", *model, *optimised(flags)], folder, self.inputs, names)
         except Failed as failed:
             return str(failed)
         for name, got, wanted in zip(names, given, self.expected):

@@ -16,6 +16,7 @@ import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from measured import measured
+from program import optimised
 from vit_twin import write_safetensors
 
 KINDS = ["TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder", "TransformerDecoder", "Transformer"]
@@ -126,7 +127,7 @@ def wrong(case, folder, flags):
     with open(f"{folder}/case.attn", "w") as file:
         file.write(case.spec())
     write_safetensors(f"{folder}/case.safetensors", {k: v.numpy() for k, v in case.module.state_dict().items()})
-    command = ["attn", "run", f"{folder}/case.attn", "--weights", f"{folder}/case.safetensors", *flags]
+    command = ["attn", "run", f"{folder}/case.attn", "--weights", f"{folder}/case.safetensors", *optimised(flags)]
     for name, value in case.inputs().items():
         np.save(f"{folder}/in_{name}.npy", value)
         command += ["--input", f"{name}={folder}/in_{name}.npy"]

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from program import Failed, run, write_model, write_weights
+from program import Failed, optimised, run, write_model, write_weights
 
 
 class Wrong(Exception):
@@ -74,4 +74,4 @@ def compare_command(command, folder, inputs, wanted, bound, measure=relative_l2)
 def compare(folder, spec, tensors, inputs, wanted, bound, flags=(), measure=relative_l2):
     """The same of a spec, a file or a text, that is run with a checkpoint of `tensors`."""
     source = [spec, "--weights", write_weights(folder, tensors)] if spec.endswith(".attn") else write_model(folder, spec, tensors)
-    return compare_command(["attn", "run", *source, *flags], folder, inputs, wanted, bound, measure)
+    return compare_command(["attn", "run", *source, *optimised(flags)], folder, inputs, wanted, bound, measure)
