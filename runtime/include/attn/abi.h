@@ -308,7 +308,7 @@ struct attn_abi_model {
   const attn_abi_kernel *kernels;
   const attn_abi_gpu *gpus;
   int64_t packedBytes;
-  const char *embedded; /* the packed block, where weights are embedded; else null */
+  const char *embedded;   /* the packed block, where weights are embedded; else null */
   int64_t tokenizerBytes; /* of the file of a tokenizer that is embedded; else 0 */
   const char *tokenizer;
 };
