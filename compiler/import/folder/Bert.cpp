@@ -90,10 +90,7 @@ void BertWriter::readSizes() {
   prefix = writer.folder.has(body + "embeddings.word_embeddings.weight") ? body : "";
   hasPooler = writer.folder.has(prefix + "pooler.dense.weight");
   isSentence = writer.task.empty() && writer.folder.pooling.has_value();
-  if (const json::Object *labels = config.objectAt("id2label"))
-    classes = static_cast<int64_t>(labels->size());
-  else
-    classes = config.size("num_labels", 2);
+  classes = classCount(config);
   if (isSentence) {
     Config pooling(*writer.folder.pooling, "1_Pooling/config.json");
     if (!pooling.flag("pooling_mode_mean_tokens", false))

@@ -32,8 +32,7 @@ struct Family {
 llvm::ArrayRef<Family> families();
 
 /// Decoders of text with rotary positions and norms by the root of mean squares: Llama, Mistral,
-/// Qwen 2 and 3, Gemma 1 to 3, Phi-3; with
-/// experts, Mixtral and Qwen 3.
+/// Qwen 2 and 3, Gemma 1 to 3, Phi-3; with experts, Mixtral and Qwen 3.
 void writeLlama(FamilyWriter &writer);
 /// Encoders of text: BERT, RoBERTa, XLM-R, DistilBERT, and sentence encoders made of them.
 void writeBert(FamilyWriter &writer);
@@ -53,6 +52,13 @@ void writeSwin(FamilyWriter &writer);
 void writeTimm(FamilyWriter &writer);
 /// Encoders of texts and pictures into one space: CLIP, SigLIP.
 void writeClip(FamilyWriter &writer);
+
+/// How many classes a head has, by the config's labels.
+int64_t classCount(Config &config);
+
+/// A list of numbers as `image input` takes it, one where all are the same; empty where `object`
+/// has none of this name, an error in `from` where they are no numbers.
+std::string numbersText(Config &from, const llvm::json::Object &object, llvm::StringRef key);
 
 /// How a picture becomes a tensor: its side, and the line `image input …`, empty where nothing
 /// says.

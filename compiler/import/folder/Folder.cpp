@@ -107,6 +107,11 @@ std::string activation(Config &config, StringRef key, StringRef otherwise, Strin
   return x.str();
 }
 
+int64_t classCount(Config &config) {
+  const json::Object *labels = config.objectAt("id2label");
+  return labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
+}
+
 /// "Qwen3ForCausalLM" -> the model's name, "Qwen3", and its task, "ForCausalLM".
 static std::pair<std::string, std::string> splitArchitecture(StringRef architecture) {
   size_t at = architecture.find("For");

@@ -14,6 +14,16 @@ static std::vector<int64_t> stopTokens(FamilyWriter &writer, Config &generation)
   return stops.empty() ? writer.config.sizes("eos_token_id") : stops;
 }
 
+/// A list of tokens as a number of `unfold`: ", stop = 2", or nothing.
+static std::string listText(StringRef name, llvm::ArrayRef<int64_t> tokens) {
+  if (tokens.empty())
+    return "";
+  std::string list;
+  for (int64_t token : tokens)
+    list += (list.empty() ? "" : ", ") + std::to_string(token);
+  return (", " + name + " = " + (tokens.size() == 1 ? list : "(" + list + ")")).str();
+}
+
 void writeGeneration(FamilyWriter &writer, int64_t capacity) {
   json::Object empty;
   Config generation(writer.folder.generation ? *writer.folder.generation : empty,
@@ -22,13 +32,9 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity) {
   os << "entry scores = forward  // of all positions\n"
      << "entry prefill = forward last T  // the prompt, or a piece of it: scores of what follows\n"
      << "entry decode = forward[T: 1] last T  // one token more\n"
-     << "entry generate = unfold(prefill, decode, limit = " << std::min<int64_t>(256, capacity - 1);
-  std::vector<int64_t> stops = stopTokens(writer, generation);
-  std::vector<std::string> texts;
-  for (int64_t stop : stops)
-    texts.push_back(std::to_string(stop));
-  if (!stops.empty())
-    os << ", stop = " << (stops.size() == 1 ? texts[0] : "(" + join(texts, ", ") + ")");
+     << "entry generate = unfold(prefill, decode, limit = "
+     << std::clamp<int64_t>(capacity - 1, 1, 256);
+  os << listText("stop", stopTokens(writer, generation));
   if (generation.flag("do_sample", false)) {
     os << ", temperature = " << numberText(generation.number("temperature").value_or(1));
     if (std::optional<double> p = generation.number("top_p"); p && *p < 1)
@@ -58,38 +64,25 @@ static void noteLeftOut(FamilyWriter &writer, Config &generation) {
 }
 
 /// Tokens that are never chosen.
-static std::vector<std::string> suppressed(Config &generation, const json::Object &object) {
-  std::vector<std::string> texts;
-  for (int64_t token : generation.sizes("suppress_tokens"))
-    texts.push_back(std::to_string(token));
+static std::vector<int64_t> suppressed(Config &generation, const json::Object &object) {
+  std::vector<int64_t> found = generation.sizes("suppress_tokens");
   if (const json::Array *words = object.getArray("bad_words_ids"))
     for (const json::Value &word : *words)
       if (const json::Array *tokens = word.getAsArray(); tokens && tokens->size() == 1)
         if (auto token = (*tokens)[0].getAsInteger())
-          texts.push_back(std::to_string(*token));
-  return texts;
+          found.push_back(*token);
+  return found;
 }
 
 /// The tokens that come first: those of forced_decoder_ids, or forced_bos_token_id.
-static std::vector<std::string> forcedTokens(Config &generation, const json::Object &object) {
-  std::vector<std::string> texts;
+static std::vector<int64_t> forcedTokens(Config &generation, const json::Object &object) {
+  std::vector<int64_t> found;
   if (const json::Array *pairs = object.getArray("forced_decoder_ids"))
     for (const json::Value &pair : *pairs)
       if (const json::Array *two = pair.getAsArray(); two && two->size() == 2)
         if (auto token = (*two)[1].getAsInteger())
-          texts.push_back(std::to_string(*token));
-  if (texts.empty())
-    for (int64_t token : generation.sizes("forced_bos_token_id"))
-      texts.push_back(std::to_string(token));
-  return texts;
-}
-
-/// A list of tokens as a number of `unfold`: ", stop = 2", or nothing.
-static std::string listText(StringRef name, llvm::ArrayRef<std::string> tokens) {
-  if (tokens.empty())
-    return "";
-  std::string list = tokens.size() == 1 ? tokens[0] : "(" + join(tokens, ", ") + ")";
-  return (", " + name + " = " + list).str();
+          found.push_back(*token);
+  return found.empty() ? generation.sizes("forced_bos_token_id") : found;
 }
 
 void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
@@ -97,9 +90,6 @@ void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
       writer.folder.generation ? *writer.folder.generation : writer.folder.config;
   Config generation(object, writer.folder.generation ? "generation_config.json" : "config.json");
   raw_ostream &os = writer.os;
-  std::vector<std::string> stops;
-  for (int64_t stop : stopTokens(writer, generation))
-    stops.push_back(std::to_string(stop));
   std::vector<int64_t> begin = generation.sizes("decoder_start_token_id");
   if (begin.empty())
     begin = writer.config.sizes("decoder_start_token_id");
@@ -109,7 +99,8 @@ void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
      << "entry read = forward only cross  // fills the decoder's keys and values of what is read\n"
      << "entry next = forward[T: 1] without " << source << " last T  // one token more\n"
      << "entry write = unfold(read, next, begin = " << (begin.empty() ? 0 : begin.front())
-     << listText("stop", stops) << ", limit = " << std::min<int64_t>(256, capacity - 1)
+     << listText("stop", stopTokens(writer, generation))
+     << ", limit = " << std::clamp<int64_t>(capacity - 1, 1, 256)
      << listText("force", forcedTokens(generation, object))
      << listText("suppress", suppressed(generation, object));
   std::optional<double> beams = generation.number("num_beams");

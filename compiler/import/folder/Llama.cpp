@@ -19,33 +19,53 @@ namespace attn::importer {
 
 namespace {
 
-/// What a family does otherwise than Llama.
-struct Kind {
-  StringRef type;
-  bool biasOfInputs = false;  ///< of queries, keys and values, whatever the config says
-  bool normsHeads = false;    ///< an rms norm of each head's queries and keys
-  bool addsOne = false;       ///< norms multiply by 1 + weight
-  bool scalesTokens = false;  ///< embeddings times the root of their width
-  bool hasFourNorms = false;  ///< behind attention and mlp, too
-  bool isPacked = false;      ///< queries, keys and values in one tensor, gate and up in another
-  bool isTied = false;        ///< where the config does not say
-  bool scalesQueries = false; ///< scores by query_pre_attn_scalar, not by the features of a head
-  StringRef act = "silu";     ///< where the config does not say
-  StringRef experts = "";     ///< a mixture of experts, and what it is called
+/// What a family does otherwise than Llama, added up.
+enum Trait : unsigned {
+  InputBias = 1 << 0,     ///< of queries, keys and values, whatever the config says
+  HeadNorms = 1 << 1,     ///< an rms norm of each head's queries and keys
+  OnePlusNorms = 1 << 2,  ///< norms multiply by 1 + weight
+  ScaledTokens = 1 << 3,  ///< embeddings times the root of their width
+  FourNorms = 1 << 4,     ///< behind attention and mlp, too
+  Packed = 1 << 5,        ///< queries, keys and values in one tensor, gate and up in another
+  Tied = 1 << 6,          ///< the embedding for the output, too, where the config does not say
+  QueryScalar = 1 << 7,   ///< scores by query_pre_attn_scalar, not by the features of a head
+  LocalBase = 1 << 8,     ///< layers with a window turn by a base of their own
+  WindowIfAsked = 1 << 9, ///< a window only with use_sliding_window, from max_window_layers on
 };
 
+/// What a mixture of experts is called in the tensors and in the config.
+struct Experts {
+  StringRef name, gate, up, down, countKey, hiddenKey;
+  bool sharesSum; ///< the weights of the chosen sum up to 1, whatever the config says
+};
+
+constexpr Experts mixtralExperts = {"block_sparse_moe",  "w1", "w3", "w2", "num_local_experts",
+                                    "intermediate_size", true};
+constexpr Experts qwenExperts = {
+    "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};
+
+/// A family.
+struct Kind {
+  StringRef type;
+  unsigned traits = 0;
+  StringRef act = "silu"; ///< where the config does not say
+  int64_t fullEvery = 0;  ///< each so many layers one without a window; 0: all layers are alike
+  const Experts *experts = nullptr;
+};
+
+constexpr unsigned gemmaTraits = OnePlusNorms | ScaledTokens | Tied;
 constexpr Kind kinds[] = {
     {"llama"},
     {"mistral"},
-    {"qwen2", /*biasOfInputs=*/true},
-    {"qwen3", false, /*normsHeads=*/true},
-    {"gemma", false, false, true, true, false, false, /*isTied=*/true, false, "gelu_pytorch_tanh"},
-    {"gemma2", false, false, true, true, true, false, true, true, "gelu_pytorch_tanh"},
-    {"gemma3_text", false, true, true, true, true, false, true, true, "gelu_pytorch_tanh"},
-    {"phi3", false, false, false, false, false, /*isPacked=*/true},
-    {"mixtral", false, false, false, false, false, false, false, false, "silu", "block_sparse_moe"},
-    {"qwen3_moe", false, /*normsHeads=*/true, false, false, false, false, false, false, "silu",
-     "mlp"},
+    {"qwen2", InputBias | WindowIfAsked},
+    {"qwen3", HeadNorms | WindowIfAsked},
+    {"gemma", gemmaTraits, "gelu_pytorch_tanh"},
+    {"gemma2", gemmaTraits | FourNorms | QueryScalar, "gelu_pytorch_tanh", 2},
+    {"gemma3_text", gemmaTraits | FourNorms | QueryScalar | HeadNorms | LocalBase,
+     "gelu_pytorch_tanh", 6},
+    {"phi3", Packed},
+    {"mixtral", 0, "silu", 0, &mixtralExperts},
+    {"qwen3_moe", HeadNorms | WindowIfAsked, "silu", 0, &qwenExperts},
 };
 
 /// How queries and keys are turned: arguments of `rotary` behind the kind of pairs.
@@ -65,8 +85,11 @@ public:
   void write();
 
 private:
+  bool is(Trait trait) const { return kind.traits & trait; }
   void readSizes();
+  void readExperts();
   void readLayers();
+  void readRotations();
   /// Of an object that holds rope's values, in either form of config.json.
   Rotation readRotation(Config &from, const json::Object *scaling, std::optional<double> base);
   void writeModel();
@@ -104,26 +127,18 @@ void LlamaWriter::readSizes() {
     config.refuse("num_attention_heads", "a divisor of `hidden_size`");
   features = config.size("head_dim", std::max<int64_t>(width / heads, 1));
   layers = config.size("num_hidden_layers");
-  hidden = config.size(kind.type == "qwen3_moe" ? "moe_intermediate_size" : "intermediate_size");
-  if (!kind.experts.empty()) {
-    experts = config.size(kind.type == "mixtral" ? "num_local_experts" : "num_experts");
-    chosen = config.size("num_experts_per_tok");
-    if (chosen > experts)
-      config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");
-    if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
-      config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
-  }
+  hidden = config.size(kind.experts ? kind.experts->hiddenKey : "intermediate_size");
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
   if (heads % groups)
     config.refuse("num_key_value_heads", "a divisor of `num_attention_heads`");
   eps = config.number("rms_norm_eps", 1e-6);
-  hasBias = kind.biasOfInputs || config.flag("attention_bias", false);
-  hasOutBias = !kind.biasOfInputs && hasBias;
+  hasBias = is(InputBias) || config.flag("attention_bias", false);
+  hasOutBias = !is(InputBias) && hasBias;
   hasMlpBias = config.flag("mlp_bias", false);
-  isTied = config.flag("tie_word_embeddings", kind.isTied);
+  isTied = config.flag("tie_word_embeddings", is(Tied));
   act = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
-  if (kind.scalesQueries)
+  if (is(QueryScalar))
     queryScale = std::pow(config.number("query_pre_attn_scalar", double(features)), -0.5);
   cap = config.number("attn_logit_softcapping").value_or(0);
   lastCap = config.number("final_logit_softcapping").value_or(0);
@@ -136,6 +151,17 @@ void LlamaWriter::readSizes() {
   if (capacity < positions)
     config.note("the cache holds " + Twine(capacity) + " positions, of " + Twine(positions) +
                 " that the model can be given: `cache kv capacity` says how many");
+}
+
+void LlamaWriter::readExperts() {
+  if (!kind.experts)
+    return;
+  experts = config.size(kind.experts->countKey);
+  chosen = config.size("num_experts_per_tok");
+  if (chosen > experts)
+    config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");
+  if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
+    config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
 }
 
 Rotation LlamaWriter::readRotation(Config &from, const json::Object *scaling,
@@ -151,10 +177,11 @@ Rotation LlamaWriter::readRotation(Config &from, const json::Object *scaling,
                 "10000, the default of the published class");
   rotation.base = own.value_or(10000);
   std::string type = inner.text("rope_type", inner.text("type", "default"));
+  StringRef place = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   auto factor = [&](StringRef key) {
     std::optional<double> value = inner.number(key);
     if (!value)
-      config.refuse("rope_scaling", "a `" + key + "` in it, for the type `" + Twine(type) + "`");
+      config.refuse(place, "a `" + key + "` in it, for the type `" + Twine(type) + "`");
     return numberText(value.value_or(1));
   };
   if (type == "linear")
@@ -165,20 +192,15 @@ Rotation LlamaWriter::readRotation(Config &from, const json::Object *scaling,
                        ", high_freq_factor = " + factor("high_freq_factor") +
                        ", original_length = " + factor("original_max_position_embeddings");
   else if (type != "default")
-    config.refuse(config.has("rope_parameters") ? "rope_parameters" : "rope_scaling",
-                  "the type `default`, `linear` or `llama3`",
+    config.refuse(place, "the type `default`, `linear` or `llama3`",
                   "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
   config.adopt(inner);
   return rotation;
 }
 
 void LlamaWriter::readLayers() {
-  bool isAlternating = kind.type == "gemma2" || kind.type == "gemma3_text";
-  window = config.has("sliding_window") && config.flag("use_sliding_window", true)
-               ? config.size("sliding_window")
-               : 0;
-  if (kind.type.starts_with("qwen") && !config.flag("use_sliding_window", false))
-    window = 0;
+  bool isAsked = config.flag("use_sliding_window", !is(WindowIfAsked));
+  window = config.has("sliding_window") && isAsked ? config.size("sliding_window") : 0;
   std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && types.size() != size_t(layers))
     config.refuse("layer_types", "one for each of " + Twine(layers) + " layers");
@@ -187,15 +209,15 @@ void LlamaWriter::readLayers() {
       config.refuse("layer_types", "`full_attention` and `sliding_attention`");
     isFull.push_back(type == "full_attention");
   }
-  int64_t pattern =
-      isAlternating ? config.size("sliding_window_pattern", kind.type == "gemma2" ? 2 : 6) : 0;
-  int64_t firstWindowed = config.size("max_window_layers", INT32_MAX);
+  int64_t every = kind.fullEvery ? config.size("sliding_window_pattern", kind.fullEvery) : 0,
+          firstWindowed = is(WindowIfAsked) ? config.size("max_window_layers", INT32_MAX) : 0;
   for (int64_t n = 0; types.empty() && window && n < layers; ++n)
-    isFull.push_back(isAlternating ? (n + 1) % pattern == 0
-                                   : kind.type.starts_with("qwen") && n < firstWindowed);
+    isFull.push_back(every ? (n + 1) % every == 0 : n < firstWindowed);
   if (!window || llvm::all_of(isFull, [](bool full) { return full; }))
     isFull.clear(), window = 0;
+}
 
+void LlamaWriter::readRotations() {
   const json::Object *parameters = config.objectAt("rope_parameters"),
                      *scaling = config.objectAt("rope_scaling");
   const json::Object *full = parameters ? parameters->getObject("full_attention") : nullptr,
@@ -204,7 +226,7 @@ void LlamaWriter::readLayers() {
   windowed = rotation;
   if (sliding)
     windowed = readRotation(config, sliding, sliding->getNumber("rope_theta"));
-  else if (kind.type == "gemma3_text")
+  else if (is(LocalBase))
     windowed = {config.number("rope_local_base_freq", 10000), ""};
   if (llvm::all_of(isFull, [](bool full) { return !full; }) && window)
     rotation = windowed;
@@ -250,7 +272,7 @@ std::string LlamaWriter::layerArguments() const {
 
 std::string LlamaWriter::norms(StringRef names, StringRef axis) const {
   return ("rmsnorm " + names + ": " + axis + " eps " + numberText(eps) +
-          (kind.addsOne ? " offset 1" : "") + "\n")
+          (is(OnePlusNorms) ? " offset 1" : "") + "\n")
       .str();
 }
 
@@ -268,7 +290,7 @@ std::string LlamaWriter::turned(StringRef what) const {
 void LlamaWriter::writeProjections() {
   StringRef bias = hasBias ? " bias" : "", outBias = hasOutBias ? " bias" : "",
             keyHeads = groups == heads ? "H" : "G";
-  if (kind.isPacked) {
+  if (is(Packed)) {
     os << "linear self_attn.q: D -> H, E = slice(\"self_attn.qkv_proj\", 0 to H * E)\n"
        << "linear self_attn.k: D -> " << keyHeads
        << ", E = slice(\"self_attn.qkv_proj\", H * E to H * E + " << keyHeads << " * E)\n"
@@ -288,9 +310,9 @@ void LlamaWriter::writeProjections() {
 void LlamaWriter::writeMlp() {
   StringRef bias = hasMlpBias ? " bias" : "";
   if (experts)
-    os << "linear " << kind.experts << ".gate: D -> X\nstack " << kind.experts
+    os << "linear " << kind.experts->name << ".gate: D -> X\nstack " << kind.experts->name
        << ".experts: X of Expert\n";
-  else if (kind.isPacked)
+  else if (is(Packed))
     os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
        << "linear mlp.down_proj: F -> D\n";
   else
@@ -300,18 +322,16 @@ void LlamaWriter::writeMlp() {
 
 std::string LlamaWriter::mlpOf() {
   if (experts)
-    return ("route(" + kind.experts + ".experts, m, places, weights)").str();
-  StringRef gate = kind.isPacked ? "mlp.gate" : "mlp.gate_proj",
-            up = kind.isPacked ? "mlp.up" : "mlp.up_proj";
+    return ("route(" + kind.experts->name + ".experts, m, places, weights)").str();
+  StringRef gate = is(Packed) ? "mlp.gate" : "mlp.gate_proj",
+            up = is(Packed) ? "mlp.up" : "mlp.up_proj";
   return "mlp.down_proj(" + activation(config, act, kind.act, (gate + "(m)").str()) + " * " +
          up.str() + "(m))";
 }
 
 /// One of the experts that a row is routed to.
 void LlamaWriter::writeExpert() {
-  bool isMixtral = kind.type == "mixtral";
-  StringRef gate = isMixtral ? "w1" : "gate_proj", up = isMixtral ? "w3" : "up_proj",
-            down = isMixtral ? "w2" : "down_proj";
+  auto [name, gate, up, down, countKey, hiddenKey, sharesSum] = *kind.experts;
   os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F\nlinear "
      << down << ": F -> D\nreturn " << down << "("
      << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
@@ -323,25 +343,25 @@ void LlamaWriter::writeLayer() {
     mask = "seen";
   else if (window)
     mask = "window(" + std::to_string(window - 1) + ", 0)";
-  StringRef q = kind.isPacked ? "self_attn.q" : "self_attn.q_proj",
-            k = kind.isPacked ? "self_attn.k" : "self_attn.k_proj",
-            v = kind.isPacked ? "self_attn.v" : "self_attn.v_proj";
+  StringRef q = is(Packed) ? "self_attn.q" : "self_attn.q_proj",
+            k = is(Packed) ? "self_attn.k" : "self_attn.k_proj",
+            v = is(Packed) ? "self_attn.v" : "self_attn.v_proj";
   auto query = [&](StringRef map, StringRef norm) {
     std::string text = (map + "(n)").str();
-    return turned(kind.normsHeads ? ("self_attn." + norm + "(" + text + ")").str() : text);
+    return turned(is(HeadNorms) ? ("self_attn." + norm + "(" + text + ")").str() : text);
   };
   os << "block Layer[T](x: [B, T, D], kv: cache";
   if (!arguments.empty())
     os << "; seen = causal" << (rotation.base != windowed.base ? ", base = 10000" : "")
        << (rotation.scaling != windowed.scaling ? ", slowed = 1" : "");
   os << ") -> [B, T, D] {\n";
-  if (kind.hasFourNorms)
+  if (is(FourNorms))
     os << norms("input_layernorm, post_attention_layernorm, pre_feedforward_layernorm, "
                 "post_feedforward_layernorm",
                 "D");
   else
     os << norms("input_layernorm, post_attention_layernorm", "D");
-  if (kind.normsHeads)
+  if (is(HeadNorms))
     os << norms("self_attn.q_norm, self_attn.k_norm", "E");
   writeProjections();
   writeMlp();
@@ -352,18 +372,18 @@ void LlamaWriter::writeLayer() {
      << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
      << "mask " << mask << "\n}\n"
      << "let y = x + "
-     << (kind.hasFourNorms ? "post_attention_layernorm(self_attn.o_proj(a))"
-                           : "self_attn.o_proj(a)")
-     << "\nlet m = "
-     << (kind.hasFourNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm") << "(y)\n";
-  bool isShared = kind.type == "mixtral" || config.flag("norm_topk_prob", false);
-  if (experts && isShared) // a softmax over all, made to sum up to 1, is one over the chosen
-    os << "let s, places = topk(X, " << kind.experts
+     << (is(FourNorms) ? "post_attention_layernorm(self_attn.o_proj(a))" : "self_attn.o_proj(a)")
+     << "\nlet m = " << (is(FourNorms) ? "pre_feedforward_layernorm" : "post_attention_layernorm")
+     << "(y)\n";
+  bool sharesSum =
+      kind.experts && (kind.experts->sharesSum || config.flag("norm_topk_prob", false));
+  if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
+    os << "let s, places = topk(X, " << kind.experts->name
        << ".gate(m), A)\nlet weights = softmax(A, s)\n";
   else if (experts)
-    os << "let weights, places = topk(X, softmax(X, " << kind.experts << ".gate(m)), A)\n";
+    os << "let weights, places = topk(X, softmax(X, " << kind.experts->name << ".gate(m)), A)\n";
   std::string mlp = mlpOf();
-  os << "return y + " << (kind.hasFourNorms ? "post_feedforward_layernorm(" + mlp + ")" : mlp)
+  os << "return y + " << (is(FourNorms) ? "post_feedforward_layernorm(" + mlp + ")" : mlp)
      << "\n}\n\n";
 }
 
@@ -396,7 +416,7 @@ void LlamaWriter::writeModel() {
   if (experts)
     writeExpert();
   std::string inputs = prefix + "embed_tokens(ids)";
-  if (kind.scalesTokens)
+  if (is(ScaledTokens))
     inputs += " * " + numberText(std::sqrt(double(width)));
   std::string result = prefix + "norm(" + prefix + "layers(" + inputs + ", kv))";
   os << "forward[T](ids: i32[B, T], kv: cache) -> [B, T, " << (hasHead ? "V" : "D") << "] ";
@@ -418,7 +438,9 @@ void LlamaWriter::write() {
     config.refuse("architectures", "a model `…ForCausalLM`, or one without a head");
   prefix = writer.folder.has("model.embed_tokens.weight") ? "model." : "";
   readSizes();
+  readExperts();
   readLayers();
+  readRotations();
   writeModel();
 }
 

@@ -52,8 +52,7 @@ void ModernBertWriter::readLayers() {
     if ((types[n] == "full_attention") != (n % size_t(every) == 0))
       config.refuse("layer_types", "`full_attention` in every layer whose number is a multiple of "
                                    "`global_attn_every_n_layers`");
-  const json::Object *labels = config.objectAt("id2label");
-  classes = labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
+  classes = classCount(config);
 }
 
 void ModernBertWriter::writeHeadParameters() {

@@ -7,8 +7,7 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// The words of a list of numbers: one where all are the same.
-static std::string numbersText(Config &from, const json::Object &object, StringRef key) {
+std::string numbersText(Config &from, const json::Object &object, StringRef key) {
   const json::Array *array = object.getArray(key);
   std::string text;
   bool isOne = true;

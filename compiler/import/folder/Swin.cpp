@@ -62,8 +62,7 @@ void SwinWriter::readSizes() {
   prefix = writer.folder.has("swin.layernorm.weight") ? "swin." : "";
   if (!writer.task.empty() && writer.task != "ForImageClassification")
     config.refuse("architectures", "a bare model, or `…ForImageClassification`");
-  const json::Object *labels = config.objectAt("id2label");
-  classes = labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
+  classes = classCount(config);
 }
 
 void SwinWriter::writeParameters() {

@@ -94,15 +94,9 @@ std::string TimmWriter::pictureLine() {
   if (filter != "bicubic" && filter != "bilinear" && filter != "nearest")
     own.refuse("interpolation", "`bicubic`, `bilinear` or `nearest`");
   line += filter;
-  for (auto [key, name] : {std::pair("mean", "mean"), std::pair("std", "std")}) {
-    const json::Array *numbers = values->getArray(key);
-    if (!numbers)
-      continue;
-    line += std::string(" ") + name + " [";
-    for (size_t i = 0; i < numbers->size(); ++i)
-      line += (i ? ", " : "") + numberText((*numbers)[i].getAsNumber().value_or(0.5));
-    line += "]";
-  }
+  for (StringRef key : {"mean", "std"})
+    if (std::string numbers = numbersText(own, *values, key); !numbers.empty())
+      line += (" " + key + " " + numbers).str();
   if (std::optional<double> part = own.number("crop_pct"); part && *part != 1)
     own.note("a picture is resized to " + words + " x " + words +
              " as a whole; timm resizes it to a little more and cuts out the middle (crop_pct)");

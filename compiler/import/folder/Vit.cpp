@@ -72,8 +72,7 @@ void VitWriter::readSizes() {
     config.refuse("architectures", "a bare model, or `…ForImageClassification`");
   std::string body = writer.type + ".";
   prefix = writer.folder.has(body + "embeddings.cls_token") ? body : "";
-  const json::Object *labels = config.objectAt("id2label");
-  classes = labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
+  classes = classCount(config);
 }
 
 void VitWriter::writeHeads() {
