@@ -15,7 +15,8 @@ namespace attn::tool {
 int checkImported(StringRef text, StringRef folder) {
   Spec spec;
   if (spec.loadText("<import>", text))
-    return Internal;
+    return fail(BadInput, "`" + folder + "`: its config.json describes no model that can be",
+                "what is wrong with the spec of it stands above");
   return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), folder.str(),
                       /*isQuiet=*/true);
 }
