@@ -13,8 +13,9 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import twins
-from vit_twin import write_safetensors
+from make import write_safetensors
+from program import call
+from text_models import llama
 
 PROMPT, COUNT = "Once upon a time", 200
 
@@ -57,13 +58,13 @@ def main():
     json.dump(config, open(os.path.join(folder, "config.json"), "w"))
     write_safetensors(os.path.join(folder, "model.safetensors"), tensors)
     tokenizer, spec = os.path.join(weights, "tok512.bin"), os.path.join(folder, "spec.attn")
-    twins.call(["attn", "import", folder, "-o", spec])
+    call(["attn", "import", folder, "-o", spec])
     ids = subprocess.run(["attn", "tokenize", tokenizer, PROMPT, "--ids"], check=True, capture_output=True, text=True).stdout
     ids = [int(token) for token in ids.split()]
     exact = {name: value.astype(np.float64) for name, value in tensors.items()}
     chosen = list(ids)
     while len(chosen) < len(ids) + COUNT:
-        chosen.append(int(twins.llama(config, exact, np.array([chosen]))["scores"][0, -1].argmax()))
+        chosen.append(int(llama(config, exact, np.array([chosen]))["scores"][0, -1].argmax()))
     wanted = subprocess.run(["attn", "tokenize", tokenizer, "--decode", " ".join(map(str, chosen[len(ids):]))], check=True, capture_output=True,
                             text=True).stdout
     said = subprocess.run(["attn", "run", spec, "--weights", folder, "--tokenizer", tokenizer, "--prompt", PROMPT, "--temperature", "0",

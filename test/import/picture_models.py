@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models of pictures, and of pictures and texts, as text_models.py has those of texts."""
+import numpy as np
+
+from numpy_layers import ACTIVATIONS, attention, heads_of, joined, layer_norm, linear, sigmoid, softmax
+
+
+def vit(c, w, image):
+    import torch
+    kind, count = c["model_type"], c["num_attention_heads"]
+    dino, classify = kind == "dinov2", c["architectures"][0] != "Dinov2Model"
+    p = f"{kind}." if classify else ""
+    w = {name[len(p):] if name.startswith(p) else name: value for name, value in w.items()}
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    side, b = c["patch_size"], len(image)
+    grid = image.shape[2] // side
+    patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
+    kernel = w["embeddings.patch_embeddings.projection.weight"]
+    x = patches @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"]
+    front = [w["embeddings.cls_token"]] + ([w["embeddings.distillation_token"]] if kind == "deit" else [])
+    at, learnt = w["embeddings.position_embeddings"], c["image_size"] // side
+    if grid != learnt:
+        map_ = torch.tensor(at[:, len(front):].reshape(1, learnt, learnt, -1)).permute(0, 3, 1, 2)
+        map_ = torch.nn.functional.interpolate(map_, size=(grid, grid), mode="bicubic", align_corners=False)
+        at = np.concatenate([at[:, :len(front)], map_.permute(0, 2, 3, 1).reshape(1, grid * grid, -1).numpy()], 1)
+    x = np.concatenate([*(np.repeat(token, b, 0) for token in front), x], 1) + at
+    first, second = ("norm1", "norm2") if dino else ("layernorm_before", "layernorm_after")
+    for n in range(c["num_hidden_layers"]):
+        l = f"encoder.layer.{n}."
+        y = norm(x, l + first)
+        q, k, v = (heads_of(linear(y, w, l + f"attention.attention.{name}"), count) for name in ("query", "key", "value"))
+        a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ v), w, l + "attention.output.dense")
+        x = x + a * (w[l + "layer_scale1.lambda1"] if dino else 1)
+        y = norm(x, l + second)
+        if c.get("use_swiglu_ffn"):
+            gate, up = np.split(linear(y, w, l + "mlp.weights_in"), 2, -1)
+            y = linear(ACTIVATIONS["silu"](gate) * up, w, l + "mlp.weights_out")
+        else:
+            up, down = ("mlp.fc1", "mlp.fc2") if dino else ("intermediate.dense", "output.dense")
+            y = linear(ACTIVATIONS[c["hidden_act"]](linear(y, w, l + up)), w, l + down)
+        x = x + y * (w[l + "layer_scale2.lambda1"] if dino else 1)
+    x = norm(x, "layernorm")
+    if not classify:
+        return {"hidden": x}
+    if kind == "deit":
+        return {"scores": (linear(x[:, 0], w, "cls_classifier") + linear(x[:, 1], w, "distillation_classifier")) / 2}
+    return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
+
+
+def swin_attention(x, w, p, count, m, shift):
+    """Of a map [B, Y, X, D], rolled by the shift: in each window, with the table, and none across what the roll brought together."""
+    b, rows, columns, d = x.shape
+    y, z = rows // m, columns // m
+
+    def windows(x):
+        return x.reshape(-1, y, m, z, m, x.shape[-1]).transpose(0, 1, 3, 2, 4, 5).reshape(-1, m * m, x.shape[-1])
+
+    place = np.stack(np.meshgrid(np.arange(m), np.arange(m), indexing="ij"), -1).reshape(-1, 2)
+    apart = place[:, None] - place + m - 1
+    table = w[p + "attention.self.relative_position_bias_table"][apart[..., 0] * (2 * m - 1) + apart[..., 1]].transpose(2, 0, 1)
+    region = np.zeros((1, rows, columns, 1))
+    if shift:
+        part = lambda n: np.digitize(np.arange(n), [n - m, n - shift])
+        region[0, ..., 0] = part(rows)[:, None] * 3 + part(columns)
+    own = windows(region)
+    live = np.tile((own == own.transpose(0, 2, 1)), (b, 1, 1))[:, None]
+    x = windows(np.roll(x, (-shift, -shift), (1, 2)))
+    q, k, v = (linear(x, w, p + f"attention.self.{name}") for name in ("query", "key", "value"))
+    a = linear(attention(q, k, v, count, live, bias=table), w, p + "attention.output.dense")
+    a = a.reshape(b, y, z, m, m, d).transpose(0, 1, 3, 2, 4, 5).reshape(b, rows, columns, d)
+    return np.roll(a, (shift, shift), (1, 2))
+
+
+def swin(c, w, image):
+    w = {name.removeprefix("swin."): value for name, value in w.items()}
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    kernel, side, b, m = w["embeddings.patch_embeddings.projection.weight"], c["patch_size"], len(image), c["window_size"]
+    grid = image.shape[2] // side
+    x = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid, grid, -1)
+    x = norm(x @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"], "embeddings.norm")
+    for s, (depth, count) in enumerate(zip(c["depths"], c["num_heads"])):
+        for n in range(depth):
+            p = f"encoder.layers.{s}.blocks.{n}."
+            shift = m // 2 if n % 2 and x.shape[1] > m else 0
+            x = x + swin_attention(norm(x, p + "layernorm_before"), w, p, count, m, shift)
+            y = ACTIVATIONS[c["hidden_act"]](linear(norm(x, p + "layernorm_after"), w, p + "intermediate.dense"))
+            x = x + linear(y, w, p + "output.dense")
+        if s + 1 < len(c["depths"]):
+            p = f"encoder.layers.{s}.downsample."
+            x = np.concatenate([x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]], -1)
+            x = norm(x, p + "norm") @ w[p + "reduction.weight"].T
+    return {"scores": linear(norm(x, "layernorm").mean((1, 2)), w, "classifier")}
+
+
+def timm(c, w, image):
+    """The same transformer under timm's names."""
+    norm = lambda x, name: layer_norm(x, w, name, 1e-6)
+    kernel, side, b = w["patch_embed.proj.weight"], w["patch_embed.proj.weight"].shape[2], len(image)
+    grid = image.shape[2] // side
+    patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
+    front = [w[name] for name in ("cls_token", "dist_token") if name in w]
+    x = np.concatenate([*(np.repeat(token, b, 0) for token in front), patches @ kernel.reshape(len(kernel), -1).T + w["patch_embed.proj.bias"]], 1)
+    x = x + w["pos_embed"]
+    for n in range(2):
+        p = f"blocks.{n}."
+        q, k, v = np.split(linear(norm(x, p + "norm1"), w, p + "attn.qkv"), 3, -1)
+        x = x + linear(attention(q, k, v, c["model_args"]["num_heads"]), w, p + "attn.proj") * w.get(p + "ls1.gamma", 1)
+        y = ACTIVATIONS["gelu"](linear(norm(x, p + "norm2"), w, p + "mlp.fc1"))
+        x = x + linear(y, w, p + "mlp.fc2") * w.get(p + "ls2.gamma", 1)
+    if c.get("global_pool") == "avg":
+        return {"scores": linear(norm(x[:, len(front):].mean(1), "fc_norm"), w, "head")}
+    x = norm(x, "norm")
+    if "dist_token" in w:
+        return {"scores": (linear(x[:, 0], w, "head") + linear(x[:, 1], w, "head_dist")) / 2}
+    return {"scores": linear(x[:, 0], w, "head")} if c["num_classes"] else {"hidden": x}
+
+
+def clip_tower(x, c, w, prefix, mask):
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
+    act = lambda x: x * sigmoid(1.702 * x) if c["hidden_act"] == "quick_gelu" else ACTIVATIONS[c["hidden_act"]](x)
+    for n in range(c["num_hidden_layers"]):
+        p = f"{prefix}encoder.layers.{n}."
+        y = norm(x, p + "layer_norm1")
+        q, k, v = (heads_of(linear(y, w, p + f"self_attn.{name}_proj"), c["num_attention_heads"]) for name in "qkv")
+        scores = np.where(mask, q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]), -np.inf)
+        x = x + linear(joined(softmax(scores) @ v), w, p + "self_attn.out_proj")
+        x = x + linear(act(linear(norm(x, p + "layer_norm2"), w, p + "mlp.fc1")), w, p + "mlp.fc2")
+    return x
+
+
+def clip(c, w, ids, end, image):
+    """The vectors of texts and of pictures, and how well they go together."""
+    siglip, t, v = c["model_type"] == "siglip", c["text_config"], c["vision_config"]
+    unit = lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True)
+    length = ids.shape[1]
+    x = w["text_model.embeddings.token_embedding.weight"][ids] + w["text_model.embeddings.position_embedding.weight"][:length]
+    x = clip_tower(x, t, w, "text_model.", np.ones((length, length), bool) if siglip else np.tril(np.ones((length, length), bool)))
+    x = layer_norm(x, w, "text_model.final_layer_norm", t["layer_norm_eps"])
+    text = unit(linear(x[:, -1], w, "text_model.head") if siglip else x[np.arange(len(ids)), end] @ w["text_projection.weight"].T)
+    side, b = v["patch_size"], len(image)
+    grid = image.shape[2] // side
+    patches = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid * grid, -1)
+    kernel = w["vision_model.embeddings.patch_embedding.weight"]
+    y = patches @ kernel.reshape(len(kernel), -1).T + w.get("vision_model.embeddings.patch_embedding.bias", 0)
+    if not siglip:
+        y = np.concatenate([np.broadcast_to(w["vision_model.embeddings.class_embedding"], (b, 1, y.shape[-1])), y], 1)
+    y = y + w["vision_model.embeddings.position_embedding.weight"]
+    eps = v["layer_norm_eps"]
+    y = y if siglip else layer_norm(y, w, "vision_model.pre_layrnorm", eps)
+    y = clip_tower(y, v, w, "vision_model.", True)
+    if siglip:
+        y, h = layer_norm(y, w, "vision_model.post_layernorm", eps), "vision_model.head."
+        wq, wk, wv = np.split(w[h + "attention.in_proj_weight"], 3)
+        bq, bk, bv = np.split(w[h + "attention.in_proj_bias"], 3)
+        q = heads_of(np.repeat(w[h + "probe"], b, 0) @ wq.T + bq, v["num_attention_heads"])
+        k, values = (heads_of(y @ m.T + n, v["num_attention_heads"]) for m, n in ((wk, bk), (wv, bv)))
+        a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ values), w, h + "attention.out_proj")
+        a = a + linear(ACTIVATIONS[v["hidden_act"]](linear(layer_norm(a, w, h + "layernorm", eps), w, h + "mlp.fc1")), w, h + "mlp.fc2")
+        picture = unit(a[:, 0])
+    else:
+        picture = unit(layer_norm(y[:, 0], w, "vision_model.post_layernorm", eps) @ w["visual_projection.weight"].T)
+    return text, picture, picture @ text.T * np.exp(w["logit_scale"]).item() + (w["logit_bias"] if siglip else 0)

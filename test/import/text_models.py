@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models of text and speech, each a function of its config.json, its weights and its inputs: what the papers and the published modelling code
+say, in NumPy. They give their results by name."""
+import numpy as np
+
+from numpy_layers import ACTIVATIONS, attention, frequencies, heads_of, joined, layer_norm, linear, rotate, softmax
+
+
+def llama_layers(c):
+    """Of each layer, its window (None: all before) and frequencies."""
+    kind, count = c["model_type"], c["num_hidden_layers"]
+    e = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    turned = int(e * c.get("partial_rotary_factor", 1))
+    parameters = c.get("rope_parameters")
+    window = c.get("sliding_window")
+    if kind.startswith("qwen") and not c.get("use_sliding_window"):
+        window = None
+    for n in range(count):
+        slides = window is not None
+        if "layer_types" in c:
+            slides = c["layer_types"][n] == "sliding_attention"
+        elif kind == "gemma2":
+            slides = n % 2 == 0
+        elif kind == "gemma3_text":
+            slides = (n + 1) % c["sliding_window_pattern"] != 0
+        elif kind.startswith("qwen"):
+            slides = slides and n >= c["max_window_layers"]
+        if parameters and "full_attention" in parameters:
+            own = parameters["sliding_attention" if slides else "full_attention"]
+            f = frequencies(turned, own["rope_theta"], own)
+        elif parameters:
+            f = frequencies(turned, parameters["rope_theta"], parameters)
+        elif kind == "gemma3_text" and slides:
+            f = frequencies(turned, c["rope_local_base_freq"], None)
+        else:
+            f = frequencies(turned, c["rope_theta"], c.get("rope_scaling"))
+        yield window if slides else None, f
+
+
+def experts(c, w, p, x, act):
+    """Of all experts, what those of the largest probabilities of each row give, added up by these."""
+    mixtral = c["model_type"] == "mixtral"
+    moe, (gate, up, down) = ("block_sparse_moe", ("w1", "w3", "w2")) if mixtral else ("mlp", ("gate_proj", "up_proj", "down_proj"))
+    chances = softmax(x @ w[f"{p}{moe}.gate.weight"].T)
+    order = np.argsort(-chances, -1)[..., :c["num_experts_per_tok"]]
+    kept = np.zeros_like(chances)
+    np.put_along_axis(kept, order, np.take_along_axis(chances, order, -1), -1)
+    if mixtral or c["norm_topk_prob"]:
+        kept /= kept.sum(-1, keepdims=True)
+    total = 0
+    for e in range(chances.shape[-1]):
+        own = f"{p}{moe}.experts.{e}."
+        total = total + kept[..., e:e + 1] * (
+            (act(x @ w[own + gate + ".weight"].T) * (x @ w[own + up + ".weight"].T)) @ w[own + down + ".weight"].T)
+    return total
+
+
+def llama(c, w, ids):
+    kind, h, g = c["model_type"], c["num_attention_heads"], c["num_key_value_heads"]
+    e = c.get("head_dim") or c["hidden_size"] // h
+    gemma = kind.startswith("gemma")
+    four = kind in ("gemma2", "gemma3_text")
+    act = ACTIVATIONS[c.get("hidden_activation") or c["hidden_act"]]
+
+    def norm(x, name):
+        weight = w[name + ".weight"] + (1 if gemma else 0)
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + c["rms_norm_eps"]) * weight
+
+    x = w["model.embed_tokens.weight"][ids] * (np.sqrt(c["hidden_size"]) if gemma else 1)
+    i, j = np.arange(ids.shape[1])[:, None], np.arange(ids.shape[1])
+    for n, (window, f) in enumerate(llama_layers(c)):
+        p = f"model.layers.{n}."
+        y = norm(x, p + "input_layernorm")
+        if kind == "phi3":
+            q, k, v = np.split(y @ w[p + "self_attn.qkv_proj.weight"].T, [h * e, (h + g) * e], -1)
+        else:
+            q, k, v = (linear(y, w, p + f"self_attn.{name}_proj") for name in "qkv")
+        q, k, v = heads_of(q, h), heads_of(k, g), heads_of(v, g)
+        if p + "self_attn.q_norm.weight" in w:
+            q, k = norm(q, p + "self_attn.q_norm"), norm(k, p + "self_attn.k_norm")
+        q, k = rotate(q, f), rotate(k, f)
+        scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * (c.get("query_pre_attn_scalar", e) ** -0.5)
+        if c.get("attn_logit_softcapping"):
+            scores = np.tanh(scores / c["attn_logit_softcapping"]) * c["attn_logit_softcapping"]
+        seen = (j <= i) & (i - j < (window or 10 ** 9))
+        a = joined(softmax(np.where(seen, scores, -np.inf)) @ np.repeat(v, h // g, 1))
+        a = linear(a, w, p + "self_attn.o_proj")
+        x = x + (norm(a, p + "post_attention_layernorm") if four else a)
+        y = norm(x, p + ("pre_feedforward_layernorm" if four else "post_attention_layernorm"))
+        if "num_experts_per_tok" in c:
+            x = x + experts(c, w, p, y, act)
+            continue
+        if kind == "phi3":
+            gate, up = np.split(y @ w[p + "mlp.gate_up_proj.weight"].T, 2, -1)
+        else:
+            gate, up = linear(y, w, p + "mlp.gate_proj"), linear(y, w, p + "mlp.up_proj")
+        y = linear(act(gate) * up, w, p + "mlp.down_proj")
+        x = x + (norm(y, p + "post_feedforward_layernorm") if four else y)
+    scores = norm(x, "model.norm") @ w.get("lm_head.weight", w["model.embed_tokens.weight"]).T
+    cap = c.get("final_logit_softcapping")
+    return {"scores": cap * np.tanh(scores / cap) if cap else scores}
+
+
+def gpt2(c, w, ids):
+    x = w["wte.weight"][ids] + w["wpe.weight"][:ids.shape[1]]
+    e = c["n_embd"] // c["n_head"]
+    live = np.tril(np.ones((ids.shape[1],) * 2, bool))
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_epsilon"])
+    conv = lambda x, name: x @ w[name + ".weight"] + w[name + ".bias"]
+    for n in range(c["n_layer"]):
+        p = f"h.{n}."
+        q, k, v = (heads_of(part, c["n_head"]) for part in np.split(conv(norm(x, p + "ln_1"), p + "attn.c_attn"), 3, -1))
+        scores = np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(e), -np.inf)
+        x = x + conv(joined(softmax(scores) @ v), p + "attn.c_proj")
+        x = x + conv(ACTIVATIONS[c["activation_function"]](conv(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
+    return {"scores": norm(x, "ln_f") @ w["wte.weight"].T}
+
+
+def bert(c, w, ids, lengths, segments=None):
+    distil, roberta = c["model_type"] == "distilbert", c["model_type"].endswith("roberta")
+    architecture, count = c["architectures"][0], c.get("n_heads") or c["num_attention_heads"]
+    eps = 1e-12 if distil else c["layer_norm_eps"]
+    act = ACTIVATIONS[c.get("activation") or c["hidden_act"]]
+    body = "" if architecture.endswith("Model") else "distilbert." if distil else "roberta." if roberta else "bert."
+    norm = lambda x, name: layer_norm(x, w, name, eps)
+    at = np.arange(ids.shape[1]) + (c["pad_token_id"] + 1 if roberta else 0)
+    x = w[body + "embeddings.word_embeddings.weight"][ids] + w[body + "embeddings.position_embeddings.weight"][at]
+    if not distil:
+        x = x + w[body + "embeddings.token_type_embeddings.weight"][np.zeros_like(ids) if segments is None else segments]
+    x = norm(x, body + "embeddings.LayerNorm")
+    live = (np.arange(ids.shape[1]) < lengths[:, None])[:, None, None]
+    q, k, v, out, first, up, down, last = (
+        ["attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2",
+         "output_layer_norm"] if distil else
+        ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense", "attention.output.LayerNorm",
+         "intermediate.dense", "output.dense", "output.LayerNorm"])
+    for n in range(c.get("n_layers") or c["num_hidden_layers"]):
+        p = f"{body}{'transformer' if distil else 'encoder'}.layer.{n}."
+        queries, keys, values = (heads_of(linear(x, w, p + name), count) for name in (q, k, v))
+        scores = queries @ keys.transpose(0, 1, 3, 2) / np.sqrt(queries.shape[-1])
+        a = joined(softmax(np.where(live, scores, -np.inf)) @ values)
+        x = norm(x + linear(a, w, p + out), p + first)
+        x = norm(x + linear(act(linear(x, w, p + up)), w, p + down), p + last)
+    word = w[body + "embeddings.word_embeddings.weight"]
+    if architecture.endswith("Model"):
+        pooled = {} if distil else {"pooled": np.tanh(linear(x[:, 0], w, "pooler.dense"))}
+        mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
+        return {"hidden": x, **pooled, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
+    if architecture.endswith("ForMaskedLM"):
+        dense, ln, bias = (("vocab_transform", "vocab_layer_norm", "vocab_projector.bias") if distil else
+                           ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias") if roberta else
+                           ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"))
+        return {"scores": norm(act(linear(x, w, dense)), ln) @ word.T + w[bias]}
+    if architecture.endswith("ForSequenceClassification"):
+        if roberta:
+            return {"scores": linear(np.tanh(linear(x[:, 0], w, "classifier.dense")), w, "classifier.out_proj")}
+        if distil:
+            return {"scores": linear(np.maximum(linear(x[:, 0], w, "pre_classifier"), 0), w, "classifier")}
+        return {"scores": linear(np.tanh(linear(x[:, 0], w, "bert.pooler.dense")), w, "classifier")}
+    return {"scores": linear(x, w, "qa_outputs" if architecture.endswith("Answering") else "classifier")}
+
+
+def modernbert(c, w, ids, lengths):
+    w = {name.removeprefix("model."): value for name, value in w.items()}
+    norm = lambda x, name: layer_norm(x, {**w, name + ".bias": 0}, name, c["norm_eps"])
+    x = norm(w["embeddings.tok_embeddings.weight"][ids], "embeddings.norm")
+    count, i = c["num_attention_heads"], np.arange(ids.shape[1])
+    inside = (i < lengths[:, None])[:, None, None]
+    for n in range(c["num_hidden_layers"]):
+        p, whole = f"layers.{n}.", n % c["global_attn_every_n_layers"] == 0
+        y = norm(x, p + "attn_norm") if n else x
+        q, k, v = (heads_of(part, count) for part in np.split(linear(y, w, p + "attn.Wqkv"), 3, -1))
+        f = frequencies(q.shape[-1], c["global_rope_theta" if whole else "local_rope_theta"], None)
+        q, k = rotate(q, f), rotate(k, f)
+        live = inside & (whole | (abs(i[:, None] - i) <= c["local_attention"] // 2))
+        a = joined(softmax(np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]), -np.inf)) @ v)
+        x = x + linear(a, w, p + "attn.Wo")
+        a, b = np.split(linear(norm(x, p + "mlp_norm"), w, p + "mlp.Wi"), 2, -1)
+        x = x + linear(ACTIVATIONS[c["hidden_activation"]](a) * b, w, p + "mlp.Wo")
+    x = norm(x, "final_norm")
+    head = lambda x: norm(ACTIVATIONS[c["classifier_activation"]](linear(x, w, "head.dense")), "head.norm")
+    if c["architectures"][0].endswith("ForMaskedLM"):
+        return {"scores": head(x) @ w["embeddings.tok_embeddings.weight"].T + w["decoder.bias"]}
+    mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
+    return {"scores": linear(head(mean), w, "classifier")}
+
+
+def bart_layer(x, w, p, c, live, memory=None, seen=None):
+    """One layer of the encoder, or of the decoder, which reads `memory`; Whisper's norms are in front."""
+    first, act = c["model_type"] == "whisper", ACTIVATIONS["silu" if c["activation_function"] == "swish" else c["activation_function"]]
+    norm = lambda x, name: layer_norm(x, w, p + name, 1e-5)
+
+    def step(x, name, inner):
+        return x + inner(norm(x, name)) if first else norm(x + inner(x), name)
+
+    def attend(name, x, over, live):
+        q, k, v = linear(x, w, p + name + ".q_proj"), linear(over, w, p + name + ".k_proj"), linear(over, w, p + name + ".v_proj")
+        return linear(attention(q, k, v, c["encoder_attention_heads"], live), w, p + name + ".out_proj")
+
+    x = step(x, "self_attn_layer_norm", lambda y: attend("self_attn", y, y, live))
+    if memory is not None:
+        x = step(x, "encoder_attn_layer_norm", lambda y: attend("encoder_attn", y, memory, seen))
+    return step(x, "final_layer_norm", lambda y: linear(act(linear(y, w, p + "fc1")), w, p + "fc2"))
+
+
+def bart(c, w, token, source=None, lengths=None, mel=None):
+    kind, d = c["model_type"], c["d_model"]
+    scale = np.sqrt(d) if c["scale_embedding"] else 1
+    table = w["model.decoder.embed_tokens.weight" if kind == "whisper" else "model.shared.weight"]
+
+    def embed(ids, side):
+        x, t = table[ids] * scale, np.arange(ids.shape[1])
+        if kind == "marian":
+            angles = t[:, None] / 10000.0 ** (2 * np.arange(d // 2) / d)
+            return x + np.concatenate([np.sin(angles), np.cos(angles)], -1)
+        if kind == "whisper":
+            return x + w["model.decoder.embed_positions.weight"][t]
+        return layer_norm(x + w[f"model.{side}.embed_positions.weight"][t + 2], w, f"model.{side}.layernorm_embedding", 1e-5)
+
+    if kind == "whisper":
+        import torch
+        x = torch.tensor(mel.astype(np.float64))
+        for name, stride in ("conv1", 1), ("conv2", 2):
+            own = [torch.tensor(w[f"model.encoder.{name}.{part}"]) for part in ("weight", "bias")]
+            x = torch.nn.functional.gelu(torch.nn.functional.conv1d(x, *own, stride=stride, padding=1))
+        x, seen = x.numpy().transpose(0, 2, 1) + w["model.encoder.embed_positions.weight"], True
+    else:
+        x, seen = embed(source, "encoder"), (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
+    for n in range(c["encoder_layers"]):
+        x = bart_layer(x, w, f"model.encoder.layers.{n}.", c, seen)
+    memory = layer_norm(x, w, "model.encoder.layer_norm", 1e-5) if kind == "whisper" else x
+    y, live = embed(token, "decoder"), np.tril(np.ones((token.shape[1],) * 2, bool))
+    for n in range(c["decoder_layers"]):
+        y = bart_layer(y, w, f"model.decoder.layers.{n}.", c, live, memory, seen)
+    if kind == "whisper":
+        return {"scores": layer_norm(y, w, "model.decoder.layer_norm", 1e-5) @ table.T}
+    return {"scores": y @ table.T + w["final_logits_bias"]}
+
+
+def t5_bucket(distance, both):
+    """Of a key's position less the query's: as the published code has it, one by one."""
+    buckets, base = 32, 0
+    if both:
+        buckets //= 2
+        base, distance = (buckets, distance) if distance > 0 else (0, -distance)
+    else:
+        distance = max(-distance, 0)
+    half = buckets // 2
+    if distance < half:
+        return base + distance
+    return base + min(half + int(np.log(distance / half) / np.log(128 / half) * (buckets - half)), buckets - 1)
+
+
+def t5(c, w, token, source, lengths):
+    count, eps, gated = c["num_heads"], c["layer_norm_epsilon"], c["feed_forward_proj"] == "gated-gelu"
+    norm = lambda x, name: x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"]
+
+    def bias(side, length):
+        rows = np.array([[t5_bucket(j - i, side == "encoder") for j in range(length)] for i in range(length)])
+        return w[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"][rows].transpose(2, 0, 1)
+
+    def attend(p, x, over, live, bias=0):
+        q, k, v = (linear(y, w, p + name) for y, name in ((x, "q"), (over, "k"), (over, "v")))
+        return linear(attention(q, k, v, count, live, scale=1.0, bias=bias), w, p + "o")
+
+    def mlp(p, x):
+        if gated:
+            return linear(ACTIVATIONS["gelu_new"](linear(x, w, p + "wi_0")) * linear(x, w, p + "wi_1"), w, p + "wo")
+        return linear(np.maximum(linear(x, w, p + "wi"), 0), w, p + "wo")
+
+    x, seen = w["shared.weight"][source], (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
+    for n in range(c["num_layers"]):
+        p = f"encoder.block.{n}."
+        y = norm(x, p + "layer.0.layer_norm")
+        x = x + attend(p + "layer.0.SelfAttention.", y, y, seen, bias("encoder", source.shape[1]))
+        x = x + mlp(p + "layer.1.DenseReluDense.", norm(x, p + "layer.1.layer_norm"))
+    memory = norm(x, "encoder.final_layer_norm")
+    x, live = w["shared.weight"][token], np.tril(np.ones((token.shape[1],) * 2, bool))
+    for n in range(c["num_decoder_layers"]):
+        p = f"decoder.block.{n}."
+        y = norm(x, p + "layer.0.layer_norm")
+        x = x + attend(p + "layer.0.SelfAttention.", y, y, live, bias("decoder", token.shape[1]))
+        x = x + attend(p + "layer.1.EncDecAttention.", norm(x, p + "layer.1.layer_norm"), memory, seen)
+        x = x + mlp(p + "layer.2.DenseReluDense.", norm(x, p + "layer.2.layer_norm"))
+    x = norm(x, "decoder.final_layer_norm")
+    return {"scores": x @ w["lm_head.weight"].T if "lm_head.weight" in w else x * c["d_model"] ** -0.5 @ w["shared.weight"].T}
