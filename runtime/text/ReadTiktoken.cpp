@@ -66,12 +66,7 @@ static const Published kPublished[] = {
 
 /// Takes a line: the token in base64, and its rank. False where it is none.
 static bool takeLine(Slice &bytes, Vector<char> &token, int64_t &rank) {
-  auto *newline = static_cast<const char *>(memchr(bytes.data, '\n', bytes.size));
-  size_t size = newline ? size_t(newline - bytes.data) : bytes.size;
-  Slice line = bytes.between(0, size);
-  bytes = bytes.from(newline ? size + 1 : size);
-  if (line.size && line.data[line.size - 1] == '\r')
-    --line.size;
+  Slice line = bytes.takeLine();
   auto *space = static_cast<const char *>(line.size ? memchr(line.data, ' ', line.size) : nullptr);
   if (!space || space == line.data ||
       !decodeBase64(line.between(0, size_t(space - line.data)), token) || token.empty())

@@ -14,12 +14,7 @@ static bool readLines(ComponentReader &reader, Slice bytes, Model &model, bool &
   int32_t id = 0;
   isCased = false;
   while (bytes.size) {
-    auto *newline = static_cast<const char *>(memchr(bytes.data, '\n', bytes.size));
-    size_t size = newline ? size_t(newline - bytes.data) : bytes.size;
-    Slice line = bytes.between(0, size);
-    bytes = bytes.from(newline ? size + 1 : size);
-    if (line.size && line.data[line.size - 1] == '\r')
-      --line.size;
+    Slice line = bytes.takeLine();
     if (id == kMaxTokens || !isUtf8(line) || memchr(line.data, 0, line.size))
       return reader.fail(JsonValue(),
                          "line %d is no token; the file is none of tokenizer.json, vocab.txt, "

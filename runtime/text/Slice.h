@@ -35,6 +35,15 @@ struct Slice {
   Slice from(size_t count) const { return {data + count, size - count}; }
   /// The bytes from `begin` to before `end`.
   Slice between(size_t begin, size_t end) const { return {data + begin, end - begin}; }
+  /// Takes the first line away, and gives it without its end, which may be "\r\n".
+  Slice takeLine() {
+    auto *newline = static_cast<const char *>(memchr(data, '\n', size));
+    Slice line = between(0, newline ? size_t(newline - data) : size);
+    *this = from(newline ? line.size + 1 : line.size);
+    if (line.endsWith(Slice("\r")))
+      --line.size;
+    return line;
+  }
 };
 
 /// Appends bytes; false where memory is lacking.
