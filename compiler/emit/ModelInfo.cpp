@@ -193,6 +193,15 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
   return entries;
 }
 
+int32_t countStates(llvm::ArrayRef<EntryInfo> entries) {
+  int32_t count = 0;
+  for (const EntryInfo &entry : entries)
+    for (const auto *tensors : {&entry.inputs, &entry.outputs})
+      for (const TensorInfo &tensor : *tensors)
+        count = std::max(count, tensor.state + 1);
+  return count;
+}
+
 ParameterCount countParameters(ModuleOp model) {
   ParameterCount count;
   llvm::StringSet<> seen;

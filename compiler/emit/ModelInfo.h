@@ -104,4 +104,7 @@ struct EntryInfo {
 /// The entries of a model, in the order of the module, those that have no code of their own last.
 std::vector<EntryInfo> entriesOf(mlir::ModuleOp model);
 
+/// How many states there are, of which each is read or set by an entry.
+int32_t countStates(llvm::ArrayRef<EntryInfo> entries);
+
 } // namespace attn

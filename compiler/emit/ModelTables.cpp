@@ -61,7 +61,6 @@ private:
   llvm::Constant *range(const std::optional<InputRange> &range);
   Constants tensor(const TensorInfo &tensor);
   Constants caches();
-  int64_t stateCount() const;
   llvm::Constant *cacheUses(const EntryInfo &entry);
   Constants entryTable();
   Constants images();
@@ -77,7 +76,6 @@ private:
   Constants ignores();
   llvm::Constant *description();
   llvm::Constant *embedded();
-  llvm::Constant *tokenizer();
 
   ModuleOp model, memory;
   const CompileOptions &options;
@@ -454,17 +452,6 @@ llvm::Constant *TableWriter::embedded() {
   return block;
 }
 
-llvm::Constant *TableWriter::tokenizer() { return binary(options.tokenizer, "tokenizer"); }
-
-int64_t TableWriter::stateCount() const {
-  int32_t count = 0;
-  for (const EntryInfo &entry : entries)
-    for (const auto *tensors : {&entry.inputs, &entry.outputs})
-      for (const TensorInfo &tensor : *tensors)
-        count = std::max(count, tensor.state + 1);
-  return count;
-}
-
 LogicalResult TableWriter::write() {
   Constants dimTable = dims(), parameterTable = parameters(), slots;
   for (SlotOp slot : memory.getOps<SlotOp>())
@@ -487,7 +474,7 @@ LogicalResult TableWriter::write() {
                                             count(imageTable),
                                             count(ignoreTable),
                                             count(cacheTable),
-                                            build.i32(stateCount()),
+                                            build.i32(countStates(entries)),
                                             count(kernelTable),
                                             count(gpuCodes),
                                             build.array(dimTable, "dims"),
@@ -503,7 +490,7 @@ LogicalResult TableWriter::write() {
                                             build.i64(packedBytes),
                                             embedded(),
                                             build.i64(int64_t(options.tokenizer.size())),
-                                            tokenizer()});
+                                            binary(options.tokenizer, "tokenizer")});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
   return success();

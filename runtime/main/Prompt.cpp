@@ -261,6 +261,4 @@ attn_status Prompt::answer() {
   return ATTN_OK;
 }
 
-extern "C" attn_status attn_main_prompt(const void *run) {
-  return Prompt(*static_cast<const PromptRun *>(run)).answer();
-}
+extern "C" attn_status attn_main_prompt(const PromptRun *run) { return Prompt(*run).answer(); }

@@ -23,8 +23,8 @@ struct PromptRun {
 
 } // namespace attn
 
-/// Answers a prompt, a PromptRun: prints the text as it is written, and how fast on standard error.
+/// Answers a prompt: prints the text as it is written, and how fast on standard error.
 /// The status of its error. Only where text is linked; else the address is null.
-extern "C" attn_status attn_main_prompt(const void *run);
+extern "C" attn_status attn_main_prompt(const attn::PromptRun *run);
 
 #endif
