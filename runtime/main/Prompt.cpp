@@ -6,8 +6,8 @@
 #include "attn/text.h"
 #include "base/Tensor.h"
 #include <cstdio>
+#include <ctime>
 #include <sys/stat.h>
-#include <time.h>
 
 using namespace attn;
 
