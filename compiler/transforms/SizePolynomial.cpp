@@ -3,6 +3,7 @@
 // Arithmetic on sizes.
 #include "compiler/transforms/SizePolynomial.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -48,6 +49,17 @@ SizePolynomial SizePolynomial::with(StringRef dim, const SizePolynomial &value) 
     result = result + term;
   }
   return result;
+}
+
+int64_t SizePolynomial::at(int64_t size) const {
+  int64_t sum = 0;
+  for (auto &[monomial, coefficient] : terms) {
+    int64_t product = coefficient;
+    for (size_t factor = 0; factor < monomial.size(); ++factor)
+      product = llvm::SaturatingMultiply<uint64_t>(product, size);
+    sum += product;
+  }
+  return sum;
 }
 
 SizePolynomial SizePolynomial::dividedBy(int64_t divisor) const {

@@ -30,6 +30,8 @@ public:
 
   /// With `value` in the place of a dim.
   SizePolynomial with(llvm::StringRef dim, const SizePolynomial &value) const;
+  /// Its value where every dim is `size`.
+  int64_t at(int64_t size) const;
   /// With each coefficient divided, rounded down.
   SizePolynomial dividedBy(int64_t divisor) const;
 

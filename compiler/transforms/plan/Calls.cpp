@@ -35,7 +35,9 @@ static FailureOr<Value> argument(FunctionPlan &plan, Operation *op, Value tensor
 
 LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
   const Arguments &own = plan.arguments;
-  SmallVector<Value> operands{own.packed, plan.frame.end(), own.call, own.thread, own.threads};
+  Value frame =
+      plan.frame.take(plan.module.frames.lookup(op.getCallee()), plan.builder.getI8Type(), op);
+  SmallVector<Value> operands{own.packed, frame, own.call, own.thread, own.threads};
   for (StringRef name : plan.module.dims)
     operands.push_back(plan.dim(name));
   for (StringRef name : plan.module.routedOf.lookup(op.getCallee()))
@@ -53,7 +55,6 @@ LogicalResult emit(FunctionPlan &plan, func::CallOp op) {
   for (Value result : op.getResults())
     operands.push_back(outputOf(plan, result).base);
   func::CallOp::create(plan.builder, op.getLoc(), op.getCallee(), TypeRange(), operands);
-  plan.frame.call(plan.module.frames.lookup(op.getCallee()));
   return success();
 }
 

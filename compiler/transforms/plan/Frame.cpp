@@ -9,22 +9,6 @@ using namespace mlir;
 
 namespace attn::planning {
 
-size_t Frame::allocate(const SizePolynomial &bytes) {
-  auto fits = [&](const Slot &slot) { return slot.isFree && slot.bytes == bytes; };
-  auto found = llvm::find_if(slots, fits);
-  if (found == slots.end())
-    found = llvm::find_if(slots, [](const Slot &slot) { return slot.isFree; });
-  if (found == slots.end()) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&function.getBody().front());
-    slots.push_back({bytes, false, arith::ConstantIndexOp::create(builder, function.getLoc(), 0)});
-    return slots.size() - 1;
-  }
-  found->isFree = false;
-  found->bytes = SizePolynomial::upperBound(found->bytes, bytes);
-  return found - slots.begin();
-}
-
 Value Frame::at(Value offset, Type element) {
   Location loc = function.getLoc();
   Value huge = arith::ConstantIndexOp::create(builder, loc, int64_t(1) << 62);
@@ -37,34 +21,32 @@ Value Frame::at(Value offset, Type element) {
 }
 
 Value Frame::take(const SizePolynomial &bytes, Type element, Operation *last) {
-  size_t slot = allocate(most(bytes));
-  releases.push_back({last, slot});
-  Value pointer = at(slots[slot].offset, element);
-  slots[slot].pointer = pointer;
-  slotOf[pointer] = slot;
+  Value offset;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    offset = arith::ConstantIndexOp::create(builder, function.getLoc(), 0);
+  }
+  Value pointer = at(offset, element);
+  bufferAt[pointer] = buffers.size();
+  buffers.push_back({most(bytes), offset, last, step});
   return pointer;
 }
 
 void Frame::releaseAfter(Operation *op) {
-  for (auto &[user, slot] : releases)
-    if (user == op)
-      slots[slot].isFree = true, slots[slot].pointer = Value();
-  llvm::erase_if(releases, [&](auto &release) { return release.first == op; });
+  ++step;
+  for (Buffer &buffer : buffers)
+    if (buffer.last == op && buffer.end > step)
+      buffer.end = step;
 }
 
 void Frame::use(Value pointer) {
-  auto slot = slotOf.find(pointer);
-  usedReleased |= slot != slotOf.end() && slots[slot->second].pointer != pointer;
+  auto buffer = bufferAt.find(pointer);
+  usedReleased |= buffer != bufferAt.end() && buffers[buffer->second].end <= step;
 }
 
-Value Frame::end() {
-  ends.push_back(arith::ConstantIndexOp::create(builder, function.getLoc(), 0));
-  return at(ends.back(), builder.getI8Type());
-}
-
-void Frame::call(const SizePolynomial &bytes) {
-  calleeBytes = SizePolynomial::upperBound(calleeBytes, bytes);
-}
+/// The bytes where every dynamic dim is 64, by which buffers are compared.
+static int64_t nominal(const SizePolynomial &bytes) { return bytes.at(64); }
 
 /// Bytes rounded up to whole cache lines.
 static Value roundUp(OpBuilder &builder, Location loc, Value bytes) {
@@ -74,24 +56,56 @@ static Value roundUp(OpBuilder &builder, Location loc, Value bytes) {
       loc, builder.createOrFold<arith::AddIOp>(loc, bytes, slack), mask);
 }
 
+Frame::Slot &Frame::slotFor(const Buffer &buffer, std::vector<Slot> &slots) const {
+  Slot *best = nullptr;
+  std::pair<int64_t, int64_t> least; // how much it grows, and what it leaves over
+  for (Slot &slot : slots) {
+    if (llvm::any_of(slot.buffers, [&](size_t other) {
+          return buffers[other].begin < buffer.end && buffer.begin < buffers[other].end;
+        }))
+      continue;
+    int64_t grown = nominal(SizePolynomial::upperBound(slot.bytes, buffer.bytes));
+    std::pair<int64_t, int64_t> cost{grown - nominal(slot.bytes), grown - nominal(buffer.bytes)};
+    if (!best || cost < least)
+      best = &slot, least = cost;
+  }
+  return best ? *best : slots.emplace_back();
+}
+
+std::vector<Frame::Slot> Frame::assign() const {
+  std::vector<std::pair<int64_t, size_t>> order; // the largest first, then as they were taken
+  for (auto [number, buffer] : llvm::enumerate(buffers))
+    order.push_back({-nominal(buffer.bytes), number});
+  llvm::sort(order);
+  std::vector<Slot> slots;
+  for (auto [size, number] : order) {
+    Slot &slot = slotFor(buffers[number], slots);
+    slot.bytes = SizePolynomial::upperBound(slot.bytes, buffers[number].bytes);
+    slot.buffers.push_back(number);
+  }
+  return slots;
+}
+
 SizePolynomial Frame::resolve(function_ref<Value(StringRef)> dim) {
   Location loc = function.getLoc();
   builder.setInsertionPointToStart(&function.getBody().front());
   Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
   SizePolynomial frame;
-  SmallVector<Value> placeholders(ends);
-  for (Slot &slot : slots) {
-    slot.offset.replaceAllUsesWith(offset);
-    placeholders.push_back(slot.offset);
+  SmallVector<Value> placeholders;
+  for (const Slot &slot : assign()) {
+    for (size_t number : slot.buffers) {
+      buffers[number].offset.replaceAllUsesWith(offset);
+      placeholders.push_back(buffers[number].offset);
+    }
+    if (slot.bytes == SizePolynomial(0)) // of callees that need none
+      continue;
     Value bytes = slot.bytes.emit(builder, loc, dim);
     offset = builder.createOrFold<arith::AddIOp>(loc, offset, roundUp(builder, loc, bytes));
     frame = frame + slot.bytes + SizePolynomial(63);
   }
-  for (Value end : ends)
-    end.replaceAllUsesWith(offset);
   for (Value placeholder : placeholders)
     placeholder.getDefiningOp()->erase();
-  return frame + calleeBytes;
+  return frame;
 }
 
 } // namespace attn::planning

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A function's frame in the workspace: slots of bytes, one behind the other, each of which holds
-// one buffer at a time. Where a slot begins is known once all sizes are; until then a placeholder
-// stands for its offset. The frames of callees begin behind the caller's.
+// one buffer at a time. Which slot a buffer gets, and where the slot begins, is known once all
+// buffers are; until then a placeholder stands for its offset. The frame of a callee is a buffer,
+// too.
+//
+// The largest buffer chooses first, and takes the slot that grows least and then leaves least over
+// (Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Inference, 2020).
 #pragma once
 
 #include "compiler/transforms/SizePolynomial.h"
@@ -10,6 +14,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include <functional>
+#include <vector>
 
 namespace attn::planning {
 
@@ -37,38 +42,38 @@ public:
   /// Whether a buffer was used after its release, which is a defect: another may lie there.
   bool hasUsedReleased() const { return usedReleased; }
 
-  /// A pointer to where the frame of a callee begins.
-  mlir::Value end();
-
-  /// Makes room for a callee's frame of `bytes`.
-  void call(const SizePolynomial &bytes);
-
   /// Gives every slot its offset, computed where the function begins, from the values of dims.
   /// Returns the bytes of the frame, with those of its callees. Nothing is taken later.
   SizePolynomial resolve(llvm::function_ref<mlir::Value(llvm::StringRef)> dim);
 
 private:
+  /// A piece of memory, and from which to which step of the plan it is needed.
+  struct Buffer {
+    SizePolynomial bytes;
+    mlir::Value offset;    // a placeholder until all slots are known
+    mlir::Operation *last; // its last user
+    size_t begin;
+    size_t end = ~size_t(0); // the first step in which it is free
+  };
   /// Memory of one buffer at a time.
   struct Slot {
     SizePolynomial bytes;
-    bool isFree;
-    mlir::Value offset;       // a placeholder until all slots are known
-    mlir::Value pointer = {}; // of the buffer that lies there now; null while it is free
+    llvm::SmallVector<size_t> buffers;
   };
 
-  /// The number of a slot of `bytes` or more, which is taken now; a pointer into the workspace.
-  size_t allocate(const SizePolynomial &bytes);
+  /// The slots of all buffers.
+  std::vector<Slot> assign() const;
+  /// The slot that fits a buffer best; a new one where all are taken.
+  Slot &slotFor(const Buffer &buffer, std::vector<Slot> &slots) const;
   mlir::Value at(mlir::Value offset, mlir::Type element);
 
   mlir::OpBuilder &builder;
   mlir::func::FuncOp function;
   mlir::Value workspace;
   std::function<SizePolynomial(const SizePolynomial &)> most;
-  llvm::SmallVector<Slot> slots;
-  llvm::DenseMap<mlir::Value, size_t> slotOf; // by the pointers of all buffers there have been
-  llvm::SmallVector<std::pair<mlir::Operation *, size_t>> releases; // (last user, slot)
-  llvm::SmallVector<mlir::Value> ends;                              // placeholders of the frame's
-  SizePolynomial calleeBytes;
+  std::vector<Buffer> buffers;
+  size_t step = 0;
+  llvm::DenseMap<mlir::Value, size_t> bufferAt; // by pointers
   bool usedReleased = false;
 };
 
