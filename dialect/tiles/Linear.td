@@ -16,13 +16,15 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
     An input of i16 are the bits of bf16.
     An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
     With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), and `panels` are only fetched from.
-    While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on.
+    While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on: into the
+    second-level cache, or where they are `near` in time, into the first.
   }];
   let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
                        Optional<MemRefRankOf<[F32], [1]>>:$widened, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_FactorBuffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
                        I64Attr:$depth, I64Attr:$contract,
-                       DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$pace, OptionalAttr<I64Attr>:$unroll);
+                       DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$pace, UnitAttr:$near,
+                       OptionalAttr<I64Attr>:$unroll);
   let regions = (region MaxSizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`widened` $widened^)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `at` $row `,` $column `,` $start

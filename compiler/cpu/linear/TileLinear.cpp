@@ -29,6 +29,10 @@ using namespace attn;
 /// multiplied with them.
 static constexpr int64_t rowsOfThread = 64;
 
+/// How many lines ahead a core asks for weights that it reads once: enough for them to come from
+/// the third-level cache, and few enough to stay in the first.
+static constexpr int64_t nearLines = 64;
+
 /// The smallest block that so many rows or more are ever divided into.
 static int64_t smallestBlock(int64_t rows, int64_t most) {
   int64_t smallest = most;
@@ -58,7 +62,9 @@ public:
     Value count = index.sub(ownBlocks.to, ownBlocks.from);
     groups = index.ceilDiv(count, index.constant(tiling.groupBlocks));
     groupBlocks = index.ceilDiv(count, index.max(groups, index.constant(1)));
-    pace = llvm::divideCeil(panelWidth, tilesOfGroup()) * shape.words();
+    isReadOnce = constantIndex(blocks) == 1;
+    pace = isReadOnce ? shape.stepElements()
+                      : llvm::divideCeil(panelWidth, tilesOfGroup()) * shape.words();
     fetched = partSteps * pace;
     // No row at all is no block; only the divisions need one.
     divisor = builder.createOrFold<arith::MaxUIOp>(op.getLoc(), blocks, index.constant(1));
@@ -110,7 +116,7 @@ private:
   /// Where a part of a panel begins in `panels`. Padded panels are no multiple of their parts.
   Value start(Value panel, Value part);
   /// Where the weights lie that are fetched while this block is computed: this block's share of the
-  /// next part.
+  /// next part, or what follows soon where one block goes through all panels.
   Value ahead(Value block, const Place &place);
 
   LinearKernelOp op;
@@ -123,6 +129,7 @@ private:
   LinearTiling tiling;
   int64_t columns, depth, parts;
   bool isWidened = false; ///< panels of 16 bits, before they are multiplied
+  bool isReadOnce;        ///< panels, by one block of rows
   int64_t partElements;   ///< of `panels`
   int64_t pace, fetched;  ///< elements fetched with a step of k, with a tile
   Value rowCount, blocks, divisor, groups, groupBlocks;
@@ -150,9 +157,9 @@ void LinearTiler::divideRows() {
 }
 
 bool LinearTiler::comesByItself() {
-  constexpr int64_t nearBytes = 2 * TargetModel::l2Bytes;
-  return shape.precision == Precision::F32 && parts == 1 && constantIndex(blocks) == 1 &&
-         shape.steps() * shape.n * TargetModel::floatBytes <= nearBytes;
+  constexpr int64_t fewBytes = 2 * TargetModel::l2Bytes;
+  return shape.precision == Precision::F32 && parts == 1 && isReadOnce &&
+         shape.steps() * shape.n * TargetModel::floatBytes <= fewBytes;
 }
 
 int64_t LinearTiler::tilesOfGroup() {
@@ -175,6 +182,9 @@ Value LinearTiler::start(Value panel, Value part) {
 Value LinearTiler::ahead(Value block, const Place &place) {
   if (shape.panels * parts == 1 || comesByItself())
     return {};
+  if (isReadOnce) // what comes soon after this
+    return index.add(start(place.panel, place.part),
+                     index.constant(nearLines * lineElements(op.getPanels())));
   // The next panel, or the first one of the next part; after the last part the first one again
   // where there are more groups, else what is in the cache already.
   Value one = index.constant(1), nextPart = index.add(place.part, one);
@@ -201,14 +211,14 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
     unroll = builder.getI64IntegerAttr(tiling.unroll);
   auto tile = [&](Value offset) {
     Value own = ahead;
-    if (ahead) // each of the panel's tiles fetches as much
+    if (ahead && !isReadOnce) // each of the panel's tiles fetches as much
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
-    auto tile =
-        LinearTileOp::create(builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(),
-                             place.widened, op.getBias(), op.getCaptures(), op.getOut(), row,
-                             index.add(first, offset), start, own, rows, columns, place.depth,
-                             static_cast<int64_t>(shape.ks.size()), shape.precision, pace, unroll);
+    auto tile = LinearTileOp::create(
+        builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(), place.widened,
+        op.getBias(), op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own,
+        rows, columns, place.depth, static_cast<int64_t>(shape.ks.size()), shape.precision, pace,
+        isReadOnce, unroll);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };

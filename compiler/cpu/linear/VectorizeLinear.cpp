@@ -88,7 +88,7 @@ void TileEmitter::fetchAhead(Value flat) {
   for (int64_t i = 0; i < pace * unroll(); i += line)
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
                                ValueRange(index.add(first, index.constant(i))), /*isWrite=*/false,
-                               /*localityHint=*/2, /*isDataCache=*/true);
+                               /*localityHint=*/op.getNear() ? 3 : 2, /*isDataCache=*/true);
 }
 
 TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Values sums) {
