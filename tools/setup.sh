@@ -13,7 +13,7 @@ packages=(
   # pictures in compiled programs
   libpng-dev libjpeg62-turbo-dev
   # tokenizers in compiled programs; their twins
-  libpcre2-dev libutf8proc-dev python3-regex python3-sentencepiece
+  libpcre2-dev libutf8proc-dev python3-regex python3-sentencepiece python3-jinja2
   # the runtime for AArch64, and its tests
   crossbuild-essential-arm64 qemu-user googletest
   # sanitizers and fuzzers

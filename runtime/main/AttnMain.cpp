@@ -61,6 +61,11 @@ static attn_status bindWeights(const Command &command, Handles &handles) {
 
 static bool hasPrompt(const Command &command) { return command.prompt || command.promptFile; }
 
+/// Options that only a prompt gives a meaning; in a name, null where there are none.
+static const char *optionOfPrompt(const Command &command) {
+  return !command.stops.empty() ? "--stop" : command.truncates ? "--truncate" : nullptr;
+}
+
 /// The only entry that generates; -1 where there are several, or none.
 static int32_t onlyGenerating(const attn_abi_model &tables) {
   int32_t found = -1;
@@ -167,6 +172,13 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(error);
   if (hasPrompt(command))
     return answerPrompt(command, handles, entry, generation);
+  if (const char *option = optionOfPrompt(command)) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without `--prompt` or `--file`",
+              option);
+    if (!command.stops.empty())
+      error.help("a row of tokens ends before those of `--stop-tokens N,N`");
+    return complain(error);
+  }
   // Inputs first: a mistake in them shows before seconds are spent on weights.
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);

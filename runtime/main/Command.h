@@ -30,10 +30,12 @@ struct Command {
   const char *prompt = nullptr, *promptFile = nullptr, *tokenizer = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
   Vector<Choice> choices;
+  Vector<const char *> stops; ///< texts before which a text ends
   int32_t threads = 0, repeat = 0;
   int32_t cached = 0; ///< positions in the entry's cache, before a run
   int32_t gpu = -1;   ///< The CPU.
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
+  bool truncates = false; ///< a prompt that is too long
 
   // For programs around the command line; no options set them.
   /// Sees a run's tensors before the outputs are written; an exit code.
@@ -73,7 +75,7 @@ struct Tensors {
 attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
                        Tensors &inputs, Error &error);
 
-/// Whether an option says how an entry generates: `--limit`, `--temperature`, ...
+/// Whether an option says how an entry generates: `--max-tokens`, `--temperature`, ...
 bool isGenerationOption(const char *name);
 
 /// What the spec and the command line say of an entry that generates; of another one, that the

@@ -10,8 +10,8 @@ using namespace attn;
 /// The names of the options, with what they take.
 static const struct {
   const char *name, *expected;
-} options[] = {{"--limit", "a number of tokens, at least 1"},
-               {"--stop", "tokens with commas between them, or `none`"},
+} options[] = {{"--max-tokens", "a number of tokens, at least 1"},
+               {"--stop-tokens", "tokens with commas between them, or `none`"},
                {"--temperature", "a number of at least 0"},
                {"--top-k", "a number of tokens, 0 for all"},
                {"--top-p", "a number from 0 to 1"},
@@ -63,10 +63,10 @@ static bool apply(const char *name, const char *text, attn_generation &generatio
   attn_sampling &sampling = generation.sampling;
   double value = 0;
   bool isGood = true;
-  if (strcmp(name, "--stop") == 0) {
+  if (strcmp(name, "--stop-tokens") == 0) {
     isGood = parseStops(text, stops);
     generation.stops = stops.data(), generation.stopCount = int32_t(stops.size());
-  } else if (strcmp(name, "--limit") == 0) {
+  } else if (strcmp(name, "--max-tokens") == 0) {
     isGood = parseWhole(text, INT32_MAX, value) && value >= 1;
     generation.limit = int64_t(value);
   } else if (strcmp(name, "--top-k") == 0) {

@@ -52,6 +52,8 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     command.prompt = value;
   } else if (strcmp(name, "--file") == 0) {
     command.promptFile = value;
+  } else if (strcmp(name, "--stop") == 0) {
+    isGood = command.stops.push(value);
   } else if (strcmp(name, "--tokenizer") == 0) {
     command.tokenizer = value;
   } else if (strcmp(name, "--trace") == 0) {
@@ -91,10 +93,11 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
   static const char *const valued[] = {
-      "--weights", "--entry",       "--input",          "--output", "--set-size", "--pad",
-      "--threads", "--repeat",      "--cached",         "--device", "--trace",    "--limit",
-      "--stop",    "--temperature", "--top-k",          "--top-p",  "--min-p",    "--repetition",
-      "--seed",    "--beams",       "--length-penalty", "--prompt", "--file",     "--tokenizer"};
+      "--weights", "--entry",   "--input",       "--output",         "--set-size",
+      "--pad",     "--threads", "--repeat",      "--cached",         "--device",
+      "--trace",   "--stop",    "--stop-tokens", "--max-tokens",     "--temperature",
+      "--top-k",   "--top-p",   "--min-p",       "--repetition",     "--seed",
+      "--beams",   "--prompt",  "--file",        "--length-penalty", "--tokenizer"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -103,6 +106,8 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       command.isBench = true;
     else if (strcmp(argument, "--profile") == 0)
       command.isProfile = true;
+    else if (strcmp(argument, "--truncate") == 0)
+      command.truncates = true;
     else if (strcmp(argument, "--json") == 0)
       command.isJson = true;
     else if (strcmp(argument, "--describe") == 0)
@@ -186,8 +191,9 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --set-size DIM=N    of random inputs: a size that is known only when running (default 1)\n"
       "  --threads N         default: ATTN_NUM_THREADS, else the CPUs this process may use\n"
       "  --device DEVICE     cpu (default), or cuda[:N] where it has code for GPUs\n"
-      "  --limit N           of an entry that generates: tokens, at most; --stop N,N: a row ends "
-      "before them\n"
+      "  --max-tokens N      of an entry that generates: tokens, at most; --stop-tokens N,N: a row "
+      "ends\n"
+      "                      before them\n"
       "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --repetition X, "
       "--seed N\n"
       "  --prompt TEXT       where text is linked: goes on from a text, or from that in --file "
@@ -195,6 +201,9 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --tokenizer FILE    its tokens: tokenizer.json, vocab.txt, .model, .gguf (default: what "
       "lies\n"
       "                      in the folder of --weights)\n"
+      "  --stop TEXT         ends the text before this one, any number of times\n"
+      "  --truncate          leaves out the beginning of a prompt that the context has no room "
+      "for\n"
       "  --beams N           the likeliest of N hypotheses of each row, with --length-penalty X\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"

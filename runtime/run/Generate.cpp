@@ -68,6 +68,8 @@ attn_status Generation::checkNumbers() {
     return wrong("beams", "at least 1");
   if (beams > 1 && !(numbers.lengthPenalty >= 0 && numbers.lengthPenalty <= 1000))
     return wrong("length_penalty", "from 0 to 1000");
+  if (beams > 1 && numbers.continues)
+    return wrong("continues", "0 where there are beams");
   if (beams > 1 && rowDim() < 0) {
     error.set(ATTN_INVALID_ARGUMENT, "R0101",
               "entry `%s`: its number of rows is fixed: there is no room for beams", entry.name);
@@ -85,16 +87,27 @@ static int64_t rowsOf(const attn_abi_entry &entry, int32_t cache, const int64_t 
   return 0;
 }
 
+/// The dims of a call with the caches that the first entry finds: empty ones, where the call does
+/// not go on from what they hold.
+static attn_status resolveFirst(const attn_context &context, int32_t entry,
+                                const attn_generation &numbers, const attn_tensor *inputs,
+                                const attn_tensor *outputs, int64_t *dims, Error &error) {
+  if (numbers.continues)
+    return resolveCall(context, entry, inputs, outputs, dims, error);
+  return resolveDims(*context.model->tables, entry, inputs, outputs, nullptr, dims, error);
+}
+
 attn_status Generation::checkRoom() {
   int64_t dims[kMaxDims];
-  // Of empty caches.
-  if (attn_status status = resolveDims(tables, unfold.first, inputs, nullptr, nullptr, dims, error))
+  if (attn_status status =
+          resolveFirst(context, unfold.first, numbers, inputs, nullptr, dims, error))
     return status;
   int64_t runs = numbers.limit - (unfold.begin < 0 ? 1 : 0);
   for (int32_t c = 0; c < step.cacheCount; ++c) {
     const attn_abi_cache_use &use = step.caches[c];
     const attn_abi_cache &cache = tables.caches[use.cache];
-    int64_t held = rowsOf(tables.entries[unfold.first], use.cache, dims),
+    int64_t before = numbers.continues ? cacheOf(context, use.cache)->length : 0,
+            held = before + rowsOf(tables.entries[unfold.first], use.cache, dims),
             all = held + runs * axisSize(use.rows, dims), capacity = tables.dims[cache.dim].value;
     if (use.use != ATTN_CACHE_PUSH || all <= capacity)
       continue;
@@ -129,6 +142,8 @@ attn_status Generation::prepare() {
   memset(outputs[0].data, 0xff, size_t(byteSize(outputs[0])));
   for (int32_t i = 0; i < unfold.stackedCount; ++i)
     memset(outputs[2 + i].data, 0, size_t(byteSize(outputs[2 + i])));
+  if (numbers.continues)
+    return ATTN_OK;
   forgetStates(context);
   for (int32_t number : {unfold.first, unfold.step})
     for (int32_t c = 0; c < tables.entries[number].cacheCount; ++c)
@@ -314,7 +329,8 @@ extern "C" attn_status attn_generation_default(const attn_model *model, int32_t 
                    unfold.suppressCount,
                    unfold.forceCount,
                    unfold.suppressed,
-                   unfold.forced};
+                   unfold.forced,
+                   0};
   }
   return error.report(message);
 }
@@ -329,9 +345,11 @@ extern "C" attn_status attn_generate(attn_context *context, int32_t entry,
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_generate: null pointer");
   else
     found = generatingEntry(context->model, entry, error);
-  bool isFine = found && resolveCall(*context, entry, inputs, outputs, dims, error) == ATTN_OK &&
-                checkBuffers(*found, inputs, outputs, context->gpu ? context->gpu->index() : -1,
-                             error) == ATTN_OK;
+  bool isFine =
+      found &&
+      resolveFirst(*context, entry, *generation, inputs, outputs, dims, error) == ATTN_OK &&
+      checkBuffers(*found, inputs, outputs, context->gpu ? context->gpu->index() : -1, error) ==
+          ATTN_OK;
   for (int32_t i = 0; isFine && i < found->outputCount; ++i)
     if (isOnDevice(outputs[i])) {
       error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: output `%s` is not in host memory",

@@ -25,6 +25,7 @@ LAYERS = {
     "cuda": ("base",),
     "text": ("base", "io"),
     "run": ("base", "io", "weights", "cuda"),
+    "session": ("base", "io", "text", "weights", "cuda", "run"),
     "main": ("base", "io", "weights", "cuda", "run"),
 }
 

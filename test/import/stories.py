@@ -68,7 +68,7 @@ def main():
     wanted = subprocess.run(["attn", "tokenize", tokenizer, "--decode", " ".join(map(str, chosen[len(ids):]))], check=True, capture_output=True,
                             text=True).stdout
     said = subprocess.run(["attn", "run", spec, "--weights", folder, "--tokenizer", tokenizer, "--prompt", PROMPT, "--temperature", "0",
-                           "--limit", str(COUNT)], check=True, capture_output=True, text=True).stdout
+                           "--max-tokens", str(COUNT)], check=True, capture_output=True, text=True).stdout
     assert said.strip() == wanted.strip(), f"{said}\n--- but NumPy:\n{wanted}"
     print(f"{COUNT} tokens as in double precision:", PROMPT + said.rstrip("\n"))
 

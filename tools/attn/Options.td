@@ -91,8 +91,10 @@ defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that quer
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
 defm prompt : Valued<"prompt", [run], "Go on from a text", "TEXT">;
 defm tokenizer : Valued<"tokenizer", [compile, run], "Of a prompt: tokenizer.json, vocab.txt, .model or .gguf; without it what lies in the folder of --weights. --embed-weights puts it into a program, too", "FILE">;
-defm limit : Valued<"limit", [run], "Of an entry that generates: tokens at most", "N">;
-defm stop : Valued<"stop", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
+defm max_tokens : Valued<"max-tokens", [run], "Of an entry that generates: tokens at most", "N">;
+defm stop_tokens : Valued<"stop-tokens", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
+defm stop : Valued<"stop", [run], "The text ends before this one, any number of times", "TEXT">;
+def truncate : Flag<["--"], "truncate", [run]>, HelpText<"Leave out the beginning of a prompt that the context has no room for">;
 defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
 defm top_k : Valued<"top-k", [run], "Of the N largest alone", "N">;
 defm top_p : Valued<"top-p", [run], "Of the fewest that sum up to X", "X">;

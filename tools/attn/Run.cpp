@@ -41,8 +41,9 @@ public:
                             std::pair(OPT_prompt, "--prompt"),
                             std::pair(OPT_file, "--file"),
                             std::pair(OPT_tokenizer, "--tokenizer"),
-                            std::pair(OPT_limit, "--limit"),
+                            std::pair(OPT_max_tokens, "--max-tokens"),
                             std::pair(OPT_stop, "--stop"),
+                            std::pair(OPT_stop_tokens, "--stop-tokens"),
                             std::pair(OPT_temperature, "--temperature"),
                             std::pair(OPT_top_k, "--top-k"),
                             std::pair(OPT_top_p, "--top-p"),
@@ -59,6 +60,8 @@ public:
       texts.push_back("--profile");
     if (args.hasArg(OPT_json))
       texts.push_back("--json");
+    if (args.hasArg(OPT_truncate))
+      texts.push_back("--truncate");
     needsWeights = isBench && !args.hasArg(OPT_weights);
   }
 

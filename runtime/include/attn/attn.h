@@ -368,6 +368,9 @@ typedef struct {
   int32_t suppressCount, forceCount;
   const int64_t *suppressed; /* tokens that are never chosen */
   const int64_t *forced;     /* the first tokens, whatever their scores */
+  /* Whether caches and states stay: the inputs follow what they hold, of which attn_cache_truncate
+   * drops what is to be computed again. Else both are emptied before. Not with beams. */
+  int32_t continues;
 } attn_generation;
 
 /* The numbers that the spec gives an entry that generates. ATTN_INVALID_ARGUMENT: a null pointer,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * The C API of tokenizers: open one, turn texts into ids and ids into text. In libattn_text.a.
+ * The C API of text: open a tokenizer, turn texts into ids and ids into text; let a model go on
+ * from a text. In libattn_text.a.
  *
  *   attn_tokenizer *tokenizer = NULL;
  *   attn_tokens tokens = {0};
@@ -11,7 +12,7 @@
  *     fprintf(stderr, "%s\n", message);
  *
  * Ownership, errors and messages as in attn.h. A tokenizer may be shared by threads: all functions
- * but destroy only read it. A decoding serves one thread at a time.
+ * but destroy only read it. A decoding serves one thread at a time, and so does an attn_text.
  */
 #ifndef ATTN_TEXT_H
 #define ATTN_TEXT_H
@@ -119,6 +120,73 @@ ATTN_API attn_status attn_decoding_finish(attn_decoding *decoding, const char **
 
 /* Destroys a decoding. NULL is allowed. */
 ATTN_API void attn_decoding_destroy(attn_decoding *decoding);
+
+/* A context whose entry generates, with a tokenizer: text in, text out. It knows which tokens the
+ * caches hold: of a prompt that begins with them only the others are computed. */
+typedef struct attn_text attn_text;
+
+/* Makes one for entry number `entry`, which takes rows of tokens and, perhaps, `lengths`. Context
+ * and tokenizer stay the caller's, and live longer; the context serves nothing else meanwhile.
+ * ATTN_INVALID_ARGUMENT: a null pointer, an entry that does not exist, generates nothing or takes
+ * something else; ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_text_create(attn_context *context, int32_t entry,
+                                      const attn_tokenizer *tokenizer, attn_text **text,
+                                      char **message);
+
+/* Destroys it. NULL is allowed. */
+ATTN_API void attn_text_destroy(attn_text *text);
+
+/* How a text goes on. Start from attn_text_options_default. */
+typedef struct {
+  attn_generation numbers; /* its callback is not looked at */
+  /* Texts before which the written one ends, wherever tokens begin: `stopCount` strings. */
+  int32_t stopCount;
+  const char *const *stops;
+  int32_t flags; /* of encoding the prompt: ATTN_TEXT_ADD_SPECIAL, ATTN_TEXT_SPECIAL_AS_TEXT */
+  /* Whether of a prompt that the context has no room for the beginning is left out, behind the
+   * special tokens in front. So many tokens stay that the limit's fit behind them, at least as many
+   * as half of the context. Else such a prompt is an error. */
+  int32_t truncates;
+  /* Where it is not NULL: takes each piece of the text as soon as it is known, `size` bytes of
+   * valid UTF-8 that belong to the caller no longer than this call; returns whether to go on. What
+   * may be the beginning of a stop is held back until more is known. With several beams it takes
+   * the text at the end. */
+  int32_t (*onText)(void *user, const char *text, size_t size);
+  void *user;
+} attn_text_options;
+
+/* The numbers of the spec, no stops, special tokens added. Errors as attn_generation_default. */
+ATTN_API attn_status attn_text_options_default(const attn_text *text, attn_text_options *options,
+                                               char **message);
+
+/* Takes the text that is to be gone on from: `size` bytes, not needed afterwards. Needs no weights.
+ * ATTN_BAD_INPUT: a prompt without tokens, or with more than there is room for (both numbers are in
+ * the message), and what attn_tokenizer_encode says; ATTN_INVALID_ARGUMENT; ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_text_prompt(attn_text *text, const char *prompt, size_t size,
+                                      const attn_text_options *options, char **message);
+
+/* Why a text ended. */
+enum {
+  ATTN_TEXT_ENDED_BY_TOKEN = 0,  /* a token that ends rows, by the numbers */
+  ATTN_TEXT_ENDED_BY_LIMIT = 1,  /* as many tokens as the limit says */
+  ATTN_TEXT_ENDED_BY_STOP = 2,   /* one of the texts */
+  ATTN_TEXT_ENDED_BY_CALLER = 3, /* onText has returned 0 */
+  ATTN_TEXT_ENDED_BY_CONTEXT = 4 /* the context is full */
+};
+
+/* What became of it. Tokens: of the prompt those that the caches held already (`kept`), the others
+ * (`read`), and those that were chosen (`written`); seconds up to the first token and from there.
+ */
+typedef struct {
+  int64_t kept, read, written;
+  double readSeconds, writeSeconds;
+  int32_t ending;
+} attn_text_result;
+
+/* Goes on from the prompt, at most as far as there is room. The caches hold prompt and text
+ * afterwards. Errors as attn_generate. */
+ATTN_API attn_status attn_text_generate(attn_text *text, const attn_text_options *options,
+                                        attn_text_result *result, char **message);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API of texts that a model goes on from.
+#include "session/TextSession.h"
+
+using namespace attn;
+
+/// What the handle is.
+struct attn_text {
+  TextSession session;
+};
+
+static attn_status nullPointer(const char *function, char **message) {
+  Error error;
+  error.set(ATTN_INVALID_ARGUMENT, "R0101", "%s: null pointer", function);
+  return error.report(message);
+}
+
+extern "C" attn_status attn_text_create(attn_context *context, int32_t entry,
+                                        const attn_tokenizer *tokenizer, attn_text **text,
+                                        char **message) {
+  if (!context || !tokenizer || !text)
+    return nullPointer("attn_text_create", message);
+  Error error;
+  const attn_abi_model &tables = *context->model->tables;
+  if (entry < 0 || entry >= tables.entryCount) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0102", "model `%s` has %d entries, there is no %d",
+              tables.name, int(tables.entryCount), int(entry));
+    return error.report(message);
+  }
+  void *memory = malloc(sizeof(attn_text));
+  if (!memory) {
+    error.outOfMemory("a text");
+    return error.report(message);
+  }
+  auto *made = new (memory) attn_text{{*context, *tokenizer, entry}};
+  if (made->session.check(error) == ATTN_OK)
+    *text = made;
+  else
+    dispose(made);
+  return error.report(message);
+}
+
+extern "C" void attn_text_destroy(attn_text *text) { dispose(text); }
+
+extern "C" attn_status attn_text_options_default(const attn_text *text, attn_text_options *options,
+                                                 char **message) {
+  if (!text || !options)
+    return nullPointer("attn_text_options_default", message);
+  *options = {};
+  options->flags = ATTN_TEXT_ADD_SPECIAL;
+  return attn_generation_default(&text->session.model(), text->session.number(), &options->numbers,
+                                 message);
+}
+
+/// Whether the stops are texts.
+static bool areGood(const attn_text_options &options) {
+  bool isGood = options.stopCount >= 0 && (options.stopCount == 0 || options.stops);
+  for (int32_t i = 0; isGood && i < options.stopCount; ++i)
+    isGood = options.stops[i] != nullptr;
+  return isGood;
+}
+
+extern "C" attn_status attn_text_prompt(attn_text *text, const char *prompt, size_t size,
+                                        const attn_text_options *options, char **message) {
+  if (!text || !options || (!prompt && size))
+    return nullPointer("attn_text_prompt", message);
+  Error error;
+  text->session.prompt(prompt, size, *options, error);
+  return error.report(message);
+}
+
+extern "C" attn_status attn_text_generate(attn_text *text, const attn_text_options *options,
+                                          attn_text_result *result, char **message) {
+  if (!text || !options || !result || !areGood(*options))
+    return nullPointer("attn_text_generate", message);
+  Error error;
+  attn_text_result made = {};
+  if (text->session.generate(*options, made, error) == ATTN_OK)
+    *result = made;
+  return error.report(message);
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A prompt, what of it the caches hold already, and the loop over tokens with the text that they
+// make.
+#include "session/TextSession.h"
+#include <ctime>
+
+using namespace attn;
+
+static double now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+TextSession::~TextSession() { attn_tokens_free(&tokens); }
+
+TextSession::Call::~Call() { attn_decoding_destroy(decoding); }
+
+/// Whether an input is the one that takes the prompt: integers in rows.
+static bool takesPrompt(const attn_abi_tensor &input) {
+  return (input.dtype == ATTN_I32 || input.dtype == ATTN_I64) && input.rank == 2;
+}
+
+/// Whether an input says how long each row is.
+static bool takesLengths(const attn_abi_tensor &input) {
+  return input.dtype == ATTN_I32 && input.rank == 1 && strcmp(input.name, "lengths") == 0;
+}
+
+attn_status TextSession::check(Error &error) const {
+  if (!entry.unfold)
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "entry `%s` generates no tokens", entry.name);
+  bool isTaken = false;
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    const attn_abi_tensor &input = entry.inputs[i];
+    bool isPrompt = !isTaken && takesPrompt(input);
+    isTaken |= isPrompt;
+    if (isPrompt || takesLengths(input) || input.state)
+      continue;
+    error.set(ATTN_INVALID_ARGUMENT, "U0003", "entry `%s` takes `%s`, which a text does not give",
+              entry.name, input.name);
+    error.help("to go on from a text, an entry takes tokens, i32[B, T], and how many there are, "
+               "`lengths: i32[B]`");
+    return error.status;
+  }
+  if (isTaken)
+    return ATTN_OK;
+  return error.set(ATTN_INVALID_ARGUMENT, "U0003", "entry `%s` takes no tokens, i32[B, T]",
+                   entry.name);
+}
+
+int64_t TextSession::capacity() const {
+  const attn_abi_model &tables = *context.model->tables;
+  int64_t least = INT64_MAX;
+  auto bound = [&](int64_t positions) { least = positions < least ? positions : least; };
+  for (int32_t c = 0; c < entry.cacheCount; ++c)
+    bound(tables.dims[tables.caches[entry.caches[c].cache].dim].value);
+  for (int32_t i = 0; i < entry.inputCount; ++i)
+    if (takesPrompt(entry.inputs[i]))
+      if (int32_t dim = entry.inputs[i].axes[1].dim; dim >= 0)
+        bound(tables.dims[dim].value);
+  return least;
+}
+
+void TextSession::cut(int64_t length) {
+  int64_t front = 0, over = tokens.count - length;
+  while (front < length - 1 && tokens.origins[front] == ATTN_TOKEN_SPECIAL)
+    ++front;
+  auto move = [&](auto *values) {
+    memmove(values + front, values + front + over, size_t(length - front) * sizeof *values);
+  };
+  move(tokens.ids), move(tokens.types), move(tokens.begins), move(tokens.ends);
+  move(tokens.origins);
+  tokens.count = length;
+}
+
+attn_status TextSession::prompt(const char *text, size_t size, const attn_text_options &options,
+                                Error &error) {
+  attn_tokens_free(&tokens);
+  char *message = nullptr;
+  if (attn_status status =
+          attn_tokenizer_encode(&tokenizer, text, size, options.flags, &tokens, &message)) {
+    error.take(status, message);
+    attn_message_free(message);
+    return status;
+  }
+  if (tokens.count == 0) {
+    error.set(ATTN_BAD_INPUT, "R0214", "the prompt has no tokens");
+    error.help("give at least one character");
+    return error.status;
+  }
+  int64_t most = capacity();
+  if (tokens.count <= most)
+    return ATTN_OK;
+  if (options.truncates) {
+    // Room for what is to be written, or half of the context.
+    int64_t wanted = most - options.numbers.limit, least = (most + 1) / 2;
+    cut(wanted > least ? wanted : least);
+    return ATTN_OK;
+  }
+  error.set(ATTN_BAD_INPUT, "R0215",
+            "the prompt has %lld tokens, but the context has room for %lld",
+            static_cast<long long>(tokens.count), static_cast<long long>(most));
+  error.help("shorten it, or leave out its beginning by `--truncate`");
+  return error.status;
+}
+
+int64_t TextSession::heldTokens(const attn_generation &numbers) const {
+  const attn_abi_model &tables = *context.model->tables;
+  if (numbers.beams > 1 || cached.empty())
+    return 0;
+  // Caches that are filled anew hold something else than a beginning, and so do those that another
+  // call has used.
+  for (int32_t c = 0; c < entry.cacheCount; ++c)
+    if (entry.caches[c].use != ATTN_CACHE_PUSH ||
+        attn_cache_length(&context, entry.caches[c].cache) != int64_t(cached.size()))
+      return 0;
+  int64_t same = 0;
+  while (same < int64_t(cached.size()) && same < tokens.count - 1 &&
+         cached[size_t(same)] == tokens.ids[same])
+    ++same;
+  // States cannot go back.
+  return tables.stateCount > 0 && same < int64_t(cached.size()) ? 0 : same;
+}
+
+attn_status TextSession::keep(int64_t held, Error &error) {
+  char *message = nullptr;
+  attn_status status = ATTN_OK;
+  if (held == 0)
+    status = attn_context_reset(&context, &message);
+  for (int32_t c = 0; held > 0 && status == ATTN_OK && c < entry.cacheCount; ++c)
+    status = attn_cache_truncate(&context, entry.caches[c].cache, held, &message);
+  if (status)
+    error.take(status, message);
+  attn_message_free(message);
+  cached.resize(size_t(held));
+  return status;
+}
+
+bool TextSession::show(const char *piece, size_t size) {
+  if (!call->stops.add(piece, size)) {
+    call->error.outOfMemory("a text");
+    return false;
+  }
+  const attn_text_options &options = call->options;
+  bool isWanted = call->stops.size() == 0 || !options.onText ||
+                  options.onText(options.user, call->stops.ready(), call->stops.size());
+  if (!isWanted)
+    call->result.ending = ATTN_TEXT_ENDED_BY_CALLER;
+  else if (call->stops.hasStopped())
+    call->result.ending = ATTN_TEXT_ENDED_BY_STOP;
+  return isWanted && !call->stops.hasStopped();
+}
+
+bool TextSession::take(int32_t token) {
+  const char *piece = nullptr;
+  char *message = nullptr;
+  size_t size = 0;
+  ++call->result.written;
+  attn_status status = call->chosen.push(token)
+                           ? attn_decoding_add(call->decoding, token, &piece, &size, &message)
+                           : call->error.outOfMemory("the tokens of a text");
+  if (status) {
+    if (message)
+      call->error.take(status, message);
+    attn_message_free(message);
+    return false;
+  }
+  return show(piece, size);
+}
+
+int32_t TextSession::onTokens(void *user, const int32_t *tokens, int64_t) {
+  auto &session = *static_cast<TextSession *>(user);
+  Call &call = *session.call;
+  if (call.result.written == 0)
+    call.result.readSeconds = now() - call.begin;
+  if (tokens[0] >= 0)
+    return session.take(tokens[0]);
+  call.result.ending = ATTN_TEXT_ENDED_BY_TOKEN;
+  return 0;
+}
+
+void TextSession::takeAll() {
+  int32_t count = *static_cast<const int32_t *>(call->outputs[1].data);
+  const auto *found = static_cast<const int32_t *>(call->outputs[0].data);
+  for (int32_t i = 0; i < count; ++i)
+    if (!take(found[i]))
+      return;
+  if (count < call->options.numbers.limit)
+    call->result.ending = ATTN_TEXT_ENDED_BY_TOKEN;
+}
+
+attn_status TextSession::run(attn_generation numbers, int64_t held, Error &error) {
+  int64_t count = tokens.count - held;
+  int32_t length = int32_t(count);
+  Vector<attn_tensor> inputs;
+  Vector<int64_t> wide;
+  if (!inputs.resize(size_t(entry.inputCount)) || !wide.resize(size_t(count)))
+    return error.outOfMemory("the inputs");
+  for (int64_t t = 0; t < count; ++t)
+    wide[size_t(t)] = tokens.ids[held + t];
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    const attn_abi_tensor &known = entry.inputs[i];
+    if (known.state)
+      continue;
+    attn_tensor &tensor = inputs[size_t(i)];
+    tensor.dtype = known.dtype, tensor.rank = known.rank;
+    tensor.shape[0] = 1, tensor.shape[1] = count;
+    tensor.data = !takesPrompt(known)       ? static_cast<void *>(&length)
+                  : known.dtype == ATTN_I64 ? static_cast<void *>(wide.data())
+                                            : static_cast<void *>(tokens.ids + held);
+  }
+  if (attn_status status = call->outputs.prepare(context, entryIndex, inputs.data(), error))
+    return status;
+  char *message = nullptr;
+  numbers.continues = held > 0;
+  call->begin = now();
+  attn_status status =
+      attn_generate(&context, entryIndex, &numbers, inputs.data(), call->outputs.data(), &message);
+  if (status)
+    error.take(status, message);
+  attn_message_free(message);
+  return error.status;
+}
+
+attn_status TextSession::finish(Error &error) {
+  const char *rest = nullptr;
+  char *message = nullptr;
+  size_t size = 0;
+  if (attn_status status = attn_decoding_finish(call->decoding, &rest, &size, &message)) {
+    error.take(status, message);
+    attn_message_free(message);
+    return status;
+  }
+  if (call->result.ending == ATTN_TEXT_ENDED_BY_CALLER)
+    return error.status;
+  show(rest, size);
+  call->stops.finish();
+  if (!call->stops.hasStopped())
+    show("", 0);
+  return error.status;
+}
+
+attn_status TextSession::generate(const attn_text_options &options, attn_text_result &result,
+                                  Error &error) {
+  if (tokens.count == 0)
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_text_generate: there is no prompt");
+  attn_generation numbers = options.numbers;
+  bool isStreamed = numbers.beams <= 1;
+  numbers.onTokens = isStreamed ? onTokens : nullptr, numbers.user = this;
+  result = {};
+  result.ending = ATTN_TEXT_ENDED_BY_LIMIT;
+  // The first token needs no room: it is chosen by what is read.
+  int64_t room = capacity() - tokens.count + 1;
+  if (entry.unfold->begin < 0 && numbers.limit > room)
+    numbers.limit = room, result.ending = ATTN_TEXT_ENDED_BY_CONTEXT;
+  Call own(options, result, error);
+  call = &own;
+  result.kept = heldTokens(numbers);
+  result.read = tokens.count - result.kept;
+  if (attn_status status = keep(result.kept, error))
+    return status;
+  char *message = nullptr;
+  if (attn_status status = attn_decoding_create(&tokenizer, 1, &own.decoding, &message)) {
+    error.take(status, message);
+    attn_message_free(message);
+    return status;
+  }
+  attn_status status = run(numbers, result.kept, error);
+  if (status == ATTN_OK && !isStreamed)
+    takeAll();
+  if (status == ATTN_OK)
+    status = finish(error);
+  result.writeSeconds = now() - own.begin - result.readSeconds;
+  // The caches hold the prompt, and what was chosen but for the last token, at least.
+  cached.clear();
+  int64_t all = entry.cacheCount > 0 ? attn_cache_length(&context, entry.caches[0].cache) : 0;
+  bool isKnown = status == ATTN_OK && isStreamed &&
+                 all <= tokens.count + int64_t(own.chosen.size()) &&
+                 cached.append(tokens.ids, size_t(tokens.count)) &&
+                 cached.append(own.chosen.data(), own.chosen.size());
+  cached.resize(isKnown && all > 0 ? size_t(all) : 0);
+  call = nullptr;
+  return status;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Text in, text out: a prompt becomes tokens, and the tokens of an entry that generates become text
+// as they are chosen.
+#ifndef ATTN_SESSION_TEXTSESSION_H
+#define ATTN_SESSION_TEXTSESSION_H
+#include "attn/text.h"
+#include "run/Generation.h"
+#include "session/StopTexts.h"
+
+namespace attn {
+
+/// A context, its entry and a tokenizer; it knows which tokens the caches hold. What it refers to
+/// outlives it.
+class TextSession {
+public:
+  TextSession(attn_context &context, const attn_tokenizer &tokenizer, int32_t entry)
+      : context(context), tokenizer(tokenizer), entryIndex(entry),
+        entry(context.model->tables->entries[entry]) {}
+  TextSession(const TextSession &) = delete;
+  TextSession &operator=(const TextSession &) = delete;
+  ~TextSession();
+
+  /// Whether the entry takes a text and nothing else.
+  attn_status check(Error &error) const;
+  /// Encodes what is gone on from, and checks its length.
+  attn_status prompt(const char *text, size_t size, const attn_text_options &options, Error &error);
+  /// Goes on from the prompt.
+  attn_status generate(const attn_text_options &options, attn_text_result &result, Error &error);
+
+  /// The model, and which of its entries generates.
+  const attn_model &model() const { return *context.model; }
+  /// The number of that entry.
+  int32_t number() const { return entryIndex; }
+
+private:
+  /// Positions that the caches which the first entry fills have; the largest number without any.
+  int64_t capacity() const;
+  /// Leaves tokens out behind the special ones in front, until there are `length`.
+  void cut(int64_t length);
+  /// How many of the prompt's tokens the caches hold already.
+  int64_t heldTokens(const attn_generation &numbers) const;
+  /// Keeps of the caches what the prompt begins with, and nothing else.
+  attn_status keep(int64_t held, Error &error);
+  /// Calls attn_generate for all of the prompt behind `held` tokens.
+  attn_status run(attn_generation numbers, int64_t held, Error &error);
+  attn_status finish(Error &error);
+  /// What beams have found, which is settled at the end.
+  void takeAll();
+  /// Takes a token that has been chosen; false where that is enough, or wrong.
+  bool take(int32_t token);
+  /// Takes a piece of text, and hands over what may be shown; false where that is enough, or wrong.
+  bool show(const char *piece, size_t size);
+  static int32_t onTokens(void *user, const int32_t *tokens, int64_t rows);
+
+  attn_context &context;
+  const attn_tokenizer &tokenizer;
+  int32_t entryIndex;
+  const attn_abi_entry &entry;
+  attn_tokens tokens = {};
+  Vector<int32_t> cached; ///< the tokens that the caches hold, in order
+
+  /// What lasts as long as one call of `generate`.
+  struct Call {
+    Call(const attn_text_options &options, attn_text_result &result, Error &error)
+        : options(options), result(result), error(error), stops(options.stops, options.stopCount) {}
+    ~Call();
+
+    const attn_text_options &options;
+    attn_text_result &result;
+    Error &error;
+    StopTexts stops;
+    attn_decoding *decoding = nullptr;
+    Outputs outputs;
+    Vector<int32_t> chosen;
+    double begin = 0; ///< seconds of a clock
+  };
+  Call *call = nullptr;
+};
+
+} // namespace attn
+#endif
