@@ -5,6 +5,9 @@
 #include "base/Dtype.h"
 #include "base/Json.h"
 #include "base/Tensor.h"
+#include "io/BlockFormat.h"
+#include "io/Gguf.h"
+#include "io/Llama2.h"
 #include "io/Safetensors.h"
 #include <cerrno>
 #include <cstdio>
@@ -45,7 +48,10 @@ attn_status Checkpoint::add(StoredTensor tensor, const char *label, Error &error
 
 attn_status Checkpoint::openMemory(const char *data, size_t size, const char *label, Error &error) {
   Vector<StoredTensor> found;
-  if (attn_status status = readSafetensors(data, size, label, arena, found, error))
+  bool isGguf = Slice(data, size).startsWith(Slice("GGUF")), isCut;
+  if (attn_status status =
+          isGguf ? readGgufTensors(Slice(data, size), size, label, arena, found, isCut, error)
+                 : readSafetensors(data, size, label, arena, found, error))
     return status;
   for (StoredTensor &tensor : found) {
     tensor.data = data + tensor.offset;
@@ -56,15 +62,27 @@ attn_status Checkpoint::openMemory(const char *data, size_t size, const char *la
 }
 
 const char *Checkpoint::bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error) {
-  if (!tensor.file)
+  if (!tensor.file && !tensor.blocks)
     return tensor.data;
-  if (!memory.resize(tensor.bytes + 1)) // never null, even for no bytes
+  Vector<char> stored;
+  Vector<char> &room = tensor.blocks ? stored : memory;
+  size_t elements =
+      tensor.blocks ? tensor.bytes / size_t(tensor.blocks->bytes) * size_t(tensor.blocks->elements)
+                    : 0;
+  // Never null, even for no bytes.
+  if ((tensor.file && !room.resize(tensor.bytes + 1)) ||
+      (tensor.blocks && !memory.resize(elements * sizeof(float) + 1))) {
     error.outOfMemory(tensor.name);
-  else if (tensor.file->read(tensor.offset, tensor.bytes, memory.data()))
-    return memory.data();
-  else
+    return nullptr;
+  }
+  if (tensor.file && !tensor.file->read(tensor.offset, tensor.bytes, room.data())) {
     tensor.file->cannotRead(error);
-  return nullptr;
+    return nullptr;
+  }
+  if (tensor.blocks)
+    decodeBlocks(*tensor.blocks, tensor.file ? stored.data() : tensor.data, 0, int64_t(elements),
+                 reinterpret_cast<float *>(memory.data()));
+  return memory.data();
 }
 
 attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t count, Error &error) {
@@ -97,26 +115,65 @@ attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t coun
   return ATTN_OK;
 }
 
+/// Reads the first bytes of a GGUF file, as many as its lists take, and finds its tensors.
+static attn_status readGgufFile(const SourceFile &file, const char *path, Arena &arena,
+                                Vector<StoredTensor> &found, Error &error) {
+  Vector<char> bytes;
+  for (uint64_t wanted = uint64_t(1) << 22;; wanted *= 4) {
+    uint64_t size = file.size() < wanted ? file.size() : wanted;
+    bool isCut = false;
+    if (!bytes.resize(size_t(size)))
+      return error.outOfMemory(path);
+    if (!file.read(0, bytes.size(), bytes.data()))
+      return file.cannotRead(error);
+    found.clear();
+    attn_status status =
+        readGgufTensors(Slice(bytes), file.size(), path, arena, found, isCut, error);
+    if (!isCut || size == file.size())
+      return status;
+    error = Error();
+  }
+}
+
+static attn_status readSafetensorsFile(const SourceFile &file, const char *path, Arena &arena,
+                                       Vector<StoredTensor> &found, Error &error) {
+  char start[8];
+  size_t first = file.size() < sizeof start ? size_t(file.size()) : sizeof start;
+  if (!file.read(0, first, start))
+    return file.cannotRead(error);
+  Vector<char> header;
+  if (!header.resize(size_t(headerBytes(start, file.size()))))
+    return error.outOfMemory(path);
+  if (!file.read(0, header.size(), header.data()))
+    return file.cannotRead(error);
+  memcpy(header.data(), start, first); // the length that the header was read by
+  return readSafetensors(header.data(), file.size(), path, arena, found, error);
+}
+
+attn_status Checkpoint::readTensors(const SourceFile &file, const char *path,
+                                    Vector<StoredTensor> &found, Error &error) {
+  char start[sizeof(Llama2Header)] = {};
+  size_t first = file.size() < sizeof start ? size_t(file.size()) : sizeof start;
+  if (!file.read(0, first, start))
+    return file.cannotRead(error);
+  if (Slice(start, first).startsWith(Slice("GGUF")))
+    return readGgufFile(file, path, arena, found, error);
+  Llama2Header header;
+  if (isLlama2(start, file.size(), header))
+    return readLlama2Tensors(header, path, arena, found, error);
+  return readSafetensorsFile(file, path, arena, found, error);
+}
+
 attn_status Checkpoint::openFile(const char *path, Error &error) {
   SourceFile *file = create<SourceFile>();
   if (!file || !files.push(file)) {
     dispose(file);
     return error.outOfMemory(path);
   }
+  Vector<StoredTensor> found;
   if (attn_status status = file->open(path, error))
     return status;
-  char start[8];
-  size_t first = file->size() < sizeof start ? size_t(file->size()) : sizeof start;
-  if (!file->read(0, first, start))
-    return file->cannotRead(error);
-  Vector<char> header;
-  Vector<StoredTensor> found;
-  if (!header.resize(size_t(headerBytes(start, file->size()))))
-    return error.outOfMemory(path);
-  if (!file->read(0, header.size(), header.data()))
-    return file->cannotRead(error);
-  memcpy(header.data(), start, first); // the length that the header was read by
-  if (attn_status status = readSafetensors(header.data(), file->size(), path, arena, found, error))
+  if (attn_status status = readTensors(*file, path, found, error))
     return status;
   for (StoredTensor &tensor : found) {
     tensor.file = file;

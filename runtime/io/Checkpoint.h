@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tensors of a checkpoint, wherever they come from: one .safetensors file, shards with an
-// index, a directory of either, or memory.
+// index, a directory of either, a GGUF file, one of llama2.c, or memory.
 #ifndef ATTN_IO_CHECKPOINT_H
 #define ATTN_IO_CHECKPOINT_H
 #include "base/Arena.h"
@@ -9,6 +9,8 @@
 #include "io/File.h"
 
 namespace attn {
+
+struct BlockFormat;
 
 /// A tensor of a checkpoint: bytes that need not be aligned.
 struct StoredTensor {
@@ -20,8 +22,9 @@ struct StoredTensor {
   int64_t shape[ATTN_MAX_RANK];
   const char *data; // null where it is in a file
   size_t bytes;
-  const SourceFile *file; // null where it is in memory
-  uint64_t offset;        // of its bytes in the file, or in the memory of one
+  const BlockFormat *blocks; // how f32 is kept in blocks of codes; null where elements are there
+  const SourceFile *file;    // null where it is in memory
+  uint64_t offset;           // of its bytes in the file, or in the memory of one
 };
 
 /// Owns the files and names of its tensors.
@@ -34,7 +37,7 @@ public:
 
   /// A file, an index of shards or a directory.
   attn_status open(const char *path, Error &error);
-  /// The bytes of a .safetensors file; `label` names it in messages.
+  /// The bytes of a .safetensors or GGUF file; `label` names it in messages.
   attn_status openMemory(const char *data, size_t size, const char *label, Error &error);
   attn_status addTensors(const attn_named_tensor *tensors, size_t count, Error &error);
 
@@ -44,12 +47,16 @@ public:
   const Vector<SourceFile *> &sourceFiles() const { return files; }
   /// Null where there is none of that name.
   const StoredTensor *find(const char *name) const;
-  /// The bytes of a tensor: its own, or read from its file into `memory`; null after an error.
+  /// The bytes of a tensor's elements, of its dtype: its own, or read from its file and decoded
+  /// into `memory`; null after an error.
   static const char *bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error);
 
 private:
-  /// Adds the tensors of a .safetensors file.
+  /// Adds the tensors of a file.
   attn_status openFile(const char *path, Error &error);
+  /// Finds the tensors of a file in the format that its first bytes say.
+  attn_status readTensors(const SourceFile &file, const char *path, Vector<StoredTensor> &found,
+                          Error &error);
   /// Adds the tensors of the shards that an index names.
   attn_status openIndex(const char *path, Error &error);
   /// Adds the tensors of a folder: of its index, or of its only .safetensors file.

@@ -54,7 +54,7 @@ static attn_status bindWeights(const Command &command, Handles &handles) {
   Error error;
   error.set(ATTN_INVALID_ARGUMENT, "U0004", "model `%s` has no weights embedded",
             attn_model_name(handles.model));
-  error.help("pass `--weights FILE` (.safetensors, an index of shards or a directory), or "
+  error.help("pass `--weights FILE` (.safetensors, an index of shards, a directory or GGUF), or "
              "`--weights random`");
   return error.report(&handles.message);
 }

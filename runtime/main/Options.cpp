@@ -183,7 +183,7 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
   printEntries(tables);
   printf(
       "\n"
-      "  --weights FILE      a .safetensors file, an index of shards, a directory, or "
+      "  --weights FILE      a .safetensors file, an index of shards, a directory, a GGUF file, or "
       "random[:SEED]%s\n"
       "  --input NAME=FILE   .npy (- for standard input), .safetensors, or random[:SEED]%s\n"
       "  --output NAME=FILE  .npy (- for standard output); without it outputs are printed short\n"

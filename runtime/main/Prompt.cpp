@@ -47,10 +47,16 @@ private:
 
 } // namespace
 
-/// Whether `path` is a folder.
-static bool isFolder(const char *path) {
+/// Whether what holds the weights may hold a tokenizer, too: a folder, or a GGUF file.
+static bool mayHoldTokenizer(const char *path) {
   struct stat found;
-  return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+  if (stat(path, &found) != 0)
+    return false;
+  char magic[4] = {};
+  SourceFile file;
+  Error error;
+  return S_ISDIR(found.st_mode) || (!file.open(path, error) && file.size() >= 4 &&
+                                    file.read(0, 4, magic) && memcmp(magic, "GGUF", 4) == 0);
 }
 
 attn_status Prompt::openTokenizer() {
@@ -60,7 +66,7 @@ attn_status Prompt::openTokenizer() {
   if (!path && tables.tokenizerBytes > 0)
     return pass(attn_tokenizer_open_memory(tables.tokenizer, size_t(tables.tokenizerBytes),
                                            &tokenizer, &message));
-  if (!path && command.weights && isFolder(command.weights))
+  if (!path && command.weights && mayHoldTokenizer(command.weights))
     path = command.weights;
   if (path)
     return pass(attn_tokenizer_open(path, &tokenizer, &message));

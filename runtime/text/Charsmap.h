@@ -3,7 +3,7 @@
 // The table of replaced characters that SentencePiece compiles into a model.
 #ifndef ATTN_TEXT_CHARSMAP_H
 #define ATTN_TEXT_CHARSMAP_H
-#include "text/Slice.h"
+#include "base/Slice.h"
 
 namespace attn {
 

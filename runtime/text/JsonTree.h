@@ -4,8 +4,8 @@
 // behind the thing.
 #ifndef ATTN_TEXT_JSONTREE_H
 #define ATTN_TEXT_JSONTREE_H
+#include "base/Slice.h"
 #include "base/Text.h"
-#include "text/Slice.h"
 
 namespace attn {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The vocabulary in a GGUF file's metadata, `tokenizer.ggml.*`, to a tokenizer.
+#include "io/Gguf.h"
 #include "text/Tokenizer.h"
 #include <cmath>
 
@@ -8,98 +9,11 @@ using namespace attn;
 
 namespace {
 
-/// Kinds of values in GGUF, by their numbers in files.
-enum Kind : uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
-
-/// A value of the metadata: its bytes, of an array those of its elements.
-struct Value {
-  uint32_t kind = 0, element = 0;
-  uint64_t count = 0;
-  Slice bytes;
-  bool exists() const { return bytes.data != nullptr; }
-  /// Whether it is an array of elements of 4 bytes or of strings.
-  bool isArrayOf(uint32_t wanted) const { return exists() && kind == Array && element == wanted; }
-  /// Element `i` of an array of elements of 4 bytes.
-  template <typename T> T at(size_t i) const {
-    T value;
-    memcpy(&value, bytes.data + 4 * i, 4);
-    return value;
-  }
-};
-
 /// The values that a vocabulary is made of.
 struct Vocabularies {
-  Value model, pre, tokens, scores, types, merges, charsmap;
-  Value bos, eos, unknown, separator, start, addBos, addEos, addSpace, joinSpaces;
+  GgufValue model, pre, tokens, scores, types, merges, charsmap;
+  GgufValue bos, eos, unknown, separator, start, addBos, addEos, addSpace, joinSpaces;
 };
-
-/// Reads numbers, strings and values from front to back.
-class Reader {
-public:
-  explicit Reader(Slice bytes) : rest(bytes) {}
-
-  template <typename T> bool take(T &value) {
-    if (rest.size < sizeof(T))
-      return fail();
-    memcpy(&value, rest.data, sizeof(T));
-    rest = rest.from(sizeof(T));
-    return true;
-  }
-  bool takeString(Slice &text) {
-    uint64_t size;
-    if (!take(size) || size > rest.size)
-      return fail();
-    text = rest.between(0, size_t(size));
-    rest = rest.from(size_t(size));
-    return true;
-  }
-  bool takeValue(Value &value);
-
-  /// Whether the bytes ended too early, or hold what cannot be.
-  bool isCut = false, isWrong = false;
-
-private:
-  bool fail() {
-    isCut = true;
-    return false;
-  }
-  bool skip(uint32_t kind, uint64_t count);
-
-  Slice rest;
-};
-
-bool Reader::skip(uint32_t kind, uint64_t count) {
-  static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-  if (kind > F64 || kind == Array) {
-    isWrong = true;
-    return false;
-  }
-  if (kind != String) {
-    if (count > rest.size / sizes[kind])
-      return fail();
-    rest = rest.from(size_t(count) * sizes[kind]);
-    return true;
-  }
-  Slice text;
-  for (uint64_t i = 0; i < count; ++i)
-    if (!takeString(text))
-      return false;
-  return true;
-}
-
-bool Reader::takeValue(Value &value) {
-  if (!take(value.kind))
-    return false;
-  value.count = 1;
-  value.element = value.kind;
-  if (value.kind == Array && (!take(value.element) || !take(value.count)))
-    return false;
-  const char *begin = rest.data;
-  if (!skip(value.element, value.count))
-    return false;
-  value.bytes = Slice(begin, size_t(rest.data - begin));
-  return true;
-}
 
 /// Makes a tokenizer of the values.
 class Builder {
@@ -116,8 +30,8 @@ private:
   bool readMerges();
   bool addLiterals();
   bool addFrame(bool addsBos, bool addsEos);
-  int32_t tokenOf(const Value &value) const;
-  bool flag(const Value &value, bool standard) const;
+  int32_t tokenOf(const GgufValue &value) const;
+  bool flag(const GgufValue &value, bool standard) const;
 
   ComponentReader &reader;
   Vocabularies &values;
@@ -128,19 +42,20 @@ private:
 } // namespace
 
 /// The characters of a string value.
-static Slice textOf(const Value &value) {
-  return value.exists() && value.kind == String ? value.bytes.from(8) : Slice("", size_t(0));
+static Slice textOf(const GgufValue &value) {
+  return value.exists() && value.kind == GgufKind::String ? value.bytes.from(8)
+                                                          : Slice("", size_t(0));
 }
 
-int32_t Builder::tokenOf(const Value &value) const {
-  if (!value.exists() || (value.kind != U32 && value.kind != I32))
+int32_t Builder::tokenOf(const GgufValue &value) const {
+  if (!value.exists() || (value.kind != GgufKind::U32 && value.kind != GgufKind::I32))
     return -1;
   auto id = value.at<uint32_t>(0);
   return id < model.vocabulary.size() ? int32_t(id) : -1;
 }
 
-bool Builder::flag(const Value &value, bool standard) const {
-  return value.exists() && value.kind == Bool ? value.bytes.data[0] != 0 : standard;
+bool Builder::flag(const GgufValue &value, bool standard) const {
+  return value.exists() && value.kind == GgufKind::Bool ? value.bytes.data[0] != 0 : standard;
 }
 
 /// Reads tokens and their types. In BERT's vocabularies, `arePhantom`, U+2581 begins words, where
@@ -149,14 +64,14 @@ bool Builder::readTokens(bool arePhantom) {
   static const TokenType types[] = {TokenType::Normal,  TokenType::Normal,      TokenType::Unknown,
                                     TokenType::Control, TokenType::UserDefined, TokenType::Unused,
                                     TokenType::Byte};
-  if (!values.tokens.isArrayOf(String) || values.tokens.count == 0 ||
+  if (!values.tokens.isArrayOf(GgufKind::String) || values.tokens.count == 0 ||
       values.tokens.count > uint64_t(kMaxTokens))
     return reader.fail(JsonValue(), "expected strings `tokenizer.ggml.tokens`");
   size_t count = size_t(values.tokens.count);
-  bool hasTypes = values.types.isArrayOf(I32) && values.types.count == count;
+  bool hasTypes = values.types.isArrayOf(GgufKind::I32) && values.types.count == count;
   if (!model.vocabulary.reserve(count))
     return reader.failMemory();
-  Reader strings(values.tokens.bytes);
+  GgufReader strings(values.tokens.bytes);
   Vector<char> changed;
   for (size_t id = 0; id < count; ++id) {
     Slice token;
@@ -179,7 +94,7 @@ bool Builder::readTokens(bool arePhantom) {
 
 bool Builder::readScores() {
   size_t count = model.vocabulary.size();
-  bool areThere = values.scores.isArrayOf(F32) && values.scores.count == count;
+  bool areThere = values.scores.isArrayOf(GgufKind::F32) && values.scores.count == count;
   if (!areThere)
     return reader.fail(JsonValue(), "expected a score for each token, `tokenizer.ggml.scores`");
   for (size_t id = 0; id < count; ++id) {
@@ -224,8 +139,8 @@ bool Builder::buildPieces(bool isUnigram) {
   }
   Normalizer normalizer;
   Slice table;
-  const Value &charsmap = values.charsmap;
-  if (charsmap.isArrayOf(U8) || charsmap.isArrayOf(I8)) {
+  const GgufValue &charsmap = values.charsmap;
+  if (charsmap.isArrayOf(GgufKind::U8) || charsmap.isArrayOf(GgufKind::I8)) {
     if (!reader.keep(charsmap.bytes, table))
       return false;
     if (!normalizer.charsmap.open(table))
@@ -240,9 +155,9 @@ bool Builder::buildPieces(bool isUnigram) {
 }
 
 bool Builder::readMerges() {
-  if (!values.merges.isArrayOf(String))
+  if (!values.merges.isArrayOf(GgufKind::String))
     return reader.fail(JsonValue(), "expected strings `tokenizer.ggml.merges`");
-  Reader strings(values.merges.bytes);
+  GgufReader strings(values.merges.bytes);
   Vector<char> missing;
   for (uint32_t rank = 0; rank < values.merges.count; ++rank) {
     Slice text;
@@ -351,10 +266,10 @@ bool Builder::build() {
 }
 
 /// The place for the value of a key, or null where it is of no use here.
-static Value *placeOf(Slice key, Vocabularies &values) {
+static GgufValue *placeOf(Slice key, Vocabularies &values) {
   const struct {
     const char *name;
-    Value *value;
+    GgufValue *value;
   } places[] = {{"model", &values.model},
                 {"pre", &values.pre},
                 {"tokens", &values.tokens},
@@ -380,23 +295,19 @@ static Value *placeOf(Slice key, Vocabularies &values) {
 attn_status attn::readGguf(const char *name, Slice bytes, Tokenizer &tokenizer, bool &isCut,
                            Error &error) {
   ComponentReader reader(name, tokenizer.strings, tokenizer.regexes, error);
-  Reader source(bytes);
+  GgufReader source(bytes);
   Vocabularies values;
-  uint32_t magic, version = 0;
+  uint32_t version = 0;
   uint64_t tensors, count = 0;
-  bool isGood =
-      source.take(magic) && source.take(version) && source.take(tensors) && source.take(count);
+  bool isGood = source.takeHeader(version, tensors, count);
   if (isGood && version != 2 && version != 3) {
     reader.fail(JsonValue(), "a GGUF file of version %u; expected 2 or 3", version);
     return error.status;
   }
-  for (uint64_t i = 0; i < count && isGood; ++i) {
-    Slice key;
-    Value value;
-    isGood = source.takeString(key) && source.takeValue(value);
-    if (Value *place = isGood ? placeOf(key, values) : nullptr)
-      *place = value;
-  }
+  isGood = isGood && eachGgufValue(source, count, [&](Slice key, const GgufValue &value) {
+             if (GgufValue *place = placeOf(key, values))
+               *place = value;
+           });
   isCut = source.isCut;
   if (!isGood) {
     reader.fail(JsonValue(), "its metadata are damaged, or end too early");

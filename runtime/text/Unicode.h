@@ -3,7 +3,7 @@
 // Characters of valid UTF-8 and what they are, by utf8proc's tables.
 #ifndef ATTN_TEXT_UNICODE_H
 #define ATTN_TEXT_UNICODE_H
-#include "text/Slice.h"
+#include "base/Slice.h"
 
 namespace attn {
 

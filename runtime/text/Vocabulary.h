@@ -4,7 +4,7 @@
 #ifndef ATTN_TEXT_VOCABULARY_H
 #define ATTN_TEXT_VOCABULARY_H
 #include "base/Arena.h"
-#include "text/Slice.h"
+#include "base/Slice.h"
 
 namespace attn {
 

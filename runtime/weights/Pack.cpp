@@ -7,6 +7,7 @@
 #include "base/Dtype.h"
 #include "base/PageBlock.h"
 #include "base/Team.h"
+#include "io/BlockFormat.h"
 #include "io/Checkpoint.h"
 #include "weights/PanelLayout.h"
 
@@ -81,33 +82,55 @@ struct Work {
 };
 
 /// The elements that a piece of work reads, in memory: where a file holds them, read into a window
-/// that later pieces use again.
+/// that later pieces use again, and decoded where they are blocks.
 struct Window {
   Work &work;
   Vector<char> bytes;
+  Vector<float> decoded;
 
   /// Makes `view` the elements from `first` on; false where they cannot be read.
   bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
+
+private:
+  /// The bytes [first, first + count) of a tensor; null where they cannot be read.
+  const char *read(const StoredTensor &source, uint64_t first, size_t count);
 };
 } // namespace
 
-bool Window::take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view) {
-  size_t width = attn_dtype_size(source.dtype);
-  view = source;
-  if (!source.file) {
-    view.data = source.data + size_t(first) * width;
-    return true;
-  }
-  if (!bytes.reserve(size_t(count) * width)) {
+const char *Window::read(const StoredTensor &source, uint64_t first, size_t count) {
+  if (!source.file)
+    return source.data + first;
+  if (!bytes.reserve(count)) {
     work.lacksMemory = true;
-    return false;
+    return nullptr;
   }
-  view.data = bytes.data();
-  if (source.file->read(source.offset + uint64_t(first) * width, size_t(count) * width,
-                        bytes.data()))
-    return true;
+  if (source.file->read(source.offset + first, count, bytes.data()))
+    return bytes.data();
   work.unreadable = source.file;
-  return false;
+  return nullptr;
+}
+
+bool Window::take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view) {
+  view = source;
+  if (const BlockFormat *blocks = source.blocks) {
+    int64_t skip = first % blocks->elements, begin = first / blocks->elements,
+            end = (first + count + blocks->elements - 1) / blocks->elements;
+    if (!decoded.reserve(size_t(count))) {
+      work.lacksMemory = true;
+      return false;
+    }
+    const char *stored = read(source, uint64_t(begin) * uint64_t(blocks->bytes),
+                              size_t(end - begin) * size_t(blocks->bytes));
+    if (!stored)
+      return false;
+    decodeBlocks(*blocks, stored, skip, count, decoded.data());
+    view.data = reinterpret_cast<const char *>(decoded.data());
+    view.blocks = nullptr;
+    return true;
+  }
+  size_t width = attn_dtype_size(source.dtype);
+  view.data = read(source, uint64_t(first) * width, size_t(count) * width);
+  return view.data;
 }
 
 /// As packRectangle of [rows][columns] from element `index` on, of a source that may lie in a file.
@@ -117,7 +140,7 @@ static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
   StoredTensor view;
   int64_t span = (rows - 1) * kStride + (columns - 1) * columnStride + 1;
   // Rows far from each other are read one by one, with nothing of what lies between.
-  if (source.file && columnStride == 1 && span > 4 * rows * columns) {
+  if ((source.file || source.blocks) && columnStride == 1 && span > 4 * rows * columns) {
     for (int64_t k = 0; k < rows; ++k) {
       if (!window.take(source, index + k * kStride, columns, view))
         return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Safetensors files: every tensor lies in the file; its parameters are found or named as missing.
+// Safetensors and GGUF files: every tensor lies in the file, and its elements are read; the model's
+// parameters are found or named as missing.
 #include "Targets.h"
 #include "weights/Match.h"
 
@@ -35,6 +36,10 @@ void attn::fuzz::safetensors(const uint8_t *data, size_t size) {
   for (const StoredTensor &tensor : checkpoint.tensors()) {
     for (size_t i = 0; i < tensor.bytes; i += 64)
       sink = tensor.data[i];
+    Vector<char> memory;
+    const char *elements = Checkpoint::bytesOf(tensor, memory, error);
+    if (tensor.bytes)
+      sink = elements[0];
     require(checkpoint.find(tensor.name) == &tensor, "a tensor that is not found by its name");
   }
   Binding binding;

@@ -4,6 +4,9 @@
 #include "Checkpoints.h"
 
 #include "Report.h"
+#include "base/Dtype.h"
+#include "io/Gguf.h"
+#include "io/Llama2.h"
 #include "weights/Match.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -124,6 +127,132 @@ int readShapes(const std::string &path, std::map<std::string, llvm::SmallVector<
   for (const attn::StoredTensor &tensor : checkpoint.tensors())
     shapes[std::string(tensor.name, tensor.nameLength)].assign(tensor.shape,
                                                                tensor.shape + tensor.rank);
+  return Ok;
+}
+
+CheckpointKind kindOfCheckpoint(const std::string &path) {
+  attn::Error error;
+  attn::SourceFile file;
+  char start[sizeof(attn::Llama2Header)] = {};
+  attn::Llama2Header header;
+  if (file.open(path.c_str(), error) || file.size() < 8 ||
+      !file.read(0, std::min<uint64_t>(file.size(), sizeof start), start))
+    return CheckpointKind::Other;
+  if (llvm::StringRef(start, 4) == "GGUF")
+    return CheckpointKind::Gguf;
+  if (attn::isLlama2(start, file.size(), header))
+    return CheckpointKind::Llama2;
+  return llvm::StringRef(path).ends_with(".safetensors") ? CheckpointKind::Safetensors
+                                                         : CheckpointKind::Other;
+}
+
+int readLlama2Config(const std::string &path, llvm::json::Object &config) {
+  attn::Error error;
+  attn::SourceFile file;
+  char start[sizeof(attn::Llama2Header)];
+  attn::Llama2Header header;
+  if (file.open(path.c_str(), error))
+    return failWithError(error);
+  if (!file.read(0, sizeof start, start) || !attn::isLlama2(start, file.size(), header))
+    return fail(BadInput, "`" + path + "` is no checkpoint of llama2.c");
+  config = llvm::json::Object{{"hidden_size", header.width},
+                              {"intermediate_size", header.hidden},
+                              {"num_hidden_layers", header.layers},
+                              {"num_attention_heads", header.heads},
+                              {"num_key_value_heads", header.keyHeads},
+                              {"vocab_size", std::abs(header.tokens)},
+                              {"max_position_embeddings", header.length},
+                              {"tie_word_embeddings", header.isTied()},
+                              // What its run.c ends at: a text begins anew.
+                              {"eos_token_id", 1}};
+  return Ok;
+}
+
+/// The decimal number with the fewest digits that is this float: 1e-6, not 9.99999997e-7.
+static double shortest(float value) {
+  char digits[32];
+  for (int count = 1; count <= 9; ++count) {
+    snprintf(digits, sizeof digits, "%.*g", count, double(value));
+    if (strtof(digits, nullptr) == value)
+      break;
+  }
+  return strtod(digits, nullptr);
+}
+
+/// A number, truth value or text; nothing of an array of texts, which no config has.
+static std::optional<llvm::json::Value> jsonOf(const attn::GgufValue &value) {
+  using attn::GgufKind;
+  auto element = [&](size_t i) -> std::optional<llvm::json::Value> {
+    switch (value.element) {
+    case GgufKind::U8:
+      return int64_t(value.at<uint8_t>(i));
+    case GgufKind::I8:
+      return int64_t(value.at<int8_t>(i));
+    case GgufKind::U16:
+      return int64_t(value.at<uint16_t>(i));
+    case GgufKind::I16:
+      return int64_t(value.at<int16_t>(i));
+    case GgufKind::U32:
+      return int64_t(value.at<uint32_t>(i));
+    case GgufKind::I32:
+      return int64_t(value.at<int32_t>(i));
+    case GgufKind::U64:
+    case GgufKind::I64:
+      return value.at<int64_t>(i);
+    case GgufKind::F32:
+      return shortest(value.at<float>(i));
+    case GgufKind::F64:
+      return value.at<double>(i);
+    case GgufKind::Bool:
+      return value.at<uint8_t>(i) != 0;
+    default:
+      return std::nullopt;
+    }
+  };
+  if (value.kind == GgufKind::String)
+    return llvm::json::fixUTF8(llvm::StringRef(value.bytes.data + 8, value.bytes.size - 8));
+  if (value.kind != GgufKind::Array)
+    return element(0);
+  constexpr uint64_t most = 4096; // more are of the vocabulary
+  llvm::json::Array array;
+  for (uint64_t i = 0; i < value.count && value.count <= most; ++i)
+    if (auto one = element(size_t(i)))
+      array.push_back(std::move(*one));
+  return array.empty() ? std::nullopt : std::optional<llvm::json::Value>(std::move(array));
+}
+
+int readGgufValues(const std::string &path, llvm::json::Object &values) {
+  attn::Error error;
+  attn::Vector<char> bytes;
+  if (attn::readGgufValueBytes(path.c_str(), bytes, error))
+    return failWithError(error);
+  attn::GgufReader reader{attn::Slice(bytes)};
+  uint32_t version = 0;
+  uint64_t tensors = 0, count = 0;
+  reader.takeHeader(version, tensors, count);
+  attn::eachGgufValue(reader, count, [&](attn::Slice key, const attn::GgufValue &value) {
+    if (auto json = jsonOf(value))
+      values[llvm::json::fixUTF8(llvm::StringRef(key.data, key.size))] = std::move(*json);
+  });
+  return Ok;
+}
+
+int readFloats(const std::string &path, const char *name, std::vector<float> &values) {
+  attn::Error error;
+  attn::Checkpoint checkpoint;
+  if (checkpoint.open(path.c_str(), error))
+    return failWithError(error);
+  const attn::StoredTensor *tensor = checkpoint.find(name);
+  int64_t count = 0;
+  if (!tensor || !attn::isFloat(tensor->dtype) ||
+      !attn::countElements(tensor->shape, tensor->rank, count))
+    return Ok;
+  attn::Vector<char> memory;
+  const char *bytes = attn::Checkpoint::bytesOf(*tensor, memory, error);
+  if (!bytes)
+    return failWithError(error);
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(attn::loadFloat(bytes, tensor->dtype, i));
   return Ok;
 }
 

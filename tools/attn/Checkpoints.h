@@ -5,6 +5,7 @@
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <map>
 #include <string>
@@ -28,6 +29,21 @@ int matchWeights(const std::vector<WantedTensor> &wanted, const std::vector<std:
 
 /// The names and shapes of a checkpoint's tensors. Returns the exit code, after a message.
 int readShapes(const std::string &path, std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
+
+/// Which format a file of a checkpoint has.
+enum class CheckpointKind { Safetensors, Gguf, Llama2, Other };
+
+/// By its first bytes, and its size; `Other` where it cannot be read, too.
+CheckpointKind kindOfCheckpoint(const std::string &path);
+
+/// The values of a GGUF file, without arrays of texts. Returns the exit code, after a message.
+int readGgufValues(const std::string &path, llvm::json::Object &values);
+
+/// The sizes of a checkpoint of llama2.c as a config.json says them. Returns the exit code.
+int readLlama2Config(const std::string &path, llvm::json::Object &config);
+
+/// The elements of a tensor of floats; none where there is no such tensor. Returns the exit code.
+int readFloats(const std::string &path, const char *name, std::vector<float> &values);
 
 /// Prints the tensors of a checkpoint. Returns the exit code.
 int printCheckpoint(const std::string &path, bool isJson);

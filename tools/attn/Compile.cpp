@@ -2,6 +2,7 @@
 //
 // `attn compile`: a spec to a program, a library, an object, a header, or a stage of the compiler.
 #include "Build.h"
+#include "Checkpoints.h"
 #include "Embed.h"
 #include "Files.h"
 #include "Report.h"
@@ -13,6 +14,7 @@
 #include "compiler/emit/ModelInfo.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"
+#include "io/Gguf.h"
 #include "text/Tokenizer.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -242,7 +244,8 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
   if (isNamed && !isText)
     return fail(Usage, "`--tokenizer`: no entry of the model goes on from a text");
   attn::Text file;
-  if (!isText || !options.embedWeights || (!isNamed && !sys::fs::is_directory(path)) ||
+  bool isGguf = kindOfCheckpoint(path) == CheckpointKind::Gguf;
+  if (!isText || !options.embedWeights || (!isNamed && !isGguf && !sys::fs::is_directory(path)) ||
       !findTokenizerFile(path.c_str(), file))
     return Ok;
   attn_tokenizer *tokenizer = nullptr;
@@ -253,6 +256,14 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
     return code;
   }
   attn_tokenizer_destroy(tokenizer);
+  if (isGguf) { // its vocabulary, without the tensors behind it
+    Vector<char> bytes;
+    Error error;
+    if (readGgufValueBytes(path.c_str(), bytes, error))
+      return failWithMessage(BadInput, error.text.c_str());
+    options.tokenizer.assign(bytes.data(), bytes.size());
+    return Ok;
+  }
   auto buffer = readInput(file.c_str());
   if (!buffer)
     return Environment;

@@ -46,6 +46,44 @@ static bool hasWeights(StringRef folder) {
   return false;
 }
 
+/// Writes the spec of a folder's model, which has to fit the tensors at `path`.
+static int writeImported(const opt::InputArgList &args, StringRef path,
+                         const importer::Folder &folder) {
+  auto spec = importer::importFolder(folder);
+  if (!spec)
+    return failImport(path, spec.takeError());
+  if (int code = checkImported(spec->text, path))
+    return code;
+  for (const std::string &note : spec->notes)
+    errs() << "note: " << note << '\n';
+  return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
+}
+
+/// `attn import` of a GGUF file or of a checkpoint of llama2.c.
+static int runImportFile(const opt::InputArgList &args, StringRef path, CheckpointKind kind) {
+  if (args.hasArg(OPT_set))
+    return fail(Usage,
+                "`--set` gives sizes that an ONNX file only names; a checkpoint names them all");
+  std::map<std::string, SmallVector<int64_t>> shapes;
+  json::Object values;
+  if (int code = readShapes(path.str(), shapes))
+    return code;
+  if (kind == CheckpointKind::Llama2) {
+    if (int code = readLlama2Config(path.str(), values))
+      return code;
+    return writeImported(args, path,
+                         importer::readLlama2Model(path, std::move(values), std::move(shapes)));
+  }
+  if (int code = readGgufValues(path.str(), values))
+    return code;
+  auto folder = importer::readGgufModel(path, values, std::move(shapes));
+  if (!folder)
+    return failImport(path, folder.takeError());
+  if (int code = readFloats(path.str(), "rope_freqs.weight", folder->ropeFactors))
+    return code;
+  return writeImported(args, path, *folder);
+}
+
 static int runImportFolder(const opt::InputArgList &args, StringRef path) {
   if (args.hasArg(OPT_set))
     return fail(Usage, "`--set` gives sizes that an ONNX file only names; a folder names them all");
@@ -57,18 +95,11 @@ static int runImportFolder(const opt::InputArgList &args, StringRef path) {
                 "a folder of Hugging Face has its weights in .safetensors files");
   if (int code = readShapes(path.str(), folder->shapes))
     return code;
-  auto spec = importer::importFolder(*folder);
-  if (!spec)
-    return failImport(path, spec.takeError());
-  if (int code = checkImported(spec->text, path))
-    return code;
-  for (const std::string &note : spec->notes)
-    errs() << "note: " << note << '\n';
-  return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
+  return writeImported(args, path, *folder);
 }
 
 int runImport(const opt::InputArgList &args) {
-  StringRef path = onlyFile(args, "ONNX file");
+  StringRef path = onlyFile(args, "checkpoint or ONNX file");
   if (path.empty())
     return Usage;
   StringMap<int64_t> sizes;
@@ -76,6 +107,12 @@ int runImport(const opt::InputArgList &args) {
     return code;
   if (path != "-" && sys::fs::is_directory(path))
     return runImportFolder(args, path);
+  CheckpointKind kind = path == "-" ? CheckpointKind::Other : kindOfCheckpoint(path.str());
+  if (kind == CheckpointKind::Gguf || kind == CheckpointKind::Llama2)
+    return runImportFile(args, path, kind);
+  if (kind == CheckpointKind::Safetensors)
+    return fail(BadInput, "`" + path + "`: weights alone do not say what model they are of",
+                "import the folder that holds config.json beside them");
   auto buffer = readInput(path);
   if (!buffer)
     return Environment;

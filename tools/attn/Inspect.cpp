@@ -35,15 +35,17 @@ int runInspect(const opt::InputArgList &args) {
   if (path.empty())
     return Usage;
   bool isJson = args.hasArg(OPT_json);
-  if (sys::fs::is_directory(path) || path.ends_with(".safetensors") ||
-      path.ends_with(".safetensors.index.json"))
+  if (sys::fs::is_directory(path) || path.ends_with(".safetensors.index.json") ||
+      (path != "-" && kindOfCheckpoint(path.str()) != CheckpointKind::Other) ||
+      path.ends_with(".safetensors"))
     return printCheckpoint(path.str(), isJson);
   auto buffer = readInput(path);
   if (!buffer)
     return Environment;
   if (!looksLikeArtifact(buffer->getBuffer()))
-    return fail(BadInput, "`" + path + "` is neither an artifact nor a checkpoint",
-                "expected an ELF file, a .safetensors file, its index, or a folder of them");
+    return fail(
+        BadInput, "`" + path + "` is neither an artifact nor a checkpoint",
+        "expected an ELF file, a .safetensors file, its index, a folder of them, or a GGUF file");
   return inspectArtifact(path, buffer->getBuffer(), isJson);
 }
 

@@ -271,8 +271,9 @@ bool Runner::readWeights(const std::string &name, const std::vector<int64_t> &sh
     return true;
   }
   const attn::StoredTensor *tensor = state->checkpoint.find(name.c_str());
+  int64_t own = 0;
   if (!tensor || !attn::isFloat(tensor->dtype) ||
-      tensor->bytes != size_t(count) * attn_dtype_size(tensor->dtype))
+      !attn::countElements(tensor->shape, tensor->rank, own) || own != count)
     return false;
   attn::Vector<char> memory;
   attn::Error error;

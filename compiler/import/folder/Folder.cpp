@@ -143,6 +143,30 @@ static Error unknownType(const Folder &folder, StringRef type) {
                                            "`: where the model is like it, write that there");
 }
 
+/// Whether a character is one of a name's components.
+static bool isOfName(char c) { return isAlnum(c) || c == '_' || c == '.'; }
+
+/// `text` with the names that tensors have in this file.
+static std::string renamed(StringRef text, const Folder &folder) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && isOfName(text[end]))
+      ++end;
+    StringRef word = text.slice(at, std::max(end, at + 1));
+    at += word.size();
+    // A name may have more behind it: `blk.{n}`, `output.weight`.
+    for (auto &[theirs, ours] : folder.renames)
+      if (word == theirs || (word.starts_with(theirs) && word[theirs.size()] == '.')) {
+        result += ours;
+        word = word.drop_front(theirs.size());
+        break;
+      }
+    result += word;
+  }
+  return result;
+}
+
 Expected<ImportedSpec> importFolder(const Folder &folder) {
   Config config(folder.config, "config.json");
   bool isTimm = !config.has("model_type") && config.has("architecture");
@@ -162,13 +186,14 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
   raw_string_ostream os(text);
   os << "attn 1\n// " << (architectures.empty() ? type : architectures.front()) << " of `"
      << sys::path::filename(sys::path::remove_leading_dotslash(folder.path)).rtrim('/')
-     << "`, as its config.json says.\n";
+     << "`, as its " << (folder.renames.empty() ? "config.json says" : "header says") << ".\n";
   FamilyWriter writer{
       folder, config, os, type, model, architectures.empty() ? "" : architectures.front(), task};
   found->write(writer);
   if (Error error = config.takeError())
     return std::move(error);
   spec.notes = config.notes;
+  text = renamed(text, folder);
   frontend::SourceFile source("<import>", text);
   frontend::DiagnosticEngine diagnostics(source);
   auto file = frontend::parse(source, diagnostics);

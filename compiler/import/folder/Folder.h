@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A folder of a published checkpoint, as Hugging Face's libraries write it: config.json, the names
-// and shapes of the tensors, what it says of generation and of pooling.
+// and shapes of the tensors, what it says of generation and of pooling. Other files of checkpoints
+// are read as if they were such a folder, whose tensors have other names.
 #ifndef ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H
 #define ATTN_COMPILER_IMPORT_FOLDER_FOLDER_H
 
@@ -10,6 +11,8 @@
 #include "llvm/Support/JSON.h"
 #include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace attn::importer {
 
@@ -22,6 +25,15 @@ struct Folder {
   std::optional<llvm::json::Object> pooling;      ///< of a sentence encoder, 1_Pooling/config.json
   bool isNormalized = false;                      ///< a sentence encoder that gives unit vectors
   std::map<std::string, llvm::SmallVector<int64_t>> shapes; ///< of the tensors, by their names
+
+  /// Where tensors are called otherwise than in Hugging Face's folders: components of their names
+  /// there and here. `shapes` has the names there.
+  std::vector<std::pair<std::string, std::string>> renames;
+  bool turnsNeighbours = false; ///< rotary pairs are neighbours, as in Llama's own form
+  bool addedOne = false;        ///< to the weights of norms that multiply by 1 + weight
+  /// What the factors of `rope_freqs.weight` divide the angles by, which llama.cpp makes of
+  /// Llama 3's rule; empty where there are none.
+  std::vector<float> ropeFactors;
 
   /// Whether there is a tensor of this name.
   bool has(llvm::StringRef tensor) const { return shapes.count(tensor.str()); }
@@ -38,6 +50,14 @@ struct ImportedSpec {
 
 /// The spec of a folder's model. An ImportError says what of it is not read.
 llvm::Expected<ImportedSpec> importFolder(const Folder &folder);
+
+/// A GGUF file as such a folder: of its values, without arrays of texts, and its tensors.
+llvm::Expected<Folder> readGgufModel(llvm::StringRef path, const llvm::json::Object &values,
+                                     std::map<std::string, llvm::SmallVector<int64_t>> shapes);
+
+/// A checkpoint of llama2.c as such a folder, whose config.json says `config`.
+Folder readLlama2Model(llvm::StringRef path, llvm::json::Object config,
+                       std::map<std::string, llvm::SmallVector<int64_t>> shapes);
 
 } // namespace attn::importer
 

@@ -92,6 +92,8 @@ private:
   void readRotations();
   /// Of an object that holds rope's values, in either form of config.json.
   Rotation readRotation(Config &from, const json::Object *scaling, std::optional<double> base);
+  /// The rule that the factors of a GGUF file come from.
+  std::string scalingOfFactors(double base);
   void writeModel();
   void writeLayer();
   void writeProjections();
@@ -223,6 +225,8 @@ void LlamaWriter::readRotations() {
   const json::Object *full = parameters ? parameters->getObject("full_attention") : nullptr,
                      *sliding = parameters ? parameters->getObject("sliding_attention") : nullptr;
   rotation = readRotation(config, full ? full : parameters ? parameters : scaling, std::nullopt);
+  if (!writer.folder.ropeFactors.empty())
+    rotation.scaling = scalingOfFactors(rotation.base);
   windowed = rotation;
   if (sliding)
     windowed = readRotation(config, sliding, sliding->getNumber("rope_theta"));
@@ -230,6 +234,27 @@ void LlamaWriter::readRotations() {
     windowed = {config.number("rope_local_base_freq", 10000), ""};
   if (llvm::all_of(isFull, [](bool full) { return !full; }) && window)
     rotation = windowed;
+}
+
+std::string LlamaWriter::scalingOfFactors(double base) {
+  // The published models of Llama 3.1 and later, which differ in the factor alone.
+  constexpr double low = 1, high = 4, original = 8192;
+  const std::vector<float> &factors = writer.folder.ropeFactors;
+  double most = *llvm::max_element(factors);
+  for (auto [p, given] : llvm::enumerate(factors)) {
+    double angle = std::pow(base, -double(p) / double(factors.size())),
+           turns = original * angle / (2 * M_PI),
+           share = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    double factor = 1 / ((1 - share) / most + share);
+    if (!(std::abs(factor - double(given)) <= 1e-4 * factor)) {
+      config.refuse("rope_freqs.weight", "the factors of Llama 3's rule",
+                    "write the angles as a `table` and give them to `rotary(x, interleaved, angles "
+                    "= …)`");
+      break;
+    }
+  }
+  return ", factor = " + numberText(most) + ", low_freq_factor = 1, high_freq_factor = 4, " +
+         "original_length = 8192";
 }
 
 /// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
@@ -272,13 +297,14 @@ std::string LlamaWriter::layerArguments() const {
 
 std::string LlamaWriter::norms(StringRef names, StringRef axis) const {
   return ("rmsnorm " + names + ": " + axis + " eps " + numberText(eps) +
-          (is(OnePlusNorms) ? " offset 1" : "") + "\n")
+          (is(OnePlusNorms) && !writer.folder.addedOne ? " offset 1" : "") + "\n")
       .str();
 }
 
 std::string LlamaWriter::turned(StringRef what) const {
   bool differs = !layerArguments().empty();
-  std::string text = "rotary(" + what.str() + ", T, half";
+  std::string text =
+      "rotary(" + what.str() + (writer.folder.turnsNeighbours ? ", T, interleaved" : ", T, half");
   if (turnedFeatures != features)
     text += ", features = " + std::to_string(turnedFeatures);
   text += ", base = " +
@@ -405,6 +431,8 @@ void LlamaWriter::writeModel() {
     os << "linear lm_head: D -> V" << (isTied ? " = tied(" + prefix + "embed_tokens)" : "") << '\n';
   if (hasHead && isTied && writer.folder.has("lm_head.weight"))
     os << "ignore \"lm_head.weight\"  // the same numbers as the embedding\n";
+  if (!writer.folder.ropeFactors.empty())
+    os << "ignore \"rope_freqs.weight\"  // computed here\n";
   if (llvm::any_of(writer.folder.shapes, [](const auto &tensor) {
         return StringRef(tensor.first).ends_with(".rotary_emb.inv_freq");
       }))

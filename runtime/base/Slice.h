@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Bytes that belong to someone else, and their hash.
-#ifndef ATTN_TEXT_SLICE_H
-#define ATTN_TEXT_SLICE_H
+#ifndef ATTN_BASE_SLICE_H
+#define ATTN_BASE_SLICE_H
 #include "base/Vector.h"
 
 namespace attn {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Quantized tensors as GGUF files hold them: blocks of a few codes with a scale.
+#ifndef ATTN_IO_BLOCK_FORMAT_H
+#define ATTN_IO_BLOCK_FORMAT_H
+#include <cstddef>
+#include <cstdint>
+
+namespace attn {
+
+/// A format of blocks. The elements of a block lie side by side along the last axis.
+struct BlockFormat {
+  const char *name;
+  uint32_t number;         ///< of the type in GGUF files
+  int32_t elements, bytes; ///< of a block
+  /// Decodes one block to `elements` floats, exactly as the format defines them in f32.
+  void (*decode)(const unsigned char *block, float *values);
+};
+
+/// The format of a type of GGUF; null where it is none that is read.
+const BlockFormat *findBlockFormat(uint32_t number);
+
+/// Decodes `count` elements of a tensor's blocks, from element `skip` of the first block on.
+void decodeBlocks(const BlockFormat &format, const char *blocks, int64_t skip, int64_t count,
+                  float *values);
+
+} // namespace attn
+#endif

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GGUF files: each format of blocks is read exactly as it is defined; models are imported, checked, run, and compared with NumPy in double
+precision, which computes what Hugging Face's model of the family does with the same weights.
+
+usage: gguf.py FOLDER [FAMILY...]"""
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gguf_file import FORMATS, draw, write_gguf
+from make import llama, llama_shapes
+from measured import measured
+from program import call, run
+from text_models import llama as llama_twin
+
+BOUND = 1e-5
+
+
+def check_blocks(folder):
+    """Each format, with many scales and all codes, by rows of a table, which begin within what is read together."""
+    rng, rows, columns = np.random.default_rng(11), 300, 512
+    tables = {name: draw(rng, name, (rows, columns)) for name in FORMATS}
+    path, spec = os.path.join(folder, "blocks.gguf"), os.path.join(folder, "blocks.attn")
+    write_gguf(path, {"general.architecture": "tables"}, {f"{name}.weight": (name, (rows, columns), data) for name, (data, _) in tables.items()})
+    with open(spec, "w") as file:
+        file.write(f"attn 1\nmodel Tables {{\n  dim V = {rows}, D = {columns}\n  dyn N <= {rows}\n  embedding {', '.join(FORMATS)}: V -> D\n"
+                   f"  entry rows(ids: i32[N]) -> {', '.join(f'of_{name}: [N, D]' for name in FORMATS)} {{\n"
+                   f"    return {', '.join(f'{name}(ids)' for name in FORMATS)}\n  }}\n}}\n")
+    ids = rng.permutation(rows).astype(np.int32)
+    found = run(["attn", "run", spec, "--weights", path], folder, {"ids": ids}, [f"of_{name}" for name in FORMATS])
+    for (name, (_, wanted)), got in zip(tables.items(), found):
+        assert np.array_equal(got, wanted[ids], equal_nan=True), name
+    print(f"{rows * columns} elements each of {', '.join(FORMATS)} are exactly what the formats define")
+
+
+def small(model_type, architecture, **more):
+    config = llama(model_type, architecture, **more)
+    config.update(hidden_size=256, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, intermediate_size=512)
+    return config
+
+
+ROPE = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192)
+GEMMA = dict(head_dim=128, hidden_activation="gelu_pytorch_tanh", rope_theta=10000.0)
+MODELS = {
+    "llama": ("llama", small("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False)),
+    "llama3": ("llama", small("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=ROPE, tie_word_embeddings=True)),
+    "qwen2": ("qwen2", small("qwen2", "Qwen2ForCausalLM", rope_theta=1000000.0, tie_word_embeddings=True)),
+    "qwen3": ("qwen3", small("qwen3", "Qwen3ForCausalLM", rope_theta=1000000.0, head_dim=128, tie_word_embeddings=True)),
+    "gemma": ("gemma", small("gemma", "GemmaForCausalLM", **GEMMA)),
+    "gemma2": ("gemma2", small("gemma2", "Gemma2ForCausalLM", sliding_window=6, query_pre_attn_scalar=128, attn_logit_softcapping=5.0,
+                               final_logit_softcapping=3.0, **GEMMA)),
+    "gemma3": ("gemma3", small("gemma3_text", "Gemma3ForCausalLM", sliding_window=6, sliding_window_pattern=6, query_pre_attn_scalar=128,
+                               rope_local_base_freq=10000.0, rope_scaling=dict(rope_type="linear", factor=8.0), **GEMMA)),
+    "phi3": ("phi3", small("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=None, partial_rotary_factor=0.75,
+                           tie_word_embeddings=False)),
+}
+NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+         "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+         "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+         "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+         "mlp.down_proj": "ffn_down"}
+FOUR = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+        "post_feedforward_layernorm": "post_ffw_norm"}
+
+
+def name_of(name, has_four):
+    path, kind = name.rsplit(".", 1)
+    layer = ""
+    if path.startswith("model.layers."):
+        _, _, n, path = path.split(".", 3)
+        layer = f"blk.{n}."
+    return layer + (FOUR.get(path, "") if has_four else "") + (NAMES[path] if not (has_four and path in FOUR) else "") + "." + kind
+
+
+def values_of(architecture, c):
+    e = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    p = architecture + "."
+    values = {"general.architecture": architecture, p + "embedding_length": c["hidden_size"], p + "block_count": c["num_hidden_layers"],
+              p + "feed_forward_length": c["intermediate_size"], p + "attention.head_count": c["num_attention_heads"],
+              p + "attention.head_count_kv": c["num_key_value_heads"], p + "context_length": c["max_position_embeddings"],
+              p + "attention.layer_norm_rms_epsilon": c["rms_norm_eps"], p + "rope.freq_base": c["rope_theta"],
+              p + "rope.dimension_count": int(e * c.get("partial_rotary_factor", 1)), "tokenizer.ggml.tokens": ["a"] * c["vocab_size"],
+              "tokenizer.ggml.eos_token_id": 3}
+    if "head_dim" in c:
+        values.update({p + "attention.key_length": e, p + "attention.value_length": e})
+    for key, theirs in {"sliding_window": "attention.sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
+                        "final_logit_softcapping": "final_logit_softcapping"}.items():
+        if c.get(key):
+            values[p + theirs] = c[key]
+    if (c.get("rope_scaling") or {}).get("rope_type") == "linear":
+        values.update({p + "rope.scaling.type": "linear", p + "rope.scaling.factor": c["rope_scaling"]["factor"]})
+    return values
+
+
+def factors(c):
+    """What llama.cpp's converter makes of Llama 3's rule: by what each pair's angles are divided."""
+    r, e = c["rope_scaling"], c["hidden_size"] // c["num_attention_heads"]
+    low, high = (r["original_max_position_embeddings"] / r[key] for key in ("low_freq_factor", "high_freq_factor"))
+    out = []
+    for frequency in c["rope_theta"] ** (np.arange(0, e, 2) / e):
+        length = 2 * np.pi * frequency
+        smooth = (r["original_max_position_embeddings"] / length - r["low_freq_factor"]) / (r["high_freq_factor"] - r["low_freq_factor"])
+        out.append(1 if length < high else r["factor"] if length > low else 1 / ((1 - smooth) / r["factor"] + smooth))
+    return np.array(out, np.float32)
+
+
+def write_model(architecture, c, path):
+    """The file, and the weights as Hugging Face's model has them."""
+    rng = np.random.default_rng(len(architecture))
+    four, kinds = c["model_type"] in ("gemma2", "gemma3_text"), list(FORMATS)
+    tensors, weights = {}, {}
+    for i, (name, shape) in enumerate(llama_shapes(c).items()):
+        ours = name_of(name, four)
+        if len(shape) == 1:
+            value = rng.standard_normal(shape).astype(np.float32) * 0.1 + (0 if name.endswith("bias") else 1)
+            tensors[ours] = value
+            gemma = architecture.startswith("gemma") and name.endswith("norm.weight")
+            weights[name] = value.astype(np.float64) - (1 if gemma else 0)
+            continue
+        data, value = draw(rng, kinds[i % len(kinds)], shape, spread=1 / np.sqrt(shape[1]))
+        tensors[ours], value = (kinds[i % len(kinds)], shape, data), value.astype(np.float64)
+        if architecture == "llama" and (".q_proj" in name or ".k_proj" in name):
+            heads = c["num_attention_heads" if ".q_proj" in name else "num_key_value_heads"]
+            value = value.reshape(heads, -1, 2, shape[1]).swapaxes(1, 2).reshape(shape)
+        weights[name] = value
+    if (c.get("rope_scaling") or {}).get("rope_type") == "llama3":
+        tensors["rope_freqs.weight"] = factors(c)
+    write_gguf(path, values_of(architecture, c), tensors)
+    return weights
+
+
+def check_model(family, folder):
+    architecture, config = MODELS[family]
+    path, spec = os.path.join(folder, f"{family}.gguf"), os.path.join(folder, f"{family}.attn")
+    weights = write_model(architecture, config, path)
+    call(["attn", "import", path, "-o", spec])
+    call(["attn", "fmt", "--check", spec])
+    table = subprocess.run(["attn", "check", spec, "--weights", path], capture_output=True, text=True)
+    assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
+    ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
+    got, = run(["attn", "run", spec, "--weights", path, "--entry", "scores"], folder, {"ids": ids}, ["scores"])
+    wanted = llama_twin(config, weights, ids)["scores"]
+    error = np.sqrt(((got - wanted) ** 2).sum() / (wanted ** 2).sum())
+    print(f"{family}.gguf: {len(open(spec).readlines())} lines, relative L2 {error:.1e}")
+    assert error <= BOUND, f"{family}: {error}"
+    measured(f"{family}.gguf", error)
+
+
+def main():
+    folder, *families = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
+    check_blocks(folder)
+    for family in families or MODELS:
+        check_model(family, folder)
+
+
+if __name__ == "__main__":
+    main()
