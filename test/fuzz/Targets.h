@@ -11,6 +11,7 @@
 
 #define ATTN_FUZZ_TARGETS(X)                                                                       \
   X(artifact)                                                                                      \
+  X(chat)                                                                                          \
   X(config)                                                                                        \
   X(folder)                                                                                        \
   X(format) X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(spec) X(tokenizer) X(tuning)

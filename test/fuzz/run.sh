@@ -20,6 +20,7 @@ case $target in
     for folder_of_specs in "$inputs/corpus/spec" "$tests/errors" "$tests/frontend" "$tests/../examples/language" \
       "$tests/../examples/vit"; do add "$folder_of_specs"; done
     ;;
+  chat) add "$tests/text/Inputs/templates" ;;
 esac
 [[ $target == spec ]] || add "$inputs/corpus/$target"
 add "$inputs/regressions/$target"

@@ -121,6 +121,37 @@ ATTN_API attn_status attn_decoding_finish(attn_decoding *decoding, const char **
 /* Destroys a decoding. NULL is allowed. */
 ATTN_API void attn_decoding_destroy(attn_decoding *decoding);
 
+/* A template that makes one text of the turns of a chat, in the part of Jinja's language that
+ * published ones are written in: set, if, for, macros, namespaces, filters, tests, methods of
+ * strings and mappings. Read-only once it is open: threads may share it. */
+typedef struct attn_chat_template attn_chat_template;
+
+/* Opens the template of a folder, or of the folder that a file is in: `chat_template.jinja`, else
+ * what `chat_template` in `tokenizer_config.json` says. Of a list of named templates it takes the
+ * one called `which`; NULL: "default", or the only one. The special tokens of the config
+ * (`bos_token`, ...) are variables. ATTN_NOT_FOUND where there is none; ATTN_BAD_INPUT: what is not
+ * read, by line and column in the template; ATTN_IO, ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_chat_template_open(const char *path, const char *which,
+                                             attn_chat_template **chatTemplate, char **message);
+
+/* The same from the text of a template, of `size` bytes, which are not needed afterwards. */
+ATTN_API attn_status attn_chat_template_open_memory(const char *source, size_t size,
+                                                    attn_chat_template **chatTemplate,
+                                                    char **message);
+
+/* Destroys a template. NULL is allowed. */
+ATTN_API void attn_chat_template_destroy(attn_chat_template *chatTemplate);
+
+/* Makes the text of variables: a JSON object of `size` bytes, with `messages`, a list of objects
+ * with `role` and `content`, and what else the template takes: `add_generation_prompt`, `tools`.
+ * The text has a NUL behind it and is freed by attn_message_free; `textSize` may be NULL.
+ * ATTN_BAD_INPUT: variables that are no JSON; a name that is not defined, or what the template
+ * itself refuses, by line and column; more steps or memory than templates may take (2e7, 256 MB).
+ * ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_chat_template_render(const attn_chat_template *chatTemplate,
+                                               const char *variables, size_t size, char **text,
+                                               size_t *textSize, char **message);
+
 /* A context whose entry generates, with a tokenizer: text in, text out. It knows which tokens the
  * caches hold: of a prompt that begins with them only the others are computed. */
 typedef struct attn_text attn_text;

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where templates come from, and what their variables are.
+#include "text/jinja/ChatTemplate.h"
+#include "base/Utf8.h"
+#include "io/File.h"
+#include "text/Unicode.h"
+#include "text/jinja/Interpreter.h"
+#include <sys/stat.h>
+
+using namespace attn;
+using namespace attn::jinja;
+
+static constexpr size_t kMostSource = size_t(1) << 20, kMostConfig = size_t(1) << 26;
+
+/// A source as Jinja takes it: ends of lines are "\n", and the last one is left out.
+static Slice normalise(Slice source, Memory &memory) {
+  auto *made = static_cast<char *>(memory.take(source.size + 1));
+  size_t size = 0;
+  for (size_t i = 0; made && i < source.size; ++i) {
+    bool isReturn = source.data[i] == '\r';
+    made[size++] = isReturn ? '\n' : source.data[i];
+    i += isReturn && i + 1 < source.size && source.data[i + 1] == '\n';
+  }
+  size -= size > 0 && made[size - 1] == '\n';
+  return {made, size};
+}
+
+attn_status ChatTemplate::openMemory(const char *called, Slice bytes, Error &error) {
+  name.clear();
+  name.append("%s", called);
+  if (bytes.size > kMostSource)
+    return error.set(ATTN_BAD_INPUT, "R0705", "%s has %zu bytes, more than templates may have",
+                     name.c_str(), bytes.size);
+  if (!isUtf8(bytes))
+    return error.set(ATTN_BAD_INPUT, "R0705", "%s is not in UTF-8", name.c_str());
+  source = normalise(bytes, memory);
+  if (!source.data || name.failed())
+    return error.outOfMemory("a chat template");
+  Diagnostics diagnostics(name.c_str(), source, error);
+  body = parse(source, memory, diagnostics);
+  return error.status;
+}
+
+static bool hasFile(const Text &path) {
+  struct stat found;
+  return !path.failed() && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+static bool endsWith(const char *path, const char *ending) {
+  return Slice(path).endsWith(Slice(ending));
+}
+
+attn_status ChatTemplate::openPath(const char *path, const char *which, Error &error) {
+  struct stat found;
+  Text folder, config, file;
+  if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+    folder.append("%s", path);
+  } else {
+    const char *slash = strrchr(path, '/');
+    folder.append("%.*s", slash ? int(slash - path) : 1, slash ? path : ".");
+  }
+  file.append("%s", endsWith(path, ".jinja") ? path : "");
+  if (!file.size())
+    file.append("%s/chat_template.jinja", folder.c_str());
+  config.append("%s", endsWith(path, "tokenizer_config.json") ? path : "");
+  if (!config.size())
+    config.append("%s/tokenizer_config.json", folder.c_str());
+  bool hasTemplate = hasFile(file);
+  if (hasFile(config))
+    if (attn_status status = openConfig(config.c_str(), hasTemplate ? "" : which, error))
+      return status;
+  if (hasTemplate) {
+    Vector<char> bytes;
+    Text quoted;
+    quoted.append("`%s`", file.c_str());
+    if (attn_status status = readFile(file.c_str(), kMostSource, bytes, error))
+      return status;
+    return openMemory(quoted.c_str(), Slice(bytes), error);
+  }
+  if (body)
+    return ATTN_OK;
+  error.set(ATTN_NOT_FOUND, "R0708", "`%s` has no chat template", path);
+  error.help("a model that has learnt to chat has one in `chat_template.jinja`, or under "
+             "`chat_template` in `tokenizer_config.json`");
+  return error.status;
+}
+
+bool ChatTemplate::keepTokens(const JsonValue &config) {
+  for (JsonValue member = config.first(); member.exists(); member = member.next()) {
+    if (!member.key().endsWith(Slice("_token")))
+      continue;
+    JsonValue token = member.isObject() ? member.find("content") : member;
+    if (!token.isString())
+      continue;
+    Pair pair;
+    pair.key = Value::of(memory.copy(member.key())),
+    pair.value = Value::of(memory.copy(token.text()));
+    if (!pair.key.chars || !pair.value.chars || !tokens.push(pair))
+      return false;
+  }
+  return true;
+}
+
+attn_status ChatTemplate::openConfig(const char *path, const char *which, Error &error) {
+  Vector<char> bytes;
+  if (attn_status status = readFile(path, kMostConfig, bytes, error))
+    return status;
+  JsonTree tree;
+  if (!tree.read(Slice(bytes)) || !tree.root().isObject())
+    return error.set(ATTN_BAD_INPUT, "R0705", "`%s`, byte %zu: %s", path, tree.position,
+                     tree.problem ? tree.problem : "expected an object");
+  if (!keepTokens(tree.root()))
+    return error.outOfMemory("a chat template");
+  JsonValue value = tree.root().find("chat_template");
+  if ((which && !*which) || !value.isSet())
+    return ATTN_OK;
+  Text quoted;
+  quoted.append("`chat_template` in `%s`", path);
+  bool isFound = false;
+  return openValue(quoted.c_str(), value, which, isFound, error);
+}
+
+attn_status ChatTemplate::openValue(const char *called, const JsonValue &value, const char *which,
+                                    bool &isFound, Error &error) {
+  JsonValue chosen = value;
+  if (value.isArray()) {
+    chosen = JsonValue();
+    Text known;
+    for (JsonValue item = value.first(); item.exists(); item = item.next()) {
+      Slice own = item.isObject() ? item.find("name").text() : Slice();
+      known.append(known.size() ? ", `%.*s`" : "`%.*s`", int(own.size < 60 ? own.size : 60),
+                   own.data);
+      if (own.is(which ? which : "default") || (!which && value.count() == 1))
+        chosen = item.find("template");
+    }
+    if (!chosen.exists())
+      return error.set(ATTN_NOT_FOUND, "R0708", "%s has no template `%s`; it has %s", called,
+                       which ? which : "default", known.c_str());
+  }
+  if (!chosen.isString())
+    return error.set(ATTN_BAD_INPUT, "R0705", "%s is neither a string nor a list of templates",
+                     called);
+  isFound = true;
+  return openMemory(called, chosen.text(), error);
+}
+
+attn_status ChatTemplate::render(Slice variables, Vector<char> &text, Error &error) const {
+  JsonTree tree;
+  if (!isUtf8(variables) || !tree.read(variables) || !tree.root().isObject())
+    return error.set(ATTN_BAD_INPUT, "R0705", "the variables of a chat template, byte %zu: %s",
+                     tree.position, tree.problem ? tree.problem : "expected an object in UTF-8");
+  Memory own;
+  Value given;
+  Diagnostics diagnostics(name.c_str(), source, error);
+  if (!fromJson(tree.root(), own, given))
+    return error.set(ATTN_BAD_INPUT, "R0705",
+                     "the variables of a chat template are too large, or have a number that is");
+  auto *pairs = own.make<Pair>(tokens.size() + given.size);
+  if (!pairs)
+    return error.outOfMemory("the variables of a chat template");
+  // What is given comes last, and counts.
+  for (size_t i = 0; i < tokens.size() + given.size; ++i)
+    pairs[i] = i < tokens.size() ? tokens[i] : given.pairs[i - tokens.size()];
+  size_t before = text.size();
+  Interpreter interpreter(own, diagnostics);
+  if (!interpreter.run(body, Value::dict(pairs, tokens.size() + given.size), text))
+    text.resize(before);
+  return error.status;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The template that makes one text of the turns of a chat, from the files of a checkpoint.
+#ifndef ATTN_TEXT_JINJA_CHATTEMPLATE_H
+#define ATTN_TEXT_JINJA_CHATTEMPLATE_H
+#include "text/jinja/Syntax.h"
+
+namespace attn {
+
+/// A template that has been read; many threads may render it.
+class ChatTemplate {
+public:
+  /// Reads the template of a folder, or of the folder of a file: `chat_template.jinja`, else what
+  /// tokenizer_config.json says under `chat_template`, a string or a list of named ones, of which
+  /// `which` is taken (null: "default", or the only one). A file that ends in ".jinja" is one
+  /// itself, and so is a tokenizer_config.json. ATTN_NOT_FOUND where there is none.
+  attn_status openPath(const char *path, const char *which, Error &error);
+  /// Reads a template; `name` is what errors call it.
+  attn_status openMemory(const char *name, Slice source, Error &error);
+  /// Appends the text that the template makes of a JSON object, whose members are its variables.
+  attn_status render(Slice variables, Vector<char> &text, Error &error) const;
+
+private:
+  /// Reads special tokens and, where `which` is not empty, the template of a config.
+  attn_status openConfig(const char *path, const char *which, Error &error);
+  /// Keeps the special tokens of a tokenizer_config.json, which templates know by their names.
+  bool keepTokens(const JsonValue &config);
+  /// Takes the template of a config; `isFound` is false where it has none.
+  attn_status openValue(const char *name, const JsonValue &value, const char *which, bool &isFound,
+                        Error &error);
+
+  jinja::Memory memory;
+  Text name;
+  Slice source;
+  const jinja::Node *body = nullptr;
+  Vector<jinja::Pair> tokens; ///< `bos_token` and the like
+};
+
+} // namespace attn
+#endif
