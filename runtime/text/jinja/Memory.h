@@ -4,7 +4,7 @@
 // memory. What is taken lives as long as the run.
 #ifndef ATTN_TEXT_JINJA_MEMORY_H
 #define ATTN_TEXT_JINJA_MEMORY_H
-#include "text/Slice.h"
+#include "base/Slice.h"
 
 namespace attn::jinja {
 
