@@ -91,6 +91,29 @@ float attn::halfToFloat(uint16_t bits) {
   return fromBits(sign | toBits(magnitude));
 }
 
+float attn::e4m3ToFloat(uint8_t bits) {
+  uint32_t sign = uint32_t(bits & 0x80) << 24, exponent = (bits >> 3) & 15, low = bits & 7;
+  if ((bits & 0x7f) == 0x7f)
+    return fromBits(sign | 0x7fc00000);
+  if (exponent != 0)
+    return fromBits(sign | (exponent + 120) << 23 | low << 20);
+  return fromBits(sign | toBits(float(low) * fromBits(0x3b000000))); // subnormal: low * 2^-9
+}
+
+float attn::e5m2ToFloat(uint8_t bits) { return halfToFloat(uint16_t(bits << 8)); }
+
+float attn::e8m0ToFloat(uint8_t bits) {
+  if (bits == 255)
+    return fromBits(0x7fc00000);
+  return fromBits(bits ? uint32_t(bits) << 23 : 0x400000); // 2^-127 is half of the least normal
+}
+
+float attn::e2m1ToFloat(unsigned bits) {
+  static const float codes[16] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
+                                  -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
+  return codes[bits & 15];
+}
+
 uint16_t attn::floatToBfloat(float value) {
   uint32_t bits = toBits(value);
   if ((bits & 0x7fffffff) > 0x7f800000)

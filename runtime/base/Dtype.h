@@ -17,6 +17,13 @@ bool isFloat(int32_t dtype);
 /// IEEE half and bfloat16 to float, bit by bit (no compiler builtin: those call into libgcc).
 float halfToFloat(uint16_t bits);
 float bfloatToFloat(uint16_t bits);
+/// Floats of 8 bits: 4 of exponent and NaN but no infinity, or 5 as in the upper half of IEEE half;
+/// a power of two, 2^(bits - 127), of which 255 is NaN.
+float e4m3ToFloat(uint8_t bits);
+float e5m2ToFloat(uint8_t bits);
+float e8m0ToFloat(uint8_t bits);
+/// The 4 low bits as a float: a sign, 2 bits of exponent, 1 of mantissa.
+float e2m1ToFloat(unsigned bits);
 /// Round to nearest even.
 uint16_t floatToHalf(float value);
 uint16_t floatToBfloat(float value);

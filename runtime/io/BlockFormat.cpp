@@ -124,15 +124,10 @@ static void decodeQ6_K(const unsigned char *block, float *values) {
 
 /// e[1] q[16]: floats of 1 sign, 2 exponent and 1 mantissa bit, times 2^(e - 127). 255 is NaN.
 static void decodeMxfp4(const unsigned char *block, float *values) {
-  static const float codes[16] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
-                                  -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
-  // 2^-127 is half of the least normal number.
-  uint32_t bits = block[0] == 255 ? 0x7fc00000u : block[0] ? uint32_t(block[0]) << 23 : 0x400000u;
-  float scale;
-  memcpy(&scale, &bits, 4);
+  float scale = e8m0ToFloat(block[0]);
   for (int i = 0; i < 16; ++i) {
-    values[i] = scale * codes[block[1 + i] & 15];
-    values[i + 16] = scale * codes[block[1 + i] >> 4];
+    values[i] = scale * e2m1ToFloat(block[1 + i]);
+    values[i + 16] = scale * e2m1ToFloat(block[1 + i] >> 4);
   }
 }
 

@@ -5,9 +5,10 @@
 #include "base/Dtype.h"
 #include "base/Json.h"
 #include "base/Tensor.h"
-#include "io/BlockFormat.h"
+#include "io/ElementReader.h"
 #include "io/Gguf.h"
 #include "io/Llama2.h"
+#include "io/QuantizedTensor.h"
 #include "io/Safetensors.h"
 #include <cerrno>
 #include <cstdio>
@@ -27,6 +28,8 @@ static bool endsWith(const char *text, const char *suffix) {
 Checkpoint::~Checkpoint() {
   for (SourceFile *file : files)
     dispose(file);
+  for (QuantizedTensor *tensor : quantized)
+    dispose(tensor);
 }
 
 const StoredTensor *Checkpoint::find(const char *name) const {
@@ -58,31 +61,48 @@ attn_status Checkpoint::openMemory(const char *data, size_t size, const char *la
     if (attn_status status = add(tensor, label, error))
       return status;
   }
-  return ATTN_OK;
+  return assemble(nullptr, error);
 }
 
 const char *Checkpoint::bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error) {
-  if (!tensor.file && !tensor.blocks)
-    return tensor.data;
-  Vector<char> stored;
-  Vector<char> &room = tensor.blocks ? stored : memory;
-  size_t elements =
-      tensor.blocks ? tensor.bytes / size_t(tensor.blocks->bytes) * size_t(tensor.blocks->elements)
-                    : 0;
-  // Never null, even for no bytes.
-  if ((tensor.file && !room.resize(tensor.bytes + 1)) ||
-      (tensor.blocks && !memory.resize(elements * sizeof(float) + 1))) {
-    error.outOfMemory(tensor.name);
+  ElementReader reader;
+  StoredTensor view;
+  int64_t elements = 0;
+  countElements(tensor.shape, tensor.rank, elements);
+  if (!reader.take(tensor, 0, elements, view)) {
+    reader.failure.report(tensor.name, error);
     return nullptr;
   }
-  if (tensor.file && !tensor.file->read(tensor.offset, tensor.bytes, room.data())) {
-    tensor.file->cannotRead(error);
-    return nullptr;
+  reader.giveMemory(memory);
+  return view.data;
+}
+
+attn_status Checkpoint::assemble(const char *folder, Error &error) {
+  bool hasQuantized = false;
+  for (const StoredTensor &tensor : list)
+    hasQuantized |= isQuantized(tensor);
+  if (!hasQuantized)
+    return ATTN_OK;
+  QuantizationConfig config;
+  if (folder)
+    if (attn_status status = readQuantizationConfig(folder, config, files, error))
+      return status;
+  QuantizedTensors found{config, quantized, {}, arena};
+  if (attn_status status = findQuantized(*this, found, error))
+    return status;
+  Vector<StoredTensor> all;
+  all.swap(list);
+  names = NameTable();
+  size_t next = 0; // of the quantized, which stand where their codes stood
+  for (size_t i = 0; i < all.size(); ++i) {
+    bool isCodes = next < quantized.size() && quantized[next]->codes.name == all[i].name;
+    if (found.isPart[i] && !isCodes)
+      continue;
+    const StoredTensor &tensor = isCodes ? quantized[next++]->whole : all[i];
+    if (attn_status status = add(tensor, all[i].name, error))
+      return status;
   }
-  if (tensor.blocks)
-    decodeBlocks(*tensor.blocks, tensor.file ? stored.data() : tensor.data, 0, int64_t(elements),
-                 reinterpret_cast<float *>(memory.data()));
-  return memory.data();
+  return ATTN_OK;
 }
 
 attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t count, Error &error) {
@@ -112,7 +132,7 @@ attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t coun
     if (attn_status status = add(tensor, "memory", error))
       return status;
   }
-  return ATTN_OK;
+  return assemble(nullptr, error);
 }
 
 /// Reads the first bytes of a GGUF file, as many as its lists take, and finds its tensors.
@@ -305,9 +325,28 @@ attn_status Checkpoint::openDirectory(const char *path, Error &error) {
   return bestRank % 2 == 0 ? openIndex(best.c_str(), error) : openFile(best.c_str(), error);
 }
 
-attn_status Checkpoint::open(const char *path, Error &error) {
+/// Whether a path leads to a folder.
+static bool isDirectory(const char *path) {
   struct stat info;
-  if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+attn_status Checkpoint::openPath(const char *path, Error &error) {
+  if (isDirectory(path))
     return openDirectory(path, error);
   return endsWith(path, kIndexSuffix) ? openIndex(path, error) : openFile(path, error);
+}
+
+attn_status Checkpoint::open(const char *path, Error &error) {
+  if (attn_status status = openPath(path, error))
+    return status;
+  Text folder;
+  const char *slash = strrchr(path, '/');
+  if (isDirectory(path))
+    folder.append("%s", path);
+  else if (slash)
+    folder.append("%.*s", int(slash - path + 1), path);
+  else
+    folder.append(".");
+  return folder.failed() ? error.outOfMemory(path) : assemble(folder.c_str(), error);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tensors of a checkpoint, wherever they come from: one .safetensors file, shards with an
-// index, a directory of either, a GGUF file, one of llama2.c, or memory.
+// index, a directory of either, a GGUF file, one of llama2.c, or memory. Quantized tensors that are
+// kept as several appear as the one that they make.
 #ifndef ATTN_IO_CHECKPOINT_H
 #define ATTN_IO_CHECKPOINT_H
 #include "base/Arena.h"
@@ -11,6 +12,7 @@
 namespace attn {
 
 struct BlockFormat;
+struct QuantizedTensor;
 
 /// A tensor of a checkpoint: bytes that need not be aligned.
 struct StoredTensor {
@@ -25,6 +27,10 @@ struct StoredTensor {
   const BlockFormat *blocks; // how f32 is kept in blocks of codes; null where elements are there
   const SourceFile *file;    // null where it is in memory
   uint64_t offset;           // of its bytes in the file, or in the memory of one
+  const QuantizedTensor *quantized; // the tensors that it is made of; null where it is one itself
+
+  /// Whether `data` are its elements.
+  bool isInMemory() const { return !file && !blocks && !quantized; }
 };
 
 /// Owns the files and names of its tensors.
@@ -61,6 +67,10 @@ private:
   attn_status openIndex(const char *path, Error &error);
   /// Adds the tensors of a folder: of its index, or of its only .safetensors file.
   attn_status openDirectory(const char *path, Error &error);
+  /// Puts quantized tensors together, by what the config.json in `folder` says; null: by nothing.
+  attn_status assemble(const char *folder, Error &error);
+  /// Adds the tensors at a path.
+  attn_status openPath(const char *path, Error &error);
   /// Adds a tensor; an error where its name is there already.
   attn_status add(StoredTensor tensor, const char *label, Error &error);
 
@@ -68,6 +78,7 @@ private:
   NameTable names;
   Arena arena;
   Vector<SourceFile *> files;
+  Vector<QuantizedTensor *> quantized;
 };
 
 } // namespace attn

@@ -7,8 +7,7 @@
 #include "base/Dtype.h"
 #include "base/PageBlock.h"
 #include "base/Team.h"
-#include "io/BlockFormat.h"
-#include "io/Checkpoint.h"
+#include "io/ElementReader.h"
 #include "weights/PanelLayout.h"
 
 using namespace attn;
@@ -77,84 +76,33 @@ struct Work {
   float *scratch; ///< a panel of f32 for each thread
   size_t scratchSize;
   std::atomic<size_t> next{0};
-  std::atomic<bool> lacksMemory{false};
-  std::atomic<const SourceFile *> unreadable{nullptr};
-};
-
-/// The elements that a piece of work reads, in memory: where a file holds them, read into a window
-/// that later pieces use again, and decoded where they are blocks.
-struct Window {
-  Work &work;
-  Vector<char> bytes;
-  Vector<float> decoded;
-
-  /// Makes `view` the elements from `first` on; false where they cannot be read.
-  bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
-
-private:
-  /// The bytes [first, first + count) of a tensor; null where they cannot be read.
-  const char *read(const StoredTensor &source, uint64_t first, size_t count);
+  std::atomic<bool> hasFailed{false};
+  ReadFailure failure = {}; ///< of the first thread that failed
 };
 } // namespace
-
-const char *Window::read(const StoredTensor &source, uint64_t first, size_t count) {
-  if (!source.file)
-    return source.data + first;
-  if (!bytes.reserve(count)) {
-    work.lacksMemory = true;
-    return nullptr;
-  }
-  if (source.file->read(source.offset + first, count, bytes.data()))
-    return bytes.data();
-  work.unreadable = source.file;
-  return nullptr;
-}
-
-bool Window::take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view) {
-  view = source;
-  if (const BlockFormat *blocks = source.blocks) {
-    int64_t skip = first % blocks->elements, begin = first / blocks->elements,
-            end = (first + count + blocks->elements - 1) / blocks->elements;
-    if (!decoded.reserve(size_t(count))) {
-      work.lacksMemory = true;
-      return false;
-    }
-    const char *stored = read(source, uint64_t(begin) * uint64_t(blocks->bytes),
-                              size_t(end - begin) * size_t(blocks->bytes));
-    if (!stored)
-      return false;
-    decodeBlocks(*blocks, stored, skip, count, decoded.data());
-    view.data = reinterpret_cast<const char *>(decoded.data());
-    view.blocks = nullptr;
-    return true;
-  }
-  size_t width = attn_dtype_size(source.dtype);
-  view.data = read(source, uint64_t(first) * width, size_t(count) * width);
-  return view.data;
-}
 
 /// As packRectangle of [rows][columns] from element `index` on, of a source that may lie in a file.
 static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
                      int64_t columnStride, int64_t rows, int64_t columns, float *to,
-                     int64_t toStride, Window &window) {
+                     int64_t toStride, ElementReader &reader) {
   StoredTensor view;
   int64_t span = (rows - 1) * kStride + (columns - 1) * columnStride + 1;
   // Rows far from each other are read one by one, with nothing of what lies between.
-  if ((source.file || source.blocks) && columnStride == 1 && span > 4 * rows * columns) {
+  if (!source.isInMemory() && columnStride == 1 && span > 4 * rows * columns) {
     for (int64_t k = 0; k < rows; ++k) {
-      if (!window.take(source, index + k * kStride, columns, view))
+      if (!reader.take(source, index + k * kStride, columns, view))
         return false;
       packRectangle(view, 0, kStride, 1, 1, columns, to + k * toStride, toStride);
     }
     return true;
   }
-  if (!window.take(source, index, span, view))
+  if (!reader.take(source, index, span, view))
     return false;
   packRectangle(view, 0, kStride, columnStride, rows, columns, to, toStride);
   return true;
 }
 
-static bool packUnit(const Unit &unit, char *block, float *scratch, Window &window) {
+static bool packUnit(const Unit &unit, char *block, float *scratch, ElementReader &reader) {
   const attn_abi_slot &slot = *unit.job->slot;
   const attn_abi_part &part = *unit.job->part;
   const StoredTensor &source = *unit.job->source;
@@ -184,7 +132,7 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, Window &wind
         rows = smaller(rows, part.kInner - k % part.kInner);
         first = index + k / part.kInner * part.kOuterStride + k % part.kInner * part.kStride;
       }
-      if (!packFrom(source, first, part.kStride, stride, rows, run, to, toStride, window))
+      if (!packFrom(source, first, part.kStride, stride, rows, run, to, toStride, reader))
         return false;
     }
     if (!isF32)
@@ -197,10 +145,13 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, Window &wind
 static void packOnThread(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
   float *scratch = work.scratch + size_t(thread) * work.scratchSize;
-  Window window{work, {}};
+  ElementReader reader;
   for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
-    if (!packUnit(work.units[i], work.block, scratch, window))
+    if (!packUnit(work.units[i], work.block, scratch, reader)) {
+      if (!work.hasFailed.exchange(true))
+        work.failure = reader.failure;
       return;
+    }
 }
 
 /// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
@@ -239,7 +190,5 @@ attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, 
     return error.outOfMemory("packing the weights");
   Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most)};
   team.run(packOnThread, &work);
-  if (const SourceFile *file = work.unreadable)
-    return file->cannotRead(error);
-  return work.lacksMemory ? error.outOfMemory("packing the weights") : ATTN_OK;
+  return work.hasFailed ? work.failure.report("packing the weights", error) : ATTN_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Safetensors and GGUF files: every tensor lies in the file, and its elements are read; the model's
-// parameters are found or named as missing.
+// Safetensors and GGUF files: every tensor lies in the file, and its elements are read, those of
+// quantized ones, too; the model's parameters are found or named as missing.
 #include "Targets.h"
 #include "weights/Match.h"
 
@@ -34,12 +34,15 @@ void attn::fuzz::safetensors(const uint8_t *data, size_t size) {
     return;
   }
   for (const StoredTensor &tensor : checkpoint.tensors()) {
-    for (size_t i = 0; i < tensor.bytes; i += 64)
+    for (size_t i = 0; tensor.data && i < tensor.bytes; i += 64)
       sink = tensor.data[i];
     Vector<char> memory;
     const char *elements = Checkpoint::bytesOf(tensor, memory, error);
-    if (tensor.bytes)
+    if (!elements)
+      require(tensor.quantized && error.text.size() > 0, "elements that are not there");
+    else if (tensor.bytes && !tensor.quantized)
       sink = elements[0];
+    error = Error();
     require(checkpoint.find(tensor.name) == &tensor, "a tensor that is not found by its name");
   }
   Binding binding;

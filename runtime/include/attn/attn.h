@@ -209,12 +209,12 @@ ATTN_API int32_t attn_model_has_weights(const attn_model *model);
 
 /* Binds weights from a file: a .safetensors file, an index of shards (*.safetensors.index.json), a
  * directory that holds either, a GGUF file, or one of llama2.c. Tensors and parameters are checked
- * against each other, all differences are listed (W0105); floats of any width and the blocks of
- * GGUF become what the model keeps. The weights are copied into one packed block; files are not
- * needed afterwards. One that is truncated or changed while this runs is an error (ATTN_IO). Where
- * the environment's ATTN_CACHE_DIR names a folder, the block is kept there and read instead of
- * packed the next time. Weights bound before are replaced on success. ATTN_IO, ATTN_BAD_WEIGHTS,
- * ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ * against each other, all differences are listed (W0105); floats of any width, the blocks of GGUF
+ * and quantized tensors (GPTQ, AWQ, fp8, MXFP4) become what the model keeps. The weights are copied
+ * into one packed block; files are not needed afterwards. One that is truncated or changed while
+ * this runs is an error (ATTN_IO). Where the environment's ATTN_CACHE_DIR names a folder, the block
+ * is kept there and read instead of packed the next time. Weights bound before are replaced on
+ * success. ATTN_IO, ATTN_BAD_WEIGHTS, ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
 ATTN_API attn_status attn_model_bind_file(attn_model *model, const char *path, char **message);
 
 /* The same from the bytes of a .safetensors or GGUF file, or from tensors one by one. Memory stays

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes from memory or files, and codes to floats. A number is what its format defines, rounded to
+// f32 once: (code - zero) and the float of a code are exact, and are multiplied by the scale.
+#include "io/ElementReader.h"
+#include "base/Dtype.h"
+#include "io/BlockFormat.h"
+#include "io/QuantizedTensor.h"
+
+using namespace attn;
+
+/// Columns of integers that are kept: rows of a file are read in pieces of some size, and all rows
+/// of these columns stay in the cache.
+static constexpr int64_t kColumns = 256;
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static uint32_t wordAt(const char *words, int64_t index) {
+  uint32_t word;
+  memcpy(&word, words + 4 * index, 4);
+  return word;
+}
+
+attn_status ReadFailure::report(const char *what, Error &error) const {
+  if (unreadable)
+    return unreadable->cannotRead(error);
+  if (!groups)
+    return error.outOfMemory(what);
+  Text name;
+  name.appendQuoted(groups->name, groups->nameLength);
+  return error.set(ATTN_BAD_WEIGHTS, "W0206", "tensor `%s` names a group that has no scales",
+                   name.c_str());
+}
+
+bool ElementReader::readTo(const StoredTensor &source, uint64_t first, size_t count, char *to) {
+  if (!source.file) {
+    if (count)
+      memcpy(to, source.data + first, count);
+    return true;
+  }
+  if (source.file->read(source.offset + first, count, to))
+    return true;
+  failure.unreadable = source.file;
+  return false;
+}
+
+const char *ElementReader::read(const StoredTensor &source, uint64_t first, size_t count) {
+  if (!source.file)
+    return source.data + first;
+  // Never null, even for no bytes.
+  return bytes.reserve(count + 1) && readTo(source, first, count, bytes.data()) ? bytes.data()
+                                                                                : nullptr;
+}
+
+bool ElementReader::readColumns(const StoredTensor &matrix, int64_t rowCount, size_t first,
+                                size_t count, Vector<char> &to) {
+  size_t stride = rowCount ? matrix.bytes / size_t(rowCount) : 0;
+  if (!to.reserve(count * size_t(rowCount) + 1))
+    return false;
+  if (count == stride)
+    return readTo(matrix, 0, count * size_t(rowCount), to.data());
+  for (size_t row = 0; row < size_t(rowCount); ++row)
+    if (!readTo(matrix, row * stride + first, count, to.data() + row * count))
+      return false;
+  return true;
+}
+
+bool ElementReader::take(const StoredTensor &source, int64_t first, int64_t count,
+                         StoredTensor &view) {
+  view = source;
+  isDecoded = source.blocks || source.quantized;
+  if (!isDecoded) {
+    size_t width = attn_dtype_size(source.dtype);
+    view.data = read(source, uint64_t(first) * width, size_t(count) * width);
+    return view.data;
+  }
+  if (!decoded.reserve(size_t(count) * sizeof(float) + 1) ||
+      !(source.blocks ? takeBlocks(source, first, count)
+                      : takeQuantized(*source.quantized, first, count)))
+    return false;
+  view.data = decoded.data();
+  view.blocks = nullptr;
+  view.quantized = nullptr;
+  return true;
+}
+
+bool ElementReader::takeBlocks(const StoredTensor &source, int64_t first, int64_t count) {
+  const BlockFormat &format = *source.blocks;
+  int64_t skip = first % format.elements, begin = first / format.elements,
+          end = (first + count + format.elements - 1) / format.elements;
+  const char *stored = read(source, uint64_t(begin) * uint64_t(format.bytes),
+                            size_t(end - begin) * size_t(format.bytes));
+  if (stored)
+    decodeBlocks(format, stored, skip, count, reinterpret_cast<float *>(decoded.data()));
+  return stored;
+}
+
+bool ElementReader::takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count) {
+  if (loaded != &source) {
+    loaded = nullptr;
+    loadedColumns = -1;
+    groups.clear();
+  }
+  bool isRead = source.format == QuantizedTensor::Float8   ? takeFloat8(source, first, count)
+                : source.format == QuantizedTensor::Float4 ? takeFloat4(source, first, count)
+                                                           : takeInts(source, first, count);
+  loaded = isRead ? &source : nullptr;
+  return isRead;
+}
+
+bool ElementReader::loadScales(const StoredTensor &source, const char *from, int64_t count) {
+  scales.clear();
+  if (!scales.reserve(size_t(count)))
+    return false;
+  for (int64_t i = 0; i < count; ++i)
+    scales.push(source.dtype < 0 ? e8m0ToFloat(uint8_t(from[i]))
+                                 : loadFloat(from, source.dtype, i));
+  return true;
+}
+
+bool ElementReader::takeFloat8(const QuantizedTensor &source, int64_t first, int64_t count) {
+  const StoredTensor &codes = source.codes, &own = source.scales;
+  if (own.name && loaded != &source) {
+    int64_t all = 0;
+    const char *stored = read(own, 0, own.bytes);
+    countElements(own.shape, own.rank, all);
+    if (!stored || !loadScales(own, stored, all))
+      return false;
+  }
+  const char *stored = read(codes, uint64_t(first), size_t(count));
+  if (!stored)
+    return false;
+  int32_t last = codes.rank - 1;
+  int64_t columns = codes.rank ? codes.shape[last] : 1;
+  auto *to = reinterpret_cast<float *>(decoded.data());
+  for (int64_t done = 0; done < count;) {
+    int64_t column = (first + done) % columns, row = (first + done) / columns,
+            run = smaller(columns - column, count - done), scaleAt = 0;
+    for (int32_t a = last - 1; own.name && a >= 0; row /= codes.shape[a--])
+      scaleAt += row % codes.shape[a] / source.scaleBlocks[a] * source.scaleStrides[a];
+    for (int64_t i = 0; i < run; ++i, ++done) {
+      auto code = uint8_t(stored[done]);
+      float value = source.isE5M2 ? e5m2ToFloat(code) : e4m3ToFloat(code);
+      if (own.name && codes.rank)
+        value *= scales[size_t(scaleAt + (column + i) / source.scaleBlocks[last] *
+                                             source.scaleStrides[last])];
+      else if (own.name)
+        value *= scales[0];
+      to[done] = value;
+    }
+  }
+  return true;
+}
+
+bool ElementReader::takeFloat4(const QuantizedTensor &source, int64_t first, int64_t count) {
+  int64_t begin = first / 32, end = (first + count + 31) / 32;
+  auto blocks = size_t(end - begin);
+  const char *stored = read(source.codes, uint64_t(begin) * 16, blocks * 16);
+  if (!stored || !rows.reserve(blocks + 1) ||
+      !readTo(source.scales, uint64_t(begin), blocks, rows.data()))
+    return false;
+  auto *to = reinterpret_cast<float *>(decoded.data());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = first - 32 * begin + i;
+    unsigned byte = uint8_t(stored[at / 2]);
+    to[i] = e8m0ToFloat(uint8_t(rows[size_t(at / 32)])) * e2m1ToFloat(byte >> at % 2 * 4);
+  }
+  return true;
+}
+
+bool ElementReader::loadGroups(const QuantizedTensor &source) {
+  int64_t in = source.whole.shape[1], count = source.scales.shape[0];
+  if (!groups.resize(size_t(in)))
+    return false;
+  if (!source.groups.name) {
+    for (int64_t i = 0; i < in; ++i)
+      groups[size_t(i)] = int32_t(i / (in / count));
+    return true;
+  }
+  if (!readTo(source.groups, 0, source.groups.bytes, reinterpret_cast<char *>(groups.data())))
+    return false;
+  for (int32_t group : groups)
+    if (group < 0 || group >= count) {
+      failure.groups = &source.groups;
+      return false;
+    }
+  return true;
+}
+
+/// Where AWQ keeps the code of a column among the 8 of a word.
+static int placeInWord(int64_t column) {
+  static const int places[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+  return 4 * places[column % 8];
+}
+
+/// Code `index` of those that follow each other without holes, from the lowest bit of a word on;
+/// from one word to the next are `stride` words.
+static uint32_t packedCode(const char *words, int64_t index, int32_t bits, int64_t stride) {
+  int64_t bit = index * bits, shift = bit % 32;
+  uint32_t code = wordAt(words, bit / 32 * stride) >> shift;
+  if (shift + bits > 32)
+    code |= wordAt(words, (bit / 32 + 1) * stride) << (32 - shift);
+  return code & ((1u << bits) - 1);
+}
+
+/// A zero as it is meant.
+static float zeroOf(const QuantizedTensor &source, uint32_t stored) {
+  bool isMiddle = source.config.isSymmetric && stored == 1u << (source.bits - 1);
+  bool isLessOne =
+      source.format == QuantizedTensor::IntRows && !source.config.keepsZeros && !isMiddle;
+  return float(stored + isLessOne);
+}
+
+bool ElementReader::loadInts(const QuantizedTensor &source, int64_t columns) {
+  bool isRows = source.format == QuantizedTensor::IntRows;
+  int64_t out = source.whole.shape[0], from = columns * kColumns,
+          count = smaller(kColumns, out - from), groupCount = source.scales.shape[0];
+  if (groups.empty() && !loadGroups(source))
+    return false;
+  // Columns that fill words: their number is a multiple of 8, and 32 of 3 bits fill 3 words.
+  auto wordBytes = [&](int64_t codes, int32_t bits) { return size_t(codes * bits / 8); };
+  int32_t codeBits = isRows ? 32 : source.bits;
+  if (!readColumns(source.codes, source.codes.shape[0], wordBytes(from, codeBits),
+                   wordBytes(count, codeBits), words))
+    return false;
+  size_t width = attn_dtype_size(source.scales.dtype);
+  if (!readColumns(source.scales, groupCount, size_t(from) * width, size_t(count) * width, rows) ||
+      !loadScales(source.scales, rows.data(), groupCount * count) ||
+      !readColumns(source.zeros, groupCount, wordBytes(from, source.bits),
+                   wordBytes(count, source.bits), rows))
+    return false;
+  zeros.clear();
+  if (!zeros.reserve(size_t(groupCount * count)))
+    return false;
+  for (int64_t group = 0; group < groupCount; ++group) {
+    const char *row = rows.data() + size_t(group) * wordBytes(count, source.bits);
+    for (int64_t column = 0; column < count; ++column)
+      zeros.push(zeroOf(source, isRows ? packedCode(row, column, source.bits, 1)
+                                       : wordAt(row, column / 8) >> placeInWord(column) & 15));
+  }
+  loadedColumns = columns;
+  return true;
+}
+
+bool ElementReader::takeInts(const QuantizedTensor &source, int64_t first, int64_t count) {
+  bool isRows = source.format == QuantizedTensor::IntRows;
+  int64_t out = source.whole.shape[0], in = source.whole.shape[1];
+  auto *to = reinterpret_cast<float *>(decoded.data());
+  for (int64_t done = 0; done < count;) {
+    int64_t column = (first + done) / in, begin = (first + done) % in,
+            end = smaller(in, begin + count - done), block = column / kColumns;
+    if (block != loadedColumns && !loadInts(source, block))
+      return false;
+    int64_t kept = smaller(kColumns, out - block * kColumns), own = column - block * kColumns;
+    for (int64_t i = begin; i < end; ++i) {
+      uint32_t code = isRows
+                          ? packedCode(words.data() + 4 * own, i, source.bits, kept)
+                          : wordAt(words.data(), i * (kept / 8) + own / 8) >> placeInWord(own) & 15;
+      auto at = size_t(groups[size_t(i)] * kept + own);
+      to[done++] = (float(code) - zeros[at]) * scales[at];
+    }
+  }
+  return true;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The elements of a checkpoint's tensors, wherever they lie and however they are kept.
+#ifndef ATTN_IO_ELEMENT_READER_H
+#define ATTN_IO_ELEMENT_READER_H
+#include "io/Checkpoint.h"
+
+namespace attn {
+
+/// Why elements could not be read; where nothing is named, memory is lacking.
+struct ReadFailure {
+  const SourceFile *unreadable = nullptr;
+  const StoredTensor *groups = nullptr; ///< that name one without scales
+
+  /// The error; `what` was being done.
+  attn_status report(const char *what, Error &error) const;
+};
+
+/// Reads parts of tensors into memory, which the next read uses again. One thread's own.
+class ElementReader {
+public:
+  /// Makes `view` the elements from `first` on, in memory and of a dtype; false, with a failure,
+  /// where they cannot be read.
+  bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
+  /// Hands over the memory that the last view lies in, if it is this one's.
+  void giveMemory(Vector<char> &memory) { memory.swap(isDecoded ? decoded : bytes); }
+
+  ReadFailure failure;
+
+private:
+  /// The bytes [first, first + count) of a tensor; null where they cannot be read.
+  const char *read(const StoredTensor &source, uint64_t first, size_t count);
+  /// The same, to `to`.
+  bool readTo(const StoredTensor &source, uint64_t first, size_t count, char *to);
+  /// Bytes of `rows` rows of a matrix, `count` of each from `first` on, side by side in `to`.
+  bool readColumns(const StoredTensor &matrix, int64_t rows, size_t first, size_t count,
+                   Vector<char> &to);
+
+  /// Decodes elements [first, first + count) of blocks to `decoded`.
+  bool takeBlocks(const StoredTensor &source, int64_t first, int64_t count);
+  /// The same, of what is made of several tensors.
+  bool takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count);
+  /// The same, of fp8.
+  bool takeFloat8(const QuantizedTensor &source, int64_t first, int64_t count);
+  /// The same, of MXFP4.
+  bool takeFloat4(const QuantizedTensor &source, int64_t first, int64_t count);
+  /// The same, of GPTQ and AWQ.
+  bool takeInts(const QuantizedTensor &source, int64_t first, int64_t count);
+  /// Makes the words, scales and zeros of some columns ready, and the groups of all rows.
+  bool loadInts(const QuantizedTensor &source, int64_t columns);
+  /// Makes the group of each row ready.
+  bool loadGroups(const QuantizedTensor &source);
+  /// Makes `count` scales ready, whose elements lie at `from`.
+  bool loadScales(const StoredTensor &source, const char *from, int64_t count);
+
+  Vector<char> bytes, decoded;
+  bool isDecoded = false; ///< the last view lies in `decoded`
+
+  // What is kept of a quantized tensor from one read to the next.
+  const QuantizedTensor *loaded = nullptr;
+  int64_t loadedColumns = -1; ///< which, of integers
+  Vector<char> words, rows;   ///< codes of these columns, and what is on its way
+  Vector<float> scales, zeros;
+  Vector<int32_t> groups; ///< of each row
+};
+
+} // namespace attn
+#endif
