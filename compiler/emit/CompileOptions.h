@@ -28,6 +28,7 @@ struct CompileOptions {
   bool gpuOverlap = false;   ///< kernels of GPUs begin before those before them have ended
   bool gpuWatchdog = false;  ///< kernels of GPUs trap where a wait does not end
   std::string tokenizer;     ///< the bytes of its file, which the artifact holds; empty: none
+  std::string chatTemplate;  ///< a tokenizer_config.json with a chat template, in the same way
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

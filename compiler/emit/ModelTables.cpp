@@ -490,7 +490,9 @@ LogicalResult TableWriter::write() {
                                             build.i64(packedBytes),
                                             embedded(),
                                             build.i64(int64_t(options.tokenizer.size())),
-                                            binary(options.tokenizer, "tokenizer")});
+                                            binary(options.tokenizer, "tokenizer"),
+                                            build.i64(int64_t(options.chatTemplate.size())),
+                                            binary(options.chatTemplate, "chat_template")});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
   return success();

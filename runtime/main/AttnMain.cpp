@@ -59,11 +59,29 @@ static attn_status bindWeights(const Command &command, Handles &handles) {
   return error.report(&handles.message);
 }
 
-static bool hasPrompt(const Command &command) { return command.prompt || command.promptFile; }
+static bool hasPrompt(const Command &command) {
+  return command.prompt || command.promptFile || command.isChat;
+}
 
-/// Options that only a prompt gives a meaning; in a name, null where there are none.
-static const char *optionOfPrompt(const Command &command) {
-  return !command.stops.empty() ? "--stop" : command.truncates ? "--truncate" : nullptr;
+/// Whether the options of texts go together.
+static attn_status checkTextOptions(const Command &command, Error &error) {
+  bool hasText = command.prompt || command.promptFile;
+  if (command.isChat && hasText)
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002",
+                     "`--chat` takes no `--prompt` or `--file`: turns are lines of standard input");
+  const char *option = command.system && !command.isChat ? "--system"
+                       : hasPrompt(command)              ? nullptr
+                       : !command.stops.empty()          ? "--stop"
+                       : command.truncates               ? "--truncate"
+                                                         : nullptr;
+  if (!option)
+    return ATTN_OK;
+  bool isOfChat = strcmp(option, "--system") == 0;
+  error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without %s", option,
+            isOfChat ? "`--chat`" : "`--prompt`, `--file` or `--chat`");
+  if (strcmp(option, "--stop") == 0)
+    error.help("a row of tokens ends before those of `--stop-tokens N,N`");
+  return error.status;
 }
 
 /// The only entry that generates; -1 where there are several, or none.
@@ -88,11 +106,12 @@ static int answerPrompt(const Command &command, Handles &handles, int32_t entry,
                 &error,   bind,          &handles};
   const attn_abi_entry &found = handles.model->tables->entries[entry];
   if (!attn_main_prompt)
-    error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program takes no text: `--prompt`"),
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program takes no text: `%s`",
+              command.isChat ? "--chat" : "--prompt"),
         error.help("`attn run` does, of a spec or a shared library");
   else if (!found.unfold)
-    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`--prompt`: entry `%s` generates no tokens",
-              found.name);
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s`: entry `%s` generates no tokens",
+              command.isChat ? "--chat" : "--prompt", found.name);
   else
     attn_main_prompt(&run);
   return error.status ? complain(error) : ExitOk;
@@ -153,7 +172,7 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   Handles handles;
   Tensors inputs, outputs;
   int32_t entry;
-  if (chooseEntry(command, tables, entry, error) ||
+  if (checkTextOptions(command, error) || chooseEntry(command, tables, entry, error) ||
       checkOutputNames(command, tables.entries[entry], writtenOutputs(command, tables, entry),
                        error))
     return complain(error);
@@ -172,13 +191,6 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(error);
   if (hasPrompt(command))
     return answerPrompt(command, handles, entry, generation);
-  if (const char *option = optionOfPrompt(command)) {
-    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without `--prompt` or `--file`",
-              option);
-    if (!command.stops.empty())
-      error.help("a row of tokens ends before those of `--stop-tokens N,N`");
-    return complain(error);
-  }
   // Inputs first: a mistake in them shows before seconds are spent on weights.
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);

@@ -35,7 +35,9 @@ struct Command {
   int32_t cached = 0; ///< positions in the entry's cache, before a run
   int32_t gpu = -1;   ///< The CPU.
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
-  bool truncates = false; ///< a prompt that is too long
+  const char *system = nullptr; ///< the first turn of a chat
+  bool truncates = false;       ///< a prompt that is too long
+  bool isChat = false;
 
   // For programs around the command line; no options set them.
   /// Sees a run's tensors before the outputs are written; an exit code.

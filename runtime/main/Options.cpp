@@ -52,6 +52,8 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     command.prompt = value;
   } else if (strcmp(name, "--file") == 0) {
     command.promptFile = value;
+  } else if (strcmp(name, "--system") == 0) {
+    command.system = value;
   } else if (strcmp(name, "--stop") == 0) {
     isGood = command.stops.push(value);
   } else if (strcmp(name, "--tokenizer") == 0) {
@@ -93,11 +95,11 @@ static int applyOption(const char *name, const char *value, Command &command, Er
 
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
   static const char *const valued[] = {
-      "--weights", "--entry",   "--input",       "--output",         "--set-size",
-      "--pad",     "--threads", "--repeat",      "--cached",         "--device",
-      "--trace",   "--stop",    "--stop-tokens", "--max-tokens",     "--temperature",
-      "--top-k",   "--top-p",   "--min-p",       "--repetition",     "--seed",
-      "--beams",   "--prompt",  "--file",        "--length-penalty", "--tokenizer"};
+      "--weights",        "--entry",      "--input",      "--output",      "--set-size", "--pad",
+      "--threads",        "--repeat",     "--cached",     "--device",      "--trace",    "--stop",
+      "--stop-tokens",    "--system",     "--max-tokens", "--temperature", "--top-k",    "--top-p",
+      "--min-p",          "--repetition", "--seed",       "--beams",       "--prompt",   "--file",
+      "--length-penalty", "--tokenizer"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -106,6 +108,8 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       command.isBench = true;
     else if (strcmp(argument, "--profile") == 0)
       command.isProfile = true;
+    else if (strcmp(argument, "--chat") == 0)
+      command.isChat = true;
     else if (strcmp(argument, "--truncate") == 0)
       command.truncates = true;
     else if (strcmp(argument, "--json") == 0)
@@ -201,6 +205,9 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --tokenizer FILE    its tokens: tokenizer.json, vocab.txt, .model, .gguf (default: what "
       "lies\n"
       "                      in the folder of --weights)\n"
+      "  --chat              answers each line of standard input, by the template beside the "
+      "tokenizer;\n"
+      "                      --system TEXT says what comes before the first one\n"
       "  --stop TEXT         ends the text before this one, any number of times\n"
       "  --truncate          leaves out the beginning of a prompt that the context has no room "
       "for\n"

@@ -6,7 +6,9 @@
 #include "attn/text.h"
 #include "io/File.h"
 #include <cstdio>
+#include <initializer_list>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace attn;
 
@@ -18,6 +20,8 @@ public:
   explicit Prompt(const PromptRun &run) : run(run), error(*run.error) {}
   ~Prompt() {
     attn_message_free(message);
+    attn_chat_destroy(chat);
+    attn_chat_template_destroy(chatTemplate);
     attn_text_destroy(text);
     attn_tokenizer_destroy(tokenizer);
   }
@@ -29,6 +33,9 @@ private:
   attn_status readPrompt();
   attn_status takePrompt();
   attn_status generate();
+  attn_status openTemplate();
+  attn_status addTurn(const char *role, const char *content, size_t size);
+  attn_status runChat();
   /// Passes on what a function of the C API has said.
   attn_status pass(attn_status status) {
     if (status != ATTN_OK)
@@ -40,6 +47,8 @@ private:
   Error &error;
   attn_tokenizer *tokenizer = nullptr;
   attn_text *text = nullptr;
+  attn_chat_template *chatTemplate = nullptr;
+  attn_chat *chat = nullptr;
   attn_text_options options = {};
   char *message = nullptr;
   Vector<char> prompt;
@@ -70,7 +79,8 @@ attn_status Prompt::openTokenizer() {
     path = command.weights;
   if (path)
     return pass(attn_tokenizer_open(path, &tokenizer, &message));
-  error.set(ATTN_INVALID_ARGUMENT, "U0003", "`--prompt` needs a tokenizer");
+  error.set(ATTN_INVALID_ARGUMENT, "U0003", "`%s` needs a tokenizer",
+            command.isChat ? "--chat" : "--prompt");
   error.help(
       "pass `--tokenizer FILE` (tokenizer.json, vocab.txt, a .model of SentencePiece, …), or "
       "by `--weights` the folder that has one");
@@ -113,6 +123,8 @@ attn_status Prompt::takePrompt() {
 /// How fast it was.
 static void report(const attn_text_result &result) {
   fprintf(stderr, "%lld tokens read", static_cast<long long>(result.read));
+  if (result.kept > 0)
+    fprintf(stderr, " behind %lld", static_cast<long long>(result.kept));
   if (result.readSeconds > 0)
     fprintf(stderr, " in %.2f s", result.readSeconds);
   fprintf(stderr, ", %lld written in %.2f s", static_cast<long long>(result.written),
@@ -133,15 +145,75 @@ attn_status Prompt::generate() {
   return ATTN_OK;
 }
 
+attn_status Prompt::openTemplate() {
+  const Command &command = *run.command;
+  const char *path = command.tokenizer ? command.tokenizer : command.weights;
+  if (path)
+    return pass(attn_chat_template_open(path, nullptr, &chatTemplate, &message));
+  const attn_abi_model &tables = *run.model->tables;
+  if (tables.chatTemplateBytes > 0)
+    return pass(attn_chat_template_open_memory(
+        tables.chatTemplate, size_t(tables.chatTemplateBytes), &chatTemplate, &message));
+  error.set(ATTN_NOT_FOUND, "R0708", "model `%s` has no chat template embedded", tables.name);
+  error.help("`--prompt` goes on from a text without one");
+  return error.status;
+}
+
+attn_status Prompt::addTurn(const char *role, const char *content, size_t size) {
+  return pass(attn_chat_add(chat, role, content, size, &message));
+}
+
+/// Takes a line of standard input without its end; false where there is none.
+static bool takeLine(char *&line, size_t &room, size_t &size) {
+  if (isatty(0)) {
+    fputs("> ", stderr);
+    fflush(stderr);
+  }
+  ssize_t got = getline(&line, &room, stdin);
+  size = got > 0 ? size_t(got) : 0;
+  while (size > 0 && (line[size - 1] == '\n' || line[size - 1] == '\r'))
+    --size;
+  return got > 0;
+}
+
+attn_status Prompt::runChat() {
+  if (attn_status status = pass(attn_chat_create(text, chatTemplate, &chat, &message)))
+    return status;
+  const char *system = run.command->system;
+  if (system && addTurn("system", system, strlen(system)))
+    return error.status;
+  char *line = nullptr;
+  size_t room = 0, size = 0;
+  while (error.status == ATTN_OK && takeLine(line, room, size)) {
+    attn_text_result result;
+    if (size == 0 || addTurn("user", line, size) ||
+        pass(attn_chat_answer(chat, &options, &result, &message)))
+      continue;
+    fputc('\n', stdout);
+    fflush(stdout);
+    report(result);
+  }
+  free(line);
+  return error.status;
+}
+
 attn_status Prompt::answer() {
   using Step = attn_status (Prompt::*)();
-  for (Step step :
-       {&Prompt::openTokenizer, &Prompt::openText, &Prompt::readPrompt, &Prompt::takePrompt})
-    if (attn_status status = (this->*step)())
-      return status;
+  bool isChat = run.command->isChat;
+  auto inTurn = [&](std::initializer_list<Step> steps) {
+    for (Step step : steps)
+      if (attn_status status = (this->*step)())
+        return status;
+    return ATTN_OK;
+  };
+  if (attn_status status =
+          isChat ? inTurn({&Prompt::openTokenizer, &Prompt::openTemplate, &Prompt::openText})
+                 : inTurn({&Prompt::openTokenizer, &Prompt::openText, &Prompt::readPrompt,
+                           &Prompt::takePrompt}))
+    return status;
   if (attn_status status = run.bind(run))
     return status;
-  return generate();
+  return isChat ? runChat() : generate();
 }
 
 extern "C" attn_status attn_main_prompt(const PromptRun *run) { return Prompt(*run).answer(); }

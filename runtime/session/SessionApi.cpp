@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The C API of texts that a model goes on from.
-#include "session/TextSession.h"
+#include "session/Chat.h"
+#include "text/jinja/Handle.h"
 
 using namespace attn;
 
-/// What the handle is.
+/// What the handles are.
 struct attn_text {
   TextSession session;
+};
+
+struct attn_chat {
+  Chat chat;
 };
 
 static attn_status nullPointer(const char *function, char **message) {
@@ -77,6 +82,42 @@ extern "C" attn_status attn_text_generate(attn_text *text, const attn_text_optio
   Error error;
   attn_text_result made = {};
   if (text->session.generate(*options, made, error) == ATTN_OK)
+    *result = made;
+  return error.report(message);
+}
+
+extern "C" attn_status attn_chat_create(attn_text *text, const attn_chat_template *chatTemplate,
+                                        attn_chat **chat, char **message) {
+  if (!text || !chatTemplate || !chat)
+    return nullPointer("attn_chat_create", message);
+  Error error;
+  void *memory = malloc(sizeof(attn_chat));
+  if (memory)
+    *chat = new (memory) attn_chat{{text->session, chatTemplate->whole}};
+  else
+    error.outOfMemory("a chat");
+  return error.report(message);
+}
+
+extern "C" void attn_chat_destroy(attn_chat *chat) { dispose(chat); }
+
+extern "C" attn_status attn_chat_add(attn_chat *chat, const char *role, const char *content,
+                                     size_t size, char **message) {
+  if (!chat || !role || (!content && size))
+    return nullPointer("attn_chat_add", message);
+  Error error;
+  if (!chat->chat.add(Slice(role), Slice(content, size)))
+    error.outOfMemory("a chat");
+  return error.report(message);
+}
+
+extern "C" attn_status attn_chat_answer(attn_chat *chat, const attn_text_options *options,
+                                        attn_text_result *result, char **message) {
+  if (!chat || !options || !result || !areGood(*options))
+    return nullPointer("attn_chat_answer", message);
+  Error error;
+  attn_text_result made = {};
+  if (chat->chat.answer(*options, made, error) == ATTN_OK)
     *result = made;
   return error.report(message);
 }

@@ -53,8 +53,9 @@ int64_t TextSession::capacity() const {
   const attn_abi_model &tables = *context.model->tables;
   int64_t least = INT64_MAX;
   auto bound = [&](int64_t positions) { least = positions < least ? positions : least; };
-  for (int32_t c = 0; c < entry.cacheCount; ++c)
-    bound(tables.dims[tables.caches[entry.caches[c].cache].dim].value);
+  const attn_abi_entry &first = firstEntry();
+  for (int32_t c = 0; c < first.cacheCount; ++c)
+    bound(tables.dims[tables.caches[first.caches[c].cache].dim].value);
   for (int32_t i = 0; i < entry.inputCount; ++i)
     if (takesPrompt(entry.inputs[i]))
       if (int32_t dim = entry.inputs[i].axes[1].dim; dim >= 0)
@@ -111,9 +112,10 @@ int64_t TextSession::heldTokens(const attn_generation &numbers) const {
     return 0;
   // Caches that are filled anew hold something else than a beginning, and so do those that another
   // call has used.
-  for (int32_t c = 0; c < entry.cacheCount; ++c)
-    if (entry.caches[c].use != ATTN_CACHE_PUSH ||
-        attn_cache_length(&context, entry.caches[c].cache) != int64_t(cached.size()))
+  const attn_abi_entry &first = firstEntry();
+  for (int32_t c = 0; c < first.cacheCount; ++c)
+    if (first.caches[c].use != ATTN_CACHE_PUSH ||
+        attn_cache_length(&context, first.caches[c].cache) != int64_t(cached.size()))
       return 0;
   int64_t same = 0;
   while (same < int64_t(cached.size()) && same < tokens.count - 1 &&
@@ -128,8 +130,9 @@ attn_status TextSession::keep(int64_t held, Error &error) {
   attn_status status = ATTN_OK;
   if (held == 0)
     status = attn_context_reset(&context, &message);
-  for (int32_t c = 0; held > 0 && status == ATTN_OK && c < entry.cacheCount; ++c)
-    status = attn_cache_truncate(&context, entry.caches[c].cache, held, &message);
+  const attn_abi_entry &first = firstEntry();
+  for (int32_t c = 0; held > 0 && status == ATTN_OK && c < first.cacheCount; ++c)
+    status = attn_cache_truncate(&context, first.caches[c].cache, held, &message);
   if (status)
     error.take(status, message);
   attn_message_free(message);
@@ -274,7 +277,8 @@ attn_status TextSession::generate(const attn_text_options &options, attn_text_re
   result.writeSeconds = now() - own.begin - result.readSeconds;
   // The caches hold the prompt, and what was chosen but for the last token, at least.
   cached.clear();
-  int64_t all = entry.cacheCount > 0 ? attn_cache_length(&context, entry.caches[0].cache) : 0;
+  const attn_abi_entry &first = firstEntry();
+  int64_t all = first.cacheCount > 0 ? attn_cache_length(&context, first.caches[0].cache) : 0;
   bool isKnown = status == ATTN_OK && isStreamed &&
                  all <= tokens.count + int64_t(own.chosen.size()) &&
                  cached.append(tokens.ids, size_t(tokens.count)) &&

@@ -34,6 +34,10 @@ public:
   int32_t number() const { return entryIndex; }
 
 private:
+  /// The entry that takes the prompt, once it is known that the other one generates.
+  const attn_abi_entry &firstEntry() const {
+    return context.model->tables->entries[entry.unfold->first];
+  }
   /// Positions that the caches which the first entry fills have; the largest number without any.
   int64_t capacity() const;
   /// Leaves tokens out behind the special ones in front, until there are `length`.

@@ -16,6 +16,7 @@
 #include "dialect/AttnDialect.h"
 #include "io/Gguf.h"
 #include "text/Tokenizer.h"
+#include "text/jinja/ChatTemplate.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -233,6 +234,25 @@ int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
   return Ok;
 }
 
+/// The chat template beside a tokenizer goes along with it, where there is one. One that is not
+/// read is left out: a program needs none to go on from a text.
+int readChatTemplate(const std::string &path, CompileOptions &options) {
+  ChatTemplate chat;
+  Error error;
+  Vector<char> json;
+  attn_status status = chat.openPath(path.c_str(), nullptr, error);
+  if (status == ATTN_NOT_FOUND)
+    return Ok;
+  if (status) {
+    errs() << "note: the chat template is left out: " << error.text.c_str() << '\n';
+    return Ok;
+  }
+  if (!chat.appendConfig(json))
+    return fail(Environment, "no memory for a chat template");
+  options.chatTemplate.assign(json.data(), json.size());
+  return Ok;
+}
+
 /// The tokenizer that goes along with embedded weights: that of `--tokenizer`, or the one in their
 /// folder.
 int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &options) {
@@ -256,6 +276,8 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
     return code;
   }
   attn_tokenizer_destroy(tokenizer);
+  if (int code = readChatTemplate(path, options))
+    return code;
   if (isGguf) { // its vocabulary, without the tensors behind it
     Vector<char> bytes;
     Error error;

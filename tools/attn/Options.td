@@ -94,6 +94,8 @@ defm tokenizer : Valued<"tokenizer", [compile, run], "Of a prompt: tokenizer.jso
 defm max_tokens : Valued<"max-tokens", [run], "Of an entry that generates: tokens at most", "N">;
 defm stop_tokens : Valued<"stop-tokens", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
 defm stop : Valued<"stop", [run], "The text ends before this one, any number of times", "TEXT">;
+def chat : Flag<["--"], "chat", [run]>, HelpText<"Answer each line of standard input, by the chat template beside the tokenizer">;
+defm system : Valued<"system", [run], "Of a chat: what comes before the first turn", "TEXT">;
 def truncate : Flag<["--"], "truncate", [run]>, HelpText<"Leave out the beginning of a prompt that the context has no room for">;
 defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
 defm top_k : Valued<"top-k", [run], "Of the N largest alone", "N">;

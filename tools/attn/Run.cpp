@@ -43,6 +43,7 @@ public:
                             std::pair(OPT_tokenizer, "--tokenizer"),
                             std::pair(OPT_max_tokens, "--max-tokens"),
                             std::pair(OPT_stop, "--stop"),
+                            std::pair(OPT_system, "--system"),
                             std::pair(OPT_stop_tokens, "--stop-tokens"),
                             std::pair(OPT_temperature, "--temperature"),
                             std::pair(OPT_top_k, "--top-k"),
@@ -60,6 +61,8 @@ public:
       texts.push_back("--profile");
     if (args.hasArg(OPT_json))
       texts.push_back("--json");
+    if (args.hasArg(OPT_chat))
+      texts.push_back("--chat");
     if (args.hasArg(OPT_truncate))
       texts.push_back("--truncate");
     needsWeights = isBench && !args.hasArg(OPT_weights);

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 14
+#define ATTN_ABI_VERSION 15
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -311,6 +311,8 @@ struct attn_abi_model {
   const char *embedded;   /* the packed block, where weights are embedded; else null */
   int64_t tokenizerBytes; /* of the file of a tokenizer that is embedded; else 0 */
   const char *tokenizer;
+  int64_t chatTemplateBytes; /* of a chat template that is embedded, or a config with one; else 0 */
+  const char *chatTemplate;
 };
 
 /* The tables of an executable: the object of an executable defines this symbol, `main` of

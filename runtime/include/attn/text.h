@@ -129,12 +129,14 @@ typedef struct attn_chat_template attn_chat_template;
 /* Opens the template of a folder, or of the folder that a file is in: `chat_template.jinja`, else
  * what `chat_template` in `tokenizer_config.json` says. Of a list of named templates it takes the
  * one called `which`; NULL: "default", or the only one. The special tokens of the config
- * (`bos_token`, ...) are variables. ATTN_NOT_FOUND where there is none; ATTN_BAD_INPUT: what is not
- * read, by line and column in the template; ATTN_IO, ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
+ * (`bos_token`, ...) are variables. Of a GGUF file it is in the metadata. ATTN_NOT_FOUND where
+ * there is none; ATTN_BAD_INPUT: what is not read, by line and column in the template; ATTN_IO,
+ * ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
 ATTN_API attn_status attn_chat_template_open(const char *path, const char *which,
                                              attn_chat_template **chatTemplate, char **message);
 
-/* The same from the text of a template, of `size` bytes, which are not needed afterwards. */
+/* The same from the text of a template or of a tokenizer_config.json, of `size` bytes, which are
+ * not needed afterwards. */
 ATTN_API attn_status attn_chat_template_open_memory(const char *source, size_t size,
                                                     attn_chat_template **chatTemplate,
                                                     char **message);
@@ -218,6 +220,30 @@ typedef struct {
  * afterwards. Errors as attn_generate. */
 ATTN_API attn_status attn_text_generate(attn_text *text, const attn_text_options *options,
                                         attn_text_result *result, char **message);
+
+/* The turns of a chat, and a model that answers. The caches hold what has been said: an answer
+ * computes what is new alone. */
+typedef struct attn_chat attn_chat;
+
+/* Makes an empty one. Text and template stay the caller's, and live longer. ATTN_OUT_OF_MEMORY,
+ * ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_chat_create(attn_text *text, const attn_chat_template *chatTemplate,
+                                      attn_chat **chat, char **message);
+
+/* Destroys it. NULL is allowed. */
+ATTN_API void attn_chat_destroy(attn_chat *chat);
+
+/* Adds a turn: `role` is a string such as "system" or "user", the content has `size` bytes, which
+ * are not needed afterwards. What is not UTF-8 in it counts as U+FFFD. ATTN_OUT_OF_MEMORY,
+ * ATTN_INVALID_ARGUMENT. */
+ATTN_API attn_status attn_chat_add(attn_chat *chat, const char *role, const char *content,
+                                   size_t size, char **message);
+
+/* Goes on from what the template makes of all turns, and adds that as a turn of "assistant". The
+ * options' flags are not looked at. Errors as attn_chat_template_render, attn_text_prompt and
+ * attn_text_generate; the turns are as they were then. */
+ATTN_API attn_status attn_chat_answer(attn_chat *chat, const attn_text_options *options,
+                                      attn_text_result *result, char **message);
 
 #ifdef __cplusplus
 }

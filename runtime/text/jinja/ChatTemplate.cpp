@@ -4,6 +4,7 @@
 #include "text/jinja/ChatTemplate.h"
 #include "base/Utf8.h"
 #include "io/File.h"
+#include "io/Gguf.h"
 #include "text/Unicode.h"
 #include "text/jinja/Interpreter.h"
 #include <sys/stat.h>
@@ -26,7 +27,26 @@ static Slice normalise(Slice source, Memory &memory) {
   return {made, size};
 }
 
+/// Whether bytes are an object of JSON: a template has a second brace, or a sign, behind one.
+static bool isObject(Slice bytes) {
+  bytes = strip(bytes, nullptr, true, false);
+  if (bytes.size < 2 || bytes.data[0] != '{')
+    return false;
+  bytes = strip(bytes.from(1), nullptr, true, false);
+  return bytes.size > 0 && (bytes.data[0] == '"' || bytes.data[0] == '}');
+}
+
 attn_status ChatTemplate::openMemory(const char *called, Slice bytes, Error &error) {
+  if (!isUtf8(bytes))
+    return error.set(ATTN_BAD_INPUT, "R0705", "%s is not in UTF-8", called);
+  if (!isObject(bytes))
+    return openSource(called, bytes, error);
+  if (attn_status status = readConfig(called, bytes, nullptr, error))
+    return status;
+  return body ? ATTN_OK : error.set(ATTN_NOT_FOUND, "R0708", "%s has no `chat_template`", called);
+}
+
+attn_status ChatTemplate::openSource(const char *called, Slice bytes, Error &error) {
   name.clear();
   name.append("%s", called);
   if (bytes.size > kMostSource)
@@ -51,9 +71,21 @@ static bool endsWith(const char *path, const char *ending) {
   return Slice(path).endsWith(Slice(ending));
 }
 
+/// Whether a file begins as GGUF does.
+static bool isGguf(const char *path) {
+  SourceFile file;
+  Error none;
+  char magic[4] = {};
+  struct stat found;
+  return stat(path, &found) == 0 && S_ISREG(found.st_mode) && file.open(path, none) == ATTN_OK &&
+         file.size() >= 4 && file.read(0, 4, magic) && memcmp(magic, "GGUF", 4) == 0;
+}
+
 attn_status ChatTemplate::openPath(const char *path, const char *which, Error &error) {
   struct stat found;
   Text folder, config, file;
+  if (isGguf(path))
+    return openGguf(path, error);
   if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
     folder.append("%s", path);
   } else {
@@ -76,7 +108,7 @@ attn_status ChatTemplate::openPath(const char *path, const char *which, Error &e
     quoted.append("`%s`", file.c_str());
     if (attn_status status = readFile(file.c_str(), kMostSource, bytes, error))
       return status;
-    return openMemory(quoted.c_str(), Slice(bytes), error);
+    return openSource(quoted.c_str(), Slice(bytes), error);
   }
   if (body)
     return ATTN_OK;
@@ -93,22 +125,82 @@ bool ChatTemplate::keepTokens(const JsonValue &config) {
     JsonValue token = member.isObject() ? member.find("content") : member;
     if (!token.isString())
       continue;
-    Pair pair;
-    pair.key = Value::of(memory.copy(member.key())),
-    pair.value = Value::of(memory.copy(token.text()));
-    if (!pair.key.chars || !pair.value.chars || !tokens.push(pair))
+    if (!keepToken(member.key(), token.text()))
       return false;
   }
   return true;
+}
+
+bool ChatTemplate::keepToken(Slice called, Slice token) {
+  Pair pair;
+  pair.key = Value::of(memory.copy(called)), pair.value = Value::of(memory.copy(token));
+  return pair.key.chars && pair.value.chars && tokens.push(pair);
+}
+
+/// The string of a value of GGUF, or null.
+static Slice stringOf(const GgufValue &value) {
+  bool isString = value.exists() && value.kind == GgufKind::String && value.bytes.size >= 8;
+  return isString ? value.bytes.from(8) : Slice();
+}
+
+/// The string at a place of an array of them, or null.
+static Slice stringAt(const GgufValue &list, const GgufValue &index) {
+  bool isIndex = index.exists() && (index.kind == GgufKind::U32 || index.kind == GgufKind::I32);
+  if (!isIndex || !list.isArrayOf(GgufKind::String) || index.at<uint32_t>(0) >= list.count)
+    return Slice();
+  GgufReader reader(list.bytes);
+  Slice string;
+  for (uint64_t i = 0; i <= index.at<uint32_t>(0); ++i)
+    if (!reader.takeString(string))
+      return Slice();
+  return string;
+}
+
+attn_status ChatTemplate::openGguf(const char *path, Error &error) {
+  Vector<char> bytes;
+  if (attn_status status = readGgufValueBytes(path, bytes, error))
+    return status;
+  uint32_t version;
+  uint64_t tensors, values;
+  GgufValue text, words, bos, eos;
+  GgufReader reader{Slice(bytes)};
+  if (reader.takeHeader(version, tensors, values))
+    eachGgufValue(reader, values, [&](Slice key, const GgufValue &value) {
+      GgufValue *kept = key.is("tokenizer.chat_template")       ? &text
+                        : key.is("tokenizer.ggml.tokens")       ? &words
+                        : key.is("tokenizer.ggml.bos_token_id") ? &bos
+                        : key.is("tokenizer.ggml.eos_token_id") ? &eos
+                                                                : nullptr;
+      if (kept)
+        *kept = value;
+    });
+  Slice first = stringAt(words, bos), last = stringAt(words, eos);
+  if ((first.data && isUtf8(first) && !keepToken(Slice("bos_token"), first)) ||
+      (last.data && isUtf8(last) && !keepToken(Slice("eos_token"), last)))
+    return error.outOfMemory("a chat template");
+  if (!stringOf(text).data)
+    return error.set(ATTN_NOT_FOUND, "R0708", "`%s` has no chat template", path);
+  Text quoted;
+  quoted.append("`tokenizer.chat_template` in `%s`", path);
+  return openMemory(quoted.c_str(), stringOf(text), error);
 }
 
 attn_status ChatTemplate::openConfig(const char *path, const char *which, Error &error) {
   Vector<char> bytes;
   if (attn_status status = readFile(path, kMostConfig, bytes, error))
     return status;
+  Text quoted;
+  quoted.append("`%s`", path);
+  return readConfig(quoted.c_str(), Slice(bytes), which, error);
+}
+
+attn_status ChatTemplate::readConfig(const char *called, Slice bytes, const char *which,
+                                     Error &error) {
   JsonTree tree;
-  if (!tree.read(Slice(bytes)) || !tree.root().isObject())
-    return error.set(ATTN_BAD_INPUT, "R0705", "`%s`, byte %zu: %s", path, tree.position,
+  if (!isUtf8(bytes))
+    return error.set(ATTN_BAD_INPUT, "R0705", "%s is not in UTF-8", called);
+  if (!tree.read(bytes) || !tree.root().isObject())
+    return error.set(ATTN_BAD_INPUT, "R0705", "%s, byte %zu: %s", called, tree.position,
                      tree.problem ? tree.problem : "expected an object");
   if (!keepTokens(tree.root()))
     return error.outOfMemory("a chat template");
@@ -116,13 +208,12 @@ attn_status ChatTemplate::openConfig(const char *path, const char *which, Error 
   if ((which && !*which) || !value.isSet())
     return ATTN_OK;
   Text quoted;
-  quoted.append("`chat_template` in `%s`", path);
-  bool isFound = false;
-  return openValue(quoted.c_str(), value, which, isFound, error);
+  quoted.append("`chat_template` in %s", called);
+  return openValue(quoted.c_str(), value, which, error);
 }
 
 attn_status ChatTemplate::openValue(const char *called, const JsonValue &value, const char *which,
-                                    bool &isFound, Error &error) {
+                                    Error &error) {
   JsonValue chosen = value;
   if (value.isArray()) {
     chosen = JsonValue();
@@ -141,8 +232,19 @@ attn_status ChatTemplate::openValue(const char *called, const JsonValue &value, 
   if (!chosen.isString())
     return error.set(ATTN_BAD_INPUT, "R0705", "%s is neither a string nor a list of templates",
                      called);
-  isFound = true;
-  return openMemory(called, chosen.text(), error);
+  return openSource(called, chosen.text(), error);
+}
+
+bool ChatTemplate::appendConfig(Vector<char> &json) const {
+  Vector<char> whole; // with the line's end that reading takes away
+  Vector<Pair> pairs;
+  if (!append(whole, source) || !whole.push('\n') ||
+      !pairs.push({Value::of(Slice("chat_template")), Value::of(Slice(whole))}) ||
+      !pairs.append(tokens.data(), tokens.size()))
+    return false;
+  JsonStyle style;
+  style.itemSeparator = Slice(", "), style.keySeparator = Slice(": ");
+  return appendJson(Value::dict(pairs.data(), pairs.size()), style, json);
 }
 
 attn_status ChatTemplate::render(Slice variables, Vector<char> &text, Error &error) const {

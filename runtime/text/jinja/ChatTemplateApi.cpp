@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The C API of chat templates.
-#include "attn/text.h"
-#include "text/jinja/ChatTemplate.h"
+#include "text/jinja/Handle.h"
 
 using namespace attn;
-
-/// What the handle is.
-struct attn_chat_template {
-  ChatTemplate whole;
-};
 
 /// Makes a template, and hands it over where `open` succeeds.
 template <typename Open>
