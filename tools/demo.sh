@@ -62,11 +62,13 @@ build/bin/attn run "$model/$name.attn" --entry pronounce --weights "$model/$name
   --map-labels limit="$out/word/phonemes" >"$out/word/run.txt"
 echo "alignment   $out/alignment.png"
 
-echo "== 8/10 go on with a text"
-model=examples/story
-build/bin/attn compile "$model/story.attn" -o "$out/story"
+echo "== 8/10 import two folders, as checkpoints are published: the labels of a picture, and a text that goes on"
+build/bin/attn import examples/fashion-vit -o "$out/vit.attn"
+build/bin/attn run "$out/vit.attn" --input image=examples/fashion-vit/boot.png
+build/bin/attn import examples/story -o "$out/story.attn"
+build/bin/attn compile "$out/story.attn" --embed-weights -o "$out/story"
 printf 'And it came to pass'
-"$out/story" --weights "$model" --seed 3 --prompt "And it came to pass"
+"$out/story" --seed 3 --prompt "And it came to pass"
 
 echo "== 9/10 find clothes on canvases"
 model=examples/fashion-detr name=fashion_detr

@@ -29,6 +29,7 @@ struct CompileOptions {
   bool gpuWatchdog = false;  ///< kernels of GPUs trap where a wait does not end
   std::string tokenizer;     ///< the bytes of its file, which the artifact holds; empty: none
   std::string chatTemplate;  ///< a tokenizer_config.json with a chat template, in the same way
+  std::string labels;        ///< names of classes, which the artifact holds, a NUL behind each
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

@@ -248,9 +248,10 @@ Constants TableWriter::images() {
       int64_t channels = input.axes[input.axes.size() - 3].size;
       auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
            std = channelNumbers(build, input.image.getAs<ArrayAttr>("std"));
-      table.push_back(build.structure(
-          {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
-           build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std)}));
+      table.push_back(build.structure({build.i32(int64_t(e)), build.i32(int64_t(i)),
+                                       number("width"), number("height"), build.i32(channels),
+                                       build.i32(filter), build.sequence(mean), build.sequence(std),
+                                       number("resized_width"), number("resized_height")}));
     }
   return table;
 }
@@ -492,7 +493,9 @@ LogicalResult TableWriter::write() {
                                             build.i64(int64_t(options.tokenizer.size())),
                                             binary(options.tokenizer, "tokenizer"),
                                             build.i64(int64_t(options.chatTemplate.size())),
-                                            binary(options.chatTemplate, "chat_template")});
+                                            binary(options.chatTemplate, "chat_template"),
+                                            build.i64(int64_t(options.labels.size())),
+                                            binary(options.labels, "labels")});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
   return success();

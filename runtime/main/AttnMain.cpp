@@ -216,8 +216,15 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   if (!command.isBench && command.observe)
     if (int code = command.observe(command.observeContext, entry, inputs, outputs))
       return code;
-  if (!command.isBench && writeOutputs(command, tables.entries[entry],
-                                       writtenOutputs(command, tables, entry), outputs, error))
+  if (command.isBench)
+    return ExitOk;
+  Labels labels;
+  if (command.weights)
+    labels.readFolder(command.weights);
+  else
+    labels.take(tables.labels, size_t(tables.labelBytes));
+  if (writeOutputs(command, tables.entries[entry], writtenOutputs(command, tables, entry), labels,
+                   outputs, error))
     return complain(error);
   return ExitOk;
 }

@@ -5,6 +5,7 @@
 #ifndef ATTN_MAIN_COMMAND_H
 #define ATTN_MAIN_COMMAND_H
 #include "io/File.h"
+#include "main/Labels.h"
 #include "run/Model.h"
 
 namespace attn {
@@ -85,9 +86,10 @@ bool isGenerationOption(const char *name);
 attn_status readGeneration(const Command &command, const attn_model &model, int32_t entry,
                            attn_generation &generation, Vector<int64_t> &stops, Error &error);
 
-/// Writes the first `count` outputs to files or prints them short.
+/// Writes the first `count` outputs to files or prints them short: rows of scores of the classes in
+/// `labels` as the most probable ones.
 attn_status writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,
-                         const Tensors &outputs, Error &error);
+                         const Labels &labels, const Tensors &outputs, Error &error);
 
 /// Runs the entry again and again and prints the times.
 attn_status benchEntry(const Command &command, const attn_model &model, attn_context *context,

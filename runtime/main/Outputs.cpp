@@ -4,6 +4,7 @@
 #include "base/Dtype.h"
 #include "io/Npy.h"
 #include "main/Command.h"
+#include <cmath>
 #include <cstdio>
 
 using namespace attn;
@@ -40,7 +41,28 @@ static void printValues(const attn_tensor &tensor, int64_t begin, int64_t count)
     printf(" ...");
 }
 
-static void printTensor(const char *name, const attn_tensor &tensor) {
+/// The five largest of a row's scores as labels with their probabilities, a softmax.
+static void printLabels(const attn_tensor &tensor, int64_t begin, const Labels &labels) {
+  constexpr int most = 5;
+  int64_t best[most];
+  int count = 0;
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    int at = count < most ? count++ : most;
+    for (; at > 0 && valueAt(tensor, begin + i) > valueAt(tensor, begin + best[at - 1]); --at)
+      if (at < most)
+        best[at] = best[at - 1];
+    if (at < most)
+      best[at] = i;
+  }
+  double largest = valueAt(tensor, begin + best[0]), sum = 0;
+  for (int64_t i = 0; i < labels.size(); ++i)
+    sum += exp(valueAt(tensor, begin + i) - largest);
+  for (int i = 0; i < count; ++i)
+    printf("%s %s %.1f %%", i ? "," : "", labels.name(best[i]),
+           100 * exp(valueAt(tensor, begin + best[i]) - largest) / sum);
+}
+
+static void printTensor(const char *name, const attn_tensor &tensor, const Labels &labels) {
   Text shape;
   shape.appendShape(tensor.shape, tensor.rank);
   printf("%s %s%s\n", name, attn_dtype_name(tensor.dtype), shape.c_str());
@@ -56,6 +78,12 @@ static void printTensor(const char *name, const attn_tensor &tensor) {
   constexpr int64_t most = 16;
   int64_t columns = tensor.shape[1];
   for (int64_t row = 0; row < tensor.shape[0] && row < most; ++row) {
+    if (columns == labels.size() && columns > 0 && isFloat(tensor.dtype)) {
+      printf("  row %lld:", static_cast<long long>(row));
+      printLabels(tensor, row * columns, labels);
+      printf("\n");
+      continue;
+    }
     int64_t best = 0;
     for (int64_t i = 1; i < columns; ++i)
       if (valueAt(tensor, row * columns + i) > valueAt(tensor, row * columns + best))
@@ -75,7 +103,7 @@ static bool isFor(const Setting &setting, const char *name) {
 }
 
 attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,
-                               const Tensors &outputs, Error &error) {
+                               const Labels &labels, const Tensors &outputs, Error &error) {
   for (int32_t i = 0; i < count; ++i) {
     bool isWritten = false;
     for (const Setting &setting : command.outputs) {
@@ -87,7 +115,7 @@ attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &ent
       isWritten = true;
     }
     if (!isWritten)
-      printTensor(entry.outputs[i].name, outputs.list[size_t(i)]);
+      printTensor(entry.outputs[i].name, outputs.list[size_t(i)], labels);
   }
   return ATTN_OK;
 }

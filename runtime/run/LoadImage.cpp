@@ -30,6 +30,24 @@ static attn_status decode(const char *path, Image &image, Error &error) {
                    quoted.c_str());
 }
 
+/// Resizes a picture as the model says it. The longer edge goes with the shorter one, rounded down,
+/// as in torchvision and in Hugging Face's processors.
+static bool resize(const Image &image, const attn_abi_image &spec, Image &resized) {
+  int64_t width = spec.width, height = spec.height;
+  if (spec.resizedHeight) {
+    width = spec.resizedWidth, height = spec.resizedHeight;
+    if (!width && image.width <= image.height) {
+      width = spec.resizedHeight;
+      height = width * image.height / image.width;
+    } else if (!width) {
+      width = height * image.width / image.height;
+    }
+  }
+  constexpr int64_t most = 1 << 20; // of a line that is a million pixels long
+  return width <= most && height <= most && uint64_t(width) * uint64_t(height) <= kMaxPixels &&
+         resizeImage(image, int32_t(width), int32_t(height), spec.filter, resized);
+}
+
 static attn_status loadImage(const attn_model *model, int32_t entry, int32_t input,
                              const char *path, float *values, Error &error) {
   if (!model || !path || !values)
@@ -44,14 +62,16 @@ static attn_status loadImage(const attn_model *model, int32_t entry, int32_t inp
   Image image, resized;
   if (attn_status status = decode(path, image, error))
     return status;
-  if (!convertChannels(image, spec->channels) ||
-      !resizeImage(image, spec->width, spec->height, spec->filter, resized))
+  if (!convertChannels(image, spec->channels) || !resize(image, *spec, resized))
     return error.outOfMemory("a picture");
+  int32_t left = (resized.width - spec->width) / 2, top = (resized.height - spec->height) / 2;
   size_t area = size_t(spec->width) * size_t(spec->height), channels = size_t(spec->channels);
   for (size_t c = 0; c < channels; ++c)
-    for (size_t i = 0; i < area; ++i)
-      values[c * area + i] =
-          (float(resized.pixels[i * channels + c]) / 255.0f - spec->mean[c]) / spec->std[c];
+    for (size_t i = 0; i < area; ++i) {
+      size_t y = size_t(top) + i / size_t(spec->width), x = size_t(left) + i % size_t(spec->width);
+      unsigned char pixel = resized.pixels[(y * size_t(resized.width) + x) * channels + c];
+      values[c * area + i] = (float(pixel) / 255.0f - spec->mean[c]) / spec->std[c];
+    }
   return ATTN_OK;
 }
 

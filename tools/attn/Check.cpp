@@ -25,13 +25,22 @@ int runCheck(const opt::InputArgList &args) {
   Spec spec;
   if (int code = spec.load(args))
     return code;
-  StringRef weights = args.getLastArgValue(OPT_weights);
-  if (!weights.empty())
-    return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), weights.str(),
-                        /*isQuiet=*/false);
+  std::string weights = spec.weights(args);
+  bool isAsked = args.hasArg(OPT_weights);
+  auto match = [&](bool isQuiet) {
+    return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), weights,
+                        isQuiet);
+  };
+  if (isAsked)
+    return match(/*isQuiet=*/false);
   ParameterCount count = countParameters(spec.module());
   outs() << spec.path() << ": model " << modelName(spec.module()) << " is well formed, "
          << count.elements << " parameters in " << count.tensors << " tensors\n";
+  if (weights.empty())
+    return Ok;
+  if (int code = match(/*isQuiet=*/true))
+    return code;
+  outs() << "all of them are in `" << weights << "`\n";
   return Ok;
 }
 

@@ -15,6 +15,7 @@
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"
 #include "io/Gguf.h"
+#include "main/Labels.h"
 #include "text/Tokenizer.h"
 #include "text/jinja/ChatTemplate.h"
 #include "llvm/ADT/StringExtras.h"
@@ -224,8 +225,6 @@ int findKernel(Spec &spec, const CompileOptions &options) {
 
 int checkEmbedding(const opt::InputArgList &args, const Emit &emit) {
   bool hasWeights = args.hasArg(OPT_weights), embeds = args.hasArg(OPT_embed_weights);
-  if (embeds && !hasWeights)
-    return fail(Usage, "`--embed-weights` needs the weights", "pass `--weights FILE`");
   if (embeds && emit.kind != Emit::Link)
     return fail(Usage, "`--embed-weights` is for exe, shared, static and object");
   if (hasWeights && !embeds)
@@ -257,7 +256,7 @@ int readChatTemplate(const std::string &path, CompileOptions &options) {
 /// folder.
 int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &options) {
   bool isNamed = args.hasArg(OPT_tokenizer), isText = takesText(spec.module());
-  std::string path = args.getLastArgValue(OPT_tokenizer, args.getLastArgValue(OPT_weights)).str();
+  std::string path = args.getLastArgValue(OPT_tokenizer, spec.weights(args)).str();
   if (isNamed && !options.embedWeights)
     return fail(Usage, "`--tokenizer` has no effect without `--embed-weights`",
                 "a program takes it when it runs");
@@ -314,6 +313,13 @@ int runCompile(const opt::InputArgList &args) {
   Spec spec;
   if (int code = loadForCompiling(args, options, spec))
     return code;
+  if (args.hasArg(OPT_embed_weights) && spec.weights(args).empty())
+    return fail(Usage, "`--embed-weights` needs the weights", "pass `--weights FILE`");
+  if (args.hasArg(OPT_embed_weights)) {
+    Labels labels;
+    labels.readFolder(spec.weights(args).c_str());
+    options.labels.assign(labels.all().data(), labels.all().size());
+  }
   std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
   if (int code = checkOutput(args, spec.path(), output))
     return code;
@@ -344,7 +350,7 @@ int runCompile(const opt::InputArgList &args) {
   case Emit::Link:
     if ((code = findAssembler(options)) || (code = readTokenizer(args, spec, options)))
       return code;
-    code = emitArtifact(spec, emit, options, output, args.getLastArgValue(OPT_weights), workspace);
+    code = emitArtifact(spec, emit, options, output, spec.weights(args), workspace);
     break;
   }
   std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

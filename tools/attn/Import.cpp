@@ -9,7 +9,9 @@
 #include "Report.h"
 #include "Verbs.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <filesystem>
 
 using namespace llvm;
 
@@ -46,9 +48,19 @@ static bool hasWeights(StringRef folder) {
   return false;
 }
 
+/// `path` from the folder of the file `from` on; as it is where that is standard output.
+static std::string pathFrom(StringRef from, StringRef path) {
+  StringRef folder = sys::path::parent_path(from);
+  if (from == "-" || folder.empty() || sys::path::is_absolute(path))
+    return path.str();
+  std::error_code error;
+  std::filesystem::path near = std::filesystem::proximate(path.str(), folder.str(), error);
+  return error ? path.str() : near.string();
+}
+
 /// Writes the spec of a folder's model, which has to fit the tensors at `path`.
-static int writeImported(const opt::InputArgList &args, StringRef path,
-                         const importer::Folder &folder) {
+static int writeImported(const opt::InputArgList &args, StringRef path, importer::Folder folder) {
+  folder.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
   auto spec = importer::importFolder(folder);
   if (!spec)
     return failImport(path, spec.takeError());
@@ -81,7 +93,7 @@ static int runImportFile(const opt::InputArgList &args, StringRef path, Checkpoi
     return failImport(path, folder.takeError());
   if (int code = readFloats(path.str(), "rope_freqs.weight", folder->ropeFactors))
     return code;
-  return writeImported(args, path, *folder);
+  return writeImported(args, path, std::move(*folder));
 }
 
 static int runImportFolder(const opt::InputArgList &args, StringRef path) {
@@ -95,7 +107,7 @@ static int runImportFolder(const opt::InputArgList &args, StringRef path) {
                 "a folder of Hugging Face has its weights in .safetensors files");
   if (int code = readShapes(path.str(), folder->shapes))
     return code;
-  return writeImported(args, path, *folder);
+  return writeImported(args, path, std::move(*folder));
 }
 
 int runImport(const opt::InputArgList &args) {

@@ -65,12 +65,19 @@ public:
       texts.push_back("--chat");
     if (args.hasArg(OPT_truncate))
       texts.push_back("--truncate");
-    needsWeights = isBench && !args.hasArg(OPT_weights);
+    hasWeights = args.hasArg(OPT_weights);
+    needsWeights = isBench && !hasWeights;
   }
 
   void add(StringRef flag, StringRef value) {
     texts.push_back(flag.str());
     texts.push_back(value.str());
+  }
+
+  /// Weights that the spec names, for a run that names none.
+  void addWeights(const std::string &named) {
+    if (!hasWeights && !needsWeights && !named.empty())
+      add("--weights", named);
   }
 
   /// A bench without weights draws some, unless the artifact has its own.
@@ -97,7 +104,7 @@ public:
 
 private:
   std::vector<std::string> texts;
-  bool needsWeights = false;
+  bool hasWeights = false, needsWeights = false;
 };
 
 /// --set of a dynamic dim bounds it in the code, and is the size of random inputs where --set-size
@@ -172,6 +179,7 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
       return code;
   }
   flags.observation.outputs = countOutputs(spec.module());
+  flags.addWeights(spec.weights(args));
   flags.completeWeights(/*isEmbedded=*/false);
   LoadedModel model;
   if (int code = model.compile(spec, options))

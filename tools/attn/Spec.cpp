@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -43,6 +44,20 @@ static mlir::DialectRegistry makeRegistry() {
 // One thread: a spec is small, and the same input shall give the same bytes.
 Spec::Spec() : mlirContext(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {}
 Spec::~Spec() = default;
+
+std::string Spec::weights(const opt::InputArgList &args) {
+  if (args.hasArg(OPT_weights))
+    return args.getLastArgValue(OPT_weights).str();
+  auto said = module()->getAttrOfType<mlir::StringAttr>("attn.weights");
+  if (!said)
+    return "";
+  SmallString<256> file(said.getValue());
+  if (!sys::path::is_absolute(file)) {
+    file = sys::path::parent_path(path());
+    sys::path::append(file, said.getValue());
+  }
+  return file.str().str();
+}
 
 int Spec::load(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "spec");

@@ -10,6 +10,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <memory>
+#include <string>
 
 namespace attn::tool {
 
@@ -30,6 +31,10 @@ public:
   int addTaps();
   /// Prints the warnings that `load` has left.
   void printWarnings() const;
+
+  /// Where the weights are: `--weights`, else what the spec says, from its folder on; empty where
+  /// neither says anything.
+  std::string weights(const llvm::opt::InputArgList &args);
 
   /// The attn-stage module. It belongs to the spec.
   mlir::ModuleOp module() { return *built; }

@@ -81,7 +81,7 @@ int Verifier::compile(const CompileOptions &options) {
 }
 
 int Verifier::readOptions() {
-  weights = args.getLastArgValue(OPT_weights).str();
+  weights = spec.weights(args);
   StringRef rest = weights;
   if (rest.consume_front("random") && (rest.empty() || rest.starts_with(":"))) {
     if (rest.consume_front(":") && rest.getAsInteger(10, seed))

@@ -195,6 +195,10 @@ Layout Formatter::head(const HookDecl &decl) {
 
 Layout Formatter::head(const ImageDecl &decl) {
   Layout layout = concat({"image input ", expr(*decl.height), " x ", expr(*decl.width)});
+  if (decl.fromHeight)
+    layout.add(" from ").add(expr(*decl.fromHeight));
+  if (decl.fromWidth)
+    layout.add(" x ").add(expr(*decl.fromWidth));
   if (decl.resampling)
     layout.add(" " + decl.resampling->text);
   auto channels = [&](llvm::StringRef word, const std::vector<ExprPtr> &values) {
@@ -299,6 +303,10 @@ Layout Formatter::head(const Item &item) {
     for (const Name &pattern : llvm::cast<IgnoreDecl>(item).patterns)
       patterns.push_back({source.text(pattern.range), pattern.range});
     return concat({"ignore ", commas(std::move(patterns))});
+  }
+  case Item::Kind::Weights: {
+    const Name &file = llvm::cast<WeightsDecl>(item).file;
+    return concat({"weights ", source.text(file.range)});
   }
   case Item::Kind::Image:
     return head(llvm::cast<ImageDecl>(item));

@@ -147,6 +147,23 @@ static void declareImage(Sema &sema, const ImageDecl &image) {
     sema.names.image = &image;
 }
 
+/// Where the weights are, as the spec says it.
+static void declareWeights(Sema &sema, const ModelDecl &decl) {
+  const WeightsDecl *first = nullptr;
+  for (const ItemPtr &item : decl.items)
+    if (auto *weights = llvm::dyn_cast<WeightsDecl>(item.get())) {
+      if (first)
+        sema.report
+            .error(DiagCode::DuplicateImage, weights->keyword,
+                   "a model says once where its weights are")
+            .at(first->keyword, "it is said here already");
+      else
+        first = weights;
+    }
+  if (first && !first->file.text.empty())
+    (*sema.output.module)->setAttr("attn.weights", sema.builder.getStringAttr(first->file.text));
+}
+
 void declareItem(Sema &sema, Scope &in, const Item &item) {
   auto bound = [&](Decl::Kind kind, const auto &decl) {
     declarePaths(sema, in, kind, item, decl.names, decl.binding);
@@ -186,7 +203,7 @@ void declareItem(Sema &sema, Scope &in, const Item &item) {
   case Item::Kind::Table:
     return named(Decl::Kind::Table, llvm::cast<TableDecl>(item).name);
   default:
-    return; // ignore, let, return
+    return; // ignore, weights, let, return
   }
 }
 
@@ -239,6 +256,7 @@ void declareModel(Sema &sema, const ModelDecl &decl) {
         ignored.push_back(sema.builder.getStringAttr(pattern.text));
   if (!ignored.empty())
     (*sema.output.module)->setAttr("attn.ignore", sema.builder.getArrayAttr(ignored));
+  declareWeights(sema, decl);
   emitDims(sema, sema.names.modelScope);
   setUpParameters(sema, sema.names.modelScope, Owner());
   for (Decl *stack : sema.names.modelScope.order)

@@ -47,9 +47,16 @@ void checkImage(Sema &sema) {
 }
 
 namespace {
-/// The size that pictures are resized to.
+/// The size that pictures get.
 struct PictureSize {
   int64_t height, width;
+  int64_t declared; ///< the height that the model says
+};
+
+/// What pictures are resized to before their middle is taken; 0: the whole picture is. Without a
+/// width, `height` is that of the shorter edge.
+struct ResizedSize {
+  int64_t height = 0, width = 0;
 };
 } // namespace
 
@@ -63,7 +70,7 @@ static std::optional<PictureSize> pictureSize(Sema &sema, const ImageDecl &image
   if (h.error || w.error)
     return std::nullopt;
   if (h.isStatic() && w.isStatic() && h.offset == height.size && w.offset == width.size)
-    return PictureSize{h.offset, w.offset};
+    return PictureSize{h.offset, w.offset, h.offset};
   SourceRange place = image.height->range.to(image.width->range);
   bool isDynamic = height.isDynamic() || width.isDynamic();
   if (!sema.options.sets.empty() && !isDynamic) {
@@ -71,7 +78,7 @@ static std::optional<PictureSize> pictureSize(Sema &sema, const ImageDecl &image
     sema.report.warning(DiagCode::ImageSize, place,
                         "pictures are resized to " + llvm::Twine(height.size) + " x " +
                             llvm::Twine(width.size) + ", as --set makes the tensor");
-    return PictureSize{height.size, width.size};
+    return PictureSize{height.size, width.size, h.isStatic() ? h.offset : height.size};
   }
   auto size = [](const Axis &axis) {
     return axis.isDynamic() ? "unknown" : std::to_string(axis.size);
@@ -88,6 +95,35 @@ static std::optional<PictureSize> pictureSize(Sema &sema, const ImageDecl &image
   else
     diagnostic.note("pictures have one size, known when compiling");
   return std::nullopt;
+}
+
+/// What `from` says; nothing after an error.
+static std::optional<ResizedSize> resizedSize(Sema &sema, const ImageDecl &image,
+                                              const PictureSize &picture) {
+  ResizedSize resized;
+  if (!image.fromHeight)
+    return resized;
+  auto read = [&](const Expr &expr, int64_t least, int64_t &size) {
+    Size value = evalSize(sema, expr);
+    if (value.error)
+      return false;
+    // Where `--set` gives the picture another size, this one follows.
+    if (value.isStatic() && picture.declared > 0)
+      size = value.offset * picture.height / picture.declared;
+    if (value.isStatic() && size >= least && size <= 65536)
+      return true;
+    sema.report
+        .error(DiagCode::ImageSize, expr.range,
+               "the middle that is taken is larger than what the picture is resized to, or "
+               "this is no size known when compiling")
+        .note("expected " + llvm::Twine(least) + " to 65536");
+    return false;
+  };
+  int64_t larger = std::max(picture.height, picture.width);
+  if (!read(*image.fromHeight, image.fromWidth ? picture.height : larger, resized.height) ||
+      (image.fromWidth && !read(*image.fromWidth, picture.width, resized.width)))
+    return std::nullopt;
+  return resized;
 }
 
 /// Whether `numbers` are one for each channel or one for all; reports where they are not.
@@ -127,6 +163,9 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
   std::optional<PictureSize> size = pictureSize(sema, image, parameter, axes);
   if (!size)
     return nullptr;
+  std::optional<ResizedSize> resized = resizedSize(sema, image, *size);
+  if (!resized)
+    return nullptr;
   const Axis &channels = axes[axes.size() - 3];
   if (channels.size != 1 && channels.size != 3) {
     sema.report
@@ -153,7 +192,10 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("filter", builder.getStringAttr(filter)),
        builder.getNamedAttr("height", builder.getI64IntegerAttr(size->height)),
-       builder.getNamedAttr("mean", floats(*mean)), builder.getNamedAttr("std", floats(*std)),
+       builder.getNamedAttr("mean", floats(*mean)),
+       builder.getNamedAttr("resized_height", builder.getI64IntegerAttr(resized->height)),
+       builder.getNamedAttr("resized_width", builder.getI64IntegerAttr(resized->width)),
+       builder.getNamedAttr("std", floats(*std)),
        builder.getNamedAttr("width", builder.getI64IntegerAttr(size->width))});
 }
 

@@ -327,6 +327,7 @@ struct Item {
     Block,
     Hook,
     Ignore,
+    Weights,
     Image,
     Entry,
     Cache,
@@ -528,9 +529,19 @@ struct IgnoreDecl : Item {
   static bool classof(const Item *i) { return i->kind == Kind::Ignore; }
 };
 
-/// `image input 224 x 224 bicubic mean 0.5 std 0.5`
+/// `weights "./Qwen3-0.6B"`
+struct WeightsDecl : Item {
+  Name file; ///< Text without quotes; range with them. Empty after an error.
+  explicit WeightsDecl(SourceRange keyword) : Item(Kind::Weights, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Weights; }
+};
+
+/// `image input 224 x 224 bicubic mean 0.5 std 0.5`, `image input 224 x 224 from 256 bicubic`
 struct ImageDecl : Item {
   ExprPtr height, width;
+  ExprPtr fromHeight; ///< What the picture is resized to before its middle is taken; null: nothing
+                      ///< is cut off. Of the shorter edge where there is no `fromWidth`.
+  ExprPtr fromWidth;
   std::optional<Name> resampling; ///< `nearest`, `bilinear` or `bicubic`.
   std::vector<ExprPtr> mean,
       std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.

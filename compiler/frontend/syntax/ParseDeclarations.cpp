@@ -232,6 +232,13 @@ ItemPtr parseIgnore(Parser &parser) {
   return ignore;
 }
 
+ItemPtr parseWeights(Parser &parser) {
+  auto weights = std::make_unique<WeightsDecl>(parser.consume().range);
+  if (std::optional<Name> file = parsePattern(parser, "a file or a folder in quotes"))
+    weights->file = *file;
+  return weights;
+}
+
 /// A number, or one per channel in brackets.
 static std::vector<ExprPtr> parseChannelValues(Parser &parser) {
   std::vector<ExprPtr> values;
@@ -252,6 +259,11 @@ ItemPtr parseImage(Parser &parser) {
   if (!parser.expectWord("x", DiagCode::UnexpectedToken, "between height and width"))
     return image;
   image->width = parseExpr(parser);
+  if (parser.acceptWord("from")) {
+    image->fromHeight = parseExpr(parser);
+    if (parser.acceptWord("x"))
+      image->fromWidth = parseExpr(parser);
+  }
   if (parser.is(TokenKind::Word) && !parser.current().isReserved() && !parser.isWord("mean") &&
       !parser.isWord("std") && !parser.startsItem())
     image->resampling = parseName(parser, "how to resample");

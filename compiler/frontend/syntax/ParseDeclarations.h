@@ -52,6 +52,7 @@ ast::ItemPtr parseBlock(Parser &parser);
 
 /// `ignore`.
 ast::ItemPtr parseIgnore(Parser &parser);
+ast::ItemPtr parseWeights(Parser &parser);
 
 /// `image`.
 ast::ItemPtr parseImage(Parser &parser);

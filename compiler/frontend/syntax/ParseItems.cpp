@@ -38,6 +38,7 @@ static const ItemRule itemRules[] = {
     {"bias", InFile | InModel | InBlock, parseHook},
     {"mask", InFile | InModel | InBlock, parseHook},
     {"ignore", InModel, parseIgnore},
+    {"weights", InModel, parseWeights},
     {"image", InModel, parseImage},
     {"entry", InModel, parseEntry},
     {"forward", InModel, parseForward},

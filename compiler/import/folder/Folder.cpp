@@ -194,6 +194,10 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
     return std::move(error);
   spec.notes = config.notes;
   text = renamed(text, folder);
+  if (!folder.weights.empty() &&
+      StringRef(folder.weights).find_first_of("\"\\\n") == StringRef::npos)
+    if (size_t at = text.find("\nmodel "); at != std::string::npos)
+      text.insert(text.find('\n', at + 1) + 1, "weights \"" + folder.weights + "\"\n");
   frontend::SourceFile source("<import>", text);
   frontend::DiagnosticEngine diagnostics(source);
   auto file = frontend::parse(source, diagnostics);

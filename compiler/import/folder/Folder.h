@@ -19,6 +19,7 @@ namespace attn::importer {
 /// What stands in a folder, its weights apart.
 struct Folder {
   std::string path;
+  std::string weights; ///< where the spec finds them; empty where it says nothing
   llvm::json::Object config;
   std::optional<llvm::json::Object> generation;   ///< generation_config.json
   std::optional<llvm::json::Object> preprocessor; ///< preprocessor_config.json

@@ -26,7 +26,7 @@ std::string numbersText(Config &from, const json::Object &object, StringRef key)
 }
 
 /// The side of the square that a processor makes of a picture; 0 where it says none.
-static int64_t sideOf(Config &values, const json::Object &object, bool crops) {
+static int64_t sideOf(const json::Object &object, bool crops) {
   for (StringRef key : {crops ? StringRef("crop_size") : StringRef("size"), StringRef("size")}) {
     if (std::optional<int64_t> side = object.getInteger(key))
       return *side;
@@ -36,6 +36,25 @@ static int64_t sideOf(Config &values, const json::Object &object, bool crops) {
         return *side;
   }
   return 0;
+}
+
+/// What a picture is resized to before its middle of `side` is taken: " from 256", of its shorter
+/// edge, or " from 256 x 256".
+static std::string resizedText(Config &values, const json::Object &object, int64_t side) {
+  const json::Object *size = object.getObject("size");
+  std::optional<int64_t> edge =
+                             size ? size->getInteger("shortest_edge") : object.getInteger("size"),
+                         height = size ? size->getInteger("height") : std::nullopt,
+                         width = size ? size->getInteger("width") : std::nullopt;
+  std::string text;
+  int64_t least = edge.value_or(std::min(height.value_or(0), width.value_or(0)));
+  if (least < side) {
+    values.note("a picture is resized to " + Twine(side) + " x " + Twine(side) +
+                " as a whole; what the published processor resizes it to is smaller, or not said");
+    return "";
+  }
+  return edge ? " from " + std::to_string(*edge)
+              : " from " + std::to_string(*height) + " x " + std::to_string(*width);
 }
 
 Picture readPicture(FamilyWriter &writer, int64_t side) {
@@ -49,12 +68,8 @@ Picture readPicture(FamilyWriter &writer, int64_t side) {
   const json::Object &object = *writer.folder.preprocessor;
   Config values(object, "preprocessor_config.json");
   bool crops = values.flag("do_center_crop", false);
-  if (int64_t own = sideOf(values, object, crops); own >= 1 && own <= 65536)
+  if (int64_t own = sideOf(object, crops); own >= 1 && own <= 65536)
     picture.side = own;
-  if (crops)
-    values.note("a picture is resized to " + Twine(picture.side) + " x " + Twine(picture.side) +
-                " as a whole; the published processor resizes its shorter edge and cuts out the "
-                "middle");
   static constexpr StringRef filters[] = {"nearest", "", "bilinear", "bicubic"};
   int64_t filter = object.getInteger("resample").value_or(2);
   if (filter < 0 || filter > 3 || filters[filter].empty()) {
@@ -62,7 +77,10 @@ Picture readPicture(FamilyWriter &writer, int64_t side) {
     filter = 2;
   }
   std::string words = std::to_string(picture.side);
-  picture.line = "image input " + words + " x " + words + " " + filters[filter].str();
+  picture.line = "image input " + words + " x " + words;
+  if (crops)
+    picture.line += resizedText(values, object, picture.side);
+  picture.line += " " + filters[filter].str();
   if (values.flag("do_normalize", true)) {
     std::string mean = numbersText(values, object, "image_mean"),
                 deviation = numbersText(values, object, "image_std");

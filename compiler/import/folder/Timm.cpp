@@ -3,6 +3,7 @@
 // Vision transformers of timm, whose config.json names an `architecture`, and leaves the sizes to
 // the tensors.
 #include "compiler/import/folder/Families.h"
+#include <cmath>
 
 using namespace llvm;
 
@@ -90,16 +91,16 @@ std::string TimmWriter::pictureLine() {
   }
   Config own(*values, "config.json, pretrained_cfg");
   std::string filter = own.text("interpolation", "bicubic"), words = std::to_string(side),
-              line = "image input " + words + " x " + words + " ";
+              line = "image input " + words + " x " + words;
   if (filter != "bicubic" && filter != "bilinear" && filter != "nearest")
     own.refuse("interpolation", "`bicubic`, `bilinear` or `nearest`");
-  line += filter;
+  // timm resizes the shorter edge to a little more, and takes the middle.
+  if (std::optional<double> part = own.number("crop_pct"); part && *part > 0 && *part < 1)
+    line += " from " + std::to_string(static_cast<int64_t>(std::floor(double(side) / *part)));
+  line += " " + filter;
   for (StringRef key : {"mean", "std"})
     if (std::string numbers = numbersText(own, *values, key); !numbers.empty())
       line += (" " + key + " " + numbers).str();
-  if (std::optional<double> part = own.number("crop_pct"); part && *part != 1)
-    own.note("a picture is resized to " + words + " x " + words +
-             " as a whole; timm resizes it to a little more and cuts out the middle (crop_pct)");
   config.adopt(own);
   return line + "  // a picture becomes the tensor\n";
 }

@@ -206,6 +206,8 @@ typedef struct {
   int32_t entry, input;
   int32_t width, height, channels, filter;
   float mean[4], std[4];
+  int32_t resizedWidth, resizedHeight; /* before the middle is taken: of the shorter edge where the
+                                        * width is 0; all is taken where the height is 0, too */
 } attn_abi_image;
 
 /* A tensor that is kept from call to call, once for each of `layers`. */
@@ -313,6 +315,8 @@ struct attn_abi_model {
   const char *tokenizer;
   int64_t chatTemplateBytes; /* of a chat template that is embedded, or a config with one; else 0 */
   const char *chatTemplate;
+  int64_t labelBytes; /* of the names of classes that are embedded; else 0 */
+  const char *labels; /* a NUL behind each, in their order */
 };
 
 /* The tables of an executable: the object of an executable defines this symbol, `main` of
