@@ -9,16 +9,18 @@
 
 using namespace attn;
 
-/// Columns of integers that are kept: rows of a file are read in pieces of some size, and all rows
-/// of these columns stay in the cache.
-static constexpr int64_t kColumns = 256;
-
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static uint32_t wordAt(const char *words, int64_t index) {
   uint32_t word;
   memcpy(&word, words + 4 * index, 4);
   return word;
+}
+
+/// Columns of integers that are read together. The more, the longer are the pieces of the file that
+/// lie side by side: of each row 1 KB of words where a word belongs to one column, else 512 bytes.
+static int64_t columnsAtOnce(const QuantizedTensor &source) {
+  return source.format == QuantizedTensor::IntRows ? 256 : 1024;
 }
 
 attn_status ReadFailure::report(const char *what, Error &error) const {
@@ -52,15 +54,16 @@ const char *ElementReader::read(const StoredTensor &source, uint64_t first, size
                                                                                 : nullptr;
 }
 
-bool ElementReader::readColumns(const StoredTensor &matrix, int64_t rowCount, size_t first,
-                                size_t count, Vector<char> &to) {
-  size_t stride = rowCount ? matrix.bytes / size_t(rowCount) : 0;
-  if (!to.reserve(count * size_t(rowCount) + 1))
+bool ElementReader::readColumns(const StoredTensor &matrix, Columns columns, int64_t firstRow,
+                                int64_t rowCount) {
+  auto stride = matrix.bytes / size_t(matrix.shape[0]), begin = size_t(firstRow) * stride;
+  if (!rows.reserve(columns.bytes * size_t(rowCount) + 1))
     return false;
-  if (count == stride)
-    return readTo(matrix, 0, count * size_t(rowCount), to.data());
+  if (columns.bytes == stride)
+    return readTo(matrix, begin, columns.bytes * size_t(rowCount), rows.data());
   for (size_t row = 0; row < size_t(rowCount); ++row)
-    if (!readTo(matrix, row * stride + first, count, to.data() + row * count))
+    if (!readTo(matrix, begin + row * stride + columns.first, columns.bytes,
+                rows.data() + row * columns.bytes))
       return false;
   return true;
 }
@@ -98,7 +101,7 @@ bool ElementReader::takeBlocks(const StoredTensor &source, int64_t first, int64_
 bool ElementReader::takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count) {
   if (loaded != &source) {
     loaded = nullptr;
-    loadedColumns = -1;
+    loadedBlock = -1;
     groups.clear();
   }
   bool isRead = source.format == QuantizedTensor::Float8   ? takeFloat8(source, first, count)
@@ -193,13 +196,12 @@ static int placeInWord(int64_t column) {
   return 4 * places[column % 8];
 }
 
-/// Code `index` of those that follow each other without holes, from the lowest bit of a word on;
-/// from one word to the next are `stride` words.
-static uint32_t packedCode(const char *words, int64_t index, int32_t bits, int64_t stride) {
+/// Code `index` of those that follow each other without holes, from the lowest bit of a word on.
+static uint32_t packedCode(const char *words, int64_t index, int32_t bits) {
   int64_t bit = index * bits, shift = bit % 32;
-  uint32_t code = wordAt(words, bit / 32 * stride) >> shift;
+  uint32_t code = wordAt(words, bit / 32) >> shift;
   if (shift + bits > 32)
-    code |= wordAt(words, (bit / 32 + 1) * stride) << (32 - shift);
+    code |= wordAt(words, bit / 32 + 1) << (32 - shift);
   return code & ((1u << bits) - 1);
 }
 
@@ -211,53 +213,80 @@ static float zeroOf(const QuantizedTensor &source, uint32_t stored) {
   return float(stored + isLessOne);
 }
 
-bool ElementReader::loadInts(const QuantizedTensor &source, int64_t columns) {
+bool ElementReader::loadCodes(const StoredTensor &codes, Columns columns) {
+  constexpr int64_t atOnce = 64;
+  int64_t all = codes.shape[0], wordCount = int64_t(columns.bytes / 4);
+  if (!words.reserve(columns.bytes * size_t(all)))
+    return false;
+  for (int64_t first = 0, count; first < all; first += count) {
+    count = smaller(atOnce, all - first);
+    if (!readColumns(codes, columns, first, count))
+      return false;
+    for (int64_t column = 0; column < wordCount; ++column)
+      for (int64_t row = 0; row < count; ++row)
+        memcpy(words.data() + 4 * (column * all + first + row),
+               rows.data() + 4 * (row * wordCount + column), 4);
+  }
+  return true;
+}
+
+bool ElementReader::loadInts(const QuantizedTensor &source, int64_t block) {
   bool isRows = source.format == QuantizedTensor::IntRows;
-  int64_t out = source.whole.shape[0], from = columns * kColumns,
-          count = smaller(kColumns, out - from), groupCount = source.scales.shape[0];
+  int64_t from = block * columnsAtOnce(source),
+          count = smaller(columnsAtOnce(source), source.whole.shape[0] - from),
+          groupCount = source.scales.shape[0];
   if (groups.empty() && !loadGroups(source))
     return false;
-  // Columns that fill words: their number is a multiple of 8, and 32 of 3 bits fill 3 words.
-  auto wordBytes = [&](int64_t codes, int32_t bits) { return size_t(codes * bits / 8); };
-  int32_t codeBits = isRows ? 32 : source.bits;
-  if (!readColumns(source.codes, source.codes.shape[0], wordBytes(from, codeBits),
-                   wordBytes(count, codeBits), words))
-    return false;
-  size_t width = attn_dtype_size(source.scales.dtype);
-  if (!readColumns(source.scales, groupCount, size_t(from) * width, size_t(count) * width, rows) ||
+  // Columns fill words: their number is a multiple of 8, or of 32 where codes have 3 bits.
+  auto columns = [&](int64_t bits) {
+    return Columns{size_t(from * bits / 8), size_t(count * bits / 8)};
+  };
+  auto width = int64_t(attn_dtype_size(source.scales.dtype));
+  Columns packed = columns(source.bits);
+  if (!loadCodes(source.codes, isRows ? columns(32) : packed) ||
+      !readColumns(source.scales, columns(8 * width), 0, groupCount) ||
       !loadScales(source.scales, rows.data(), groupCount * count) ||
-      !readColumns(source.zeros, groupCount, wordBytes(from, source.bits),
-                   wordBytes(count, source.bits), rows))
+      !readColumns(source.zeros, packed, 0, groupCount))
     return false;
   zeros.clear();
   if (!zeros.reserve(size_t(groupCount * count)))
     return false;
   for (int64_t group = 0; group < groupCount; ++group) {
-    const char *row = rows.data() + size_t(group) * wordBytes(count, source.bits);
+    const char *row = rows.data() + size_t(group) * packed.bytes;
     for (int64_t column = 0; column < count; ++column)
-      zeros.push(zeroOf(source, isRows ? packedCode(row, column, source.bits, 1)
+      zeros.push(zeroOf(source, isRows ? packedCode(row, column, source.bits)
                                        : wordAt(row, column / 8) >> placeInWord(column) & 15));
   }
-  loadedColumns = columns;
+  loadedBlock = block;
   return true;
 }
 
 bool ElementReader::takeInts(const QuantizedTensor &source, int64_t first, int64_t count) {
   bool isRows = source.format == QuantizedTensor::IntRows;
-  int64_t out = source.whole.shape[0], in = source.whole.shape[1];
+  int64_t out = source.whole.shape[0], in = source.whole.shape[1], rowCount = source.codes.shape[0];
   auto *to = reinterpret_cast<float *>(decoded.data());
   for (int64_t done = 0; done < count;) {
     int64_t column = (first + done) / in, begin = (first + done) % in,
-            end = smaller(in, begin + count - done), block = column / kColumns;
-    if (block != loadedColumns && !loadInts(source, block))
+            end = smaller(in, begin + count - done), block = column / columnsAtOnce(source);
+    if (block != loadedBlock && !loadInts(source, block))
       return false;
-    int64_t kept = smaller(kColumns, out - block * kColumns), own = column - block * kColumns;
-    for (int64_t i = begin; i < end; ++i) {
-      uint32_t code = isRows
-                          ? packedCode(words.data() + 4 * own, i, source.bits, kept)
-                          : wordAt(words.data(), i * (kept / 8) + own / 8) >> placeInWord(own) & 15;
-      auto at = size_t(groups[size_t(i)] * kept + own);
-      to[done++] = (float(code) - zeros[at]) * scales[at];
+    int64_t before = block * columnsAtOnce(source),
+            kept = smaller(columnsAtOnce(source), out - before), own = column - before;
+    const char *codes = words.data() + 4 * rowCount * (isRows ? own : own / 8);
+    int shift = placeInWord(own);
+    for (int64_t i = begin; i < end;) {
+      int32_t group = groups[size_t(i)];
+      auto at = size_t(group * kept + own);
+      float zero = zeros[at], scale = scales[at];
+      int64_t next = i + 1;
+      while (next < end && groups[size_t(next)] == group)
+        ++next;
+      if (isRows)
+        for (; i < next; ++i)
+          to[done++] = (float(packedCode(codes, i, source.bits)) - zero) * scale;
+      else
+        for (; i < next; ++i)
+          to[done++] = (float(wordAt(codes, i) >> shift & 15) - zero) * scale;
     }
   }
   return true;

@@ -32,9 +32,12 @@ private:
   const char *read(const StoredTensor &source, uint64_t first, size_t count);
   /// The same, to `to`.
   bool readTo(const StoredTensor &source, uint64_t first, size_t count, char *to);
-  /// Bytes of `rows` rows of a matrix, `count` of each from `first` on, side by side in `to`.
-  bool readColumns(const StoredTensor &matrix, int64_t rows, size_t first, size_t count,
-                   Vector<char> &to);
+  /// Bytes of each row of a matrix.
+  struct Columns {
+    size_t first, bytes;
+  };
+  /// Reads columns of rows of a matrix, side by side to `rows`.
+  bool readColumns(const StoredTensor &matrix, Columns columns, int64_t firstRow, int64_t rowCount);
 
   /// Decodes elements [first, first + count) of blocks to `decoded`.
   bool takeBlocks(const StoredTensor &source, int64_t first, int64_t count);
@@ -46,8 +49,10 @@ private:
   bool takeFloat4(const QuantizedTensor &source, int64_t first, int64_t count);
   /// The same, of GPTQ and AWQ.
   bool takeInts(const QuantizedTensor &source, int64_t first, int64_t count);
-  /// Makes the words, scales and zeros of some columns ready, and the groups of all rows.
-  bool loadInts(const QuantizedTensor &source, int64_t columns);
+  /// Makes the words, scales and zeros of a block of columns ready, and the groups of all rows.
+  bool loadInts(const QuantizedTensor &source, int64_t block);
+  /// Makes the words of these columns ready, turned so that those of a column lie side by side.
+  bool loadCodes(const StoredTensor &codes, Columns columns);
   /// Makes the group of each row ready.
   bool loadGroups(const QuantizedTensor &source);
   /// Makes `count` scales ready, whose elements lie at `from`.
@@ -58,8 +63,8 @@ private:
 
   // What is kept of a quantized tensor from one read to the next.
   const QuantizedTensor *loaded = nullptr;
-  int64_t loadedColumns = -1; ///< which, of integers
-  Vector<char> words, rows;   ///< codes of these columns, and what is on its way
+  int64_t loadedBlock = -1; ///< which columns, of integers
+  Vector<char> words, rows; ///< codes of these columns, and what is on its way
   Vector<float> scales, zeros;
   Vector<int32_t> groups; ///< of each row
 };
