@@ -87,6 +87,8 @@ public:
 private:
   bool is(Trait trait) const { return kind.traits & trait; }
   void readSizes();
+  /// Biases that are there though the config does not say so.
+  void readGivenBiases();
   void readExperts();
   void readLayers();
   void readRotations();
@@ -138,6 +140,7 @@ void LlamaWriter::readSizes() {
   hasBias = is(InputBias) || config.flag("attention_bias", false);
   hasOutBias = !is(InputBias) && hasBias;
   hasMlpBias = config.flag("mlp_bias", false);
+  readGivenBiases();
   isTied = config.flag("tie_word_embeddings", is(Tied));
   act = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
   if (is(QueryScalar))
@@ -153,6 +156,18 @@ void LlamaWriter::readSizes() {
   if (capacity < positions)
     config.note("the cache holds " + Twine(capacity) + " positions, of " + Twine(positions) +
                 " that the model can be given: `cache kv capacity` says how many");
+}
+
+void LlamaWriter::readGivenBiases() {
+  bool isNews = false;
+  for (auto [linear, has] :
+       {std::pair("self_attn.q_proj", &hasBias), std::pair("self_attn.o_proj", &hasOutBias),
+        std::pair("mlp.gate_proj", &hasMlpBias)})
+    if (!*has && writer.folder.has(prefix + "layers.0." + linear + ".bias"))
+      isNews = *has = true;
+  if (isNews)
+    config.note("there are biases of linears that `config.json` does not tell of, as AutoGPTQ "
+                "writes them where all are 0");
 }
 
 void LlamaWriter::readExperts() {
