@@ -50,6 +50,8 @@ MODELS = {
     "llama3": ("llama", small("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=ROPE, tie_word_embeddings=True)),
     "qwen2": ("qwen2", small("qwen2", "Qwen2ForCausalLM", rope_theta=1000000.0, tie_word_embeddings=True)),
     "qwen3": ("qwen3", small("qwen3", "Qwen3ForCausalLM", rope_theta=1000000.0, head_dim=128, tie_word_embeddings=True)),
+    "qwen3-yarn": ("qwen3", small("qwen3", "Qwen3ForCausalLM", rope_theta=10000.0, head_dim=128, tie_word_embeddings=True, rope_scaling=dict(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=32))),
     "gemma": ("gemma", small("gemma", "GemmaForCausalLM", **GEMMA)),
     "gemma2": ("gemma2", small("gemma2", "Gemma2ForCausalLM", sliding_window=6, query_pre_attn_scalar=128, attn_logit_softcapping=5.0,
                                final_logit_softcapping=3.0, **GEMMA)),
@@ -93,6 +95,9 @@ def values_of(architecture, c):
             values[p + theirs] = c[key]
     if (c.get("rope_scaling") or {}).get("rope_type") == "linear":
         values.update({p + "rope.scaling.type": "linear", p + "rope.scaling.factor": c["rope_scaling"]["factor"]})
+    if (c.get("rope_scaling") or {}).get("rope_type") == "yarn":
+        values.update({p + "rope.scaling.type": "yarn", p + "rope.scaling.factor": c["rope_scaling"]["factor"],
+                       p + "rope.scaling.original_context_length": c["rope_scaling"]["original_max_position_embeddings"]})
     return values
 
 

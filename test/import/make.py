@@ -342,6 +342,8 @@ FAMILIES = {
                     tie_word_embeddings=True), llama_shapes, {}),
     "qwen3": (llama("qwen3", "Qwen3ForCausalLM", rope_theta=1000000, head_dim=16, use_sliding_window=False, sliding_window=None,
                     tie_word_embeddings=True), llama_shapes, SAMPLED),
+    "qwen3-yarn": (llama("qwen3", "Qwen3ForCausalLM", rope_theta=10000.0, head_dim=16, tie_word_embeddings=True, rope_scaling=dict(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=16, beta_fast=4.0)), llama_shapes, {}),
     "mixtral": (llama("mixtral", "MixtralForCausalLM", rope_theta=1000000.0, sliding_window=None, num_local_experts=5, num_experts_per_tok=2),
                 llama_shapes, {}),
     "qwen3-moe": (llama("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=16, num_experts=6, num_experts_per_tok=3,

@@ -48,8 +48,19 @@ def frequencies(features, base, scaling):
         low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
         part = np.clip((turns - low) / (high - low), 0, 1)
         return (1 - part) * f / scaling["factor"] + part * f
+    if kind == "yarn":  # as _compute_yarn_parameters of transformers has it
+        pair = lambda turns: features * np.log(scaling["original_max_position_embeddings"] / (turns * 2 * np.pi)) / (2 * np.log(base))
+        low, high = max(np.floor(pair(scaling.get("beta_fast", 32))), 0), min(np.ceil(pair(scaling.get("beta_slow", 1))), features - 1)
+        ramp = np.clip((np.arange(features // 2) - low) / (high - low), 0, 1)
+        return f / scaling["factor"] * ramp + f * (1 - ramp)
     assert kind == "default", kind
     return f
+
+
+def strength(scaling):
+    """What YaRN multiplies queries and keys by."""
+    scaling = scaling or {}
+    return scaling.get("attention_factor", 0.1 * np.log(scaling["factor"]) + 1) if scaling.get("rope_type") == "yarn" else 1
 
 
 def rotate(x, f):

@@ -3,7 +3,7 @@
 say, in NumPy. They give their results by name."""
 import numpy as np
 
-from numpy_layers import ACTIVATIONS, attention, frequencies, heads_of, joined, layer_norm, linear, rotate, softmax
+from numpy_layers import ACTIVATIONS, attention, frequencies, heads_of, joined, layer_norm, linear, rotate, softmax, strength
 
 
 def llama_layers(c):
@@ -78,7 +78,8 @@ def llama(c, w, ids):
         q, k, v = heads_of(q, h), heads_of(k, g), heads_of(v, g)
         if p + "self_attn.q_norm.weight" in w:
             q, k = norm(q, p + "self_attn.q_norm"), norm(k, p + "self_attn.k_norm")
-        q, k = rotate(q, f), rotate(k, f)
+        stronger = strength(c.get("rope_scaling") or c.get("rope_parameters"))
+        q, k = rotate(q, f) * stronger, rotate(k, f) * stronger
         scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * (c.get("query_pre_attn_scalar", e) ** -0.5)
         if c.get("attn_logit_softcapping"):
             scores = np.tanh(scores / c["attn_logit_softcapping"]) * c["attn_logit_softcapping"]

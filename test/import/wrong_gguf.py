@@ -49,7 +49,7 @@ def main():
     write(at("embedding"), llama, [("other.weight", (32, 4), 0, 0)])
     write(at("heads"), {**llama, "llama.attention.head_count": [4, 8]}, one)
     write(at("experts"), {**llama, "llama.expert_count": 8}, one)
-    write(at("yarn"), {**llama, "llama.rope.scaling.type": "yarn"}, one)
+    write(at("yarn"), {**llama, "llama.rope.scaling.type": "longrope"}, one)
     from gguf import values_of
     values = values_of(architecture, config)
     write(at("factors"), values, [("token_embd.weight", (32, 4), 0, 0), ("rope_freqs.weight", (32,), 0, 0)],

@@ -155,9 +155,19 @@ Error GgufConfig::readRope() {
     const json::Value *factor = find("rope.scaling.factor");
     folder.config["rope_scaling"] =
         json::Object{{"rope_type", "linear"}, {"factor", factor ? *factor : json::Value(1)}};
+  } else if (scaling == "yarn") {
+    json::Object yarn{{"rope_type", "yarn"}};
+    for (auto [key, theirs] : {std::pair<StringRef, StringRef>("factor", "factor"),
+                               {"original_context_length", "original_max_position_embeddings"},
+                               {"yarn_beta_fast", "beta_fast"},
+                               {"yarn_beta_slow", "beta_slow"}})
+      if (const json::Value *value = find(("rope.scaling." + key).str()))
+        yarn[theirs] = *value;
+    folder.config["rope_scaling"] = std::move(yarn);
   } else if (scaling != "none") {
     return importError(
-        "`" + prefix + "rope.scaling.type` is `" + scaling + "`, expected `none` or `linear`",
+        "`" + prefix + "rope.scaling.type` is `" + scaling +
+            "`, expected `none`, `linear` or `yarn`",
         "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
   }
   return Error::success();

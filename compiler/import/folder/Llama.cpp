@@ -72,8 +72,10 @@ constexpr Kind kinds[] = {
 struct Rotation {
   double base = 10000;
   std::string scaling; ///< ", factor = 8, …"
+  std::string slowing; ///< of YaRN: by what pair `p` is slower, as a factor
+  double strength = 1; ///< of YaRN: what queries and keys are multiplied by
   bool operator==(const Rotation &other) const {
-    return base == other.base && scaling == other.scaling;
+    return base == other.base && scaling == other.scaling && slowing == other.slowing;
   }
 };
 
@@ -94,6 +96,9 @@ private:
   void readRotations();
   /// Of an object that holds rope's values, in either form of config.json.
   Rotation readRotation(Config &from, const json::Object *scaling, std::optional<double> base);
+  /// YaRN's rule (Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language
+  /// Models"), of the values in `from`.
+  void readYarn(Config &from, Rotation &own);
   /// The rule that the factors of a GGUF file come from.
   std::string scalingOfFactors(double base);
   void writeModel();
@@ -208,11 +213,43 @@ Rotation LlamaWriter::readRotation(Config &from, const json::Object *scaling,
                        ", low_freq_factor = " + factor("low_freq_factor") +
                        ", high_freq_factor = " + factor("high_freq_factor") +
                        ", original_length = " + factor("original_max_position_embeddings");
+  else if (type == "yarn")
+    readYarn(inner, rotation);
   else if (type != "default")
-    config.refuse(place, "the type `default`, `linear` or `llama3`",
+    config.refuse(place, "the type `default`, `linear`, `llama3` or `yarn`",
                   "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
   config.adopt(inner);
   return rotation;
+}
+
+void LlamaWriter::readYarn(Config &from, Rotation &own) {
+  double factor = from.number("factor").value_or(0), fast = from.number("beta_fast").value_or(32),
+         slow = from.number("beta_slow").value_or(1);
+  int64_t original = from.size("original_max_position_embeddings", positions);
+  if (!(factor >= 1) || !(fast > slow) || !(slow > 0)) {
+    config.refuse("rope_scaling",
+                  "of the type `yarn` a `factor` of at least 1, and a `beta_fast` of "
+                  "more than `beta_slow`");
+    return;
+  }
+  // The pair that turns so many times in the original length.
+  auto pairOf = [&](double turns) {
+    return double(turnedFeatures) * std::log(double(original) / (turns * 2 * M_PI)) /
+           (2 * std::log(own.base));
+  };
+  double low = pairOf(fast), high = pairOf(slow);
+  if (from.flag("truncate", true))
+    low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0), high = std::min(high, double(turnedFeatures - 1));
+  if (low == high)
+    high += 0.001;
+  double mscale = from.number("mscale").value_or(0),
+         all = from.number("mscale_all_dim").value_or(0);
+  auto strengthOf = [&](double weight) { return 0.1 * weight * std::log(factor) + 1; };
+  own.strength = mscale && all ? strengthOf(mscale) / strengthOf(all) : strengthOf(1);
+  own.strength = from.number("attention_factor").value_or(own.strength);
+  own.slowing = "1 - (1 - 1 / " + numberText(factor) + ") * clamp((p - " + numberText(low) +
+                ") / " + numberText(high - low) + ", 0, 1)";
 }
 
 void LlamaWriter::readLayers() {
@@ -249,6 +286,8 @@ void LlamaWriter::readRotations() {
     windowed = {config.number("rope_local_base_freq", 10000), ""};
   if (llvm::all_of(isFull, [](bool full) { return !full; }) && window)
     rotation = windowed;
+  if (!isFull.empty() && rotation.slowing != windowed.slowing)
+    config.refuse("rope_parameters", "YaRN in all layers, or in none");
 }
 
 std::string LlamaWriter::scalingOfFactors(double base) {
@@ -318,6 +357,14 @@ std::string LlamaWriter::norms(StringRef names, StringRef axis) const {
 
 std::string LlamaWriter::turned(StringRef what) const {
   bool differs = !layerArguments().empty();
+  if (!rotation.slowing.empty()) {
+    std::string text = "rotary(" + what.str() +
+                       (writer.folder.turnsNeighbours ? ", interleaved" : ", half") +
+                       ", angles = turns";
+    if (turnedFeatures != features)
+      text += ", features = " + std::to_string(turnedFeatures);
+    return text + ")" + (rotation.strength != 1 ? " * " + numberText(rotation.strength) : "");
+  }
   std::string text =
       "rotary(" + what.str() + (writer.folder.turnsNeighbours ? ", T, interleaved" : ", T, half");
   if (turnedFeatures != features)
@@ -406,6 +453,9 @@ void LlamaWriter::writeLayer() {
     os << norms("self_attn.q_norm, self_attn.k_norm", "E");
   writeProjections();
   writeMlp();
+  if (StringRef turned = turnedFeatures == features ? "E" : "R"; !rotation.slowing.empty())
+    os << "table turns[t: T, p: " << turned << "/2] = t * " << numberText(rotation.base)
+       << " ** (-2 * p / " << turned << ") * (" << rotation.slowing << ")  // angles, by YaRN\n";
   os << "let n = input_layernorm(x)\n"
      << "let q = " << query(q, "q_norm") << "\nlet k = " << query(k, "k_norm") << '\n'
      << "let a = attend q over kv.push(k, " << v << "(n)) along T as S"
@@ -452,6 +502,8 @@ void LlamaWriter::writeModel() {
         return StringRef(tensor.first).ends_with(".rotary_emb.inv_freq");
       }))
     os << "ignore \"*.rotary_emb.inv_freq\"  // computed here\n";
+  if (!rotation.slowing.empty() && turnedFeatures != features)
+    os << "dim R = " << turnedFeatures << "  // features of a head that are turned\n";
   if (queryScale)
     os << "score scaled(q, k) = dot(q, k) * " << numberText(queryScale) << '\n';
   os << '\n';
