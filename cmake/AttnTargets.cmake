@@ -41,6 +41,16 @@ function(attn_precompiled name)
   endif()
 endfunction()
 
+# Sources of a target are compiled several at once, in a third of the time, most of which goes to templates that each would
+# instantiate anew. So a name that a source keeps to itself, static or in a nameless namespace, has to be the only one of
+# its kind in the target. A source that takes much memory alone is left out, so that each compilation stays below 1 GB.
+option(ATTN_UNITY "Compile several sources of a target at once" OFF)
+function(attn_unity name)
+  if(ATTN_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  endif()
+endfunction()
+
 # attn_library(name SOURCES... [LINK libs...]): a static library of compiler code.
 function(attn_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
@@ -48,6 +58,7 @@ function(attn_library name)
   attn_compiler_flags(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
   attn_precompiled(${name} ${ARG_LINK})
+  attn_unity(${name})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -61,6 +72,7 @@ function(attn_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
   target_compile_options(${name} PRIVATE -fPIC)
   attn_precompiled(${name} ${ARG_LINK})
+  attn_unity(${name})
 endfunction()
 
 # attn_unit_test(name SOURCES... [LINK libs...]): a GoogleTest executable in build/test/unit, found by tools/check.sh.
@@ -74,5 +86,6 @@ function(attn_unit_test name)
     target_compile_options(${name} PRIVATE -fPIC)
     attn_precompiled(${name} ${ARG_LINK})
   endif()
+  attn_unity(${name})
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

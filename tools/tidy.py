@@ -64,6 +64,24 @@ def select(sources):
     return sorted(selected)
 
 
+def sources_of(path):
+    """The source that a command compiles, or those that it compiles at once."""
+    if "Unity" not in path.parts:
+        return [path]
+    return [pathlib.Path(s) for s in re.findall(r'^#include "(.*\.cpp)"', path.read_text(), re.MULTILINE)]
+
+
+def read_commands():
+    """The command for each source of the tree. Those that are compiled at once each get one of their own."""
+    entries = {}
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        for path in sources_of(pathlib.Path(entry["file"])):
+            if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD):
+                command = entry["command"].replace(entry["file"], str(path))
+                entries[str(path.relative_to(ROOT))] = {**entry, "file": str(path), "command": command}
+    return entries
+
+
 def digest(entry):
     """Of all that clang-tidy sees of a source: text after preprocessing, with comments, command and checks."""
     command = shlex.split(entry["command"])
@@ -93,7 +111,7 @@ class Run:
         key = digest(entry)
         output, good = "", stamp.exists() and stamp.read_text() == key
         if not good:
-            command = [TIDY, "-p", str(BUILD), "--quiet", source]
+            command = [TIDY, "-p", str(PASSED), "--quiet", source]
             result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             good, output = result.returncode == 0, result.stdout.replace(f"{ROOT}/", "")
             if not good and not output:
@@ -120,11 +138,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print what would be checked and end")
     options = parser.parse_args()
 
-    entries = {}
-    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["file"])
-        if path.is_relative_to(ROOT) and not path.is_relative_to(BUILD):
-            entries[str(path.relative_to(ROOT))] = entry
+    entries = read_commands()
     if options.paths:
         chosen = sorted(s for s in entries if any(pathlib.Path(s).is_relative_to(p) for p in options.paths))
     else:
@@ -133,6 +147,7 @@ def main():
         print("\n".join(chosen))
         return 0
     PASSED.mkdir(exist_ok=True)
+    (PASSED / "compile_commands.json").write_text(json.dumps(list(entries.values())))
     run = Run(len(chosen), float("inf") if options.full or options.paths else time.monotonic() + options.seconds)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for job in [pool.submit(run.check, source, entries[source]) for source in chosen]:

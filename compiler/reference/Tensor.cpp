@@ -32,7 +32,7 @@ int64_t attn::reference::offsetAt(ArrayRef<int64_t> index, ArrayRef<int64_t> str
 }
 
 void attn::reference::forEachIndex(ArrayRef<int64_t> shape,
-                                   function_ref<void(ArrayRef<int64_t>)> visit) {
+                                   llvm::function_ref<void(ArrayRef<int64_t>)> visit) {
   SmallVector<int64_t> index(shape.size(), 0);
   for (int64_t left = countOf(shape); left > 0; --left) {
     visit(index);

@@ -30,7 +30,7 @@ Value cloneElements(OpBuilder &builder, MapOp map, ValueRange elements) {
   return mapping.lookupOrDefault(cast<YieldOp>(body.getTerminator()).getValue());
 }
 
-struct MapOfMap : OpRewritePattern<MapOp> {
+struct MapInScan : OpRewritePattern<MapOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MapOp map, PatternRewriter &rewriter) const override {
@@ -80,7 +80,7 @@ struct MapOfMap : OpRewritePattern<MapOp> {
 struct FuseMapPass : attn::impl::FuseMapPassBase<FuseMapPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<MapOfMap>(&getContext());
+    patterns.add<MapInScan>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sizes of buffers [rows..., columns], for verifiers of kernels.
+// Types and sizes of tensors and of buffers [rows..., columns], for verifiers.
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace attn {
+
+/// The type of a tensor.
+inline mlir::RankedTensorType tensorOf(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType());
+}
 
 /// The type of a buffer.
 inline mlir::MemRefType typeOf(mlir::Value buffer) {

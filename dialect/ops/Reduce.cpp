@@ -4,13 +4,12 @@
 #include "dialect/ops/Reduce.h"
 #include "dialect/Choices.h"
 #include "dialect/Locations.h"
+#include "dialect/ops/Buffers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attn;
-
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 LogicalResult attn::verifyReduced(Operation *op, ValueRange inputs, Region &body) {
   if (body.empty())

@@ -7,8 +7,6 @@
 using namespace mlir;
 using namespace attn;
 
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 int64_t RouteOp::rowAxes() { return tensorOf(getPlaces()).getRank() - 1; }
 
 int64_t RouteOp::choices() { return tensorOf(getPlaces()).getShape().back(); }

@@ -79,7 +79,7 @@ static Expected<Artifact> readArchive(StringRef file) {
     return archive.takeError();
   std::optional<Artifact> found;
   bool isCutOff = false;
-  Error error = Error::success();
+  llvm::Error error = llvm::Error::success();
   for (const object::Archive::Child &child : (*archive)->children(error)) {
     auto member = child.getBuffer();
     if (!member) {

@@ -191,7 +191,7 @@ int LoadedModel::compile(Spec &spec, const CompileOptions &options) {
 int LoadedModel::load(std::unique_ptr<MemoryBuffer> object, StringRef symbol) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
-  auto fails = [](Error error) {
+  auto fails = [](llvm::Error error) {
     return fail(Internal, "the compiled code could not be loaded: " + toString(std::move(error)));
   };
   auto created = orc::LLJITBuilder().create();
@@ -203,7 +203,7 @@ int LoadedModel::load(std::unique_ptr<MemoryBuffer> object, StringRef symbol) {
   if (!process)
     return fails(process.takeError());
   jit->getMainJITDylib().addGenerator(std::move(*process));
-  if (Error error = jit->addObjectFile(std::move(object)))
+  if (llvm::Error error = jit->addObjectFile(std::move(object)))
     return fails(std::move(error));
   auto address = jit->lookup(symbol);
   if (!address)

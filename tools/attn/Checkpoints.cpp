@@ -15,7 +15,7 @@
 
 namespace attn::tool {
 
-static int failWithError(const attn::Error &error) {
+static int failToRead(const attn::Error &error) {
   ExitCode code =
       error.status == ATTN_IO || error.status == ATTN_OUT_OF_MEMORY ? Environment : BadInput;
   return failWithMessage(code, error.text.c_str());
@@ -93,7 +93,7 @@ int matchWeights(const std::vector<WantedTensor> &wanted, const std::vector<std:
   attn::Error error;
   attn::Checkpoint checkpoint;
   if (checkpoint.open(path.c_str(), error))
-    return failWithError(error);
+    return failToRead(error);
   std::vector<attn_abi_parameter> parameters;
   for (const WantedTensor &tensor : wanted)
     parameters.push_back({tensor.pattern.c_str(), tensor.dtype, tensor.layers,
@@ -109,7 +109,7 @@ int matchWeights(const std::vector<WantedTensor> &wanted, const std::vector<std:
   }
   attn::Binding binding;
   if (attn::matchCheckpoint(tables, checkpoint, binding, error))
-    return failWithError(error);
+    return failToRead(error);
   if (isQuiet)
     return Ok;
   size_t bound = 0;
@@ -123,7 +123,7 @@ int readShapes(const std::string &path, std::map<std::string, llvm::SmallVector<
   attn::Error error;
   attn::Checkpoint checkpoint;
   if (checkpoint.open(path.c_str(), error))
-    return failWithError(error);
+    return failToRead(error);
   for (const attn::StoredTensor &tensor : checkpoint.tensors())
     shapes[std::string(tensor.name, tensor.nameLength)].assign(tensor.shape,
                                                                tensor.shape + tensor.rank);
@@ -152,7 +152,7 @@ int readLlama2Config(const std::string &path, llvm::json::Object &config) {
   char start[sizeof(attn::Llama2Header)];
   attn::Llama2Header header;
   if (file.open(path.c_str(), error))
-    return failWithError(error);
+    return failToRead(error);
   if (!file.read(0, sizeof start, start) || !attn::isLlama2(start, file.size(), header))
     return fail(BadInput, "`" + path + "` is no checkpoint of llama2.c");
   config = llvm::json::Object{{"hidden_size", header.width},
@@ -225,7 +225,7 @@ int readGgufValues(const std::string &path, llvm::json::Object &values) {
   attn::Error error;
   attn::Vector<char> bytes;
   if (attn::readGgufValueBytes(path.c_str(), bytes, error))
-    return failWithError(error);
+    return failToRead(error);
   attn::GgufReader reader{attn::Slice(bytes)};
   uint32_t version = 0;
   uint64_t tensors = 0, count = 0;
@@ -241,7 +241,7 @@ int readFloats(const std::string &path, const char *name, std::vector<float> &va
   attn::Error error;
   attn::Checkpoint checkpoint;
   if (checkpoint.open(path.c_str(), error))
-    return failWithError(error);
+    return failToRead(error);
   const attn::StoredTensor *tensor = checkpoint.find(name);
   int64_t count = 0;
   if (!tensor || !attn::isFloat(tensor->dtype) ||
@@ -250,7 +250,7 @@ int readFloats(const std::string &path, const char *name, std::vector<float> &va
   attn::Vector<char> memory;
   const char *bytes = attn::Checkpoint::bytesOf(*tensor, memory, error);
   if (!bytes)
-    return failWithError(error);
+    return failToRead(error);
   for (int64_t i = 0; i < count; ++i)
     values.push_back(attn::loadFloat(bytes, tensor->dtype, i));
   return Ok;
@@ -275,7 +275,7 @@ int printCheckpoint(const std::string &path, bool isJson) {
   attn::Error error;
   attn::Checkpoint checkpoint;
   if (checkpoint.open(path.c_str(), error))
-    return failWithError(error);
+    return failToRead(error);
   if (isJson) {
     printTensorsJson(checkpoint);
     return Ok;

@@ -89,7 +89,7 @@ int writeOutput(StringRef path, StringRef bytes, bool isExecutable) {
     consumeError(temporary->discard());
     return cannotWrite(path, reasonOf(problem));
   }
-  if (Error error = temporary->keep(path))
+  if (llvm::Error error = temporary->keep(path))
     return cannotWrite(path, toString(std::move(error)));
   return Ok;
 }

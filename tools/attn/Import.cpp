@@ -31,7 +31,7 @@ static int readSizes(const opt::InputArgList &args, StringMap<int64_t> &sizes) {
 }
 
 /// Reports what an importer says of `path`.
-static int failImport(StringRef path, Error failure) {
+static int failImport(StringRef path, llvm::Error failure) {
   int code = Internal;
   handleAllErrors(std::move(failure), [&](const importer::ImportError &error) {
     code = fail(BadInput, "`" + path + "`: " + error.message, error.help);

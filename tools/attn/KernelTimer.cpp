@@ -4,7 +4,7 @@
 // for each variant, and the runtime's profile of each run.
 #include "KernelTimer.h"
 
-#include "Report.h"
+#include "RuntimeErrors.h"
 #include "main/Command.h"
 #include "run/Model.h"
 #include <algorithm>
@@ -38,12 +38,6 @@ struct KernelTimer::State {
   std::vector<std::unique_ptr<Variant>> variants; // the first one owns the weights
   std::vector<std::unique_ptr<Buffers>> entries;
 };
-
-static int failWithStatus(attn_status status, char *message) {
-  int code = failWithMessage(ExitCode(attn::exitCode(status)), message ? message : "");
-  attn_message_free(message);
-  return code;
-}
 
 KernelTimer::KernelTimer(int32_t threads, std::vector<std::pair<std::string, int64_t>> sizes)
     : state(std::make_unique<State>()) {

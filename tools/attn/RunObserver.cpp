@@ -95,7 +95,7 @@ int Observer::writeTaps(int32_t entry, const Tensors &outputs) const {
   std::vector<attn_named_tensor> taps;
   for (size_t i = size_t(ownOutputs(entry)); i < outputs.list.size(); ++i)
     taps.push_back({tables.entries[entry].outputs[i].name, outputs.list[i]});
-  Error error;
+  attn::Error error;
   if (writeSafetensors(wanted.taps.c_str(), taps.data(), taps.size(), error))
     return failWithMessage(ExitCode(exitCode(error.status)), error.text.c_str());
   return Ok;

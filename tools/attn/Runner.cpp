@@ -4,7 +4,7 @@
 #include "Runner.h"
 
 #include "Emulator.h"
-#include "Report.h"
+#include "RuntimeErrors.h"
 #include "base/Dtype.h"
 #include "io/Checkpoint.h"
 #include "io/Npy.h"
@@ -32,16 +32,6 @@ struct Runner::State {
     attn_model_destroy(model);
   }
 };
-
-static int failWithStatus(attn_status status, char *message) {
-  int code = failWithMessage(ExitCode(attn::exitCode(status)), message ? message : "");
-  attn_message_free(message);
-  return code;
-}
-
-static int failWithError(const attn::Error &error) {
-  return failWithMessage(ExitCode(attn::exitCode(error.status)), error.text.c_str());
-}
 
 Runner::Runner(const attn_abi_model *tables) : state(std::make_unique<State>()) {
   state->tables = tables;

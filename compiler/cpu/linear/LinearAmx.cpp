@@ -35,7 +35,8 @@ using namespace attn;
 /// Bytes of a row of a register; registers of rows in a block.
 static constexpr int64_t tileBytes = 64,
                          blockTiles = TargetModel::tileBlockRows / TileRegisters::rows;
-static constexpr int64_t panelTiles = panelWidth / TileRegisters::rows, panelBytes = 4 * panelWidth;
+static constexpr int64_t panelTiles = panelWidth / TileRegisters::rows,
+                         pairRowBytes = 4 * panelWidth;
 static constexpr int64_t blockRows = TargetModel::tileBlockRows;
 
 //===-- memory -> tiled ---------------------------------------------------------------------===//
@@ -248,7 +249,7 @@ public:
     bytes = isInt8 ? 1 : 2;
     int64_t panels = llvm::divideCeil(op.getOut().getType().getShape().back(), panelWidth);
     panelElements = cast<MemRefType>(op.getPanels().getType()).getDimSize(0) / panels;
-    steps = panelElements * bytes / (TileRegisters::rows * panelBytes);
+    steps = panelElements * bytes / (TileRegisters::rows * pairRowBytes);
   }
 
   LogicalResult run();
@@ -340,8 +341,8 @@ void AmxEmitter::forSums(llvm::function_ref<void(int64_t number, Value address)>
   for (int64_t t = 0; t < static_cast<int64_t>(op.getTiles()); ++t)
     for (int64_t v = 0; v < panelTiles; ++v)
       body(t * panelTiles + v,
-           registers.advance(first,
-                             index.constant(t * TileRegisters::rows * panelBytes + v * tileBytes)));
+           registers.advance(
+               first, index.constant(t * TileRegisters::rows * pairRowBytes + v * tileBytes)));
 }
 
 /// Whether an epilogue is a function as GELU, of so many instructions that a core would not see the
@@ -374,7 +375,7 @@ LogicalResult AmxEmitter::multiply() {
   // backwards, from what the block before left there.
   Value start = op.getFrom(), direction = index.constant(1);
   int64_t partSteps = llvm::divideCeil(steps, TargetModel::tileParts(steps * tileBytes));
-  if (partSteps * TileRegisters::rows * panelBytes > TargetModel::tileL1Bytes) {
+  if (partSteps * TileRegisters::rows * pairRowBytes > TargetModel::tileL1Bytes) {
     Value block = index.div(op.getRow(), index.constant(blockRows));
     Value isOdd = is(index.rem(block, index.constant(2)), 1);
     auto either = [&](Value odd, Value even) -> Value {
@@ -390,7 +391,7 @@ LogicalResult AmxEmitter::multiply() {
     registers.keepVectorsAwake();
     Value within = registers.advance(rows, index.mul(step, index.constant(tileBytes)));
     Value down = registers.advance(
-        weights, index.mul(step, index.constant(TileRegisters::rows * panelBytes)));
+        weights, index.mul(step, index.constant(TileRegisters::rows * pairRowBytes)));
     for (int64_t t = 0; t < tiles; ++t) {
       if (t < pieces)
         isBroken |= failed(finishRows(number, t, pieces));
@@ -402,7 +403,7 @@ LogicalResult AmxEmitter::multiply() {
         int64_t v = t % 2 == 0 ? i : panelTiles - 1 - i;
         if (t == 0 || i > 0)
           registers.load(columnsRegister, registers.advance(down, index.constant(v * tileBytes)),
-                         panelBytes);
+                         pairRowBytes);
         fetchAhead(ahead, t * panelTiles + i, tiles * panelTiles);
         registers.multiply(t * panelTiles + v, rowsRegister, columnsRegister, precision);
       }
@@ -423,11 +424,11 @@ LogicalResult AmxEmitter::run() {
       [&] { forSums([&](int64_t number, Value) { registers.zero(number); }); },
       [&] {
         forSums(
-            [&](int64_t number, Value address) { registers.load(number, address, panelBytes); });
+            [&](int64_t number, Value address) { registers.load(number, address, pairRowBytes); });
       });
   if (failed(multiply()))
     return failure();
-  forSums([&](int64_t number, Value address) { registers.store(number, address, panelBytes); });
+  forSums([&](int64_t number, Value address) { registers.store(number, address, pairRowBytes); });
   Value left = arith::SelectOp::create(builder, op.getLoc(), is(op.getTo(), steps), op.getCount(),
                                        index.constant(0));
   pending.leave(left, op.getPlace(), op.getRow(), op.getColumn());

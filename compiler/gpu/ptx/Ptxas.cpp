@@ -35,7 +35,7 @@ static Error runProgram(StringRef program, ArrayRef<StringRef> args, StringRef l
 
 /// Calls `use` with a folder that goes afterwards.
 template <typename Result>
-static Expected<Result> inTemporaryFolder(function_ref<Expected<Result>(StringRef)> use) {
+static Expected<Result> inTemporaryFolder(llvm::function_ref<Expected<Result>(StringRef)> use) {
   SmallString<128> folder;
   if (auto error = sys::fs::createUniqueDirectory("attn-ptxas", folder))
     return createStringError("cannot make a temporary folder: " + error.message());

@@ -22,7 +22,7 @@ struct GgufKind {
   bool hasFourNorms = false;
 };
 
-constexpr GgufKind kinds[] = {
+constexpr GgufKind ggufKinds[] = {
     {"llama", "llama", "LlamaForCausalLM", true},
     {"qwen2", "qwen2", "Qwen2ForCausalLM"},
     {"qwen3", "qwen3", "Qwen3ForCausalLM"},
@@ -241,13 +241,13 @@ Error GgufConfig::read() {
 Expected<Folder> readGgufModel(StringRef path, const json::Object &values, Shapes shapes) {
   std::string list;
   auto architecture = values.getString("general.architecture");
-  const GgufKind *kind = find_if(kinds, [&](const GgufKind &one) {
+  const GgufKind *kind = find_if(ggufKinds, [&](const GgufKind &one) {
     list += (list.empty() ? "" : ", ") + one.architecture.str();
     return architecture && one.architecture == *architecture;
   });
   if (!architecture)
     return importError("there is no `general.architecture` in it");
-  if (kind == std::end(kinds))
+  if (kind == std::end(ggufKinds))
     return importError("no family reads the `general.architecture` `" + *architecture +
                        "`; those that are read are " + list);
   Folder folder;

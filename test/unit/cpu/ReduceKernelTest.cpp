@@ -7,8 +7,6 @@
 namespace attn::test {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
 /// `kind` over [n, height, width, columns] of products with [height, width], or with `across` over
 /// the last two of [n, height, width].
 std::string reduceText(const char *kind, int64_t columns, bool isAcross) {

@@ -7,6 +7,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -17,6 +18,7 @@ using std::vector;
 constexpr const char *arguments = "%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, "
                                   "%thread: index, %threads: index, %n: index";
 constexpr float guard = -12345.0f;
+constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// Of a level, or a chip that the interpreter of PTX stands for.
 class RowsKernelTest : public testing::TestWithParam<const char *> {

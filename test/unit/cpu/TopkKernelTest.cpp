@@ -10,8 +10,6 @@
 namespace attn::test {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
 /// The `chosen` largest of [n, columns], elements `stride` apart.
 std::string topkText(int64_t columns, int64_t chosen, int64_t stride) {
   return llvm::formatv(R"(

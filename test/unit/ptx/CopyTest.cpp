@@ -9,7 +9,7 @@
 using namespace attn::ptx;
 using namespace attn::ptx::test;
 
-static const char *const memory = ".extern .shared .align 1024 .b8 smem[];";
+static const char *const alignedMemory = ".extern .shared .align 1024 .b8 smem[];";
 
 /// Each of 64 threads copies 16 bytes, and reads another's.
 static const char *const copyBody = R"(
@@ -45,7 +45,7 @@ TEST(CpAsync, data_are_there_after_the_wait) {
   Device device;
   std::vector<Argument> arguments = {device.map(in, "in"), device.map(out, "out")};
   auto trial = [&](const std::string &body) {
-    return Trial{kernelText(".param .u64 in, .param .u64 out", body, memory),
+    return Trial{kernelText(".param .u64 in, .param .u64 out", body, alignedMemory),
                  device,
                  {1},
                  {64},
@@ -101,7 +101,7 @@ L:
     st.global.u32 [%rd3], %r5;
     ret;)";
   auto trial = [&](const std::string &text) {
-    return Trial{kernelText(".param .u64 in, .param .u64 out", text, memory),
+    return Trial{kernelText(".param .u64 in, .param .u64 out", text, alignedMemory),
                  device,
                  {1},
                  {32},
@@ -162,7 +162,7 @@ std::string loadText(const Box &box) {
   body = replaced(body, "WORDS", std::to_string(bytes / 4));
   body = replaced(body, "{X, Y}", "{" + std::to_string(box.x) + ", " + std::to_string(box.y) + "}");
   return kernelText(".param .align 64 .b8 map[128], .param .u64 out", body,
-                    std::string(memory) + "\n.shared .align 8 .b8 bar[8];");
+                    std::string(alignedMemory) + "\n.shared .align 8 .b8 bar[8];");
 }
 
 /// A tensor of 100 x 70 halves, whose rows are 208 bytes apart.
@@ -236,7 +236,7 @@ TEST(TensorCopy, has_one_to_five_dimensions) {
     body = replaced(body, "NEXT:",
                     "NEXT:\nsetp.ge.u32 %p3, %r1, " + std::to_string(count / 2) + ";\n@%p3 ret;");
     Trial trial{kernelText(".param .align 64 .b8 map[128], .param .u64 out", body,
-                           std::string(memory) + "\n.shared .align 8 .b8 bar[8];"),
+                           std::string(alignedMemory) + "\n.shared .align 8 .b8 bar[8];"),
                 device,
                 {1},
                 {64},
@@ -324,7 +324,7 @@ TEST(TensorCopy, stores_stay_within_the_tensor) {
   Box box{16, 32, 0, 0, Swizzle::None};
   Tensor tensor(box);
   std::string text =
-      kernelText(".param .align 64 .b8 map[128], .param .u64 out", storeBody, memory);
+      kernelText(".param .align 64 .b8 map[128], .param .u64 out", storeBody, alignedMemory);
   std::vector<uint16_t> before = tensor.values;
   expectRuns(tensor.trial(text), [&] {
     for (int y = 0; y < 70; ++y)
@@ -388,7 +388,7 @@ L:
     cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
     ret;)",
-                                std::string(memory) + "\n.shared .align 8 .b8 bar[8];");
+                                std::string(alignedMemory) + "\n.shared .align 8 .b8 bar[8];");
   expectRuns({text, device, {1}, {1}, 256, {device.map(in, "in"), device.map(out, "out")}}, [&] {
     EXPECT_EQ(out, in);
     std::fill(out.begin(), out.end(), 0);

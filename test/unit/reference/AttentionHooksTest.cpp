@@ -10,7 +10,6 @@ using namespace attn::reference;
 using namespace attn::reference::test;
 
 namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int64_t heads = 2, queries = 3, keys = 5, features = 4, width = 2;
 constexpr int64_t pairs = heads * queries * keys;
 

@@ -8,8 +8,6 @@
 using namespace attn::reference;
 using namespace attn::reference::test;
 
-static const double infinity = std::numeric_limits<double>::infinity();
-
 static std::string f32(double value) {
   return "arith.constant " + std::to_string(value) + " : f32";
 }

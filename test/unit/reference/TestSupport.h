@@ -6,6 +6,7 @@
 #include "compiler/reference/Interpreter.h"
 #include "mlir/IR/MLIRContext.h"
 #include "gtest/gtest.h"
+#include <limits>
 #include <map>
 #include <random>
 #include <string>
@@ -13,6 +14,8 @@
 namespace attn::reference::test {
 
 using Shape = std::vector<int64_t>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// A tensor of given elements.
 Tensor tensor(Shape shape, std::vector<double> data);
