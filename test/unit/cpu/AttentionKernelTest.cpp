@@ -6,6 +6,7 @@
 
 #include "compiler/target/CpuTarget.h"
 #include "compiler/transforms/FewQueries.h"
+#include "test/unit/kernels/Sample.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -21,8 +22,7 @@ protected:
   void SetUp() override {
     if (!KernelRunner::supports(level()))
       GTEST_SKIP() << "this machine is below " << GetParam();
-    const char *isFull = getenv("ATTN_FULL_TESTS");
-    if (isLong() && !(isFull && *isFull == '1'))
+    if (isLong() && !isFullCheck())
       GTEST_SKIP() << "takes an emulator long: tools/check.sh --full runs it";
   }
   /// Tests that take an emulator longest, which it runs if asked for by ATTN_FULL_TESTS=1.
@@ -83,6 +83,11 @@ protected:
     EXPECT_EQ(alone.out, team.out) << c.name() << ": three threads differ from one";
   }
 
+  void runSample(const std::vector<Case> &cases) {
+    for (const Case &c : sampleOf(cases, GetParam()))
+      runCase(c);
+  }
+
   void runDynamic() {
     Case c = cross(1, 1, 28, 40);
     c.dynamic = true, c = atLevel(c);
@@ -119,12 +124,15 @@ TEST_P(AttentionKernelTest, ManyKeys) { runCase(cross(5, 1537, 16, 20)); }
 
 /// Several blocks in a group, several groups in a head, groups that end within a head.
 TEST_P(AttentionKernelTest, Lowerings) {
+  std::vector<Case> cases;
   for (auto lowering :
        {AttentionLowering::Strip, AttentionLowering::Online, AttentionLowering::Unfused})
     for (Case c : {cross(500, 70, 12, 20), cross(101, 150, 20, 8)}) {
       c.lowering = lowering;
-      runCase(c);
+      cases.push_back(c);
     }
+  std::swap(cases[2], cases[3]); // a sample has both shapes
+  runSample(cases);
 }
 
 TEST_P(AttentionKernelTest, SizesKnownAtRunTime) { runDynamic(); }
@@ -132,8 +140,10 @@ TEST_P(AttentionKernelTest, SizesKnownAtRunTime) { runDynamic(); }
 TEST_P(AttentionKernelTest, RandomShapes) {
   std::mt19937 random(20);
   auto upTo = [&](int64_t most) { return 1 + int64_t(random() % most); };
+  std::vector<Case> cases;
   for (int i = 0; i < 6; ++i)
-    runCase(cross(upTo(120), upTo(220), upTo(70), upTo(100)));
+    cases.push_back(cross(upTo(120), upTo(220), upTo(70), upTo(100)));
+  runSample(cases);
 }
 
 TEST_P(AttentionKernelTest, OtherFunctionOfTheInnerProduct) {
@@ -154,12 +164,9 @@ TEST_P(AttentionKernelTest, DivisionByARoot) {
 }
 
 TEST_P(AttentionKernelTest, BiasAndMaskOfPositions) {
-  runCase(causal(shape(1, 4)));
-  runCase(causal(shape(37, 5)));
-  runCase(causal(shape(130, 16)));
-  runCase(causal(shape(130, 32)));
-  runCase(causal(cross(61, 1100, 8, 12)));
-  runCase(causal(cross(260, 300, 8, 12)));
+  runSample({causal(shape(1, 4)), causal(shape(37, 5)), causal(shape(130, 16)),
+             causal(shape(130, 32)), causal(cross(61, 1100, 8, 12)),
+             causal(cross(260, 300, 8, 12))});
 }
 
 /// The first keys and the last ones before a query: tiles that are live at both ends.
@@ -222,12 +229,10 @@ TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
   if (KernelRunner::isGpu(level()))
     GTEST_SKIP() << "blocks of documents are a CPU's";
   static int64_t length; // of the case
-  for (auto [size, c] : {std::pair{64, shape(192, 8)},
-                         {100, shape(600, 8)},
-                         {65, shape(195, 20)},
-                         {128, cross(256, 300, 8, 8)},
-                         {450, shape(900, 8)},
-                         {90, shape(200, 8)}}) {
+  std::vector<std::pair<int64_t, Case>> cases{{64, shape(192, 8)},  {100, shape(600, 8)},
+                                              {65, shape(195, 20)}, {128, cross(256, 300, 8, 8)},
+                                              {450, shape(900, 8)}, {90, shape(200, 8)}};
+  for (auto [size, c] : sampleOf(cases, level())) {
     length = size;
     c.hooks = documentsOf(length);
     c.mask = [](int64_t, int64_t i, int64_t j) { return i / length == j / length; };
@@ -238,8 +243,9 @@ TEST_P(AttentionKernelTest, DocumentsOfOneLength) {
 /// NaN and infinities in keys and values reach the queries that see them, and a query that sees no
 /// key gets 0.
 TEST_P(AttentionKernelTest, MaskedKeysCanBeAnything) {
-  for (Case c :
-       {shape(40, 20), cross(40, 1100, 20, 20), cross(40, 200, 32, 20), cross(250, 200, 32, 20)}) {
+  std::vector<Case> cases{shape(40, 20), cross(40, 1100, 20, 20), cross(40, 200, 32, 20),
+                          cross(250, 200, 32, 20)};
+  for (Case c : sampleOf(cases, GetParam())) {
     c.hooks = R"(mask {
       ^bb0(%b: index, %h: index, %i: index, %j: index):
         %first = arith.constant 9 : index
@@ -356,10 +362,8 @@ INSTANTIATE_TEST_SUITE_P(Levels, BitsAttentionTest,
                                          "neon-i8mm/bits"));
 
 TEST_P(BitsAttentionTest, Shapes) {
-  for (const Case &c :
-       {shape(197, 64), cross(17, 5, 5, 17), cross(53, 101, 48, 80), cross(389, 131, 20, 36),
-        causal(cross(101, 150, 20, 8)), causal(cross(389, 400, 20, 8))})
-    runCase(c);
+  runSample({shape(197, 64), cross(17, 5, 5, 17), cross(53, 101, 48, 80), cross(389, 131, 20, 36),
+             causal(cross(101, 150, 20, 8)), causal(cross(389, 400, 20, 8))});
 }
 
 TEST_P(BitsAttentionTest, SizesKnownAtRunTime) { runDynamic(); }

@@ -4,7 +4,7 @@
 #include "compiler/transforms/FewQueries.h"
 #include "runtime/base/Dtype.h"
 #include "test/unit/kernels/Guarded.h"
-#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
@@ -214,11 +214,14 @@ void AttentionBuffers::run(KernelRunner &runner, int64_t threads) {
 }
 
 double AttentionCase::rounded(double x) const {
-  llvm::APFloat number(static_cast<float>(x));
-  bool losesInfo;
-  number.convert(isF16() ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
-                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.convertToFloat();
+  auto wide = static_cast<float>(x);
+  if (isF16())
+    return static_cast<float>(static_cast<_Float16>(wide));
+  // To the nearest, ties to even: what is cut off is more than half of the last bit that stays, or
+  // half of it where that bit is 1. Infinities stay, and so do NaNs of few bits.
+  auto bits = llvm::bit_cast<uint32_t>(wide);
+  bits += 0x7fff + (bits >> 16 & 1);
+  return llvm::bit_cast<float>(bits & 0xffff0000);
 }
 
 static double dotOf(const AttentionCase &c, AttentionBuffers &in, int64_t b, int64_t h, int64_t m,

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which of a test's many cases are tried in every check.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+namespace attn::test {
+
+/// Whether ATTN_FULL_TESTS=1 asks for every case.
+inline bool isFullCheck() {
+  const char *isFull = std::getenv("ATTN_FULL_TESTS");
+  return isFull && *isFull == '1';
+}
+
+/// Every second one of the cases, and all of them in a full check. The letters of the level's name
+/// say which, so that of two levels one tries what the other leaves out.
+template <typename Case>
+std::vector<Case> sampleOf(const std::vector<Case> &cases, llvm::StringRef level) {
+  if (isFullCheck())
+    return cases;
+  size_t first = std::accumulate(level.begin(), level.end(), level.size()) % 2;
+  std::vector<Case> sample;
+  for (size_t i = first < cases.size() ? first : 0; i < cases.size(); i += 2)
+    sample.push_back(cases[i]);
+  return sample;
+}
+
+} // namespace attn::test
