@@ -39,8 +39,11 @@ bool takesText(ModuleOp model) {
     return isTokens(input) || input.name == "lengths" || input.state >= 0;
   };
   return llvm::any_of(entriesOf(model), [&](const EntryInfo &entry) {
-    return entry.unfold && llvm::all_of(entry.inputs, isKnown) &&
-           llvm::count_if(entry.inputs, isTokens) == 1;
+    auto rows = llvm::count_if(entry.inputs, isTokens);
+    // Texts that are gone on from, or that become vectors: then with which of two each token is of.
+    bool isEncoder = !entry.unfold && !entry.outputs.empty() &&
+                     entry.outputs[0].name == "embedding" && (rows == 1 || rows == 2);
+    return llvm::all_of(entry.inputs, isKnown) && (isEncoder || (entry.unfold && rows == 1));
   });
 }
 

@@ -69,6 +69,12 @@ static attn_status checkTextOptions(const Command &command, Error &error) {
   if (command.isChat && hasText)
     return error.set(ATTN_INVALID_ARGUMENT, "U0002",
                      "`--chat` takes no `--prompt` or `--file`: turns are lines of standard input");
+  bool isVector = command.isEmbed || command.isPairs;
+  bool hasLines = command.isPairs ? command.promptFile && !command.prompt : hasText;
+  if (isVector && (command.isChat || (command.isPairs && command.isEmbed) || !hasLines))
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002",
+                     command.isPairs ? "`--pairs` takes the lines of `--file`, and no `--embed`"
+                                     : "`--embed` takes `--prompt` or the lines of `--file`");
   const char *option = command.system && !command.isChat ? "--system"
                        : hasPrompt(command)              ? nullptr
                        : !command.stops.empty()          ? "--stop"
@@ -109,7 +115,7 @@ static int answerPrompt(const Command &command, Handles &handles, int32_t entry,
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program takes no text: `%s`",
               command.isChat ? "--chat" : "--prompt"),
         error.help("`attn run` does, of a spec or a shared library");
-  else if (!found.unfold)
+  else if (!found.unfold && !command.isEmbed && !command.isPairs)
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s`: entry `%s` generates no tokens",
               command.isChat ? "--chat" : "--prompt", found.name);
   else

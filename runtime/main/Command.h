@@ -38,7 +38,7 @@ struct Command {
   bool isBench = false, isJson = false, isDescribe = false, isHelp = false, isProfile = false;
   const char *system = nullptr; ///< the first turn of a chat
   bool truncates = false;       ///< a prompt that is too long
-  bool isChat = false;
+  bool isChat = false, isEmbed = false, isPairs = false;
 
   // For programs around the command line; no options set them.
   /// Sees a run's tensors before the outputs are written; an exit code.

@@ -108,6 +108,10 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       command.isBench = true;
     else if (strcmp(argument, "--profile") == 0)
       command.isProfile = true;
+    else if (strcmp(argument, "--embed") == 0)
+      command.isEmbed = true;
+    else if (strcmp(argument, "--pairs") == 0)
+      command.isPairs = true;
     else if (strcmp(argument, "--chat") == 0)
       command.isChat = true;
     else if (strcmp(argument, "--truncate") == 0)
@@ -208,6 +212,9 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --chat              answers each line of standard input, by the template beside the "
       "tokenizer;\n"
       "                      --system TEXT says what comes before the first one\n"
+      "  --embed             of a sentence encoder: the vector of --prompt, or of each line of "
+      "--file;\n"
+      "                      --pairs: how near each line of --file is to the one behind it\n"
       "  --stop TEXT         ends the text before this one, any number of times\n"
       "  --truncate          leaves out the beginning of a prompt that the context has no room "
       "for\n"

@@ -2,6 +2,7 @@
 //
 // The C API of texts that a model goes on from.
 #include "session/Chat.h"
+#include "session/Embedding.h"
 #include "text/jinja/Handle.h"
 
 using namespace attn;
@@ -119,5 +120,28 @@ extern "C" attn_status attn_chat_answer(attn_chat *chat, const attn_text_options
   attn_text_result made = {};
   if (chat->chat.answer(*options, made, error) == ATTN_OK)
     *result = made;
+  return error.report(message);
+}
+
+extern "C" attn_status attn_text_embed(attn_context *context, int32_t entry,
+                                       const attn_tokenizer *tokenizer, const char *text,
+                                       size_t size, int32_t truncates, float **values,
+                                       int64_t *count, char **message) {
+  if (!context || !tokenizer || (!text && size) || !values || !count)
+    return nullPointer("attn_text_embed", message);
+  Error error;
+  Vector<float> vector;
+  if (entry < 0 || entry >= context->model->tables->entryCount)
+    error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d", int(entry));
+  else if (embedText(*context, entry, *tokenizer, Slice(text, size), truncates != 0, vector,
+                     error) == ATTN_OK) {
+    auto *copy = static_cast<float *>(malloc(vector.size() * sizeof(float)));
+    if (copy) {
+      memcpy(copy, vector.data(), vector.size() * sizeof(float));
+      *values = copy, *count = int64_t(vector.size());
+    } else {
+      error.outOfMemory("a vector");
+    }
+  }
   return error.report(message);
 }

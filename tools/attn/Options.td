@@ -94,6 +94,8 @@ defm tokenizer : Valued<"tokenizer", [compile, run], "Of a prompt: tokenizer.jso
 defm max_tokens : Valued<"max-tokens", [run], "Of an entry that generates: tokens at most", "N">;
 defm stop_tokens : Valued<"stop-tokens", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
 defm stop : Valued<"stop", [run], "The text ends before this one, any number of times", "TEXT">;
+def embed : Flag<["--"], "embed", [run]>, HelpText<"Of a sentence encoder: the vector of --prompt, or of each line of --file">;
+def pairs : Flag<["--"], "pairs", [run]>, HelpText<"Of a sentence encoder: how near each line of --file is to the one behind it, from -1 to 1">;
 def chat : Flag<["--"], "chat", [run]>, HelpText<"Answer each line of standard input, by the chat template beside the tokenizer">;
 defm system : Valued<"system", [run], "Of a chat: what comes before the first turn", "TEXT">;
 def truncate : Flag<["--"], "truncate", [run]>, HelpText<"Leave out the beginning of a prompt that the context has no room for">;

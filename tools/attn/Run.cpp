@@ -61,6 +61,10 @@ public:
       texts.push_back("--profile");
     if (args.hasArg(OPT_json))
       texts.push_back("--json");
+    if (args.hasArg(OPT_embed))
+      texts.push_back("--embed");
+    if (args.hasArg(OPT_pairs))
+      texts.push_back("--pairs");
     if (args.hasArg(OPT_chat))
       texts.push_back("--chat");
     if (args.hasArg(OPT_truncate))

@@ -245,6 +245,16 @@ ATTN_API attn_status attn_chat_add(attn_chat *chat, const char *role, const char
 ATTN_API attn_status attn_chat_answer(attn_chat *chat, const attn_text_options *options,
                                       attn_text_result *result, char **message);
 
+/* The vector of a text, by an entry of a sentence encoder: one that takes tokens, i32[B, T],
+ * perhaps which of two texts each is of, and their number, i32[B], and whose first output is f32[B,
+ * D]. Of a text with more tokens than the entry takes the end is left out where `truncates`.
+ * *values becomes `count` floats, freed by free(). ATTN_BAD_INPUT: a text without tokens, or with
+ * too many; ATTN_INVALID_ARGUMENT: another entry, a null pointer; else errors as attn_run. */
+ATTN_API attn_status attn_text_embed(attn_context *context, int32_t entry,
+                                     const attn_tokenizer *tokenizer, const char *text, size_t size,
+                                     int32_t truncates, float **values, int64_t *count,
+                                     char **message);
+
 #ifdef __cplusplus
 }
 #endif
