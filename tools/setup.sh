@@ -12,6 +12,8 @@ packages=(
   libprotobuf-dev protobuf-compiler
   # pictures in compiled programs
   libpng-dev libjpeg62-turbo-dev
+  # sounds in compiled programs
+  libflac-dev
   # tokenizers in compiled programs; their twins
   libpcre2-dev libutf8proc-dev python3-regex python3-sentencepiece python3-jinja2
   # the runtime for AArch64, and its tests

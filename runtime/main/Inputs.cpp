@@ -14,6 +14,8 @@ using namespace attn;
 
 // In libattn_image, which is linked only where an entry takes a picture.
 #pragma weak attn_image_load
+// In libattn_sound, which `attn run` is linked with.
+#pragma weak attn_sound_load
 
 static constexpr size_t kMaxFile = size_t(1) << 40;
 
@@ -40,6 +42,10 @@ static bool hasSuffix(const char *path, const char *suffix) {
 
 static bool isImageFile(const char *path) {
   return hasSuffix(path, ".png") || hasSuffix(path, ".jpg") || hasSuffix(path, ".jpeg");
+}
+
+static bool isSoundFile(const char *path) {
+  return hasSuffix(path, ".wav") || hasSuffix(path, ".flac");
 }
 
 /// "random" or "random:SEED".
@@ -70,6 +76,7 @@ struct InputReader {
   attn_status readTensor(int32_t index, const char *path);
   attn_status readStored(const attn_abi_tensor &wanted, const char *path, attn_tensor &tensor);
   attn_status readImages(int32_t index);
+  attn_status readSounds(int32_t index);
   attn_status fitRows(int32_t index);
   attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, const char *path,
                       attn_tensor &tensor);
@@ -312,6 +319,51 @@ attn_status InputReader::readImages(int32_t index) {
   return ATTN_OK;
 }
 
+/// All sounds given for an input of [bands, 3000] or [N, bands, 3000], one after the other.
+attn_status InputReader::readSounds(int32_t index) {
+  const attn_abi_tensor &wanted = entry.inputs[index];
+  if (!attn_sound_load) {
+    error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of sounds");
+    error.help("run the spec with `attn run`, or pass the tensor: `--input %s=FILE.npy`",
+               wanted.name);
+    return error.status;
+  }
+  int32_t rank = wanted.rank, count = 0;
+  int64_t frames = rank < 2 ? 0 : axisSize(wanted.axes[rank - 1], dims);
+  if ((rank != 2 && rank != 3) || wanted.dtype != ATTN_F32 || frames != 3000) {
+    error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no sound", wanted.name,
+              entry.name);
+    error.help("a sound becomes f32 [bands, 3000], a frame every 10 ms of 30 s");
+    return error.status;
+  }
+  for (const Setting &setting : command.inputs)
+    count += isGiven(setting, index);
+  if (rank == 2 && count > 1)
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times", wanted.name,
+                     int(count));
+  int64_t bands = axisSize(wanted.axes[rank - 2], dims);
+  attn_tensor &tensor = inputs.list[size_t(index)];
+  tensor = {nullptr, ATTN_F32, 3, {count, bands, frames}, nullptr, 0, 0};
+  if (rank == 2)
+    tensor = {nullptr, ATTN_F32, 2, {bands, frames}, nullptr, 0, 0};
+  if (!inputs.allocate(tensor))
+    return error.outOfMemory("an input");
+  float *at = static_cast<float *>(tensor.data);
+  for (const Setting &setting : command.inputs) {
+    if (!isGiven(setting, index))
+      continue;
+    char *message = nullptr;
+    attn_status status = attn_sound_load(setting.value, int32_t(bands), at, &message);
+    if (status != ATTN_OK) {
+      error.take(status, message);
+      attn_message_free(message);
+      return status;
+    }
+    at += bands * frames;
+  }
+  return ATTN_OK;
+}
+
 attn_status InputReader::draw(int32_t index, uint64_t seed) {
   const attn_abi_tensor &wanted = entry.inputs[index];
   attn_tensor &tensor = inputs.list[size_t(index)];
@@ -344,11 +396,13 @@ attn_status InputReader::run() {
     }
     if (!setting || parseRandom(setting->value, seed))
       continue;
-    if (count > 1 && !isImageFile(setting->value))
+    bool isImage = isImageFile(setting->value), isSound = isSoundFile(setting->value);
+    if (count > 1 && !isImage && !isSound)
       return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times",
                        entry.inputs[i].name, count);
-    if (attn_status status =
-            isImageFile(setting->value) ? readImages(i) : readTensor(i, setting->value))
+    if (attn_status status = isImage   ? readImages(i)
+                             : isSound ? readSounds(i)
+                                       : readTensor(i, setting->value))
       return status;
     if (attn_status status = fitRows(i))
       return status;

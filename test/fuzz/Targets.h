@@ -14,7 +14,8 @@
   X(chat)                                                                                          \
   X(config)                                                                                        \
   X(folder)                                                                                        \
-  X(format) X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(spec) X(tokenizer) X(tuning)
+  X(format)                                                                                        \
+  X(npy) X(onnx) X(picture) X(safetensors) X(shards) X(sound) X(spec) X(tokenizer) X(tuning)
 
 namespace attn::fuzz {
 

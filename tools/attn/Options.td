@@ -74,7 +74,7 @@ defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without i
 
 defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;
 defm input : Valued<"input", [run, bench, verify],
-                    "A .npy or .safetensors file, a picture where one is taken, or random[:SEED]", "NAME=FILE">;
+                    "A .npy or .safetensors file, a picture or sound where one is taken, or random[:SEED]", "NAME=FILE">;
 defm set_size : Valued<"set-size", randomVerbs, "A size of random inputs that is known only when running, any number of times", "DIM=N">;
 defm pad : Valued<"pad", [run, bench],
                   "Cut or fill the rows of an input to the length that the entry takes: ids=0", "NAME=NUMBER">;

@@ -427,6 +427,14 @@ ATTN_API attn_status attn_profile_kernel(const attn_context *context, int32_t ke
 ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float *values, char **message);
 
+/* Only with libattn_sound. Decodes a WAV or FLAC file, mixes its channels, resamples it to 16 kHz
+ * and writes the log-mel spectrogram of its first 30 s, as Whisper takes it: f32 [bands, 3000] at
+ * `values`, a frame every 10 ms, silence after the end. Whisper's models take 80 or 128 bands.
+ * ATTN_INVALID_ARGUMENT for null pointers and for fewer than 1 or more than 256 bands, ATTN_IO,
+ * ATTN_BAD_INPUT (not a WAV or FLAC file, damaged, not of 1 to 384 kHz), ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_sound_load(const char *path, int32_t bands, float *values,
+                                     char **message);
+
 #ifdef __cplusplus
 }
 #endif

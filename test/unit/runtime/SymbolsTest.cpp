@@ -13,7 +13,7 @@ static std::string archive(const char *name) {
 }
 
 TEST(SymbolsTest, NoneOfLibstdcxx) {
-  for (const char *name : {"attn_rt", "attn_image", "attn_text", "attn_main"}) {
+  for (const char *name : {"attn_rt", "attn_image", "attn_sound", "attn_text", "attn_main"}) {
     Finished nm = shell("nm -A " + archive(name));
     ASSERT_EQ(0, nm.code) << nm.text;
     std::istringstream lines(nm.text);
@@ -28,9 +28,10 @@ TEST(SymbolsTest, NoneOfLibstdcxx) {
 TEST(SymbolsTest, RuntimeDoesNotNeedImages) {
   Finished nm = shell("nm -u " + archive("attn_rt") + " " + archive("attn_main"));
   ASSERT_EQ(0, nm.code);
-  for (const char *bad : {"png_", "jpeg_", "inflate", "pcre2_", "utf8proc_"})
+  for (const char *bad : {"png_", "jpeg_", "inflate", "FLAC__", "pcre2_", "utf8proc_"})
     EXPECT_EQ(std::string::npos, nm.text.find(bad));
   EXPECT_NE(std::string::npos, nm.text.find("w attn_image_load")) << "only weakly";
+  EXPECT_NE(std::string::npos, nm.text.find("w attn_sound_load")) << "only weakly";
 }
 
 TEST(SymbolsTest, NeverExitsOrKeepsState) {
@@ -57,7 +58,7 @@ TEST(SymbolsTest, NeverExitsOrKeepsState) {
 }
 
 TEST(SymbolsTest, ArchivesHoldNoAbsolutePath) {
-  for (const char *name : {"attn_rt", "attn_image", "attn_text", "attn_main"}) {
+  for (const char *name : {"attn_rt", "attn_image", "attn_sound", "attn_text", "attn_main"}) {
     std::string bytes = readText(archive(name));
     ASSERT_FALSE(bytes.empty());
     EXPECT_EQ(std::string::npos, bytes.find(ATTN_TEST_SOURCES "/../../..")) << name;

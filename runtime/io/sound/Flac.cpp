@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FLAC by libFLAC, from memory.
+#include "io/sound/Sound.h"
+#include <FLAC/stream_decoder.h>
+#include <cstdio>
+
+using namespace attn;
+
+namespace {
+/// What the decoder's callbacks share.
+struct Reading {
+  const unsigned char *bytes;
+  size_t size, at;
+  Sound &sound;
+  char *problem;
+};
+} // namespace
+
+static FLAC__StreamDecoderReadStatus readBytes(const FLAC__StreamDecoder *, FLAC__byte *to,
+                                               size_t *count, void *data) {
+  auto &reading = *static_cast<Reading *>(data);
+  size_t left = reading.size - reading.at;
+  *count = *count < left ? *count : left;
+  if (*count == 0)
+    return FLAC__STREAM_DECODER_READ_STATUS_END_OF_STREAM;
+  memcpy(to, reading.bytes + reading.at, *count);
+  reading.at += *count;
+  return FLAC__STREAM_DECODER_READ_STATUS_CONTINUE;
+}
+
+static FLAC__StreamDecoderWriteStatus takeFrame(const FLAC__StreamDecoder *,
+                                                const FLAC__Frame *frame,
+                                                const FLAC__int32 *const channels[], void *data) {
+  auto &reading = *static_cast<Reading *>(data);
+  const FLAC__FrameHeader &header = frame->header;
+  Sound &sound = reading.sound;
+  if (sound.rate == 0)
+    sound.rate = header.sample_rate;
+  if (sound.rate != header.sample_rate || sound.rate < kMinRate || sound.rate > kMaxRate) {
+    snprintf(reading.problem, 256, "its rate is %u Hz, not one between %d and %d",
+             unsigned(header.sample_rate), int(kMinRate), int(kMaxRate));
+    return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
+  }
+  double scale = double(uint64_t(1) << (header.bits_per_sample - 1)) * header.channels;
+  for (uint32_t i = 0; i < header.blocksize; ++i) {
+    double sum = 0;
+    for (uint32_t c = 0; c < header.channels; ++c)
+      sum += channels[c][i];
+    if (!sound.samples.push(float(sum / scale))) {
+      snprintf(reading.problem, 256, "there is no memory for its samples");
+      return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
+    }
+  }
+  return FLAC__STREAM_DECODER_WRITE_STATUS_CONTINUE;
+}
+
+static void takeError(const FLAC__StreamDecoder *, FLAC__StreamDecoderErrorStatus, void *data) {
+  auto &reading = *static_cast<Reading *>(data);
+  if (!*reading.problem)
+    snprintf(reading.problem, 256, "a frame before byte %zu cannot be decoded", reading.at);
+}
+
+bool attn::decodeFlac(const unsigned char *bytes, size_t size, Sound &sound, char *problem) {
+  *problem = 0;
+  FLAC__StreamDecoder *decoder = FLAC__stream_decoder_new();
+  if (!decoder) {
+    snprintf(problem, 256, "there is no memory for its decoder");
+    return false;
+  }
+  Reading reading{bytes, size, 0, sound, problem};
+  FLAC__stream_decoder_set_md5_checking(decoder, true);
+  bool isGood = FLAC__stream_decoder_init_stream(decoder, readBytes, nullptr, nullptr, nullptr,
+                                                 nullptr, takeFrame, nullptr, takeError,
+                                                 &reading) == FLAC__STREAM_DECODER_INIT_STATUS_OK &&
+                FLAC__stream_decoder_process_until_end_of_stream(decoder) && !*problem;
+  uint64_t total = FLAC__stream_decoder_get_total_samples(decoder);
+  bool isSame = FLAC__stream_decoder_finish(decoder);
+  FLAC__stream_decoder_delete(decoder);
+  if (isGood && (sound.rate == 0 || sound.samples.size() < total)) {
+    snprintf(problem, 256, "it says %llu samples and has %zu",
+             static_cast<unsigned long long>(total), sound.samples.size());
+    return false;
+  }
+  if (isGood && isSame)
+    return true;
+  if (!*problem)
+    snprintf(problem, 256, isGood ? "its samples do not fit its checksum" : "it has no samples");
+  return false;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sounds: decoded to one channel, resampled, turned into log-mel spectrograms as Whisper's.
+#ifndef ATTN_IO_SOUND_SOUND_H
+#define ATTN_IO_SOUND_SOUND_H
+#include "base/Vector.h"
+
+namespace attn {
+
+/// One channel of samples, of at most 1 in size where they come from whole numbers.
+struct Sound {
+  int64_t rate = 0; ///< samples per second
+  Vector<float> samples;
+};
+
+/// Rates outside these are refused.
+constexpr int64_t kMinRate = 1000, kMaxRate = 384000;
+/// What Whisper hears: 30 s at 16 kHz, a frame every 10 ms.
+constexpr int64_t kMelRate = 16000, kMelFrames = 3000, kMelHop = 160;
+
+/// Decodes a file to the mean of its channels. On failure `problem` (of 256 bytes) says why and
+/// false is returned.
+bool decodeWav(const unsigned char *bytes, size_t size, Sound &sound, char *problem);
+bool decodeFlac(const unsigned char *bytes, size_t size, Sound &sound, char *problem);
+
+/// The sound at another rate. Each sample is a sum over a sinc in a Kaiser window (beta 9, 32 zero
+/// crossings on each side), which ends at 0.95 of the smaller of both Nyquist frequencies; no more
+/// than `limit` samples are made. False where memory is lacking.
+bool resample(const Sound &source, int64_t rate, size_t limit, Sound &target);
+
+/// Writes [bands, 3000] of the first 30 s of a sound at 16 kHz, silence after its end. Windows are
+/// Hann's of 400 samples in steps of 160, mirrored at both ends; bands are Slaney's, of unit area
+/// from 0 to 8 kHz; logarithms reach 8 below the largest and become (x + 4) / 4. False where memory
+/// is lacking.
+bool logMel(const Sound &sound, int32_t bands, float *values);
+
+} // namespace attn
+#endif

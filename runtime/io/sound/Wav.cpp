@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// WAV: a RIFF file whose chunk `fmt ` says how the samples of its chunk `data` are stored.
+#include "io/sound/Sound.h"
+#include <cstdio>
+
+using namespace attn;
+
+namespace {
+/// The chunk `fmt `.
+struct Format {
+  uint32_t kind = 0, channels = 0, rate = 0, bits = 0;
+};
+} // namespace
+
+static constexpr uint32_t kWhole = 1, kFloat = 3, kExtensible = 0xfffe;
+
+static uint32_t littleEndian(const unsigned char *bytes, size_t count) {
+  uint32_t value = 0;
+  for (size_t i = count; i-- > 0;)
+    value = value << 8 | bytes[i];
+  return value;
+}
+
+static bool fail(char *problem, const char *text) {
+  snprintf(problem, 256, "%s", text);
+  return false;
+}
+
+static bool readFormat(const unsigned char *bytes, size_t size, Format &format, char *problem) {
+  if (size < 16)
+    return fail(problem, "its chunk `fmt ` is too short");
+  format.kind = littleEndian(bytes, 2);
+  format.channels = littleEndian(bytes + 2, 2);
+  format.rate = littleEndian(bytes + 4, 4);
+  format.bits = littleEndian(bytes + 14, 2);
+  // Then the kind begins an identifier of 16 bytes.
+  if (format.kind == kExtensible && size >= 26)
+    format.kind = littleEndian(bytes + 24, 2);
+  if (format.channels == 0)
+    return fail(problem, "it has no channels");
+  if (format.rate < kMinRate || format.rate > kMaxRate) {
+    snprintf(problem, 256, "its rate is %u Hz, not between %d and %d", format.rate, int(kMinRate),
+             int(kMaxRate));
+    return false;
+  }
+  uint32_t bits = format.bits;
+  bool isRead = format.kind == kWhole ? bits == 8 || bits == 16 || bits == 24 || bits == 32
+                                      : format.kind == kFloat && (bits == 32 || bits == 64);
+  if (isRead)
+    return true;
+  snprintf(problem, 256,
+           "it is of format %u with %u bits; read are whole numbers of 8, 16, 24 and 32 bits "
+           "(format 1) and floats of 32 and 64 (format 3)",
+           format.kind, bits);
+  return false;
+}
+
+static double readSample(const unsigned char *at, const Format &format) {
+  if (format.kind == kFloat && format.bits == 64) {
+    double value;
+    memcpy(&value, at, sizeof value);
+    return value;
+  }
+  if (format.kind == kFloat) {
+    float value;
+    memcpy(&value, at, sizeof value);
+    return value;
+  }
+  if (format.bits == 8)
+    return (at[0] - 128) / 128.0;
+  // The sample in the upper bits of a word, so that its sign is the word's.
+  uint32_t word = littleEndian(at, format.bits / 8) << (32 - format.bits);
+  return int32_t(word) / 2147483648.0;
+}
+
+static bool readSamples(const unsigned char *bytes, size_t size, const Format &format, Sound &sound,
+                        char *problem) {
+  size_t width = format.bits / 8, frame = width * format.channels;
+  sound.rate = format.rate;
+  if (!sound.samples.resize(size / frame))
+    return fail(problem, "there is no memory for its samples");
+  for (float &sample : sound.samples) {
+    double sum = 0;
+    for (uint32_t c = 0; c < format.channels; ++c, bytes += width)
+      sum += readSample(bytes, format);
+    sample = float(sum / format.channels);
+    if (!(sample >= -1e6f && sample <= 1e6f))
+      return fail(problem, "a sample is not a finite number of sensible size");
+  }
+  return true;
+}
+
+bool attn::decodeWav(const unsigned char *bytes, size_t size, Sound &sound, char *problem) {
+  if (size < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp(bytes + 8, "WAVE", 4) != 0)
+    return fail(problem, "it does not begin as a WAV file does");
+  Format format;
+  for (size_t at = 12; size - at >= 8;) {
+    const unsigned char *chunk = bytes + at;
+    size_t length = littleEndian(chunk + 4, 4), room = size - at - 8;
+    bool isData = memcmp(chunk, "data", 4) == 0;
+    // Who writes into a pipe does not know the length.
+    if (isData && length == 0xffffffff)
+      length = room;
+    if (length > room) {
+      snprintf(problem, 256, "its chunk at byte %zu says %zu bytes, and %zu follow", at, length,
+               room);
+      return false;
+    }
+    if (memcmp(chunk, "fmt ", 4) == 0 && !readFormat(chunk + 8, length, format, problem))
+      return false;
+    if (isData && format.channels == 0)
+      return fail(problem, "no chunk `fmt ` comes before its samples");
+    if (isData)
+      return readSamples(chunk + 8, length, format, sound, problem);
+    size_t padded = length + length % 2;
+    at += 8 + (padded < room ? padded : room);
+  }
+  return fail(problem, "it has no chunk `data`");
+}
