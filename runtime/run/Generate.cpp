@@ -304,8 +304,7 @@ attn_status Generation::runStep(Outputs *before, Outputs &after) {
 
 /// Whether a context's entry is one that generates; reported where it is not.
 static const attn_abi_entry *generatingEntry(const attn_model *model, int32_t entry, Error &error) {
-  bool exists = model && entry >= 0 && entry < model->tables->entryCount;
-  if (exists && model->tables->entries[entry].unfold)
+  if (model && generates(*model, entry))
     return &model->tables->entries[entry];
   error.set(ATTN_INVALID_ARGUMENT, "R0102", "there is no entry %d that generates", int(entry));
   return nullptr;

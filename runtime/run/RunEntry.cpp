@@ -149,9 +149,12 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
 
 extern "C" attn_status attn_run(attn_context *context, int32_t entry, const attn_tensor *inputs,
                                 const attn_tensor *outputs, char **message) {
-  attn_generation generation;
-  if (context && attn_generation_default(context->model, entry, &generation, nullptr) == ATTN_OK)
+  if (context && generates(*context->model, entry)) {
+    attn_generation generation;
+    if (attn_status status = attn_generation_default(context->model, entry, &generation, message))
+      return status;
     return attn_generate(context, entry, &generation, inputs, outputs, message);
+  }
   Error error;
   if (!context)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_run: null pointer");

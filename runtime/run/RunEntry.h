@@ -7,6 +7,12 @@
 
 namespace attn {
 
+/// Whether the model has this entry, and the entry is an `unfold`: one that other entries make up.
+inline bool generates(const attn_model &model, int32_t entry) {
+  const attn_abi_model &tables = *model.tables;
+  return entry >= 0 && entry < tables.entryCount && tables.entries[entry].unfold;
+}
+
 /// attn_infer_shapes: fills in dtype, rank and shape of the outputs for these inputs.
 attn_status inferShapes(const attn_context &context, int32_t entry, const attn_tensor *inputs,
                         attn_tensor *outputs, Error &error);

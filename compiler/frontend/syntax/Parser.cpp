@@ -126,7 +126,9 @@ bool Parser::startsItem() const {
     return token.text != "dim" || !next().is(TokenKind::LeftParen); // `dim(q)` is a function
   if (token.text == "forward")
     return next().is(TokenKind::LeftBracket) || next().is(TokenKind::LeftParen);
-  bool takesString = token.text == "ignore" || token.text == "use" || token.text == "weights";
+  if (token.text == "weights") // also what an attend returns: `return out, weights  score …`
+    return next().is(TokenKind::String);
+  bool takesString = token.text == "ignore" || token.text == "use";
   bool isFlag = token.text == "bias" && next().isReserved(); // of a linear map, before an item
   return (next().is(TokenKind::Word) && !isFlag) || (takesString && next().is(TokenKind::String));
 }
