@@ -110,8 +110,8 @@ def bert_shapes(c):
 
 
 def vit_shapes(c):
-    kind, d, classify = c["model_type"], c["hidden_size"], c["architectures"][0] != "Dinov2Model"
-    dino, p = kind == "dinov2", f"{kind}." if classify else ""
+    kind, d, classify = c["model_type"], c["hidden_size"], "For" in c["architectures"][0]
+    dino, beit, p = kind == "dinov2", kind == "beit", f"{kind}." if classify else ""
     f = c["hidden_size"] * c["mlp_ratio"] if dino else c["intermediate_size"]
     if c.get("use_swiglu_ffn"):
         f = (f * 2 // 3 + 7) // 8 * 8
@@ -119,6 +119,17 @@ def vit_shapes(c):
     tokens = (c["image_size"] // c["patch_size"]) ** 2 + (2 if kind == "deit" else 1)
     shapes = {p + "embeddings.cls_token": (1, 1, d), p + "embeddings.position_embeddings": (1, tokens, d), **pair(p + "layernorm", d),
               **pair(p + "embeddings.patch_embeddings.projection", d, 3, c["patch_size"], c["patch_size"])}
+    relative = ((2 * (c["image_size"] // c["patch_size"]) - 1) ** 2 + 3, c["num_attention_heads"])
+    table = "relative_position_bias.relative_position_bias_table"
+    if beit:
+        if not c["use_absolute_position_embeddings"]:
+            del shapes[p + "embeddings.position_embeddings"]
+        if c["use_mean_pooling"]:
+            shapes = {name.replace("layernorm.", "pooler.layernorm."): shape for name, shape in shapes.items()}
+        if c["use_mask_token"]:
+            shapes[p + "embeddings.mask_token"] = (1, 1, d)
+        if c["use_shared_relative_position_bias"]:
+            shapes[p + "encoder." + table] = relative
     if kind == "deit":
         shapes[p + "embeddings.distillation_token"] = (1, 1, d)
     if dino:
@@ -133,6 +144,10 @@ def vit_shapes(c):
         else:
             own.update({**pair("layernorm_before", d), **pair("layernorm_after", d), **pair("intermediate.dense", f, d),
                         **pair("output.dense", d, f)})
+        if beit:
+            del own["attention.attention.key.bias"]
+            own.update({"lambda_1": (d,), "lambda_2": (d,)})
+            own.update({"attention.attention." + table: relative} if c["use_relative_position_bias"] else {})
         shapes.update({f"{p}encoder.layer.{n}.{name}": shape for name, shape in own.items()})
     classes = len(c.get("id2label", ()))
     if classify and c["architectures"][0].endswith("WithTeacher"):
@@ -294,6 +309,11 @@ def vit(model_type, architecture, **more):
                 hidden_act="gelu", layer_norm_eps=1e-12, image_size=32, patch_size=8, num_channels=3, qkv_bias=True, **more)
 
 
+def beit(architecture, **more):
+    return {**vit("beit", architecture, intermediate_size=80, layer_scale_init_value=0.1, use_mean_pooling=True, use_mask_token=False,
+                  use_relative_position_bias=True, use_shared_relative_position_bias=False, use_absolute_position_embeddings=False), **more}
+
+
 def modernbert(architecture, **more):
     return dict(model_type="modernbert", architectures=[architecture], hidden_size=48, num_attention_heads=6, num_hidden_layers=5,
                 intermediate_size=80, vocab_size=97, max_position_embeddings=40, norm_eps=1e-5, norm_bias=False, attention_bias=False,
@@ -365,6 +385,9 @@ FAMILIES = {
     "dinov2": ({**vit("dinov2", "Dinov2Model", mlp_ratio=2), "layer_norm_eps": 1e-6}, vit_shapes, CROPPED),
     "dinov2-classes": ({**vit("dinov2", "Dinov2ForImageClassification", mlp_ratio=2, use_swiglu_ffn=True, id2label=LABELS),
                         "layer_norm_eps": 1e-6}, vit_shapes, {}),
+    "beit": (beit("BeitForImageClassification", id2label=LABELS), vit_shapes, PICTURE),
+    "beit-shared": (beit("BeitModel", use_relative_position_bias=False, use_shared_relative_position_bias=True, use_mean_pooling=False,
+                         use_absolute_position_embeddings=True, use_mask_token=True), vit_shapes, PICTURE),
     "clip": (clip("clip", "CLIPModel", "quick_gelu", projection_dim=40), clip_shapes, PICTURE),
     "siglip": (clip("siglip", "SiglipModel", "gelu_pytorch_tanh"), clip_shapes, PICTURE),
     "swin": (dict(model_type="swin", architectures=["SwinForImageClassification"], image_size=64, patch_size=4, num_channels=3, embed_dim=24,

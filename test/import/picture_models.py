@@ -5,10 +5,23 @@ import numpy as np
 from numpy_layers import ACTIVATIONS, attention, heads_of, joined, layer_norm, linear, sigmoid, softmax
 
 
+def beit_bias(w, p, grid):
+    """[H, N, N] of a table under `p`, whose rows are asked for one by one; 0 without a table."""
+    table = w.get(p + "relative_position_bias.relative_position_bias_table")
+    if table is None:
+        return 0
+    rows, n = np.empty((1 + grid * grid,) * 2, int), 2 * grid - 1
+    for i in range(grid * grid):
+        for j in range(grid * grid):
+            rows[1 + i, 1 + j] = (i // grid - j // grid + grid - 1) * n + i % grid - j % grid + grid - 1
+    rows[0, :], rows[:, 0], rows[0, 0] = n * n, n * n + 1, n * n + 2
+    return table[rows].transpose(2, 0, 1)
+
+
 def vit(c, w, image):
     import torch
     kind, count = c["model_type"], c["num_attention_heads"]
-    dino, classify = kind == "dinov2", c["architectures"][0] != "Dinov2Model"
+    dino, classify = kind == "dinov2", "For" in c["architectures"][0]
     p = f"{kind}." if classify else ""
     w = {name[len(p):] if name.startswith(p) else name: value for name, value in w.items()}
     norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
@@ -18,7 +31,8 @@ def vit(c, w, image):
     kernel = w["embeddings.patch_embeddings.projection.weight"]
     x = patches @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"]
     front = [w["embeddings.cls_token"]] + ([w["embeddings.distillation_token"]] if kind == "deit" else [])
-    at, learnt = w["embeddings.position_embeddings"], c["image_size"] // side
+    at, learnt = w.get("embeddings.position_embeddings", np.zeros((1, 1, 1))), c["image_size"] // side
+    shared, table = beit_bias(w, "encoder.", grid), "attention.attention."
     if grid != learnt:
         map_ = torch.tensor(at[:, len(front):].reshape(1, learnt, learnt, -1)).permute(0, 3, 1, 2)
         map_ = torch.nn.functional.interpolate(map_, size=(grid, grid), mode="bicubic", align_corners=False)
@@ -29,8 +43,9 @@ def vit(c, w, image):
         l = f"encoder.layer.{n}."
         y = norm(x, l + first)
         q, k, v = (heads_of(linear(y, w, l + f"attention.attention.{name}"), count) for name in ("query", "key", "value"))
-        a = linear(joined(softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])) @ v), w, l + "attention.output.dense")
-        x = x + a * (w[l + "layer_scale1.lambda1"] if dino else 1)
+        scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]) + beit_bias(w, l + table, grid) + shared
+        a = linear(joined(softmax(scores) @ v), w, l + "attention.output.dense")
+        x = x + a * w.get(l + ("layer_scale1.lambda1" if dino else "lambda_1"), 1)
         y = norm(x, l + second)
         if c.get("use_swiglu_ffn"):
             gate, up = np.split(linear(y, w, l + "mlp.weights_in"), 2, -1)
@@ -38,7 +53,9 @@ def vit(c, w, image):
         else:
             up, down = ("mlp.fc1", "mlp.fc2") if dino else ("intermediate.dense", "output.dense")
             y = linear(ACTIVATIONS[c["hidden_act"]](linear(y, w, l + up)), w, l + down)
-        x = x + y * (w[l + "layer_scale2.lambda1"] if dino else 1)
+        x = x + y * w.get(l + ("layer_scale2.lambda1" if dino else "lambda_2"), 1)
+    if c.get("use_mean_pooling"):
+        return {"scores": linear(norm(x[:, 1:].mean(1), "pooler.layernorm"), w, "classifier")}
     x = norm(x, "layernorm")
     if not classify:
         return {"hidden": x}

@@ -120,6 +120,10 @@ PUBLISHED = {
             str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 87338192),
     "facebook/dinov2-base": ({**VIT, "architectures": ["Dinov2Model"], "model_type": "dinov2", "image_size": 518, "patch_size": 14, "mlp_ratio": 4,
                               "layer_norm_eps": 1e-6, "use_swiglu_ffn": False}, vit_shapes, 86579712),
+    "microsoft/beit-base-patch16-224": ({
+        **VIT, "architectures": ["BeitForImageClassification"], "model_type": "beit", "layer_scale_init_value": 0.1, "use_mean_pooling": True,
+        "use_mask_token": False, "use_relative_position_bias": True, "use_shared_relative_position_bias": False,
+        "use_absolute_position_embeddings": False, "id2label": {str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86530984),
     "openai/clip-vit-base-patch32": (dict(
         architectures=["CLIPModel"], model_type="clip", projection_dim=512, logit_scale_init_value=2.6592,
         text_config=dict(hidden_act="quick_gelu", hidden_size=512, intermediate_size=2048, layer_norm_eps=1e-5, max_position_embeddings=77,

@@ -47,7 +47,7 @@ def check(family, folder):
     if config["model_type"] == "swin":
         inputs = {"image": rng.standard_normal((BATCH, 3, 64, 64)).astype(np.float32)}
         return compare(family, folder, spec, inputs, swin(config, w, inputs["image"]))
-    if config["model_type"] in ("vit", "deit", "dinov2"):
+    if config["model_type"] in ("vit", "deit", "dinov2", "beit"):
         processor = FAMILIES[family][2].get("preprocessor_config.json", {})
         side = processor.get("crop_size", {}).get("height", config["image_size"])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}

@@ -44,7 +44,7 @@ void writeGpt2(FamilyWriter &writer);
 void writeBart(FamilyWriter &writer);
 /// Encoders and decoders with biases by distance: T5.
 void writeT5(FamilyWriter &writer);
-/// Vision transformers: ViT, DeiT, DINOv2.
+/// Vision transformers: ViT, DeiT, DINOv2, BEiT.
 void writeVit(FamilyWriter &writer);
 /// Swin.
 void writeSwin(FamilyWriter &writer);

@@ -5,6 +5,8 @@
 //   Dosovitskiy et al. 2021, "An Image is Worth 16x16 Words": vit
 //   Touvron et al. 2021, "Training data-efficient image transformers": deit, with a second token
 //   Oquab et al. 2023, "DINOv2": dinov2, with layers that are scaled
+//   Bao et al. 2022, "BEiT: BERT Pre-Training of Image Transformers": beit, with layers that are
+//     scaled, a table of relative positions, and keys without bias
 #include "compiler/import/folder/Families.h"
 
 using namespace llvm;
@@ -15,37 +17,47 @@ namespace {
 
 /// What a family calls the tensors of a layer.
 struct VitLayerNames {
-  StringRef firstNorm, secondNorm, up, down;
+  StringRef firstNorm, secondNorm, up, down, firstScale, secondScale;
 };
 
 constexpr VitLayerNames vitNames = {"layernorm_before", "layernorm_after", "intermediate.dense",
-                                    "output.dense"};
-constexpr VitLayerNames dinoNames = {"norm1", "norm2", "mlp.fc1", "mlp.fc2"};
+                                    "output.dense",     "lambda_1",        "lambda_2"};
+constexpr VitLayerNames dinoNames = {
+    "norm1", "norm2", "mlp.fc1", "mlp.fc2", "layer_scale1.lambda1", "layer_scale2.lambda1"};
+
+/// The table of relative positions, under an attention, or under the encoder.
+constexpr StringRef relativeTable = "relative_position_bias.relative_position_bias_table";
 
 /// Writes one vision transformer.
 class VitWriter {
 public:
   explicit VitWriter(FamilyWriter &writer)
       : writer(writer), config(writer.config), os(writer.os), isDino(writer.type == "dinov2"),
-        isDeit(writer.type == "deit"), names(isDino ? dinoNames : vitNames) {}
+        isDeit(writer.type == "deit"), isBeit(writer.type == "beit"),
+        names(isDino ? dinoNames : vitNames) {}
   void write();
 
 private:
   void readSizes();
+  void readBeit();
   void writeParameters();
   void writeHeads();
   void writeLayer();
+  void writeResizedPositions();
   void writeEntry();
+  /// How many tokens stand in front of those of the patches.
+  int64_t front() const { return isDeit ? 2 : 1; }
 
   FamilyWriter &writer;
   Config &config;
   raw_ostream &os;
-  bool isDino, isDeit;
+  bool isDino, isDeit, isBeit;
   const VitLayerNames &names;
   std::string prefix, eps, picture;
   int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
           classes = 0;
-  bool hasBias = true, isGated = false, hasTeacher = false;
+  bool hasBias = true, isGated = false, hasTeacher = false, isScaled = false, hasPositions = true,
+       isMean = false, hasTable = false, hasSharedTable = false;
 };
 
 } // namespace
@@ -73,6 +85,21 @@ void VitWriter::readSizes() {
   std::string body = writer.type + ".";
   prefix = writer.folder.has(body + "embeddings.cls_token") ? body : "";
   classes = classCount(config);
+  isScaled = isDino;
+  if (isBeit)
+    readBeit();
+}
+
+void VitWriter::readBeit() {
+  hasBias = true; // of queries and values
+  hasPositions = config.flag("use_absolute_position_embeddings", false);
+  hasTable = config.flag("use_relative_position_bias", false);
+  hasSharedTable = config.flag("use_shared_relative_position_bias", false);
+  isMean = config.flag("use_mean_pooling", true);
+  isScaled = config.number("layer_scale_init_value", 0.1) > 0;
+  if (hasTable && hasSharedTable)
+    config.refuse("use_shared_relative_position_bias",
+                  "false where each layer has a table of its own");
 }
 
 void VitWriter::writeHeads() {
@@ -84,6 +111,10 @@ void VitWriter::writeHeads() {
     if (writer.folder.has(prefix + name.str()))
       os << "ignore \"" << prefix << (name.starts_with("pooler") ? "pooler.*" : name)
          << "\"  // no result needs it\n";
+  if (llvm::any_of(writer.folder.shapes, [](const auto &tensor) {
+        return StringRef(tensor.first).ends_with("relative_position_index");
+      }))
+    os << "ignore \"*.relative_position_index\"  // computed here\n";
 }
 
 void VitWriter::writeParameters() {
@@ -93,36 +124,51 @@ void VitWriter::writeParameters() {
     os << ", K = " << classes << (isDino ? ", D2 = D + D" : "");
   os << "  // width, heads, features of a head, layers, feed-forward"
      << (writer.task.empty() ? "" : ", classes") << "\ndim C = " << channels << ", P = " << patch
-     << ", Q = " << patch << ", Y = " << grid << ", X = " << grid << ", N = " << (isDeit ? 2 : 1)
-     << " + Y * X" << (isDino && !writer.task.empty() ? ", G = Y * X" : "")
-     << "  // channels, patch, grid, tokens\n";
+     << ", Q = " << patch << ", Y = " << grid << ", X = " << grid << ", N = " << front()
+     << " + Y * X" << ((isDino || isMean) && !writer.task.empty() ? ", G = Y * X" : "")
+     << (hasTable || hasSharedTable ? ", R = (2 * Y - 1) * (2 * X - 1) + 3" : "")
+     << "  // channels, patch, grid, tokens"
+     << (hasTable || hasSharedTable ? ", relative positions" : "") << '\n';
   bool isResized = learnt != grid;
   if (isResized)
-    os << "dim Y0 = " << learnt << ", X0 = " << learnt << ", M = " << (isDeit ? 2 : 1)
+    os << "dim Y0 = " << learnt << ", X0 = " << learnt << ", M = " << front()
        << " + Y0 * X0, A = Y0 * X0  // the grid that positions were learnt on\n";
   os << "dyn B <= 64\n\nlinear " << prefix
      << "embeddings.patch_embeddings.projection: C, P, Q -> D bias\nparam " << prefix
      << "embeddings.cls_token: [1, D]"
-     << (isDeit ? ", " + prefix + "embeddings.distillation_token: [1, D]" : "") << ", " << prefix
-     << "embeddings.position_embeddings: [" << (isResized ? "M" : "N") << ", D]\nstack " << prefix
-     << "encoder.layer: L of Layer\nlayernorm " << prefix << "layernorm: D eps " << eps << '\n';
+     << (isDeit ? ", " + prefix + "embeddings.distillation_token: [1, D]" : "");
+  if (hasPositions)
+    os << ", " << prefix << "embeddings.position_embeddings: [" << (isResized ? "M" : "N")
+       << ", D]";
+  os << "\nstack " << prefix << "encoder.layer: L of Layer\n";
+  if (hasSharedTable)
+    os << "param relative: [R, H] = \"" << prefix << "encoder." << relativeTable << "\"\n";
+  if (!isMean || !writer.task.empty())
+    os << "layernorm " << prefix << (isMean ? "pooler.layernorm" : "layernorm") << ": D eps " << eps
+       << '\n';
+  else if (writer.folder.has(prefix + "pooler.layernorm.weight"))
+    os << "ignore \"" << prefix << "pooler.layernorm.*\"  // of the mean, which is no result\n";
   writeHeads();
   os << '\n';
 }
 
 void VitWriter::writeLayer() {
-  os << "block Layer[T](x: [B, T, D]) -> [B, T, D] {\nlayernorm " << names.firstNorm << ", "
-     << names.secondNorm << ": D eps " << eps
-     << "\nlinear attention.attention.query, attention.attention.key, attention.attention.value: D "
-        "-> H, E"
-     << (hasBias ? " bias" : "") << "\nlinear attention.output.dense: H, E -> D bias\n";
+  os << "block Layer[T](x: [B, T, D]" << (hasSharedTable ? ", table: [R, H]" : "")
+     << ") -> [B, T, D] {\nlayernorm " << names.firstNorm << ", " << names.secondNorm << ": D eps "
+     << eps << "\nlinear attention.attention.query, " << (isBeit ? "" : "attention.attention.key, ")
+     << "attention.attention.value: D -> H, E" << (hasBias ? " bias" : "")
+     << (isBeit ? "\nlinear attention.attention.key: D -> H, E" : "")
+     << "\nlinear attention.output.dense: H, E -> D bias\n";
+  if (hasTable)
+    os << "param table: [R, H] = \"attention.attention." << relativeTable << "\"\n";
   if (isGated)
     os << "linear mlp.a, mlp.b: D -> F bias = split(\"mlp.weights_in.{weight|bias}\", a b)\nlinear "
           "mlp.weights_out: F -> D bias\n";
   else
     os << "linear " << names.up << ": D -> F bias\nlinear " << names.down << ": F -> D bias\n";
-  if (isDino)
-    os << "param layer_scale1.lambda1, layer_scale2.lambda1: [D]\n";
+  if (isScaled)
+    os << "param " << names.firstScale << ", " << names.secondScale << ": [D]\n";
+  auto scale = [&](StringRef by) { return isScaled ? (" * " + by).str() : std::string(); };
   std::string attended = "attention.output.dense(a)",
               mlp = isGated
                         ? "mlp.weights_out(silu(mlp.a(m)) * mlp.b(m))"
@@ -131,9 +177,18 @@ void VitWriter::writeLayer() {
                               .str();
   os << "let n = " << names.firstNorm
      << "(x)\nlet a = attend attention.attention.query(n) over attention.attention.key(n), "
-     << "attention.attention.value(n) along T as S { score scaled_dot }\nlet y = x + " << attended
-     << (isDino ? " * layer_scale1.lambda1" : "") << "\nlet m = " << names.secondNorm
-     << "(y)\nreturn y + " << mlp << (isDino ? " * layer_scale2.lambda1" : "") << "\n}\n\n";
+     << "attention.attention.value(n) along T as S { score scaled_dot"
+     << (hasTable || hasSharedTable ? " bias in_picture(Y, X)" : "") << " }\nlet y = x + "
+     << attended << scale(names.firstScale) << "\nlet m = " << names.secondNorm
+     << "(y)\nreturn y + " << mlp << scale(names.secondScale) << "\n}\n\n";
+}
+
+void VitWriter::writeResizedPositions() {
+  std::string at = prefix + "embeddings.position_embeddings";
+  os << "let front = slice(" << at << ", M from 0 to " << front()
+     << ")\nlet places = relabel(slice(" << at << ", M from " << front()
+     << " to M as A), A = Y0*X0)\nlet resized = split(resize(split(places, \"(y0 x0) d -> y0 x0 "
+        "d\"), bicubic, Y0 = Y, X0 = X), \"y x d -> (y x) d\")\n";
 }
 
 void VitWriter::writeEntry() {
@@ -143,17 +198,14 @@ void VitWriter::writeEntry() {
   os << "entry " << (isBare ? "encode" : "classify") << "(image: [B, C, Y*P, X*Q]) -> "
      << (isBare ? "hidden: [B, N, D]" : "scores: [B, K]") << " {\nlet patches = " << e
      << "patch_embeddings.projection(split(image, \"b c (y p) (x q) -> b (y x) c p q\"))\n";
-  if (learnt != grid) {
-    std::string front = isDeit ? "2" : "1";
-    os << "let front = slice(" << at << ", M from 0 to " << front
-       << ")\nlet places = relabel(slice(" << at << ", M from " << front
-       << " to M as A), A = Y0*X0)\nlet resized = split(resize(split(places, \"(y0 x0) d -> y0 x0 "
-          "d\"), bicubic, Y0 = Y, X0 = X), \"y x d -> (y x) d\")\n";
+  if (hasPositions && learnt != grid) {
+    writeResizedPositions();
     at = "pack(N, front, resized)";
   }
   os << "let x = pack(N, " << e << "cls_token, " << (isDeit ? e + "distillation_token, " : "")
-     << "patches) + " << at << "\nlet y = " << prefix << "layernorm(" << prefix
-     << "encoder.layer(x))\n";
+     << "patches)" << (hasPositions ? " + " + at : "") << "\nlet y = ";
+  std::string layers = prefix + "encoder.layer(x" + (hasSharedTable ? ", relative)" : ")");
+  os << (isMean ? layers : prefix + "layernorm(" + layers + ")") << '\n';
   if (isBare)
     os << "return y\n";
   else if (hasTeacher)
@@ -161,6 +213,9 @@ void VitWriter::writeEntry() {
           "2\n";
   else if (isDino)
     os << "return classifier(pack(D2, first(N, y), mean(G, slice(y, N from 1 to N as G))))\n";
+  else if (isMean)
+    os << "return classifier(" << prefix
+       << "pooler.layernorm(mean(G, slice(y, N from 1 to N as G))))\n";
   else
     os << "return classifier(first(N, y))\n";
   os << "}\n}\n";
@@ -173,6 +228,11 @@ void VitWriter::write() {
     config.refuse("patch_size", "a divisor of the picture's side, " + Twine(found.side));
   grid = std::max<int64_t>(found.side / patch, 1);
   picture = found.line;
+  if (grid != learnt && (hasTable || hasSharedTable))
+    config.refuse("image_size", "the picture's side, " + Twine(found.side) +
+                                    ", since a table of relative positions is of its grid");
+  if (hasTable || hasSharedTable)
+    os << "use std.vision\n";
   writeParameters();
   writeLayer();
   writeEntry();
