@@ -255,7 +255,7 @@ def t5_shapes(c):
 
 
 def swin_shapes(c):
-    d, m, p = c["embed_dim"], c["window_size"], "swin."
+    d, m, v2, p = c["embed_dim"], c["window_size"], c["model_type"] == "swinv2", c["model_type"] + "."
     last = d << len(c["depths"]) - 1
     shapes = {**pair(p + "embeddings.patch_embeddings.projection", d, 3, c["patch_size"], c["patch_size"]), **pair(p + "embeddings.norm", d),
               **pair(p + "layernorm", last), **pair("classifier", len(c["id2label"]), last)}
@@ -266,10 +266,16 @@ def swin_shapes(c):
                    **pair("attention.self.key", w, w), **pair("attention.self.value", w, w), **pair("attention.output.dense", w, w),
                    **pair("intermediate.dense", f, w), **pair("output.dense", w, f),
                    "attention.self.relative_position_bias_table": ((2 * m - 1) ** 2, heads)}
+            if v2:
+                del own["attention.self.relative_position_bias_table"], own["attention.self.key.bias"]
+                mlp, n_ = "attention.self.continuous_position_bias_mlp.", 2 * min(m, c["image_size"] // c["patch_size"] >> s) - 1
+                own.update({**pair(mlp + "0", 512, 2), mlp + "2.weight": (heads, 512), "attention.self.logit_scale": (heads, 1, 1)})
+                if c.get("buffers"):
+                    own.update({"attention.self.relative_coords_table": (1, n_, n_, 2), "attention.self.relative_position_index": (4, 4)})
             shapes.update({f"{p}encoder.layers.{s}.blocks.{n}.{name}": shape for name, shape in own.items()})
         if s + 1 < len(c["depths"]):
             shapes.update({f"{p}encoder.layers.{s}.downsample.reduction.weight": (2 * w, 4 * w),
-                           **pair(f"{p}encoder.layers.{s}.downsample.norm", 4 * w)})
+                           **pair(f"{p}encoder.layers.{s}.downsample.norm", 2 * w if v2 else 4 * w)})
     return shapes
 
 
@@ -324,6 +330,11 @@ def modernbert(architecture, **more):
 def bart(model_type, architecture, **more):
     return dict(model_type=model_type, architectures=[architecture], d_model=48, encoder_layers=2, decoder_layers=3, encoder_attention_heads=6,
                 decoder_attention_heads=6, encoder_ffn_dim=80, decoder_ffn_dim=80, vocab_size=97, eos_token_id=2, **more)
+
+
+def swin(model_type, architecture, **more):
+    return dict(model_type=model_type, architectures=[architecture], image_size=64, patch_size=4, num_channels=3, embed_dim=24, depths=[2, 3],
+                num_heads=[2, 4], mlp_ratio=2.0, qkv_bias=True, hidden_act="gelu", use_absolute_embeddings=False, id2label=LABELS, **more)
 
 
 def t5(**more):
@@ -390,9 +401,10 @@ FAMILIES = {
                          use_absolute_position_embeddings=True, use_mask_token=True), vit_shapes, PICTURE),
     "clip": (clip("clip", "CLIPModel", "quick_gelu", projection_dim=40), clip_shapes, PICTURE),
     "siglip": (clip("siglip", "SiglipModel", "gelu_pytorch_tanh"), clip_shapes, PICTURE),
-    "swin": (dict(model_type="swin", architectures=["SwinForImageClassification"], image_size=64, patch_size=4, num_channels=3, embed_dim=24,
-                  depths=[2, 3], num_heads=[2, 4], window_size=4, mlp_ratio=2.0, qkv_bias=True, hidden_act="gelu", layer_norm_eps=1e-5,
-                  use_absolute_embeddings=False, id2label=LABELS), swin_shapes, {}),
+    "swin": (swin("swin", "SwinForImageClassification", window_size=4, layer_norm_eps=1e-5), swin_shapes, {}),
+    "swinv2": (swin("swinv2", "Swinv2ForImageClassification", window_size=16, layer_norm_eps=1e-3, pretrained_window_sizes=[6, 0], buffers=True),
+               swin_shapes, {}),
+    "swinv2-shifted": (swin("swinv2", "Swinv2ForImageClassification", window_size=4, layer_norm_eps=1e-5), swin_shapes, {}),
     "timm-vit": (dict(architecture="vit_mini_patch8_32", num_classes=5, num_features=64, global_pool="avg", pretrained_cfg=PIXELS,
                       model_args=dict(num_heads=4)), timm_shapes, {}),
     "timm-deit": (dict(architecture="deit_mini_distilled_patch8_32", num_classes=5, pretrained_cfg=PIXELS, model_args=dict(num_heads=4)),

@@ -64,8 +64,18 @@ def vit(c, w, image):
     return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
 
 
-def swin_attention(x, w, p, count, m, shift):
-    """Of a map [B, Y, X, D], rolled by the shift: in each window, with the table, and none across what the roll brought together."""
+def continuous_table(w, p, m, trained):
+    """Of Swin v2: what its mlp makes of the differences of places, [R, H]."""
+    far = np.arange(1 - m, m) * 8 / (trained - 1)
+    far = np.sign(far) * np.log2(np.abs(far) + 1) / np.log2(8)
+    both = np.stack(np.meshgrid(far, far, indexing="ij"), -1).reshape(-1, 2)
+    mlp = p + "attention.self.continuous_position_bias_mlp."
+    return 16 * sigmoid(linear(np.maximum(linear(both, w, mlp + "0"), 0), w, mlp + "2"))
+
+
+def swin_attention(x, w, p, count, m, shift, trained):
+    """Of a map [B, Y, X, D], rolled by the shift: in each window, with the table, and none across what the roll brought together. `trained` is
+    the side of the windows in training of Swin v2, 0 of v1."""
     b, rows, columns, d = x.shape
     y, z = rows // m, columns // m
 
@@ -74,7 +84,9 @@ def swin_attention(x, w, p, count, m, shift):
 
     place = np.stack(np.meshgrid(np.arange(m), np.arange(m), indexing="ij"), -1).reshape(-1, 2)
     apart = place[:, None] - place + m - 1
-    table = w[p + "attention.self.relative_position_bias_table"][apart[..., 0] * (2 * m - 1) + apart[..., 1]].transpose(2, 0, 1)
+    rows_of_table = apart[..., 0] * (2 * m - 1) + apart[..., 1]
+    table = (continuous_table(w, p, m, trained) if trained else w[p + "attention.self.relative_position_bias_table"])[rows_of_table]
+    table = table.transpose(2, 0, 1)
     region = np.zeros((1, rows, columns, 1))
     if shift:
         part = lambda n: np.digitize(np.arange(n), [n - m, n - shift])
@@ -83,29 +95,40 @@ def swin_attention(x, w, p, count, m, shift):
     live = np.tile((own == own.transpose(0, 2, 1)), (b, 1, 1))[:, None]
     x = windows(np.roll(x, (-shift, -shift), (1, 2)))
     q, k, v = (linear(x, w, p + f"attention.self.{name}") for name in ("query", "key", "value"))
-    a = linear(attention(q, k, v, count, live, bias=table), w, p + "attention.output.dense")
+    if trained:  # scores are cosines, times at most 100
+        q, k = (joined(x / np.linalg.norm(x, axis=-1, keepdims=True)) for x in (heads_of(q, count), heads_of(k, count)))
+        q = joined(heads_of(q, count) * np.exp(np.minimum(w[p + "attention.self.logit_scale"], np.log(100))))
+    a = linear(attention(q, k, v, count, live, scale=1 if trained else None, bias=table), w, p + "attention.output.dense")
     a = a.reshape(b, y, z, m, m, d).transpose(0, 1, 3, 2, 4, 5).reshape(b, rows, columns, d)
     return np.roll(a, (shift, shift), (1, 2))
 
 
 def swin(c, w, image):
-    w = {name.removeprefix("swin."): value for name, value in w.items()}
-    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_eps"])
-    kernel, side, b, m = w["embeddings.patch_embeddings.projection.weight"], c["patch_size"], len(image), c["window_size"]
+    v2 = c["model_type"] == "swinv2"
+    w = {name.removeprefix(c["model_type"] + "."): value for name, value in w.items()}
+    norm = lambda x, name, eps=c["layer_norm_eps"]: layer_norm(x, w, name, eps)
+    kernel, side, b = w["embeddings.patch_embeddings.projection.weight"], c["patch_size"], len(image)
     grid = image.shape[2] // side
     x = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid, grid, -1)
-    x = norm(x @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"], "embeddings.norm")
+    x = norm(x @ kernel.reshape(len(kernel), -1).T + w["embeddings.patch_embeddings.projection.bias"], "embeddings.norm", 1e-5)
     for s, (depth, count) in enumerate(zip(c["depths"], c["num_heads"])):
+        m = min(c["window_size"], x.shape[1])
+        trained = (c.get("pretrained_window_sizes", [0] * (s + 1))[s] or m) if v2 else 0
         for n in range(depth):
             p = f"encoder.layers.{s}.blocks.{n}."
             shift = m // 2 if n % 2 and x.shape[1] > m else 0
-            x = x + swin_attention(norm(x, p + "layernorm_before"), w, p, count, m, shift)
-            y = ACTIVATIONS[c["hidden_act"]](linear(norm(x, p + "layernorm_after"), w, p + "intermediate.dense"))
-            x = x + linear(y, w, p + "output.dense")
+            mlp = lambda y: linear(ACTIVATIONS[c["hidden_act"]](linear(y, w, p + "intermediate.dense")), w, p + "output.dense")
+            if v2:  # norms stand behind
+                x = x + norm(swin_attention(x, w, p, count, m, shift, trained), p + "layernorm_before")
+                x = x + norm(mlp(x), p + "layernorm_after")
+            else:
+                x = x + swin_attention(norm(x, p + "layernorm_before"), w, p, count, m, shift, trained)
+                x = x + mlp(norm(x, p + "layernorm_after"))
         if s + 1 < len(c["depths"]):
             p = f"encoder.layers.{s}.downsample."
             x = np.concatenate([x[:, 0::2, 0::2], x[:, 1::2, 0::2], x[:, 0::2, 1::2], x[:, 1::2, 1::2]], -1)
-            x = norm(x, p + "norm") @ w[p + "reduction.weight"].T
+            down = lambda x: x @ w[p + "reduction.weight"].T
+            x = norm(down(x), p + "norm", 1e-5) if v2 else down(norm(x, p + "norm", 1e-5))
     return {"scores": linear(norm(x, "layernorm").mean((1, 2)), w, "classifier")}
 
 

@@ -113,6 +113,10 @@ PUBLISHED = {
         architectures=["SwinForImageClassification"], model_type="swin", depths=[2, 2, 6, 2], embed_dim=96, hidden_act="gelu", image_size=224,
         layer_norm_eps=1e-5, mlp_ratio=4.0, num_channels=3, num_heads=[3, 6, 12, 24], patch_size=4, qkv_bias=True,
         use_absolute_embeddings=False, window_size=7, id2label={str(i): f"label {i}" for i in range(1000)}), swin_shapes, 28288354),
+    "microsoft/swinv2-tiny-patch4-window8-256": (dict(
+        architectures=["Swinv2ForImageClassification"], model_type="swinv2", depths=[2, 2, 6, 2], embed_dim=96, hidden_act="gelu", image_size=256,
+        layer_norm_eps=1e-5, mlp_ratio=4.0, num_channels=3, num_heads=[3, 6, 12, 24], patch_size=4, qkv_bias=True, use_absolute_embeddings=False,
+        pretrained_window_sizes=[0, 0, 0, 0], window_size=8, id2label={str(i): f"label {i}" for i in range(1000)}), swin_shapes, 28347154),
     "google/vit-base-patch16-224": ({**VIT, "architectures": ["ViTForImageClassification"], "model_type": "vit", "id2label": {
         str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86567656),
     "facebook/deit-base-distilled-patch16-224": ({

@@ -44,7 +44,7 @@ def check(family, folder):
     if "architecture" in config:
         inputs = {"image": rng.standard_normal((BATCH, 3, 32, 32)).astype(np.float32)}
         return compare(family, folder, spec, inputs, timm(config, w, inputs["image"]))
-    if config["model_type"] == "swin":
+    if config["model_type"] in ("swin", "swinv2"):
         inputs = {"image": rng.standard_normal((BATCH, 3, 64, 64)).astype(np.float32)}
         return compare(family, folder, spec, inputs, swin(config, w, inputs["image"]))
     if config["model_type"] in ("vit", "deit", "dinov2", "beit"):

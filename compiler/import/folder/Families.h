@@ -46,7 +46,7 @@ void writeBart(FamilyWriter &writer);
 void writeT5(FamilyWriter &writer);
 /// Vision transformers: ViT, DeiT, DINOv2, BEiT.
 void writeVit(FamilyWriter &writer);
-/// Swin.
+/// Swin and Swin v2.
 void writeSwin(FamilyWriter &writer);
 /// Vision transformers of timm.
 void writeTimm(FamilyWriter &writer);

@@ -76,7 +76,7 @@ static constexpr StringRef bartTypes[] = {"bart", "marian", "whisper"};
 static constexpr StringRef t5Types[] = {"t5"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2", "beit"};
-static constexpr StringRef swinTypes[] = {"swin"};
+static constexpr StringRef swinTypes[] = {"swin", "swinv2"};
 static constexpr StringRef timmTypes[] = {"timm"}; // which names an architecture instead
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
