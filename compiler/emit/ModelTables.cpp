@@ -11,6 +11,7 @@
 #include "compiler/emit/SlotParts.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Unfold.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Path.h"
@@ -172,10 +173,13 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
     own.push_back(build.i32(input));
   for (int32_t output : wiring.stacked)
     stacked.push_back(build.i32(output));
-  Constants suppressed, forced;
+  Constants suppressed, forced, suppressedFirst;
+  auto behindForced = op->getAttrOfType<DenseI64ArrayAttr>(kSuppressFirst);
   for (auto [list, tokens] :
        {std::pair(&stops, op.getStop()), std::pair(&suppressed, op.getSuppress()),
-        std::pair(&forced, op.getForce())})
+        std::pair(&forced, op.getForce()),
+        std::pair(&suppressedFirst,
+                  behindForced ? behindForced.asArrayRef() : llvm::ArrayRef<int64_t>())})
     for (int64_t token : tokens)
       list->push_back(build.i64(token));
   auto number = [&](const llvm::APFloat &value) {
@@ -186,16 +190,28 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
                        number(op.getRepetition()), build.i32(int64_t(op.getTopK())),
                        build.i64(int64_t(op.getSeed()))});
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
-  return build.place(
-      build.structure({build.i32(entry.unfold->first), build.i32(entry.unfold->step),
-                       build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
-                       build.i64(int64_t(op.getLimit())), count(sources), count(own),
-                       count(stacked), count(stops), build.array(sources, "sources"),
-                       build.array(own, "own"), build.array(stacked, "stacked"),
-                       build.array(stops, "stops"), sampling, build.i32(int64_t(op.getBeams())),
-                       number(op.getLengthPenalty()), count(suppressed), count(forced),
-                       build.array(suppressed, "suppressed"), build.array(forced, "forced")}),
-      "unfold");
+  return build.place(build.structure({build.i32(entry.unfold->first),
+                                      build.i32(entry.unfold->step),
+                                      build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
+                                      build.i64(int64_t(op.getLimit())),
+                                      count(sources),
+                                      count(own),
+                                      count(stacked),
+                                      count(stops),
+                                      build.array(sources, "sources"),
+                                      build.array(own, "own"),
+                                      build.array(stacked, "stacked"),
+                                      build.array(stops, "stops"),
+                                      sampling,
+                                      build.i32(int64_t(op.getBeams())),
+                                      number(op.getLengthPenalty()),
+                                      count(suppressed),
+                                      count(forced),
+                                      build.array(suppressed, "suppressed"),
+                                      build.array(forced, "forced"),
+                                      count(suppressedFirst),
+                                      build.array(suppressedFirst, "suppressed_first")}),
+                     "unfold");
 }
 
 llvm::Constant *TableWriter::cacheUses(const EntryInfo &entry) {

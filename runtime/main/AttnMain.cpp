@@ -9,6 +9,7 @@ using namespace attn;
 
 // In libattn_prompt, which is linked only where a program takes text.
 #pragma weak attn_main_prompt
+#pragma weak attn_main_speech
 
 namespace {
 /// Handles that are destroyed on every way out.
@@ -63,6 +64,18 @@ static bool hasPrompt(const Command &command) {
   return command.prompt || command.promptFile || command.isChat;
 }
 
+static bool hasSound(const Command &command) {
+  for (const Setting &setting : command.inputs)
+    if (isSoundFile(setting.value))
+      return true;
+  return false;
+}
+
+/// Whether a sound may become text: no tensors are asked for.
+static bool hasSpeech(const Command &command) {
+  return attn_main_speech && !command.isBench && command.outputs.empty() && hasSound(command);
+}
+
 /// Whether the options of texts go together.
 static attn_status checkTextOptions(const Command &command, Error &error) {
   bool hasText = command.prompt || command.promptFile;
@@ -75,6 +88,15 @@ static attn_status checkTextOptions(const Command &command, Error &error) {
     return error.set(ATTN_INVALID_ARGUMENT, "U0002",
                      command.isPairs ? "`--pairs` takes the lines of `--file`, and no `--embed`"
                                      : "`--embed` takes `--prompt` or the lines of `--file`");
+  const char *ofSound = command.hasTimestamps ? "--timestamps"
+                        : command.language    ? "--language"
+                        : command.task        ? "--task"
+                                              : nullptr;
+  if (ofSound && !hasSpeech(command)) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without a sound", ofSound);
+    error.help("pass `--input NAME=FILE.wav` or FILE.flac, and no `--output`");
+    return error.status;
+  }
   const char *option = command.system && !command.isChat ? "--system"
                        : hasPrompt(command)              ? nullptr
                        : !command.stops.empty()          ? "--stop"
@@ -99,17 +121,19 @@ static int32_t onlyGenerating(const attn_abi_model &tables) {
   return found < tables.entryCount ? found : -1;
 }
 
+/// The weights of a text's run, bound when all else has been found right.
+static attn_status bindOfRun(const PromptRun &run) {
+  auto &own = *static_cast<Handles *>(run.user);
+  attn_status status = bindWeights(*run.command, own);
+  return status ? run.error->take(status, own.message) : status;
+}
+
 /// Goes on from a prompt; an exit code.
 static int answerPrompt(const Command &command, Handles &handles, int32_t entry,
                         const attn_generation &generation) {
   Error error;
-  auto bind = [](const PromptRun &run) {
-    auto &own = *static_cast<Handles *>(run.user);
-    attn_status status = bindWeights(*run.command, own);
-    return status ? run.error->take(status, own.message) : status;
-  };
-  PromptRun run{&command, handles.model, handles.context, entry, &generation,
-                &error,   bind,          &handles};
+  PromptRun run{&command,    handles.model, handles.context, entry,
+                &generation, &error,        bindOfRun,       &handles};
   const attn_abi_entry &found = handles.model->tables->entries[entry];
   if (!attn_main_prompt)
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "this program takes no text: `%s`",
@@ -123,6 +147,16 @@ static int answerPrompt(const Command &command, Handles &handles, int32_t entry,
   return error.status ? complain(error) : ExitOk;
 }
 
+/// Writes sounds down; an exit code. Not where `isText` becomes false.
+static int writeSpeech(const Command &command, Handles &handles, int32_t entry,
+                       const attn_generation &generation, bool &isText) {
+  Error error;
+  PromptRun run{&command,    handles.model, handles.context, entry,
+                &generation, &error,        bindOfRun,       &handles};
+  attn_status status = attn_main_speech(&run, &isText);
+  return isText && status ? complain(error) : ExitOk;
+}
+
 /// The entry asked for, or the only one.
 static attn_status chooseEntry(const Command &command, const attn_abi_model &tables, int32_t &entry,
                                Error &error) {
@@ -132,7 +166,7 @@ static attn_status chooseEntry(const Command &command, const attn_abi_model &tab
       entry = i;
   if (!command.entryName && tables.entryCount == 1)
     entry = 0;
-  else if (!command.entryName && hasPrompt(command))
+  else if (!command.entryName && (hasPrompt(command) || hasSound(command)))
     entry = onlyGenerating(tables);
   if (entry >= 0)
     return ATTN_OK;
@@ -197,6 +231,12 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     return complain(error);
   if (hasPrompt(command))
     return answerPrompt(command, handles, entry, generation);
+  if (hasSpeech(command) && tables.entries[entry].unfold) {
+    bool isText = false;
+    int code = writeSpeech(command, handles, entry, generation, isText);
+    if (isText)
+      return code;
+  }
   // Inputs first: a mistake in them shows before seconds are spent on weights.
   if (readInputs(command, *handles.model, entry, inputs, error))
     return complain(error);

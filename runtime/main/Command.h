@@ -39,6 +39,8 @@ struct Command {
   const char *system = nullptr; ///< the first turn of a chat
   bool truncates = false;       ///< a prompt that is too long
   bool isChat = false, isEmbed = false, isPairs = false;
+  const char *language = nullptr, *task = nullptr; ///< of a sound that is written down
+  bool hasTimestamps = false;
 
   // For programs around the command line; no options set them.
   /// Sees a run's tensors before the outputs are written; an exit code.
@@ -77,6 +79,9 @@ struct Tensors {
 /// Reads the inputs from files, or draws them at random; ready for attn_run.
 attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
                        Tensors &inputs, Error &error);
+
+/// Whether a file is a sound, by its name.
+bool isSoundFile(const char *path);
 
 /// Whether an option says how an entry generates: `--max-tokens`, `--temperature`, ...
 bool isGenerationOption(const char *name);

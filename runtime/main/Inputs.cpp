@@ -44,7 +44,7 @@ static bool isImageFile(const char *path) {
   return hasSuffix(path, ".png") || hasSuffix(path, ".jpg") || hasSuffix(path, ".jpeg");
 }
 
-static bool isSoundFile(const char *path) {
+bool attn::isSoundFile(const char *path) {
   return hasSuffix(path, ".wav") || hasSuffix(path, ".flac");
 }
 

@@ -56,6 +56,10 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     command.system = value;
   } else if (strcmp(name, "--stop") == 0) {
     isGood = command.stops.push(value);
+  } else if (strcmp(name, "--language") == 0) {
+    command.language = value;
+  } else if (strcmp(name, "--task") == 0) {
+    command.task = value;
   } else if (strcmp(name, "--tokenizer") == 0) {
     command.tokenizer = value;
   } else if (strcmp(name, "--trace") == 0) {
@@ -99,7 +103,7 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       "--threads",        "--repeat",     "--cached",     "--device",      "--trace",    "--stop",
       "--stop-tokens",    "--system",     "--max-tokens", "--temperature", "--top-k",    "--top-p",
       "--min-p",          "--repetition", "--seed",       "--beams",       "--prompt",   "--file",
-      "--length-penalty", "--tokenizer"};
+      "--length-penalty", "--tokenizer",  "--language",   "--task"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -114,6 +118,8 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       command.isPairs = true;
     else if (strcmp(argument, "--chat") == 0)
       command.isChat = true;
+    else if (strcmp(argument, "--timestamps") == 0)
+      command.hasTimestamps = true;
     else if (strcmp(argument, "--truncate") == 0)
       command.truncates = true;
     else if (strcmp(argument, "--json") == 0)
@@ -218,6 +224,9 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --stop TEXT         ends the text before this one, any number of times\n"
       "  --truncate          leaves out the beginning of a prompt that the context has no room "
       "for\n"
+      "  --language XX       of a sound (.wav, .flac) that is written down: its language; --task "
+      "transcribe\n"
+      "                      or translate, into English; --timestamps: when what is spoken\n"
       "  --beams N           the likeliest of N hypotheses of each row, with --length-penalty X\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace attn;
@@ -60,35 +59,9 @@ private:
 
 } // namespace
 
-/// Whether what holds the weights may hold a tokenizer, too: a folder, or a GGUF file.
-static bool mayHoldTokenizer(const char *path) {
-  struct stat found;
-  if (stat(path, &found) != 0)
-    return false;
-  char magic[4] = {};
-  SourceFile file;
-  Error error;
-  return S_ISDIR(found.st_mode) || (!file.open(path, error) && file.size() >= 4 &&
-                                    file.read(0, 4, magic) && memcmp(magic, "GGUF", 4) == 0);
-}
-
 attn_status Prompt::openTokenizer() {
-  const Command &command = *run.command;
-  const attn_abi_model &tables = *run.model->tables;
-  const char *path = command.tokenizer;
-  if (!path && tables.tokenizerBytes > 0)
-    return pass(attn_tokenizer_open_memory(tables.tokenizer, size_t(tables.tokenizerBytes),
-                                           &tokenizer, &message));
-  if (!path && command.weights && mayHoldTokenizer(command.weights))
-    path = command.weights;
-  if (path)
-    return pass(attn_tokenizer_open(path, &tokenizer, &message));
-  error.set(ATTN_INVALID_ARGUMENT, "U0003", "`%s` needs a tokenizer",
-            command.isChat ? "--chat" : "--prompt");
-  error.help(
-      "pass `--tokenizer FILE` (tokenizer.json, vocab.txt, a .model of SentencePiece, …), or "
-      "by `--weights` the folder that has one");
-  return error.status;
+  return attn::openTokenizer(*run.command, *run.model->tables,
+                             run.command->isChat ? "--chat" : "--prompt", &tokenizer, error);
 }
 
 /// Writes a piece of text, whether it can be or not: that shows at the end.

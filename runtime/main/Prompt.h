@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A prompt on the command line: text to tokens, an entry that generates, tokens to text.
+// Text on the command line: a prompt or a sound to an entry that generates, tokens to text.
 #ifndef ATTN_MAIN_PROMPT_H
 #define ATTN_MAIN_PROMPT_H
+#include "attn/text.h"
 #include "main/Command.h"
 #include "run/Context.h"
 
@@ -21,10 +22,19 @@ struct PromptRun {
   void *user;
 };
 
+/// Opens the tokenizer of a run: one that the command line names, that is embedded, or that lies
+/// in the folder of its weights; `option` is what needs one. ATTN_IO where a folder has none.
+attn_status openTokenizer(const Command &command, const attn_abi_model &tables, const char *option,
+                          attn_tokenizer **tokenizer, Error &error);
+
 } // namespace attn
 
 /// Answers a prompt: prints the text as it is written, and how fast on standard error.
 /// The status of its error. Only where text is linked; else the address is null.
 extern "C" attn_status attn_main_prompt(const attn::PromptRun *run);
+
+/// Writes down the sounds that an entry is given, in turn, and sets `isText`; false, and nothing
+/// is done, where there is no tokenizer and no option asks for text. Linked as attn_main_prompt.
+extern "C" attn_status attn_main_speech(const attn::PromptRun *run, bool *isText);
 
 #endif

@@ -64,8 +64,12 @@ attn_status Generation::checkNumbers() {
     return wrong("suppress", "a list of tokens");
   if (!isList(numbers.forceCount, numbers.forced))
     return wrong("force", "a list of tokens");
+  if (!isList(numbers.suppressFirstCount, numbers.suppressedFirst))
+    return wrong("suppress_first", "a list of tokens");
   if (numbers.beams < 0)
     return wrong("beams", "at least 1");
+  if (beams > 1 && numbers.onScores)
+    return wrong("beams", "1 where onScores is called");
   if (beams > 1 && !(numbers.lengthPenalty >= 0 && numbers.lengthPenalty <= 1000))
     return wrong("length_penalty", "from 0 to 1000");
   if (beams > 1 && numbers.continues)
@@ -190,10 +194,17 @@ void Generation::restrictScores(attn_tensor &scores) const {
         own[i] = i == numbers.forced[chosen] ? 0 : -INFINITY;
       continue;
     }
-    for (int32_t i = 0; i < numbers.suppressCount; ++i)
-      if (int64_t token = numbers.suppressed[i]; token >= 0 && token < vocabulary)
-        own[token] = -INFINITY;
+    auto suppress = [&](int32_t listed, const int64_t *tokens) {
+      for (int32_t i = 0; i < listed; ++i)
+        if (tokens[i] >= 0 && tokens[i] < vocabulary)
+          own[tokens[i]] = -INFINITY;
+    };
+    suppress(numbers.suppressCount, numbers.suppressed);
+    if (chosen == numbers.forceCount)
+      suppress(numbers.suppressFirstCount, numbers.suppressedFirst);
   }
+  if (numbers.onScores)
+    numbers.onScores(numbers.user, data, count, vocabulary);
 }
 
 attn_status Generation::choose(attn_tensor &scores) {
@@ -329,7 +340,10 @@ extern "C" attn_status attn_generation_default(const attn_model *model, int32_t 
                    unfold.forceCount,
                    unfold.suppressed,
                    unfold.forced,
-                   0};
+                   0,
+                   unfold.suppressFirstCount,
+                   unfold.suppressedFirst,
+                   nullptr};
   }
   return error.report(message);
 }

@@ -204,20 +204,24 @@ def bart_layer(x, w, p, c, live, memory=None, seen=None):
     return step(x, "final_layer_norm", lambda y: linear(act(linear(y, w, p + "fc1")), w, p + "fc2"))
 
 
-def bart(c, w, token, source=None, lengths=None, mel=None):
-    kind, d = c["model_type"], c["d_model"]
-    scale = np.sqrt(d) if c["scale_embedding"] else 1
-    table = w["model.decoder.embed_tokens.weight" if kind == "whisper" else "model.shared.weight"]
+def bart_table(c, w):
+    return w["model.decoder.embed_tokens.weight" if c["model_type"] == "whisper" else "model.shared.weight"]
 
-    def embed(ids, side):
-        x, t = table[ids] * scale, np.arange(ids.shape[1])
-        if kind == "marian":
-            angles = t[:, None] / 10000.0 ** (2 * np.arange(d // 2) / d)
-            return x + np.concatenate([np.sin(angles), np.cos(angles)], -1)
-        if kind == "whisper":
-            return x + w["model.decoder.embed_positions.weight"][t]
-        return layer_norm(x + w[f"model.{side}.embed_positions.weight"][t + 2], w, f"model.{side}.layernorm_embedding", 1e-5)
 
+def bart_embedding(c, w, ids, side):
+    kind, d, t = c["model_type"], c["d_model"], np.arange(ids.shape[1])
+    x = bart_table(c, w)[ids] * (np.sqrt(d) if c["scale_embedding"] else 1)
+    if kind == "marian":
+        angles = t[:, None] / 10000.0 ** (2 * np.arange(d // 2) / d)
+        return x + np.concatenate([np.sin(angles), np.cos(angles)], -1)
+    if kind == "whisper":
+        return x + w["model.decoder.embed_positions.weight"][t]
+    return layer_norm(x + w[f"model.{side}.embed_positions.weight"][t + 2], w, f"model.{side}.layernorm_embedding", 1e-5)
+
+
+def bart_memory(c, w, source=None, lengths=None, mel=None):
+    """What the encoder makes of a text or a sound, and which places of it are seen."""
+    kind = c["model_type"]
     if kind == "whisper":
         import torch
         x = torch.tensor(mel.astype(np.float64))
@@ -226,16 +230,24 @@ def bart(c, w, token, source=None, lengths=None, mel=None):
             x = torch.nn.functional.gelu(torch.nn.functional.conv1d(x, *own, stride=stride, padding=1))
         x, seen = x.numpy().transpose(0, 2, 1) + w["model.encoder.embed_positions.weight"], True
     else:
-        x, seen = embed(source, "encoder"), (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
+        x, seen = bart_embedding(c, w, source, "encoder"), (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
     for n in range(c["encoder_layers"]):
         x = bart_layer(x, w, f"model.encoder.layers.{n}.", c, seen)
-    memory = layer_norm(x, w, "model.encoder.layer_norm", 1e-5) if kind == "whisper" else x
-    y, live = embed(token, "decoder"), np.tril(np.ones((token.shape[1],) * 2, bool))
+    return layer_norm(x, w, "model.encoder.layer_norm", 1e-5) if kind == "whisper" else x, seen
+
+
+def bart_scores(c, w, token, memory, seen):
+    kind, table = c["model_type"], bart_table(c, w)
+    y, live = bart_embedding(c, w, token, "decoder"), np.tril(np.ones((token.shape[1],) * 2, bool))
     for n in range(c["decoder_layers"]):
         y = bart_layer(y, w, f"model.decoder.layers.{n}.", c, live, memory, seen)
     if kind == "whisper":
         return {"scores": layer_norm(y, w, "model.decoder.layer_norm", 1e-5) @ table.T}
     return {"scores": y @ table.T + w["final_logits_bias"]}
+
+
+def bart(c, w, token, **read):
+    return bart_scores(c, w, token, *bart_memory(c, w, **read))
 
 
 def t5_bucket(distance, both):

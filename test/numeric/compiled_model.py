@@ -21,7 +21,8 @@ class Generation(ctypes.Structure):
     _fields_ = [("sampling", Sampling), ("limit", ctypes.c_int64), ("stopCount", ctypes.c_int32), ("stops", ctypes.POINTER(ctypes.c_int64)),
                 ("onTokens", ctypes.c_void_p), ("user", ctypes.c_void_p), ("beams", ctypes.c_int32), ("lengthPenalty", ctypes.c_float),
                 ("suppressCount", ctypes.c_int32), ("forceCount", ctypes.c_int32), ("suppressed", ctypes.POINTER(ctypes.c_int64)),
-                ("forced", ctypes.POINTER(ctypes.c_int64)), ("continues", ctypes.c_int32)]
+                ("forced", ctypes.POINTER(ctypes.c_int64)), ("continues", ctypes.c_int32),
+                ("suppressFirstCount", ctypes.c_int32), ("suppressedFirst", ctypes.POINTER(ctypes.c_int64)), ("onScores", ctypes.c_void_p)]
 
 
 class ModelError(Exception):

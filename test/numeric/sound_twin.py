@@ -32,11 +32,11 @@ def filters(bands):
     return np.stack(triangles)
 
 
-def log_mel(samples, bands):
-    padded = np.zeros(LENGTH)
-    padded[:min(len(samples), LENGTH)] = samples[:LENGTH]
+def log_mel(samples, bands, length=LENGTH):
+    padded = np.zeros(length)
+    padded[:min(len(samples), length)] = samples[:length]
     padded = np.pad(padded, 200, mode="reflect")
-    rows = np.lib.stride_tricks.sliding_window_view(padded, 400)[::160][:3000]
+    rows = np.lib.stride_tricks.sliding_window_view(padded, 400)[::160][:length // 160]
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(400) / 400)
     power = np.abs(np.fft.rfft(rows * hann)) ** 2
     values = np.log10(np.maximum(filters(bands) @ power.T, 1e-10))
@@ -171,4 +171,5 @@ def main():
     print(f"{len(cases)} sounds, largest difference {worst:.1e}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -98,6 +98,9 @@ def embed : Flag<["--"], "embed", [run]>, HelpText<"Of a sentence encoder: the v
 def pairs : Flag<["--"], "pairs", [run]>, HelpText<"Of a sentence encoder: how near each line of --file is to the one behind it, from -1 to 1">;
 def chat : Flag<["--"], "chat", [run]>, HelpText<"Answer each line of standard input, by the chat template beside the tokenizer">;
 defm system : Valued<"system", [run], "Of a chat: what comes before the first turn", "TEXT">;
+defm language : Valued<"language", [run], "Of a sound that is written down: its language, as in the token <|de|>", "XX">;
+defm task : Valued<"task", [run], "Of such a sound: transcribe (default) or translate, into English", "TASK">;
+def timestamps : Flag<["--"], "timestamps", [run]>, HelpText<"Of such a sound: print when each segment is spoken">;
 def truncate : Flag<["--"], "truncate", [run]>, HelpText<"Leave out the beginning of a prompt that the context has no room for">;
 defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
 defm top_k : Valued<"top-k", [run], "Of the N largest alone", "N">;

@@ -45,6 +45,8 @@ public:
                             std::pair(OPT_stop, "--stop"),
                             std::pair(OPT_system, "--system"),
                             std::pair(OPT_stop_tokens, "--stop-tokens"),
+                            std::pair(OPT_language, "--language"),
+                            std::pair(OPT_task, "--task"),
                             std::pair(OPT_temperature, "--temperature"),
                             std::pair(OPT_top_k, "--top-k"),
                             std::pair(OPT_top_p, "--top-p"),
@@ -67,6 +69,8 @@ public:
       texts.push_back("--pairs");
     if (args.hasArg(OPT_chat))
       texts.push_back("--chat");
+    if (args.hasArg(OPT_timestamps))
+      texts.push_back("--timestamps");
     if (args.hasArg(OPT_truncate))
       texts.push_back("--truncate");
     hasWeights = args.hasArg(OPT_weights);

@@ -55,7 +55,7 @@ private:
   const CallExpr &call;
   mlir::func::FuncOp first, step;
   std::optional<int64_t> limit, begin;
-  llvm::SmallVector<int64_t> stops, suppressed, forced;
+  llvm::SmallVector<int64_t> stops, suppressed, suppressedFirst, forced;
   std::string tokenName;
   int64_t token = -1, vocabulary = 0;
   /// How a token is chosen: the names of attn.unfold's numbers.
@@ -101,6 +101,8 @@ bool UnfoldBuilder::readTokens(const Expr &expr, llvm::SmallVectorImpl<int64_t> 
 bool UnfoldBuilder::readNumber(const Argument &argument) {
   llvm::StringRef name = argument.name->text;
   const Expr &expr = *argument.value;
+  if (name == "suppress_first")
+    return readTokens(expr, suppressedFirst);
   if (name == "stop" || name == "suppress" || name == "force")
     return readTokens(expr, name == "stop" ? stops : name == "force" ? forced : suppressed);
   if (name == "token") {
@@ -108,9 +110,10 @@ bool UnfoldBuilder::readNumber(const Argument &argument) {
     tokenName = path ? path->path.str() : "?";
     return true;
   }
-  constexpr llvm::StringRef names[] = {
-      "limit", "stop",       "begin", "token", "temperature",    "top_k",    "top_p",
-      "min_p", "repetition", "seed",  "beams", "length_penalty", "suppress", "force"};
+  constexpr llvm::StringRef names[] = {"limit",       "stop",           "begin", "token",
+                                       "temperature", "top_k",          "top_p", "min_p",
+                                       "repetition",  "seed",           "beams", "length_penalty",
+                                       "suppress",    "suppress_first", "force"};
   if (!llvm::is_contained(names, name)) {
     Diagnostic &diagnostic = sema.report.error(DiagCode::WrongArguments, argument.name->range,
                                                "`unfold` takes no `" + name + "`");
@@ -387,12 +390,14 @@ void UnfoldBuilder::build() {
     return;
   mlir::OpBuilder &builder = sema.output.header;
   builder.setInsertionPointToEnd(sema.output.module->getBody());
-  UnfoldOp::create(builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
-                   entry.signature.name.text, first.getSymName(), step.getSymName(), token,
-                   begin ? builder.getI64IntegerAttr(*begin) : mlir::IntegerAttr(), *limit, stops,
-                   llvm::APFloat(temperature), topK, llvm::APFloat(topP), llvm::APFloat(minP),
-                   llvm::APFloat(repetition), seed, beams, llvm::APFloat(lengthPenalty), suppressed,
-                   forced);
+  auto op = UnfoldOp::create(
+      builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
+      entry.signature.name.text, first.getSymName(), step.getSymName(), token,
+      begin ? builder.getI64IntegerAttr(*begin) : mlir::IntegerAttr(), *limit, stops,
+      llvm::APFloat(temperature), topK, llvm::APFloat(topP), llvm::APFloat(minP),
+      llvm::APFloat(repetition), seed, beams, llvm::APFloat(lengthPenalty), suppressed, forced);
+  if (!suppressedFirst.empty())
+    op->setAttr(kSuppressFirst, builder.getDenseI64ArrayAttr(suppressedFirst));
 }
 
 void buildUnfolds(Sema &sema) {

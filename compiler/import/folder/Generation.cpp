@@ -53,10 +53,8 @@ void writeGeneration(FamilyWriter &writer, int64_t capacity) {
 
 /// Says which rules of a published generation the spec does not have.
 static void noteLeftOut(FamilyWriter &writer, Config &generation) {
-  for (StringRef key :
-       {"no_repeat_ngram_size", "min_length", "begin_suppress_tokens", "forced_eos_token_id"}) {
-    std::optional<double> number =
-        key == "begin_suppress_tokens" ? std::nullopt : generation.number(key);
+  for (StringRef key : {"no_repeat_ngram_size", "min_length", "forced_eos_token_id"}) {
+    std::optional<double> number = generation.number(key);
     bool isIdle = number && *number == 0;
     if (generation.has(key) && !isIdle)
       writer.config.note("`" + key + "` of generation_config.json is left out");
@@ -74,14 +72,53 @@ static std::vector<int64_t> suppressed(Config &generation, const json::Object &o
   return found;
 }
 
-/// The tokens that come first: those of forced_decoder_ids, or forced_bos_token_id.
+/// The token that a table of the config (`lang_to_id`, `task_to_id`) has for what is named by
+/// `key`: "<|de|>", "de" or "transcribe". Nothing where the config names none.
+static std::optional<int64_t> tokenOf(Config &generation, StringRef key, StringRef table) {
+  const json::Object *tokens = generation.objectAt(table);
+  std::string name = generation.text(key, "");
+  if (!tokens || name.empty())
+    return std::nullopt;
+  for (const std::string &known : {name, "<|" + name + "|>"})
+    if (auto token = tokens->getInteger(known))
+      return *token;
+  generation.refuse(key, "one of those in `" + table + "`");
+  return std::nullopt;
+}
+
+/// The tokens that Whisper's newer configs put first: language and task where both are said, and
+/// that there are no timestamps. Without a language it is what the model hears: nothing is forced.
+static std::vector<int64_t> spokenTokens(Config &generation) {
+  std::vector<int64_t> found;
+  if (generation.flag("is_multilingual", true)) {
+    auto language = tokenOf(generation, "language", "lang_to_id");
+    auto task = tokenOf(generation, "task", "task_to_id");
+    const json::Object *tasks = generation.objectAt("task_to_id");
+    if (!task && tasks)
+      task = tasks->getInteger("transcribe");
+    if (!language || !task)
+      return found;
+    found = {*language, *task};
+  }
+  for (int64_t token : generation.sizes("no_timestamps_token_id"))
+    found.push_back(token);
+  return found;
+}
+
+/// The tokens that come first: those of forced_decoder_ids, or forced_bos_token_id. A place in the
+/// first that is null is chosen by the model, which leaves none to be forced.
 static std::vector<int64_t> forcedTokens(Config &generation, const json::Object &object) {
   std::vector<int64_t> found;
   if (const json::Array *pairs = object.getArray("forced_decoder_ids"))
     for (const json::Value &pair : *pairs)
-      if (const json::Array *two = pair.getAsArray(); two && two->size() == 2)
+      if (const json::Array *two = pair.getAsArray(); two && two->size() == 2) {
+        if ((*two)[1].getAsNull())
+          return {};
         if (auto token = (*two)[1].getAsInteger())
           found.push_back(*token);
+      }
+  if (found.empty() && generation.has("no_timestamps_token_id"))
+    return spokenTokens(generation);
   return found.empty() ? generation.sizes("forced_bos_token_id") : found;
 }
 
@@ -102,7 +139,8 @@ void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
      << listText("stop", stopTokens(writer, generation))
      << ", limit = " << std::clamp<int64_t>(capacity - 1, 1, 256)
      << listText("force", forcedTokens(generation, object))
-     << listText("suppress", suppressed(generation, object));
+     << listText("suppress", suppressed(generation, object))
+     << listText("suppress_first", generation.sizes("begin_suppress_tokens"));
   std::optional<double> beams = generation.number("num_beams");
   if (beams && *beams > 1) {
     os << ", beams = " << numberText(*beams);

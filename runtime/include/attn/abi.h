@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 15
+#define ATTN_ABI_VERSION 16
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -252,6 +252,8 @@ typedef struct {
   float lengthPenalty;
   int32_t suppressCount, forceCount;
   const int64_t *suppressed, *forced;
+  int32_t suppressFirstCount;
+  const int64_t *suppressedFirst;
 } attn_abi_unfold;
 
 /* What an entry does with a cache: it adds `rows` positions behind those that the cache holds, or

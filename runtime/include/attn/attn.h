@@ -372,6 +372,12 @@ typedef struct {
   /* Whether caches and states stay: the inputs follow what they hold, of which attn_cache_truncate
    * drops what is to be computed again. Else both are emptied before. Not with beams. */
   int32_t continues;
+  int32_t suppressFirstCount;
+  const int64_t *suppressedFirst; /* tokens that are not chosen first, behind the forced ones */
+  /* Called before each choice, where it is not NULL, with the scores [rows, vocabulary], after the
+   * tokens of the choice before were handed to onTokens. It sets those of tokens that must not
+   * follow to -INFINITY. Not with beams. */
+  void (*onScores)(void *user, float *scores, int64_t rows, int64_t vocabulary);
 } attn_generation;
 
 /* The numbers that the spec gives an entry that generates. ATTN_INVALID_ARGUMENT: a null pointer,
@@ -434,6 +440,11 @@ ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int
  * ATTN_BAD_INPUT (not a WAV or FLAC file, damaged, not of 1 to 384 kHz), ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_sound_load(const char *path, int32_t bands, float *values,
                                      char **message);
+
+/* The same of a recording of up to 4 hours: *values becomes f32 [bands, frames + 3000], freed by
+ * free(), in which 30 s of silence follow the sound's own frames. */
+ATTN_API attn_status attn_sound_read(const char *path, int32_t bands, float **values,
+                                     int64_t *frames, char **message);
 
 #ifdef __cplusplus
 }

@@ -255,6 +255,34 @@ ATTN_API attn_status attn_text_embed(attn_context *context, int32_t entry,
                                      int32_t truncates, float **values, int64_t *count,
                                      char **message);
 
+/* How a recording is written down. Start from attn_speech_options_default. */
+typedef struct {
+  attn_generation numbers; /* forced tokens may say language and task */
+  /* "de", as in the token `<|de|>`, and "transcribe" or "translate". NULL: what the numbers force;
+   * else the language that the model hears in the first 30 s, and "transcribe". */
+  const char *language, *task;
+  int32_t timestamps; /* whether the model says when what is spoken */
+  /* Takes a piece of text, valid UTF-8 with a NUL behind it, spoken between two times in seconds: a
+   * segment, or what 30 s have where there are no timestamps. Returns whether to go on. */
+  int32_t (*onText)(void *user, double begin, double end, const char *text, size_t size);
+  void *user;
+} attn_speech_options;
+
+/* What the spec says of an entry. Errors as attn_generation_default. */
+ATTN_API attn_status attn_speech_options_default(const attn_model *model, int32_t entry,
+                                                 attn_speech_options *options, char **message);
+
+/* Writes down a recording, by an entry that generates from a spectrogram as Whisper's do: `mel` is
+ * f32 [bands, frames + window] of attn_sound_read. It is heard in windows of the entry's size; with
+ * timestamps, which follow Whisper's rules (they come in pairs, in order, the first by 1 s, and one
+ * wherever all of them together are likelier than each other token), a window begins where the last
+ * whole segment before ends. ATTN_INVALID_ARGUMENT: another entry, a tokenizer without the
+ * language, the task or timestamps, beams; else errors as attn_generate. */
+ATTN_API attn_status attn_speech_transcribe(attn_context *context, int32_t entry,
+                                            const attn_tokenizer *tokenizer, const float *mel,
+                                            int64_t frames, const attn_speech_options *options,
+                                            char **message);
+
 #ifdef __cplusplus
 }
 #endif

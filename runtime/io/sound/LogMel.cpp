@@ -8,7 +8,6 @@ using namespace attn;
 
 static constexpr double kPi = 3.14159265358979323846;
 static constexpr int64_t kWindow = 400, kHalf = kWindow / 2, kBins = kHalf + 1;
-static constexpr int64_t kLength = kMelFrames * kMelHop;
 
 /// Slaney's scale: straight to 1 kHz, then 27 bands for a factor of 6.4.
 static double hertz(double mel) {
@@ -75,23 +74,23 @@ void Transform::power(const double *samples, double *bins) const {
     bins[k] = real[k] * real[k] + imaginary[k] * imaginary[k];
 }
 
-/// Sample `at` of the sound and the silence after it, mirrored at both ends.
-static double sampleAt(const Sound &sound, int64_t at) {
-  at = at < 0 ? -at : at >= kLength ? 2 * (kLength - 1) - at : at;
+/// Sample `at` of the sound and the silence after it, `length` samples mirrored at both ends.
+static double sampleAt(const Sound &sound, int64_t length, int64_t at) {
+  at = at < 0 ? -at : at >= length ? 2 * (length - 1) - at : at;
   return at < int64_t(sound.samples.size()) ? double(sound.samples[size_t(at)]) : 0;
 }
 
-bool attn::logMel(const Sound &sound, int32_t bands, float *values) {
+bool attn::logMel(const Sound &sound, int32_t bands, int64_t frames, float *values) {
   Transform transform;
   if (!transform.make(bands))
     return false;
   const float silence = -10; // the logarithm of the smallest value, 1e-10
   float largest = silence;
-  for (int64_t frame = 0; frame < kMelFrames; ++frame) {
+  for (int64_t frame = 0; frame < frames; ++frame) {
     double samples[kWindow], bins[kBins];
     bool isSilent = true;
     for (int64_t i = 0; i < kWindow; ++i) {
-      samples[i] = sampleAt(sound, frame * kMelHop - kHalf + i);
+      samples[i] = sampleAt(sound, frames * kMelHop, frame * kMelHop - kHalf + i);
       isSilent &= samples[i] == 0;
     }
     if (!isSilent)
@@ -105,11 +104,11 @@ bool attn::logMel(const Sound &sound, int32_t bands, float *values) {
           sum += filter[k] * bins[k];
         value = sum > 1e-10 ? float(log10(sum)) : silence;
       }
-      values[band * kMelFrames + frame] = value;
+      values[band * frames + frame] = value;
       largest = value > largest ? value : largest;
     }
   }
-  for (int64_t i = 0; i < bands * kMelFrames; ++i)
+  for (int64_t i = 0; i < bands * frames; ++i)
     values[i] = ((values[i] > largest - 8 ? values[i] : largest - 8) + 4) / 4;
   return true;
 }

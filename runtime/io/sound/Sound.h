@@ -28,11 +28,11 @@ bool decodeFlac(const unsigned char *bytes, size_t size, Sound &sound, char *pro
 /// than `limit` samples are made. False where memory is lacking.
 bool resample(const Sound &source, int64_t rate, size_t limit, Sound &target);
 
-/// Writes [bands, 3000] of the first 30 s of a sound at 16 kHz, silence after its end. Windows are
+/// Writes [bands, frames] of what a sound at 16 kHz begins with, silence after its end. Windows are
 /// Hann's of 400 samples in steps of 160, mirrored at both ends; bands are Slaney's, of unit area
 /// from 0 to 8 kHz; logarithms reach 8 below the largest and become (x + 4) / 4. False where memory
 /// is lacking.
-bool logMel(const Sound &sound, int32_t bands, float *values);
+bool logMel(const Sound &sound, int32_t bands, int64_t frames, float *values);
 
 } // namespace attn
 #endif
