@@ -279,6 +279,42 @@ def swin_shapes(c):
     return shapes
 
 
+def resnet_shapes(p, features):
+    """Of ResNet-50 that gives so many features, with the four numbers of each norm's features."""
+    norm = lambda name, n: {f"{name}.{kind}": (n,) for kind in ("weight", "bias", "running_mean", "running_var")}
+    taken = features // 32
+    shapes = {p + "conv1.weight": (taken, 3, 7, 7), **norm(p + "bn1", taken)}
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        middle = features // 32 << stage
+        for n in range(blocks):
+            own = f"{p}layer{stage + 1}.{n}."
+            shapes.update({own + "conv1.weight": (middle, taken, 1, 1), own + "conv2.weight": (middle, middle, 3, 3),
+                           own + "conv3.weight": (4 * middle, middle, 1, 1), **norm(own + "bn1", middle), **norm(own + "bn2", middle),
+                           **norm(own + "bn3", 4 * middle)})
+            if n == 0:
+                shapes.update({own + "downsample.0.weight": (4 * middle, taken, 1, 1), **norm(own + "downsample.1", 4 * middle)})
+            taken = 4 * middle
+    return shapes
+
+
+def detr_shapes(c, features=2048):
+    d, f = c["d_model"], c["encoder_ffn_dim"]
+    shapes = {**resnet_shapes("model.backbone.conv_encoder.model.", features), **pair("model.input_projection", d, features, 1, 1),
+              "model.query_position_embeddings.weight": (c["num_queries"], d), **pair("model.decoder.layernorm", d),
+              **pair("class_labels_classifier", len(c["id2label"]) + 1, d)}
+    for n, rows in enumerate((d, d, 4)):
+        shapes.update(pair(f"bbox_predictor.layers.{n}", rows, d))
+    for side in "encoder", "decoder":
+        for n in range(c[side + "_layers"]):
+            own = {**pair("fc1", f, d), **pair("fc2", d, f), **pair("final_layer_norm", d)}
+            for attention in ["self_attn"] + ["encoder_attn"] * (side == "decoder"):
+                own.update({**pair(attention + "_layer_norm", d), **pair(attention + ".out_proj", d, d)})
+                for name in "qkv":
+                    own.update(pair(f"{attention}.{name}_proj", d, d))
+            shapes.update({f"model.{side}.layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
 def timm_shapes(c):
     """Of a small vit_ or deit_ model; timm's config says no sizes."""
     d, f, side, teacher = 64, 96, 8, "distilled" in c["architecture"]
@@ -363,6 +399,8 @@ PICTURE = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, i
 CROPPED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_center_crop=True, crop_size=dict(height=40, width=40),
                                             image_mean=[0.485, 0.456, 0.406], image_std=[0.229, 0.224, 0.225], resample=3,
                                             size=dict(shortest_edge=48))}
+FRAMED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_pad=True, image_mean=[0.485, 0.456, 0.406], resample=2,
+                                           image_std=[0.229, 0.224, 0.225], size=dict(shortest_edge=70, longest_edge=90))}
 FAMILIES = {
     "llama2": (llama("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False), llama_shapes, {}),
     "llama3": (llama("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=LLAMA3, tie_word_embeddings=True, attention_bias=True,
@@ -405,6 +443,10 @@ FAMILIES = {
     "swinv2": (swin("swinv2", "Swinv2ForImageClassification", window_size=16, layer_norm_eps=1e-3, pretrained_window_sizes=[6, 0], buffers=True),
                swin_shapes, {}),
     "swinv2-shifted": (swin("swinv2", "Swinv2ForImageClassification", window_size=4, layer_norm_eps=1e-5), swin_shapes, {}),
+    "detr": (dict(model_type="detr", architectures=["DetrForObjectDetection"], d_model=48, encoder_layers=2, decoder_layers=2,
+                  encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=80, decoder_ffn_dim=80, num_queries=7, num_channels=3,
+                  activation_function="relu", backbone="resnet50", use_timm_backbone=True, dilation=False, position_embedding_type="sine",
+                  auxiliary_loss=False, id2label=LABELS), lambda c: detr_shapes(c, 64), FRAMED),
     "timm-vit": (dict(architecture="vit_mini_patch8_32", num_classes=5, num_features=64, global_pool="avg", pretrained_cfg=PIXELS,
                       model_args=dict(num_heads=4)), timm_shapes, {}),
     "timm-deit": (dict(architecture="deit_mini_distilled_patch8_32", num_classes=5, pretrained_cfg=PIXELS, model_args=dict(num_heads=4)),
@@ -442,10 +484,24 @@ FAMILIES = {
 
 
 def random_weights(shapes, seed):
+    """Of norms near 1, the rest around 0; maps keep the size of what they are given, more or less, and variances are above 0."""
     rng = np.random.default_rng(seed)
     return {name: ((1 if name.endswith("norm.weight") or "LayerNorm" in name or "ln_" in name or ("norm" in name and name.endswith("weight")) else 0) +
                    np.asarray(rng.standard_normal(shape)) * (0.3 if len(shape) < 2 else 1.2 / np.sqrt(shape[-1]))).astype(np.float32)
             for name, shape in shapes.items()}
+
+
+def backbone_weights(weights, seed):
+    """Changes those of a backbone of convolutions, whose many layers would else make numbers large."""
+    rng = np.random.default_rng(seed)
+    for name, value in weights.items():
+        if value.ndim == 4:
+            value *= np.sqrt(value.shape[-1]) / np.sqrt(np.prod(value.shape[1:]))
+        elif name.endswith("running_var"):
+            value[:] = rng.uniform(0.5, 1.5, value.shape)
+        elif name.endswith(".weight") and ("bn" in name or "downsample.1" in name):
+            value[:] = 0.7 + 0.1 * value
+    return weights
 
 
 def make(family, folder, seed):
@@ -457,6 +513,8 @@ def make(family, folder, seed):
         with open(os.path.join(folder, name), "w") as file:
             json.dump(content, file, indent=2)
     weights = random_weights(shapes(config), seed)
+    if "backbone" in config:
+        backbone_weights(weights, seed)
     write_safetensors(os.path.join(folder, "model.safetensors"), weights)
     return config, weights
 

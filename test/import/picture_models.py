@@ -132,6 +132,70 @@ def swin(c, w, image):
     return {"scores": linear(norm(x, "layernorm").mean((1, 2)), w, "classifier")}
 
 
+def resnet(w, p, image):
+    """ResNet-50 of PyTorch's convolutions, in double precision: [B, C, H, W] to [B, Y, X, D]."""
+    import torch
+    f, w = torch.nn.functional, {name: torch.tensor(value) for name, value in w.items() if name.startswith(p)}
+
+    def conv(x, name, norm, stride=1):
+        kernel = w[p + name + ".weight"]
+        mean, variance, weight, bias = (w[f"{p}{norm}.{kind}"] for kind in ("running_mean", "running_var", "weight", "bias"))
+        return f.batch_norm(f.conv2d(x, kernel, stride=stride, padding=kernel.shape[-1] // 2), mean, variance, weight, bias)
+
+    x = f.max_pool2d(f.relu(conv(torch.tensor(image.astype(np.float64)), "conv1", "bn1", 2)), 3, 2, 1)
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        for n in range(blocks):
+            own, stride = f"layer{stage + 1}.{n}.", 2 if stage and n == 0 else 1
+            y = f.relu(conv(x, own + "conv1", own + "bn1"))
+            y = conv(f.relu(conv(y, own + "conv2", own + "bn2", stride)), own + "conv3", own + "bn3")
+            x = f.relu(y + (conv(x, own + "downsample.0", own + "downsample.1", stride) if n == 0 else x))
+    return x.numpy().transpose(0, 2, 3, 1)
+
+
+def picture_sines(there, d):
+    """[B, Y, X, d]: of rows in the first half, of columns in the second, counted where `there` is true."""
+    halves = []
+    for axis in (1, 2):
+        at = there.cumsum(axis).astype(np.float64)
+        at = at / (at.max(axis, keepdims=True) + 1e-6) * 2 * np.pi
+        angles = at[..., None] / 10000.0 ** (2 * np.arange(d // 4) / (d // 2))
+        halves.append(np.stack([np.sin(angles), np.cos(angles)], -1).reshape(*there.shape, d // 2))
+    return np.concatenate(halves, -1)
+
+
+def detr(c, w, image, there=None):
+    """Logits and boxes of each query; `there`, [B, H, W], is true where a picture is."""
+    x = linear(resnet(w, "model.backbone.conv_encoder.model.", image),
+               {"i.weight": w["model.input_projection.weight"][:, :, 0, 0], "i.bias": w["model.input_projection.bias"]}, "i")
+    b, rows, columns, d = x.shape
+    if there is None:
+        there = np.ones(image.shape[:1] + image.shape[2:], bool)
+    grid = there[:, np.arange(rows) * there.shape[1] // rows][:, :, np.arange(columns) * there.shape[2] // columns]
+    x, places = x.reshape(b, -1, d), picture_sines(grid, d).reshape(b, -1, d)
+    live, act = grid.reshape(b, 1, 1, -1), ACTIVATIONS[c["activation_function"]]
+
+    def attend(p, q, k, v, live):
+        q, k, v = (linear(x, w, f"{p}.{name}_proj") for x, name in ((q, "q"), (k, "k"), (v, "v")))
+        return linear(attention(q, k, v, c["encoder_attention_heads"], live), w, p + ".out_proj")
+
+    norm = lambda x, name: layer_norm(x, w, name, 1e-5)
+    mlp = lambda x, p: norm(x + linear(act(linear(x, w, p + "fc1")), w, p + "fc2"), p + "final_layer_norm")
+    for n in range(c["encoder_layers"]):
+        p = f"model.encoder.layers.{n}."
+        x = mlp(norm(x + attend(p + "self_attn", x + places, x + places, x, live), p + "self_attn_layer_norm"), p)
+    queries = np.repeat(w["model.query_position_embeddings.weight"][None], b, 0)
+    y = np.zeros_like(queries)
+    for n in range(c["decoder_layers"]):
+        p = f"model.decoder.layers.{n}."
+        y = norm(y + attend(p + "self_attn", y + queries, y + queries, y, True), p + "self_attn_layer_norm")
+        y = norm(y + attend(p + "encoder_attn", y + queries, x + places, x, live), p + "encoder_attn_layer_norm")
+        y = mlp(y, p)
+    y = box = norm(y, "model.decoder.layernorm")
+    for n in range(3):
+        box = linear(np.maximum(box, 0) if n else box, w, f"bbox_predictor.layers.{n}")
+    return {"logits": linear(y, w, "class_labels_classifier"), "boxes": sigmoid(box)}
+
+
 def timm(c, w, image):
     """The same transformer under timm's names."""
     norm = lambda x, name: layer_norm(x, w, name, 1e-6)

@@ -66,7 +66,9 @@ def check_lines(folder):
             ("dinov2", dict(do_center_crop=True, crop_size=40, size=48, resample=2), "40 x 40 from 48 bilinear"),
             ("vit", dict(do_center_crop=True, crop_size=dict(height=32, width=32), size=dict(height=36, width=40), resample=3),
              "32 x 32 from 36 x 40 bicubic"),
-            ("vit", dict(do_center_crop=False, size=dict(height=32, width=32), resample=2), "32 x 32 bilinear")]:
+            ("vit", dict(do_center_crop=False, size=dict(height=32, width=32), resample=2), "32 x 32 bilinear"),
+            ("detr", dict(size=dict(shortest_edge=80, longest_edge=133), resample=2), "80 x 106 bilinear"),
+            ("detr", dict(size=96, max_size=100, resample=3), "96 x 100 bicubic"), ("detr", dict(size=dict(height=64, width=96)), "64 x 96 bilinear")]:
         path = os.path.join(folder, family)
         make(family, path, seed=1)
         json.dump(dict(do_normalize=False, **processor), open(os.path.join(path, "preprocessor_config.json"), "w"))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import bart_shapes, bert_shapes, clip_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, swin_shapes, t5_shapes, vit_shapes
+from make import bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, swin_shapes, t5_shapes, vit_shapes
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -128,6 +128,12 @@ PUBLISHED = {
         **VIT, "architectures": ["BeitForImageClassification"], "model_type": "beit", "layer_scale_init_value": 0.1, "use_mean_pooling": True,
         "use_mask_token": False, "use_relative_position_bias": True, "use_shared_relative_position_bias": False,
         "use_absolute_position_embeddings": False, "id2label": {str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86530984),
+    # With the four numbers of each feature of frozen norms, of which the published number counts two.
+    "facebook/detr-resnet-50": (dict(
+        architectures=["DetrForObjectDetection"], model_type="detr", activation_function="relu", auxiliary_loss=False, backbone="resnet50",
+        d_model=256, decoder_attention_heads=8, decoder_ffn_dim=2048, decoder_layers=6, dilation=False, encoder_attention_heads=8,
+        encoder_ffn_dim=2048, encoder_layers=6, num_queries=100, position_embedding_type="sine", scale_embedding=False,
+        id2label={str(i): f"label {i}" for i in range(91)}), detr_shapes, 41631008),
     "openai/clip-vit-base-patch32": (dict(
         architectures=["CLIPModel"], model_type="clip", projection_dim=512, logit_scale_init_value=2.6592,
         text_config=dict(hidden_act="quick_gelu", hidden_size=512, intermediate_size=2048, layer_norm_eps=1e-5, max_position_embeddings=77,

@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from make import FAMILIES, make
 from measured import measured
-from picture_models import clip, swin, timm, vit
+from picture_models import clip, detr, swin, timm, vit
 from program import call, run
 from text_models import bart, bert, gpt2, llama, modernbert, t5
 
@@ -30,6 +30,15 @@ def check_clip(family, folder, spec, config, w, rng):
             ("text", texts, "embedding", text), ("picture", {"image": image}, "embedding", picture),
             ("compare", {"picture": picture.astype(np.float32), "text": text.astype(np.float32)}, "scores", scores)]:
         compare(family, folder, spec, inputs, {name: wanted}, entry)
+
+
+def check_detr(family, folder, spec, config, w, rng):
+    height, width = 70, 90
+    there = np.zeros((2, height, width), bool)
+    there[0], there[1, :50, :70] = True, True
+    image = rng.standard_normal((2, 3, height, width)).astype(np.float32)
+    compare(family, folder, spec, {"image": image[:1]}, detr(config, w, image[:1]), "detect")
+    compare(family, folder, spec, {"image": image, "there": there}, detr(config, w, image, there), "detect_bordered")
 
 
 def check(family, folder):
@@ -52,6 +61,8 @@ def check(family, folder):
         side = processor.get("crop_size", {}).get("height", config["image_size"])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, vit(config, w, inputs["image"]))
+    if config["model_type"] == "detr":
+        return check_detr(family, folder, spec, config, w, rng)
     if config["model_type"] in ("clip", "siglip"):
         return check_clip(family, folder, spec, config, w, rng)
     if config["model_type"] in ("bart", "marian", "whisper", "t5"):

@@ -48,6 +48,8 @@ void writeT5(FamilyWriter &writer);
 void writeVit(FamilyWriter &writer);
 /// Swin and Swin v2.
 void writeSwin(FamilyWriter &writer);
+/// DETR.
+void writeDetr(FamilyWriter &writer);
 /// Vision transformers of timm.
 void writeTimm(FamilyWriter &writer);
 /// Encoders of texts and pictures into one space: CLIP, SigLIP.
@@ -60,16 +62,20 @@ int64_t classCount(Config &config);
 /// has none of this name, an error in `from` where they are no numbers.
 std::string numbersText(Config &from, const llvm::json::Object &object, llvm::StringRef key);
 
-/// How a picture becomes a tensor: its side, and the line `image input …`, empty where nothing
-/// says.
+/// How a picture becomes a tensor: its height and width, and the line `image input …`, empty where
+/// nothing says.
 struct Picture {
-  int64_t side;
+  int64_t side, width;
   std::string line;
 };
 
 /// What preprocessor_config.json says of pictures, which are `side` wide and high where it says
 /// nothing.
 Picture readPicture(FamilyWriter &writer, int64_t side);
+
+/// The same of pictures whose processor keeps the ratio of their sides, a shorter and at most a
+/// longer one: of 4 to 3, unless it says both.
+Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest);
 
 /// The spec's word for an activation of Hugging Face's `ACT2FN`, applied to `x`; an error in the
 /// config where there is none.

@@ -77,6 +77,7 @@ static constexpr StringRef t5Types[] = {"t5"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2", "beit"};
 static constexpr StringRef swinTypes[] = {"swin", "swinv2"};
+static constexpr StringRef detrTypes[] = {"detr"};
 static constexpr StringRef timmTypes[] = {"timm"}; // which names an architecture instead
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
@@ -85,7 +86,7 @@ ArrayRef<Family> families() {
       {llamaTypes, writeLlama}, {bertTypes, writeBert}, {modernTypes, writeModernBert},
       {bartTypes, writeBart},   {t5Types, writeT5},     {gpt2Types, writeGpt2},
       {vitTypes, writeVit},     {clipTypes, writeClip}, {swinTypes, writeSwin},
-      {timmTypes, writeTimm}};
+      {detrTypes, writeDetr},   {timmTypes, writeTimm}};
   return all;
 }
 
