@@ -137,6 +137,8 @@ def vit_shapes(c):
     for n in range(c["num_hidden_layers"]):
         own = {**pair("attention.attention.query", d, d), **pair("attention.attention.key", d, d), **pair("attention.attention.value", d, d),
                **pair("attention.output.dense", d, d)}
+        if not c.get("qkv_bias", True):
+            own = {name: shape for name, shape in own.items() if not name.startswith("attention.attention.") or name.endswith("weight")}
         if dino:
             own.update({**pair("norm1", d), **pair("norm2", d), "layer_scale1.lambda1": (d,), "layer_scale2.lambda1": (d,)})
             own.update({**pair("mlp.weights_in", 2 * f, d), **pair("mlp.weights_out", d, f)} if c.get("use_swiglu_ffn") else
@@ -230,6 +232,33 @@ def bart_shapes(c):
                 if whisper:
                     del own[attention + ".k_proj.bias"]
             shapes.update({f"model.{side}.layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
+def trocr_shapes(c):
+    """Of a bare vision transformer, and of a decoder in BART's form."""
+    e, c = c["encoder"], c["decoder"]
+    d, f, body = c["d_model"], c["decoder_ffn_dim"], "decoder.model.decoder."
+    shapes = {"encoder." + name: shape for name, shape in vit_shapes({**e, "architectures": ["ViTModel"]}).items()}
+    shapes.update({**pair("encoder.pooler.dense", e["hidden_size"], e["hidden_size"]), body + "embed_tokens.weight": (c["vocab_size"], d)})
+    if not c["tie_word_embeddings"]:
+        shapes["decoder.output_projection.weight"] = (c["vocab_size"], d)
+    memory = c["cross_attention_hidden_size"] or d
+    if memory != e["hidden_size"]:
+        shapes.update(pair("enc_to_dec_proj", d, e["hidden_size"]))
+    if c["use_learned_position_embeddings"]:
+        shapes[body + "embed_positions.weight"] = (c["max_position_embeddings"] + 2, d)
+    else:
+        shapes[body + "embed_positions._float_tensor"] = (1,)
+    if c["layernorm_embedding"]:
+        shapes.update(pair(body + "layernorm_embedding", d))
+    for n in range(c["decoder_layers"]):
+        own = {**pair("fc1", f, d), **pair("fc2", d, f), **pair("final_layer_norm", d)}
+        for attention in "self_attn", "encoder_attn":
+            taken = memory if attention == "encoder_attn" else d
+            own.update({**pair(attention + "_layer_norm", d), **pair(attention + ".q_proj", d, d), **pair(attention + ".k_proj", d, taken),
+                        **pair(attention + ".v_proj", d, taken), **pair(attention + ".out_proj", d, d)})
+        shapes.update({f"{body}layers.{n}.{name}": shape for name, shape in own.items()})
     return shapes
 
 
@@ -373,6 +402,15 @@ def swin(model_type, architecture, **more):
                 num_heads=[2, 4], mlp_ratio=2.0, qkv_bias=True, hidden_act="gelu", use_absolute_embeddings=False, id2label=LABELS, **more)
 
 
+def trocr(encoder, **more):
+    decoder = dict(model_type="trocr", d_model=40, decoder_layers=3, decoder_attention_heads=5, decoder_ffn_dim=72, vocab_size=97,
+                   max_position_embeddings=32, activation_function="gelu", layernorm_embedding=True, scale_embedding=False, pad_token_id=1,
+                   use_learned_position_embeddings=True, cross_attention_hidden_size=48, tie_word_embeddings=True, decoder_start_token_id=2,
+                   eos_token_id=2)
+    return dict(model_type="vision-encoder-decoder", architectures=["VisionEncoderDecoderModel"], encoder=encoder, tie_word_embeddings=False,
+                decoder={**decoder, **more})
+
+
 def t5(**more):
     return dict(model_type="t5", architectures=["T5ForConditionalGeneration"], d_model=48, d_kv=12, d_ff=80, num_layers=2, num_decoder_layers=3,
                 num_heads=5, vocab_size=97, relative_attention_num_buckets=32, layer_norm_epsilon=1e-6, n_positions=64, eos_token_id=1,
@@ -437,6 +475,10 @@ FAMILIES = {
     "beit": (beit("BeitForImageClassification", id2label=LABELS), vit_shapes, PICTURE),
     "beit-shared": (beit("BeitModel", use_relative_position_bias=False, use_shared_relative_position_bias=True, use_mean_pooling=False,
                          use_absolute_position_embeddings=True, use_mask_token=True), vit_shapes, PICTURE),
+    "trocr": (trocr({**vit("vit", "ViTModel", intermediate_size=80), "qkv_bias": False}), trocr_shapes, {**PICTURE, "generation_config.json": dict(
+        bos_token_id=0, decoder_start_token_id=2, eos_token_id=2, pad_token_id=1, use_cache=False)}),
+    "trocr-sines": (trocr(vit("deit", "DeiTModel", intermediate_size=80), cross_attention_hidden_size=None, scale_embedding=True,
+                          use_learned_position_embeddings=False, layernorm_embedding=False, activation_function="relu", tie_word_embeddings=False), trocr_shapes, PICTURE),
     "clip": (clip("clip", "CLIPModel", "quick_gelu", projection_dim=40), clip_shapes, PICTURE),
     "siglip": (clip("siglip", "SiglipModel", "gelu_pytorch_tanh"), clip_shapes, PICTURE),
     "swin": (swin("swin", "SwinForImageClassification", window_size=4, layer_norm_eps=1e-5), swin_shapes, {}),

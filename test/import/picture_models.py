@@ -64,6 +64,33 @@ def vit(c, w, image):
     return {"scores": linear(np.concatenate([x[:, 0], x[:, 1:].mean(1)], -1) if dino else x[:, 0], w, "classifier")}
 
 
+def trocr(c, w, token, image):
+    """Scores of what a decoder writes of a picture."""
+    e, c, body = {**c["encoder"], "architectures": [""]}, c["decoder"], "decoder.model.decoder."
+    memory = vit(e, {name.removeprefix("encoder."): value for name, value in w.items() if name.startswith("encoder.")}, image)["hidden"]
+    if "enc_to_dec_proj.weight" in w:
+        memory = linear(memory, w, "enc_to_dec_proj")
+    d, t = c["d_model"], np.arange(token.shape[1])
+    x = w[body + "embed_tokens.weight"][token] * (np.sqrt(d) if c["scale_embedding"] else 1)
+    if c["use_learned_position_embeddings"]:
+        x = x + w[body + "embed_positions.weight"][t + 2]
+    else:
+        angles = (t[:, None] + c["pad_token_id"] + 1) * np.exp(-np.arange(d // 2) * np.log(10000) / (d // 2 - 1))
+        x = x + np.concatenate([np.sin(angles), np.cos(angles)], -1)
+    norm = lambda x, name: layer_norm(x, w, name, 1e-5)
+    if c["layernorm_embedding"]:
+        x = norm(x, body + "layernorm_embedding")
+    for n in range(c["decoder_layers"]):
+        p = f"{body}layers.{n}."
+        for name, over, live in ("self_attn", None, np.tril(np.ones((len(t),) * 2, bool))), ("encoder_attn", memory, True):
+            over = x if over is None else over
+            q, k, v = linear(x, w, p + name + ".q_proj"), linear(over, w, p + name + ".k_proj"), linear(over, w, p + name + ".v_proj")
+            x = norm(x + linear(attention(q, k, v, c["decoder_attention_heads"], live), w, p + name + ".out_proj"), p + name + "_layer_norm")
+        y = ACTIVATIONS[c["activation_function"]](linear(x, w, p + "fc1"))
+        x = norm(x + linear(y, w, p + "fc2"), p + "final_layer_norm")
+    return {"scores": x @ w.get("decoder.output_projection.weight", w[body + "embed_tokens.weight"]).T}
+
+
 def continuous_table(w, p, m, trained):
     """Of Swin v2: what its mlp makes of the differences of places, [R, H]."""
     far = np.arange(1 - m, m) * 8 / (trained - 1)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, swin_shapes, t5_shapes, vit_shapes
+from make import bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, swin_shapes, t5_shapes, trocr_shapes, vit_shapes
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -134,6 +134,13 @@ PUBLISHED = {
         d_model=256, decoder_attention_heads=8, decoder_ffn_dim=2048, decoder_layers=6, dilation=False, encoder_attention_heads=8,
         encoder_ffn_dim=2048, encoder_layers=6, num_queries=100, position_embedding_type="sine", scale_embedding=False,
         id2label={str(i): f"label {i}" for i in range(91)}), detr_shapes, 41631008),
+    "microsoft/trocr-base-printed": (dict(
+        architectures=["VisionEncoderDecoderModel"], model_type="vision-encoder-decoder", is_encoder_decoder=True, tie_word_embeddings=False,
+        encoder={**VIT, "model_type": "vit", "image_size": 384, "qkv_bias": False},
+        decoder=dict(model_type="trocr", activation_function="gelu", cross_attention_hidden_size=768, d_model=1024, decoder_attention_heads=16,
+                     decoder_ffn_dim=4096, decoder_layers=12, decoder_start_token_id=2, eos_token_id=2, layernorm_embedding=True,
+                     max_position_embeddings=512, pad_token_id=1, scale_embedding=False, tie_word_embeddings=True, vocab_size=50265,
+                     use_learned_position_embeddings=True)), trocr_shapes, 333921792 - 590592),  # without the pooler
     "openai/clip-vit-base-patch32": (dict(
         architectures=["CLIPModel"], model_type="clip", projection_dim=512, logit_scale_init_value=2.6592,
         text_config=dict(hidden_act="quick_gelu", hidden_size=512, intermediate_size=2048, layer_norm_eps=1e-5, max_position_embeddings=77,

@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from make import FAMILIES, make
 from measured import measured
-from picture_models import clip, detr, swin, timm, vit
+from picture_models import clip, detr, swin, timm, trocr, vit
 from program import call, run
 from text_models import bart, bert, gpt2, llama, modernbert, t5
 
@@ -61,6 +61,9 @@ def check(family, folder):
         side = processor.get("crop_size", {}).get("height", config["image_size"])
         inputs = {"image": rng.standard_normal((BATCH, 3, side, side)).astype(np.float32)}
         return compare(family, folder, spec, inputs, vit(config, w, inputs["image"]))
+    if config["model_type"] == "vision-encoder-decoder":
+        inputs = {"token": rng.integers(0, 97, (BATCH, 13), dtype=np.int32), "image": rng.standard_normal((BATCH, 3, 32, 32)).astype(np.float32)}
+        return compare(family, folder, spec, inputs, trocr(config, w, **inputs), "scores", whole=True)
     if config["model_type"] == "detr":
         return check_detr(family, folder, spec, config, w, rng)
     if config["model_type"] in ("clip", "siglip"):

@@ -19,6 +19,7 @@ struct FamilyWriter {
   std::string model;        ///< the model's name in the spec
   std::string architecture; ///< the first of `architectures`
   std::string task;         ///< of the architecture: "ForCausalLM", or empty for the bare model
+  std::string within = "";  ///< of a part of another model, what its tensors' names begin with
 };
 
 /// A family: the values of `model_type` that it reads, and its writer, which leaves what is wrong
@@ -42,6 +43,8 @@ void writeModernBert(FamilyWriter &writer);
 void writeGpt2(FamilyWriter &writer);
 /// Encoders and decoders of text and speech: BART, Marian, Whisper.
 void writeBart(FamilyWriter &writer);
+/// Encoders of pictures with decoders of text: TrOCR.
+void writeTrocr(FamilyWriter &writer);
 /// Encoders and decoders with biases by distance: T5.
 void writeT5(FamilyWriter &writer);
 /// Vision transformers: ViT, DeiT, DINOv2, BEiT.

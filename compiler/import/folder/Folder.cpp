@@ -78,15 +78,16 @@ static constexpr StringRef gpt2Types[] = {"gpt2"};
 static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2", "beit"};
 static constexpr StringRef swinTypes[] = {"swin", "swinv2"};
 static constexpr StringRef detrTypes[] = {"detr"};
+static constexpr StringRef trocrTypes[] = {"vision-encoder-decoder"};
 static constexpr StringRef timmTypes[] = {"timm"}; // which names an architecture instead
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
 ArrayRef<Family> families() {
   static const Family all[] = {
-      {llamaTypes, writeLlama}, {bertTypes, writeBert}, {modernTypes, writeModernBert},
-      {bartTypes, writeBart},   {t5Types, writeT5},     {gpt2Types, writeGpt2},
-      {vitTypes, writeVit},     {clipTypes, writeClip}, {swinTypes, writeSwin},
-      {detrTypes, writeDetr},   {timmTypes, writeTimm}};
+      {llamaTypes, writeLlama}, {bertTypes, writeBert},   {modernTypes, writeModernBert},
+      {bartTypes, writeBart},   {t5Types, writeT5},       {gpt2Types, writeGpt2},
+      {vitTypes, writeVit},     {clipTypes, writeClip},   {swinTypes, writeSwin},
+      {detrTypes, writeDetr},   {trocrTypes, writeTrocr}, {timmTypes, writeTimm}};
   return all;
 }
 

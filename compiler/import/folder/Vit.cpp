@@ -7,18 +7,13 @@
 //   Oquab et al. 2023, "DINOv2": dinov2, with layers that are scaled
 //   Bao et al. 2022, "BEiT: BERT Pre-Training of Image Transformers": beit, with layers that are
 //     scaled, a table of relative positions, and keys without bias
-#include "compiler/import/folder/Families.h"
+#include "compiler/import/folder/Vit.h"
 
 using namespace llvm;
 
 namespace attn::importer {
 
 namespace {
-
-/// What a family calls the tensors of a layer.
-struct VitLayerNames {
-  StringRef firstNorm, secondNorm, up, down, firstScale, secondScale;
-};
 
 constexpr VitLayerNames vitNames = {"layernorm_before", "layernorm_after", "intermediate.dense",
                                     "output.dense",     "lambda_1",        "lambda_2"};
@@ -28,39 +23,12 @@ constexpr VitLayerNames dinoNames = {
 /// The table of relative positions, under an attention, or under the encoder.
 constexpr StringRef relativeTable = "relative_position_bias.relative_position_bias_table";
 
-/// Writes one vision transformer.
-class VitWriter {
-public:
-  explicit VitWriter(FamilyWriter &writer)
-      : writer(writer), config(writer.config), os(writer.os), isDino(writer.type == "dinov2"),
-        isDeit(writer.type == "deit"), isBeit(writer.type == "beit"),
-        names(isDino ? dinoNames : vitNames) {}
-  void write();
-
-private:
-  void readSizes();
-  void readBeit();
-  void writeParameters();
-  void writeHeads();
-  void writeLayer();
-  void writeResizedPositions();
-  void writeEntry();
-  /// How many tokens stand in front of those of the patches.
-  int64_t front() const { return isDeit ? 2 : 1; }
-
-  FamilyWriter &writer;
-  Config &config;
-  raw_ostream &os;
-  bool isDino, isDeit, isBeit;
-  const VitLayerNames &names;
-  std::string prefix, eps, picture;
-  int64_t width = 0, heads = 0, hidden = 0, channels = 0, patch = 0, learnt = 0, grid = 0,
-          classes = 0;
-  bool hasBias = true, isGated = false, hasTeacher = false, isScaled = false, hasPositions = true,
-       isMean = false, hasTable = false, hasSharedTable = false;
-};
-
 } // namespace
+
+VitWriter::VitWriter(FamilyWriter &writer)
+    : writer(writer), config(writer.config), os(writer.os), isDino(writer.type == "dinov2"),
+      isDeit(writer.type == "deit"), isBeit(writer.type == "beit"),
+      names(isDino ? dinoNames : vitNames) {}
 
 void VitWriter::readSizes() {
   width = config.size("hidden_size");
@@ -82,7 +50,7 @@ void VitWriter::readSizes() {
   hasTeacher = writer.task == "ForImageClassificationWithTeacher";
   if (!writer.task.empty() && writer.task != "ForImageClassification" && !hasTeacher)
     config.refuse("architectures", "a bare model, or `…ForImageClassification`");
-  std::string body = writer.type + ".";
+  std::string body = writer.within.empty() ? writer.type + "." : writer.within;
   prefix = writer.folder.has(body + "embeddings.cls_token") ? body : "";
   classes = classCount(config);
   isScaled = isDino;
@@ -118,6 +86,8 @@ void VitWriter::writeHeads() {
 }
 
 void VitWriter::writeParameters() {
+  if (hasTable || hasSharedTable)
+    os << "use std.vision\n";
   os << "model " << writer.model << " {\ndim D = " << width << ", H = " << heads
      << ", E = D / H, L = " << config.size("num_hidden_layers") << ", F = " << hidden;
   if (!writer.task.empty())
@@ -191,12 +161,9 @@ void VitWriter::writeResizedPositions() {
         "d\"), bicubic, Y0 = Y, X0 = X), \"y x d -> (y x) d\")\n";
 }
 
-void VitWriter::writeEntry() {
-  os << picture;
+void VitWriter::writeStates() {
   std::string e = prefix + "embeddings.", at = e + "position_embeddings";
-  bool isBare = writer.task.empty();
-  os << "entry " << (isBare ? "encode" : "classify") << "(image: [B, C, Y*P, X*Q]) -> "
-     << (isBare ? "hidden: [B, N, D]" : "scores: [B, K]") << " {\nlet patches = " << e
+  os << "let patches = " << e
      << "patch_embeddings.projection(split(image, \"b c (y p) (x q) -> b (y x) c p q\"))\n";
   if (hasPositions && learnt != grid) {
     writeResizedPositions();
@@ -206,6 +173,13 @@ void VitWriter::writeEntry() {
      << "patches)" << (hasPositions ? " + " + at : "") << "\nlet y = ";
   std::string layers = prefix + "encoder.layer(x" + (hasSharedTable ? ", relative)" : ")");
   os << (isMean ? layers : prefix + "layernorm(" + layers + ")") << '\n';
+}
+
+void VitWriter::writeEntry() {
+  bool isBare = writer.task.empty();
+  os << picture << "entry " << (isBare ? "encode" : "classify") << "(image: [B, C, Y*P, X*Q]) -> "
+     << (isBare ? "hidden: [B, N, D]" : "scores: [B, K]") << " {\n";
+  writeStates();
   if (isBare)
     os << "return y\n";
   else if (hasTeacher)
@@ -221,7 +195,7 @@ void VitWriter::writeEntry() {
   os << "}\n}\n";
 }
 
-void VitWriter::write() {
+void VitWriter::read() {
   readSizes();
   Picture found = readPicture(writer, learnt * patch);
   if (found.side % patch)
@@ -231,8 +205,10 @@ void VitWriter::write() {
   if (grid != learnt && (hasTable || hasSharedTable))
     config.refuse("image_size", "the picture's side, " + Twine(found.side) +
                                     ", since a table of relative positions is of its grid");
-  if (hasTable || hasSharedTable)
-    os << "use std.vision\n";
+}
+
+void VitWriter::write() {
+  read();
   writeParameters();
   writeLayer();
   writeEntry();
