@@ -45,8 +45,8 @@ static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::
 static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions &options) {
   SmallVector<std::string> args{"model.o", archivePath(options, "libattn_main.a")};
   if (options.takesText)
-    args.append({"-Wl,-u,attn_main_prompt", archivePath(options, "libattn_prompt.a"),
-                 archivePath(options, "libattn_text.a")});
+    args.append({"-Wl,-u,attn_main_prompt", "-Wl,-u,attn_main_rows",
+                 archivePath(options, "libattn_prompt.a"), archivePath(options, "libattn_text.a")});
   if (options.takesImage)
     args.append({"-Wl,-u,attn_image_load", archivePath(options, "libattn_image.a")});
   args.push_back(archivePath(options, "libattn_rt.a"));

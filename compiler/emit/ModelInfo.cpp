@@ -35,11 +35,14 @@ bool takesText(ModuleOp model) {
     return input.axes.size() == 2 && input.elementType.isInteger() &&
            !input.elementType.isInteger(1);
   };
+  auto isPicture = [](const TensorInfo &input) { return bool(input.image); };
   auto isKnown = [&](const TensorInfo &input) {
-    return isTokens(input) || input.name == "lengths" || input.state >= 0;
+    return isTokens(input) || input.name == "lengths" || input.state >= 0 || isPicture(input);
   };
   return llvm::any_of(entriesOf(model), [&](const EntryInfo &entry) {
     auto rows = llvm::count_if(entry.inputs, isTokens);
+    if (llvm::any_of(entry.inputs, isPicture)) // written down
+      return entry.unfold && rows == 0 && llvm::all_of(entry.inputs, isKnown);
     // Texts that are gone on from, or that become vectors: then with which of two each token is of.
     bool isEncoder = !entry.unfold && !entry.outputs.empty() &&
                      entry.outputs[0].name == "embedding" && (rows == 1 || rows == 2);

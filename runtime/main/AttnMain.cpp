@@ -10,6 +10,7 @@ using namespace attn;
 // In libattn_prompt, which is linked only where a program takes text.
 #pragma weak attn_main_prompt
 #pragma weak attn_main_speech
+#pragma weak attn_main_rows
 
 namespace {
 /// Handles that are destroyed on every way out.
@@ -69,6 +70,18 @@ static bool hasSound(const Command &command) {
     if (isSoundFile(setting.value))
       return true;
   return false;
+}
+
+static bool hasPicture(const Command &command) {
+  for (const Setting &setting : command.inputs)
+    if (isImageFile(setting.value))
+      return true;
+  return false;
+}
+
+/// Whether a picture may become text: no tensors are asked for.
+static bool hasWriting(const Command &command) {
+  return attn_main_rows && !command.isBench && command.outputs.empty() && hasPicture(command);
 }
 
 /// Whether a sound may become text: no tensors are asked for.
@@ -157,6 +170,15 @@ static int writeSpeech(const Command &command, Handles &handles, int32_t entry,
   return isText && status ? complain(error) : ExitOk;
 }
 
+/// Prints what an entry has written of a picture; an exit code. Not where `isText` becomes false.
+static int printRows(const Command &command, Handles &handles, int32_t entry,
+                     const Tensors &outputs, bool &isText) {
+  Error error;
+  PromptRun run{&command, handles.model, handles.context, entry, nullptr, &error, nullptr, nullptr};
+  attn_status status = attn_main_rows(&run, outputs.list.data(), &isText);
+  return isText && status ? complain(error) : ExitOk;
+}
+
 /// The entry asked for, or the only one.
 static attn_status chooseEntry(const Command &command, const attn_abi_model &tables, int32_t &entry,
                                Error &error) {
@@ -166,7 +188,7 @@ static attn_status chooseEntry(const Command &command, const attn_abi_model &tab
       entry = i;
   if (!command.entryName && tables.entryCount == 1)
     entry = 0;
-  else if (!command.entryName && (hasPrompt(command) || hasSound(command)))
+  else if (!command.entryName && (hasPrompt(command) || hasSound(command) || hasPicture(command)))
     entry = onlyGenerating(tables);
   if (entry >= 0)
     return ATTN_OK;
@@ -264,6 +286,12 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
       return code;
   if (command.isBench)
     return ExitOk;
+  if (hasWriting(command) && tables.entries[entry].unfold) {
+    bool isText = false;
+    int code = printRows(command, handles, entry, outputs, isText);
+    if (isText)
+      return code;
+  }
   Labels labels;
   if (command.weights)
     labels.readFolder(command.weights);

@@ -80,6 +80,9 @@ struct Tensors {
 attn_status readInputs(const Command &command, const attn_model &model, int32_t entry,
                        Tensors &inputs, Error &error);
 
+/// Whether a file is a picture, by its name.
+bool isImageFile(const char *path);
+
 /// Whether a file is a sound, by its name.
 bool isSoundFile(const char *path);
 

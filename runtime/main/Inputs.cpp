@@ -40,7 +40,7 @@ static bool hasSuffix(const char *path, const char *suffix) {
   return length >= wanted && strcasecmp(path + length - wanted, suffix) == 0;
 }
 
-static bool isImageFile(const char *path) {
+bool attn::isImageFile(const char *path) {
   return hasSuffix(path, ".png") || hasSuffix(path, ".jpg") || hasSuffix(path, ".jpeg");
 }
 

@@ -33,6 +33,12 @@ attn_status openTokenizer(const Command &command, const attn_abi_model &tables, 
 /// The status of its error. Only where text is linked; else the address is null.
 extern "C" attn_status attn_main_prompt(const attn::PromptRun *run);
 
+/// Prints the rows that an entry has written, `outputs` its tokens and their counts, as text, and
+/// sets `isText`; false, and nothing is done, where there is no tokenizer and none is asked for.
+/// Linked as attn_main_prompt.
+extern "C" attn_status attn_main_rows(const attn::PromptRun *run, const attn_tensor *outputs,
+                                      bool *isText);
+
 /// Writes down the sounds that an entry is given, in turn, and sets `isText`; false, and nothing
 /// is done, where there is no tokenizer and no option asks for text. Linked as attn_main_prompt.
 extern "C" attn_status attn_main_speech(const attn::PromptRun *run, bool *isText);
