@@ -344,6 +344,25 @@ def detr_shapes(c, features=2048):
     return shapes
 
 
+def sam_shapes(c, whole=True):
+    """Of the encoder of pictures and, where it is not alone, a tensor of each other part."""
+    c, p = c["vision_config"], "vision_encoder."
+    d, f, o, grid = c["hidden_size"], int(c["hidden_size"] * c["mlp_ratio"]), c["output_channels"], c["image_size"] // c["patch_size"]
+    shapes = {**pair(p + "patch_embed.projection", d, 3, c["patch_size"], c["patch_size"]), p + "pos_embed": (1, grid, grid, d),
+              p + "neck.conv1.weight": (o, d, 1, 1), p + "neck.conv2.weight": (o, o, 3, 3), **pair(p + "neck.layer_norm1", o),
+              **pair(p + "neck.layer_norm2", o)}
+    for n in range(c["num_hidden_layers"]):
+        side = 2 * (grid if n in c["global_attn_indexes"] else c["window_size"]) - 1
+        own = {**pair("layer_norm1", d), **pair("layer_norm2", d), **pair("attn.qkv", 3 * d, d), **pair("attn.proj", d, d),
+               **pair("mlp.lin1", f, d), **pair("mlp.lin2", d, f)}
+        own.update({"attn.rel_pos_h": (side, d // c["num_attention_heads"]), "attn.rel_pos_w": (side, d // c["num_attention_heads"])})
+        shapes.update({f"{p}layers.{n}.{name}": shape for name, shape in own.items()})
+    if whole:
+        shapes.update({"shared_image_embedding.positional_embedding": (2, 8), "prompt_encoder.no_mask_embed.weight": (1, o),
+                       "mask_decoder.iou_token.weight": (1, o)})
+    return shapes
+
+
 def timm_shapes(c):
     """Of a small vit_ or deit_ model; timm's config says no sizes."""
     d, f, side, teacher = 64, 96, 8, "distilled" in c["architecture"]
@@ -485,6 +504,12 @@ FAMILIES = {
     "swinv2": (swin("swinv2", "Swinv2ForImageClassification", window_size=16, layer_norm_eps=1e-3, pretrained_window_sizes=[6, 0], buffers=True),
                swin_shapes, {}),
     "swinv2-shifted": (swin("swinv2", "Swinv2ForImageClassification", window_size=4, layer_norm_eps=1e-5), swin_shapes, {}),
+    "sam": (dict(model_type="sam", architectures=["SamModel"], vision_config=dict(
+        model_type="sam_vision_model", hidden_size=48, num_attention_heads=6, num_hidden_layers=3, image_size=40, patch_size=4, mlp_ratio=2.0,
+        window_size=4, global_attn_indexes=[1], output_channels=20, hidden_act="gelu", layer_norm_eps=1e-6, qkv_bias=True, use_rel_pos=True,
+        use_abs_pos=True)), sam_shapes, {"preprocessor_config.json": dict(
+            do_normalize=True, do_pad=True, do_resize=True, image_mean=[0.485, 0.456, 0.406], image_std=[0.229, 0.224, 0.225],
+            pad_size=dict(height=40, width=40), resample=2, size=dict(longest_edge=40))}),
     "detr": (dict(model_type="detr", architectures=["DetrForObjectDetection"], d_model=48, encoder_layers=2, decoder_layers=2,
                   encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=80, decoder_ffn_dim=80, num_queries=7, num_channels=3,
                   activation_function="relu", backbone="resnet50", use_timm_backbone=True, dilation=False, position_embedding_type="sine",

@@ -159,6 +159,43 @@ def swin(c, w, image):
     return {"scores": linear(norm(x, "layernorm").mean((1, 2)), w, "classifier")}
 
 
+def decomposed_attention(x, w, p, count):
+    """Of maps [B, Y, X, D]: to the score come the query's products with a vector for the rows and one for the columns between two places."""
+    b, rows, columns, d = x.shape
+    q, k, v = (heads_of(part, count) for part in np.split(linear(x.reshape(b, -1, d), w, p + "qkv"), 3, -1))
+    place = np.arange(rows * columns)
+    apart = lambda at, side: at[:, None] - at + side - 1
+    down, right = w[p + "rel_pos_h"][apart(place // columns, rows)], w[p + "rel_pos_w"][apart(place % columns, columns)]
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]) + np.einsum("bhie,ije->bhij", q, down + right)
+    return linear(joined(softmax(scores) @ v), w, p + "proj").reshape(x.shape)
+
+
+def sam(c, w, image):
+    """What SAM's encoder of pictures gives, channels first."""
+    c, w = c["vision_config"], {name.removeprefix("vision_encoder."): value for name, value in w.items()}
+    kernel, side, b, m = w["patch_embed.projection.weight"], c["patch_size"], len(image), c["window_size"]
+    grid = image.shape[2] // side
+    x = image.astype(np.float64).reshape(b, 3, grid, side, grid, side).transpose(0, 2, 4, 1, 3, 5).reshape(b, grid, grid, -1)
+    x = x @ kernel.reshape(len(kernel), -1).T + w["patch_embed.projection.bias"] + w["pos_embed"]
+    for n in range(c["num_hidden_layers"]):
+        p = f"layers.{n}."
+        y = layer_norm(x, w, p + "layer_norm1", c["layer_norm_eps"])
+        if n not in c["global_attn_indexes"]:
+            more, count = -grid % m, -(-grid // m)
+            y = np.pad(y, ((0, 0), (0, more), (0, more), (0, 0)))
+            y = y.reshape(b, count, m, count, m, -1).transpose(0, 1, 3, 2, 4, 5).reshape(-1, m, m, y.shape[-1])
+            y = decomposed_attention(y, w, p + "attn.", c["num_attention_heads"])
+            y = y.reshape(b, count, count, m, m, -1).transpose(0, 1, 3, 2, 4, 5).reshape(b, count * m, count * m, -1)[:, :grid, :grid]
+        else:
+            y = decomposed_attention(y, w, p + "attn.", c["num_attention_heads"])
+        x = x + y
+        y = ACTIVATIONS[c["hidden_act"]](linear(layer_norm(x, w, p + "layer_norm2", c["layer_norm_eps"]), w, p + "mlp.lin1"))
+        x = x + linear(y, w, p + "mlp.lin2")
+    x = np.pad(layer_norm(x @ w["neck.conv1.weight"][:, :, 0, 0].T, w, "neck.layer_norm1", 1e-6), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    y = sum(x[:, i:i + grid, j:j + grid] @ w["neck.conv2.weight"][:, :, i, j].T for i in range(3) for j in range(3))
+    return {"hidden": layer_norm(y, w, "neck.layer_norm2", 1e-6).transpose(0, 3, 1, 2)}
+
+
 def resnet(w, p, image):
     """ResNet-50 of PyTorch's convolutions, in double precision: [B, C, H, W] to [B, Y, X, D]."""
     import torch

@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, swin_shapes, t5_shapes, trocr_shapes, vit_shapes
+from make import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, sam_shapes, swin_shapes,
+                  t5_shapes, trocr_shapes, vit_shapes)
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -128,6 +129,12 @@ PUBLISHED = {
         **VIT, "architectures": ["BeitForImageClassification"], "model_type": "beit", "layer_scale_init_value": 0.1, "use_mean_pooling": True,
         "use_mask_token": False, "use_relative_position_bias": True, "use_shared_relative_position_bias": False,
         "use_absolute_position_embeddings": False, "id2label": {str(i): f"label {i}" for i in range(1000)}}, vit_shapes, 86530984),
+    # Its encoder of pictures.
+    "facebook/sam-vit-base": (dict(
+        architectures=["SamModel"], model_type="sam", vision_config=dict(
+            model_type="sam_vision_model", hidden_size=768, num_attention_heads=12, num_hidden_layers=12, image_size=1024, patch_size=16, mlp_ratio=4.0,
+            window_size=14, global_attn_indexes=[2, 5, 8, 11], output_channels=256, hidden_act="gelu", layer_norm_eps=1e-6, qkv_bias=True,
+            use_abs_pos=True, use_rel_pos=True)), sam_shapes, 89670912),
     # With the four numbers of each feature of frozen norms, of which the published number counts two.
     "facebook/detr-resnet-50": (dict(
         architectures=["DetrForObjectDetection"], model_type="detr", activation_function="relu", auxiliary_loss=False, backbone="resnet50",

@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from make import FAMILIES, make
 from measured import measured
-from picture_models import clip, detr, swin, timm, trocr, vit
+from picture_models import clip, detr, sam, swin, timm, trocr, vit
 from program import call, run
 from text_models import bart, bert, gpt2, llama, modernbert, t5
 
@@ -53,6 +53,9 @@ def check(family, folder):
     if "architecture" in config:
         inputs = {"image": rng.standard_normal((BATCH, 3, 32, 32)).astype(np.float32)}
         return compare(family, folder, spec, inputs, timm(config, w, inputs["image"]))
+    if config["model_type"] == "sam":
+        inputs = {"image": rng.standard_normal((BATCH, 3, 40, 40)).astype(np.float32)}
+        return compare(family, folder, spec, inputs, sam(config, w, inputs["image"]))
     if config["model_type"] in ("swin", "swinv2"):
         inputs = {"image": rng.standard_normal((BATCH, 3, 64, 64)).astype(np.float32)}
         return compare(family, folder, spec, inputs, swin(config, w, inputs["image"]))

@@ -51,6 +51,8 @@ void writeT5(FamilyWriter &writer);
 void writeVit(FamilyWriter &writer);
 /// Swin and Swin v2.
 void writeSwin(FamilyWriter &writer);
+/// SAM's encoder of pictures.
+void writeSam(FamilyWriter &writer);
 /// DETR.
 void writeDetr(FamilyWriter &writer);
 /// Vision transformers of timm.

@@ -79,6 +79,7 @@ static constexpr StringRef vitTypes[] = {"vit", "deit", "dinov2", "beit"};
 static constexpr StringRef swinTypes[] = {"swin", "swinv2"};
 static constexpr StringRef detrTypes[] = {"detr"};
 static constexpr StringRef trocrTypes[] = {"vision-encoder-decoder"};
+static constexpr StringRef samTypes[] = {"sam", "sam_vision_model"};
 static constexpr StringRef timmTypes[] = {"timm"}; // which names an architecture instead
 static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
@@ -87,7 +88,8 @@ ArrayRef<Family> families() {
       {llamaTypes, writeLlama}, {bertTypes, writeBert},   {modernTypes, writeModernBert},
       {bartTypes, writeBart},   {t5Types, writeT5},       {gpt2Types, writeGpt2},
       {vitTypes, writeVit},     {clipTypes, writeClip},   {swinTypes, writeSwin},
-      {detrTypes, writeDetr},   {trocrTypes, writeTrocr}, {timmTypes, writeTimm}};
+      {detrTypes, writeDetr},   {trocrTypes, writeTrocr}, {samTypes, writeSam},
+      {timmTypes, writeTimm}};
   return all;
 }
 
