@@ -48,7 +48,8 @@ static llvm::json::Array describeTensors(llvm::ArrayRef<TensorInfo> tensors) {
     llvm::json::Object described{{"name", tensor.name},
                                  {"dtype", dtypeName(tensor.elementType)},
                                  {"axes", std::move(axes)},
-                                 {"image", bool(tensor.image)}};
+                                 {"image", bool(tensor.image)},
+                                 {"sound", bool(tensor.sound)}};
     if (tensor.below)
       described["below"] = tensor.below;
     if (tensor.state >= 0)

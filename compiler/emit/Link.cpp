@@ -28,6 +28,8 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
   SmallVector<std::string> archives{archivePath(options, "libattn_rt.a")};
   if (options.takesImage)
     archives.push_back(archivePath(options, "libattn_image.a"));
+  if (options.takesSound)
+    archives.push_back(archivePath(options, "libattn_sound.a"));
   return archives;
 }
 
@@ -37,6 +39,8 @@ static SmallVector<std::string> libraryArchives(const LinkOptions &options) {
 static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::string> &args) {
   if (options.takesImage)
     args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
+  if (options.takesSound)
+    args.append({"-l:libFLAC.a", "-l:libogg.a"});
   if (options.takesText && options.kind == ArtifactKind::Executable)
     args.append({"-l:libpcre2-8.a", "-l:libutf8proc.a"});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
@@ -45,10 +49,14 @@ static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::
 static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions &options) {
   SmallVector<std::string> args{"model.o", archivePath(options, "libattn_main.a")};
   if (options.takesText)
-    args.append({"-Wl,-u,attn_main_prompt", "-Wl,-u,attn_main_rows",
+    args.append({options.takesSound
+                     ? "-Wl,-u,attn_main_prompt,-u,attn_main_rows,-u,attn_main_speech"
+                     : "-Wl,-u,attn_main_prompt,-u,attn_main_rows",
                  archivePath(options, "libattn_prompt.a"), archivePath(options, "libattn_text.a")});
   if (options.takesImage)
     args.append({"-Wl,-u,attn_image_load", archivePath(options, "libattn_image.a")});
+  if (options.takesSound)
+    args.append({"-Wl,-u,attn_sound_load", archivePath(options, "libattn_sound.a")});
   args.push_back(archivePath(options, "libattn_rt.a"));
   addSystemLibraries(options, args);
   // `main` of libattn_main reads the tables by this name.
@@ -155,6 +163,7 @@ static bool hasArchive(const LinkOptions &options, StringRef name) {
 Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
   LinkOptions options = given;
   options.takesImage &= hasArchive(options, "libattn_image.a");
+  options.takesSound &= hasArchive(options, "libattn_sound.a");
   options.takesText &= hasArchive(options, "libattn_text.a");
   if (Error error = checkArchives(options))
     return std::move(error);

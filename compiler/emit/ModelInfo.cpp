@@ -30,6 +30,12 @@ bool takesImage(ModuleOp model) {
   });
 }
 
+bool takesSound(ModuleOp model) {
+  return llvm::any_of(entriesOf(model), [](const EntryInfo &entry) {
+    return llvm::any_of(entry.inputs, [](const TensorInfo &input) { return bool(input.sound); });
+  });
+}
+
 bool takesText(ModuleOp model) {
   auto isTokens = [](const TensorInfo &input) {
     return input.axes.size() == 2 && input.elementType.isInteger() &&
@@ -46,7 +52,9 @@ bool takesText(ModuleOp model) {
     // Texts that are gone on from, or that become vectors: then with which of two each token is of.
     bool isEncoder = !entry.unfold && !entry.outputs.empty() &&
                      entry.outputs[0].name == "embedding" && (rows == 1 || rows == 2);
-    return llvm::all_of(entry.inputs, isKnown) && (isEncoder || (entry.unfold && rows == 1));
+    bool isWritten = entry.unfold && entry.inputs.size() == 1 && entry.inputs[0].sound;
+    return isWritten ||
+           (llvm::all_of(entry.inputs, isKnown) && (isEncoder || (entry.unfold && rows == 1)));
   });
 }
 
@@ -174,6 +182,8 @@ std::vector<EntryInfo> entriesOf(ModuleOp model) {
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
       entry.inputs.push_back(tensorInfo(model, type, function.getArgAttr(i, "attn.name"),
                                         function.getArgAttr(i, "attn.image")));
+      entry.inputs.back().sound =
+          dyn_cast_or_null<DictionaryAttr>(function.getArgAttr(i, "attn.sound"));
       if (auto below = dyn_cast_or_null<IntegerAttr>(function.getArgAttr(i, "attn.below")))
         entry.inputs.back().below = below.getInt();
       entry.inputs.back().state = stateOf(function.getArgAttr(i, "attn.state"));

@@ -26,6 +26,9 @@ std::string modelSymbol(mlir::ModuleOp model);
 /// Whether an argument of an entry may be given as a picture.
 bool takesImage(mlir::ModuleOp model);
 
+/// Whether an entry may be given a sound.
+bool takesSound(mlir::ModuleOp model);
+
 /// Whether an entry that generates takes tokens alone, as rows of them and, perhaps, how many each
 /// row has: what `--prompt` gives.
 bool takesText(mlir::ModuleOp model);
@@ -75,6 +78,7 @@ struct TensorInfo {
   llvm::SmallVector<AxisInfo> axes;
   int64_t below = 0;               ///< bound of what are indices; 0 where elements may be anything
   int32_t state = -1;              ///< the number of the state that it is or sets; -1: of none
+  mlir::DictionaryAttr sound = {}; ///< how a sound becomes it; null where none is taken
   mlir::DictionaryAttr image = {}; ///< how a picture becomes it; null where none is taken
   std::optional<InputRange> range = {}; ///< of random inputs; none: 0 and 1, or as `below` says
 };

@@ -65,6 +65,7 @@ private:
   llvm::Constant *cacheUses(const EntryInfo &entry);
   Constants entryTable();
   Constants images();
+  Constants sounds();
   llvm::Constant *unfold(const EntryInfo &entry);
   llvm::Constant *terms(ArrayAttr polynomial);
   Constants kernels();
@@ -272,6 +273,20 @@ Constants TableWriter::images() {
   return table;
 }
 
+Constants TableWriter::sounds() {
+  Constants table;
+  for (auto [e, entry] : llvm::enumerate(entries))
+    for (auto [i, input] : llvm::enumerate(entry.inputs)) {
+      if (!input.sound)
+        continue;
+      Constants numbers{build.i32(int64_t(e)), build.i32(int64_t(i))};
+      for (llvm::StringRef key : {"bands", "frames", "rate", "fft", "hop"})
+        numbers.push_back(build.i32(input.sound.getAs<IntegerAttr>(key).getInt()));
+      table.push_back(build.structure(numbers));
+    }
+  return table;
+}
+
 llvm::Constant *TableWriter::terms(ArrayAttr polynomial) {
   Constants table;
   for (auto term : polynomial.getAsRange<ArrayAttr>()) {
@@ -475,8 +490,8 @@ LogicalResult TableWriter::write() {
     if (failed(addSlot(slot, slots)))
       return failure();
   Constants levelTable = levels(), cacheTable = caches(), table = entryTable(),
-            imageTable = images(), ignoreTable = ignores(), kernelTable = kernels(),
-            gpuCodes = gpuTable();
+            imageTable = images(), soundTable = sounds(), ignoreTable = ignores(),
+            kernelTable = kernels(), gpuCodes = gpuTable();
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
   llvm::Constant *tables = build.structure({build.i32(ATTN_ABI_VERSION),
                                             build.text(modelName(model)),
@@ -511,7 +526,9 @@ LogicalResult TableWriter::write() {
                                             build.i64(int64_t(options.chatTemplate.size())),
                                             binary(options.chatTemplate, "chat_template"),
                                             build.i64(int64_t(options.labels.size())),
-                                            binary(options.labels, "labels")});
+                                            binary(options.labels, "labels"),
+                                            count(soundTable),
+                                            build.array(soundTable, "sounds")});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
   return success();

@@ -86,6 +86,9 @@ bool isImageFile(const char *path);
 /// Whether a file is a sound, by its name.
 bool isSoundFile(const char *path);
 
+/// Says that an input takes no sound.
+attn_status refuseSound(const attn_abi_entry &entry, const attn_abi_tensor &input, Error &error);
+
 /// Whether an option says how an entry generates: `--max-tokens`, `--temperature`, ...
 bool isGenerationOption(const char *name);
 

@@ -14,7 +14,7 @@ using namespace attn;
 
 // In libattn_image, which is linked only where an entry takes a picture.
 #pragma weak attn_image_load
-// In libattn_sound, which `attn run` is linked with.
+// In libattn_sound, which is linked only where an entry takes a sound.
 #pragma weak attn_sound_load
 
 static constexpr size_t kMaxFile = size_t(1) << 40;
@@ -59,6 +59,14 @@ static bool parseRandom(const char *text, uint64_t &seed) {
   errno = 0;
   seed = strtoull(text + 7, &end, 10);
   return errno == 0 && end != text + 7 && *end == 0 && text[7] != '-';
+}
+
+attn_status attn::refuseSound(const attn_abi_entry &entry, const attn_abi_tensor &input,
+                              Error &error) {
+  error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no sound", input.name,
+            entry.name);
+  error.help("say in the spec how one becomes the tensor: `sound input 80 x 3000`");
+  return error.status;
 }
 
 namespace {
@@ -319,33 +327,28 @@ attn_status InputReader::readImages(int32_t index) {
   return ATTN_OK;
 }
 
-/// All sounds given for an input of [bands, 3000] or [N, bands, 3000], one after the other.
+/// All sounds given for an input, one after the other.
 attn_status InputReader::readSounds(int32_t index) {
   const attn_abi_tensor &wanted = entry.inputs[index];
+  const attn_abi_sound *sound = soundOf(*model.tables, entryIndex, index);
+  if (!sound)
+    return refuseSound(entry, wanted, error);
   if (!attn_sound_load) {
     error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of sounds");
     error.help("run the spec with `attn run`, or pass the tensor: `--input %s=FILE.npy`",
                wanted.name);
     return error.status;
   }
-  int32_t rank = wanted.rank, count = 0;
-  int64_t frames = rank < 2 ? 0 : axisSize(wanted.axes[rank - 1], dims);
-  if ((rank != 2 && rank != 3) || wanted.dtype != ATTN_F32 || frames != 3000) {
-    error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no sound", wanted.name,
-              entry.name);
-    error.help("a sound becomes f32 [bands, 3000], a frame every 10 ms of 30 s");
-    return error.status;
-  }
+  int32_t count = 0;
   for (const Setting &setting : command.inputs)
     count += isGiven(setting, index);
-  if (rank == 2 && count > 1)
+  if (wanted.rank == 2 && count > 1)
     return error.set(ATTN_INVALID_ARGUMENT, "U0002", "input `%s` is given %d times", wanted.name,
                      int(count));
-  int64_t bands = axisSize(wanted.axes[rank - 2], dims);
   attn_tensor &tensor = inputs.list[size_t(index)];
-  tensor = {nullptr, ATTN_F32, 3, {count, bands, frames}, nullptr, 0, 0};
-  if (rank == 2)
-    tensor = {nullptr, ATTN_F32, 2, {bands, frames}, nullptr, 0, 0};
+  tensor = {nullptr, ATTN_F32, 3, {count, sound->bands, sound->frames}, nullptr, 0, 0};
+  if (wanted.rank == 2)
+    tensor = {nullptr, ATTN_F32, 2, {sound->bands, sound->frames}, nullptr, 0, 0};
   if (!inputs.allocate(tensor))
     return error.outOfMemory("an input");
   float *at = static_cast<float *>(tensor.data);
@@ -353,13 +356,13 @@ attn_status InputReader::readSounds(int32_t index) {
     if (!isGiven(setting, index))
       continue;
     char *message = nullptr;
-    attn_status status = attn_sound_load(setting.value, int32_t(bands), at, &message);
+    attn_status status = attn_sound_load(&model, entryIndex, index, setting.value, at, &message);
     if (status != ATTN_OK) {
       error.take(status, message);
       attn_message_free(message);
       return status;
     }
-    at += bands * frames;
+    at += int64_t(sound->bands) * sound->frames;
   }
   return ATTN_OK;
 }

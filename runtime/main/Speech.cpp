@@ -74,11 +74,6 @@ int32_t SpeechRun::onText(void *user, double begin, double end, const char *text
 }
 
 attn_status SpeechRun::check() {
-  if (!attn_sound_read) {
-    error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of sounds");
-    error.help("run the spec with `attn run`");
-    return error.status;
-  }
   for (const Setting &setting : command.inputs) {
     const char *name = entry.inputs[0].name;
     bool isKnown = strlen(name) == size_t(setting.length) &&
@@ -92,33 +87,24 @@ attn_status SpeechRun::check() {
     error.help("give sounds alone, each of which is written down");
     return error.status;
   }
-  int64_t dims[kMaxDims];
-  const attn_abi_model &tables = *run.model->tables;
-  for (int32_t d = 0; d < tables.dimCount; ++d)
-    dims[d] = tables.dims[d].value;
-  const attn_abi_tensor &mel = entry.inputs[0];
-  if (entry.inputCount == 1 && mel.dtype == ATTN_F32 && mel.rank == 3 &&
-      axisSize(mel.axes[2], dims) == 3000)
+  if (entry.inputCount != 1 || !soundOf(*run.model->tables, run.entry, 0))
+    return refuseSound(entry, entry.inputs[0], error);
+  if (attn_sound_read)
     return ATTN_OK;
-  error.set(ATTN_BAD_INPUT, "R0303", "input `%s` of entry `%s` takes no sound", mel.name,
-            entry.name);
-  error.help("a sound becomes f32 [bands, 3000], a frame every 10 ms of 30 s");
+  error.set(ATTN_BAD_INPUT, "R0303", "this program was linked without decoders of sounds");
+  error.help("run the spec with `attn run`");
   return error.status;
 }
 
 attn_status SpeechRun::write(const char *path) {
   float *mel = nullptr;
-  int64_t frames = 0, dims[kMaxDims];
-  const attn_abi_model &tables = *run.model->tables;
-  for (int32_t d = 0; d < tables.dimCount; ++d)
-    dims[d] = tables.dims[d].value;
-  int64_t bands = axisSize(entry.inputs[0].axes[1], dims);
+  int64_t count = 0;
   char *message = nullptr;
   isFirst = true;
-  attn_status status = attn_sound_read(path, int32_t(bands), &mel, &frames, &message);
+  attn_status status = attn_sound_read(run.model, run.entry, 0, path, &mel, &count, &message);
   if (status == ATTN_OK)
     status =
-        attn_speech_transcribe(run.context, run.entry, tokenizer, mel, frames, &options, &message);
+        attn_speech_transcribe(run.context, run.entry, tokenizer, mel, count, &options, &message);
   free(mel);
   if (status)
     error.take(status, message);

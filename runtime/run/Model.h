@@ -53,5 +53,13 @@ constexpr int32_t kMaxDims = 256;
 /// The GPU that a context runs on; null where it runs on the CPU.
 class Gpu *gpuOf(attn_context &context);
 
+/// How input `input` of an entry becomes of a sound; null where it takes none.
+inline const attn_abi_sound *soundOf(const attn_abi_model &tables, int32_t entry, int32_t input) {
+  for (int32_t i = 0; i < tables.soundCount; ++i)
+    if (tables.sounds[i].entry == entry && tables.sounds[i].input == input)
+      return &tables.sounds[i];
+  return nullptr;
+}
+
 } // namespace attn
 #endif

@@ -6,24 +6,19 @@
 
 using namespace attn;
 
-/// Frames of a spectrogram, and those that a step of a timestamp has.
-static constexpr double kFramesPerSecond = 100;
-static constexpr int64_t kFramesPerStep = 2;
-
 attn_status Speech::check() {
   if (!entry.unfold)
     return error.set(ATTN_INVALID_ARGUMENT, "U0002", "entry `%s` generates no tokens", entry.name);
   const attn_abi_tensor *mel = entry.inputCount == 1 ? &entry.inputs[0] : nullptr;
-  if (!mel || mel->dtype != ATTN_F32 || mel->rank != 3) {
-    error.set(ATTN_INVALID_ARGUMENT, "U0003", "entry `%s` takes no spectrogram alone", entry.name);
-    error.help("to write down a sound, an entry takes f32[B, bands, frames]");
+  const attn_abi_sound *sound = mel ? soundOf(*context.model->tables, number, 0) : nullptr;
+  if (!sound || mel->rank != 3) {
+    error.set(ATTN_INVALID_ARGUMENT, "U0003", "entry `%s` takes no sound alone", entry.name);
+    error.help("to write down a sound, an entry takes f32[B, bands, frames], and its model says "
+               "`sound input`");
     return error.status;
   }
-  int64_t dims[kMaxDims];
-  const attn_abi_model &tables = *context.model->tables;
-  for (int32_t d = 0; d < tables.dimCount; ++d)
-    dims[d] = tables.dims[d].value;
-  bands = axisSize(mel->axes[1], dims), window = axisSize(mel->axes[2], dims);
+  bands = sound->bands, window = sound->frames;
+  framesPerSecond = double(sound->rate) / double(sound->hop);
   if (options.numbers.beams > 1) {
     error.set(ATTN_INVALID_ARGUMENT, "U0002", "a transcription has no beams");
     error.help("pass `--beams 1`");
@@ -83,7 +78,7 @@ bool Speech::takeText(size_t begin, size_t end, double from, double to) {
 
 int64_t Speech::takeSegments(int64_t size) {
   size_t first = rules.headSize(), count = written.size();
-  double start = double(seek) / kFramesPerSecond;
+  double start = double(seek) / framesPerSecond;
   auto timeOf = [&](size_t at) {
     return start + double(rules.stepsOf(written[at])) / kTimestampsPerSecond;
   };
@@ -99,10 +94,11 @@ int64_t Speech::takeSegments(int64_t size) {
     last = i;
   }
   if (last > first) {
-    int64_t taken = isLone ? size : int64_t(rules.stepsOf(written[last - 1])) * kFramesPerStep;
+    double end = double(rules.stepsOf(written[last - 1])) / kTimestampsPerSecond;
+    int64_t taken = isLone ? size : int64_t(end * framesPerSecond + 0.5);
     return taken > 0 && taken < size ? taken : size;
   }
-  double end = start + double(size) / kFramesPerSecond;
+  double end = start + double(size) / framesPerSecond;
   for (size_t i = count; options.timestamps && i-- > first;)
     if (isTimestamp(i)) {
       end = rules.stepsOf(written[i]) > 0 ? timeOf(i) : end;

@@ -41,6 +41,7 @@ private:
   Error &error;
   SpeechRules rules;
   int64_t bands = 0, window = 0, seek = 0;
+  double framesPerSecond = 0;
   Vector<int32_t> written;
   Vector<float> part; ///< the window
   bool isWanted = true;

@@ -14,7 +14,7 @@ void attn::fuzz::sound(const uint8_t *data, size_t size) {
     require(problem[0] != 0, "an error without words");
     return;
   }
-  require(resample(sound, kMelRate, 50, resampled), "no memory");
+  require(resample(sound, 16000, 50, resampled), "no memory");
   static volatile float sink;
   for (float sample : resampled.samples)
     sink = sample;

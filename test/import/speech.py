@@ -33,6 +33,10 @@ ASCII = [token for token in range(256) if 32 <= LETTER[token] < 127]
 SUPPRESSED = [token for token in range(256) if token not in ASCII] + [START, *range(258, 266)]
 
 
+PROCESSOR = dict(feature_extractor_type="WhisperFeatureExtractor", feature_size=80, sampling_rate=16000, n_fft=400, hop_length=160,
+                 chunk_length=30, nb_max_frames=3000, n_samples=480000, padding_value=0.0, return_attention_mask=False)
+
+
 def tokenizer():
     added = [dict(id=END + i, content=name, special=True, single_word=False, lstrip=False, rstrip=False, normalized=False)
              for i, name in enumerate(SPECIAL)]
@@ -56,7 +60,7 @@ def make(folder, seed, generation):
     os.makedirs(folder, exist_ok=True)
     general = dict(eos_token_id=END, decoder_start_token_id=START, suppress_tokens=SUPPRESSED, begin_suppress_tokens=[SPACE, END],
                    no_timestamps_token_id=NO_TIMESTAMPS)
-    for name, content in ("config", c), ("generation_config", {**general, **generation}), ("tokenizer", tokenizer()):
+    for name, content in ("config", c), ("generation_config", {**general, **generation}), ("tokenizer", tokenizer()), ("preprocessor_config", PROCESSOR):
         with open(f"{folder}/{name}.json", "w") as file:
             json.dump(content, file)
     write_safetensors(f"{folder}/model.safetensors", w)
@@ -171,6 +175,10 @@ def check_library(folder, config, weights, held):
     said = subprocess.run([*command, sound, "--input", sound, "--language", "de"], check=True, capture_output=True).stdout.decode()
     wanted = printed(Twin(config, weights, language=259).transcribe(held), False)
     assert said == 2 * wanted, f"{said}\n--- but NumPy:\n{wanted}"
+    # A program with all that it needs.
+    call(["attn", "compile", f"{folder}/w.attn", "-O0", "--embed-weights", "-o", f"{folder}/w"])
+    said = subprocess.run([f"{folder}/w", "--input", sound, "--language", "de"], check=True, capture_output=True).stdout.decode()
+    assert said == wanted, said
     # Without a tokenizer, or where an output is asked for, tokens are what there is.
     call([*command, sound, "--output", f"tokens={folder}/tokens.npy"])
     os.rename(f"{folder}/tokenizer.json", f"{folder}/other.json")

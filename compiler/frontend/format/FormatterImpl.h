@@ -62,6 +62,7 @@ private:
   Layout head(const ast::PartDecl &decl);
   Layout head(const ast::HookDecl &decl);
   Layout head(const ast::ImageDecl &decl);
+  Layout head(const ast::SoundDecl &decl);
   Layout head(const ast::EntryDecl &decl);
   Layout head(const ast::LetStmt &decl);
   /// The parts of heads: lists of names, a type, parameters and results, where a tensor comes from.

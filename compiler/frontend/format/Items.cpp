@@ -212,6 +212,17 @@ Layout Formatter::head(const ImageDecl &decl) {
   return layout;
 }
 
+Layout Formatter::head(const SoundDecl &decl) {
+  Layout layout = concat({"sound input ", expr(*decl.bands), " x ", expr(*decl.frames)});
+  if (decl.rate)
+    layout.add(" rate ").add(expr(*decl.rate));
+  if (decl.fft)
+    layout.add(" fft ").add(expr(*decl.fft));
+  if (decl.hop)
+    layout.add(" hop ").add(expr(*decl.hop));
+  return layout;
+}
+
 Layout Formatter::head(const EntryDecl &decl) {
   Layout layout(decl.isForward ? "" : "entry ");
   layout = concat({layout});
@@ -310,6 +321,8 @@ Layout Formatter::head(const Item &item) {
   }
   case Item::Kind::Image:
     return head(llvm::cast<ImageDecl>(item));
+  case Item::Kind::Sound:
+    return head(llvm::cast<SoundDecl>(item));
   case Item::Kind::Entry:
     return head(llvm::cast<EntryDecl>(item));
   case Item::Kind::Cache: {

@@ -67,7 +67,8 @@ struct Names {
 
   const ast::ModelDecl *model = nullptr;
   const ast::ImageDecl *image = nullptr;
-  bool imageUsed = false;
+  const ast::SoundDecl *sound = nullptr;
+  bool imageUsed = false, soundUsed = false;
   const ast::EntryDecl *forward = nullptr;
   std::vector<std::unique_ptr<ast::File>> usedFiles;
   Scope used;    ///< What stands in files that are used.

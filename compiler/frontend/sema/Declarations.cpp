@@ -147,6 +147,15 @@ static void declareImage(Sema &sema, const ImageDecl &image) {
     sema.names.image = &image;
 }
 
+static void declareSound(Sema &sema, const SoundDecl &sound) {
+  if (sema.names.sound)
+    sema.report
+        .error(DiagCode::DuplicateImage, sound.keyword, "a model says once what a sound becomes")
+        .at(sema.names.sound->keyword, "it is said here already");
+  else
+    sema.names.sound = &sound;
+}
+
 /// Where the weights are, as the spec says it.
 static void declareWeights(Sema &sema, const ModelDecl &decl) {
   const WeightsDecl *first = nullptr;
@@ -198,6 +207,8 @@ void declareItem(Sema &sema, Scope &in, const Item &item) {
     return declareEntry(sema, in, llvm::cast<EntryDecl>(item));
   case Item::Kind::Image:
     return declareImage(sema, llvm::cast<ImageDecl>(item));
+  case Item::Kind::Sound:
+    return declareSound(sema, llvm::cast<SoundDecl>(item));
   case Item::Kind::Cache:
     return declareCaches(sema, in, llvm::cast<CacheDecl>(item));
   case Item::Kind::Table:

@@ -14,6 +14,7 @@
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Rearrange.h"
+#include "compiler/frontend/sema/Sounds.h"
 #include "compiler/frontend/sema/States.h"
 #include "compiler/frontend/sema/Taps.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -246,6 +247,10 @@ static void buildEntryBody(Sema &sema, const EntryDecl &entry, const EntryDecl &
       if (mlir::DictionaryAttr attr =
               imageAttr(sema, body, parameter, sema.entry.parameters[input]))
         function.setArgAttr(input, "attn.image", attr);
+    if (sema.names.sound && parameter.name.text == "mel")
+      if (mlir::DictionaryAttr attr =
+              soundAttr(sema, body, parameter, sema.entry.parameters[input]))
+        function.setArgAttr(input, "attn.sound", attr);
   }
   std::vector<SemaValue> values;
   std::vector<SourceRange> places;
@@ -294,8 +299,10 @@ void buildEntry(Sema &sema, const EntryDecl &entry) {
   sema.statement.context = entry.signature.name.text;
   sema.function.layer = nullptr;
   sema.function.taps = {};
-  for (const Parameter &parameter : body->signature.parameters)
+  for (const Parameter &parameter : body->signature.parameters) {
     sema.names.imageUsed |= sema.names.image && parameter.name.text == "image";
+    sema.names.soundUsed |= sema.names.sound && parameter.name.text == "mel";
+  }
   if (checkPart(sema, entry, body->signature) &&
       readSignature(sema, entry, body->signature, inside)) {
     buildEntryBody(sema, entry, *body, states, inside);

@@ -80,6 +80,10 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
     sema.report
         .error(DiagCode::ImageArgument, sema.names.image->keyword, "no entry takes the picture")
         .note("the parameter of an entry that may be given as a picture is called `image`");
+  if (sema.names.sound && !sema.names.soundUsed)
+    sema.report
+        .error(DiagCode::SoundArgument, sema.names.sound->keyword, "no entry takes the sound")
+        .note("the parameter of an entry that may be given as a sound is called `mel`");
   if (sema.report.diagnostics.hasErrors())
     return nullptr;
   noteUnused(sema, sema.names.modelScope);

@@ -272,6 +272,7 @@ bool UnfoldBuilder::checkScores() {
   }
   llvm::SmallVector<int64_t> named(begin ? llvm::SmallVector<int64_t>{*begin} : stops);
   named.append(suppressed);
+  named.append(suppressedFirst);
   named.append(forced);
   for (int64_t one : named)
     if (one >= vocabulary) {

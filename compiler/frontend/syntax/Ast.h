@@ -329,6 +329,7 @@ struct Item {
     Ignore,
     Weights,
     Image,
+    Sound,
     Entry,
     Cache,
     Table,
@@ -547,6 +548,14 @@ struct ImageDecl : Item {
       std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.
   explicit ImageDecl(SourceRange keyword) : Item(Kind::Image, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Image; }
+};
+
+/// `sound input 80 x 3000 rate 16000 fft 400 hop 160`
+struct SoundDecl : Item {
+  ExprPtr bands, frames;
+  ExprPtr rate, fft, hop; ///< Null: not said.
+  explicit SoundDecl(SourceRange keyword) : Item(Kind::Sound, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Sound; }
 };
 
 /// An entry point, or the `forward` that entries specialise:

@@ -274,6 +274,23 @@ ItemPtr parseImage(Parser &parser) {
   return image;
 }
 
+ItemPtr parseSound(Parser &parser) {
+  auto sound = std::make_unique<SoundDecl>(parser.consume().range);
+  if (!parser.expectWord("input", DiagCode::UnexpectedToken, "after `sound`"))
+    return sound;
+  sound->bands = parseExpr(parser);
+  if (!parser.expectWord("x", DiagCode::UnexpectedToken, "between bands and frames"))
+    return sound;
+  sound->frames = parseExpr(parser);
+  if (parser.acceptWord("rate"))
+    sound->rate = parseExpr(parser);
+  if (parser.acceptWord("fft"))
+    sound->fft = parseExpr(parser);
+  if (parser.acceptWord("hop"))
+    sound->hop = parseExpr(parser);
+  return sound;
+}
+
 static void parseEntryBody(Parser &parser, EntryDecl &entry) {
   if (parser.accept(TokenKind::Equal)) {
     entry.bodyKind = EntryDecl::Body::Expression;

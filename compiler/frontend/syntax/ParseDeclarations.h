@@ -57,6 +57,9 @@ ast::ItemPtr parseWeights(Parser &parser);
 /// `image`.
 ast::ItemPtr parseImage(Parser &parser);
 
+/// `sound`.
+ast::ItemPtr parseSound(Parser &parser);
+
 /// `entry`.
 ast::ItemPtr parseEntry(Parser &parser);
 

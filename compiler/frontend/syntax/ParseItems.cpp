@@ -40,6 +40,7 @@ static const ItemRule itemRules[] = {
     {"ignore", InModel, parseIgnore},
     {"weights", InModel, parseWeights},
     {"image", InModel, parseImage},
+    {"sound", InModel, parseSound},
     {"entry", InModel, parseEntry},
     {"forward", InModel, parseForward},
     {"cache", InModel, parseCache},

@@ -27,6 +27,8 @@ public:
 private:
   void readSizes();
   void writeSizes();
+  /// How a sound becomes the spectrogram, by preprocessor_config.json.
+  void writeSound();
   void writeParameters();
   void writeAttention(StringRef name);
   void writeEncoderLayer();
@@ -88,7 +90,29 @@ void BartWriter::writeSizes() {
   else
     os << "dim P = " << positions << (isMarian ? "" : ", R = P + 2")
        << "  // positions\ndyn B <= 32, S <= P\n";
+  if (isWhisper)
+    writeSound();
   os << "cache own capacity P, cross capacity " << (isWhisper ? "S" : "P") << "\n\n";
+}
+
+void BartWriter::writeSound() {
+  json::Object empty;
+  bool isSaid = writer.folder.preprocessor.has_value();
+  Config values(isSaid ? *writer.folder.preprocessor : empty, "preprocessor_config.json");
+  if (!isSaid)
+    config.note("there is no `preprocessor_config.json`: sounds are read as OpenAI's models do, at "
+                "16 kHz in windows of 400 samples");
+  int64_t bands = config.size("num_mel_bins"), rate = values.size("sampling_rate", 16000),
+          fft = values.size("n_fft", 400), hop = values.size("hop_length", 160),
+          seconds = values.size("chunk_length", 0);
+  if (values.size("feature_size", bands) != bands)
+    values.refuse("feature_size", "`num_mel_bins` of config.json, " + Twine(bands));
+  if (seconds && seconds * rate / hop != 2 * positions)
+    values.refuse("chunk_length",
+                  "twice `max_source_positions` of config.json as frames, " + Twine(2 * positions));
+  os << "sound input C x W rate " << rate << " fft " << fft << " hop " << hop
+     << "  // a sound becomes the spectrogram\n";
+  config.adopt(values);
 }
 
 void BartWriter::ignoreCopies() {

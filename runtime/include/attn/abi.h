@@ -210,6 +210,13 @@ typedef struct {
                                         * width is 0; all is taken where the height is 0, too */
 } attn_abi_image;
 
+/* An input that may be given as a sound: its log-mel spectrogram [bands, frames] of the sound at
+ * `rate`, of windows of `fft` samples in steps of `hop`. */
+typedef struct {
+  int32_t entry, input;
+  int32_t bands, frames, rate, fft, hop;
+} attn_abi_sound;
+
 /* A tensor that is kept from call to call, once for each of `layers`. */
 typedef struct {
   attn_abi_tensor tensor;
@@ -319,6 +326,8 @@ struct attn_abi_model {
   const char *chatTemplate;
   int64_t labelBytes; /* of the names of classes that are embedded; else 0 */
   const char *labels; /* a NUL behind each, in their order */
+  int32_t soundCount;
+  const attn_abi_sound *sounds;
 };
 
 /* The tables of an executable: the object of an executable defines this symbol, `main` of

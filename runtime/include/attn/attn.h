@@ -433,18 +433,20 @@ ATTN_API attn_status attn_profile_kernel(const attn_context *context, int32_t ke
 ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float *values, char **message);
 
-/* Only with libattn_sound. Decodes a WAV or FLAC file, mixes its channels, resamples it to 16 kHz
- * and writes the log-mel spectrogram of its first 30 s, as Whisper takes it: f32 [bands, 3000] at
- * `values`, a frame every 10 ms, silence after the end. Whisper's models take 80 or 128 bands.
- * ATTN_INVALID_ARGUMENT for null pointers and for fewer than 1 or more than 256 bands, ATTN_IO,
- * ATTN_BAD_INPUT (not a WAV or FLAC file, damaged, not of 1 to 384 kHz), ATTN_OUT_OF_MEMORY. */
-ATTN_API attn_status attn_sound_load(const char *path, int32_t bands, float *values,
-                                     char **message);
+/* Only in artifacts that take a sound. Decodes a WAV or FLAC file, mixes its channels, resamples it
+ * and writes what it begins with as one element of the batch of input `input`: a log-mel
+ * spectrogram as Whisper's, f32 [bands, frames] at `values`, as the spec says, silence after the
+ * end. ATTN_NOT_FOUND where that input takes no sound, ATTN_INVALID_ARGUMENT for null pointers,
+ * ATTN_IO, ATTN_BAD_INPUT (not a WAV or FLAC file, damaged, not of 1 to 384 kHz),
+ * ATTN_OUT_OF_MEMORY. */
+ATTN_API attn_status attn_sound_load(const attn_model *model, int32_t entry, int32_t input,
+                                     const char *path, float *values, char **message);
 
-/* The same of a recording of up to 4 hours: *values becomes f32 [bands, frames + 3000], freed by
- * free(), in which 30 s of silence follow the sound's own frames. */
-ATTN_API attn_status attn_sound_read(const char *path, int32_t bands, float **values,
-                                     int64_t *frames, char **message);
+/* The same of a whole recording of up to 4 hours: *values becomes f32 [bands, count + frames],
+ * freed by free(), in which silence of the input's frames follows the sound's own `count`. */
+ATTN_API attn_status attn_sound_read(const attn_model *model, int32_t entry, int32_t input,
+                                     const char *path, float **values, int64_t *count,
+                                     char **message);
 
 #ifdef __cplusplus
 }

@@ -273,10 +273,10 @@ ATTN_API attn_status attn_speech_options_default(const attn_model *model, int32_
                                                  attn_speech_options *options, char **message);
 
 /* Writes down a recording, by an entry that generates from a spectrogram as Whisper's do: `mel` is
- * f32 [bands, frames + window] of attn_sound_read. It is heard in windows of the entry's size; with
- * timestamps, which follow Whisper's rules (they come in pairs, in order, the first by 1 s, and one
- * wherever all of them together are likelier than each other token), a window begins where the last
- * whole segment before ends. ATTN_INVALID_ARGUMENT: another entry, a tokenizer without the
+ * f32 [bands, frames + window] of attn_sound_read. It is heard in windows of the entry's frames;
+ * with timestamps, which follow Whisper's rules (they come in pairs, in order, the first by 1 s,
+ * and one wherever all of them together are likelier than each other token), a window begins where
+ * the last whole segment before ends. ATTN_INVALID_ARGUMENT: another entry, a tokenizer without the
  * language, the task or timestamps, beams; else errors as attn_generate. */
 ATTN_API attn_status attn_speech_transcribe(attn_context *context, int32_t entry,
                                             const attn_tokenizer *tokenizer, const float *mel,

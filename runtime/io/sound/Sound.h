@@ -3,6 +3,7 @@
 // Sounds: decoded to one channel, resampled, turned into log-mel spectrograms as Whisper's.
 #ifndef ATTN_IO_SOUND_SOUND_H
 #define ATTN_IO_SOUND_SOUND_H
+#include "attn/abi.h"
 #include "base/Vector.h"
 
 namespace attn {
@@ -15,8 +16,6 @@ struct Sound {
 
 /// Rates outside these are refused.
 constexpr int64_t kMinRate = 1000, kMaxRate = 384000;
-/// What Whisper hears: 30 s at 16 kHz, a frame every 10 ms.
-constexpr int64_t kMelRate = 16000, kMelFrames = 3000, kMelHop = 160;
 
 /// Decodes a file to the mean of its channels. On failure `problem` (of 256 bytes) says why and
 /// false is returned.
@@ -28,11 +27,11 @@ bool decodeFlac(const unsigned char *bytes, size_t size, Sound &sound, char *pro
 /// than `limit` samples are made. False where memory is lacking.
 bool resample(const Sound &source, int64_t rate, size_t limit, Sound &target);
 
-/// Writes [bands, frames] of what a sound at 16 kHz begins with, silence after its end. Windows are
-/// Hann's of 400 samples in steps of 160, mirrored at both ends; bands are Slaney's, of unit area
-/// from 0 to 8 kHz; logarithms reach 8 below the largest and become (x + 4) / 4. False where memory
-/// is lacking.
-bool logMel(const Sound &sound, int32_t bands, int64_t frames, float *values);
+/// Writes [bands, frames] of what a sound, at the rate of `spec`, begins with, silence after its
+/// end. Windows are Hann's of `fft` samples in steps of `hop`, mirrored at both ends; bands are
+/// Slaney's, of unit area from 0 to half the rate; logarithms reach 8 below the largest and become
+/// (x + 4) / 4. The frames of `spec` are not looked at. False where memory is lacking.
+bool logMel(const Sound &sound, const attn_abi_sound &spec, int64_t frames, float *values);
 
 } // namespace attn
 #endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn_sound_load and attn_sound_read: a sound file to a log-mel spectrogram.
+#include "io/File.h"
+#include "io/sound/Sound.h"
+#include "run/Model.h"
+
+using namespace attn;
+
+static constexpr size_t kMaxFile = 1 << 30;
+static constexpr int64_t kMaxHours = 4;
+
+static attn_status decode(const char *path, Sound &sound, Error &error) {
+  Vector<char> file;
+  if (attn_status status = readFile(path, kMaxFile, file, error))
+    return status;
+  auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
+  char problem[256] = "";
+  bool isGood = false;
+  if (file.size() >= 4 && memcmp(bytes, "RIFF", 4) == 0)
+    isGood = decodeWav(bytes, file.size(), sound, problem);
+  else if (file.size() >= 4 && memcmp(bytes, "fLaC", 4) == 0)
+    isGood = decodeFlac(bytes, file.size(), sound, problem);
+  else
+    return error.set(ATTN_BAD_INPUT, "R0303", "`%s` is neither a WAV nor a FLAC file", path);
+  if (isGood)
+    return ATTN_OK;
+  return error.set(ATTN_BAD_INPUT, "R0302", "the sound `%s` cannot be read: %s", path, problem);
+}
+
+/// How an input becomes of a sound; null where it does not.
+static const attn_abi_sound *findSpec(const attn_model *model, int32_t entry, int32_t input,
+                                      bool hasPlaces, const char *function, Error &error) {
+  if (!model || !hasPlaces) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0101", "%s: null pointer", function);
+    return nullptr;
+  }
+  const attn_abi_sound *spec = soundOf(*model->tables, entry, input);
+  if (!spec)
+    error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes no sound", int(input),
+              int(entry));
+  return spec;
+}
+
+static attn_status loadSound(const attn_abi_sound &spec, const char *path, float *values,
+                             Error &error) {
+  Sound sound, resampled;
+  if (attn_status status = decode(path, sound, error))
+    return status;
+  if (!resample(sound, spec.rate, size_t(spec.frames) * size_t(spec.hop), resampled) ||
+      !logMel(resampled, spec, spec.frames, values))
+    return error.outOfMemory("a sound");
+  return ATTN_OK;
+}
+
+static attn_status readSound(const attn_abi_sound &spec, const char *path, float **values,
+                             int64_t *count, Error &error) {
+  Sound sound, resampled;
+  if (attn_status status = decode(path, sound, error))
+    return status;
+  if (int64_t(sound.samples.size()) > kMaxHours * 3600 * sound.rate) {
+    error.set(ATTN_BAD_INPUT, "R0302", "the sound `%s` is longer than %d hours", path,
+              int(kMaxHours));
+    error.help("cut it into parts");
+    return error.status;
+  }
+  if (!resample(sound, spec.rate, SIZE_MAX / 2, resampled))
+    return error.outOfMemory("a sound");
+  *count = int64_t(resampled.samples.size()) / spec.hop;
+  int64_t all = *count + spec.frames;
+  *values = static_cast<float *>(malloc(size_t(spec.bands * all) * sizeof(float)));
+  if (*values && logMel(resampled, spec, all, *values))
+    return ATTN_OK;
+  free(*values);
+  *values = nullptr;
+  return error.outOfMemory("a sound");
+}
+
+extern "C" attn_status attn_sound_load(const attn_model *model, int32_t entry, int32_t input,
+                                       const char *path, float *values, char **message) {
+  Error error;
+  if (auto *spec = findSpec(model, entry, input, path && values, "attn_sound_load", error))
+    loadSound(*spec, path, values, error);
+  return error.report(message);
+}
+
+extern "C" attn_status attn_sound_read(const attn_model *model, int32_t entry, int32_t input,
+                                       const char *path, float **values, int64_t *count,
+                                       char **message) {
+  Error error;
+  if (auto *spec = findSpec(model, entry, input, path && values && count, "attn_sound_read", error))
+    readSound(*spec, path, values, count, error);
+  return error.report(message);
+}
