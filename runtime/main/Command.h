@@ -98,7 +98,7 @@ attn_status readGeneration(const Command &command, const attn_model &model, int3
                            attn_generation &generation, Vector<int64_t> &stops, Error &error);
 
 /// Writes the first `count` outputs to files or prints them short: rows of scores of the classes in
-/// `labels` as the most probable ones.
+/// `labels` as the most probable ones, `logits` and `boxes` of a detector as the objects found.
 attn_status writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,
                          const Labels &labels, const Tensors &outputs, Error &error);
 

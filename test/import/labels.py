@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scores of classes that a folder names are printed as the five most probable ones, of `attn run` and of a program that holds them; NumPy computes
-the same words from the scores.
+the same words from the scores. What a detector has found is printed with its labels and edges.
 
 usage: labels.py EXAMPLE FOLDER"""
 import json
@@ -15,6 +15,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
 from program import call
+from vit_twin import write_safetensors
 
 
 def words(scores, names):
@@ -38,6 +39,46 @@ def check(folder, picture, names):
     print(wanted[0])
 
 
+SPEC = """attn 1
+model Detect {
+  dim N = 40, K = 4, A = 4
+  dyn B <= 3
+  param shift: [K]
+  entry detect(scores: f32[B, N, K], places: f32[B, N, A]) -> logits: [B, N, K], boxes: [B, N, A] {
+    return scores + shift, places * 1
+  }
+}
+"""
+
+
+def check_objects(folder):
+    """Scores of three classes and of none, as DETR gives them, and boxes."""
+    names, rng = ["cat", "dog", "remote"], np.random.default_rng(4)
+    os.makedirs(folder)
+    inputs = {"scores": 2 * rng.standard_normal((2, 40, 4)).astype(np.float32), "places": rng.random((2, 40, 4), np.float32)}
+    shift = np.array([0, 0.5, 0, 1], np.float32)
+    write_safetensors(os.path.join(folder, "model.safetensors"), {"shift": shift})
+    json.dump(dict(id2label={str(i): name for i, name in enumerate(names)}), open(os.path.join(folder, "config.json"), "w"))
+    open(os.path.join(folder, "spec.attn"), "w").write(SPEC)
+    command = ["attn", "run", os.path.join(folder, "spec.attn"), "-O0", "--weights", folder]
+    for name, value in inputs.items():
+        np.save(os.path.join(folder, name + ".npy"), value)
+        command += ["--input", f"{name}={folder}/{name}.npy"]
+    logits = (inputs["scores"] + shift).astype(np.float64)
+    chances = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    wanted = []
+    for b in range(2):
+        for chance, (x, y, w, h) in zip(chances[b], inputs["places"][b].astype(np.float64)):
+            if chance[:3].max() > 0.5:
+                edges = " ".join(f"{edge:.3f}" for edge in (x - w / 2, y - h / 2, x + w / 2, y + h / 2))
+                wanted.append(f"  picture {b}: {names[chance[:3].argmax()]} {100 * chance.max():.1f} %; {edges}")
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert said[1:] == wanted and 10 < len(wanted) < 70, f"{said}\n--- but NumPy:\n{wanted}"
+    said = subprocess.run([*command, f"--output=boxes={folder}/boxes.npy"], check=True, capture_output=True, text=True).stdout
+    assert said.startswith("logits f32[2, 40, 4]"), said
+    print(f"{len(wanted)} objects")
+
+
 def main():
     example, folder = sys.argv[1:]
     shutil.rmtree(folder, ignore_errors=True)
@@ -57,6 +98,7 @@ def main():
     said = subprocess.run(["attn", "run", os.path.join(folder, "spec.attn"), "--input", f"image={picture}"], check=True, capture_output=True,
                           text=True).stdout
     assert "arg-max 9" in said, said
+    check_objects(os.path.join(folder, "objects"))
 
 
 if __name__ == "__main__":

@@ -150,6 +150,8 @@ def vit_shapes(c):
             del own["attention.attention.key.bias"]
             own.update({"lambda_1": (d,), "lambda_2": (d,)})
             own.update({"attention.attention." + table: relative} if c["use_relative_position_bias"] else {})
+            if c.get("buffers"):
+                own["attention.attention.relative_position_bias.relative_position_index"] = (4, 4)
         shapes.update({f"{p}encoder.layer.{n}.{name}": shape for name, shape in own.items()})
     classes = len(c.get("id2label", ()))
     if classify and c["architectures"][0].endswith("WithTeacher"):
@@ -491,7 +493,7 @@ FAMILIES = {
     "dinov2": ({**vit("dinov2", "Dinov2Model", mlp_ratio=2), "layer_norm_eps": 1e-6}, vit_shapes, CROPPED),
     "dinov2-classes": ({**vit("dinov2", "Dinov2ForImageClassification", mlp_ratio=2, use_swiglu_ffn=True, id2label=LABELS),
                         "layer_norm_eps": 1e-6}, vit_shapes, {}),
-    "beit": (beit("BeitForImageClassification", id2label=LABELS), vit_shapes, PICTURE),
+    "beit": (beit("BeitForImageClassification", id2label=LABELS, buffers=True), vit_shapes, PICTURE),
     "beit-shared": (beit("BeitModel", use_relative_position_bias=False, use_shared_relative_position_bias=True, use_mean_pooling=False,
                          use_absolute_position_embeddings=True, use_mask_token=True), vit_shapes, PICTURE),
     "trocr": (trocr({**vit("vit", "ViTModel", intermediate_size=80), "qkv_bias": False}), trocr_shapes, {**PICTURE, "generation_config.json": dict(
