@@ -16,7 +16,8 @@ from make import make
 # Family, what its config says instead (None: nothing), by paths of keys, and what the message has.
 WRONG = [
     ("beit", {"image_size": 64}, "`image_size` is `64`, expected the picture's side, 32, since a table of relative positions is of its grid"),
-    ("beit", {"use_shared_relative_position_bias": True}, "`use_shared_relative_position_bias` is `true`, expected false where each layer has a table of its own"),
+    ("beit", {"use_shared_relative_position_bias": True},
+     "`use_shared_relative_position_bias` is `true`, expected false where each layer has a table of its own"),
     ("swinv2", {"window_size": 1}, "`window_size` is `1`, expected windows of 2 x 2 places or more, whose differences can be measured by their side"),
     ("swinv2", {"window_size": 6}, "`window_size` is `6`, expected windows that divide the grid of each stage"),
     ("trocr", {"decoder.model_type": "gpt2"}, "`config.json, decoder`: `model_type` is `\"gpt2\"`, expected trocr"),
