@@ -453,6 +453,8 @@ GEMMA = dict(head_dim=16, hidden_activation="gelu_pytorch_tanh")
 SAMPLED = {"generation_config.json": dict(do_sample=True, temperature=0.6, top_p=0.95, top_k=20, eos_token_id=[5, 7])}
 MEAN = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_mean_tokens=True, pooling_mode_cls_token=False),
         "modules.json": [dict(idx=2, name="2", path="2_Normalize", type="sentence_transformers.models.Normalize")]}
+FIRST = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_mean_tokens=False, pooling_mode_cls_token=True),
+         "modules.json": MEAN["modules.json"]}
 PICTURE = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.4, 0.3],
                                             resample=2, size=dict(height=32, width=32))}
 CROPPED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_center_crop=True, crop_size=dict(height=40, width=40),
@@ -530,6 +532,8 @@ FAMILIES = {
     "bert-tokens": (bert("bert", "BertForTokenClassification", id2label=LABELS), bert_shapes, {}),
     "bert-answers": (bert("bert", "BertForQuestionAnswering"), bert_shapes, {}),
     "minilm": (bert("bert", "BertModel"), bert_shapes, MEAN),
+    "bge": (bert("bert", "BertModel"), bert_shapes, FIRST),
+    "modernbert-embed": (modernbert("ModernBertModel"), modernbert_shapes, MEAN),
     "modernbert-fill": (modernbert("ModernBertForMaskedLM"), modernbert_shapes, {}),
     "modernbert-classes": (modernbert("ModernBertForSequenceClassification", classifier_pooling="mean", id2label=LABELS), modernbert_shapes, {}),
     "bart": (bart("bart", "BartForConditionalGeneration", activation_function="gelu", max_position_embeddings=40, scale_embedding=False,

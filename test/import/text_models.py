@@ -183,6 +183,8 @@ def modernbert(c, w, ids, lengths):
     if c["architectures"][0].endswith("ForMaskedLM"):
         return {"scores": head(x) @ w["embeddings.tok_embeddings.weight"].T + w["decoder.bias"]}
     mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
+    if c["architectures"][0] == "ModernBertModel":
+        return {"hidden": x, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
     return {"scores": linear(head(mean), w, "classifier")}
 
 

@@ -88,7 +88,11 @@ def check(family, folder):
     else:
         wanted = (gpt2 if config["model_type"] == "gpt2" else llama)(config, w, inputs["ids"])
     if "embedding" in wanted:  # which sentence encoders give, and nothing else
-        is_sentence = "1_Pooling/config.json" in FAMILIES[family][2]
+        pooling = FAMILIES[family][2].get("1_Pooling/config.json")
+        is_sentence = pooling is not None
+        if is_sentence and pooling["pooling_mode_cls_token"]:
+            rows = wanted["hidden"][:, 0]
+            wanted["embedding"] = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
         wanted = {name: rows for name, rows in wanted.items() if (name == "embedding") == is_sentence}
     compare(family, folder, spec, inputs, wanted)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Vectors of texts by an imported sentence encoder: those of the same tokens in one padded batch, and cosines by NumPy.
 
-usage: vectors_of_texts.py FOLDER, where FOLDER has the checkpoint of test/import/make.py's minilm"""
+usage: vectors_of_texts.py FOLDER, where FOLDER has the checkpoint of test/import/make.py's minilm, bge or modernbert-embed"""
 import json
 import subprocess
 import sys
@@ -20,7 +20,8 @@ def run(*command, code=0, text=None):
 
 def main():
     folder, = sys.argv[1:]
-    vocabulary = json.load(open(f"{folder}/config.json"))["vocab_size"]
+    config = json.load(open(f"{folder}/config.json"))
+    vocabulary = config["vocab_size"]
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "a", "on", "mat", "prices", "is", "up", "!", "##s", "sit", "ris", "##e"]
     words += [f"word{i}" for i in range(vocabulary - len(words))]
     open(f"{folder}/vocab.txt", "w").write("\n".join(words) + "\n")
@@ -36,7 +37,8 @@ def main():
     for name, array in (("ids", [row + [0] * (longest - len(row)) for row in tokens]), ("segments", np.zeros((len(LINES), longest))),
                         ("lengths", [len(row) for row in tokens])):
         np.save(f"{folder}/{name}.npy", np.array(array, np.int32))
-    inputs = [option for name in ("ids", "segments", "lengths") for option in ("--input", f"{name}={folder}/{name}.npy")]
+    inputs = [option for name in ("ids", "segments", "lengths") if name != "segments" or "type_vocab_size" in config
+              for option in ("--input", f"{name}={folder}/{name}.npy")]
     run(program, *inputs, "--output", f"embedding={folder}/batch.npy")
     wanted = np.load(f"{folder}/batch.npy")
     error = np.linalg.norm(got - wanted) / np.linalg.norm(wanted)

@@ -91,12 +91,6 @@ void BertWriter::readSizes() {
   hasPooler = writer.folder.has(prefix + "pooler.dense.weight");
   isSentence = writer.task.empty() && writer.folder.pooling.has_value();
   classes = classCount(config);
-  if (isSentence) {
-    Config pooling(*writer.folder.pooling, "1_Pooling/config.json");
-    if (!pooling.flag("pooling_mode_mean_tokens", false))
-      pooling.refuse("pooling_mode_mean_tokens", "true: the mean of all tokens");
-    config.adopt(pooling);
-  }
 }
 
 void BertWriter::writeHeadParameters() {
@@ -201,12 +195,24 @@ std::string BertWriter::results() const {
   return hasPooler ? "hidden: [B, T, D], pooled: [B, D]" : "hidden: [B, T, D]";
 }
 
+std::string sentenceBody(FamilyWriter &writer) {
+  Config pooling(*writer.folder.pooling, "1_Pooling/config.json");
+  bool isMean = pooling.flag("pooling_mode_mean_tokens", false),
+       isFirst = pooling.flag("pooling_mode_cls_token", false);
+  if (isMean == isFirst)
+    pooling.refuse("pooling_mode_mean_tokens",
+                   "the mean of all tokens, or by `pooling_mode_cls_token` the first one");
+  writer.config.adopt(pooling);
+  return std::string(isFirst
+                         ? "let m = first(T, y)\nreturn "
+                         : "let m = mean(T, y where positions(T) < repeat(lengths, T))\nreturn ") +
+         (writer.folder.isNormalized ? "m / max(sqrt(sum(D, m * m)), 1e-12)\n" : "m\n");
+}
+
 std::string BertWriter::headBody() const {
   std::string pooled = "tanh(" + prefix + "pooler.dense(first(T, y)))";
   if (isSentence)
-    return "let m = mean(T, y where positions(T) < repeat(lengths, T))\nreturn " +
-           std::string(writer.folder.isNormalized ? "m / max(sqrt(sum(D, m * m)), 1e-12)\n"
-                                                  : "m\n");
+    return sentenceBody(writer);
   if (isTask("ForMaskedLM")) {
     std::string dense = isDistil    ? "vocab_transform"
                         : isRoberta ? "lm_head.dense"

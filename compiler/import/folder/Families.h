@@ -39,6 +39,9 @@ void writeLlama(FamilyWriter &writer);
 void writeBert(FamilyWriter &writer);
 /// ModernBERT.
 void writeModernBert(FamilyWriter &writer);
+/// The last lines of a sentence encoder: the rows `y` become one vector as 1_Pooling/config.json
+/// says, of unit length where the folder says so.
+std::string sentenceBody(FamilyWriter &writer);
 /// GPT-2.
 void writeGpt2(FamilyWriter &writer);
 /// Encoders and decoders of text and speech: BART, Marian, Whisper.

@@ -95,11 +95,14 @@ void ModernBertWriter::writeLayer() {
 
 void ModernBertWriter::writeEntry() {
   bool isPooled = isTask("ForSequenceClassification"),
-       isMean = config.text("classifier_pooling", "cls") == "mean";
+       isMean = config.text("classifier_pooling", "cls") == "mean",
+       isSentence = writer.task.empty() && writer.folder.pooling.has_value();
   StringRef name = isTask("ForMaskedLM") ? "fill"
+                   : isSentence          ? "embed"
                    : writer.task.empty() ? "encode"
                                          : "classify",
             results = isTask("ForMaskedLM") ? "scores: [B, T, V]"
+                      : isSentence          ? "embedding: [B, D]"
                       : writer.task.empty() ? "hidden: [B, T, D]"
                       : isPooled            ? "scores: [B, K]"
                                             : "scores: [B, T, K]";
@@ -113,7 +116,9 @@ void ModernBertWriter::writeEntry() {
   std::string head =
       "head.norm(" +
       activation(config, "classifier_activation", "gelu", "head.dense(" + pooled + ")") + ")";
-  if (writer.task.empty())
+  if (isSentence)
+    os << sentenceBody(writer);
+  else if (writer.task.empty())
     os << "return y\n";
   else if (isTask("ForMaskedLM"))
     os << "return decoder(" << head << ") + decoder_bias\n";
