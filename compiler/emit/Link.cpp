@@ -41,8 +41,11 @@ static void addSystemLibraries(const LinkOptions &options, SmallVectorImpl<std::
     args.append({"-l:libpng.a", "-l:libjpeg.a", "-l:libz.a"});
   if (options.takesSound)
     args.append({"-l:libFLAC.a", "-l:libogg.a"});
-  if (options.takesText && options.kind == ArtifactKind::Executable)
+  bool hasText = options.takesText && options.kind == ArtifactKind::Executable;
+  if (hasText && options.architecture->isHost())
     args.append({"-l:libpcre2-8.a", "-l:libutf8proc.a"});
+  else if (hasText)
+    args.append({archivePath(options, "libpcre2-8.a"), archivePath(options, "libutf8proc.a")});
   args.append({"-Wl,--as-needed", "-lm", "-lpthread"});
 }
 
@@ -155,7 +158,7 @@ static Error checkArchives(const LinkOptions &options) {
 }
 
 /// For another architecture than this machine's, the runtime is built without decoders of pictures
-/// and without tokenizers.
+/// and sounds, and perhaps without tokenizers.
 static bool hasArchive(const LinkOptions &options, StringRef name) {
   return options.architecture->isHost() || sys::fs::exists(archivePath(options, name));
 }
