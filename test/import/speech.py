@@ -195,6 +195,17 @@ def check_library(folder, config, weights, held):
     os.rename(f"{folder}/other.json", f"{folder}/tokenizer.json")
 
 
+def check_processor(folder):
+    """What preprocessor_config.json says otherwise than config.json."""
+    for key, value, wanted in (("feature_size", 128, "`num_mel_bins` of config.json, 80"),
+                               ("chunk_length", 20, "twice `max_source_positions` of config.json as frames, 3000")):
+        with open(f"{folder}/preprocessor_config.json", "w") as file:
+            json.dump({**PROCESSOR, key: value}, file)
+        said = subprocess.run(["attn", "import", folder, "-o", f"{folder}/wrong.attn"], capture_output=True, text=True)
+        assert said.returncode == 1 and f"`{key}`" in said.stderr and wanted in said.stderr, said.stderr
+        assert not os.path.exists(f"{folder}/wrong.attn")
+
+
 def main():
     folder = sys.argv[1]
     new = dict(is_multilingual=True, lang_to_id={f"<|{name}|>": 258 + i for i, name in enumerate(LANGUAGES)},
@@ -230,6 +241,8 @@ def main():
         assert said.stdout.decode() == wanted, f"case {number}: {said.stdout.decode()}\n--- but NumPy:\n{wanted}"
         if number == 0 and full:
             check_library(own, config, weights, held)
+        if number == 0:
+            check_processor(own)
         kinds, margin, segments = kinds | twin.kinds, min(margin, twin.margin), segments + len(found)
     assert kinds >= {"pairs, lone end", "end"} | ({"pairs", "no pairs"} if full else set()), kinds
     assert margin > 1e-4, margin  # else another order of sums may choose another token
