@@ -3,7 +3,8 @@
 // What becomes of a linear's sums:
 //   out[r][v] = epilogue(sums[r][v] + bias[v], captures[r][v]...)
 // Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v]. Those of
-// int4 are floats, with the columns' scales in them. An `out` of i16 are the bits of bf16.
+// int4 are floats, 16 times what they should be, with the columns' scales in them. An `out` of i16
+// are the bits of bf16.
 #pragma once
 
 #include "compiler/cpu/linear/RowViews.h"

@@ -269,10 +269,14 @@ LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) co
   OpBuilder &builder = index.builder;
   auto type = VectorType::get({4 * target.lanes}, builder.getI8Type());
   MathBuilder math(builder, index.loc, integers(), target);
-  Value low = math.integer(0x0f0f0f0f);
+  Value upper = math.integer(static_cast<int32_t>(0xf0f0f0f0)),
+        sign = math.integer(static_cast<int32_t>(0x80808080));
   Value both = bitcast(vector::LoadOp::create(builder, index.loc, type, panels, place),
                        target.lanes, builder.getI32Type());
-  return {math.iand(both, low), math.iand(math.shiftRight(both, 4), low)};
+  auto number = [&](Value half) -> Value {
+    return arith::XOrIOp::create(builder, index.loc, math.iand(half, upper), sign);
+  };
+  return {number(math.shiftLeft(both, 4)), number(both)};
 }
 
 /// Vector by vector, so that few sums of bytes are alive at a time; all vectors together where
@@ -283,9 +287,6 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Va
   OpBuilder &builder = index.builder;
   int64_t lanes = target.lanes, group = panelGroup(precision);
   size_t vectors = sums.size() / rows.size(), together = target.takesWords() ? vectors : 1;
-  auto type = VectorType::get({4 * lanes}, builder.getI8Type());
-  Value eight = arith::ConstantOp::create(
-      builder, index.loc, DenseElementsAttr::get(type, builder.getI8IntegerAttr(8)));
   Value zero = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(integers()));
   for (size_t first = 0; first < vectors; first += together) {
     auto columnOf = [&](size_t v) { return static_cast<int64_t>(first + v) * lanes; };
@@ -301,9 +302,7 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Va
         SmallVector<Values> steps(halves);
         for (auto [i, own] : llvm::enumerate(steps))
           for (const Values &number : numbers)
-            own.push_back(arith::SubIOp::create(
-                builder, index.loc,
-                bitcast(number[half + i], type.getDimSize(0), type.getElementType()), eight));
+            own.push_back(bitcast(number[half + i], 4 * lanes, builder.getI8Type()));
         multiply(rows, index.add(k, index.constant(step * group + 4 * half)), steps, products);
       }
     }

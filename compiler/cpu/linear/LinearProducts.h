@@ -6,7 +6,9 @@
 //   f16    sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
 //   bf16   the same; of rows in bf16 what vdpbf16ps makes of it, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
-//   int4   the same of 32 elements by themselves; sum += scale * theirs in f32
+//   int4   the same of 32 elements by themselves, with 16 times their weights; sum += scale *
+//   theirs
+//          in f32, which LinearEpilogue divides by 16
 #pragma once
 
 #include "compiler/kernels/LinearShape.h"
@@ -70,8 +72,9 @@ private:
                               int64_t offset) const;
   mlir::Value repeatedBytes(mlir::Value row, mlir::Value k) const;
   Values turnedSquares(llvm::ArrayRef<mlir::Value> sums, size_t rows) const;
-  /// Of int4: both numbers of each byte from `place` of `panels` on, plus 8, in bytes of i32; the
-  /// lower one is that of the earlier k.
+  /// Of int4: 16 times both numbers of each byte from `place` of `panels` on, in bytes of i32; the
+  /// lower one is that of the earlier k. In the upper half of a byte, a number has its sign once
+  /// the first bit of what is 8 too large is turned.
   Values loadNumbers(mlir::Value panels, mlir::Value place) const;
   /// Add the products of neighbouring steps, or elements, to sums: weights[step][vector].
   void multiply(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,

@@ -48,7 +48,11 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
   bool isInt4 = shape.precision == Precision::Int4;
   if (isInt4) { // sums of those that share a scale are kept, too
-    tiling.rows = std::max<int64_t>(tiling.rows / 2, 1);
+    // ... of all vectors where words of rows stay in registers for them, or else of one.
+    bool isOfOneVector = !target.dotBytes.empty() && !target.takesWords();
+    tiling.rows = isOfOneVector && !choice.get(Knob::Rows)
+                      ? (target.registers - otherRegisters) / (blockVectors + 1)
+                      : std::max<int64_t>(tiling.rows / 2, 1);
     tiling.unroll = scaleGroup / shape.group();
   }
   // Two floats, or eight bytes.
