@@ -6,8 +6,7 @@
 //   f16    sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
 //   bf16   the same; of rows in bf16 what vdpbf16ps makes of it, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
-//   int4   the same of 32 elements by themselves, with 16 times their weights; sum += scale *
-//   theirs
+//   int4   the same of 32 elements by themselves and 16 times their weights; sum += scale * theirs
 //          in f32, which LinearEpilogue divides by 16
 #pragma once
 
