@@ -73,7 +73,7 @@ def linear(scope, x=None, taken=None, given=None):
 
 
 def scope_key(scope):
-    return id(scope) if scope.block is not None else None
+    return scope if scope.block is not None else None
 
 
 def packed_pair(scope, x, rest, given, arrow):

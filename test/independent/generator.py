@@ -23,7 +23,7 @@ class Spec:
         self.used = []
         self.linears, self.kept_names, self.ranges, self.config = {}, set(), {}, {}
         self.count, self.block_budget = 0, 5
-        self._names, self._hidden, self._kept = {}, {}, {}
+        self._names, self._hidden, self._kept = {}, {}, {}  # by scope: the id of one that is gone may come again
 
     @property
     def lines(self):
@@ -39,15 +39,15 @@ class Spec:
 
     def names_in(self, scope):
         """Names of hooks and blocks that a body speaks of."""
-        return self._names.setdefault(id(scope), set())
+        return self._names.setdefault(scope, set())
 
     def hidden_in(self, scope):
         """Names that a body declares of its own."""
-        return self._hidden.setdefault(id(scope), set())
+        return self._hidden.setdefault(scope, set())
 
     def kept_in(self, scope):
         """Dims of the model that the signature of a block speaks of."""
-        return self._kept.setdefault(id(scope), set())
+        return self._kept.setdefault(scope, set())
 
     def text(self):
         uses = "".join(f'use "{os.path.basename(file.path)}"\n' for file in self.used)

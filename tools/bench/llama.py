@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights.
+
+A file of Q8_0 is computed with in int8, one of Q4_0 in int4. attn rounds its weights anew: int8 has one scale for each output, int4 one
+of 32 inputs as Q4_0 has. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own.
+
+Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
+"""
+import datetime
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import commandline
+import report
+from engines import PEERS, ROOT
+from failure import ENVIRONMENT, Failure
+
+sys.path.insert(0, os.path.join(ROOT, "test", "import"))
+from gguf_file import FORMATS, write_gguf  # noqa: E402
+
+# Width, layers, heads, heads of keys, feed-forward; billions of parameters with a vocabulary of 32000 come to the name.
+SHAPES = {"0.3": (1024, 22, 16, 4, 2816), "1.1": (2048, 22, 32, 4, 5632)}
+VOCABULARY = 32000
+PRECISIONS = {"Q8_0": "int8", "Q4_0": "int4"}
+BENCH = os.path.join(ROOT, "tools", "bench")
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        raise Failure(done.returncode if words[0] != "node" else ENVIRONMENT, done.stderr.strip()[-2000:])
+    return done.stdout
+
+
+def find_package():
+    """The folder of node-llama-cpp with its library for this machine, installed under build/peers where it is not there yet."""
+    folder = os.path.join(PEERS, "node_modules", "node-llama-cpp")
+    if not os.path.exists(folder):
+        if not shutil.which("npm"):
+            raise Failure(ENVIRONMENT, "npm, which would install node-llama-cpp, is not here")
+        os.makedirs(PEERS, exist_ok=True)
+        run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", PEERS, "node-llama-cpp")
+    return folder
+
+
+def blocks(random, form, shape):
+    """Random codes; scales are such that elements are about as large as trained ones."""
+    number, elements, size, *_ = FORMATS[form]
+    data = random.integers(0, 256, (int(np.prod(shape)) // elements, size), dtype=np.uint8)
+    scales = (0.7 + 0.3 * np.abs(random.standard_normal(len(data)))) * (0.02 / {"Q8_0": 74, "Q4_0": 4.6}[form])
+    data[:, :2] = scales.astype(np.float16).view(np.uint8).reshape(-1, 2)
+    return form, shape, data.tobytes()
+
+
+def write_model(path, shape, form):
+    """A GGUF file of Llama's form with a vocabulary of bytes and numbered pieces."""
+    width, layers, heads, groups, inner = SHAPES[shape]
+    random, features, ones = np.random.default_rng(7), width // heads, np.ones(width, np.float32)
+    matrix = lambda *sizes: blocks(random, form, sizes)
+    tensors = {"token_embd.weight": matrix(VOCABULARY, width)}
+    for layer in range(layers):
+        tensors.update({f"blk.{layer}.{name}.weight": tensor for name, tensor in {
+            "attn_norm": ones, "attn_q": matrix(width, width), "attn_k": matrix(groups * features, width),
+            "attn_v": matrix(groups * features, width), "attn_output": matrix(width, width), "ffn_norm": ones,
+            "ffn_gate": matrix(inner, width), "ffn_up": matrix(inner, width), "ffn_down": matrix(width, inner)}.items()})
+    tensors.update({"output_norm.weight": ones, "output.weight": matrix(VOCABULARY, width)})
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    pieces += [f"t{i}" for i in range(VOCABULARY - len(pieces))]
+    write_gguf(path, {
+        "general.architecture": "llama", "llama.context_length": 2048, "llama.embedding_length": width,
+        "llama.block_count": layers, "llama.feed_forward_length": inner, "llama.rope.dimension_count": features,
+        "llama.attention.head_count": heads, "llama.attention.head_count_kv": groups,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.rope.freq_base": 10000.0, "llama.vocab_size": VOCABULARY,
+        "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": pieces,
+        "tokenizer.ggml.scores": [float(-i) for i in range(VOCABULARY)],
+        "tokenizer.ggml.token_type": [2, 3, 3] + [6] * 256 + [1] * (VOCABULARY - 259),
+        "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.unknown_token_id": 0}, tensors)
+
+
+def own_times(options, library, model, threads):
+    """Milliseconds of prompts and of single tokens behind them: the least and the median of a turn."""
+    bench = [options.product, "bench", library, "--weights", model, f"--threads={threads}", "--json"]
+    prompt = json.loads(run(*bench, "--entry", "prefill", f"--set-size=T={options.prompt}", "--repeat", "2"))
+    token = json.loads(run(*bench, "--entry", "decode", "--cached", str(options.prompt + options.tokens // 2), "--repeat",
+                           str(options.tokens)))
+    return [(times["minimum_ms"], times["median_ms"]) for times in (prompt, token)]
+
+
+def peer_times(options, package, model, threads):
+    lists = json.loads(run("node", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), str(options.prompt),
+                           str(options.tokens), "2").splitlines()[-1])
+    return [(min(lists[name]), statistics.median(lists[name])) for name in ("prompt_ms", "token_ms")]
+
+
+def measure_model(options, package, folder, shape, form):
+    """Prints and returns the rows of a model."""
+    model, spec, library = (os.path.join(folder, "model" + ending) for ending in (".gguf", ".attn", ".so"))
+    write_model(model, shape, form)
+    run(options.product, "import", model, "-o", spec)
+    run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "--emit=shared", "-o", library)
+    rows = []
+    for threads in options.threads:
+        turns = []
+        for turn in range(options.rounds):
+            pair = [lambda: own_times(options, library, model, threads), lambda: peer_times(options, package, model, threads)]
+            times = [pair[(turn + i) % 2]() for i in range(2)]
+            turns.append(times if turn % 2 == 0 else times[::-1])
+        for kind, what in enumerate((f"prompt of {options.prompt}", "token")):
+            least = [min(turn[side][kind][0] for turn in turns) for side in (0, 1)]
+            median = [statistics.median(turn[side][kind][1] for turn in turns) for side in (0, 1)]
+            rows.append(f"| {shape} | {form} | {threads} | {what} | {least[0]:.1f} / {median[0]:.1f} | {least[1]:.1f} / "
+                        f"{median[1]:.1f} | {least[0] / least[1]:.2f} | {median[0] / median[1]:.2f} |")
+            print(rows[-1], flush=True)
+    return rows
+
+
+def main():
+    options = commandline.parser(__doc__, 4)
+    options.add_argument("--shapes", default=",".join(SHAPES))
+    options.add_argument("--formats", default=",".join(PRECISIONS))
+    options.add_argument("--threads", type=commandline.numbers, default=[1, 2], metavar="N,...")
+    options.add_argument("--prompt", type=commandline.positive, default=512, help="tokens of a prompt; default: 512")
+    options.add_argument("--tokens", type=commandline.positive, default=24, help="that follow it; default: 24")
+    options = options.parse_args()
+    commandline.check_product(options)
+    package = find_package()
+    date = datetime.date.today().isoformat()
+    with open(os.path.join(package, "package.json")) as file:
+        version = json.load(file)["version"]
+    lines = [
+        "# Llama's form beside llama.cpp",
+        "",
+        f"{report.cpu_name()}, {date}, {options.rounds} turns of each; llama.cpp is that of node-llama-cpp {version}. Files of random weights; "
+        "Q8_0 is computed with in int8, Q4_0 in int4. Ratios are attn over llama.cpp: below 1, attn is faster.",
+        "",
+        "| billion parameters | file | threads | what | attn ms, min / median | llama.cpp ms, min / median | ratio, min | ratio, median |",
+        "| ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |",
+    ]
+    print("\n".join(lines), flush=True)
+    for shape in options.shapes.split(","):
+        for form in options.formats.split(","):
+            with tempfile.TemporaryDirectory() as folder:
+                lines += measure_model(options, package, folder, shape, form)
+    if options.write:
+        report.keep(commandline.results("llama", date) + ".md", "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    commandline.run(main)
