@@ -77,13 +77,15 @@ def Attn_LinearKernelOp : AttnKernelOp<"linear_kernel", [KernelOpInterface, Attr
     `out` overlaps no other operand, since parts of long sums are kept in it; but with `in_place` it may be one of the captures. `precision` says what
     panels are stored in; tf32 are panels of f32 whose products are rounded to it. In int8, the input's rows are int8, too (attn.quantize_kernel), and
     `quantization` is their [rows..., 2] with scale and zero, then the scale of each column and the sum of its weights, both with the panels' padding:
-    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. In int4, two weights are in a byte, and scales, of bf16, are those
-    of 32 along k: [columns / 48][k / 32][48]; the sums are f32 then, of scaled weights. With panels of bf16, `rounded` may be the same rows in bf16
+    the sum over k is rowScale * columnScale * sum_k (input - zero) * weight. In int4, two numbers are in a byte, and instead of scales there are lines
+    in f16 of 32 along k, [columns / 48][k / 32][2][48]: the scale and 16 times the offset, weight = scale * (number + offset); the sums of weights are
+    f32, and behind these are scales and sums as of int8, of the bytes that many rows are multiplied with (abi.h). Rows have the sums of each 32 of
+    their bytes behind scale and zero, except on GPUs. With panels of bf16, `rounded` may be the same rows in bf16
     (attn.round_kernel), for machines that multiply these; where all machines do, `input` may be in bf16 itself. Bytes and rounded rows have room for 15 rows more behind the last. `scratch` [threads, floats]
     has a row for every thread: machines that multiply f32 only keep there the part of a panel of 16 bits that many rows are multiplied with, those with tile
     registers the sums of 32 rows, and behind the threads' rows, where k comes in parts (TargetModel), sums of a group of 256 for all panels.
   }];
-  let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
+  let arguments = (ins MemRefOf<[F32, BF16, F16, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, F16]>>:$quantization,
                        Optional<MemRefOf<[I16]>>:$rounded, Arg<Optional<MemRefRankOf<[F32], [2]>>, "", [MemWrite]>:$scratch, Optional<Attn_Buffer>:$bias,
                        Variadic<Attn_Buffer>:$captures, Arg<Attn_FactorBuffer, "", [MemWrite]>:$out, I64Attr:$contract,
                        DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, UnitAttr:$in_place);
@@ -101,7 +103,8 @@ def Attn_QuantizeKernelOp : AttnRowKernelOp<"quantize_kernel", ["getRows"]> {
   let summary = "rows as unsigned bytes: out[r, j] = clamp(round(input[r, j] / scale) + zero, 0, 255)";
   let description = [{
     `range` [rows..., 2] gets scale and zero of each row: scale = (max - min) / 255 and zero = round(-min / scale), where min and max are those of
-    the row and 0 (ONNX DynamicQuantizeLinear, row by row). Halves round to even. `input` of i16 is the bits of bf16. `out` has padding, whole vectors at the end of each row.
+    the row and 0 (ONNX DynamicQuantizeLinear, row by row). Halves round to even. If it has more columns, those behind get the sums of each 32 bytes, as
+    signed or unsigned as the machine's bytes are. `input` of i16 is the bits of bf16. `out` has padding, whole vectors at the end of each row.
   }];
   let arguments = (ins Attn_FactorBuffer:$input, Arg<MemRefOf<[I8]>, "", [MemWrite]>:$out, Arg<Attn_Buffer, "", [MemWrite]>:$range);
   let assemblyFormat = "$input `into` $out `range` $range attr-dict `:` type($input) `,` type($out) `,` type($range)";

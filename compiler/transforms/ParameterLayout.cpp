@@ -15,8 +15,9 @@ int64_t attn::panelElements(SlotOp slot) {
 
 int64_t attn::panelScales(SlotOp slot) {
   int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth);
-  return slot.getPrecision() == Precision::Int4 ? padded * llvm::divideCeil(slot.getK(), scaleGroup)
-                                                : padded;
+  return slot.getPrecision() == Precision::Int4
+             ? 2 * padded * llvm::divideCeil(slot.getK(), scaleGroup)
+             : padded;
 }
 
 /// Bytes of [k][columns] as panels.
@@ -25,7 +26,7 @@ static int64_t panelBytes(int64_t k, int64_t columns, Precision precision) {
   if (precision == Precision::Int8)
     scales = 8 * padded;
   if (precision == Precision::Int4)
-    scales = (2 * llvm::divideCeil(k, scaleGroup) + 4) * padded;
+    scales = (4 * llvm::divideCeil(k, scaleGroup) + 12) * padded;
   return 4 * padded * panelGroups(k, precision) + scales;
 }
 

@@ -5,11 +5,12 @@
 // 2 of bf16 and f16, 4 of int8, 8 of int4. Of bf16, f16 and int8, k / g is padded with zeros to
 // whole tile registers (AMX) of 16 groups. Behind those of int8 stand the scale of every column
 // (f32) and the sum of its weights (i32), with the last panel's padding. Of int4, byte i of a group
-// holds weight i plus 8 in its lower half and weight 4 + i plus 8 in its upper one; 32 weights
-// along k share a scale (bf16), [columns / 48][k / 32][48] behind the panels, and behind those
-// stands the sum of every column's scaled weights (f32). Slots stand in the order in which they are
-// first used, those of a stack's layer together, so that a forward pass reads the block from front
-// to back.
+// holds number i plus 8 in its lower half and number 4 + i plus 8 in its upper one. Behind the
+// panels stand lines in f16, [columns / 48][k / 32][2][48]: of 32 weights along k the scale and 16
+// times the offset, weight = scale * (number + offset); then the sum of every column's weights
+// (f32), and for many rows, which read panels as int8, the columns' scales and sums as of int8.
+// Slots stand in the order in which they are first used, those of a stack's layer together, so that
+// a forward pass reads the block from front to back.
 #pragma once
 
 #include "dialect/AttnDialect.h"
@@ -50,7 +51,7 @@ constexpr bool isHalf(Precision precision) {
   return precision == Precision::BF16 || precision == Precision::F16;
 }
 
-/// Weights of int4 along k that share a scale.
+/// Weights of int4 along k that share a line.
 constexpr int64_t scaleGroup = 32;
 
 /// Elements of the panels' buffer that make up four bytes: bytes hold the pairs of int4.
@@ -78,7 +79,7 @@ inline int64_t panelGroups(int64_t k, Precision precision) {
 
 /// Elements of the panels' buffer of `slot`, the padding included: what comes before the scales.
 int64_t panelElements(SlotOp slot);
-/// How many scales of int8 or int4 follow.
+/// How many scales of int8, or elements of lines of int4, follow.
 int64_t panelScales(SlotOp slot);
 
 /// Gives parameters their slots while a model is planned, and then the slots their places.

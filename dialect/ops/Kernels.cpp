@@ -89,7 +89,9 @@ LogicalResult LinearKernelOp::verify() {
       panels.getDimSize(0) * (isInt4 ? 2 : 1) / k < columns) // linear_kernel_c4
     return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
   if (input.getElementType().isInteger(8) != isQuantized ||
-      getQuantization().size() != (isQuantized ? 3 : 0)) // linear_kernel_c9
+      getQuantization().size() != (isInt4        ? 5
+                                   : isQuantized ? 3
+                                                 : 0)) // linear_kernel_c9
     return emitOpError("expected rows of int8 and their quantization exactly for panels of int8");
   if (Value rounded = getRounded())
     if (!panels.getElementType().isInteger(16) || typeOf(rounded).getRank() != 2 ||
@@ -100,11 +102,13 @@ LogicalResult LinearKernelOp::verify() {
     return emitOpError("expected rows in bf16 for panels of bf16, and these alone");
   if (getScratch() && panels.getElementType().isF32()) // linear_kernel_c11
     return emitOpError("expected scratch for panels that are not f32");
-  if (isQuantized && (columnsOf(getQuantization()[0]) != 2 ||
+  int64_t ranges = isQuantized ? columnsOf(getQuantization()[0]) : 0;
+  if (isQuantized && ((ranges != 2 && (!isInt4 || ranges != 2 + k / 32)) ||
                       !agree(rowsOf(getQuantization()[0]), rowsOf(getOut())) ||
-                      typeOf(getQuantization()[1]).getElementType().isInteger(16) != isInt4 ||
-                      columnsOf(getQuantization()[1]) < columns ||
-                      columnsOf(getQuantization()[2]) < columns)) // linear_kernel_c9
+                      typeOf(getQuantization()[1]).getElementType().isF16() != isInt4 ||
+                      llvm::any_of(getQuantization().drop_front(), [&](Value buffer) {
+                        return columnsOf(buffer) < columns;
+                      }))) // linear_kernel_c9
     return emitOpError("expected scale and zero of each row, scale and sum of each column");
   if (Value bias = getBias())
     if (typeOf(bias).getRank() != 1 || columnsOf(bias) != columns) // linear_kernel_c5

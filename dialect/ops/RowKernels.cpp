@@ -10,8 +10,9 @@ using namespace attn;
 
 /// Whether rows become bytes (quantize_kernel_c1, _c2; norm_bytes_kernel_c3).
 static LogicalResult verifyBytes(Operation *op, Value input, Value out, Value range) {
-  if (ShapedType::isDynamic(columnsOf(input)) || columnsOf(out) < columnsOf(input) ||
-      columnsOf(out) % 16 != 0 || columnsOf(range) != 2)
+  int64_t columns = columnsOf(input), sums = columnsOf(range) - 2;
+  if (ShapedType::isDynamic(columns) || columnsOf(out) < columns || columnsOf(out) % 16 != 0 ||
+      (sums != 0 && (sums != (columns + 31) / 32 || columnsOf(out) < 32 * sums)))
     return op->emitOpError(
         "expected static columns, as many of output in whole vectors, and a range");
   if (!agree(rowsOf(input), rowsOf(out)) || !agree(rowsOf(input), rowsOf(range)))

@@ -19,7 +19,7 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on: into the
     second-level cache, or where they are `near` in time, into the first.
   }];
-  let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, I16]>>:$quantization,
+  let arguments = (ins MemRefOf<[F32, I8, I16]>:$input, Attn_PanelBuffer:$panels, Variadic<MemRefOf<[F32, I32, F16]>>:$quantization,
                        Optional<MemRefRankOf<[F32], [1]>>:$widened, Optional<Attn_Buffer>:$bias, Variadic<Attn_Buffer>:$captures,
                        Attn_FactorBuffer:$out, Index:$row, Index:$column, Index:$start, Optional<Index>:$ahead, I64Attr:$rows, I64Attr:$columns,
                        I64Attr:$depth, I64Attr:$contract,

@@ -37,6 +37,11 @@ static void decodeQ4_0(const unsigned char *block, float *values) {
   }
 }
 
+static void linesQ4_0(const unsigned char *block, CodeLine *lines) {
+  float d = halfAt(block);
+  *lines = {d, -8 * d};
+}
+
 /// d[2] m[2] q[16]: d * q + m.
 static void decodeQ4_1(const unsigned char *block, float *values) {
   float d = halfAt(block), m = halfAt(block + 2);
@@ -44,6 +49,10 @@ static void decodeQ4_1(const unsigned char *block, float *values) {
     values[i] = d * float(block[4 + i] & 15) + m;
     values[i + 16] = d * float(block[4 + i] >> 4) + m;
   }
+}
+
+static void linesQ4_1(const unsigned char *block, CodeLine *lines) {
+  *lines = {halfAt(block), halfAt(block + 2)};
 }
 
 /// The fifth bit of element `i`, in its place.
@@ -80,21 +89,30 @@ static void scaleAndMinimum(const unsigned char *packed, int j, int &scale, int 
   minimum = (packed[j + 4] >> 4) | (packed[j] >> 6 << 4);
 }
 
-/// 8 groups of 32: d[2] m[2] scales[12] (h[32]) q[128]. Two groups share the bytes of q, and each
-/// has a bit of each byte of h: (d * scale) * q - m * minimum.
-static void decodeGroups(const unsigned char *block, bool hasFifth, float *values) {
+/// The lines of 8 groups of 32, whose block begins with d[2] m[2] scales[12]: (d * scale) * q - m *
+/// minimum.
+static void linesOfGroups(const unsigned char *block, CodeLine *lines) {
   float d = halfAt(block), m = halfAt(block + 2);
-  const unsigned char *h = block + 16, *q = hasFifth ? h + 32 : h;
   for (int j = 0; j < 8; ++j) {
     int scale, minimum;
     scaleAndMinimum(block + 4, j, scale, minimum);
-    float factor = d * float(scale), least = m * float(minimum);
+    lines[j] = {d * float(scale), -(m * float(minimum))};
+  }
+}
+
+/// 8 groups of 32: lines[16] (h[32]) q[128]. Two groups share the bytes of q, and each has a bit of
+/// each byte of h.
+static void decodeGroups(const unsigned char *block, bool hasFifth, float *values) {
+  const unsigned char *h = block + 16, *q = hasFifth ? h + 32 : h;
+  CodeLine lines[8];
+  linesOfGroups(block, lines);
+  for (int j = 0; j < 8; ++j) {
     for (int i = 0; i < 32; ++i) {
       unsigned byte = q[j / 2 * 32 + i];
       int code = int(j % 2 ? byte >> 4 : byte & 15);
       if (hasFifth)
         code |= fifth(h[i], j);
-      values[j * 32 + i] = factor * float(code) - least;
+      values[j * 32 + i] = lines[j].step * float(code) + lines[j].least;
     }
   }
 }
@@ -132,11 +150,11 @@ static void decodeMxfp4(const unsigned char *block, float *values) {
 }
 
 static const BlockFormat kFormats[] = {
-    {"Q4_0", 2, 32, 18, decodeQ4_0},    {"Q4_1", 3, 32, 20, decodeQ4_1},
-    {"Q5_0", 6, 32, 22, decodeQ5_0},    {"Q5_1", 7, 32, 24, decodeQ5_1},
-    {"Q8_0", 8, 32, 34, decodeQ8_0},    {"Q4_K", 12, 256, 144, decodeQ4_K},
-    {"Q5_K", 13, 256, 176, decodeQ5_K}, {"Q6_K", 14, 256, 210, decodeQ6_K},
-    {"MXFP4", 39, 32, 17, decodeMxfp4}};
+    {"Q4_0", 2, 32, 18, decodeQ4_0, linesQ4_0},  {"Q4_1", 3, 32, 20, decodeQ4_1, linesQ4_1},
+    {"Q5_0", 6, 32, 22, decodeQ5_0, nullptr},    {"Q5_1", 7, 32, 24, decodeQ5_1, nullptr},
+    {"Q8_0", 8, 32, 34, decodeQ8_0, nullptr},    {"Q4_K", 12, 256, 144, decodeQ4_K, linesOfGroups},
+    {"Q5_K", 13, 256, 176, decodeQ5_K, nullptr}, {"Q6_K", 14, 256, 210, decodeQ6_K, nullptr},
+    {"MXFP4", 39, 32, 17, decodeMxfp4, nullptr}};
 
 const BlockFormat *attn::findBlockFormat(uint32_t number) {
   for (const BlockFormat &format : kFormats)

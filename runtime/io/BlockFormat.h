@@ -3,8 +3,8 @@
 // Quantized tensors as GGUF files hold them: blocks of a few codes with a scale.
 #ifndef ATTN_IO_BLOCK_FORMAT_H
 #define ATTN_IO_BLOCK_FORMAT_H
+#include "io/CodeLine.h"
 #include <cstddef>
-#include <cstdint>
 
 namespace attn {
 
@@ -15,6 +15,8 @@ struct BlockFormat {
   int32_t elements, bytes; ///< of a block
   /// Decodes one block to `elements` floats, exactly as the format defines them in f32.
   void (*decode)(const unsigned char *block, float *values);
+  /// The line of every 32 elements of a block; null where elements are not 4 bits on lines.
+  void (*lines)(const unsigned char *block, CodeLine *lines);
 };
 
 /// The format of a type of GGUF; null where it is none that is read.

@@ -98,12 +98,48 @@ bool ElementReader::takeBlocks(const StoredTensor &source, int64_t first, int64_
   return stored;
 }
 
-bool ElementReader::takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count) {
-  if (loaded != &source) {
-    loaded = nullptr;
-    loadedBlock = -1;
-    groups.clear();
+bool ElementReader::hasLines(const StoredTensor &source) {
+  if (source.blocks)
+    return source.blocks->lines;
+  const QuantizedTensor *own = source.quantized;
+  if (!own || own->bits != 4 || own->groups.name ||
+      (own->format != QuantizedTensor::IntRows && own->format != QuantizedTensor::IntWords))
+    return false;
+  return own->whole.shape[1] / own->scales.shape[0] % lineElements == 0;
+}
+
+bool ElementReader::takeLines(const StoredTensor &source, int64_t first, int64_t count,
+                              CodeLine *lines) {
+  if (source.quantized)
+    return takeIntLines(*source.quantized, first, count, lines);
+  const BlockFormat &format = *source.blocks;
+  int64_t perBlock = format.elements / lineElements, line = first / lineElements,
+          end = line + count / lineElements, begin = line / perBlock,
+          blocks = (end + perBlock - 1) / perBlock - begin;
+  const char *stored =
+      read(source, uint64_t(begin) * uint64_t(format.bytes), size_t(blocks) * size_t(format.bytes));
+  if (!stored)
+    return false;
+  constexpr int64_t most = 8;
+  CodeLine own[most];
+  for (int64_t block = begin; line < end; ++block, stored += format.bytes) {
+    format.lines(reinterpret_cast<const unsigned char *>(stored), own);
+    for (int64_t i = line - block * perBlock; i < perBlock && line < end; ++i, ++line)
+      *lines++ = own[i];
   }
+  return true;
+}
+
+void ElementReader::select(const QuantizedTensor &source) {
+  if (loaded == &source)
+    return;
+  loaded = nullptr;
+  loadedBlock = -1;
+  groups.clear();
+}
+
+bool ElementReader::takeQuantized(const QuantizedTensor &source, int64_t first, int64_t count) {
+  select(source);
   bool isRead = source.format == QuantizedTensor::Float8   ? takeFloat8(source, first, count)
                 : source.format == QuantizedTensor::Float4 ? takeFloat4(source, first, count)
                                                            : takeInts(source, first, count);
@@ -258,6 +294,23 @@ bool ElementReader::loadInts(const QuantizedTensor &source, int64_t block) {
                                        : wordAt(row, column / 8) >> placeInWord(column) & 15));
   }
   loadedBlock = block;
+  return true;
+}
+
+bool ElementReader::takeIntLines(const QuantizedTensor &source, int64_t first, int64_t count,
+                                 CodeLine *lines) {
+  select(source);
+  int64_t in = source.whole.shape[1];
+  for (int64_t i = first; i < first + count; i += lineElements) {
+    int64_t column = i / in, block = column / columnsAtOnce(source);
+    if (block != loadedBlock && !loadInts(source, block))
+      return false;
+    loaded = &source;
+    int64_t before = block * columnsAtOnce(source),
+            kept = smaller(columnsAtOnce(source), source.whole.shape[0] - before);
+    auto at = size_t(groups[size_t(i % in)] * kept + column - before);
+    *lines++ = {scales[at], -(zeros[at] * scales[at])};
+  }
   return true;
 }
 

@@ -4,6 +4,7 @@
 #ifndef ATTN_IO_ELEMENT_READER_H
 #define ATTN_IO_ELEMENT_READER_H
 #include "io/Checkpoint.h"
+#include "io/CodeLine.h"
 
 namespace attn {
 
@@ -22,6 +23,12 @@ public:
   /// Makes `view` the elements from `first` on, in memory and of a dtype; false, with a failure,
   /// where they cannot be read.
   bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
+  /// Whether the elements of a matrix, or of one stack of such, are codes of 4 bits on lines, each
+  /// 32 of the last axis on one.
+  static bool hasLines(const StoredTensor &source);
+  /// The lines of the elements from `first` on, a multiple of 32 as `count` is; false, with a
+  /// failure, where they cannot be read.
+  bool takeLines(const StoredTensor &source, int64_t first, int64_t count, CodeLine *lines);
   /// Hands over the memory that the last view lies in, if it is this one's.
   void giveMemory(Vector<char> &memory) { memory.swap(isDecoded ? decoded : bytes); }
 
@@ -49,6 +56,10 @@ private:
   bool takeFloat4(const QuantizedTensor &source, int64_t first, int64_t count);
   /// The same, of GPTQ and AWQ.
   bool takeInts(const QuantizedTensor &source, int64_t first, int64_t count);
+  /// The lines of elements that are GPTQ's or AWQ's.
+  bool takeIntLines(const QuantizedTensor &source, int64_t first, int64_t count, CodeLine *lines);
+  /// Makes `source` the tensor of which something is kept.
+  void select(const QuantizedTensor &source);
   /// Makes the words, scales and zeros of a block of columns ready, and the groups of all rows.
   bool loadInts(const QuantizedTensor &source, int64_t block);
   /// Makes the words of these columns ready, turned so that those of a column lie side by side.

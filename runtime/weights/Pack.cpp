@@ -73,8 +73,8 @@ struct Unit {
 struct Work {
   const Vector<Unit> &units;
   char *block;
-  float *scratch; ///< a panel of f32 for each thread
-  size_t scratchSize;
+  float *scratch; ///< a panel of f32 for each thread, and behind it lines of one of int4
+  size_t panelSize, lineSize; ///< floats of both
   std::atomic<size_t> next{0};
   std::atomic<bool> hasFailed{false};
   ReadFailure failure = {}; ///< of the first thread that failed
@@ -102,7 +102,34 @@ static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
   return true;
 }
 
-static bool packUnit(const Unit &unit, char *block, float *scratch, ElementReader &reader) {
+/// The elements that `rows` of k and a column begin with lie side by side, and so do those of its
+/// lines.
+static bool hasLines(const Unit &unit, int64_t first, int64_t columnStride) {
+  const attn_abi_part &part = *unit.job->part;
+  const attn_abi_slot &slot = *unit.job->slot;
+  return slot.layout == ATTN_PACK_PANELS_INT4 && part.kInner == 0 && part.kStride == 1 &&
+         slot.k % lineElements == 0 && first % lineElements == 0 &&
+         columnStride % lineElements == 0 && ElementReader::hasLines(*unit.job->source);
+}
+
+/// Reads the lines of `columns` to lines[k / 32][columns].
+static bool readLines(const Unit &unit, int64_t first, int64_t columnStride, int64_t columns,
+                      CodeLine *lines, ElementReader &reader) {
+  int64_t k = unit.job->slot->k, groups = k / lineElements;
+  Vector<CodeLine> own;
+  if (!own.resize(size_t(groups)))
+    return false;
+  for (int64_t j = 0; j < columns; ++j) {
+    if (!reader.takeLines(*unit.job->source, first + j * columnStride, k, own.data()))
+      return false;
+    for (int64_t group = 0; group < groups; ++group)
+      lines[group * columns + j] = own[size_t(group)];
+  }
+  return true;
+}
+
+static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *lines,
+                     ElementReader &reader) {
   const attn_abi_slot &slot = *unit.job->slot;
   const attn_abi_part &part = *unit.job->part;
   const StoredTensor &source = *unit.job->source;
@@ -135,8 +162,12 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, ElementReade
       if (!packFrom(source, first, part.kStride, stride, rows, run, to, toStride, reader))
         return false;
     }
+    bool areLines = hasLines(unit, index, stride);
+    if (areLines && !readLines(unit, index, stride, run, lines, reader))
+      return false;
     if (!isF32)
-      storePanel(slot, scratch, column, run, reinterpret_cast<char *>(base));
+      storePanel(slot, scratch, areLines ? lines : nullptr, column, run,
+                 reinterpret_cast<char *>(base));
     n += run;
   }
   return true;
@@ -144,10 +175,11 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, ElementReade
 
 static void packOnThread(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
-  float *scratch = work.scratch + size_t(thread) * work.scratchSize;
+  float *scratch = work.scratch + size_t(thread) * (work.panelSize + work.lineSize);
+  auto *lines = reinterpret_cast<CodeLine *>(scratch + work.panelSize);
   ElementReader reader;
   for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
-    if (!packUnit(work.units[i], work.block, scratch, reader)) {
+    if (!packUnit(work.units[i], work.block, scratch, lines, reader)) {
       if (!work.hasFailed.exchange(true))
         work.failure = reader.failure;
       return;
@@ -178,17 +210,19 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
 
 attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error) {
   Vector<Unit> units;
-  int64_t most = 0; // elements of a panel that is not f32
+  int64_t most = 0, lines = 0; // floats of a panel that is not f32, and of its lines in int4
   for (const PackJob &job : jobs) {
     if (!addUnits(job, units))
       return error.outOfMemory("packing the weights");
     int64_t panel = job.slot->layout > ATTN_PACK_PANELS ? job.slot->k * job.slot->width : 0;
     most = panel > most ? panel : most;
+    if (job.slot->layout == ATTN_PACK_PANELS_INT4)
+      lines = 2 * most / lineElements > lines ? 2 * most / lineElements : lines;
   }
   PageBlock scratch;
-  if (most > 0 && !scratch.allocate(uint64_t(most) * 4 * uint64_t(team.size())))
+  if (most > 0 && !scratch.allocate(uint64_t(most + lines) * 4 * uint64_t(team.size())))
     return error.outOfMemory("packing the weights");
-  Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most)};
+  Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most), size_t(lines)};
   team.run(packOnThread, &work);
   return work.hasFailed ? work.failure.report("packing the weights", error) : ATTN_OK;
 }

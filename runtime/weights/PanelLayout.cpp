@@ -3,6 +3,7 @@
 // Panels of bf16, f16, int8 and int4, and the check of a table of slots.
 #include "weights/PanelLayout.h"
 #include "base/Dtype.h"
+#include "weights/HalfBytePanel.h"
 #include <cmath>
 #include <cstring>
 
@@ -47,48 +48,6 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
     }
 }
 
-/// Values [k][columns] as numbers from -8 to 7, each plus 8 in half a byte, with a scale for every
-/// 32 along k and column, and the sum of a column's scaled numbers. `columns` of the panel's
-/// `width`.
-static void storeHalfBytes(const float *values, int64_t rows, int64_t columns, int64_t width,
-                           unsigned char *to, uint16_t *scales, float *sums) {
-  constexpr int64_t scaleRows = 32;
-  double exact[ATTN_MAX_PANEL] = {};
-  for (int64_t first = 0; first < rows; first += scaleRows, scales += width) {
-    int64_t end = smaller(rows, first + scaleRows);
-    float extremes[ATTN_MAX_PANEL] = {}, inverse[ATTN_MAX_PANEL], own[ATTN_MAX_PANEL],
-          lowest[ATTN_MAX_PANEL];
-    for (int64_t k = first; k < end; ++k)
-      for (int64_t j = 0; j < columns; ++j) {
-        float value = values[k * columns + j];
-        // A NaN stays.
-        extremes[j] = fabsf(value) > fabsf(extremes[j]) || value != value ? value : extremes[j];
-      }
-    for (int64_t j = 0; j < columns; ++j) {
-      scales[j] = floatToBfloat(extremes[j] / -8 + 0.0f); // no -0
-      own[j] = bfloatToFloat(scales[j]);
-      inverse[j] = own[j] != 0 ? 1 / own[j] : 0;
-      lowest[j] = own[j] != 0 ? 0 : -8; // bytes of 0, as in columns that nothing fills
-    }
-    for (int64_t k = first; k < first + scaleRows; ++k)
-      for (int64_t j = 0; j < columns; ++j) {
-        // As in storeBytes; NaN becomes -8, its scale says what it is.
-        float scaled = lowest[j] + (k < end ? values[k * columns + j] * inverse[j] : 0);
-        scaled = scaled > -8 ? scaled : -8;
-        float shifted = (scaled < 7 ? scaled : 7) + 12582912.0f;
-        int32_t bits;
-        memcpy(&bits, &shifted, sizeof bits);
-        int32_t number = bits - 0x4b400000; // the bits of 1.5 * 2^23
-        int64_t byte = k / 8 * 4 * width + 4 * j + k % 4;
-        unsigned char half = static_cast<unsigned char>(number + 8);
-        to[byte] = k % 8 < 4 ? half : static_cast<unsigned char>(to[byte] | half << 4);
-        exact[j] += double(own[j]) * number;
-      }
-  }
-  for (int64_t j = 0; j < columns; ++j)
-    sums[j] = float(exact[j]);
-}
-
 /// Rows of four bytes for each column, in a panel.
 static int64_t groupsOf(const attn_abi_slot &slot) {
   auto ceilDiv = [](int64_t a, int64_t b) { return a / b + (a % b != 0); };
@@ -102,13 +61,32 @@ static int64_t groupsOf(const attn_abi_slot &slot) {
 /// Bytes that follow the panels for each column: scales and sums.
 static int64_t bytesBehind(const attn_abi_slot &slot) {
   if (slot.layout == ATTN_PACK_PANELS_INT4)
-    return groupsOf(slot) / 4 * 2 + 4;
+    return groupsOf(slot) + 12; // lines of 4 bytes, each for 4 groups of bytes
   return slot.layout == ATTN_PACK_PANELS_INT8 ? 8 : 0;
 }
 
-void attn::storePanel(const attn_abi_slot &slot, const float *values, int64_t column,
-                      int64_t columns, char *base) {
+/// Columns of a panel of int4: `panels` are all panels, `column` that of the slot.
+static HalfBytePanel halfBytePanel(const attn_abi_slot &slot, int64_t column, char *panels) {
+  int64_t width = slot.width, within = column % width, panel = column / width,
+          count = (slot.columns + width - 1) / width, groups = groupsOf(slot) / 4;
+  uint16_t *lines = reinterpret_cast<uint16_t *>(panels + 16 * count * groups * width);
+  float *sums = reinterpret_cast<float *>(lines + 2 * count * groups * width),
+        *byteScales = sums + count * width;
+  int32_t *byteSums = reinterpret_cast<int32_t *>(byteScales + count * width);
+  auto *codes = reinterpret_cast<unsigned char *>(panels);
+  return {width,
+          codes + 16 * panel * groups * width + 4 * within,
+          lines + 2 * panel * groups * width + within,
+          sums + column,
+          byteScales + column,
+          byteSums + column};
+}
+
+void attn::storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
+                      int64_t column, int64_t columns, char *base) {
   int64_t width = slot.width, within = column % width;
+  if (slot.layout == ATTN_PACK_PANELS_INT4)
+    return storeHalfBytes(values, lines, slot.k, columns, halfBytePanel(slot, column, base));
   int64_t panelBytes = 4 * groupsOf(slot) * width;
   char *panel = base + column / width * panelBytes + 4 * within;
   uint16_t *pairs = reinterpret_cast<uint16_t *>(panel);
@@ -119,13 +97,6 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, int64_t co
     return storePairs(values, slot.k, columns, width, pairs,
                       [](float value) { return floatToHalf(value); });
   int64_t panels = (slot.columns + width - 1) / width;
-  if (slot.layout == ATTN_PACK_PANELS_INT4) {
-    int64_t panelScales = groupsOf(slot) / 4 * width;
-    uint16_t *scales = reinterpret_cast<uint16_t *>(base + panels * panelBytes);
-    float *sums = reinterpret_cast<float *>(scales + panels * panelScales);
-    return storeHalfBytes(values, slot.k, columns, width, reinterpret_cast<unsigned char *>(panel),
-                          scales + column / width * panelScales + within, sums + column);
-  }
   float *scales = reinterpret_cast<float *>(base + panels * panelBytes);
   int32_t *sums = reinterpret_cast<int32_t *>(scales + panels * width);
   storeBytes(values, slot.k, columns, width, reinterpret_cast<signed char *>(panel),

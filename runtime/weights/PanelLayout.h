@@ -4,14 +4,16 @@
 #ifndef ATTN_WEIGHTS_PANEL_LAYOUT_H
 #define ATTN_WEIGHTS_PANEL_LAYOUT_H
 #include "attn/abi.h"
+#include "io/CodeLine.h"
 
 namespace attn {
 
 /// Stores columns of a panel in the layout of a slot that is not f32. `values` are
 /// [slot.k][columns], `column` is the first one's place in the slot, `base` that of the slot's
-/// layer; the columns lie in one panel.
-void storePanel(const attn_abi_slot &slot, const float *values, int64_t column, int64_t columns,
-                char *base);
+/// layer; the columns lie in one panel. `lines`, if any, say what codes the values are of, in int4
+/// (storeHalfBytes).
+void storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
+                int64_t column, int64_t columns, char *base);
 
 /// Whether a slot and its parts stay inside the block and inside tensors of the parameters' shapes.
 bool isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot);

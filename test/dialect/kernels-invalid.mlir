@@ -136,9 +136,9 @@ func.func @linear_kernel_c13(%x: memref<4x64xf32>, %w: memref<3072xf32>, %y: mem
 // -----
 
 // Scales of int8 are f32.
-func.func @linear_kernel_c9_of_scales(%x: memref<4x64xi8>, %w: memref<3072xi8>, %r: memref<4x2xf32>, %s: memref<96xi16>, %n: memref<48xf32>, %y: memref<4x8xf32>) {
+func.func @linear_kernel_c9_of_scales(%x: memref<4x64xi8>, %w: memref<3072xi8>, %r: memref<4x2xf32>, %s: memref<96xf16>, %n: memref<48xf32>, %y: memref<4x8xf32>) {
   // expected-error@+1 {{expected scale and zero of each row, scale and sum of each column}}
-  attn.linear_kernel %x, %w quantized(%r, %s, %n) into %y contract 1 in int8 : memref<4x64xi8>, memref<3072xi8> quantized(memref<4x2xf32>, memref<96xi16>, memref<48xf32>) into memref<4x8xf32>
+  attn.linear_kernel %x, %w quantized(%r, %s, %n) into %y contract 1 in int8 : memref<4x64xi8>, memref<3072xi8> quantized(memref<4x2xf32>, memref<96xf16>, memref<48xf32>) into memref<4x8xf32>
   return
 }
 

@@ -255,14 +255,12 @@ void LinearProducts::multiplyBytesInPairs(ArrayRef<Value> rows, Value k, const V
   }
 }
 
-Value LinearProducts::loadScales(Value scales, Value place) const {
+Value LinearProducts::loadHalves(Value halves, Value place) const {
   OpBuilder &builder = index.builder;
-  MathBuilder math(builder, index.loc, VectorType::get({target.lanes}, builder.getF32Type()),
-                   target);
-  auto type = VectorType::get({target.lanes}, builder.getI16Type());
-  Value upper = vector::LoadOp::create(builder, index.loc, type, scales, place);
-  Value bits = arith::ExtUIOp::create(builder, index.loc, integers(), upper);
-  return math.fromBits(math.shiftLeft(bits, 16));
+  auto type = VectorType::get({target.lanes}, builder.getF16Type());
+  Value loaded = vector::LoadOp::create(builder, index.loc, type, halves, place);
+  return arith::ExtFOp::create(builder, index.loc,
+                               VectorType::get({target.lanes}, builder.getF32Type()), loaded);
 }
 
 LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) const {
@@ -281,8 +279,7 @@ LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) co
 
 /// Vector by vector, so that few sums of bytes are alive at a time; all vectors together where
 /// words of rows stay in registers for them.
-void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Value weights,
-                                 int64_t pitch, Value scales, Value scale,
+void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeights &weights,
                                  MutableArrayRef<Value> sums) const {
   OpBuilder &builder = index.builder;
   int64_t lanes = target.lanes, group = panelGroup(precision);
@@ -294,8 +291,9 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Va
     for (int64_t step = 0; step < scaleGroup / group; ++step) {
       SmallVector<Values> numbers; // [vector][half]
       for (size_t v = 0; v < together; ++v) {
-        Value place = index.add(weights, index.constant(step * pitch + 4 * columnOf(v)));
-        numbers.push_back(loadNumbers(panels, place));
+        int64_t offset = step * weights.pitch + 4 * columnOf(v);
+        numbers.push_back(
+            loadNumbers(weights.panels, index.add(weights.weights, index.constant(offset))));
       }
       int64_t halves = target.rowWords;
       for (int64_t half = 0; half < 2; half += halves) {
@@ -308,12 +306,17 @@ void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, Value panels, Va
     }
     products = turnedSquares(products, rows.size());
     for (size_t v = 0; v < together; ++v) {
-      Value own = loadScales(scales, index.add(scale, index.constant(columnOf(v))));
+      Value line = index.add(weights.line, index.constant(columnOf(v)));
+      Value scales = loadHalves(weights.lines, line),
+            offsets = loadHalves(weights.lines, index.add(line, index.constant(panelWidth)));
       for (size_t r = 0; r < rows.size(); ++r) {
         Value &sum = sums[r * vectors + first + v];
         Value product =
             arith::SIToFPOp::create(builder, index.loc, sumType(), products[r * together + v]);
-        sum = math::FmaOp::create(builder, index.loc, product, own, sum);
+        Value rowSum =
+            vector::BroadcastOp::create(builder, index.loc, sumType(), weights.rowSums[r]);
+        product = math::FmaOp::create(builder, index.loc, offsets, rowSum, product);
+        sum = math::FmaOp::create(builder, index.loc, product, scales, sum);
       }
     }
   }

@@ -6,8 +6,8 @@
 //   f16    sum = fma(a[1], w[1], fma(a[0], w[0], sum)), w widened to f32
 //   bf16   the same; of rows in bf16 what vdpbf16ps makes of it, denormals being zero
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
-//   int4   the same of 32 elements by themselves and 16 times their weights; sum += scale * theirs
-//          in f32, which LinearEpilogue divides by 16
+//   int4   the same of 32 elements by themselves and 16 times their numbers; sum += scale * (theirs
+//          + 16 * offset * the elements' sum) in f32, which LinearEpilogue divides by 16
 #pragma once
 
 #include "compiler/kernels/LinearShape.h"
@@ -43,11 +43,16 @@ public:
              mlir::Value panels, mlir::Value weights, int64_t pitch,
              llvm::MutableArrayRef<mlir::Value> sums) const;
 
-  /// Adds the products of the steps whose weights share a scale, for int4: `k` and `weights` are
-  /// the place of the first step, whose weights are followed by those of the next step after
-  /// `pitch` elements; `scale` is the place of the first column's scale in `scales`.
-  void scaledSteps(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, mlir::Value panels,
-                   mlir::Value weights, int64_t pitch, mlir::Value scales, mlir::Value scale,
+  /// Where 32 weights of each column of a tile of int4 lie, and what goes with them.
+  struct ScaledWeights {
+    mlir::Value panels, weights; ///< the place of the first step's
+    int64_t pitch;               ///< from one step to the next
+    mlir::Value lines, line;     ///< the place of the first column's scale; offsets are a panel on
+    llvm::ArrayRef<mlir::Value> rowSums; ///< of the elements, f32, of each row
+  };
+  /// Adds the products of the steps whose weights share a line, for int4: `k` is the place of the
+  /// first step's elements.
+  void scaledSteps(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const ScaledWeights &weights,
                    llvm::MutableArrayRef<mlir::Value> sums) const;
 
   /// Widens a step's weights, from `place` of `panels` on, to as many steps of f32 from `to` on of
@@ -95,8 +100,8 @@ private:
   /// The same without an instruction for it, of one step.
   void multiplyBytesInPairs(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const Values &weights,
                             llvm::MutableArrayRef<mlir::Value> sums) const;
-  /// A vector of scales of int4, as f32.
-  mlir::Value loadScales(mlir::Value scales, mlir::Value place) const;
+  /// A vector of f16, as f32.
+  mlir::Value loadHalves(mlir::Value halves, mlir::Value place) const;
   /// The even or odd ones of words of two halves, in f32.
   mlir::Value widened(mlir::Value words, bool isOdd) const;
   mlir::Value call(mlir::VectorType type, llvm::StringRef name, mlir::ValueRange operands) const;

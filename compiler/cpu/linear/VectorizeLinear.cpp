@@ -56,10 +56,11 @@ private:
   int64_t outerSteps() { return shape.ks.size() > 1 ? 1 : widening; }
   RowViews views() { return {index, op.getRow(), rows}; }
   Values outs() { return views().of(op.getOut(), op.getOut().getType().getRank() - 1); }
-  /// Where the scales of a step begin, of all columns of its panel.
-  Value scaleOf(Value step) {
-    return index.mul(step, index.constant(panelWidth / (scaleGroup / shape.group())));
-  }
+  /// The number of a step's line.
+  Value lineOf(Value step) { return index.div(step, index.constant(scaleGroup / shape.group())); }
+  /// Where the scales of a line begin, of all columns of its panel.
+  Value scaleOf(Value line) { return index.mul(line, index.constant(2 * panelWidth)); }
+  void multiplyLine(Value step, Value start, Value weights, MutableArrayRef<Value> sums);
   ColumnVector access(int64_t v, int64_t count) {
     return {index, op.getColumn(), v * lanes, lanes, std::min(lanes, count - v * lanes)};
   }
@@ -75,7 +76,8 @@ private:
   VectorType vectorType;
   SmallVector<Value> inputs; ///< a row's contracted dims
   Value weights; ///< where the tile's columns begin in their panel, or in its widened part
-  Value scales;  ///< and in the scales of int4
+  Value scales;  ///< and in the lines of int4
+  SmallVector<Value> ranges; ///< of int4: scale, zero, and the sums of each 32 elements of a row
 };
 
 } // namespace
@@ -89,6 +91,20 @@ void TileEmitter::fetchAhead(Value flat) {
     memref::PrefetchOp::create(builder, op.getLoc(), op.getPanels(),
                                ValueRange(index.add(first, index.constant(i))), /*isWrite=*/false,
                                /*localityHint=*/op.getNear() ? 3 : 2, /*isDataCache=*/true);
+}
+
+/// Adds the products of the steps that share a line, from `step` of k on, which is number `start`
+/// of the tile's; `weights` is the place of its weights.
+void TileEmitter::multiplyLine(Value step, Value start, Value weights,
+                               MutableArrayRef<Value> sums) {
+  Value sum = index.add(lineOf(step), index.constant(2));
+  Values rowSums;
+  for (Value range : ranges)
+    rowSums.push_back(memref::LoadOp::create(builder, op.getLoc(), range, sum));
+  products.scaledSteps(inputs, index.mul(step, index.constant(shape.group())),
+                       {op.getPanels(), weights, shape.stepElements(), op.getQuantization()[1],
+                        index.add(scales, scaleOf(lineOf(start))), rowSums},
+                       sums);
 }
 
 TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Values sums) {
@@ -109,10 +125,8 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
     if (steps == unroll)
       fetchAhead(start);
     Value place = index.add(weights, index.mul(start, index.constant(shape.stepElements())));
-    if (shape.precision == Precision::Int4) { // `unroll` steps share a scale
-      products.scaledSteps(inputs, index.mul(own, index.constant(shape.group())), op.getPanels(),
-                           place, shape.stepElements(), op.getQuantization()[1],
-                           index.add(scales, scaleOf(start)), sums);
+    if (shape.precision == Precision::Int4) { // `unroll` steps share a line
+      multiplyLine(own, start, place, sums);
       return sums;
     }
     int64_t together = products.stepsTogether(inputs);
@@ -198,8 +212,11 @@ LogicalResult TileEmitter::run() {
   if (!op.getWidened())
     weights = index.add(index.mul(step, index.constant(shape.stepElements())),
                         index.mul(within, index.constant(shape.words())));
-  if (shape.precision == Precision::Int4)
-    scales = index.add(scaleOf(step), within);
+  if (shape.precision == Precision::Int4) {
+    Value range = op.getQuantization()[0];
+    scales = index.add(scaleOf(lineOf(step)), within);
+    ranges = views().of(range, cast<MemRefType>(range.getType()).getRank() - 1);
+  }
   inputs = views().of(op.getInput(), op.getInput().getType().getRank() - op.getContract());
   Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(products.sumType()));
   Values sums(rows * (columns / lanes), zero);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn.quantize_row as vector code: one sweep for the least and the greatest element, one for the
-// bytes. A row with NaN or an infinity gets a scale that is NaN or infinite, and so do its
-// products. The bits of bf16 take twice as many lanes where they need not be floats, with the same
-// results.
+// bytes, and where they are wanted, one for the sums of each 32. A row with NaN or an infinity gets
+// a scale that is NaN or infinite, and so do its products. The bits of bf16 take twice as many
+// lanes where they need not be floats, with the same results.
 #include "compiler/cpu/rows/Rows.h"
 #include "compiler/cpu/vectors/BfloatPairs.h"
 #include "compiler/kernels/MathBuilder.h"
@@ -45,6 +45,8 @@ private:
   /// `zero` is the byte of 0, a float.
   void store(Value inverse, Value zero);
   void storeFromHalves(Value inverse, Value zero);
+  /// The sums of each 32 bytes, behind scale and zero.
+  void storeSums();
   void prefetchNextRow(const RowVectors &rows, const VectorPlace &place) {
     if (!op.getAlone())
       rows.prefetchNextRow(op.getInput(), columns, place);
@@ -172,6 +174,24 @@ void QuantizeEmitter::storeFromHalves(Value inverse, Value zero) {
   });
 }
 
+void QuantizeEmitter::storeSums() {
+  constexpr int64_t count = 32;
+  int64_t sums = cast<MemRefType>(op.getRange().getType()).getDimSize(0) - 2;
+  Type i32 = builder.getI32Type();
+  forLoop(index, index.constant(0), index.constant(sums), 1, [&](Value number) {
+    Value bytes =
+        vector::LoadOp::create(builder, loc, VectorType::get({count}, builder.getI8Type()),
+                               op.getOut(), index.mul(number, index.constant(count)));
+    auto type = VectorType::get({count}, i32);
+    Value wide = least < 0 ? Value(arith::ExtSIOp::create(builder, loc, type, bytes))
+                           : Value(arith::ExtUIOp::create(builder, loc, type, bytes));
+    Value sum = vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, wide);
+    memref::StoreOp::create(builder, loc,
+                            arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum),
+                            op.getRange(), index.add(number, index.constant(2)));
+  });
+}
+
 void QuantizeEmitter::run() {
   bool isHalves = cast<MemRefType>(op.getInput().getType()).getElementType().isInteger(16);
   auto [low, high] = isHalves ? rangeOfHalves() : range();
@@ -196,6 +216,7 @@ void QuantizeEmitter::run() {
     storeFromHalves(inverse, zero);
   else
     store(inverse, zero);
+  storeSums();
 }
 
 void attn::emitQuantize(QuantizeRowOp op, const RowVectors &rows) {

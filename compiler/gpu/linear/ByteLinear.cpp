@@ -2,8 +2,9 @@
 //
 // Linears of rows of bytes and weights of int8 or int4, many rows at a time. A block of threads has
 // 64 rows and a panel's 48 columns: 64 of k at a time come to shared memory, the next ones while
-// these are multiplied by mma.m16n8k32, 16 rows in each warp. Sums of bytes are exact; those of
-// int4, of 32 along k, are multiplied with their scale.
+// these are multiplied by mma.m16n8k32, 16 rows in each warp. Sums of bytes are exact; to those of
+// int4, of 32 along k, comes the offset times the rows' sums, which are products with ones, and
+// they are multiplied with their scale.
 //
 // Fragments (PTX ISA 9.7.14.5.10), with g = lane / 4 and t = lane % 4: a thread has words t and
 // t + 4 of k of rows g and g + 8, and of column g. Which four k a word holds is free: here they are
@@ -40,9 +41,9 @@ class ByteLinear {
 public:
   ByteLinear(LinearKernelOp op, const LinearShape &shape)
       : op(op), shape(shape), isInt4(shape.precision == Precision::Int4), tile{isInt4}, builder(op),
-        loc(op.getLoc()), cores(builder, loc, builder.getBF16Type()), index(builder, loc),
+        loc(op.getLoc()), cores(builder, loc, builder.getF16Type()), index(builder, loc),
         input(cores, op.getInput()), panels(cores, op.getPanels()),
-        scales(cores, op.getQuantization()[1]) {}
+        lines(cores, op.getQuantization()[1]) {}
 
   void run(const TilingContext &context);
 
@@ -90,7 +91,7 @@ private:
   Location loc;
   TensorCores cores;
   IndexBuilder index;
-  GlobalRows input, panels, scales;
+  GlobalRows input, panels, lines;
   Value rowCount, rows, columns; ///< the last two are pointers to shared memory
 };
 
@@ -199,13 +200,19 @@ ByteLinear::Values ByteLinear::multiply(Value panel, Value number, Values sums) 
       for (int64_t i = 0; i < 2; ++i)
         a[2 * i + half] = LLVM::ExtractElementOp::create(builder, loc, both, cores.integer(i));
     }
-    Value scale;
-    if (isInt4) { // of columns 2 t and 2 t + 1
+    Value line;
+    Values rowSums, none(4, cores.integer(0)); // sixteenths
+    if (isInt4) {                              // of columns 2 t and 2 t + 1
       int64_t groups = shape.k / scaleGroup;
       Value group = index.min(index.add(scaled(number, ByteTile::words / 8), index.constant(step)),
                               index.constant(groups - 1));
-      Value first = scaled(index.add(scaled(panel, groups), group), panelWidth);
-      scale = cores.at(scales.row({}), scaled(index.add(first, scaled(cores.t, 2)), 2));
+      Value first = scaled(index.add(scaled(panel, groups), group), 2 * panelWidth);
+      line = cores.at(lines.row({}), scaled(index.add(first, scaled(cores.t, 2)), 2));
+      Values ones(2, cores.integer(0x01010101));
+      for (Value sum : product(a, ones, none))
+        rowSums.push_back(arith::MulFOp::create(
+            builder, loc, arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum),
+            arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0f / 16))));
     }
     Value word = scaled(cores.t, (isInt4 ? 1 : 2) * tile.panelPitch());
     Value place = cores.at(columns, scaled(index.add(word, cores.g), 4));
@@ -218,13 +225,16 @@ ByteLinear::Values ByteLinear::multiply(Value panel, Value number, Values sums) 
                    own.begin());
         continue;
       }
-      Values none(4, cores.integer(0));
-      Value both = loadWord(cores.at(scale, 16 * n));
+      Value scales = loadWord(cores.at(line, 16 * n)),
+            offsets = loadWord(cores.at(line, 16 * n + 2 * panelWidth));
+      auto half = [&](Value both, size_t i) {
+        return i % 2 == 0 ? cores.even(both) : cores.odd(both);
+      };
       for (auto [i, sum] :
            llvm::enumerate(product(a, {weights(even, false), weights(even, true)}, none))) {
         Value whole = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum);
-        own[i] = math::FmaOp::create(builder, loc, whole,
-                                     i % 2 == 0 ? cores.even(both) : cores.odd(both), own[i]);
+        whole = math::FmaOp::create(builder, loc, half(offsets, i), rowSums[i], whole);
+        own[i] = math::FmaOp::create(builder, loc, whole, half(scales, i), own[i]);
       }
     }
   }

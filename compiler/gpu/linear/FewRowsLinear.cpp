@@ -8,7 +8,7 @@
 //
 //   f32, halves  rows as f32, products by FMA units
 //   int8       rows as words of four bytes, exact sums by dp4a
-//   int4       the same for each 32 along k, whose sum is multiplied with its scale
+//   int4       the same for each 32 along k: scale * (products + offset * the row's sum)
 #include "compiler/gpu/linear/Linear.h"
 #include "compiler/gpu/linear/LinearOutput.h"
 #include "compiler/gpu/threads/TensorCores.h"
@@ -26,9 +26,10 @@ using namespace attn;
 
 static constexpr int64_t warpLanes = 32, warps = blockThreads / warpLanes;
 
-/// What pairs of weights are, and scales of int4.
+/// What pairs of weights are, and lines of int4.
 static Type halfOf(const LinearShape &shape, Builder &builder) {
-  return shape.precision == Precision::F16 ? Type(builder.getF16Type()) : builder.getBF16Type();
+  bool isF16 = shape.precision == Precision::F16 || shape.precision == Precision::Int4;
+  return isF16 ? Type(builder.getF16Type()) : builder.getBF16Type();
 }
 
 namespace {
@@ -46,7 +47,7 @@ private:
   using Values = SmallVector<Value>;
 
   bool hasHalves() const { return input.elementBytes == 2; } ///< as rows
-  bool hasScales() const { return shape.precision == Precision::Int4; }
+  bool hasLines() const { return shape.precision == Precision::Int4; }
   Type sumType() {
     return shape.precision == Precision::Int8 ? Type(builder.getI32Type()) : builder.getF32Type();
   }
@@ -107,7 +108,7 @@ private:
   GlobalRows input;
   Value rowCount, rows, partials; ///< the last two are pointers to shared memory
   Value across, down;             ///< places of this thread
-  Value panels, scales;           ///< where the thread's columns begin
+  Value panels, lines;            ///< where the thread's columns begin
 };
 
 } // namespace
@@ -148,13 +149,14 @@ void FewRowsLinear::findColumns(Value first) {
   Value start = scaled(panel, shape.panelSteps() * panelWidth);
   Value word = index.add(start, isTurned ? scaled(column, shape.panelSteps()) : column);
   panels = cores.at(GlobalRows(cores, op.getPanels()).row({}), scaled(word, 4));
-  if (!hasScales())
+  if (!hasLines())
     return;
-  Value scale = index.add(scaled(panel, tile.steps * panelWidth), column);
-  scales = cores.at(GlobalRows(cores, op.getQuantization()[1]).row({}), scaled(scale, 2));
+  Value line = index.add(scaled(panel, tile.steps * 2 * panelWidth), column);
+  lines = cores.at(GlobalRows(cores, op.getQuantization()[1]).row({}), scaled(line, 2));
 }
 
-/// The words of a step, [column][word]; of int4 also two words with the columns' scales.
+/// The words of a step, [column][word]; of int4 also two words with the columns' scales, and two
+/// with their offsets.
 FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   constexpr int64_t count = FewRowsTile::stepWords;
   auto four = VectorType::get({count}, builder.getI32Type());
@@ -176,10 +178,13 @@ FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   for (int64_t column = 0; column < count; ++column)
     for (int64_t word = 0; word < count; ++word)
       words.push_back(isTurned ? element(pieces[column], word) : element(pieces[word], column));
-  if (hasScales()) {
+  if (hasLines()) {
     auto two = VectorType::get({2}, builder.getI32Type());
-    Value pair = cores.load(cores.at(scales, scaled(step, 2 * panelWidth)), two, /*alignment=*/8);
-    words.append({element(pair, 0), element(pair, 1)});
+    Value line = cores.at(lines, scaled(step, 4 * panelWidth));
+    for (int64_t from : {int64_t(0), 2 * panelWidth}) {
+      Value pair = cores.load(cores.at(line, from), two, /*alignment=*/8);
+      words.append({element(pair, 0), element(pair, 1)});
+    }
   }
   return words;
 }
@@ -348,24 +353,31 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
   constexpr int64_t columns = FewRowsTile::stepColumns, count = FewRowsTile::stepWords;
   for (int64_t row = 0; row < tile.rows; ++row) {
     Values elements = readRow(row, step);
-    Value shift;
-    if (hasScales()) { // what 8 is too much in every weight
-      shift = cores.integer(0);
+    Value shift, sixteenth; // what 8 is too much in every number; of the elements' sum
+    if (hasLines()) {
+      Value whole = cores.integer(0);
       for (Value x : elements)
-        shift = multiplyAdd(x, cores.integer(0xf8f8f8f8), shift);
+        whole = multiplyAdd(x, cores.integer(0x01010101), whole);
+      shift = arith::MulIOp::create(builder, loc, whole, cores.integer(-8));
+      sixteenth = arith::MulFOp::create(
+          builder, loc, arith::SIToFPOp::create(builder, loc, builder.getF32Type(), whole),
+          arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(1.0f / 16)));
     }
     for (int64_t column = 0; column < columns; ++column) {
       Value &result = sums[row * columns + column];
-      Value sum = hasScales() ? shift : result;
+      Value sum = hasLines() ? shift : result;
       for (int64_t word = 0; word < count; ++word)
         for (int64_t number = 0; number < tile.parts; ++number)
           sum = multiplyAdd(elements[word * tile.parts + number],
                             part(words[column * count + word], number), sum);
-      if (hasScales()) {
-        Value pair = words[columns * count + column / 2];
-        Value scale = column % 2 == 0 ? cores.even(pair) : cores.odd(pair);
+      if (hasLines()) {
+        auto half = [&](int64_t pair) {
+          Value both = words[columns * count + pair + column / 2];
+          return column % 2 == 0 ? cores.even(both) : cores.odd(both);
+        };
         Value whole = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum);
-        sum = math::FmaOp::create(builder, loc, whole, scale, result);
+        whole = math::FmaOp::create(builder, loc, half(2), sixteenth, whole);
+        sum = math::FmaOp::create(builder, loc, whole, half(0), result);
       }
       result = sum;
     }

@@ -121,18 +121,21 @@ static LogicalResult readInput(FunctionPlan &plan, LinearOp op, Precision precis
   return success();
 }
 
-/// What turns sums of bytes into floats: the rows' ranges, the columns' scales and their sums.
+/// What turns sums of bytes into floats (attn.linear_kernel).
 static SmallVector<Value> quantizationOf(FunctionPlan &plan, LayerSlot weights, Precision precision,
                                          Value range) {
   Type f32 = plan.builder.getF32Type(), i32 = plan.builder.getI32Type(),
-       i16 = plan.builder.getI16Type();
+       f16 = plan.builder.getF16Type();
   int64_t inPanels = panelElements(weights.slot), scales = panelScales(weights.slot),
           padded = llvm::alignTo(weights.slot.getColumns(), panelWidth);
   if (precision == Precision::Int8)
     return {range, elements(plan, weights, f32, inPanels / 4, scales),
             elements(plan, weights, i32, inPanels / 4 + scales, padded)};
-  return {range, elements(plan, weights, i16, inPanels / 2, scales),
-          elements(plan, weights, f32, inPanels / 4 + scales / 2, padded)};
+  int64_t behind = inPanels / 4 + scales / 2;
+  return {range, elements(plan, weights, f16, inPanels / 2, scales),
+          elements(plan, weights, f32, behind, padded),
+          elements(plan, weights, f32, behind + padded, padded),
+          elements(plan, weights, i32, behind + 2 * padded, padded)};
 }
 
 /// The captures as [rows..., columns] of the result.

@@ -74,8 +74,13 @@ static NarrowRows allocateNarrow(FunctionPlan &plan, LinearOp op, Precision prec
   };
   BufferView rows = buffer(count + SizePolynomial(restOfTile), pitch,
                            areBytes ? plan.builder.getI8Type() : plan.builder.getI16Type());
-  Value range = areBytes ? view(buffer(count, 2, plan.builder.getF32Type()), 2, 2) : Value();
   int64_t columns = llvm::alignTo(k, areBytes ? rowGranule(precision) : 1);
+  // Scale and zero, and for int4 the sums of 32 bytes each; GPUs add these up where they multiply.
+  int64_t ranges = 2;
+  if (precision == Precision::Int4 && !plan.module.isGpu())
+    ranges += columns / scaleGroup;
+  Value range =
+      areBytes ? view(buffer(count, ranges, plan.builder.getF32Type()), ranges, ranges) : Value();
   return {view(rows, pitch, pitch), view(rows, columns, pitch), range};
 }
 

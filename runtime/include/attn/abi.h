@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 16
+#define ATTN_ABI_VERSION 17
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -87,10 +87,14 @@ enum {
    * 127, and then the sums of its bytes in i32. Bytes are w / scale rounded to nearest even. */
   ATTN_PACK_PANELS_INT8 = 3,
   /* [ceil(columns / width)][g][width][4] of bytes, g being 4 ceil(k / 32): of 8 neighbours along k,
-   * byte i holds number i + 8 in its lower half, number i + 4 in its upper one, plus 8. Then the
-   * scales in bf16, [ceil(columns / width)][g / 4][width]: of each 32 along k, -1/8 of the element
-   * of largest magnitude. Then the sums of the columns' scaled numbers, in f32. Numbers are w /
-   * scale rounded to nearest even, from -8 to 7; where the scale is 0, bytes are. */
+   * byte i holds number i + 8 in its lower half, number i + 4 in its upper one, plus 8. Then lines
+   * of f16, [ceil(columns / width)][g / 4][2][width]: for each 32 along k the scale d, and 16 times
+   * the offset o. Weights are d * (number + o), numbers are from -8 to 7; where k ends within 32,
+   * their offset is 0, and so are the numbers behind it. Then for each column, those past the last
+   * included, the sum of its weights in f32, and what its weights are in int8: the scale s = max
+   * |w| / 127 in f32, and behind all scales the sum of its bytes in i32. With the whole numbers f
+   * and p next to 256 d / s and f * o, all in f32, bytes are (number * f + p + 128) >> 8, in 16
+   * bits. */
   ATTN_PACK_PANELS_INT4 = 4,
   ATTN_PACK_PANELS_F16 = 5 /* as of bf16; beyond 65504, infinite */
 };

@@ -12,7 +12,7 @@
 // BF16: attn.slot @panels.w [@w] k 6 columns 5 width 48 in bf16 bytes 3072
 // BF16: attn.slot @rows.b [@b] k 1 columns 5 width 0 bytes 20
 // INT8: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int8 bytes 3456
-// INT4: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int4 bytes 1056
+// INT4: attn.slot @panels.w [@w] k 6 columns 5 width 48 in int4 bytes 1536
 module attributes {attn.model = "m"} {
   attn.dim @B dyn 8
   attn.param @w : tensor<5x6xf32, #attn.axes<"O", "D">> from #attn.source<"w", [5, 6], offset = 0, strides = [6, 1]>
@@ -36,7 +36,7 @@ module attributes {attn.model = "m"} {
   // INT8: attn.linear_kernel {{.*}} quantized(%[[RANGE]], {{.*}} contract 1 in int8 : memref<?x8xi8{{.*}}memref<3072xi8
   // INT8: attn.quantize_kernel
 
-  // INT4: attn.linear_kernel {{.*}} contract 1 in int4 : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x2xf32{{.*}}, memref<48xi16{{.*}}, memref<48xf32
+  // INT4: attn.linear_kernel {{.*}} contract 1 in int4 : memref<?x32xi8{{.*}}memref<768xi8{{.*}} quantized(memref<?x3xf32{{.*}}, memref<96xf16{{.*}}, memref<48xf32{{.*}}, memref<48xf32{{.*}}, memref<48xi32
   func.func @entry(%x: tensor<?x6xf32, #attn.axes<"B", "D">> {attn.name = "x"})
       -> (tensor<?x3xf32, #attn.axes<"B", "P">> {attn.name = "y"}) attributes {attn.entry} {
     %w = attn.get @w : tensor<5x6xf32, #attn.axes<"O", "D">>

@@ -30,7 +30,8 @@ TEST_P(LinearKernelTest, RowsKnownAtRunTime) {
   Guarded<float> nothing({});
   runner->run("f", 2, nullptr, nullptr, int64_t(0), nothing.begin(), data.panels.data(),
               data.bias.data(), nothing.begin(), nothing.begin(), nothing.begin(), nothing.begin(),
-              nothing.begin(), data.sums.data(), nothing.begin());
+              nothing.begin(), data.sums.data(), nothing.begin(), nothing.begin(), nothing.begin(),
+              data.sums.data());
 }
 
 TEST_P(LinearKernelTest, ManyRowsForEachThread) {

@@ -65,6 +65,10 @@ int64_t LinearCase::sharedRows() const {
   return parts > 1 ? (floats + roomFloats() - 1) / roomFloats() : 0;
 }
 
+int64_t LinearCase::rangeColumns() const {
+  return panels == Panels::Int4 ? 2 + panelRows() / 32 : 2;
+}
+
 int64_t LinearCase::panelRows() const {
   int64_t padded = panels == Panels::Int8 ? 64 : panels == Panels::F32 ? 1 : 32;
   return (depth() + padded - 1) / padded * padded;
@@ -158,7 +162,7 @@ std::string LinearCase::text(const std::string &name) const {
                              : panels == Panels::BF16 ? "i16"
                              : panels == Panels::F16  ? "f16"
                                                       : "f32",
-             *scale = isInt4 ? "i16" : "f32", *sum = isInt4 ? "f32" : "i32";
+             *scale = isInt4 ? "f16" : "f32", *sum = isInt4 ? "f32" : "i32";
   std::ostringstream text;
   text << "func.func @" << name
        << "(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, "
@@ -168,7 +172,7 @@ std::string LinearCase::text(const std::string &name) const {
        << ">, %a4: memref<f32>, %a5: memref<f32>, "
           "%a6: memref<f32>, %a7: memref<"
        << scale << ">, %a8: memref<" << sum << ">, %a9: memref<" << (isNarrow ? half : "i16")
-       << ">, %a10: memref<f32>) {\n";
+       << ">, %a10: memref<f32>, %a11: memref<f32>, %a12: memref<i32>) {\n";
   auto view = [&](const char *result, const std::string &pointer, const Layout &layout,
                   bool dynamic, const char *element = "f32") {
     text << "  " << result << " = memref.reinterpret_cast " << pointer
@@ -184,19 +188,25 @@ std::string LinearCase::text(const std::string &name) const {
   else
     view("%in", "%a0", in, dynamic, inElement);
   view("%panels", "%a1", packed, false, panelElement);
-  Layout ranges = Layout::dense({rows(), 2}), columns{{(n + 47) / 48 * 48}, {1}};
+  Layout ranges = Layout::dense({rows(), rangeColumns()}), columns{{(n + 47) / 48 * 48}, {1}};
   std::string quantized, quantizedTypes;
   if (isRounded && !isNarrow) {
     view("%rounded", "%a9", narrow, dynamic, "i16");
     quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
   }
   if (hasByteRows()) {
-    Layout scales{{isInt4 ? stored / 32 : columns.sizes[0]}, {1}};
+    Layout scales{{isInt4 ? stored / 16 : columns.sizes[0]}, {1}};
     view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", scales, false, scale);
     view("%sums", "%a8", columns, false, sum);
-    quantized = " quantized(%range, %scales, %sums)";
+    quantized = " quantized(%range, %scales, %sums";
     quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(scales, false, scale) +
-                     ", " + typeOf(columns, false, sum) + ")";
+                     ", " + typeOf(columns, false, sum);
+    if (isInt4) {
+      view("%bytescales", "%a11", columns, false), view("%bytesums", "%a12", columns, false, "i32");
+      quantized += ", %bytescales, %bytesums";
+      quantizedTypes += ", " + typeOf(columns, false) + ", " + typeOf(columns, false, "i32");
+    }
+    quantized += ")", quantizedTypes += ")";
   }
   if (hasRoom) {
     Layout room = Layout::dense({mostThreads + sharedRows(), roomFloats()});
@@ -306,25 +316,27 @@ void LinearData::storeBytes() {
   storedPanels = asFloats(weights);
 }
 
-/// As storeBytes: halves from -8 to 7, a scale for each 32 of them.
+/// As storeBytes: numbers from -8 to 7, a scale and an offset for each 32 of them.
 void LinearData::storeHalves() {
   int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
   std::vector<uint8_t> weights(columns * groups * 16, 0x88); // zeros
-  std::vector<uint16_t> steps(columns * groups);
+  std::vector<uint16_t> lines(2 * columns * groups);
   std::vector<float> exact(columns);
-  for (size_t i = 0; i < steps.size(); ++i)
-    steps[i] = floatToBfloat((i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7));
+  for (size_t i = 0; i < lines.size(); ++i)
+    lines[i] = floatToHalf(i / 48 % 2 ? 5 * float(i % 13) - 30 // sixteenths
+                                      : (i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7));
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
     int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48,
             group = panel * groups + row / 32;
-    float scale = bfloatToFloat(steps[group * 48 + column]);
+    float scale = halfToFloat(lines[2 * group * 48 + column]),
+          offset = halfToFloat(lines[(2 * group + 1) * 48 + column]) / 16;
     float number = std::fmax(-8, std::fmin(7, std::round(panels[p] * 4)));
     uint8_t &byte = weights[((group * 4 + row % 32 / 8) * 48 + column) * 4 + row % 4];
     int shift = row % 8 < 4 ? 0 : 4;
     byte = uint8_t((byte & ~(15 << shift)) | (int(number) + 8) << shift);
-    panels[p] = number * scale, exact[panel * 48 + column] += panels[p];
+    panels[p] = (number + offset) * scale, exact[panel * 48 + column] += panels[p];
   }
-  storedPanels = asFloats(weights), scales = asFloats(steps);
+  storedPanels = asFloats(weights), scales = asFloats(lines);
   sums.resize(columns);
   std::memcpy(sums.data(), exact.data(), 4 * columns);
 }
@@ -338,10 +350,13 @@ void LinearData::storeByteRows() {
   for (int64_t row = 0; row < test.rows(); ++row) {
     float scale = 0.02f + 0.003f * float(row % 5), zero = float(row * 37 % 256);
     range.insert(range.end(), {scale, zero});
+    range.resize(range.size() + size_t(test.rangeColumns() - 2));
     for (int64_t i = 0; i < k; ++i) {
       int64_t place = test.in.at(row, 0, test.in.sizes.size() - 1) + i;
       float byte = std::fmax(0.0f, std::fmin(255.0f, std::round(in[place] * 80 + 128)));
       bytes[place] = uint8_t(byte), in[place] = (byte - zero) * scale;
+      if (test.panels == Panels::Int4)
+        range[size_t(row * test.rangeColumns() + 2 + i / 32)] += byte;
     }
   }
   storedIn = asFloats(bytes);
@@ -360,8 +375,9 @@ std::vector<float> LinearData::signedIn() const {
 
 std::vector<float> LinearData::signedRange() const {
   std::vector<float> result = range;
-  for (size_t i = 1; i < result.size(); i += 2)
-    result[i] -= 128;
+  for (size_t i = 0; i < result.size(); ++i)
+    if (int64_t at = int64_t(i) % test.rangeColumns(); at > 0)
+      result[i] -= at == 1 ? 128 : 32 * 128;
   return result;
 }
 

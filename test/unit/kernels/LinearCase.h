@@ -54,6 +54,8 @@ struct LinearCase {
   /// A thread's scratch, and as many rows behind that of all threads.
   int64_t roomFloats() const;
   int64_t sharedRows() const;
+  /// Scale and zero, and of int4 the sums of each 32 bytes.
+  int64_t rangeColumns() const;
   /// Rows of a panel, the padding included.
   int64_t panelRows() const;
   /// What an element is rounded to, and back.
@@ -65,9 +67,10 @@ struct LinearCase {
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
-  ///         memref<i16>, of halves where it is the input, %room: memref<f32>)
+  ///         memref<i16>, of halves where it is the input, %room, %bytescales: memref<f32>,
+  ///         %bytesums: memref<i32>)
   /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of int4,
-  /// scales are i16 and sums f32.
+  /// scales are lines of f16, sums are f32, and those behind %room are as of int8.
   std::string text(const std::string &name) const;
 };
 
@@ -102,6 +105,8 @@ public:
   std::vector<float> signedIn() const;
   std::vector<float> signedRange() const;
   std::vector<int32_t> sums;
+  std::vector<float> byteScales; ///< of int4
+  std::vector<int32_t> byteSums;
 
 private:
   void storePairs();

@@ -68,7 +68,8 @@ protected:
     Guarded out(before);
     runner.run(name, threads, nullptr, nullptr, test.in.sizes[0], in.begin(), panels.begin(),
                bias.begin(), out.begin(), c0.begin(), c1.begin(), range.begin(), scales.begin(),
-               data.sums.data(), rounded.begin(), room.begin());
+               data.sums.data(), rounded.begin(), room.begin(), data.byteScales.data(),
+               data.byteSums.data());
     std::vector<float> result(out.begin(), out.end());
     if (test.isOfBits)
       std::transform(out.begin(), out.end(), result.begin(), bfloatToFloat);
