@@ -22,9 +22,13 @@ struct TargetModel {
 
   /// Elements along k, at most, of the part of a linear that its rows go through together.
   static constexpr int64_t partDepth = 800;
+  /// The same of bytes.
+  static constexpr int64_t byteDepth = 4 * partDepth;
 
   /// Rows, at most, whose weights come from memory faster than tile registers would be filled.
   static constexpr int64_t fewRows = 8;
+  /// Rows, at most, that are not worth to widen panels of int4 for.
+  static constexpr int64_t fewRowsOfHalfBytes = 24;
   /// Rows of a tile register; rows whose sums are in tile registers at a time; the most rows that
   /// go through a part of all panels together.
   static constexpr int64_t tileRows = 16, tileBlockRows = 2 * tileRows, tileGroupRows = 256;

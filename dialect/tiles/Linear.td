@@ -15,7 +15,8 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     An input of i16 are the bits of bf16.
     An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
-    With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), and `panels` are only fetched from.
+    With `widened`, the tile's part of its panel is there in f32 (attn.widen_tile), or of int4 as int8 (attn.widen_bytes_tile), whose scales and sums
+    `quantization` has then, and `panels` are only fetched from.
     While a step of k is computed, `pace` elements of `panels` are fetched ahead of their time, from element `ahead` on: into the
     second-level cache, or where they are `near` in time, into the first.
   }];
@@ -41,6 +42,20 @@ def Attn_WidenTileOp : AttnKernelOp<"widen_tile"> {
   let assemblyFormat = "$panels `into` $widened `at` $from `steps` $steps attr-dict `:` type($panels) `into` type($widened)";
 }
 
+def Attn_WidenBytesTileOp : AttnKernelOp<"widen_bytes_tile"> {
+  let summary = "`groups` times 32 elements along k of a panel of int4, from element `from` of `panels` on, as int8: [8 * groups][48] words of four bytes";
+  let description = [{
+    The first line is at `line` of `lines`, the scale of the first column at `column` of `scales`; abi.h says which byte a number becomes. With `padded`,
+    32 zeros of each column follow.
+  }];
+  let arguments = (ins MemRefRankOf<[I8], [1]>:$panels, MemRefRankOf<[F16], [1]>:$lines, MemRefRankOf<[F32], [1]>:$scales,
+                       MemRefRankOf<[F32], [1]>:$widened, Index:$from, Index:$line, Index:$column, Index:$groups, UnitAttr:$padded);
+  let assemblyFormat = [{
+    $panels `,` $lines `,` $scales `into` $widened `at` $from `,` $line `,` $column `groups` $groups (`padded` $padded^)? attr-dict `:`
+    type($panels) `,` type($lines) `,` type($scales) `into` type($widened)
+  }];
+}
+
 /// What the sums that tiles have left become: those of `pending` [4], which holds how many rows these are, the first of them in `sums` [rows][48] and in
 /// `out`, and their first column.
 class AttnAmxOp<string mnemonic> : AttnKernelOp<mnemonic, [AttrSizedOperandSegments]> {
@@ -54,16 +69,16 @@ def Attn_LinearAmxTileOp : AttnAmxOp<"linear_amx_tile"> {
   let description = [{
     `input` are bytes or bf16, of which 16 * `tiles` rows from `row` on are read; their products are added to rows of `sums` from `place` on, or to zeros if `from`
     is 0. Meanwhile pending rows become those of `out`, as by attn.linear_tile, `pace` of them with a step. When it is done, none of these is left, and `count` of
-    its own rows are pending if `to` is the last step. With each step, `each` cache lines of each of `streams` of `panels`,
+    its own rows are pending if `to` is the last step. With `widened`, the part [from, to) of the panel is there, and `panels` are only fetched from. With each step, `each` cache lines of each of `streams` of `panels`,
     which begin at element `ahead` and lie `apart`, come ahead of their time.
   }];
-  let arguments = !con((ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels), finished,
+  let arguments = !con((ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels, Optional<MemRefRankOf<[F32], [1]>>:$widened), finished,
                        (ins Index:$row, Index:$count, Index:$column, Index:$place, Index:$from, Index:$to, Index:$ahead, Index:$each, I64Attr:$tiles,
                         I64Attr:$pace, I64Attr:$streams, I64Attr:$apart));
   let assemblyFormat = [{
-    $input `,` $panels (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `by` $sums `,` $pending
+    $input `,` $panels (`widened` $widened^)? (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `by` $sums `,` $pending
     `at` $row `,` $column `in` $place `rows` $count `of` $tiles `steps` $from `to` $to `pace` $pace `ahead` $ahead `fetched` $each `x` $streams `apart` $apart attr-dict `:`
-    type($input) `,` type($panels) (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
+    type($input) `,` type($panels) (`widened` type($widened)^)? (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     `by` type($sums) `,` type($pending) ($epilogue^)?
   }];
 }

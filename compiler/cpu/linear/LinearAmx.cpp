@@ -48,10 +48,13 @@ enum Pending : int64_t { Count, Place, Row, Column, Size };
 
 class AmxTiler {
 public:
-  AmxTiler(LinearKernelOp op, const LinearShape &shape, const CpuTiling &context)
-      : op(op), shape(shape), context(context), builder(op), index(builder, op.getLoc()),
-        stepElements(TileRegisters::rows * shape.stepElements()),
-        steps(shape.panelSteps() / TileRegisters::rows),
+  AmxTiler(LinearKernelOp op, const LinearShape &shape, const CpuTiling &context,
+           const OpBuilder &at)
+      : op(op), shape(shape), context(context), builder(at), index(builder, op.getLoc()),
+        multiplied(shape.isOfBytes ? Precision::Int8 : shape.precision),
+        stepElements(TileRegisters::rows * panelGroup(multiplied) / shape.group() *
+                     shape.stepElements()),
+        steps(panelGroups(shape.k, multiplied) / TileRegisters::rows),
         parts(TargetModel::tileParts(steps * tileBytes)) {}
 
   void run();
@@ -61,7 +64,10 @@ private:
     Value panel, from, to;   ///< steps of k [from, to)
     Value firstBlock, block; ///< of the group, and within it
     Value ahead;             ///< of `panels`: where the next part of a panel begins
+    Value widened;           ///< the panel's part of int4 as int8, or null
   };
+  /// The thread's room behind its sums, with the panel's steps [from, to) as int8.
+  Value widen(Value panel, Value from, Value to);
   /// `body` for numbers of blocks of a group that have code of their own.
   void forCountsOfBlocks(llvm::function_ref<void()> body);
   /// Blocks [first, first + count).
@@ -76,7 +82,9 @@ private:
   const CpuTiling &context;
   OpBuilder builder;
   IndexBuilder index;
-  int64_t stepElements, steps, parts;
+  Precision multiplied;
+  int64_t stepElements; ///< of `panels`
+  int64_t steps, parts;
   int64_t streams; ///< places of the next part that are fetched from
   Value each;      ///< cache lines with a step, from each
   Value rows, groupBlocks, sums, pending;
@@ -100,7 +108,7 @@ void AmxTiler::block(const Place &place) {
   Value left = index.sub(rows, row);
   // Each step of each block fetches its share of the part that comes next.
   Value stepsBefore = index.mul(place.block, index.sub(place.to, place.from));
-  int64_t lineElements = shape.words() * tileBytes / 4;
+  int64_t lineElements = attn::lineElements(op.getPanels());
   Value fetched = index.mul(each, index.constant(lineElements));
   Value ahead = index.add(place.ahead, index.mul(stepsBefore, fetched));
   int64_t partLines = llvm::divideCeil(steps, parts) * stepElements / lineElements;
@@ -108,9 +116,10 @@ void AmxTiler::block(const Place &place) {
   auto tile = [&](int64_t tiles, Value count) {
     auto tile = LinearAmxTileOp::create(
         builder, op.getLoc(), op.getRounded() ? op.getRounded() : op.getInput(), op.getPanels(),
-        op.getQuantization(), op.getBias(), op.getCaptures(), op.getOut(), sums, pending, row,
-        count, index.mul(place.panel, index.constant(panelWidth)), sumsOf(place), place.from,
-        place.to, ahead, each, tiles, llvm::divideCeil(blockRows, steps / parts), streams, apart);
+        place.widened, multipliedQuantization(op), op.getBias(), op.getCaptures(), op.getOut(),
+        sums, pending, row, count, index.mul(place.panel, index.constant(panelWidth)),
+        sumsOf(place), place.from, place.to, ahead, each, tiles,
+        llvm::divideCeil(blockRows, steps / parts), streams, apart);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -125,8 +134,9 @@ void AmxTiler::group(Value first, Value count) {
   PanelShare share(index, shape.panels, count, context);
   Value zero = index.constant(0), one = index.constant(1);
   auto elementOf = [&](Value panel, Value step) {
-    Value before = index.add(index.mul(panel, index.constant(steps)), step);
-    return index.mul(before, index.constant(stepElements));
+    // Panels of int4 may end within a step.
+    Value before = index.mul(panel, index.constant(shape.panelSteps() * shape.stepElements()));
+    return index.add(before, index.mul(step, index.constant(stepElements)));
   };
   forLoop(index, zero, index.constant(parts), 1, [&](Value number) {
     auto stepAt = [&](Value number) {
@@ -141,15 +151,36 @@ void AmxTiler::group(Value first, Value count) {
           builder, op.getLoc(), isLast,
           elementOf(share.firstPanel, index.rem(end, index.constant(steps))),
           elementOf(index.add(panel, one), start));
+      Value widened = shape.isOfBytes ? widen(panel, start, end) : Value();
       forLoop(index, from, to, 1,
-              [&](Value block) { this->block({panel, start, end, first, block, ahead}); });
+              [&](Value block) { this->block({panel, start, end, first, block, ahead, widened}); });
     });
   });
 }
 
+Value AmxTiler::widen(Value panel, Value from, Value to) {
+  int64_t floats = cast<MemRefType>(op.getScratch().getType()).getDimSize(1),
+          before = panelWidth * blockRows;
+  Value room = viewOf(index, op.getScratch(), {context.thread, builder.getIndexAttr(before)},
+                      {builder.getIndexAttr(1), builder.getIndexAttr(floats - before)}, 1);
+  // A step is two lines, or one where k ends.
+  int64_t lines = shape.k / scaleGroup;
+  Value two = index.constant(2), first = index.mul(from, two),
+        end = index.min(index.mul(to, two), index.constant(lines));
+  Value line = index.add(index.mul(panel, index.constant(lines)), first);
+  Value start = index.mul(line, index.constant(scaleGroup / shape.group() * shape.stepElements()));
+  WidenBytesTileOp::create(builder, op.getLoc(), op.getPanels(), op.getQuantization()[1],
+                           op.getQuantization()[3], room, start,
+                           index.mul(line, index.constant(2 * panelWidth)),
+                           index.mul(panel, index.constant(panelWidth)), index.sub(end, first),
+                           /*padded=*/lines % 2 != 0);
+  return room;
+}
+
 void AmxTiler::forCountsOfBlocks(llvm::function_ref<void()> body) {
   // Every block of a group goes through all steps of a panel, which have so many lines each.
-  constexpr int64_t stepLines = panelTiles * TileRegisters::rows, mostStreams = 12;
+  constexpr int64_t mostStreams = 12;
+  int64_t stepLines = stepElements / attn::lineElements(op.getPanels());
   auto known = [&](int64_t count) {
     int64_t lines = llvm::divideCeil(stepLines, count);
     int64_t perStream = llvm::divideCeil(lines, mostStreams);
@@ -191,15 +222,16 @@ void AmxTiler::run() {
       group(first, index.min(groupBlocks, index.sub(blocks, first)));
     });
   });
-  auto finish = LinearAmxFinishOp::create(builder, op.getLoc(), op.getQuantization(), op.getBias(),
-                                          op.getCaptures(), op.getOut(), sums, pending);
+  auto finish =
+      LinearAmxFinishOp::create(builder, op.getLoc(), multipliedQuantization(op), op.getBias(),
+                                op.getCaptures(), op.getOut(), sums, pending);
   IRMapping mapping;
   op.getEpilogue().cloneInto(&finish.getEpilogue(), mapping);
 }
 
 FailureOr<std::string> attn::tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
-                                           const CpuTiling &context) {
-  AmxTiler(op, shape, context).run();
+                                           const CpuTiling &context, const OpBuilder &builder) {
+  AmxTiler(op, shape, context, builder).run();
   return std::string("tile registers of 16 or 32 x 48");
 }
 
@@ -249,7 +281,8 @@ public:
     bytes = isInt8 ? 1 : 2;
     int64_t panels = llvm::divideCeil(op.getOut().getType().getShape().back(), panelWidth);
     panelElements = cast<MemRefType>(op.getPanels().getType()).getDimSize(0) / panels;
-    steps = panelElements * bytes / (TileRegisters::rows * pairRowBytes);
+    steps = llvm::divideCeil(panelElements * bytes * (op.getWidened() ? 2 : 1),
+                             TileRegisters::rows * pairRowBytes);
   }
 
   LogicalResult run();
@@ -370,7 +403,11 @@ LogicalResult AmxEmitter::multiply() {
   Value none = index.constant(0), panel = index.div(op.getColumn(), index.constant(panelWidth));
   Value rows = registers.addressOf(op.getInput(), {op.getRow(), none});
   Value weights =
-      registers.addressOf(op.getPanels(), index.mul(panel, index.constant(panelElements)));
+      op.getWidened()
+          ? registers.advance(
+                registers.addressOf(op.getWidened(), none),
+                index.mul(op.getFrom(), index.constant(-TileRegisters::rows * pairRowBytes)))
+          : registers.addressOf(op.getPanels(), index.mul(panel, index.constant(panelElements)));
   // Where a part of a panel is larger than the first-level cache, every other block goes through k
   // backwards, from what the block before left there.
   Value start = op.getFrom(), direction = index.constant(1);

@@ -39,12 +39,17 @@ void LinearProducts::widen(Value panels, Value place, Value widened, Value to) c
 }
 
 LinearProducts::Values LinearProducts::load(Value panels, Value weights, size_t vectors) const {
-  int64_t elements = target.lanes * panelWords(precision);
-  auto type = VectorType::get({elements}, cast<MemRefType>(panels.getType()).getElementType());
+  // Bytes that were widened are words of f32.
+  Type element = cast<MemRefType>(panels.getType()).getElementType();
+  bool areWords = precision == Precision::Int8 && element.isF32();
+  int64_t elements = target.lanes * (areWords ? 1 : panelWords(precision));
+  auto type = VectorType::get({elements}, element);
   Values loaded;
   for (size_t v = 0; v < vectors; ++v) {
     Value place = index.add(weights, index.constant(static_cast<int64_t>(v) * elements));
-    loaded.push_back(vector::LoadOp::create(index.builder, index.loc, type, panels, place));
+    Value words = vector::LoadOp::create(index.builder, index.loc, type, panels, place);
+    loaded.push_back(areWords ? bitcast(words, 4 * target.lanes, index.builder.getI8Type())
+                              : words);
   }
   return loaded;
 }

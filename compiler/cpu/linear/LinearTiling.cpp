@@ -46,7 +46,7 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   int64_t unroll = areShortLoops ? 8 : areSquares ? 2 : shape.unroll();
   tiling.unroll = choice.get(Knob::Unroll).value_or(unroll);
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
-  bool isInt4 = shape.precision == Precision::Int4;
+  bool isInt4 = shape.precision == Precision::Int4 && !shape.isOfBytes;
   if (isInt4) { // sums of those that share a scale are kept, too
     // ... of all vectors where words of rows stay in registers for them, or else of one.
     bool isOfOneVector = !target.dotBytes.empty() && !target.takesWords();
@@ -56,17 +56,17 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
     tiling.unroll = scaleGroup / shape.group();
   }
   // Two floats, or eight bytes.
-  int64_t rowBytes = shape.isWidened || isInt4 ? 8 : 4;
+  int64_t rowBytes = shape.isWidened || shape.precision == Precision::Int4 ? 8 : 4;
   // Few rows leave more of the cache to panels, and few blocks hide less of the time that the next
   // part of one takes from memory. Widened panels have no more room than the plan gives them.
   bool haveMoreRoom = rowCount && shape.precision == Precision::F32;
   int64_t rows = haveMoreRoom ? std::clamp<int64_t>(*rowCount, 1, groupRows) : groupRows;
   // A single block goes once through each panel: there is nothing to keep in a cache.
   bool isOneBlock = rowCount && llvm::divideCeil(*rowCount, tiling.rows) == 1;
-  tiling.depth =
-      isOneBlock || !shape.keepsSums
-          ? shape.steps(0)
-          : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes, rows)), tiling.unroll);
+  tiling.depth = isOneBlock || !shape.keepsSums
+                     ? shape.steps(0)
+                     : shape.depth(choice.get(Knob::Steps).value_or(partSteps(rowBytes, rows)),
+                                   shape.isOfBytes ? scaleGroup / shape.group() : tiling.unroll);
   tiling.groupBlocks =
       std::max<int64_t>(choice.get(Knob::Group).value_or(groupRows) / tiling.rows, 1);
   return tiling;

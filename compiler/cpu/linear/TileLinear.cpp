@@ -4,7 +4,8 @@
 //   for group of blocks:
 //     for part of k:
 //       for panel in those of the thread's share of the group:
-//         attn.widen_tile          where many rows of f32 meet panels of 16 bits
+//         attn.widen_tile          where many rows of f32 meet panels of 16 bits, or many rows
+//         attn.widen_bytes_tile    of bytes panels of int4
 //         for block in those of the thread's share:
 //           attn.linear_tile ... at row(block), panel * 48, part * depth
 // A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
@@ -45,8 +46,10 @@ namespace {
 
 class LinearTiler {
 public:
-  LinearTiler(LinearKernelOp op, const CpuTiling &context, const LinearShape &shape)
-      : op(op), context(context), panelWorkers(context), shape(shape), builder(op),
+  /// Writes before `op`, or where `at` is.
+  LinearTiler(LinearKernelOp op, const CpuTiling &context, const LinearShape &shape,
+              const OpBuilder &at)
+      : op(op), context(context), panelWorkers(context), shape(shape), builder(at),
         index(builder, op.getLoc()) {
     rowCount = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
     chosen = choiceFor(op, context.target.name, linearName(op, shape));
@@ -82,7 +85,7 @@ private:
     Value panel, part, firstPanel, lastPanel;
     Value firstBlock; ///< of the group
     int64_t depth;    ///< of the part
-    Value widened;    ///< the panel's part in f32, or null
+    Value widened;    ///< the panel's part in f32 or int8, or null
   };
   /// Whether threads might divide the rows: of f32, by blocks of two sizes.
   bool mayDivideRows() const {
@@ -104,8 +107,9 @@ private:
   bool comesByItself();
   /// The number of tiles of a panel in a group, during which the next part is fetched.
   int64_t tilesOfGroup();
-  /// The room for a panel's part in f32, or null where rows do not meet panels of 16 bits.
+  /// The room for a panel's part in f32 or int8, or null where it is not widened.
   Value roomToWiden();
+  void widen(Value panel, Value part, int64_t depth, Value widened);
   void forGroups(Value widened);
   /// Blocks [first, first + count), the group that begins with `first`.
   void group(Value first, Value count, Value widened);
@@ -128,7 +132,7 @@ private:
   KernelChoice chosen; ///< measured
   LinearTiling tiling;
   int64_t columns, depth, parts;
-  bool isWidened = false; ///< panels of 16 bits, before they are multiplied
+  bool isWidened = false; ///< panels, before they are multiplied
   bool isReadOnce;        ///< panels, by one block of rows
   int64_t partElements;   ///< of `panels`
   int64_t pace, fetched;  ///< elements fetched with a step of k, with a tile
@@ -215,10 +219,11 @@ void LinearTiler::tiles(int64_t rows, Value row, const Place &place, Value ahead
       own = index.add(
           ahead, index.mul(index.div(offset, index.constant(columns)), index.constant(fetched)));
     auto tile = LinearTileOp::create(
-        builder, op.getLoc(), shape.rows, op.getPanels(), op.getQuantization(), place.widened,
-        op.getBias(), op.getCaptures(), op.getOut(), row, index.add(first, offset), start, own,
-        rows, columns, place.depth, static_cast<int64_t>(shape.ks.size()), shape.precision, pace,
-        isReadOnce, unroll);
+        builder, op.getLoc(), shape.rows, op.getPanels(),
+        place.widened ? multipliedQuantization(op) : SmallVector<Value>(op.getQuantization()),
+        place.widened, op.getBias(), op.getCaptures(), op.getOut(), row, index.add(first, offset),
+        start, own, rows, columns, place.depth, static_cast<int64_t>(shape.ks.size()),
+        shape.precision, pace, isReadOnce, unroll);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -264,10 +269,29 @@ void LinearTiler::block(Value block, const Place &place) {
 
 Value LinearTiler::roomToWiden() {
   Value room = op.getScratch();
-  if (!room || !shape.isWidened || partElements > cast<MemRefType>(room.getType()).getDimSize(1))
+  // Two elements of 16 bits, or two bytes of int4 and four of int8.
+  int64_t words = shape.isOfBytes ? partElements / 2 : partElements;
+  if (!room || !(shape.isWidened || shape.isOfBytes) ||
+      words > cast<MemRefType>(room.getType()).getDimSize(1))
     return {};
   return viewOf(index, room, {context.thread, builder.getIndexAttr(0)},
-                {builder.getIndexAttr(1), builder.getIndexAttr(partElements)}, 1);
+                {builder.getIndexAttr(1), builder.getIndexAttr(words)}, 1);
+}
+
+void LinearTiler::widen(Value panel, Value part, int64_t depth, Value widened) {
+  int64_t steps = depth * (shape.steps() / shape.steps(0));
+  if (!shape.isOfBytes) {
+    WidenTileOp::create(builder, op.getLoc(), op.getPanels(), widened, start(panel, part), steps);
+    return;
+  }
+  int64_t stepsOfLine = scaleGroup / shape.group();
+  Value before = index.add(index.mul(panel, index.constant(shape.panelSteps() / stepsOfLine)),
+                           index.mul(part, index.constant(this->depth / stepsOfLine)));
+  WidenBytesTileOp::create(builder, op.getLoc(), op.getPanels(), op.getQuantization()[1],
+                           op.getQuantization()[3], widened, start(panel, part),
+                           index.mul(before, index.constant(2 * panelWidth)),
+                           index.mul(panel, index.constant(panelWidth)),
+                           index.constant(steps / stepsOfLine), /*padded=*/false);
 }
 
 void LinearTiler::group(Value first, Value count, Value widened) {
@@ -275,8 +299,7 @@ void LinearTiler::group(Value first, Value count, Value widened) {
   auto panels = [&](Value part, int64_t depth) {
     share.forEachPanel([&](Value panel, Value from, Value to) {
       if (widened)
-        WidenTileOp::create(builder, op.getLoc(), op.getPanels(), widened, start(panel, part),
-                            depth * (shape.steps() / shape.steps(0)));
+        widen(panel, part, depth, widened);
       forLoop(index, from, to, 1, [&](Value block) {
         this->block(index.add(first, block),
                     {panel, part, share.firstPanel, share.lastPanel, first, depth, widened});
@@ -307,8 +330,8 @@ void LinearTiler::run() {
   constexpr int64_t fewBlocks = 3;
   Value room = roomToWiden();
   isWidened = bool(room);
-  if (!isWidened)
-    return forGroups({});
+  if (!isWidened || shape.isOfBytes)
+    return forGroups(room);
   int64_t known = llvm::divideCeil(leastOf(rowCount), tiling.rows);
   Value areMany = index.truth(true);
   if (known <= fewBlocks)
@@ -323,29 +346,80 @@ std::string LinearTiler::choice() const {
   if (parts > 1)
     text += ", in " + std::to_string(parts) + " parts";
   if (isWidened)
-    text += ", of widened panels";
+    text += shape.isOfBytes ? ", of panels as int8" : ", of widened panels";
   if (!chosen.empty())
     text += "; tuned: " + choiceText(chosen);
   return text;
 }
 
+/// Whether there may be more rows than `most`.
+static bool hasMoreRows(LinearKernelOp op, int64_t most) {
+  ArrayRef<int64_t> sizes = op.getOut().getType().getShape().drop_back();
+  return ShapedType::isDynamicShape(sizes) || ShapedType::getNumElements(sizes) > most;
+}
+
 bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const CpuTarget &target) {
-  auto type = cast<MemRefType>(op.getOut().getType());
-  auto sizes = type.getShape().drop_back();
-  bool isFew = !ShapedType::isDynamicShape(sizes) &&
-               ShapedType::getNumElements(sizes) <= TargetModel::fewRows;
   bool isNarrow = shape.precision == Precision::Int8 || op.getRounded() ||
                   op.getInput().getType().getElementType().isInteger(16);
-  return target.amx && isNarrow && op.getScratch() && !isFew;
+  return target.amx && isNarrow && op.getScratch() && hasMoreRows(op, TargetModel::fewRows);
+}
+
+SmallVector<Value> attn::multipliedQuantization(LinearKernelOp op) {
+  SmallVector<Value> own(op.getQuantization());
+  if (op.getPrecision() == Precision::Int4)
+    return {own[0], own[3], own[4]};
+  return own;
+}
+
+/// Panels of int4: as they are for few rows, as int8 for many. Which, may be known when running.
+static FailureOr<std::string> tileHalfBytes(LinearKernelOp op, const LinearShape &shape,
+                                            const CpuTiling &context) {
+  OpBuilder builder(op);
+  IndexBuilder index(builder, op.getLoc());
+  int64_t few = context.target.amx ? TargetModel::fewRows : TargetModel::fewRowsOfHalfBytes;
+  std::string text;
+  auto say = [&](const std::string &choice) { text += (text.empty() ? "" : "; ") + choice; };
+  auto asTheyAre = [&] {
+    LinearTiler tiler(op, context, shape, builder);
+    tiler.run();
+    say(tiler.choice());
+  };
+  bool isBroken = false;
+  auto asBytes = [&] {
+    LinearShape bytes = shape;
+    bytes.isOfBytes = true;
+    if (context.target.amx) {
+      auto choice = tileLinearAmx(op, bytes, context, builder);
+      isBroken |= failed(choice);
+      return say(succeeded(choice) ? *choice + ", of panels as int8" : "");
+    }
+    LinearTiler tiler(op, context, bytes, builder);
+    tiler.run();
+    say(tiler.choice());
+  };
+  Value rows = index.product(op.getOut(), 0, op.getOut().getType().getRank() - 1);
+  Value areMany = index.truth(false);
+  bool hasRoom = op.getScratch() &&
+                 (context.target.amx || shape.keepsSums || shape.k <= TargetModel::byteDepth);
+  if (hasRoom && hasMoreRows(op, few))
+    areMany = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ugt, rows,
+                                                  index.constant(few));
+  choose(index, areMany, asBytes, asTheyAre);
+  if (isBroken)
+    return failure();
+  return text;
 }
 
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const CpuTiling &context) {
   auto shape = LinearShape::of(op, !context.target.dotPairs.empty());
   if (failed(shape))
     return failure();
+  if (shape->precision == Precision::Int4)
+    return tileHalfBytes(op, *shape, context);
+  OpBuilder builder(op);
   if (usesTileRegisters(op, *shape, context.target))
-    return tileLinearAmx(op, *shape, context);
-  LinearTiler tiler(op, context, *shape);
+    return tileLinearAmx(op, *shape, context, builder);
+  LinearTiler tiler(op, context, *shape, builder);
   tiler.run();
   return tiler.choice();
 }

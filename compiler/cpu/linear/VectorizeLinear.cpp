@@ -24,18 +24,29 @@ public:
   TileEmitter(LinearTileOp op, const LinearShape &shape, const CpuTarget &target)
       : op(op), target(target), shape(shape), lanes(target.lanes), rows(op.getRows()),
         columns(op.getColumns()), builder(op), index(builder, op.getLoc()),
-        products(index, target, op.getWidened() ? Precision::F32 : shape.precision),
+        products(index, target, multipliedPrecision(op, shape)),
         vectorType(VectorType::get({lanes}, builder.getF32Type())) {
     if (!op.getWidened())
       return;
-    widening = shape.group();
-    this->shape.precision = Precision::F32, this->shape.isWidened = false;
+    this->shape.precision = multipliedPrecision(op, shape), this->shape.isWidened = false;
+    widening = shape.group() / this->shape.group();
   }
 
   LogicalResult run();
 
 private:
   using Values = SmallVector<Value>;
+
+  /// What a tile is multiplied in: widened panels of 16 bits in f32, those of int4 in int8.
+  static Precision multipliedPrecision(LinearTileOp op, const LinearShape &shape) {
+    if (!op.getWidened())
+      return shape.precision;
+    return shape.precision == Precision::Int4 ? Precision::Int8 : Precision::F32;
+  }
+  /// Elements of the buffer of weights that a step takes of a column, and of all. Those of widened
+  /// panels are words, whatever is in them.
+  int64_t stepWords() { return op.getWidened() ? 1 : shape.words(); }
+  int64_t stepElements() { return panelWidth * stepWords(); }
 
   /// The sums after the loops over contracted dims [d, ...); `ks` are the outer ones' variables and
   /// `flat` counts the steps before.
@@ -68,7 +79,7 @@ private:
   LinearTileOp op;
   const CpuTarget &target;
   LinearShape shape;    ///< as it is multiplied
-  int64_t widening = 1; ///< steps of f32 for one of the panels
+  int64_t widening = 1; ///< steps that are multiplied for one of the panels
   int64_t lanes, rows, columns;
   OpBuilder builder;
   IndexBuilder index;
@@ -124,7 +135,7 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
     }
     if (steps == unroll)
       fetchAhead(start);
-    Value place = index.add(weights, index.mul(start, index.constant(shape.stepElements())));
+    Value place = index.add(weights, index.mul(start, index.constant(stepElements())));
     if (shape.precision == Precision::Int4) { // `unroll` steps share a line
       multiplyLine(own, start, place, sums);
       return sums;
@@ -136,8 +147,7 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
       inner.push_back(index.mul(index.add(own, step), index.constant(shape.group())));
       products.steps(std::min(together, steps - i), inputs, inner,
                      op.getWidened() ? op.getWidened() : op.getPanels(),
-                     index.add(place, index.constant(i * shape.stepElements())),
-                     shape.stepElements(), sums);
+                     index.add(place, index.constant(i * stepElements())), stepElements(), sums);
     }
     return sums;
   };
@@ -208,10 +218,9 @@ LogicalResult TileEmitter::run() {
   Value step = index.add(index.mul(panel, index.constant(shape.panelSteps())),
                          index.mul(op.getStart(), index.constant(shape.steps() / size)));
   Value within = index.rem(op.getColumn(), index.constant(panelWidth));
-  weights = within;
+  weights = index.mul(within, index.constant(stepWords()));
   if (!op.getWidened())
-    weights = index.add(index.mul(step, index.constant(shape.stepElements())),
-                        index.mul(within, index.constant(shape.words())));
+    weights = index.add(index.mul(step, index.constant(stepElements())), weights);
   if (shape.precision == Precision::Int4) {
     Value range = op.getQuantization()[0];
     scales = index.add(scaleOf(lineOf(step)), within);
@@ -250,19 +259,6 @@ LogicalResult TileEmitter::run() {
   return failure(isBroken);
 }
 
-static void emit(WidenTileOp op, const CpuTarget &target) {
-  OpBuilder builder(op);
-  IndexBuilder index(builder, op.getLoc());
-  bool isF16 = getElementTypeOrSelf(op.getPanels().getType()).isF16();
-  LinearProducts products(index, target, isF16 ? Precision::F16 : Precision::BF16);
-  int64_t steps = op.getSteps();
-  forLoop(index, index.constant(0), index.constant(steps), 1, [&](Value step) {
-    Value place = index.mul(step, index.constant(2 * panelWidth));
-    products.widen(op.getPanels(), index.add(op.getFrom(), place), op.getWidened(), place);
-  });
-  op.erase();
-}
-
 LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &target) {
   SmallVector<LinearTileOp> tiles;
   root->walk([&](LinearTileOp op) { tiles.push_back(op); });
@@ -281,6 +277,6 @@ LogicalResult attn::vectorizeLinearTiles(Operation *root, const CpuTarget &targe
       return failure();
     op.erase();
   }
-  root->walk([&](WidenTileOp op) { emit(op, target); });
+  vectorizeWidening(root, target);
   return success();
 }

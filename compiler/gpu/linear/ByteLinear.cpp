@@ -296,8 +296,9 @@ FailureOr<KernelLaunch> attn::launchByteLinear(LinearKernelOp op) {
   auto shape = LinearShape::of(op, /*readsRounded=*/false);
   if (failed(shape))
     return failure();
-  KernelLaunch launch{blockThreads, ByteTile{shape->precision == Precision::Int4}.sharedBytes()};
-  launch.resident = 5; // 96 registers a thread
+  bool isInt4 = shape->precision == Precision::Int4;
+  KernelLaunch launch{blockThreads, ByteTile{isInt4}.sharedBytes()};
+  launch.resident = isInt4 ? 4 : 5; // 128 or 96 registers a thread
   launch.emit = [](Operation *kernel, const TilingContext &context, ValueRange) {
     auto op = cast<LinearKernelOp>(kernel);
     auto shape = LinearShape::of(op, /*readsRounded=*/false);

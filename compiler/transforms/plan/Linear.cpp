@@ -158,11 +158,12 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
   int64_t floats = 0, shared = 0; // columns, and rows that are no thread's
   if (isHalf(precision))
     floats = panelWidth * std::min(k, TargetModel::partDepth);
-  if (precision == Precision::Int8 ||
-      (precision == Precision::BF16 && plan.module.multipliesPairs())) {
+  if (takesBytes(precision) || (precision == Precision::BF16 && plan.module.multipliesPairs())) {
     floats = std::max(floats, panelWidth * TargetModel::tileBlockRows);
+    if (precision == Precision::Int4) // a part of a panel as int8
+      floats += panelWidth / 4 * std::min<int64_t>(llvm::alignTo(k, 64), TargetModel::byteDepth);
     int64_t panels = llvm::divideCeil(weights.getColumns(), panelWidth);
-    if (TargetModel::tileParts(precision == Precision::Int8 ? k : 2 * k) > 1)
+    if (TargetModel::tileParts(takesBytes(precision) ? k : 2 * k) > 1)
       shared = llvm::divideCeil(panels * panelWidth * TargetModel::tileGroupRows, floats);
   }
   return floats && !plan.module.isGpu() ? threadRows(plan, op, floats, shared) : Value();

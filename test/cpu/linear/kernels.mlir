@@ -80,3 +80,19 @@ func.func @widened(%in: !in, %panels: memref<6144xi16, strided<[1]>>, %part: mem
     : !in, memref<6144xi16, strided<[1]>> widened memref<3072xf32, strided<[1]>> into !out
   return
 }
+
+// Numbers of int4 become bytes, four in a word, by products of 16 bits.
+// CHECK-LABEL: func.func @widened_bytes
+func.func @widened_bytes(%panels: memref<3072xi8>, %lines: memref<384xf16>, %scales: memref<48xf32>, %part: memref<1536xf32>, %groups: index) {
+  %c0 = arith.constant 0 : index
+  // CHECK: arith.divf
+  // CHECK: scf.for {{.*}} to %arg4
+  // CHECK: vector.load %arg1
+  // CHECK: arith.extf
+  // CHECK: vector.load %arg0
+  // CHECK: arith.muli {{.*}}xi16>
+  // CHECK: vector.store %{{.*}}, %arg3
+  attn.widen_bytes_tile %panels, %lines, %scales into %part at %c0, %c0, %c0 groups %groups
+    : memref<3072xi8>, memref<384xf16>, memref<48xf32> into memref<1536xf32>
+  return
+}

@@ -52,6 +52,42 @@ TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::I
 
 TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
+TEST_P(ByteKernelTest, PanelsOfInt4AsInt8) {
+  if (KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "multiplies them as they are";
+  std::vector<LinearCase> cases;
+  for (auto [rows, k, n] : {std::tuple(25, 32, 1),
+                            {31, 96, 53},
+                            {197, 1056, 100},
+                            {64, 64, 96},
+                            {300, 3328, 101},
+                            {257, 448, 96},
+                            {33, 6400, 49}})
+    cases.emplace_back(rows, k, n, Epilogue(k / 32 % 5));
+  for (int64_t rows : {25, 70, 290}) { // few or many, as is known when running
+    cases.emplace_back(rows, 3232, 70, Epilogue::Residual);
+    cases.back().dynamic = true;
+  }
+  cases.emplace_back(100, 1600, 70, Epilogue::Residual);
+  cases.back().isInPlace = true;
+  for (LinearCase &test : cases)
+    test.panels = Panels::Int4, test.hasRoom = test.areBytes = true;
+  check(cases);
+}
+
+/// What is one row when running, of many that there may be.
+TEST_P(ByteKernelTest, FewOfManyRowsOfInt4) {
+  LinearCase test(1, 3232, 70, Epilogue::Gelu);
+  test.panels = Panels::Int4, test.hasRoom = test.dynamic = true;
+  auto runner = KernelRunner::create(test.text("f"), GetParam());
+  ASSERT_TRUE(runner);
+  for (int64_t rows : {1, 3, 8}) {
+    LinearCase sized(rows, 3232, 70, Epilogue::Gelu);
+    sized.panels = Panels::Int4, sized.hasRoom = true;
+    run(*runner, "f", sized);
+  }
+}
+
 TEST_P(ByteKernelTest, RowsRoundedToBf16) {
   if (!multipliesPairs())
     GTEST_SKIP() << "reads f32 rows, or bf16 ones alone";

@@ -55,13 +55,16 @@ int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
 int64_t LinearCase::depth() const { return product(ks); }
 
 int64_t LinearCase::roomFloats() const {
+  if (panels == Panels::Int4)
+    return panelWidth * (TargetModel::tileBlockRows +
+                         std::min((depth() + 63) / 64 * 64, TargetModel::byteDepth) / 4);
   return panelWidth *
          std::max(TargetModel::tileBlockRows, std::min(depth(), TargetModel::partDepth));
 }
 
 int64_t LinearCase::sharedRows() const {
   int64_t floats = (n + 47) / 48 * panelWidth * TargetModel::tileGroupRows;
-  int64_t parts = TargetModel::tileParts(panels == Panels::Int8 ? depth() : 2 * depth());
+  int64_t parts = TargetModel::tileParts(hasByteRows() ? depth() : 2 * depth());
   return parts > 1 ? (floats + roomFloats() - 1) / roomFloats() : 0;
 }
 
@@ -337,8 +340,30 @@ void LinearData::storeHalves() {
     panels[p] = (number + offset) * scale, exact[panel * 48 + column] += panels[p];
   }
   storedPanels = asFloats(weights), scales = asFloats(lines);
+  findBytes(lines);
   sums.resize(columns);
   std::memcpy(sums.data(), exact.data(), 4 * columns);
+}
+
+/// The bytes that weights of int4 are as int8, by the formulas of abi.h.
+void LinearData::findBytes(const std::vector<uint16_t> &lines) {
+  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
+  byteScales.assign(columns, 0), byteSums.assign(columns, 0);
+  auto columnOf = [&](int64_t p) { return p / (k * 48) * 48 + p % 48; };
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p)
+    byteScales[columnOf(p)] = std::fmax(byteScales[columnOf(p)], std::abs(panels[p]) / 127);
+  for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
+    int64_t line = 2 * (p / (k * 48) * groups + p / 48 % k / 32) * 48 + p % 48;
+    float scale = halfToFloat(lines[line]), sixteenths = halfToFloat(lines[line + 48]),
+          whole = byteScales[columnOf(p)];
+    float factor = whole > 0 ? scale * (256 / whole) : 0, shift = factor * (sixteenths * 0.0625f);
+    auto number = int(std::round(panels[p] / scale - sixteenths / 16));
+    auto byte = int8_t(
+        int16_t(number * int(std::nearbyint(factor)) + int(std::nearbyint(shift)) + 128) >> 8);
+    byteSums[columnOf(p)] += byte;
+    if (test.areBytes)
+      panels[p] = float(byte) * whole;
+  }
 }
 
 /// Random bytes, scales and zeros of rows.

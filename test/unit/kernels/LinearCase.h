@@ -40,6 +40,7 @@ struct LinearCase {
   bool isNarrow = false;  ///< those rows alone
   bool isOfBits = false;  ///< narrow rows are i16, as on CPUs, and so is the output
   bool hasRoom = false;   ///< scratch for each thread
+  bool areBytes = false;  ///< panels of int4 are multiplied as int8
   bool isTf32 = false;    ///< f32, rounded when it is multiplied
   bool isInPlace = false; ///< the first capture lies where the output does
 
@@ -113,6 +114,7 @@ private:
   void roundRows();
   void storeBytes();
   void storeHalves();
+  void findBytes(const std::vector<uint16_t> &lines);
   void storeByteRows();
 
   const LinearCase &test;
