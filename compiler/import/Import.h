@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <string>
 
 namespace attn::importer {
@@ -25,10 +26,26 @@ public:
 /// An ImportError; `help` may be empty.
 llvm::Error importError(const llvm::Twine &message, const llvm::Twine &help = "");
 
-/// The formatted spec of an ONNX model whose graph is one Attention operator of opset 23, 24 or 25.
-/// `sizes` gives those that the model only names.
-llvm::Expected<std::string> importOnnx(llvm::StringRef bytes,
-                                       const llvm::StringMap<int64_t> &sizes = {});
+/// Gives the bytes of an initializer that an ONNX file keeps in another file.
+using TensorLoader = std::function<llvm::Expected<std::string>(llvm::StringRef name)>;
+
+/// What an importer of ONNX files needs beside the file.
+struct OnnxSource {
+  std::string weights; ///< where the spec says that its weights are; empty: it says nothing
+  TensorLoader load;   ///< may be null: nothing is read but the file
+};
+
+/// The formatted spec of an ONNX model, and whether it has weights.
+struct OnnxSpec {
+  std::string text;
+  bool hasWeights;
+};
+
+/// The spec of an ONNX model: of a graph that is made of known patterns, or that is one Attention
+/// operator of opset 23, 24 or 25. `sizes` gives those that the model only names.
+llvm::Expected<OnnxSpec> importOnnx(llvm::StringRef bytes,
+                                    const llvm::StringMap<int64_t> &sizes = {},
+                                    const OnnxSource &source = {});
 
 } // namespace attn::importer
 

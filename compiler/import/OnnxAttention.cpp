@@ -39,14 +39,4 @@ Expected<OnnxAttention> readAttention(const OnnxGraph &graph, const StringMap<in
   return OnnxReader(graph, sizes).read();
 }
 
-Expected<std::string> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes) {
-  auto graph = readOnnx(bytes);
-  if (!graph)
-    return graph.takeError();
-  auto attention = readAttention(*graph, sizes);
-  if (!attention)
-    return attention.takeError();
-  return writeSpec(*attention);
-}
-
 } // namespace attn::importer

@@ -6,6 +6,7 @@
 
 #include "compiler/import/Onnx.pb.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
 
@@ -46,8 +47,85 @@ static OnnxValue valueOf(const onnx::Value &value) {
   return result;
 }
 
+/// Bytes of an element; 0 for types that are not read.
+static int64_t widthOf(OnnxType type) {
+  switch (type) {
+  case OnnxType::F32:
+  case OnnxType::I32:
+    return 4;
+  case OnnxType::I64:
+  case OnnxType::F64:
+    return 8;
+  case OnnxType::F16:
+  case OnnxType::BF16:
+    return 2;
+  case OnnxType::Bool:
+    return 1;
+  case OnnxType::None:
+    return 0;
+  }
+  return 0;
+}
+
+/// Appends numbers as elements of `width` bytes.
+template <typename Numbers>
+static void appendNumbers(const Numbers &numbers, int64_t width, std::string &bytes) {
+  for (auto number : numbers)
+    bytes.append(reinterpret_cast<const char *>(&number), static_cast<size_t>(width));
+}
+
+static OnnxTensor tensorOf(const onnx::Constant &constant) {
+  OnnxTensor tensor;
+  tensor.name = constant.name();
+  tensor.type = static_cast<OnnxType>(constant.data_type());
+  tensor.shape.assign(constant.dims().begin(), constant.dims().end());
+  tensor.isExternal = constant.data_location() == 1;
+  int64_t width = widthOf(tensor.type), bytes = width;
+  tensor.isReadable = width > 0;
+  for (int64_t size : tensor.shape)
+    tensor.isReadable &= size >= 0 && !MulOverflow(bytes, size, bytes);
+  if (tensor.isExternal || !tensor.isReadable)
+    return tensor;
+  tensor.bytes = constant.raw_data();
+  if (tensor.bytes.empty()) {
+    appendNumbers(constant.float_data(), 4, tensor.bytes);
+    appendNumbers(constant.int32_data(), std::min<int64_t>(width, 4), tensor.bytes);
+    appendNumbers(constant.int64_data(), 8, tensor.bytes);
+    appendNumbers(constant.double_data(), 8, tensor.bytes);
+  }
+  tensor.isReadable = static_cast<int64_t>(tensor.bytes.size()) == bytes;
+  return tensor;
+}
+
+static void readAttribute(const onnx::Attribute &attribute, OnnxAttribute &read) {
+  enum { Float = 1, Integer = 2, Text = 3, Tensor = 4, Floats = 6, Integers = 7 };
+  if (attribute.has_ref_attr_name())
+    return;
+  switch (attribute.type()) {
+  case Float:
+    read.value = attribute.f();
+    break;
+  case Integer:
+    read.value = attribute.i();
+    break;
+  case Text:
+    read.value = attribute.s();
+    break;
+  case Tensor:
+    read.value = tensorOf(attribute.t());
+    break;
+  case Floats:
+    read.value = std::vector<float>(attribute.floats().begin(), attribute.floats().end());
+    break;
+  case Integers:
+    read.value = std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end());
+    break;
+  default:
+    break;
+  }
+}
+
 static OnnxNode nodeOf(const onnx::Node &node) {
-  enum { Float = 1, Integer = 2 };
   OnnxNode result;
   result.name = node.name();
   result.type = node.op_type();
@@ -57,10 +135,7 @@ static OnnxNode nodeOf(const onnx::Node &node) {
   for (const onnx::Attribute &attribute : node.attribute()) {
     OnnxAttribute &read = result.attributes.emplace_back();
     read.name = attribute.name();
-    if (attribute.type() == Float && !attribute.has_ref_attr_name())
-      read.value = attribute.f();
-    else if (attribute.type() == Integer && !attribute.has_ref_attr_name())
-      read.value = attribute.i();
+    readAttribute(attribute, read);
   }
   return result;
 }
@@ -89,9 +164,9 @@ Expected<OnnxGraph> readOnnx(StringRef bytes) {
   for (const onnx::Value &value : model.graph().output())
     graph.outputs.push_back(valueOf(value));
   for (const onnx::Constant &constant : model.graph().initializer())
-    graph.constants.push_back(constant.name());
+    graph.constants.push_back(tensorOf(constant));
   for (const onnx::SparseConstant &constant : model.graph().sparse_initializer())
-    graph.constants.push_back(constant.values().name());
+    graph.constants.push_back(tensorOf(constant.values()));
   return graph;
 }
 

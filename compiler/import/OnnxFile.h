@@ -18,6 +18,7 @@ namespace attn::importer {
 enum class OnnxType : int32_t {
   None = 0,
   F32 = 1,
+  I32 = 6,
   I64 = 7,
   Bool = 9,
   F16 = 10,
@@ -38,10 +39,23 @@ struct OnnxValue {
   std::optional<std::vector<OnnxAxis>> shape;
 };
 
+/// A tensor that stands in the file, or whose bytes are in another.
+struct OnnxTensor {
+  std::string name;
+  OnnxType type = OnnxType::None;
+  std::vector<int64_t> shape;
+  std::string bytes;       ///< raw, row-major and little-endian; empty where they are elsewhere
+  bool isExternal = false; ///< they are in another file
+  bool isReadable = true;  ///< false: they are not as many as the shape says, or of another kind
+};
+
 /// An attribute of a node.
 struct OnnxAttribute {
   std::string name;
-  std::variant<std::monostate, int64_t, float> value; ///< neither: a type that is not read
+  /// Nothing: a type that is not read.
+  std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
+               std::vector<float>, OnnxTensor>
+      value;
 };
 
 /// A node of the graph: one operator with its inputs and outputs by name.
@@ -57,7 +71,7 @@ struct OnnxGraph {
   int64_t opset = 0; ///< of the standard operators; 0 where none is said
   std::vector<OnnxNode> nodes;
   std::vector<OnnxValue> inputs, outputs;
-  std::vector<std::string> constants;
+  std::vector<OnnxTensor> constants; ///< initializers
 };
 
 /// Reads a file's bytes, whatever they are.

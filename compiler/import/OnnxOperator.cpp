@@ -166,7 +166,8 @@ Error OnnxReader::readInputs() {
       return importError("`Attention` of opset 23 has no input `nonpad_kv_seqlen`");
     auto found = find_if(graph.inputs, [&](const OnnxValue &value) { return value.name == name; });
     if (found == graph.inputs.end()) {
-      bool isConstant = is_contained(graph.constants, name);
+      bool isConstant =
+          any_of(graph.constants, [&](const OnnxTensor &tensor) { return tensor.name == name; });
       return importError(
           "`" + shown(name) + "` is " +
               (isConstant ? "a constant of the graph" : "no input of the graph"),

@@ -17,6 +17,8 @@ static std::string typeName(OnnxType type) {
     return "of no type";
   case OnnxType::F32:
     return "float32";
+  case OnnxType::I32:
+    return "int32";
   case OnnxType::I64:
     return "int64";
   case OnnxType::Bool:

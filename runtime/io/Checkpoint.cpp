@@ -8,6 +8,7 @@
 #include "io/ElementReader.h"
 #include "io/Gguf.h"
 #include "io/Llama2.h"
+#include "io/Onnx.h"
 #include "io/QuantizedTensor.h"
 #include "io/Safetensors.h"
 #include <cerrno>
@@ -172,6 +173,8 @@ static attn_status readSafetensorsFile(const SourceFile &file, const char *path,
 
 attn_status Checkpoint::readTensors(const SourceFile &file, const char *path,
                                     Vector<StoredTensor> &found, Error &error) {
+  if (isOnnxName(path))
+    return readOnnxTensors(file, path, arena, files, found, error);
   char start[sizeof(Llama2Header)] = {};
   size_t first = file.size() < sizeof start ? size_t(file.size()) : sizeof start;
   if (!file.read(0, first, start))
@@ -196,7 +199,8 @@ attn_status Checkpoint::openFile(const char *path, Error &error) {
   if (attn_status status = readTensors(*file, path, found, error))
     return status;
   for (StoredTensor &tensor : found) {
-    tensor.file = file;
+    if (!tensor.file)
+      tensor.file = file;
     if (attn_status status = add(tensor, path, error))
       return status;
   }

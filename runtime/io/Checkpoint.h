@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tensors of a checkpoint, wherever they come from: one .safetensors file, shards with an
-// index, a directory of either, a GGUF file, one of llama2.c, or memory. Quantized tensors that are
-// kept as several appear as the one that they make.
+// index, a directory of either, a GGUF file, one of llama2.c, an ONNX file, or memory. Quantized
+// tensors that are kept as several appear as the one that they make.
 #ifndef ATTN_IO_CHECKPOINT_H
 #define ATTN_IO_CHECKPOINT_H
 #include "base/Arena.h"
@@ -60,7 +60,7 @@ public:
 private:
   /// Adds the tensors of a file.
   attn_status openFile(const char *path, Error &error);
-  /// Finds the tensors of a file in the format that its first bytes say.
+  /// Finds the tensors of a file in the format that its name or its first bytes say.
   attn_status readTensors(const SourceFile &file, const char *path, Vector<StoredTensor> &found,
                           Error &error);
   /// Adds the tensors of the shards that an index names.

@@ -23,9 +23,10 @@ void attn::expandName(const attn_abi_parameter &parameter, int32_t layer, Text &
   while (const char *place = parameter.layers ? strstr(rest, "{n") : nullptr) {
     const char *end = place + 2;
     long divisor = numberBehind('/', end, 1), count = numberBehind('%', end, long(layer) + 1);
+    long factor = numberBehind('*', end, 1), first = numberBehind('+', end, 0);
     bool isNumber = *end == '}';
     if (isNumber)
-      name.append("%.*s%ld", int(place - rest), rest, layer / divisor % count);
+      name.append("%.*s%ld", int(place - rest), rest, layer / divisor % count * factor + first);
     else
       name.append("%.*s", int(end - rest), rest);
     rest = end + isNumber;

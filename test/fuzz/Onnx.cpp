@@ -14,9 +14,10 @@ void fuzz::onnx(const uint8_t *data, size_t size) {
     fuzz::require(!llvm::toString(spec.takeError()).empty(), "an error without words");
     return;
   }
-  frontend::SourceFile source("<import>", *spec);
+  frontend::SourceFile source("<import>", spec->text);
   frontend::DiagnosticEngine diagnostics(source);
   auto file = frontend::parse(source, diagnostics);
   fuzz::require(!diagnostics.hasErrors(), "what was imported does not parse");
-  fuzz::require(frontend::format(*file, source) == *spec, "what was imported is not formatted");
+  fuzz::require(frontend::format(*file, source) == spec->text,
+                "what was imported is not formatted");
 }

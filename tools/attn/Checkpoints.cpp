@@ -7,6 +7,7 @@
 #include "base/Dtype.h"
 #include "io/Gguf.h"
 #include "io/Llama2.h"
+#include "io/Onnx.h"
 #include "weights/Match.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -138,6 +139,8 @@ CheckpointKind kindOfCheckpoint(const std::string &path) {
   if (file.open(path.c_str(), error) || file.size() < 8 ||
       !file.read(0, std::min<uint64_t>(file.size(), sizeof start), start))
     return CheckpointKind::Other;
+  if (attn::isOnnxName(path.c_str()))
+    return CheckpointKind::Onnx;
   if (llvm::StringRef(start, 4) == "GGUF")
     return CheckpointKind::Gguf;
   if (attn::isLlama2(start, file.size(), header))
@@ -254,6 +257,22 @@ int readFloats(const std::string &path, const char *name, std::vector<float> &va
   for (int64_t i = 0; i < count; ++i)
     values.push_back(attn::loadFloat(bytes, tensor->dtype, i));
   return Ok;
+}
+
+std::string readTensor(const std::string &path, const std::string &name, std::string &bytes) {
+  attn::Error error;
+  attn::Checkpoint checkpoint;
+  if (checkpoint.open(path.c_str(), error))
+    return error.text.c_str();
+  const attn::StoredTensor *tensor = checkpoint.find(name.c_str());
+  if (!tensor)
+    return "the data of `" + quoted(name.data(), name.size()) + "` are not read";
+  attn::Vector<char> memory;
+  const char *found = attn::Checkpoint::bytesOf(*tensor, memory, error);
+  if (!found)
+    return error.text.c_str();
+  bytes.assign(found, tensor->bytes);
+  return "";
 }
 
 static void printTensorsJson(const attn::Checkpoint &checkpoint) {

@@ -31,9 +31,9 @@ int matchWeights(const std::vector<WantedTensor> &wanted, const std::vector<std:
 int readShapes(const std::string &path, std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
 
 /// Which format a file of a checkpoint has.
-enum class CheckpointKind { Safetensors, Gguf, Llama2, Other };
+enum class CheckpointKind { Safetensors, Gguf, Llama2, Onnx, Other };
 
-/// By its first bytes, and its size; `Other` where it cannot be read, too.
+/// By its name, its first bytes, and its size; `Other` where it cannot be read, too.
 CheckpointKind kindOfCheckpoint(const std::string &path);
 
 /// The values of a GGUF file, without arrays of texts. Returns the exit code, after a message.
@@ -44,6 +44,9 @@ int readLlama2Config(const std::string &path, llvm::json::Object &config);
 
 /// The elements of a tensor of floats; none where there is no such tensor. Returns the exit code.
 int readFloats(const std::string &path, const char *name, std::vector<float> &values);
+
+/// The bytes of a tensor as the file has them. Returns what is wrong, or nothing.
+std::string readTensor(const std::string &path, const std::string &name, std::string &bytes);
 
 /// Prints the tensors of a checkpoint. Returns the exit code.
 int printCheckpoint(const std::string &path, bool isJson);

@@ -110,6 +110,31 @@ static int runImportFolder(const opt::InputArgList &args, StringRef path) {
   return writeImported(args, path, std::move(*folder));
 }
 
+/// `attn import` of an ONNX file, whose initializers are the weights of what is written.
+static int runImportOnnx(const opt::InputArgList &args, StringRef path,
+                         const StringMap<int64_t> &sizes) {
+  auto buffer = readInput(path);
+  if (!buffer)
+    return Environment;
+  importer::OnnxSource source;
+  bool isNamed = path.ends_with(".onnx"); // by which its weights are known to be in it
+  if (isNamed)
+    source.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
+  source.load = [&](StringRef name) -> Expected<std::string> {
+    std::string bytes;
+    if (std::string problem = readTensor(path.str(), name.str(), bytes); !problem.empty())
+      return importer::importError(problem);
+    return bytes;
+  };
+  auto spec = importer::importOnnx(buffer->getBuffer(), sizes, source);
+  if (!spec)
+    return failImport(path, spec.takeError());
+  if (spec->hasWeights && isNamed)
+    if (int code = checkImported(spec->text, path))
+      return code;
+  return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
+}
+
 int runImport(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "checkpoint or ONNX file");
   if (path.empty())
@@ -125,13 +150,7 @@ int runImport(const opt::InputArgList &args) {
   if (kind == CheckpointKind::Safetensors)
     return fail(BadInput, "`" + path + "`: weights alone do not say what model they are of",
                 "import the folder that holds config.json beside them");
-  auto buffer = readInput(path);
-  if (!buffer)
-    return Environment;
-  auto spec = importer::importOnnx(buffer->getBuffer(), sizes);
-  if (spec)
-    return writeOutput(args.getLastArgValue(OPT_o, "-"), *spec);
-  return failImport(path, spec.takeError());
+  return runImportOnnx(args, path, sizes);
 }
 
 } // namespace attn::tool

@@ -43,9 +43,9 @@ int runInspect(const opt::InputArgList &args) {
   if (!buffer)
     return Environment;
   if (!looksLikeArtifact(buffer->getBuffer()))
-    return fail(
-        BadInput, "`" + path + "` is neither an artifact nor a checkpoint",
-        "expected an ELF file, a .safetensors file, its index, a folder of them, or a GGUF file");
+    return fail(BadInput, "`" + path + "` is neither an artifact nor a checkpoint",
+                "expected an ELF file, a .safetensors file, its index, a folder of them, a GGUF "
+                "file, or one that is called *.onnx");
   return inspectArtifact(path, buffer->getBuffer(), isJson);
 }
 

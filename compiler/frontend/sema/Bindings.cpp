@@ -25,8 +25,6 @@ bool checkPattern(Reporter &report, const Name &pattern, const Owner &owner, boo
     llvm::StringRef word = text.substr(at + 1).split('}').first;
     if (levelNamed(owner, word))
       continue;
-    if (word == "weight|bias" && weightOrBias)
-      continue;
     if (word == "n") {
       report
           .error(DiagCode::BadPattern, pattern.range,
@@ -38,8 +36,10 @@ bool checkPattern(Reporter &report, const Name &pattern, const Owner &owner, boo
     Diagnostic &diagnostic =
         report.error(DiagCode::BadPattern, pattern.range,
                      "`{" + word + "}` has no meaning in the name of a tensor");
-    diagnostic.note(weightOrBias ? "`{n}` is the layer's number, `{weight|bias}` stands for each"
-                                 : "`{n}` is the layer's number");
+    diagnostic.note(weightOrBias ? "`{n}` is the layer's number, `{weight|bias}` stands for each, "
+                                   "and `{a|b}` for the names of the two"
+                                 : "`{n}` is the layer's number, `{n*23+881}` one that is counted "
+                                   "in steps of 23 from 881 on");
     if (owner.levels.size() > 1)
       for (const StackLevel &level : llvm::ArrayRef(owner.levels).drop_back())
         diagnostic.note("`{" + level.name + "}` is the number of the layer of `" + level.name +
@@ -76,12 +76,51 @@ Name withNumbers(Sema &sema, const Name &pattern) {
     if (before.size() == rest.size())
       break;
     llvm::StringRef word = after.split('}').first;
-    bool isKept = word == "n" || word == "weight|bias";
-    std::optional<int64_t> number = isKept ? std::nullopt : numberNamed(sema, word);
+    std::optional<int64_t> number = word == "n" ? std::nullopt : numberNamed(sema, word);
     result.text += number ? std::to_string(*number) : ("{" + word + "}").str();
     rest = after.drop_front(std::min(after.size(), word.size() + 1));
   }
   return result;
+}
+
+/// Where the braces that open at `open` close, in which others may stand.
+static size_t closingOf(llvm::StringRef text, size_t open) {
+  int depth = 0;
+  for (size_t at = open; at < text.size(); ++at) {
+    depth += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
+    if (depth == 0)
+      return at;
+  }
+  return llvm::StringRef::npos;
+}
+
+/// Where the `|` stands between the two names in a pair of braces, outside of others; npos where
+/// there is none.
+static size_t barOf(llvm::StringRef inside) {
+  int depth = 0;
+  for (size_t at = 0; at < inside.size(); ++at) {
+    depth += inside[at] == '{' ? 1 : inside[at] == '}' ? -1 : 0;
+    if (depth == 0 && inside[at] == '|')
+      return at;
+  }
+  return llvm::StringRef::npos;
+}
+
+/// Puts the first or the second of the two names in `{a|b}` in its place; false where there is no
+/// such place.
+static bool choose(std::string &text, unsigned second) {
+  for (size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
+    size_t close = closingOf(text, open);
+    if (close == llvm::StringRef::npos)
+      return false;
+    std::string inside = text.substr(open + 1, close - open - 1);
+    size_t bar = barOf(inside);
+    if (bar == llvm::StringRef::npos)
+      continue;
+    text.replace(open, close - open + 1, second ? inside.substr(bar + 1) : inside.substr(0, bar));
+    return true;
+  }
+  return false;
 }
 
 std::optional<std::string> tensorName(Sema &sema, const Binding &binding, const Owner &owner,
@@ -100,15 +139,13 @@ std::optional<std::string> tensorName(Sema &sema, const Binding &binding, const 
               binding.pattern.text + "\", …)` where it holds all of them");
     return std::nullopt;
   }
-  Name pattern = withNumbers(sema, binding.pattern);
+  Name chosen = binding.pattern;
+  if (!suffix.empty() && !chosen.text.empty() && !choose(chosen.text, suffix == "weight" ? 0 : 1))
+    chosen.text += ("." + suffix).str();
+  Name pattern = withNumbers(sema, chosen);
   if (!checkPattern(report, pattern, owner, !suffix.empty()))
     return std::nullopt;
-  llvm::StringRef text = pattern.text;
-  if (suffix.empty())
-    return inStacks(owner, text);
-  if (size_t at = text.find("{weight|bias}"); at != llvm::StringRef::npos)
-    return inStacks(owner, (text.take_front(at) + suffix + text.substr(at + 13)).str());
-  return inStacks(owner, (text + "." + suffix).str());
+  return inStacks(owner, pattern.text);
 }
 
 bool checkLayouts(Reporter &report, const Binding &binding, bool linear, bool &conv1d) {

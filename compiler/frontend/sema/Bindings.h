@@ -12,7 +12,7 @@ namespace attn::frontend {
 ast::Name withNumbers(Sema &sema, const ast::Name &pattern);
 
 /// Whether a pattern of tensor names is well formed: `{n}` for the layer of a stack, the name of a
-/// stack for its, and `{weight,bias}` where `weightOrBias`. Reports what is wrong.
+/// stack for its. `weightOrBias` says what is told of placeholders. Reports what is wrong.
 bool checkPattern(Reporter &report, const ast::Name &pattern, const Owner &owner,
                   bool weightOrBias);
 

@@ -10,7 +10,22 @@ namespace attn::frontend {
 
 namespace arith = mlir::arith;
 
-std::optional<size_t> levelNamed(const Owner &owner, llvm::StringRef word) {
+/// Whether this is `*23+881`, or either of the two, or nothing.
+static bool isCounting(llvm::StringRef text) {
+  unsigned number = 1;
+  bool isRight = !text.consume_front("*") || (!text.consumeInteger(10, number) && number > 0);
+  return isRight && (!text.consume_front("+") || !text.consumeInteger(10, number)) && text.empty();
+}
+
+/// `n*23+881` to `n` and `*23+881`.
+static std::pair<llvm::StringRef, llvm::StringRef> splitCounting(llvm::StringRef word) {
+  size_t at = std::min(word.find_first_of("*+"), word.size());
+  return isCounting(word.drop_front(at)) ? std::pair(word.take_front(at), word.drop_front(at))
+                                         : std::pair(word, llvm::StringRef());
+}
+
+std::optional<size_t> levelNamed(const Owner &owner, llvm::StringRef text) {
+  llvm::StringRef word = splitCounting(text).first;
   for (size_t i = owner.levels.size(); i-- > 0;)
     if (!owner.levels[i].isShared && (word == "n" || word == owner.levels[i].name))
       return i;
@@ -41,7 +56,7 @@ std::string inStacks(const Owner &owner, llvm::StringRef text) {
     if (!level)
       return std::nullopt;
     outermost = std::min(outermost, *level);
-    return owner.levels[*level].placeholder;
+    return "{" + std::to_string(*level) + splitCounting(word).second.str() + "}";
   });
   return (outermost < owner.levels.size() ? owner.levels[outermost].before : owner.prefix) + name;
 }
@@ -68,23 +83,31 @@ static int64_t layersBehind(const Owner &owner, llvm::ArrayRef<size_t> levels, s
   return count;
 }
 
+/// Whether a level's number stands in a name, as it is or counted otherwise.
+static bool mentions(llvm::StringRef name, const StackLevel &level) {
+  llvm::StringRef open = llvm::StringRef(level.placeholder).drop_back();
+  return llvm::any_of(llvm::ArrayRef({"}", "*", "+"}),
+                      [&](const char *end) { return name.contains((open + end).str()); });
+}
+
 LayerPattern patternOf(const Owner &owner, llvm::StringRef name) {
   LayerPattern pattern;
   for (const auto &[i, level] : llvm::enumerate(owner.levels))
-    if (name.contains(level.placeholder) && !level.isShared) {
+    if (mentions(name, level) && !level.isShared) {
       pattern.levels.push_back(i);
       pattern.layers *= level.layers;
     }
   pattern.text = replaceNumbers(name, [&](llvm::StringRef word) -> std::optional<std::string> {
+    auto [index, counting] = splitCounting(word);
     size_t level = 0;
-    if (word.getAsInteger(10, level) || !llvm::is_contained(pattern.levels, level))
+    if (index.getAsInteger(10, level) || !llvm::is_contained(pattern.levels, level))
       return std::nullopt;
     int64_t behind = layersBehind(owner, pattern.levels, level);
     std::string number = "{n";
     number += behind > 1 ? "/" + std::to_string(behind) : "";
     number +=
         level != pattern.levels.front() ? "%" + std::to_string(owner.levels[level].layers) : "";
-    return number + "}";
+    return number + counting.str() + "}";
   });
   return pattern;
 }

@@ -13,7 +13,8 @@ namespace attn::frontend {
 void enterStack(Owner &owner, StackLevel level, llvm::StringRef path);
 
 /// The stack whose layer `word`, in braces, is the number of: `n` is that of the innermost one
-/// whose layers differ, the name of a stack its own. Nothing where it is neither.
+/// whose layers differ, the name of a stack its own. Behind it may stand what names count by,
+/// `n*23+881`. Nothing where it is none of these.
 std::optional<size_t> levelNamed(const Owner &owner, llvm::StringRef word);
 
 /// `text`, a name in which numbers of layers may stand, under the owner's prefix: in the place of

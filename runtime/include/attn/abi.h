@@ -53,8 +53,8 @@ typedef struct {
 
 /* A tensor of the checkpoint. `pattern` holds "{n}" where it belongs to a stack of `layers` layers
  * (0: no stack), or where stacks of K layers are in it "{n/K}" and "{n%K}", the quotient and the
- * rest of the layer's number, "{n/K%M}" in the middle of three. Axes of size 1 at the front of the
- * checkpoint's tensor may be missing in `shape`.
+ * rest of the layer's number, "{n/K%M}" in the middle of three; "*F+C" behind them multiplies by F
+ * and adds C. Axes of size 1 at the front of the checkpoint's tensor may be missing in `shape`.
  */
 typedef struct {
   const char *pattern;

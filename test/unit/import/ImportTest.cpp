@@ -39,12 +39,12 @@ static bool imports(llvm::StringRef bytes) {
     });
     return false;
   }
-  frontend::SourceFile source("<import>", *spec);
+  frontend::SourceFile source("<import>", spec->text);
   frontend::DiagnosticEngine diagnostics(source);
   auto file = frontend::parse(source, diagnostics);
-  EXPECT_FALSE(diagnostics.hasErrors()) << *spec;
+  EXPECT_FALSE(diagnostics.hasErrors()) << spec->text;
   if (!diagnostics.hasErrors())
-    EXPECT_EQ(frontend::format(*file, source), *spec);
+    EXPECT_EQ(frontend::format(*file, source), spec->text);
   return true;
 }
 

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the initializers of an ONNX file lie. The file is a message of protobuf
+// (https://protobuf.dev/programming-guides/encoding/): fields, each a number with its kind and then
+// a varint, four or eight bytes, or a length and as many bytes. Numbers of fields are those of
+// ONNX's ModelProto, GraphProto and TensorProto. Bytes of tensors are passed over.
+#include "io/Onnx.h"
+#include "base/Dtype.h"
+#include "base/Names.h"
+#include "io/Checkpoint.h"
+#include "io/File.h"
+
+using namespace attn;
+
+namespace {
+
+enum Kind : uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
+
+/// The field that a reader stands at: a number, or bytes of the file.
+struct Field {
+  uint32_t number;
+  Kind kind;
+  uint64_t value;      ///< of a varint
+  uint64_t begin, end; ///< of bytes, and of fixed numbers
+};
+
+/// Bytes of the file around the place that is read.
+class Window {
+public:
+  explicit Window(const SourceFile &file) : file(file) {}
+  /// The byte at a place that lies in the file; false where it cannot be read.
+  bool byteAt(uint64_t place, uint8_t &byte) {
+    if (place < first || place - first >= bytes.size()) {
+      constexpr uint64_t most = 1 << 14;
+      uint64_t left = file.size() - place;
+      first = place;
+      if (!bytes.resize(size_t(left < most ? left : most)) ||
+          !file.read(place, bytes.size(), bytes.data())) {
+        bytes.clear();
+        return false;
+      }
+    }
+    byte = uint8_t(bytes[size_t(place - first)]);
+    return true;
+  }
+  const SourceFile &file;
+
+private:
+  Vector<char> bytes;
+  uint64_t first = 0;
+};
+
+/// Reads the fields of a message from front to back.
+class Message {
+public:
+  Message(Window &window, uint64_t begin, uint64_t end) : window(window), at(begin), end(end) {}
+  /// Makes the next field known; false at the end, and where `isWrong`.
+  bool next(Field &field);
+  /// Reads a varint inside of the message.
+  bool takeVarint(uint64_t &value);
+  uint64_t position() const { return at; }
+  bool isAtEnd() const { return at >= end; }
+  bool isWrong = false;
+
+private:
+  bool fail() {
+    isWrong = true;
+    return false;
+  }
+  Window &window;
+  uint64_t at, end;
+};
+
+/// What an initializer says of itself.
+struct Initializer {
+  StoredTensor tensor = {};
+  uint64_t type = 0;
+  bool isExternal = false, hasBytes = false, hasLength = false, isSpread = false;
+  uint64_t begin = 0, end = 0; ///< of its bytes in the file
+  uint64_t offset = 0, length = 0;
+  const char *location = nullptr;
+};
+
+/// The types of elements that weights have, by their numbers in the format.
+struct FloatType {
+  uint64_t number;
+  int32_t dtype;
+  uint64_t bytes;
+  uint32_t field; ///< that may hold them instead of raw_data
+};
+
+class OnnxTensorReader {
+public:
+  OnnxTensorReader(const SourceFile &file, const char *path, Arena &arena,
+                   Vector<SourceFile *> &files, Vector<StoredTensor> &tensors, Error &error)
+      : window(file), path(path), arena(arena), files(files), tensors(tensors), error(error) {}
+  attn_status run();
+
+private:
+  attn_status fail(const char *problem, uint64_t place, const Initializer *tensor = nullptr);
+  /// Reads the initializers of a graph.
+  attn_status readGraph(const Field &graph);
+  attn_status readInitializer(const Field &field);
+  /// Reads one field of an initializer.
+  attn_status readField(const Field &field, Initializer &tensor);
+  /// Adds axes.
+  attn_status readAxes(const Field &field, Initializer &tensor);
+  /// Reads a key and its value of external data.
+  attn_status readExternal(const Field &field, Initializer &tensor);
+  /// Finds the bytes of the elements.
+  attn_status place(Initializer &tensor, const FloatType &type);
+  attn_status placeExternal(Initializer &tensor);
+  /// The error of a tensor whose external data cannot be.
+  attn_status failExternal(const Initializer &tensor, const char *problem);
+  /// A copy of bytes of the file; null where it cannot be read.
+  const char *text(uint64_t begin, uint64_t end);
+  /// The file of external data of this name.
+  attn_status openExternal(const Initializer &tensor, SourceFile *&file);
+
+  Window window;
+  const char *path;
+  Arena &arena;
+  Vector<SourceFile *> &files;
+  Vector<StoredTensor> &tensors;
+  Error &error;
+  NameTable locations;
+};
+
+} // namespace
+
+static const FloatType kFloats[] = {
+    {1, ATTN_F32, 4, 4}, {10, ATTN_F16, 2, 0}, {16, ATTN_BF16, 2, 0}, {11, ATTN_F64, 8, 10}};
+static constexpr uint64_t mostText = 4096; // of a name or a path
+
+bool attn::isOnnxName(const char *path) {
+  size_t length = strlen(path);
+  return length > 5 && strcmp(path + length - 5, ".onnx") == 0;
+}
+
+bool Message::takeVarint(uint64_t &value) {
+  value = 0;
+  for (uint32_t shift = 0; shift < 64; shift += 7) {
+    uint8_t byte = 0;
+    if (at >= end || !window.byteAt(at++, byte))
+      return fail();
+    value |= uint64_t(byte & 127) << shift;
+    if (byte < 128)
+      return true;
+  }
+  return fail();
+}
+
+bool Message::next(Field &field) {
+  uint64_t key;
+  if (isWrong || at >= end || !takeVarint(key))
+    return false;
+  field.number = uint32_t(key >> 3);
+  field.kind = Kind(key & 7);
+  field.value = 0;
+  uint64_t size = 0;
+  switch (field.kind) {
+  case Varint:
+    return takeVarint(field.value);
+  case Bytes:
+    if (!takeVarint(size))
+      return false;
+    break;
+  case Fixed32:
+    size = 4;
+    break;
+  case Fixed64:
+    size = 8;
+    break;
+  default:
+    return fail();
+  }
+  if (size > end - at)
+    return fail();
+  field.begin = at;
+  field.end = at += size;
+  return true;
+}
+
+attn_status OnnxTensorReader::fail(const char *problem, uint64_t place, const Initializer *tensor) {
+  error.set(ATTN_BAD_WEIGHTS, "W0207", "`%s` is not a valid ONNX file: %s", path, problem);
+  if (tensor && tensor->tensor.name) {
+    Text quoted;
+    size_t length = tensor->tensor.nameLength;
+    quoted.appendQuoted(tensor->tensor.name, length < 200 ? length : 200);
+    error.note("in tensor `%s`, at byte %llu", quoted.c_str(),
+               static_cast<unsigned long long>(place));
+  } else {
+    error.note("at byte %llu", static_cast<unsigned long long>(place));
+  }
+  return error.status;
+}
+
+const char *OnnxTensorReader::text(uint64_t begin, uint64_t end) {
+  Vector<char> bytes;
+  if (end - begin > mostText || !bytes.resize(size_t(end - begin) + 1) ||
+      !window.file.read(begin, size_t(end - begin), bytes.data()) ||
+      memchr(bytes.data(), 0, size_t(end - begin)))
+    return nullptr;
+  return arena.copy(bytes.data(), size_t(end - begin));
+}
+
+attn_status OnnxTensorReader::run() {
+  Message model(window, 0, window.file.size());
+  Field field;
+  bool hasGraph = false;
+  while (model.next(field))
+    if (field.number == 7 && field.kind == Bytes) {
+      hasGraph = true;
+      if (attn_status status = readGraph(field))
+        return status;
+    }
+  if (model.isWrong)
+    return fail("it is cut off, or no message of protobuf", model.position());
+  return hasGraph ? ATTN_OK : fail("it holds no graph", 0);
+}
+
+attn_status OnnxTensorReader::readGraph(const Field &graph) {
+  Message message(window, graph.begin, graph.end);
+  Field field;
+  while (message.next(field))
+    if (field.number == 5 && field.kind == Bytes)
+      if (attn_status status = readInitializer(field))
+        return status;
+  return message.isWrong ? fail("its graph is damaged", message.position()) : ATTN_OK;
+}
+
+attn_status OnnxTensorReader::readAxes(const Field &field, Initializer &tensor) {
+  auto add = [&](uint64_t size, uint64_t place) {
+    if (size > uint64_t(INT64_MAX))
+      return fail("a shape whose size overflows", place, &tensor);
+    if (tensor.tensor.rank == ATTN_MAX_RANK)
+      return fail("more than 8 axes", place, &tensor);
+    tensor.tensor.shape[tensor.tensor.rank++] = int64_t(size);
+    return ATTN_OK;
+  };
+  if (field.kind == Varint)
+    return add(field.value, 0);
+  uint64_t size;
+  for (Message packed(window, field.begin, field.end); !packed.isAtEnd();) {
+    if (!packed.takeVarint(size))
+      return fail("a damaged shape", packed.position(), &tensor);
+    if (attn_status status = add(size, packed.position()))
+      return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::readExternal(const Field &field, Initializer &tensor) {
+  Message entry(window, field.begin, field.end);
+  const char *key = nullptr, *value = nullptr;
+  Field part;
+  while (entry.next(part))
+    if (part.kind == Bytes && (part.number == 1 || part.number == 2)) {
+      const char *copy = text(part.begin, part.end);
+      if (!copy)
+        return fail("a damaged entry of external data", part.begin, &tensor);
+      (part.number == 1 ? key : value) = copy;
+    }
+  if (entry.isWrong || !key || !value)
+    return fail("a damaged entry of external data", entry.position(), &tensor);
+  bool isOffset = strcmp(key, "offset") == 0, isLength = strcmp(key, "length") == 0;
+  if (strcmp(key, "location") == 0)
+    tensor.location = value;
+  if (!isOffset && !isLength)
+    return ATTN_OK;
+  char *end = nullptr;
+  unsigned long long number = strtoull(value, &end, 10);
+  if (*value < '0' || *value > '9' || *end)
+    return fail("an offset or a length of external data that is no number", field.begin, &tensor);
+  (isOffset ? tensor.offset : tensor.length) = number;
+  tensor.hasLength |= isLength;
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::readField(const Field &field, Initializer &tensor) {
+  switch (field.number) {
+  case 1:
+    return readAxes(field, tensor);
+  case 2:
+    tensor.type = field.value;
+    return ATTN_OK;
+  case 4:  // float_data, whose numbers lie side by side where they are packed
+  case 10: // double_data
+    tensor.isSpread |= field.kind != Bytes || tensor.hasBytes;
+    break;
+  case 5: // int32_data, each number a varint
+    tensor.isSpread = true;
+    return ATTN_OK;
+  case 9: // raw_data
+    break;
+  case 13:
+    return field.kind == Bytes ? readExternal(field, tensor) : ATTN_OK;
+  case 14:
+    tensor.isExternal = field.value == 1;
+    return ATTN_OK;
+  default:
+    return ATTN_OK;
+  }
+  if (field.kind == Bytes) {
+    tensor.hasBytes = true;
+    tensor.begin = field.begin;
+    tensor.end = field.end;
+  }
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::readInitializer(const Field &field) {
+  Initializer tensor;
+  Field part;
+  // The name first, for messages: it may stand behind the numbers.
+  for (Message names(window, field.begin, field.end); names.next(part);)
+    if (part.number == 8 && part.kind == Bytes) {
+      tensor.tensor.name = text(part.begin, part.end);
+      tensor.tensor.nameLength = size_t(part.end - part.begin);
+      if (!tensor.tensor.name)
+        return fail("a name with a NUL in it, or too long", part.begin);
+    }
+  Message message(window, field.begin, field.end);
+  while (message.next(part))
+    if (attn_status status = readField(part, tensor))
+      return status;
+  if (message.isWrong)
+    return fail("a damaged initializer", message.position(), &tensor);
+  for (const FloatType &type : kFloats)
+    if (type.number == tensor.type && tensor.tensor.rank > 0) {
+      if (!tensor.tensor.nameLength)
+        return fail("an initializer without a name", field.begin);
+      if (attn_status status = place(tensor, type))
+        return status;
+      if (!tensors.push(tensor.tensor))
+        return error.outOfMemory(path);
+    }
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::place(Initializer &tensor, const FloatType &type) {
+  StoredTensor &stored = tensor.tensor;
+  int64_t elements, bytes;
+  if (!countElements(stored.shape, stored.rank, elements) ||
+      __builtin_mul_overflow(elements, int64_t(type.bytes), &bytes))
+    return fail("a shape whose size overflows", tensor.begin, &tensor);
+  stored.dtype = type.dtype;
+  strcpy(stored.dtypeName, attn_dtype_name(type.dtype));
+  stored.bytes = size_t(bytes);
+  if (tensor.isExternal)
+    return placeExternal(tensor);
+  if (tensor.isSpread) {
+    Text quoted;
+    quoted.appendQuoted(stored.name, stored.nameLength < 200 ? stored.nameLength : 200);
+    error.set(ATTN_BAD_WEIGHTS, "W0205",
+              "`%s`: tensor `%s` keeps its numbers one by one, which is not read", path,
+              quoted.c_str());
+    error.help("save it with `raw_data`, as `onnx.numpy_helper.from_array` does");
+    return error.status;
+  }
+  if (tensor.end - tensor.begin != uint64_t(bytes))
+    return fail("a tensor whose bytes are not as many as its shape says", tensor.begin, &tensor);
+  stored.offset = tensor.begin;
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::failExternal(const Initializer &tensor, const char *problem) {
+  Text quoted, location;
+  size_t length = tensor.tensor.nameLength;
+  quoted.appendQuoted(tensor.tensor.name, length < 200 ? length : 200);
+  if (tensor.location)
+    location.appendQuoted(tensor.location, strlen(tensor.location));
+  return error.set(ATTN_BAD_WEIGHTS, "W0208", "`%s`: the external data of tensor `%s`%s%s%s %s",
+                   path, quoted.c_str(), tensor.location ? ", in `" : "", location.c_str(),
+                   tensor.location ? "`," : "", problem);
+}
+
+/// Whether a path leads nowhere but to files in its folder and in folders there: a hostile file
+/// must not open others.
+static bool staysInFolder(const char *location) {
+  if (*location == '/' || !*location)
+    return false;
+  for (const char *at = location; at; at = strchr(at, '/')) {
+    at += *at == '/';
+    if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == 0))
+      return false;
+  }
+  return true;
+}
+
+attn_status OnnxTensorReader::openExternal(const Initializer &tensor, SourceFile *&file) {
+  int64_t known = locations.find(tensor.location, strlen(tensor.location));
+  if (known >= 0) {
+    file = files[size_t(known)];
+    return ATTN_OK;
+  }
+  const char *slash = strrchr(path, '/');
+  Text full;
+  full.append("%.*s%s", slash ? int(slash - path + 1) : 0, path, tensor.location);
+  file = create<SourceFile>();
+  if (!file || full.failed() || !files.push(file)) {
+    dispose(file);
+    return error.outOfMemory(path);
+  }
+  if (!locations.insert(tensor.location, strlen(tensor.location), int64_t(files.size()) - 1))
+    return error.outOfMemory(path);
+  if (attn_status status = file->open(full.c_str(), error)) {
+    error.note("tensors of `%s` lie in it", path);
+    return status;
+  }
+  return ATTN_OK;
+}
+
+attn_status OnnxTensorReader::placeExternal(Initializer &tensor) {
+  StoredTensor &stored = tensor.tensor;
+  if (!tensor.location)
+    return failExternal(tensor, "have no `location`");
+  if (!staysInFolder(tensor.location))
+    return failExternal(tensor, "lie outside of the folder of the model");
+  if (tensor.hasLength && tensor.length != stored.bytes)
+    return failExternal(tensor, "are not as many as its shape says");
+  SourceFile *file = nullptr;
+  if (attn_status status = openExternal(tensor, file))
+    return status;
+  if (tensor.offset > file->size() || stored.bytes > file->size() - tensor.offset)
+    return failExternal(tensor, "end behind the end of the file, which may be truncated");
+  stored.file = file;
+  stored.offset = tensor.offset;
+  return ATTN_OK;
+}
+
+attn_status attn::readOnnxTensors(const SourceFile &file, const char *path, Arena &arena,
+                                  Vector<SourceFile *> &files, Vector<StoredTensor> &tensors,
+                                  Error &error) {
+  return OnnxTensorReader(file, path, arena, files, tensors, error).run();
+}

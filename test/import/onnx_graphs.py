@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Graphs of small transformers as exporters write them, with random weights: by PyTorch's older exporter (`torchscript`, whose matrices lose
+their names), by its newer one (`dynamo`, which turns matrices in the graph), and by hand. MODELS says which there are."""
+import math
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+F = TensorProto.FLOAT
+TYPES = {"f32": TensorProto.FLOAT, "i64": TensorProto.INT64, "bool": TensorProto.BOOL, "f16": TensorProto.FLOAT16}
+
+
+class Graph:
+    """A graph under construction. Nodes are called after the module that they are of, as in the older exporter."""
+
+    def __init__(self, opset=17, style="torchscript", seed=0):
+        self.opset, self.style, self.rng = opset, style, np.random.default_rng(seed)
+        self.nodes, self.weights, self.scope, self.count = [], {}, [], 880
+
+    def name(self, kind):
+        self.count += 1
+        return f"/{'/'.join(self.scope + [kind])}_output_{self.count}" if self.style == "torchscript" else f"{kind.lower()}_{self.count}"
+
+    def op(self, kind, *inputs, outputs=1, domain="", **attributes):
+        names = [self.name(kind) for _ in range(outputs)]
+        label = "/" + "/".join(self.scope + [kind]) if self.style == "torchscript" else f"node_{kind}_{self.count}"
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=label, domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def random(self, *shape):
+        return (self.rng.standard_normal(shape) / math.sqrt(shape[-1] if len(shape) > 1 else 4)).astype(np.float32)
+
+    def weight(self, name, value):
+        self.weights.setdefault(name, np.ascontiguousarray(value, np.float32) if value.dtype.kind == "f" else value)
+        return name
+
+    def constant(self, value, dtype=np.float32):
+        """A constant of a node, or an initializer of the newer exporter's."""
+        value = np.array(value, dtype)
+        if self.style == "dynamo":
+            self.count += 1
+            return self.weight(f"val_{self.count}", value)
+        return self.op("Constant", value=numpy_helper.from_array(value))
+
+    def ints(self, *values):
+        return self.constant(values, np.int64)
+
+    # ---- layers
+
+    def linear(self, name, x, d, f, bias=True):
+        matrix = self.random(f, d)
+        self.scope.append(name.split(".")[-1])
+        if self.style == "dynamo":
+            turned = self.op("Transpose", self.weight(name + ".weight", matrix), perm=[1, 0])
+        else:
+            self.count += 1
+            turned = self.weight(f"onnx::MatMul_{self.count}", matrix.T)
+        y = self.op("MatMul", x, turned)
+        if bias:
+            row = self.weight(name + ".bias", self.random(f))
+            y = self.op("Add", row, y) if self.style == "torchscript" else self.op("Add", y, row)
+        self.scope.pop()
+        return y
+
+    def layernorm(self, name, x, d, eps=1e-5):
+        w, b = self.weight(name + ".weight", 1 + self.random(d)), self.weight(name + ".bias", self.random(d))
+        if self.opset >= 17:
+            return self.op("LayerNormalization", x, w, b, axis=-1, epsilon=eps)
+        difference = self.op("Sub", x, self.mean(x))
+        variance = self.mean(self.op("Pow", difference, self.constant(2.0)))
+        root = self.op("Sqrt", self.op("Add", variance, self.constant(eps)))
+        return self.op("Add", self.op("Mul", self.op("Div", difference, root), w), b)
+
+    def mean(self, x, axis=-1, keep=1):
+        if self.opset >= 18:
+            return self.op("ReduceMean", x, self.ints(axis), keepdims=keep)
+        return self.op("ReduceMean", x, axes=[axis], keepdims=keep)
+
+    def gelu(self, x):
+        if self.opset >= 20:
+            return self.op("Gelu", x)
+        erf = self.op("Erf", self.op("Div", x, self.constant(math.sqrt(2))))
+        return self.op("Mul", self.op("Mul", x, self.op("Add", erf, self.constant(1.0))), self.constant(0.5))
+
+    def gelu_tanh(self, x):
+        cube = self.op("Mul", self.constant(0.044715), self.op("Pow", x, self.constant(3.0)))
+        inner = self.op("Mul", self.op("Add", x, cube), self.constant(math.sqrt(2 / math.pi)))
+        return self.op("Mul", self.op("Mul", self.constant(0.5), x), self.op("Add", self.constant(1.0), self.op("Tanh", inner)))
+
+    def axis(self, x, n):
+        """The size of an axis, as the older exporter computes it."""
+        return self.op("Gather", self.op("Shape", x), self.constant(n, np.int64), axis=0)
+
+    def unsqueeze(self, x, *axes):
+        return self.op("Unsqueeze", x, self.ints(*axes)) if self.opset >= 13 else self.op("Unsqueeze", x, axes=list(axes))
+
+    def shape(self, *sizes):
+        """A shape of numbers and computed sizes."""
+        if all(isinstance(size, int) for size in sizes):
+            return self.ints(*sizes)
+        parts = [self.ints(size) if isinstance(size, int) else self.unsqueeze(size, 0) for size in sizes]
+        return self.op("Concat", *parts, axis=0)
+
+    def heads(self, x, count, features, order=(0, 2, 1, 3)):
+        """[B, T, H * E] -> [B, H, T, E]."""
+        sizes = [0, 0] if self.style == "hand" else [self.axis(x, 0), self.axis(x, 1)]
+        return self.op("Transpose", self.op("Reshape", x, self.shape(*sizes, count, features)), perm=list(order))
+
+    def joined(self, x, width):
+        turned = self.op("Transpose", x, perm=[0, 2, 1, 3])
+        sizes = [0, 0] if self.style == "hand" else [self.axis(turned, 0), self.axis(turned, 1)]
+        return self.op("Reshape", turned, self.shape(*sizes, width))
+
+    def attention(self, q, k, v, features, mask=None, sdpa=False):
+        """Of queries, keys and values with heads; keys are [B, H, E, T]. As `scaled_dot_product_attention`, the scale is on both."""
+        if sdpa:
+            half = self.constant(features ** -0.25)
+            scores = self.op("MatMul", self.op("Mul", q, half), self.op("Mul", k, half))
+        else:
+            scores = self.op("Div", self.op("MatMul", q, k), self.constant(math.sqrt(features)))
+        if mask:
+            scores = self.op("Add", scores, mask)
+        weights = self.op("Softmax", scores, axis=-1)
+        if sdpa:
+            weights = self.op("Where", self.op("IsNaN", weights), self.constant(0.0), weights)
+        return self.op("MatMul", weights, v)
+
+    def model(self, inputs, outputs):
+        infos = [helper.make_tensor_value_info(n, TYPES[kind], shape) for n, kind, shape in inputs]
+        results = [helper.make_tensor_value_info(n, TYPES[kind], shape) for n, kind, shape in outputs]
+        tensors = [numpy_helper.from_array(value, name) for name, value in self.weights.items()]
+        graph = helper.make_graph(self.nodes, "main_graph", infos, results, tensors)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
+
+    def result(self, x, name):
+        self.nodes.append(helper.make_node("Identity", [x], [name], name="/" + name))
+
+
+def block(g, path, x, d, h, f, mask=None, pre=False, packed=False, sdpa=False, tanh=False):
+    """A layer of an encoder."""
+    e = d // h
+    scope = list(g.scope)
+    g.scope = scope + ["attn"]
+    n = g.layernorm(path + "norm1", x, d) if pre else x
+    if packed:
+        both = g.linear(path + "attn.qkv", n, d, 3 * d)
+        if packed == "split":
+            q, k, v = g.op("Split", both, g.ints(d, d, d), outputs=3, axis=2)
+            q, k, v = g.heads(q, h, e), g.heads(k, h, e, (0, 2, 3, 1)), g.heads(v, h, e)
+        else:
+            five = g.op("Reshape", both, g.shape(g.axis(both, 0), g.axis(both, 1), 3, h, e))
+            turned = g.op("Transpose", five, perm=[2, 0, 3, 1, 4])
+            q, k, v = (g.op("Gather", turned, g.constant(n, np.int64), axis=0) for n in range(3))
+            k = g.op("Transpose", k, perm=[0, 1, 3, 2])
+    else:
+        q, k, v = (g.linear(f"{path}attn.{part}", n, d, d) for part in ("query", "key", "value"))
+        q, k, v = g.heads(q, h, e), g.heads(k, h, e, (0, 2, 3, 1)), g.heads(v, h, e)
+    y = g.linear(path + "attn.proj", g.joined(g.attention(q, k, v, e, mask, sdpa), d), d, d)
+    y = g.op("Add", x, y)
+    g.scope = scope + ["mlp"]
+    if not pre:
+        y = g.layernorm(path + "norm1", y, d)
+    n = g.layernorm(path + "norm2", y, d) if pre else y
+    n = g.linear(path + "mlp.fc2", (g.gelu_tanh if tanh else g.gelu)(g.linear(path + "mlp.fc1", n, d, f)), f, d)
+    g.scope = scope
+    y = g.op("Add", n, y)
+    return y if pre else g.layernorm(path + "norm2", y, d)
+
+
+def layers(g, x, count, d, h, f, **how):
+    for n in range(count):
+        g.scope = ["encoder", f"layer.{n}"]
+        x = block(g, f"encoder.layer.{n}.", x, d, h, f, **how)
+    g.scope = []
+    return x
+
+
+def encoder(opset=17, style="torchscript"):
+    """Layers alone, of sizes that are only named."""
+    g = Graph(opset, style)
+    g.result(layers(g, "x", 3, 48, 4, 80), "y")
+    return g.model([("x", "f32", ["batch", "sequence", 48])], [("y", "f32", ["batch", "sequence", 48])])
+
+
+
+
+
+def padding(g, mask):
+    """What exporters of BERT make of a mask: (1 - mask) * -3.4e38."""
+    four = g.op("Cast", g.unsqueeze(mask, 1, 2), to=F)
+    return g.op("Mul", g.op("Sub", g.constant(1.0), four), g.constant(np.finfo(np.float32).min))
+
+
+def bert(opset=17, style="torchscript", rows=32):
+    """With positions as a slice of a buffer, and a pooler."""
+    g, d = Graph(opset, style), 48
+    sequence = g.axis("input_ids", 1)
+    buffer = g.weight("embeddings.position_ids", np.arange(rows)[None])
+    ids = g.op("Slice", buffer, g.ints(0), g.unsqueeze(sequence, 0), g.ints(1), g.ints(1))
+    g.scope = ["embeddings"]
+    words = g.op("Gather", g.weight("embeddings.word_embeddings.weight", g.random(60, d)), "input_ids")
+    kinds = g.op("Gather", g.weight("embeddings.token_type_embeddings.weight", g.random(2, d)), "token_type_ids")
+    places = g.op("Gather", g.weight("embeddings.position_embeddings.weight", g.random(rows, d)), ids)
+    x = g.layernorm("embeddings.LayerNorm", g.op("Add", g.op("Add", words, kinds), places), d, 1e-12)
+    x = layers(g, x, 3, d, 4, 80, mask=padding(g, "attention_mask"))
+    g.scope = ["pooler"]
+    first = g.op("Gather", x, g.constant(0, np.int64), axis=1)
+    pooled = g.op("Tanh", g.op("Gemm", first, g.weight("pooler.dense.weight", g.random(d, d)), g.weight("pooler.dense.bias", g.random(d)), transB=1))
+    g.result(x, "last_hidden_state")
+    g.result(pooled, "pooled")
+    names = ["batch", "sequence"]
+    return g.model([(n, "i64", names) for n in ("input_ids", "attention_mask", "token_type_ids")],
+                   [("last_hidden_state", "f32", [*names, d]), ("pooled", "f32", ["batch", d])])
+
+
+def vit(opset=17, style="torchscript", packed="five", batch="batch", pool=False):
+    """A picture in patches, with a token of the class in front."""
+    g, d = Graph(opset, style), 48
+    g.scope = ["patch_embed", "proj"]
+    y = g.op("Conv", "pixel_values", g.weight("patch_embed.proj.weight", g.random(d, 3, 4, 4) / 7), g.weight("patch_embed.proj.bias", g.random(d)),
+             kernel_shape=[4, 4], strides=[4, 4], pads=[0, 0, 0, 0], dilations=[1, 1], group=1)
+    g.scope = []
+    if style == "torchscript":
+        y = g.op("Reshape", y, g.shape(g.axis(y, 0), d, -1))
+    else:
+        y = g.op("Reshape", y, g.ints(0, d, 20))
+    y = g.op("Transpose", y, perm=[0, 2, 1])
+    token = g.op("Expand", g.weight("cls_token", g.random(1, 1, d)), g.shape(g.axis("pixel_values", 0), 1, d))
+    y = g.op("Add", g.op("Concat", token, y, axis=1), g.weight("pos_embed", g.random(1, 21, d)))
+    for n in range(2):
+        g.scope = ["blocks", f"blocks.{n}"]
+        y = block(g, f"blocks.{n}.", y, d, 4, 80, pre=True, packed=packed, sdpa=style == "dynamo", tanh=style == "dynamo")
+    g.scope = []
+    y = g.layernorm("norm", y, d, 1e-6)
+    if pool:
+        y = g.mean(y, 1, 0)
+    else:
+        y = g.op("Squeeze", g.op("Slice", y, g.ints(0), g.ints(1), g.ints(1)), g.ints(1)) if style == "dynamo" else \
+            g.op("Gather", y, g.constant(0, np.int64), axis=1)
+    g.nodes.append(helper.make_node("Gemm", [y, g.weight("head.weight", g.random(10, d)), g.weight("head.bias", g.random(10))], ["logits"], transB=1))
+    return g.model([("pixel_values", "f32", [batch, 3, 16, 20])], [("logits", "f32", [batch, 10])])
+
+
+def gpt2(opset=17, style="torchscript", length="sequence"):
+    """Packed queries, keys and values by Gemm on two axes, and a causal mask that is cut out of a buffer."""
+    g, d, h, rows = Graph(opset, style), 48, 4, 32
+    e = d // h
+    sequence = g.axis("input_ids", 1)
+    places = g.op("Range", g.constant(0, np.int64), sequence, g.constant(1, np.int64))
+    table = g.weight("wte.weight", g.random(60, d))
+    x = g.op("Add", g.op("Gather", table, "input_ids"), g.op("Gather", g.weight("wpe.weight", g.random(rows, d)), g.unsqueeze(places, 0)))
+    causal = g.weight("causal", np.tril(np.ones((1, 1, rows, rows), bool)))
+
+    def conv1d(name, x, d, f):
+        two = g.op("Reshape", x, g.ints(-1, d))
+        y = g.op("Gemm", two, g.weight(name + ".weight", g.random(f, d).T), g.weight(name + ".bias", g.random(f)))
+        return g.op("Reshape", y, g.shape(g.axis(x, 0), g.axis(x, 1), f))
+
+    for n in range(2):
+        path, g.scope = f"h.{n}.", [f"h.{n}"]
+        q, k, v = g.op("Split", conv1d(path + "attn.c_attn", g.layernorm(path + "ln_1", x, d), d, 3 * d), g.ints(d, d, d), outputs=3, axis=2)
+        q, k, v = g.heads(q, h, e), g.heads(k, h, e, (0, 2, 3, 1)), g.heads(v, h, e)
+        scores = g.op("Div", g.op("MatMul", q, k), g.constant(math.sqrt(e)))
+        end = g.unsqueeze(sequence, 0)
+        seen = g.op("Slice", g.op("Slice", causal, g.ints(0), end, g.ints(2), g.ints(1)), g.ints(0), end, g.ints(3), g.ints(1))
+        scores = g.op("Where", seen, scores, g.constant(np.finfo(np.float32).min))
+        y = g.joined(g.op("MatMul", g.op("Softmax", scores, axis=-1), v), d)
+        x = g.op("Add", conv1d(path + "attn.c_proj", y, d, d), x)
+        y = g.gelu_tanh(conv1d(path + "mlp.c_fc", g.layernorm(path + "ln_2", x, d), d, 80))
+        x = g.op("Add", x, conv1d(path + "mlp.c_proj", y, 80, d))
+    g.scope = []
+    x = g.layernorm("ln_f", x, d)
+    g.nodes.append(helper.make_node("MatMul", [x, g.op("Transpose", table, perm=[1, 0])], ["logits"]))
+    return g.model([("input_ids", "i64", ["batch", length])], [("logits", "f32", ["batch", length, 60])])
+
+
+def standard(opset=23):
+    """`Attention` with fewer heads of keys, `RMSNormalization` and a gated feed-forward."""
+    g, d, f = Graph(opset, "dynamo"), 48, 80
+    x = g.op("Gather", g.weight("embed.weight", g.random(60, d)), "input_ids")
+    for n in range(3):
+        path = f"layers.{n}."
+        y = g.op("RMSNormalization", x, g.weight(path + "norm1.weight", 1 + g.random(d)), epsilon=1e-6)
+        q, k, v = g.linear(path + "q", y, d, d, False), g.linear(path + "k", y, d, d // 2, False), g.linear(path + "v", y, d, d // 2, False)
+        y = g.op("Attention", q, k, v, q_num_heads=4, kv_num_heads=2, is_causal=1)
+        x = g.op("Add", x, g.linear(path + "o", y, d, d, False))
+        y = g.op("RMSNormalization", x, g.weight(path + "norm2.weight", 1 + g.random(d)), epsilon=1e-6)
+        gate = g.linear(path + "gate", y, d, f, False)
+        gate = g.op("Mul", gate, g.op("Sigmoid", gate))
+        x = g.op("Add", x, g.linear(path + "down", g.op("Mul", gate, g.linear(path + "up", y, d, f, False)), f, d, False))
+    g.result(g.op("RMSNormalization", x, g.weight("norm.weight", 1 + g.random(d)), epsilon=1e-6), "states")
+    return g.model([("input_ids", "i64", ["batch", "sequence"])], [("states", "f32", ["batch", "sequence", d])])
+
+
+def sentence():
+    """The mean of the tokens that are there, of length 1."""
+    g, d = Graph(14), 48
+    x = g.op("Gather", g.weight("words.weight", g.random(60, d)), "input_ids")
+    x = layers(g, x, 2, d, 4, 80, mask=padding(g, "attention_mask"))
+    there = g.op("Cast", g.op("Expand", g.unsqueeze("attention_mask", 2), g.op("Shape", x)), to=F)
+    summed = g.op("ReduceSum", g.op("Mul", x, there), g.ints(1), keepdims=0)
+    count = g.op("Clip", g.op("ReduceSum", there, g.ints(1), keepdims=0), g.constant(1e-9))
+    mean = g.op("Div", summed, count)
+    length = g.op("ReduceL2", mean, axes=[1], keepdims=1)
+    g.result(g.op("Div", mean, g.op("Expand", g.op("Clip", length, g.constant(1e-12)), g.op("Shape", mean))), "embedding")
+    return g.model([(n, "i64", ["batch", "sequence"]) for n in ("input_ids", "attention_mask")], [("embedding", "f32", ["batch", d])])
+
+
+# The graph, the most lines that its spec may have, and what has to stand there.
+MODELS = {
+    "encoder": (encoder, 30, ["3 of Layer", "onnx::MatMul_{n*"]),
+    "encoder-dynamo": (lambda: encoder(18, "dynamo"), 30, ["stack encoder.layer: 3 of Layer", "gelu("]),
+    "encoder-13": (lambda: encoder(13), 30, ["3 of Layer", "layernorm norm1: D eps 1e-5"]),
+    "bert": (bert, 45, ["3 of Layer", "positions(T)"]),
+    "bert-20": (lambda: bert(20, "dynamo"), 45, ["stack encoder.layer: 3 of Layer"]),
+    "vit": (vit, 45, ["2 of Layer", " q k v)", "first("]),
+    "vit-split": (lambda: vit(17, "dynamo", "split"), 45, ["stack blocks: 2 of Layer", "gelu_tanh("]),
+    "vit-fixed": (lambda: vit(17, "hand", batch=1, pool=True), 45, ["mean("]),
+    "gpt2": (gpt2, 45, ["mask causal", "tied(wte)"]),
+    "gpt2-fixed": (lambda: gpt2(length=9), 45, ["mask causal"]),
+    "standard": (standard, 45, ["mask causal", "silu("]),
+    "sentence": (sentence, 45, ["2 of Layer"]),
+}
