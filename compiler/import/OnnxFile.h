@@ -26,6 +26,15 @@ enum class OnnxType : int32_t {
   BF16 = 16
 };
 
+/// Whether elements are floats.
+inline bool isFloating(OnnxType type) {
+  return type == OnnxType::F32 || type == OnnxType::F16 || type == OnnxType::BF16 ||
+         type == OnnxType::F64;
+}
+
+/// Whether elements are whole numbers.
+inline bool isInteger(OnnxType type) { return type == OnnxType::I32 || type == OnnxType::I64; }
+
 /// An axis of known size, or one with a name, or neither.
 struct OnnxAxis {
   int64_t size = -1; ///< -1 where it is not known

@@ -174,7 +174,7 @@ static attn_status readSafetensorsFile(const SourceFile &file, const char *path,
 attn_status Checkpoint::readTensors(const SourceFile &file, const char *path,
                                     Vector<StoredTensor> &found, Error &error) {
   if (isOnnxName(path))
-    return readOnnxTensors(file, path, arena, files, found, error);
+    return readOnnxTensors(file, path, OnnxTensors::Weights, arena, files, found, error);
   char start[sizeof(Llama2Header)] = {};
   size_t first = file.size() < sizeof start ? size_t(file.size()) : sizeof start;
   if (!file.read(0, first, start))

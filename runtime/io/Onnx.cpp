@@ -81,19 +81,20 @@ struct Initializer {
   const char *location = nullptr;
 };
 
-/// The types of elements that weights have, by their numbers in the format.
-struct FloatType {
+/// The types of elements that are read, by their numbers in the format.
+struct ElementType {
   uint64_t number;
   int32_t dtype;
   uint64_t bytes;
-  uint32_t field; ///< that may hold them instead of raw_data
+  bool isFloat;
 };
 
 class OnnxTensorReader {
 public:
-  OnnxTensorReader(const SourceFile &file, const char *path, Arena &arena,
+  OnnxTensorReader(const SourceFile &file, const char *path, OnnxTensors which, Arena &arena,
                    Vector<SourceFile *> &files, Vector<StoredTensor> &tensors, Error &error)
-      : window(file), path(path), arena(arena), files(files), tensors(tensors), error(error) {}
+      : window(file), path(path), which(which), arena(arena), files(files), tensors(tensors),
+        error(error) {}
   attn_status run();
 
 private:
@@ -108,7 +109,7 @@ private:
   /// Reads a key and its value of external data.
   attn_status readExternal(const Field &field, Initializer &tensor);
   /// Finds the bytes of the elements.
-  attn_status place(Initializer &tensor, const FloatType &type);
+  attn_status place(Initializer &tensor, const ElementType &type);
   attn_status placeExternal(Initializer &tensor);
   /// The error of a tensor whose external data cannot be.
   attn_status failExternal(const Initializer &tensor, const char *problem);
@@ -119,6 +120,7 @@ private:
 
   Window window;
   const char *path;
+  OnnxTensors which;
   Arena &arena;
   Vector<SourceFile *> &files;
   Vector<StoredTensor> &tensors;
@@ -128,8 +130,10 @@ private:
 
 } // namespace
 
-static const FloatType kFloats[] = {
-    {1, ATTN_F32, 4, 4}, {10, ATTN_F16, 2, 0}, {16, ATTN_BF16, 2, 0}, {11, ATTN_F64, 8, 10}};
+static const ElementType kTypes[] = {{1, ATTN_F32, 4, true},   {10, ATTN_F16, 2, true},
+                                     {16, ATTN_BF16, 2, true}, {11, ATTN_F64, 8, true},
+                                     {6, ATTN_I32, 4, false},  {7, ATTN_I64, 8, false},
+                                     {9, ATTN_BOOL, 1, false}};
 static constexpr uint64_t mostText = 4096; // of a name or a path
 
 bool attn::isOnnxName(const char *path) {
@@ -326,8 +330,9 @@ attn_status OnnxTensorReader::readInitializer(const Field &field) {
       return status;
   if (message.isWrong)
     return fail("a damaged initializer", message.position(), &tensor);
-  for (const FloatType &type : kFloats)
-    if (type.number == tensor.type && tensor.tensor.rank > 0) {
+  for (const ElementType &type : kTypes)
+    if (type.number == tensor.type &&
+        (which == OnnxTensors::All || (type.isFloat && tensor.tensor.rank > 0))) {
       if (!tensor.tensor.nameLength)
         return fail("an initializer without a name", field.begin);
       if (attn_status status = place(tensor, type))
@@ -338,7 +343,7 @@ attn_status OnnxTensorReader::readInitializer(const Field &field) {
   return ATTN_OK;
 }
 
-attn_status OnnxTensorReader::place(Initializer &tensor, const FloatType &type) {
+attn_status OnnxTensorReader::place(Initializer &tensor, const ElementType &type) {
   StoredTensor &stored = tensor.tensor;
   int64_t elements, bytes;
   if (!countElements(stored.shape, stored.rank, elements) ||
@@ -429,8 +434,8 @@ attn_status OnnxTensorReader::placeExternal(Initializer &tensor) {
   return ATTN_OK;
 }
 
-attn_status attn::readOnnxTensors(const SourceFile &file, const char *path, Arena &arena,
-                                  Vector<SourceFile *> &files, Vector<StoredTensor> &tensors,
-                                  Error &error) {
-  return OnnxTensorReader(file, path, arena, files, tensors, error).run();
+attn_status attn::readOnnxTensors(const SourceFile &file, const char *path, OnnxTensors which,
+                                  Arena &arena, Vector<SourceFile *> &files,
+                                  Vector<StoredTensor> &tensors, Error &error) {
+  return OnnxTensorReader(file, path, which, arena, files, tensors, error).run();
 }

@@ -17,12 +17,15 @@ struct StoredTensor;
 /// bytes of its own at the beginning.
 bool isOnnxName(const char *path);
 
-/// Appends the weights of such a file; names go into `arena`, files of external data into `files`.
-/// ATTN_BAD_WEIGHTS, W0207, where the file is malformed, W0208 where external data cannot be those
-/// of the tensor, W0205 where numbers are kept in a way that is not read.
-attn_status readOnnxTensors(const SourceFile &file, const char *path, Arena &arena,
-                            Vector<SourceFile *> &files, Vector<StoredTensor> &tensors,
-                            Error &error);
+/// Which initializers are read.
+enum class OnnxTensors { Weights, All };
+
+/// Appends the initializers of such a file; names go into `arena`, files of external data into
+/// `files`. ATTN_BAD_WEIGHTS, W0207, where the file is malformed, W0208 where external data cannot
+/// be those of the tensor, W0205 where numbers are kept in a way that is not read.
+attn_status readOnnxTensors(const SourceFile &file, const char *path, OnnxTensors which,
+                            Arena &arena, Vector<SourceFile *> &files,
+                            Vector<StoredTensor> &tensors, Error &error);
 
 } // namespace attn
 #endif

@@ -9,6 +9,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 F = TensorProto.FLOAT
+# Width, heads, feed-forward, tokens, rows of positions; of inputs for fuzzers 4, 2, 4, 5, 8.
+WIDTH, HEADS, HIDDEN, TOKENS, ROWS = (int(n) for n in os.environ.get("ONNX_SIZES", "48 4 80 60 32").split())
 TYPES = {"f32": TensorProto.FLOAT, "i64": TensorProto.INT64, "bool": TensorProto.BOOL, "f16": TensorProto.FLOAT16}
 
 
@@ -180,8 +182,8 @@ def layers(g, x, count, d, h, f, **how):
 def encoder(opset=17, style="torchscript"):
     """Layers alone, of sizes that are only named."""
     g = Graph(opset, style)
-    g.result(layers(g, "x", 3, 48, 4, 80), "y")
-    return g.model([("x", "f32", ["batch", "sequence", 48])], [("y", "f32", ["batch", "sequence", 48])])
+    g.result(layers(g, "x", 3, WIDTH, HEADS, HIDDEN), "y")
+    return g.model([("x", "f32", ["batch", "sequence", WIDTH])], [("y", "f32", ["batch", "sequence", WIDTH])])
 
 
 
@@ -193,18 +195,18 @@ def padding(g, mask):
     return g.op("Mul", g.op("Sub", g.constant(1.0), four), g.constant(np.finfo(np.float32).min))
 
 
-def bert(opset=17, style="torchscript", rows=32):
+def bert(opset=17, style="torchscript", rows=ROWS):
     """With positions as a slice of a buffer, and a pooler."""
-    g, d = Graph(opset, style), 48
+    g, d = Graph(opset, style), WIDTH
     sequence = g.axis("input_ids", 1)
     buffer = g.weight("embeddings.position_ids", np.arange(rows)[None])
     ids = g.op("Slice", buffer, g.ints(0), g.unsqueeze(sequence, 0), g.ints(1), g.ints(1))
     g.scope = ["embeddings"]
-    words = g.op("Gather", g.weight("embeddings.word_embeddings.weight", g.random(60, d)), "input_ids")
+    words = g.op("Gather", g.weight("embeddings.word_embeddings.weight", g.random(TOKENS, d)), "input_ids")
     kinds = g.op("Gather", g.weight("embeddings.token_type_embeddings.weight", g.random(2, d)), "token_type_ids")
     places = g.op("Gather", g.weight("embeddings.position_embeddings.weight", g.random(rows, d)), ids)
     x = g.layernorm("embeddings.LayerNorm", g.op("Add", g.op("Add", words, kinds), places), d, 1e-12)
-    x = layers(g, x, 3, d, 4, 80, mask=padding(g, "attention_mask"))
+    x = layers(g, x, 3, d, HEADS, HIDDEN, mask=padding(g, "attention_mask"))
     g.scope = ["pooler"]
     first = g.op("Gather", x, g.constant(0, np.int64), axis=1)
     pooled = g.op("Tanh", g.op("Gemm", first, g.weight("pooler.dense.weight", g.random(d, d)), g.weight("pooler.dense.bias", g.random(d)), transB=1))
@@ -217,7 +219,7 @@ def bert(opset=17, style="torchscript", rows=32):
 
 def vit(opset=17, style="torchscript", packed="five", batch="batch", pool=False):
     """A picture in patches, with a token of the class in front."""
-    g, d = Graph(opset, style), 48
+    g, d = Graph(opset, style), WIDTH
     g.scope = ["patch_embed", "proj"]
     y = g.op("Conv", "pixel_values", g.weight("patch_embed.proj.weight", g.random(d, 3, 4, 4) / 7), g.weight("patch_embed.proj.bias", g.random(d)),
              kernel_shape=[4, 4], strides=[4, 4], pads=[0, 0, 0, 0], dilations=[1, 1], group=1)
@@ -231,7 +233,7 @@ def vit(opset=17, style="torchscript", packed="five", batch="batch", pool=False)
     y = g.op("Add", g.op("Concat", token, y, axis=1), g.weight("pos_embed", g.random(1, 21, d)))
     for n in range(2):
         g.scope = ["blocks", f"blocks.{n}"]
-        y = block(g, f"blocks.{n}.", y, d, 4, 80, pre=True, packed=packed, sdpa=style == "dynamo", tanh=style == "dynamo")
+        y = block(g, f"blocks.{n}.", y, d, HEADS, HIDDEN, pre=True, packed=packed, sdpa=style == "dynamo", tanh=style == "dynamo")
     g.scope = []
     y = g.layernorm("norm", y, d, 1e-6)
     if pool:
@@ -245,11 +247,11 @@ def vit(opset=17, style="torchscript", packed="five", batch="batch", pool=False)
 
 def gpt2(opset=17, style="torchscript", length="sequence"):
     """Packed queries, keys and values by Gemm on two axes, and a causal mask that is cut out of a buffer."""
-    g, d, h, rows = Graph(opset, style), 48, 4, 32
+    g, d, h, rows = Graph(opset, style), WIDTH, HEADS, ROWS
     e = d // h
     sequence = g.axis("input_ids", 1)
     places = g.op("Range", g.constant(0, np.int64), sequence, g.constant(1, np.int64))
-    table = g.weight("wte.weight", g.random(60, d))
+    table = g.weight("wte.weight", g.random(TOKENS, d))
     x = g.op("Add", g.op("Gather", table, "input_ids"), g.op("Gather", g.weight("wpe.weight", g.random(rows, d)), g.unsqueeze(places, 0)))
     causal = g.weight("causal", np.tril(np.ones((1, 1, rows, rows), bool)))
 
@@ -268,23 +270,23 @@ def gpt2(opset=17, style="torchscript", length="sequence"):
         scores = g.op("Where", seen, scores, g.constant(np.finfo(np.float32).min))
         y = g.joined(g.op("MatMul", g.op("Softmax", scores, axis=-1), v), d)
         x = g.op("Add", conv1d(path + "attn.c_proj", y, d, d), x)
-        y = g.gelu_tanh(conv1d(path + "mlp.c_fc", g.layernorm(path + "ln_2", x, d), d, 80))
-        x = g.op("Add", x, conv1d(path + "mlp.c_proj", y, 80, d))
+        y = g.gelu_tanh(conv1d(path + "mlp.c_fc", g.layernorm(path + "ln_2", x, d), d, HIDDEN))
+        x = g.op("Add", x, conv1d(path + "mlp.c_proj", y, HIDDEN, d))
     g.scope = []
     x = g.layernorm("ln_f", x, d)
     g.nodes.append(helper.make_node("MatMul", [x, g.op("Transpose", table, perm=[1, 0])], ["logits"]))
-    return g.model([("input_ids", "i64", ["batch", length])], [("logits", "f32", ["batch", length, 60])])
+    return g.model([("input_ids", "i64", ["batch", length])], [("logits", "f32", ["batch", length, TOKENS])])
 
 
 def standard(opset=23):
     """`Attention` with fewer heads of keys, `RMSNormalization` and a gated feed-forward."""
-    g, d, f = Graph(opset, "dynamo"), 48, 80
-    x = g.op("Gather", g.weight("embed.weight", g.random(60, d)), "input_ids")
+    g, d, f = Graph(opset, "dynamo"), WIDTH, HIDDEN
+    x = g.op("Gather", g.weight("embed.weight", g.random(TOKENS, d)), "input_ids")
     for n in range(3):
         path = f"layers.{n}."
         y = g.op("RMSNormalization", x, g.weight(path + "norm1.weight", 1 + g.random(d)), epsilon=1e-6)
         q, k, v = g.linear(path + "q", y, d, d, False), g.linear(path + "k", y, d, d // 2, False), g.linear(path + "v", y, d, d // 2, False)
-        y = g.op("Attention", q, k, v, q_num_heads=4, kv_num_heads=2, is_causal=1)
+        y = g.op("Attention", q, k, v, q_num_heads=HEADS, kv_num_heads=HEADS // 2, is_causal=1)
         x = g.op("Add", x, g.linear(path + "o", y, d, d, False))
         y = g.op("RMSNormalization", x, g.weight(path + "norm2.weight", 1 + g.random(d)), epsilon=1e-6)
         gate = g.linear(path + "gate", y, d, f, False)
@@ -296,9 +298,9 @@ def standard(opset=23):
 
 def sentence():
     """The mean of the tokens that are there, of length 1."""
-    g, d = Graph(14), 48
-    x = g.op("Gather", g.weight("words.weight", g.random(60, d)), "input_ids")
-    x = layers(g, x, 2, d, 4, 80, mask=padding(g, "attention_mask"))
+    g, d = Graph(14), WIDTH
+    x = g.op("Gather", g.weight("words.weight", g.random(TOKENS, d)), "input_ids")
+    x = layers(g, x, 2, d, HEADS, HIDDEN, mask=padding(g, "attention_mask"))
     there = g.op("Cast", g.op("Expand", g.unsqueeze("attention_mask", 2), g.op("Shape", x)), to=F)
     summed = g.op("ReduceSum", g.op("Mul", x, there), g.ints(1), keepdims=0)
     count = g.op("Clip", g.op("ReduceSum", there, g.ints(1), keepdims=0), g.constant(1e-9))

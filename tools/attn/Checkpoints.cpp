@@ -259,20 +259,31 @@ int readFloats(const std::string &path, const char *name, std::vector<float> &va
   return Ok;
 }
 
-std::string readTensor(const std::string &path, const std::string &name, std::string &bytes) {
+std::string readOnnxTensor(const std::string &path, const std::string &name, std::string &bytes) {
   attn::Error error;
-  attn::Checkpoint checkpoint;
-  if (checkpoint.open(path.c_str(), error))
-    return error.text.c_str();
-  const attn::StoredTensor *tensor = checkpoint.find(name.c_str());
-  if (!tensor)
-    return "the data of `" + quoted(name.data(), name.size()) + "` are not read";
+  attn::SourceFile file;
+  attn::Arena arena;
+  attn::Vector<attn::SourceFile *> files;
+  attn::Vector<attn::StoredTensor> tensors;
   attn::Vector<char> memory;
-  const char *found = attn::Checkpoint::bytesOf(*tensor, memory, error);
-  if (!found)
-    return error.text.c_str();
-  bytes.assign(found, tensor->bytes);
-  return "";
+  std::string problem;
+  if (file.open(path.c_str(), error) ||
+      attn::readOnnxTensors(file, path.c_str(), attn::OnnxTensors::All, arena, files, tensors,
+                            error))
+    problem = error.text.c_str();
+  for (attn::StoredTensor &tensor : tensors) {
+    if (!problem.empty() || name != std::string(tensor.name, tensor.nameLength))
+      continue;
+    if (!tensor.file)
+      tensor.file = &file;
+    if (const char *found = attn::Checkpoint::bytesOf(tensor, memory, error))
+      bytes.assign(found, tensor.bytes);
+    else
+      problem = error.text.c_str();
+  }
+  for (attn::SourceFile *external : files)
+    attn::dispose(external);
+  return problem;
 }
 
 static void printTensorsJson(const attn::Checkpoint &checkpoint) {

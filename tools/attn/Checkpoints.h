@@ -45,8 +45,8 @@ int readLlama2Config(const std::string &path, llvm::json::Object &config);
 /// The elements of a tensor of floats; none where there is no such tensor. Returns the exit code.
 int readFloats(const std::string &path, const char *name, std::vector<float> &values);
 
-/// The bytes of a tensor as the file has them. Returns what is wrong, or nothing.
-std::string readTensor(const std::string &path, const std::string &name, std::string &bytes);
+/// The bytes of an initializer of an ONNX file. Returns what is wrong, or nothing.
+std::string readOnnxTensor(const std::string &path, const std::string &name, std::string &bytes);
 
 /// Prints the tensors of a checkpoint. Returns the exit code.
 int printCheckpoint(const std::string &path, bool isJson);

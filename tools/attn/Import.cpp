@@ -122,7 +122,7 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
     source.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
   source.load = [&](StringRef name) -> Expected<std::string> {
     std::string bytes;
-    if (std::string problem = readTensor(path.str(), name.str(), bytes); !problem.empty())
+    if (std::string problem = readOnnxTensor(path.str(), name.str(), bytes); !problem.empty())
       return importer::importError(problem);
     return bytes;
   };

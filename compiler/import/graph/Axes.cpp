@@ -46,6 +46,8 @@ void Axes::layOut(int value) {
   Layout &result = layouts[value];
   const GraphValue &of = graph[value];
   result.isKnown = true;
+  if (!of.sizes)
+    return;
   AxisList taken;
   for (size_t place = 0; place < of.sizes->size(); ++place) {
     const Quantity &size = (*of.sizes)[place];

@@ -2,7 +2,7 @@
 //
 // The walk from an element of a tensor back to what it is made of.
 #include "compiler/import/graph/ElementFormula.h"
-#include "compiler/import/graph/Folder.h"
+#include "compiler/import/graph/ConstantFolder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -107,7 +107,7 @@ static Formula counted(const Place &place, double first, double by) {
 std::optional<Formula> Walk::ofConstant(const GraphValue &value, ArrayRef<Place> places) {
   std::shared_ptr<const Elements> elements = value.known;
   if (!elements) {
-    if (countOf(*value.sizes).factor > 1 << 24)
+    if (countOf(*value.sizes).factor > 1 << 22)
       return std::nullopt;
     Expected<Elements> loaded = elementsOf(graph, *value.tensor);
     if (!loaded) {
@@ -137,7 +137,7 @@ std::optional<Formula> Walk::ofConstant(const GraphValue &value, ArrayRef<Place>
   if (axes.size() != 2)
     return std::nullopt;
   // Two values, of which one stands where the key is not behind the query.
-  auto columns = static_cast<size_t>((*value.sizes)[axes[1]].factor);
+  auto columns = static_cast<size_t>((*value.sizes)[axes[1]].whole());
   double before = all[0].factor, behind = all[1].factor;
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i].factor != (i % columns <= i / columns ? before : behind))
@@ -306,8 +306,7 @@ std::optional<Formula> Walk::ofSlice(const GraphNode &node, ArrayRef<Place> plac
   if (!starts || (steps && !all_of(*steps, [](const Quantity &step) { return step.is(1); })))
     return std::nullopt;
   for (size_t i = 0; i < starts->size(); ++i) {
-    int axis = axisOf(axes ? static_cast<int64_t>((*axes)[i].factor) : static_cast<int64_t>(i),
-                      before.size());
+    int axis = axisOf(axes ? (*axes)[i].whole() : static_cast<int64_t>(i), before.size());
     if (axis < 0 || !(*starts)[i].isNumber() || (*starts)[i].factor < 0)
       return std::nullopt;
     Place &place = own[static_cast<size_t>(axis)];

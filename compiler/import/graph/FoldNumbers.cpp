@@ -2,7 +2,7 @@
 //
 // Operators that calculate: the sizes of their results, and numbers of what is computed from
 // shapes and constants, such as the scale of an attention.
-#include "compiler/import/graph/Folder.h"
+#include "compiler/import/graph/ConstantFolder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -28,8 +28,6 @@ static std::optional<double> apply(StringRef type, double x) {
                       .Default(std::nan(""));
   return std::isfinite(result) ? std::optional(result) : std::nullopt;
 }
-
-static bool isWhole(OnnxType type) { return type == OnnxType::I32 || type == OnnxType::I64; }
 
 /// A function of two numbers or sizes; nothing where it cannot be told.
 static std::optional<Quantity> apply(StringRef type, const Quantity &a, const Quantity &b,
@@ -72,7 +70,7 @@ static std::optional<Quantity> apply(StringRef type, const Quantity &a, const Qu
   return std::isnan(result) ? std::nullopt : std::optional(Quantity(result));
 }
 
-std::string Folder::sameSizes() {
+std::string ConstantFolder::sameSizes() {
   StringRef type = node->type();
   if (!sizes(0))
     return "a node without its first input";
@@ -90,9 +88,9 @@ std::string Folder::sameSizes() {
     for (const Quantity &element : *from) {
       std::optional<Quantity> made;
       if (isCopy)
-        made = isWhole(result) && element.isNumber() ? Quantity(std::trunc(element.factor))
-               : result == OnnxType::Bool            ? Quantity(element.factor != 0)
-                                                     : element;
+        made = isInteger(result) && element.isNumber() ? Quantity(std::trunc(element.factor))
+               : result == OnnxType::Bool              ? Quantity(element.factor != 0)
+                                                       : element;
       else if (element.isNumber())
         if (std::optional<double> number = apply(type, element.factor))
           made = Quantity(*number);
@@ -117,7 +115,7 @@ static int64_t broadcastPlace(ArrayRef<int64_t> place, const Sizes &sizes) {
   return flatPlace(own, sizes);
 }
 
-std::string Folder::elementwise() {
+std::string ConstantFolder::elementwise() {
   bool isChoice = node->type() == "Where";
   if (!sizes(0) || !sizes(1) || (isChoice && !sizes(2)))
     return "a node without its inputs";
@@ -144,13 +142,13 @@ std::string Folder::elementwise() {
     forEachPlace(*all, [&](ArrayRef<int64_t> place) {
       std::optional<Quantity> made;
       if (!isChoice)
-        made = apply(node->type(), at(0, place), at(1, place), isWhole(in(0)->type));
+        made = apply(node->type(), at(0, place), at(1, place), isInteger(in(0)->type));
       else if (at(0, place).isNumber())
         made = at(0, place).factor != 0 ? at(1, place) : at(2, place);
       if (made)
         elements->push_back(*made);
     });
-    if (elements->size() != static_cast<size_t>(countOf(*all).factor))
+    if (elements->size() != static_cast<size_t>(countOf(*all).whole()))
       elements = nullptr;
   }
   give(0, type, *all, elements);
@@ -162,7 +160,7 @@ static bool mayBeSame(const Quantity &a, const Quantity &b) {
   return a == b || !a.isNumber() || !b.isNumber();
 }
 
-std::string Folder::matmul() {
+std::string ConstantFolder::matmul() {
   if (!sizes(0) || !sizes(1) || sizes(0)->empty() || sizes(1)->empty())
     return "inputs without axes";
   Sizes a = *sizes(0), b = *sizes(1);
@@ -180,7 +178,7 @@ std::string Folder::matmul() {
   return "";
 }
 
-std::string Folder::gemm() {
+std::string ConstantFolder::gemm() {
   if (!sizes(0) || !sizes(1) || sizes(0)->size() != 2 || sizes(1)->size() != 2)
     return "inputs that are no matrices";
   bool turnsA = node->integer("transA", 0), turnsB = node->integer("transB", 0);
@@ -191,7 +189,7 @@ std::string Folder::gemm() {
   return "";
 }
 
-std::string Folder::convolution() {
+std::string ConstantFolder::convolution() {
   if (!sizes(0) || !sizes(1) || sizes(0)->size() != sizes(1)->size() || sizes(0)->size() < 3)
     return "inputs whose shapes do not fit";
   const Sizes &x = *sizes(0), &w = *sizes(1);
@@ -210,7 +208,8 @@ std::string Folder::convolution() {
   Sizes after = {x[0], w[0]};
   for (size_t i = 0; i < rank; ++i) {
     const Quantity &size = x[2 + i], &kernel = w[2 + i];
-    if (strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[rank + i] < 0 ||
+    bool isFar = std::max({strides[i], dilations[i], pads[i], pads[rank + i]}) > INT32_MAX;
+    if (isFar || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[rank + i] < 0 ||
         !kernel.isNumber())
       return "strides, borders or dilations that cannot be";
     if (!size.isNumber()) {
@@ -235,7 +234,7 @@ std::string Folder::convolution() {
   return "";
 }
 
-std::string Folder::reduce() {
+std::string ConstantFolder::reduce() {
   if (!sizes(0))
     return "a node without its first input";
   bool isGiven = false;
@@ -268,7 +267,7 @@ std::string Folder::reduce() {
   return "";
 }
 
-std::string Folder::argmax() {
+std::string ConstantFolder::argmax() {
   const Sizes *before = sizes(0);
   int axis = before ? axisOf(node->integer("axis", 0), before->size()) : -1;
   if (axis < 0)
@@ -283,7 +282,7 @@ std::string Folder::argmax() {
 }
 
 /// `Attention` of the opsets 23 and later.
-std::string Folder::attention() {
+std::string ConstantFolder::attention() {
   if (!sizes(0) || !sizes(1) || !sizes(2))
     return "a node without queries, keys or values";
   const Sizes &q = *sizes(0), &k = *sizes(1), &v = *sizes(2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operators that make tensors of constants and shapes, and those that move elements.
-#include "compiler/import/graph/Folder.h"
+#include "compiler/import/graph/ConstantFolder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace attn::importer {
 
-std::string Folder::constant() {
+std::string ConstantFolder::constant() {
   auto scalar = [&](double number, OnnxType type) {
     give(0, type, {}, std::make_shared<Elements>(1, Quantity(number)));
     return std::string();
@@ -23,7 +23,8 @@ std::string Folder::constant() {
     if (!value)
       return toString(value.takeError());
     give(0, tensor->type, *value->sizes, value->known);
-    graph[node->outputs[0]].tensor = tensor;
+    if (!node->outputs.empty() && node->outputs[0] >= 0)
+      graph[node->outputs[0]].tensor = tensor;
     return "";
   }
   if (auto *number = node->attribute<float>("value_float"))
@@ -40,7 +41,7 @@ std::string Folder::constant() {
   return "a constant of another kind than a tensor or numbers";
 }
 
-std::string Folder::constantOfShape() {
+std::string ConstantFolder::constantOfShape() {
   const Elements *wanted = known(0);
   if (!wanted)
     return "a shape that is computed from other than shapes";
@@ -58,12 +59,12 @@ std::string Folder::constantOfShape() {
   }
   std::shared_ptr<Elements> elements;
   if (isSmall(sizes) && areNumbers(sizes))
-    elements = std::make_shared<Elements>(static_cast<size_t>(countOf(sizes).factor), number);
+    elements = std::make_shared<Elements>(static_cast<size_t>(countOf(sizes).whole()), number);
   give(0, type, sizes, elements);
   return "";
 }
 
-std::string Folder::shape() {
+std::string ConstantFolder::shape() {
   const Sizes &all = *sizes(0);
   auto rank = static_cast<int64_t>(all.size());
   auto clamped = [&](int64_t at) {
@@ -77,7 +78,7 @@ std::string Folder::shape() {
   return "";
 }
 
-std::string Folder::range() {
+std::string ConstantFolder::range() {
   const Elements *first = known(0), *limit = known(1), *step = known(2);
   if (!first || !limit || !step || first->empty() || limit->empty() || step->empty())
     return "bounds that are computed from other than shapes";
@@ -94,7 +95,7 @@ std::string Folder::range() {
   else if (by != 1)
     return "a step other than 1";
   std::shared_ptr<Elements> elements;
-  if (length->isNumber() && length->factor <= 1 << 16 && first->front().isNumber()) {
+  if (length->isNumber() && length->factor <= 1 << 14 && first->front().isNumber()) {
     elements = std::make_shared<Elements>();
     for (double i = 0; i < length->factor; ++i)
       elements->emplace_back(first->front().factor + i * by);
@@ -103,13 +104,13 @@ std::string Folder::range() {
   return "";
 }
 
-std::string Folder::giveReshaped(const Sizes &sizes) {
+std::string ConstantFolder::giveReshaped(const Sizes &sizes) {
   std::shared_ptr<const Elements> elements = in(0)->known;
   give(0, in(0)->type, sizes, elements);
   return "";
 }
 
-std::string Folder::reshape() {
+std::string ConstantFolder::reshape() {
   const Elements *wanted = known(1);
   if (!wanted)
     return "a shape that is computed from other than shapes";
@@ -145,7 +146,7 @@ std::string Folder::reshape() {
   return giveReshaped(after);
 }
 
-std::string Folder::flatten() {
+std::string ConstantFolder::flatten() {
   const Sizes &before = *sizes(0);
   int64_t axis = node->integer("axis", 1);
   axis = axis < 0 ? axis + static_cast<int64_t>(before.size()) : axis;
@@ -156,7 +157,7 @@ std::string Folder::flatten() {
                        countOf(all.drop_front(static_cast<size_t>(axis)))});
 }
 
-std::string Folder::transpose() {
+std::string ConstantFolder::transpose() {
   const Sizes &before = *sizes(0);
   std::vector<int64_t> order;
   if (auto *given = node->attribute<std::vector<int64_t>>("perm"))
@@ -183,7 +184,7 @@ std::string Folder::transpose() {
   return "";
 }
 
-std::string Folder::unsqueeze() {
+std::string ConstantFolder::unsqueeze() {
   bool isGiven = false;
   auto axes = integers("axes", 1, isGiven);
   if (!axes || !isGiven)
@@ -202,7 +203,7 @@ std::string Folder::unsqueeze() {
   return giveReshaped(after);
 }
 
-std::string Folder::squeeze() {
+std::string ConstantFolder::squeeze() {
   bool isGiven = false;
   auto axes = integers("axes", 1, isGiven);
   if (!axes)
@@ -224,7 +225,7 @@ std::string Folder::squeeze() {
   return giveReshaped(after);
 }
 
-std::string Folder::expand() {
+std::string ConstantFolder::expand() {
   const Elements *wanted = known(1);
   if (!wanted)
     return "a shape that is computed from other than shapes";
@@ -243,7 +244,7 @@ std::string Folder::expand() {
   return "";
 }
 
-std::string Folder::concat() {
+std::string ConstantFolder::concat() {
   const Sizes &first = *sizes(0);
   int axis = axisOf(node->integer("axis", 0), first.size());
   if (axis < 0)
@@ -261,6 +262,9 @@ std::string Folder::concat() {
       append_range(*elements, *known(i));
     if (i == 0)
       continue;
+    for (size_t other = 0; other < after.size(); ++other)
+      if (other != at && after[other].is(1)) // what is one for all of a batch goes with each
+        after[other] = (*part)[other];
     std::optional<Quantity> both = sum(after[at], (*part)[at]);
     if (!both)
       return "parts whose sizes are only named and cannot be added";
@@ -270,7 +274,7 @@ std::string Folder::concat() {
   return "";
 }
 
-std::string Folder::slice() {
+std::string ConstantFolder::slice() {
   const Sizes &before = *sizes(0);
   Sizes after = before;
   SmallVector<int64_t, 6> first(before.size(), 0), stride(before.size(), 1);
@@ -307,8 +311,8 @@ std::string Folder::slice() {
       after[at] = ends[i];
       continue;
     }
-    auto length = static_cast<int64_t>(size.factor);
-    auto end = static_cast<int64_t>(std::clamp(ends[i].factor, -1e15, 1e15));
+    auto length = size.whole();
+    auto end = std::clamp<int64_t>(ends[i].whole(), -1000000000000000, 1000000000000000);
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? length : length - 1;
     begin = std::clamp(begin < 0 ? begin + length : begin, step > 0 ? 0 : int64_t(0), high);
     end = std::clamp(end < 0 && end > -1000000000000 ? end + length : end, low, high);
@@ -326,7 +330,7 @@ std::string Folder::slice() {
   return "";
 }
 
-std::string Folder::split() {
+std::string ConstantFolder::split() {
   const Sizes &before = *sizes(0);
   int axis = axisOf(node->integer("axis", 0), before.size());
   bool isGiven = false;
@@ -338,13 +342,12 @@ std::string Folder::split() {
   if (!size.isNumber())
     return "parts of an axis whose size is only named";
   if (!isGiven) {
-    auto all = static_cast<int64_t>(size.factor), count = static_cast<int64_t>(parts),
-         each = (all + count - 1) / count;
+    auto all = size.whole(), count = static_cast<int64_t>(parts), each = (all + count - 1) / count;
     for (int64_t i = 0; i < count; ++i)
       lengths->push_back(std::min(each, all - i * each));
   }
-  if (lengths->size() != parts || std::accumulate(lengths->begin(), lengths->end(), int64_t(0)) !=
-                                      static_cast<int64_t>(size.factor))
+  if (lengths->size() != parts ||
+      std::accumulate(lengths->begin(), lengths->end(), int64_t(0)) != size.whole())
     return "parts that do not make up the axis";
   int64_t first = 0;
   for (size_t i = 0; i < parts; ++i) {
@@ -362,7 +365,9 @@ std::string Folder::split() {
   return "";
 }
 
-std::string Folder::gather() {
+std::string ConstantFolder::gather() {
+  if (!sizes(1))
+    return "a node without places";
   const Sizes &from = *sizes(0), &at = *sizes(1);
   int axis = axisOf(node->integer("axis", 0), from.size());
   if (axis < 0)
@@ -378,8 +383,8 @@ std::string Folder::gather() {
       SmallVector<int64_t, 6> source(place.take_front(cut));
       const Quantity &index =
           (*places)[static_cast<size_t>(flatPlace(place.slice(cut, at.size()), at))];
-      auto size = static_cast<int64_t>(from[cut].factor);
-      auto number = static_cast<int64_t>(index.isNumber() ? index.factor : -1e15);
+      auto size = from[cut].whole();
+      auto number = index.isNumber() ? index.whole() : -1;
       source.push_back(number < 0 ? number + size : number);
       append_range(source, place.drop_front(cut + at.size()));
       return source[cut] < 0 || source[cut] >= size ? -1 : flatPlace(source, from);

@@ -66,10 +66,12 @@ struct Graph {
 
   const GraphValue &operator[](int value) const { return values[static_cast<size_t>(value)]; }
   GraphValue &operator[](int value) { return values[static_cast<size_t>(value)]; }
-  /// The node that gives a value; null where none does.
+  /// The node of which a value is the first output; null where there is none.
   const GraphNode *producer(int value) const {
-    return value < 0 || (*this)[value].node < 0 ? nullptr
-                                                : &nodes[static_cast<size_t>((*this)[value].node)];
+    if (value < 0 || (*this)[value].node < 0)
+      return nullptr;
+    const GraphNode &node = nodes[static_cast<size_t>((*this)[value].node)];
+    return node.outputs.front() == value ? &node : nullptr;
   }
   /// The same, where it is of this type.
   const GraphNode *producer(int value, llvm::StringRef type) const {

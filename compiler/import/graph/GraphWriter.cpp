@@ -248,7 +248,7 @@ std::string GraphWriter::boundOf(int axis) {
 }
 
 /// What sizes are for, in the order in which they are listed.
-static StringRef roleOf(StringRef hint) {
+static StringRef meaningOf(StringRef hint) {
   return StringSwitch<StringRef>(hint)
       .Case("B", "batch")
       .Case("T", "positions")
@@ -286,9 +286,8 @@ std::string GraphWriter::dims() {
       open += (open.empty() ? "" : ", ") + name + " <= " + boundOf(axis);
       continue;
     }
-    fixed += (fixed.empty() ? "" : ", ") + name + " = " +
-             std::to_string(static_cast<int64_t>(size.factor));
-    StringRef role = roleOf(axes.hint(axis));
+    fixed += (fixed.empty() ? "" : ", ") + name + " = " + std::to_string(size.whole());
+    StringRef role = meaningOf(axes.hint(axis));
     if (!role.empty() && told.insert(role.str()).second)
       roles += (roles.empty() ? "" : ", ") + name + " " + role.str();
   }
@@ -341,7 +340,7 @@ std::string GraphWriter::write(StringRef weights) {
   std::string text = "attn 1\n// `" + shown(graph.file->name) + "`, a graph of the ONNX opset " +
                      std::to_string(graph.opset) + ".\nmodel " + model + " {\n";
   if (!weights.empty())
-    text += "weights \"" + weights.str() + "\"\n";
+    text += "weights " + quoted(weights) + "\n";
   std::string declarations = declarationsText(entry);
   text += dims() + "\n" + declarations + ignored();
   for (const auto &[formula, name] : scores)

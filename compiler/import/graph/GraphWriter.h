@@ -16,7 +16,18 @@ namespace attn::importer {
 struct Written {
   Formula formula;
   llvm::SmallVector<AxisList, 4> axes;
+
+  /// All axes, those that are one among them.
+  AxisList all() const {
+    AxisList every;
+    for (const AxisList &group : axes)
+      llvm::append_range(every, group);
+    return every;
+  }
 };
+
+/// A string of the language.
+std::string quoted(llvm::StringRef text);
 
 /// The declaration of a parameter.
 struct Declared {
@@ -128,6 +139,8 @@ private:
   /// A path, and where the tensors are.
   PlaceOfTensors place(const GraphNode *node, int weight, int bias, llvm::StringRef kind,
                        SpecScope &scope);
+  /// What a linear map is called that has no name.
+  llvm::StringRef roleOf(const Operation &linear) const;
   /// A path that the language allows and nothing has.
   std::string freePath(llvm::StringRef wanted, SpecScope &scope);
 

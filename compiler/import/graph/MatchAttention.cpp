@@ -93,6 +93,11 @@ bool Matcher::readScores(int value, Operation &attend) {
 
 void Matcher::wantTerms(Operation &attend) {
   for (ScoreTerm &term : attend.terms) {
+    term.isTensor = true;
+    if (!graph[term.value].sizes) {
+      want(term.value);
+      continue;
+    }
     Places places;
     for (size_t i = 0; i < graph[term.value].sizes->size(); ++i)
       places.push_back({"i", static_cast<int>(i)});

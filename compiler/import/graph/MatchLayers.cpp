@@ -14,8 +14,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-static bool isNear(double a, double b) { return std::fabs(a - b) <= 2e-4 * std::fabs(b); }
-
 //===-- linear maps -------------------------------------------------------------------------===//
 
 /// A matrix of a MatMul, which is [in, out] where nothing turns it.

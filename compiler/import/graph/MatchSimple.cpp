@@ -2,8 +2,8 @@
 //
 // Nodes that are an operation each: other views of a tensor, parts of it, what works element by
 // element, reductions.
+#include "compiler/import/graph/ConstantFolder.h"
 #include "compiler/import/graph/ElementFormula.h"
-#include "compiler/import/graph/Folder.h"
 #include "compiler/import/graph/Matcher.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,26 +14,22 @@ using namespace llvm;
 
 namespace attn::importer {
 
-static bool isWhole(OnnxType type) { return type == OnnxType::I32 || type == OnnxType::I64; }
-
-static bool isFloat(OnnxType type) { return !isWhole(type) && type != OnnxType::Bool; }
-
 bool Matcher::matchView(const GraphNode &node) {
   StringRef type = node.type();
   int input = node.input(0);
   if (type == "Cast" || type == "CastLike") {
     OnnxType before = graph[input].type, after = graph[node.outputs[0]].type;
-    if ((isFloat(before) && isFloat(after)) || (isWhole(before) && isWhole(after)) ||
+    if ((isFloating(before) && isFloating(after)) || (isInteger(before) && isInteger(after)) ||
         before == after) {
       add(OperationKind::View, node, {input});
       return true;
     }
     Operation &made = add(OperationKind::Formula, node, {input});
-    made.text = isFloat(after) ? "float" : "int";
+    made.text = isFloating(after) ? "float" : "int";
     if (after == OnnxType::Bool) {
       made.text = "!=";
       made.numbers = {"", "0"};
-    } else if (isFloat(before)) {
+    } else if (isFloating(before)) {
       operations.pop_back();
       return false;
     }
@@ -71,7 +67,7 @@ void Matcher::addSlice(const GraphNode &node, int input, int output, int64_t axi
   slice.keeps = true;
   slice.integers = {axis, first};
   if (!isOne)
-    slice.integers.push_back(static_cast<int64_t>(after.factor));
+    slice.integers.push_back(after.whole());
 }
 
 /// The first rows of a weight, as many as there are positions.
@@ -98,7 +94,7 @@ bool Matcher::matchPart(const GraphNode &node) {
       if (output < 0)
         return false;
       addSlice(node, node.input(0), output, axis, first);
-      first += static_cast<int64_t>((*graph[output].sizes)[static_cast<size_t>(axis)].factor);
+      first += static_cast<int64_t>((*graph[output].sizes)[static_cast<size_t>(axis)].whole());
     }
     return true;
   }
@@ -111,7 +107,7 @@ bool Matcher::matchPart(const GraphNode &node) {
       return *given;
     if (node.input(i) >= 0)
       for (const Quantity &number : *graph[node.input(i)].known)
-        numbers.push_back(static_cast<int64_t>(std::clamp(number.factor, -9e18, 9e18)));
+        numbers.push_back(number.whole());
     return numbers;
   };
   std::vector<int64_t> starts = list("starts", 1), axes = list("axes", 3), steps = list("steps", 4);
@@ -130,7 +126,7 @@ bool Matcher::matchPart(const GraphNode &node) {
         refuse(node, "a slice of an axis whose size is only named");
       return true;
     }
-    auto size = static_cast<int64_t>(before[at].factor);
+    auto size = before[at].whole();
     cuts.push_back(
         {axis, std::clamp<int64_t>(starts[i] < 0 ? starts[i] + size : starts[i], 0, size)});
   }
@@ -161,7 +157,7 @@ bool Matcher::matchGather(const GraphNode &node) {
   const Sizes &before = *graph[table].sizes;
   int64_t axis = axisOf(node.integer("axis", 0), before.size());
   if (graph.number(at)) {
-    auto place = static_cast<int64_t>(*graph.number(at));
+    auto place = Quantity(*graph.number(at)).whole();
     const Quantity &size = before[static_cast<size_t>(axis)];
     if (!size.isNumber() && place != 0 && place != -1) {
       refuse(node, "an element of an axis whose size is only named");
@@ -169,8 +165,7 @@ bool Matcher::matchGather(const GraphNode &node) {
     }
     Operation &pick = add(OperationKind::Pick, node, {table});
     pick.keeps = graph[at].rank() == 1;
-    pick.integers = {axis, place < 0 && size.isNumber() ? place + static_cast<int64_t>(size.factor)
-                                                        : place};
+    pick.integers = {axis, place < 0 && size.isNumber() ? place + size.whole() : place};
     return true;
   }
   std::optional<Weight> weight = weightOf(table);
@@ -197,7 +192,7 @@ bool Matcher::matchGather(const GraphNode &node) {
     for (size_t i = 0; i < known->size(); ++i)
       isRun &= (*known)[i].is(first + static_cast<double>(i));
     if (isRun) {
-      addSlice(node, table, node.outputs[0], axis, static_cast<int64_t>(first));
+      addSlice(node, table, node.outputs[0], axis, Quantity(first).whole());
       return true;
     }
   }
@@ -251,7 +246,7 @@ void Matcher::addReduce(const GraphNode &node, int input, int output, StringRef 
     axes = *given;
   else if (node.input(1) >= 0)
     for (const Quantity &axis : *graph[node.input(1)].known)
-      axes.push_back(static_cast<int64_t>(axis.factor));
+      axes.push_back(axis.whole());
   if (axes.empty())
     for (size_t i = 0; i < rank; ++i)
       axes.push_back(static_cast<int64_t>(i));
@@ -348,6 +343,8 @@ bool Matcher::matchFormula(const GraphNode &node) {
     if (node.type() == "Reciprocal")
       made.numbers.push_back("1");
     for (int input : node.inputs) {
+      if (input < 0)
+        return false;
       std::optional<double> number = graph.number(input);
       if (number && std::isnan(*number))
         return false;

@@ -21,6 +21,9 @@ std::vector<Operation> Matcher::run() {
   for (size_t i = graph.nodes.size(); i-- > 0;)
     if (isWanted[i])
       match(graph.nodes[i]);
+  if (misfits.empty())
+    for (const GraphNode *node : unsized)
+      misfits.push_back({node, "it takes an output that is not read"});
   std::reverse(operations.begin(), operations.end());
   std::reverse(misfits.begin(), misfits.end());
   return std::move(operations);
@@ -49,13 +52,13 @@ void Matcher::refuse(const GraphNode &node, const Twine &why) {
 }
 
 void Matcher::match(GraphNode &node) {
-  if (!node.problem.empty())
-    return refuse(node, node.problem);
-  bool isComplete = !node.outputs.empty() && all_of(node.inputs, [&](int value) {
-    return value < 0 || graph[value].sizes.has_value();
-  });
+  if (!node.problem.empty() || node.outputs.front() < 0)
+    return refuse(node, node.problem.empty() ? "its first output is left out" : node.problem);
+  bool isComplete =
+      all_of(node.inputs, [&](int value) { return value < 0 || graph[value].sizes.has_value(); });
   // What is wrong is said of a node before.
   if (!isComplete) {
+    unsized.push_back(&node);
     for (int input : node.inputs)
       want(input);
     return;

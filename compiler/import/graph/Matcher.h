@@ -87,7 +87,8 @@ private:
   Graph &graph;
   std::vector<Misfit> &misfits;
   std::vector<Operation> operations;
-  std::vector<bool> isWanted; ///< of each node
+  std::vector<bool> isWanted;             ///< of each node
+  std::vector<const GraphNode *> unsized; ///< nodes whose inputs have no sizes
 };
 
 } // namespace attn::importer

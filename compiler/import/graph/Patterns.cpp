@@ -10,19 +10,12 @@ using namespace llvm;
 
 namespace attn::importer {
 
-static bool isNear(double a, double b) { return std::fabs(a - b) <= 2e-4 * std::fabs(b); }
-
-static bool isFloat(OnnxType type) {
-  return type == OnnxType::F32 || type == OnnxType::F16 || type == OnnxType::BF16 ||
-         type == OnnxType::F64;
-}
-
 int Patterns::strip(int value) const {
   while (const GraphNode *node = looked.producer(value)) {
     bool isNothing = node->type() == "Identity" ||
                      (node->type() == "Dropout" && node->outputs[0] == value) ||
                      (node->type() == "Cast" && node->input(0) >= 0 &&
-                      isFloat(looked[value].type) && isFloat(looked[node->input(0)].type));
+                      isFloating(looked[value].type) && isFloating(looked[node->input(0)].type));
     if (!isNothing || node->input(0) < 0)
       break;
     value = node->input(0);
@@ -43,7 +36,8 @@ std::optional<Weight> Patterns::weightOf(int value) const {
     bool isSwap = looked[weight.value].rank() == 2 && (!order || (*order)[0] == 1);
     weight = {isSwap ? strip(turn->input(0)) : -1, true};
   }
-  if (weight.value < 0 || !looked[weight.value].isWeight() || !isFloat(looked[weight.value].type))
+  if (weight.value < 0 || !looked[weight.value].isWeight() ||
+      !isFloating(looked[weight.value].type))
     return std::nullopt;
   return weight;
 }
@@ -161,18 +155,24 @@ std::optional<Patterns::Normed> Patterns::normed(int value) const {
 }
 
 bool Patterns::leadsToProduct(int value) const {
-  for (unsigned depth = 0; depth < 32; ++depth) {
+  unsigned left = 256;
+  return leadsToProduct(value, left);
+}
+
+bool Patterns::leadsToProduct(int value, unsigned &left) const {
+  while (left > 0) {
+    --left;
     const GraphNode *node = looked.producer(strip(value));
     if (!node)
       return false;
     if (node->type() == "MatMul")
       return !weightOf(node->input(1)) && !weightOf(node->input(0));
     if (node->type() == "Where") {
-      if (leadsToProduct(node->input(1)))
+      if (leadsToProduct(node->input(1), left))
         return true;
       value = node->input(2);
     } else if (node->type() == "Add" || node->type() == "Mul" || node->type() == "Div") {
-      if (leadsToProduct(node->input(0)))
+      if (leadsToProduct(node->input(0), left))
         return true;
       value = node->input(1);
     } else if (node->type() == "Tanh") {

@@ -6,8 +6,12 @@
 #define ATTN_COMPILER_IMPORT_GRAPH_PATTERNS_H
 
 #include "compiler/import/graph/Operations.h"
+#include <cmath>
 
 namespace attn::importer {
+
+/// Whether a constant of a formula is this number, as floats keep it.
+inline bool isNear(double a, double b) { return std::fabs(a - b) <= 2e-4 * std::fabs(b); }
 
 /// Looks at a graph without changing it.
 class Patterns {
@@ -52,6 +56,8 @@ public:
   bool leadsToProduct(int value) const;
 
 private:
+  /// The same, looking at no more nodes than are left.
+  bool leadsToProduct(int value, unsigned &left) const;
   /// Of a quotient or a product, what is divided and what root it is divided by; -1 where it is
   /// none.
   std::pair<int, int> dividedByRoot(int value) const;

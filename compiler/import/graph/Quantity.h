@@ -5,6 +5,8 @@
 #define ATTN_COMPILER_IMPORT_GRAPH_QUANTITY_H
 
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace attn::importer {
@@ -23,6 +25,10 @@ struct Quantity {
     return size;
   }
   bool isNumber() const { return names.empty(); }
+  /// The number as a whole one: the nearest that 64 bits hold, 0 for what is none.
+  int64_t whole() const {
+    return factor != factor ? 0 : static_cast<int64_t>(std::min(std::max(factor, -9e18), 9e18));
+  }
   bool is(double number) const { return isNumber() && factor == number; }
   bool operator==(const Quantity &other) const {
     return factor == other.factor && names == other.names;

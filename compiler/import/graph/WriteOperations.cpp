@@ -12,14 +12,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// The axes of a value, each once.
-static AxisList allOf(const Written &value) {
-  AxisList all;
-  for (const AxisList &group : value.axes)
-    append_range(all, group);
-  return all;
-}
-
 /// How tightly an operator binds.
 static Formula::Level levelOf(StringRef op) {
   return StringSwitch<Formula::Level>(op)
@@ -51,7 +43,7 @@ Written GraphWriter::writtenFormula(const Operation &operation, SpecScope &scope
   for (size_t i = 0; i < count; ++i) {
     if (arguments[i].axes.size() > arguments[widest].axes.size())
       widest = i;
-    for (int axis : allOf(arguments[i]))
+    for (int axis : arguments[i].all())
       if (!is_contained(all, axis))
         all.push_back(axis);
   }
@@ -91,7 +83,7 @@ Written GraphWriter::writtenWindows(const Operation &operation, SpecScope &scope
   // Of each axis of places, how many windows there are, and the axis in a window.
   size_t rank = graph[operation.weight.value].sizes->size() - 2;
   AxisList inside(taken.end() - static_cast<long>(rank), taken.end());
-  AxisList all = allOf(x);
+  AxisList all = x.all();
   bool arePatches = all_of(inside, [&](int axis) { return is_contained(all, axis); });
   Written result;
   std::string text;
@@ -150,7 +142,7 @@ Written GraphWriter::writtenConcat(const Operation &operation, SpecScope &scope)
       part = valueOf(input, scope);
       SmallVector<AxisList, 4> wanted;
       bool isPlaced = false;
-      for (int axis : allOf(part)) {
+      for (int axis : part.all()) {
         if (!is_contained(own, axis))
           wanted.push_back({axis});
         else if (!isPlaced)
@@ -188,7 +180,7 @@ Written GraphWriter::writtenEmbedding(const Operation &operation, SpecScope &sco
     for (char c : operation.text)
       at += c == letter ? positions : std::string(1, c);
     result.axes.push_back(along);
-    auto rows = static_cast<int64_t>(axes.size(axes.own(operation, 0)[0]).factor);
+    auto rows = axes.size(axes.own(operation, 0)[0]).whole();
     int64_t &most = bounds.try_emplace(along[0], rows).first->second;
     most = std::min(most, rows);
   }

@@ -21,7 +21,7 @@ std::string GraphWriter::tensorName(int value, const SpecScope &scope) const {
   return graph[value].name;
 }
 
-static std::string quoted(StringRef text) {
+std::string quoted(StringRef text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\')
@@ -122,6 +122,25 @@ static std::string keyOf(StringRef kind, int weight, int bias, const Twine &more
   return (kind + ":" + Twine(weight) + ":" + Twine(bias) + ":" + more).str();
 }
 
+/// What a linear map is called that has no name: by what takes its result, or what it takes.
+StringRef GraphWriter::roleOf(const Operation &linear) const {
+  for (const Operation &operation : operations)
+    if (operation.kind == OperationKind::Attend) {
+      static constexpr StringRef names[] = {"query", "key", "value"};
+      for (size_t i = 0; i < 3; ++i)
+        if (views.rootOf(operation.inputs[i]) == linear.output)
+          return names[i];
+      if (!linear.inputs.empty() && views.rootOf(linear.inputs[0]) == operation.output)
+        return "proj";
+    } else if (operation.kind == OperationKind::Formula && operation.inputs.size() == 1) {
+      if (views.rootOf(operation.inputs[0]) == linear.output)
+        return "fc1";
+      if (!linear.inputs.empty() && views.rootOf(linear.inputs[0]) == operation.output)
+        return "fc2";
+    }
+  return linear.kind == OperationKind::Windows ? "patches" : "fc";
+}
+
 std::string GraphWriter::linear(const Operation &operation, SpecScope &scope) {
   int weight = operation.weight.value, bias = operation.bias.value;
   const PackedPart &part = operation.part;
@@ -163,7 +182,7 @@ std::string GraphWriter::linear(const Operation &operation, SpecScope &scope) {
     path = freePath("output", scope);
     binding = " = tied(" + holder->second + ")";
   } else {
-    PlaceOfTensors where = place(operation.node, weight, bias, "linear", scope);
+    PlaceOfTensors where = place(operation.node, weight, bias, roleOf(operation), scope);
     path = where.path;
     binding = where.isNatural ? "" : " = " + quoted(where.binding);
     scope.holders[tensor] = path;
@@ -205,7 +224,8 @@ std::string GraphWriter::embedding(const Operation &operation, SpecScope &scope)
   std::string key = keyOf("embedding", weight, -1);
   if (auto found = scope.declared.find(key); found != scope.declared.end())
     return found->second;
-  PlaceOfTensors where = place(operation.node, weight, -1, "embedding", scope);
+  PlaceOfTensors where =
+      place(operation.node, weight, -1, operation.inputs.empty() ? "places" : "tokens", scope);
   std::string rest = axisName(axes.own(operation, 0)) + " -> ";
   std::string width;
   for (int axis : axes.own(operation, 1))

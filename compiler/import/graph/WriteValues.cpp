@@ -43,14 +43,6 @@ std::string GraphWriter::typeOf(ArrayRef<AxisList> places) {
   return "[" + text + "]";
 }
 
-/// The axes of a value, each once.
-static AxisList allOf(const Written &value) {
-  AxisList all;
-  for (const AxisList &group : value.axes)
-    append_range(all, group);
-  return all;
-}
-
 Written GraphWriter::valueOf(int value, SpecScope &scope) {
   int root = views.rootOf(value);
   auto found = scope.values.find(root);
@@ -59,7 +51,7 @@ Written GraphWriter::valueOf(int value, SpecScope &scope) {
     result = found->second;
   else if (graph[root].isWeight())
     result = parameter(root, scope);
-  else
+  else if (misfits.empty())
     misfits.push_back({graph.producer(root), "it gives what is needed where it is not known"});
   for (AxisList &group : result.axes)
     group = axes.resolve(group);
@@ -69,7 +61,7 @@ Written GraphWriter::valueOf(int value, SpecScope &scope) {
 Written GraphWriter::flat(int value, SpecScope &scope) {
   Written result = valueOf(value, scope);
   SmallVector<AxisList, 4> apart;
-  for (int axis : allOf(result))
+  for (int axis : result.all())
     apart.push_back({axis});
   bool isFlat = apart.size() == result.axes.size();
   if (isFlat)
@@ -80,7 +72,7 @@ Written GraphWriter::flat(int value, SpecScope &scope) {
 }
 
 Written GraphWriter::repeated(Written value, ArrayRef<int> wanted) {
-  AxisList there = allOf(value);
+  AxisList there = value.all();
   std::string missing;
   for (int axis : wanted)
     if (!is_contained(there, axis)) {

@@ -5,6 +5,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/syntax/Parser.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
@@ -26,6 +27,16 @@ static std::vector<std::string> models() {
   std::sort(paths.begin(), paths.end());
   for (const std::string &path : paths)
     if (auto buffer = llvm::MemoryBuffer::getFile(path))
+      texts.push_back((*buffer)->getBuffer().str());
+  return texts;
+}
+
+/// Graphs of whole transformers.
+static std::vector<std::string> transformers() {
+  std::vector<std::string> texts;
+  for (const char *name : {"bert", "gpt2", "standard", "vit-split"})
+    if (auto buffer = llvm::MemoryBuffer::getFile(
+            std::string(ATTN_SOURCE_DIR "/test/fuzz/Inputs/corpus/onnx/") + name))
       texts.push_back((*buffer)->getBuffer().str());
   return texts;
 }
@@ -55,6 +66,16 @@ TEST(Import, ReadsTheConformanceCases) {
     EXPECT_TRUE(imports(text));
 }
 
+TEST(Import, ReadsTransformers) {
+  std::vector<std::string> texts = transformers();
+  ASSERT_EQ(texts.size(), 4u);
+  for (const std::string &text : texts) {
+    EXPECT_TRUE(imports(text));
+    for (size_t length = 0; length < text.size(); length += 101)
+      imports(llvm::StringRef(text).take_front(length));
+  }
+}
+
 TEST(Import, SaysWhyATruncatedFileIsNone) {
   for (const std::string &text : models())
     for (size_t length = 0; length < text.size(); ++length)
@@ -64,7 +85,9 @@ TEST(Import, SaysWhyATruncatedFileIsNone) {
 TEST(Import, SaysWhyAChangedFileIsNone) {
   std::mt19937 random(seed);
   unsigned good = 0, bad = 0;
-  for (const std::string &text : models())
+  std::vector<std::string> texts = models();
+  llvm::append_range(texts, transformers());
+  for (const std::string &text : texts)
     for (unsigned round = 0; round < 200; ++round) {
       std::string broken = text;
       for (unsigned edits = 1 + random() % 4; edits; --edits) {

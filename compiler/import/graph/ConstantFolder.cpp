@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which rule folds which operator, and what the rules share.
-#include "compiler/import/graph/Folder.h"
+#include "compiler/import/graph/ConstantFolder.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -9,7 +9,7 @@ using namespace llvm;
 
 namespace attn::importer {
 
-const StringMap<Folder::Rule> &Folder::rules() {
+const StringMap<ConstantFolder::Rule> &ConstantFolder::rules() {
   static const StringMap<Rule> table = [] {
     StringMap<Rule> made;
     for (StringRef type : {"Relu",
@@ -57,38 +57,38 @@ const StringMap<Folder::Rule> &Folder::rules() {
                            "QuickGelu",
                            "FastGelu",
                            "Ceil"})
-      made[type] = &Folder::sameSizes;
+      made[type] = &ConstantFolder::sameSizes;
     for (StringRef type : {"Add", "Sub", "Mul", "Div", "Pow", "Min", "Max", "Equal", "Less",
                            "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Mod", "Where"})
-      made[type] = &Folder::elementwise;
+      made[type] = &ConstantFolder::elementwise;
     for (StringRef type : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2",
                            "ReduceProd", "ReduceSumSquare"})
-      made[type] = &Folder::reduce;
-    made["Constant"] = &Folder::constant;
-    made["ConstantOfShape"] = &Folder::constantOfShape;
-    made["Shape"] = &Folder::shape;
-    made["Range"] = &Folder::range;
-    made["Reshape"] = &Folder::reshape;
-    made["Flatten"] = &Folder::flatten;
-    made["Transpose"] = &Folder::transpose;
-    made["Unsqueeze"] = &Folder::unsqueeze;
-    made["Squeeze"] = &Folder::squeeze;
-    made["Expand"] = &Folder::expand;
-    made["Concat"] = &Folder::concat;
-    made["Slice"] = &Folder::slice;
-    made["Split"] = &Folder::split;
-    made["Gather"] = &Folder::gather;
-    made["MatMul"] = &Folder::matmul;
-    made["Gemm"] = &Folder::gemm;
-    made["Conv"] = &Folder::convolution;
-    made["ArgMax"] = &Folder::argmax;
-    made["Attention"] = &Folder::attention;
+      made[type] = &ConstantFolder::reduce;
+    made["Constant"] = &ConstantFolder::constant;
+    made["ConstantOfShape"] = &ConstantFolder::constantOfShape;
+    made["Shape"] = &ConstantFolder::shape;
+    made["Range"] = &ConstantFolder::range;
+    made["Reshape"] = &ConstantFolder::reshape;
+    made["Flatten"] = &ConstantFolder::flatten;
+    made["Transpose"] = &ConstantFolder::transpose;
+    made["Unsqueeze"] = &ConstantFolder::unsqueeze;
+    made["Squeeze"] = &ConstantFolder::squeeze;
+    made["Expand"] = &ConstantFolder::expand;
+    made["Concat"] = &ConstantFolder::concat;
+    made["Slice"] = &ConstantFolder::slice;
+    made["Split"] = &ConstantFolder::split;
+    made["Gather"] = &ConstantFolder::gather;
+    made["MatMul"] = &ConstantFolder::matmul;
+    made["Gemm"] = &ConstantFolder::gemm;
+    made["Conv"] = &ConstantFolder::convolution;
+    made["ArgMax"] = &ConstantFolder::argmax;
+    made["Attention"] = &ConstantFolder::attention;
     return made;
   }();
   return table;
 }
 
-void Folder::run() {
+void ConstantFolder::run() {
   for (GraphNode &each : graph.nodes) {
     node = &each;
     StringRef domain = each.source->domain;
@@ -101,31 +101,42 @@ void Folder::run() {
     // What is not known because of a node before is said there.
     bool isComplete =
         all_of(each.inputs, [&](int value) { return value < 0 || graph[value].sizes.has_value(); });
-    each.problem = isComplete ? (this->*rule->second)() : std::string();
+    bool isLacking = each.type() != "Constant" && each.input(0) < 0;
+    each.problem = isLacking    ? "a node without its first input"
+                   : isComplete ? (this->*rule->second)()
+                                : std::string();
   }
 }
 
-void fold(Graph &graph) { Folder(graph).run(); }
+void fold(Graph &graph) { ConstantFolder(graph).run(); }
 
-const GraphValue *Folder::in(size_t i) const {
+const GraphValue *ConstantFolder::in(size_t i) const {
   int value = node->input(i);
   return value < 0 ? nullptr : &graph[value];
 }
 
-const Sizes *Folder::sizes(size_t i) const {
+const Sizes *ConstantFolder::sizes(size_t i) const {
   const GraphValue *value = in(i);
   return value && value->sizes ? &*value->sizes : nullptr;
 }
 
-const Elements *Folder::known(size_t i) const {
+const Elements *ConstantFolder::known(size_t i) const {
   const GraphValue *value = in(i);
   return value ? value->known.get() : nullptr;
 }
 
-std::optional<std::vector<int64_t>> Folder::integers(StringRef attribute, size_t i, bool &isGiven) {
+/// Places and lengths beyond are as good as this one, and can be added.
+static constexpr int64_t farthest = int64_t(1) << 40;
+
+std::optional<std::vector<int64_t>> ConstantFolder::integers(StringRef attribute, size_t i,
+                                                             bool &isGiven) {
   isGiven = true;
-  if (auto *list = node->attribute<std::vector<int64_t>>(attribute))
-    return *list;
+  if (auto *list = node->attribute<std::vector<int64_t>>(attribute)) {
+    std::vector<int64_t> near = *list;
+    for (int64_t &number : near)
+      number = std::clamp(number, -farthest, farthest);
+    return near;
+  }
   const GraphValue *value = in(i);
   isGiven = value != nullptr;
   if (!value)
@@ -136,24 +147,25 @@ std::optional<std::vector<int64_t>> Folder::integers(StringRef attribute, size_t
   for (const Quantity &element : *value->known) {
     if (!element.isNumber())
       return std::nullopt;
-    list.push_back(static_cast<int64_t>(std::clamp(element.factor, -9e18, 9e18)));
+    list.push_back(std::clamp(element.whole(), -farthest, farthest));
   }
   return list;
 }
 
-void Folder::give(size_t i, OnnxType type, const Sizes &sizes,
-                  std::shared_ptr<const Elements> elements) {
+void ConstantFolder::give(size_t i, OnnxType type, const Sizes &sizes,
+                          std::shared_ptr<const Elements> elements) {
   if (i >= node->outputs.size() || node->outputs[i] < 0)
     return;
   GraphValue &value = graph[node->outputs[i]];
   value.type = type;
   value.sizes = sizes;
-  value.known = std::move(elements);
+  if (elements && (budget -= static_cast<int64_t>(elements->size())) >= 0)
+    value.known = std::move(elements);
 }
 
-bool Folder::isSmall(const Sizes &sizes) {
+bool ConstantFolder::isSmall(const Sizes &sizes) {
   Quantity count = countOf(sizes);
-  return count.isNumber() && count.factor <= 1 << 16;
+  return count.isNumber() && count.factor <= 1 << 14;
 }
 
 int axisOf(int64_t axis, size_t rank) {
@@ -168,7 +180,7 @@ void forEachPlace(const Sizes &sizes, function_ref<void(ArrayRef<int64_t>)> each
   while (true) {
     each(place);
     size_t axis = sizes.size();
-    while (axis > 0 && ++place[axis - 1] >= static_cast<int64_t>(sizes[axis - 1].factor))
+    while (axis > 0 && ++place[axis - 1] >= sizes[axis - 1].whole())
       place[--axis] = 0;
     if (axis == 0)
       return;
@@ -178,12 +190,12 @@ void forEachPlace(const Sizes &sizes, function_ref<void(ArrayRef<int64_t>)> each
 int64_t flatPlace(ArrayRef<int64_t> place, const Sizes &sizes) {
   int64_t flat = 0;
   for (size_t axis = 0; axis < sizes.size(); ++axis)
-    flat = flat * static_cast<int64_t>(sizes[axis].factor) + place[axis];
+    flat = flat * sizes[axis].whole() + place[axis];
   return flat;
 }
 
 std::shared_ptr<const Elements>
-Folder::moved(const Sizes &sizes, function_ref<int64_t(ArrayRef<int64_t>)> place) const {
+ConstantFolder::moved(const Sizes &sizes, function_ref<int64_t(ArrayRef<int64_t>)> place) const {
   const Elements *from = known(0);
   if (!from || !isSmall(sizes) || !areNumbers(*in(0)->sizes))
     return nullptr;

@@ -2,23 +2,23 @@
 //
 // One node at a time: the sizes of what it gives, and the elements where all that it takes is
 // known.
-#ifndef ATTN_COMPILER_IMPORT_GRAPH_FOLDER_H
-#define ATTN_COMPILER_IMPORT_GRAPH_FOLDER_H
+#ifndef ATTN_COMPILER_IMPORT_GRAPH_CONSTANTFOLDER_H
+#define ATTN_COMPILER_IMPORT_GRAPH_CONSTANTFOLDER_H
 
 #include "compiler/import/graph/Fold.h"
 
 namespace attn::importer {
 
 /// Folds the nodes of a graph, in their order. Every rule returns why it could not, or nothing.
-class Folder {
+class ConstantFolder {
 public:
-  explicit Folder(Graph &graph) : graph(graph) {}
+  explicit ConstantFolder(Graph &graph) : graph(graph) {}
   /// Goes through all nodes.
   void run();
 
 private:
   /// Folds the node.
-  using Rule = std::string (Folder::*)();
+  using Rule = std::string (ConstantFolder::*)();
   /// The rule of each operator.
   static const llvm::StringMap<Rule> &rules();
 
@@ -93,7 +93,7 @@ private:
 
   Graph &graph;
   GraphNode *node = nullptr;
-  int64_t budget = 1 << 24; ///< elements that may still be made
+  int64_t budget = 1 << 22; ///< elements that may still be made
 };
 
 /// An axis counted from 0; -1 where there is none.
@@ -110,4 +110,4 @@ std::optional<Sizes> broadcast(const Sizes &a, const Sizes &b);
 
 } // namespace attn::importer
 
-#endif // ATTN_COMPILER_IMPORT_GRAPH_FOLDER_H
+#endif // ATTN_COMPILER_IMPORT_GRAPH_CONSTANTFOLDER_H
