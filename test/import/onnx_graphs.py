@@ -325,3 +325,114 @@ MODELS = {
     "standard": (standard, 45, ["mask causal", "silu("]),
     "sentence": (sentence, 45, ["2 of Layer"]),
 }
+
+
+def decoder(fused=False, style="dynamo"):
+    """Rotary positions as transformers writes them, taken apart or as the operator, and keys that several heads share."""
+    g, d, h, f, rows = Graph(23 if fused else 17, style), WIDTH, HEADS, HIDDEN, ROWS
+    e, groups, length = d // h, h // 2, 9
+    x = g.op("Gather", g.weight("embed_tokens.weight", g.random(TOKENS, d)), "input_ids")
+    places = np.arange(length if not fused else rows)
+    angles = places[:, None] * 10000.0 ** (-np.arange(0, e, 2) / e)
+    if fused:
+        cos, sin = g.weight("cos", np.cos(angles)), g.weight("sin", np.sin(angles))
+        ids = g.op("Expand", g.op("Unsqueeze", g.op("Range", g.constant(0, np.int64), g.axis("input_ids", 1), g.constant(1, np.int64)), g.ints(0)), g.op("Shape", "input_ids"))
+    else:
+        both = np.concatenate([angles, angles], 1)[None, None]
+        cos, sin = g.weight("cos", np.cos(both)), g.weight("sin", np.sin(both))
+
+    def rotate(y):
+        if fused:
+            return g.op("RotaryEmbedding", y, cos, sin, ids)
+        a = g.op("Slice", y, g.ints(0), g.ints(e // 2), g.ints(3), g.ints(1))
+        b = g.op("Slice", y, g.ints(e // 2), g.ints(1 << 62), g.ints(3), g.ints(1))
+        turned = g.op("Concat", g.op("Neg", b), a, axis=-1)
+        return g.op("Add", g.op("Mul", y, cos), g.op("Mul", turned, sin))
+
+    def repeat(y):
+        five = g.op("Expand", g.op("Unsqueeze", y, g.ints(2)), g.shape(g.axis("input_ids", 0), groups, 2, length, e))
+        return g.op("Reshape", five, g.shape(g.axis("input_ids", 0), h, length, e))
+
+    def rmsnorm(name, y):
+        w = g.weight(name + ".weight", 1 + g.random(d))
+        if fused:
+            return g.op("RMSNormalization", y, w, epsilon=1e-6)
+        mean = g.mean(g.op("Pow", y, g.constant(2.0)))
+        return g.op("Mul", w, g.op("Mul", y, g.op("Reciprocal", g.op("Sqrt", g.op("Add", mean, g.constant(1e-6))))))
+
+    if not fused:
+        later = np.triu(np.full((1, 1, length, length), np.finfo(np.float32).min, np.float32), 1)
+        mask = g.weight("later", later)
+    for n in range(2):
+        path = f"layers.{n}."
+        y = rmsnorm(path + "input_layernorm", x)
+        q, k, v = (g.linear(f"{path}self_attn.{p}_proj", y, d, count * e, False) for p, count in (("q", h), ("k", groups), ("v", groups)))
+        q, k, v = rotate(g.heads(q, h, e)), rotate(g.heads(k, groups, e)), g.heads(v, groups, e)
+        if fused:
+            y = g.op("Attention", q, k, v, is_causal=1)
+        else:
+            y = g.attention(q, g.op("Transpose", repeat(k), perm=[0, 1, 3, 2]), repeat(v), e, mask)
+        x = g.op("Add", x, g.linear(path + "self_attn.o_proj", g.joined(y, d), d, d, False))
+        y = rmsnorm(path + "post_attention_layernorm", x)
+        gate = g.linear(path + "mlp.gate_proj", y, d, f, False)
+        gate = g.op("Mul", gate, g.op("Sigmoid", gate))
+        x = g.op("Add", x, g.linear(path + "mlp.down_proj", g.op("Mul", gate, g.linear(path + "mlp.up_proj", y, d, f, False)), f, d, False))
+    g.result(g.linear("lm_head", rmsnorm("norm", x), d, TOKENS, False), "logits")
+    size = "sequence" if fused else length
+    return g.model([("input_ids", "i64", ["batch", size])], [("logits", "f32", ["batch", size, TOKENS])])
+
+
+def relative():
+    """A bias that each layer has of its own, of each head and pair of places, and a mask of truth values."""
+    g, d, h, n = Graph(17), WIDTH, HEADS, 9
+    x = "x"
+    for layer in range(2):
+        path, g.scope = f"layers.{layer}.", ["layers", f"{layer}", "attn"]
+        e = d // h
+        q, k, v = (g.linear(path + part, x, d, d) for part in ("query", "key", "value"))
+        q, k, v = g.heads(q, h, e), g.heads(k, h, e, (0, 2, 3, 1)), g.heads(v, h, e)
+        scores = g.op("Add", g.op("Mul", g.op("MatMul", q, k), g.constant(e ** -0.5)), g.weight(path + "bias", g.random(1, h, n, n)))
+        there = g.op("Not", g.op("Equal", g.unsqueeze("attention_mask", 1, 2), g.constant(0, np.int64)))
+        scores = g.op("Where", there, scores, g.constant(-np.inf))
+        x = g.op("Add", x, g.linear(path + "proj", g.joined(g.op("MatMul", g.op("Softmax", scores, axis=3), v), d), d, d))
+    g.scope = []
+    g.result(x, "y")
+    return g.model([("x", "f32", ["batch", n, d]), ("attention_mask", "i64", ["batch", n])], [("y", "f32", ["batch", n, d])])
+
+
+def speech():
+    """Whisper's encoder: two convolutions over time, and positions that are added."""
+    g, d, h = Graph(17), WIDTH, HEADS
+    x = g.op("Conv", "mel", g.weight("conv1.weight", g.random(d, 10, 3)), g.weight("conv1.bias", g.random(d)), kernel_shape=[3], strides=[1], pads=[1, 1])
+    x = g.op("Conv", g.gelu(x), g.weight("conv2.weight", g.random(d, d, 3)), g.weight("conv2.bias", g.random(d)), kernel_shape=[3], strides=[2], pads=[1, 1])
+    x = g.op("Add", g.op("Transpose", g.gelu(x), perm=[0, 2, 1]), g.weight("embed_positions.weight", g.random(12, d)))
+    for n in range(2):
+        g.scope = ["layers", f"layers.{n}"]
+        x = block(g, f"layers.{n}.", x, d, h, HIDDEN, pre=True)
+    g.scope = []
+    g.result(g.layernorm("layer_norm", x, d), "states")
+    return g.model([("mel", "f32", ["batch", 10, 24])], [("states", "f32", ["batch", 12, d])])
+
+
+def crossed():
+    """A layer that reads a memory of another length."""
+    g, d, h = Graph(18, "dynamo"), WIDTH, HEADS
+    x, e = "x", d // h
+    for n in range(2):
+        path = f"layers.{n}."
+        q, k, v = g.linear(path + "q", x, d, d), g.linear(path + "k", "memory", d, d), g.linear(path + "v", "memory", d, d)
+        q, k, v = g.heads(q, h, e), g.heads(k, h, e, (0, 2, 3, 1)), g.heads(v, h, e)
+        y = g.joined(g.attention(q, k, v, e, padding(g, "memory_mask")), d)
+        x = g.layernorm(path + "norm", g.op("Add", x, g.linear(path + "proj", y, d, d)), d)
+    g.result(x, "y")
+    return g.model([("x", "f32", ["batch", "sequence", d]), ("memory", "f32", ["batch", "memory", d]), ("memory_mask", "i64", ["batch", "memory"])],
+                   [("y", "f32", ["batch", "sequence", d])])
+
+
+MODELS.update({
+    "decoder": (decoder, 40, ["2 of Layer", "rotary(", "rmsnorm", "mask causal"]),
+    "decoder-fused": (lambda: decoder(True), 40, ["2 of Layer", "rotary(", "mask causal"]),
+    "relative": (relative, 45, ["2 of Layer"]),
+    "speech": (speech, 45, ["windows("]),
+    "crossed": (crossed, 45, ["2 of Layer", "over k(memory)"]),
+})

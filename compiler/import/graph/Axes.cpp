@@ -57,7 +57,7 @@ void Axes::layOut(int value) {
       continue;
     StringRef hint = isBatch                        ? "B"
                      : of.isInput && place == 1     ? "T"
-                     : of.isInput                   ? "X"
+                     : of.isInput                   ? (of.sizes->size() == 3 ? "D" : "X")
                      : place + 1 < of.sizes->size() ? "M"
                                                     : "D";
     bool isNamed = size.names.size() == 1 && size.factor == 1;

@@ -32,6 +32,24 @@ static StringRef dtypeOf(OnnxType type) {
   }
 }
 
+/// The declarations of a scope; what differs in its path alone stands in one.
+static std::string declarationsText(const SpecScope &scope) {
+  std::string text;
+  const Declared *last = nullptr;
+  for (const Declared &declared : scope.declarations) {
+    bool joins = last && !declared.isAlone && !last->isAlone && last->kind == declared.kind &&
+                 last->rest == declared.rest;
+    if (joins) {
+      size_t at = text.rfind(": " + declared.rest);
+      text.insert(at, ", " + declared.path);
+    } else {
+      text += declared.kind + " " + declared.path + ": " + declared.rest + "\n";
+    }
+    last = &declared;
+  }
+  return text;
+}
+
 //===-- layers ------------------------------------------------------------------------------===//
 
 /// Whether words with dots between them can be the path of a stack.
@@ -91,9 +109,7 @@ void GraphWriter::findLayers() {
   users = usersOf(operations, views);
   for (Repeat &repeat : findRepeats(graph, views, operations)) {
     bool isNamed = !repeat.isShared || !prefixOf(graph, operations, repeat).empty();
-    bool isOfTensors = !graph[repeat.taken].isWeight() &&
-                       none_of(repeat.outer, [&](int value) { return graph[value].isWeight(); });
-    if (isNamed && isOfTensors && axes.makeSame(repeat.taken, repeat.given))
+    if (isNamed && !graph[repeat.taken].isWeight() && axes.makeSame(repeat.taken, repeat.given))
       repeats.push_back(repeat);
   }
   for (int output : graph.outputs)
@@ -113,11 +129,12 @@ void GraphWriter::writeLayers(const Repeat &repeat, SpecScope &entry) {
   block.values[repeat.taken] = inside;
   for (int outer : repeat.outer) {
     Written value = valueOf(outer, entry);
-    if (!all_of(value.formula.text, [](char c) { return isAlnum(c) || c == '_'; })) {
+    if (!all_of(value.formula.text, [](char c) { return isAlnum(c) || c == '_' || c == '.'; })) {
       let(outer, value, "m", entry);
       value = valueOf(outer, entry);
     }
-    std::string name = block.names.fresh(value.formula.text);
+    StringRef last = StringRef(value.formula.text).rsplit('.').second;
+    std::string name = block.names.fresh(last.empty() ? StringRef(value.formula.text) : last);
     StringRef dtype = dtypeOf(graph[outer].type);
     parameters += ", " + name + ": " + (dtype == "f32" || dtype.empty() ? "" : dtype.str()) +
                   typeOf(value.axes);
@@ -172,23 +189,6 @@ void GraphWriter::writeRange(size_t begin, size_t end, SpecScope &scope) {
 }
 
 //===-- the model ---------------------------------------------------------------------------===//
-
-std::string GraphWriter::declarationsText(const SpecScope &scope) {
-  std::string text;
-  const Declared *last = nullptr;
-  for (const Declared &declared : scope.declarations) {
-    bool joins = last && !declared.isAlone && !last->isAlone && last->kind == declared.kind &&
-                 last->rest == declared.rest;
-    if (joins) {
-      size_t at = text.rfind(": " + declared.rest);
-      text.insert(at, ", " + declared.path);
-    } else {
-      text += declared.kind + " " + declared.path + ": " + declared.rest + "\n";
-    }
-    last = &declared;
-  }
-  return text;
-}
 
 void GraphWriter::writeInputs(SpecScope &entry) {
   std::set<int> taken;
@@ -301,7 +301,8 @@ std::string GraphWriter::dims() {
   return text;
 }
 
-std::string GraphWriter::ignored() const {
+/// Tensors of the file that nothing is bound to.
+static std::string ignored(const Graph &graph, const std::set<int> &bound) {
   std::vector<std::string> patterns;
   for (size_t value = 0; value < graph.values.size(); ++value) {
     const GraphValue &of = graph.values[value];
@@ -342,7 +343,7 @@ std::string GraphWriter::write(StringRef weights) {
   if (!weights.empty())
     text += "weights " + quoted(weights) + "\n";
   std::string declarations = declarationsText(entry);
-  text += dims() + "\n" + declarations + ignored();
+  text += dims() + "\n" + declarations + ignored(graph, bound);
   for (const auto &[formula, name] : scores)
     text += "score " + name + "(q, k) = " + formula + "\n";
   return text + blocks + entryText + "}\n";

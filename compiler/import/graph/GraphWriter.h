@@ -67,10 +67,7 @@ private:
   void writeEntry(SpecScope &entry, llvm::raw_ostream &os);
   /// Writes the block of layers, and applies their stack.
   void writeLayers(const Repeat &repeat, SpecScope &entry);
-  std::string declarationsText(const SpecScope &scope);
   std::string dims();
-  /// Tensors of the file that nothing is bound to.
-  std::string ignored() const;
   /// Writes the operations of a range.
   void writeRange(size_t begin, size_t end, SpecScope &scope);
   /// The bound of a size that is only known when running.
@@ -93,6 +90,10 @@ private:
   Written writtenEmbedding(const Operation &operation, SpecScope &scope);
   /// An element of an axis, or some of them.
   Written writtenPart(const Operation &operation, SpecScope &scope);
+  /// Rotary positions.
+  Written writtenRotary(const Operation &operation, SpecScope &scope);
+  /// A value with these axes last, each by itself.
+  Written ending(int value, llvm::ArrayRef<int> last, SpecScope &scope);
   /// A reduction along axes.
   Written writtenReduce(const Operation &operation, SpecScope &scope);
 

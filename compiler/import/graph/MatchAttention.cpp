@@ -181,6 +181,17 @@ int Matcher::addHeads(const GraphNode &node, int value, double count, bool areKe
   return value;
 }
 
+int Matcher::addJoined(const GraphNode &node, int result, double heads, const Quantity &width) {
+  const Sizes sizes = *graph[result].sizes; // [B, T, H * E]
+  int apart = graph.add(graph[result].type, {sizes[0], Quantity(heads), sizes[1], width});
+  int turned = addView(node, OperationKind::Transpose, apart,
+                       {sizes[0], sizes[1], Quantity(heads), width}, {0, 2, 1, 3});
+  addView(node, OperationKind::View, turned, sizes, {});
+  operations.back().output = result;
+  std::swap(operations.back(), operations[operations.size() - 2]);
+  return apart;
+}
+
 /// Why an Attention operator is not read; empty where it is.
 static std::string attentionProblem(const Graph &graph, const GraphNode &node) {
   for (size_t i : {4, 5, 6})
@@ -231,16 +242,8 @@ bool Matcher::matchAttentionNode(const GraphNode &node) {
                    addHeads(node, node.input(1), groups, true),
                    addHeads(node, node.input(2), groups, false)};
   behind.swap(operations); // now `behind` is what comes before the attention
-  if (isFlat) {
-    Quantity width = *quotient(v[2], groups);
-    int result = attend.output;
-    attend.output = graph.add(graph[result].type, {q[0], Quantity(heads), q[1], width});
-    int turned = addView(node, OperationKind::Transpose, attend.output,
-                         {q[0], q[1], Quantity(heads), width}, {0, 2, 1, 3});
-    addView(node, OperationKind::View, turned, q, {});
-    operations.back().output = result;
-    std::swap(operations.back(), operations[operations.size() - 2]);
-  }
+  if (isFlat)
+    attend.output = addJoined(node, attend.output, heads, *quotient(v[2], groups));
   operations.push_back(std::move(attend));
   append_range(operations, behind);
   return true;

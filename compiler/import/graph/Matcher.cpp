@@ -65,11 +65,12 @@ void Matcher::match(GraphNode &node) {
   }
   using Pattern = bool (Matcher::*)(const GraphNode &);
   static constexpr Pattern patterns[] = {
-      &Matcher::matchAttention, &Matcher::matchAttentionNode, &Matcher::matchNorm,
-      &Matcher::matchNormNode,  &Matcher::matchLinear,        &Matcher::matchGemm,
-      &Matcher::matchGelu,      &Matcher::matchSilu,          &Matcher::matchConvolution,
-      &Matcher::matchView,      &Matcher::matchPart,          &Matcher::matchGather,
-      &Matcher::matchOther,     &Matcher::matchFormula};
+      &Matcher::matchAttention,  &Matcher::matchAttentionNode, &Matcher::matchRotary,
+      &Matcher::matchRotaryNode, &Matcher::matchNorm,          &Matcher::matchNormNode,
+      &Matcher::matchLinear,     &Matcher::matchGemm,          &Matcher::matchGelu,
+      &Matcher::matchSilu,       &Matcher::matchConvolution,   &Matcher::matchView,
+      &Matcher::matchPart,       &Matcher::matchGather,        &Matcher::matchOther,
+      &Matcher::matchFormula};
   size_t refused = misfits.size();
   for (Pattern pattern : patterns)
     if ((this->*pattern)(node) || misfits.size() > refused)

@@ -50,6 +50,10 @@ private:
   bool matchAttention(const GraphNode &node);
   /// Attention.
   bool matchAttentionNode(const GraphNode &node);
+  /// Rotary positions that are taken apart (MatchRotary.cpp).
+  bool matchRotary(const GraphNode &node);
+  /// RotaryEmbedding.
+  bool matchRotaryNode(const GraphNode &node);
   /// Goes from the softmax to the product of queries and keys.
   bool readScores(int value, Operation &attend);
   /// Reads the product of queries and keys, and what they are scaled by.
@@ -59,6 +63,8 @@ private:
   /// Adds another view of a value; what it gives.
   int addView(const GraphNode &node, OperationKind kind, int input, const Sizes &after,
               llvm::ArrayRef<int64_t> order);
+  /// Adds the views that make `result`, [B, T, H * E], of the [B, H, T, E] that is given back.
+  int addJoined(const GraphNode &node, int result, double heads, const Quantity &width);
   /// Adds the views that put heads on an axis of their own.
   int addHeads(const GraphNode &node, int value, double count, bool areKeys);
 

@@ -55,7 +55,18 @@ public:
   /// Whether the product of queries and keys is somewhere behind a value.
   bool leadsToProduct(int value) const;
 
+  /// The base of rotary positions whose cosines and sines are these, for as many pairs; nothing
+  /// where they are no such.
+  std::optional<double> rotaryBase(int cosines, int sines, size_t pairs) const;
+  /// The x of which a value is the halves in the other order, the second one negative; -1 where it
+  /// is none.
+  int turnedOf(int value) const;
+
 private:
+  /// What a value is of, behind views, parts from the beginning on and rows at their positions.
+  int behindViews(int value) const;
+  /// The frequencies that positions are multiplied by; empty where a value is no such product.
+  std::vector<double> computedFrequencies(int angles, size_t pairs) const;
   /// The same, looking at no more nodes than are left.
   bool leadsToProduct(int value, unsigned &left) const;
   /// Of a quotient or a product, what is divided and what root it is divided by; -1 where it is

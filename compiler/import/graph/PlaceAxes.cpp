@@ -184,8 +184,12 @@ bool Axes::placeAttend(const Operation &operation, Layout &result) {
   settleAbsent(result, operation.inputs);
   if (rank == 4) {
     AxisList heads = resolve(scores[1]);
-    if (heads.size() == 1 && hint(heads[0]) != "H")
+    if (heads.size() == 1)
       setHint(heads, "H");
+    if (heads.size() == 2) {
+      setHint(heads[0], "G");
+      setHint(heads[1], "H");
+    }
     setHint(q.places[3], "E");
     setHint(v.places[3], "E");
   }

@@ -169,7 +169,7 @@ bool Search::wireInput(Repeat &repeat, size_t layer, size_t place, size_t input)
                    firstGiver < repeat.first + repeat.period;
   if (isInside || wasInside)
     return isInside && wasInside && giver - begin == firstGiver - repeat.first;
-  if (graph[value].isWeight() && graph[model].isWeight())
+  if (graph[value].isWeight() && graph[model].isWeight() && value != model)
     return true; // a parameter of the layer
   if (value == model) {
     if (model == repeat.taken && layer > 0)
@@ -245,7 +245,7 @@ bool Search::nameWeights(Repeat &repeat) const {
       size_t at = repeat.first + layer * repeat.period + place;
       weights.push_back(weightsOf(operations[at]));
       for (int value : taken[at])
-        if (graph[value].isWeight())
+        if (graph[value].isWeight() && !is_contained(repeat.outer, value))
           weights.back().push_back(value);
     }
     for (size_t i = 0; i < weights[0].size(); ++i) {

@@ -108,24 +108,42 @@ std::optional<std::string> GraphWriter::termText(const ScoreTerm &term, const Op
                           : formula.at(Formula::Product) + " * " + floatText(term.factor);
 }
 
+Written GraphWriter::ending(int value, ArrayRef<int> last, SpecScope &scope) {
+  Written x = flat(value, scope);
+  SmallVector<AxisList, 4> order;
+  for (const AxisList &group : x.axes)
+    if (!is_contained(last, group[0]))
+      order.push_back(group);
+  order.emplace_back(last.begin(), last.end());
+  x.formula = {arranged(x, order), Formula::Primary};
+  x.axes = order;
+  return x;
+}
+
+Written GraphWriter::writtenRotary(const Operation &operation, SpecScope &scope) {
+  AxisList features = axes.at(operation.inputs[0], 3), along = axes.at(operation.inputs[0], 2);
+  Written x = ending(operation.inputs[0], features, scope);
+  if (along.size() != 1 || features.size() != 1) {
+    misfits.push_back({operation.node, "positions or features along several axes"});
+    return x;
+  }
+  std::string text = "rotary(" + x.formula.text + ", " + axisName(along) +
+                     (operation.isInterleaved ? ", interleaved" : ", half");
+  if (operation.scale != 10000)
+    text += ", base = " + floatText(operation.scale);
+  if (!operation.integers.empty())
+    text += ", features = " + std::to_string(operation.integers[0]);
+  x.formula = {text + ")", Formula::Primary};
+  return x;
+}
+
 std::optional<Written> GraphWriter::writtenAttend(const Operation &operation, SpecScope &scope) {
   AxisList queries = axes.own(operation, 0), keys = axes.own(operation, 1);
   size_t rank = graph[operation.output].sizes->size();
   // The features that are compared, or given, are the last axis.
-  auto ending = [&](int value, ArrayRef<int> last) {
-    Written x = flat(value, scope);
-    SmallVector<AxisList, 4> order;
-    for (const AxisList &group : x.axes)
-      if (!is_contained(last, group[0]))
-        order.push_back(group);
-    order.emplace_back(last.begin(), last.end());
-    x.formula = {arranged(x, order), Formula::Primary};
-    x.axes = order;
-    return x;
-  };
-  Written q = ending(operation.inputs[0], axes.own(operation, 2)),
-          k = ending(operation.inputs[1], axes.own(operation, 2)),
-          v = ending(operation.inputs[2], axes.at(operation.inputs[2], rank - 1));
+  Written q = ending(operation.inputs[0], axes.own(operation, 2), scope),
+          k = ending(operation.inputs[1], axes.own(operation, 2), scope),
+          v = ending(operation.inputs[2], axes.at(operation.inputs[2], rank - 1), scope);
   std::string along;
   bool isSelf = queries == keys;
   for (int axis : keys) {

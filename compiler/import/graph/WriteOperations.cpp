@@ -267,6 +267,8 @@ std::optional<Written> GraphWriter::written(const Operation &operation, SpecScop
     return writtenConcat(operation, scope);
   case OperationKind::Attend:
     return writtenAttend(operation, scope);
+  case OperationKind::Rotary:
+    return writtenRotary(operation, scope);
   default:
     break;
   }
