@@ -87,6 +87,13 @@ std::optional<int64_t> attn::countElements(ArrayRef<int64_t> sizes) {
   return count;
 }
 
+std::optional<Precision> attn::saidPrecision(Value weight) {
+  auto get = weight.getDefiningOp<GetOp>();
+  auto param =
+      get ? SymbolTable::lookupNearestSymbolFrom<ParamOp>(get, get.getParamAttr()) : ParamOp();
+  return param ? param.getPrecision() : std::nullopt;
+}
+
 Type attn::panelElement(MLIRContext *context, Precision precision) {
   switch (precision) {
   case Precision::F32:

@@ -55,6 +55,9 @@ mlir::RankedTensorType withAxisOf(mlir::RankedTensorType step, mlir::RankedTenso
 /// What an axis is called: all of its name, or what stands before the colon of a dynamic one.
 llvm::StringRef axisLabel(llvm::StringRef name);
 
+/// The precision that a weight is to be multiplied in, where its parameter says one.
+std::optional<Precision> saidPrecision(mlir::Value weight);
+
 /// What panels of a precision are made of: i8 holds a weight of int8 or two of int4, i16 the bits
 /// of bf16.
 mlir::Type panelElement(mlir::MLIRContext *context, Precision precision);

@@ -37,11 +37,12 @@ def Attn_DimOp : AttnOp<"dim", [Symbol]> {
 def Attn_ParamOp : AttnOp<"param", [Symbol]> {
   let summary = "declares a parameter: logical type, and where its elements lie in the checkpoint";
   let description = [{
-    `layers` says that the parameter belongs to a stack and exists once per layer; `{n}` stands in the source's pattern then.
+    `layers` says that the parameter belongs to a stack and exists once per layer; `{n}` stands in the source's pattern then. `precision` is
+    that of the linears that it is in, where it is another than that of the model's.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Attn_Tensor>:$type, Attn_SourceAttr:$source,
-                       OptionalAttr<I64Attr>:$layers, UnitAttr:$optional);
-  let assemblyFormat = "$sym_name `:` $type `from` $source (`layers` $layers^)? (`optional` $optional^)? attr-dict";
+                       OptionalAttr<I64Attr>:$layers, UnitAttr:$optional, OptionalAttr<Attn_PrecisionAttr>:$precision);
+  let assemblyFormat = "$sym_name `:` $type `from` $source (`layers` $layers^)? (`optional` $optional^)? (`in` $precision^)? attr-dict";
   let hasVerifier = 1;
 }
 

@@ -30,6 +30,8 @@ struct FrontendOptions {
   /// Every `let` becomes a further output of the entry, `attn.tap` on it; those of blocks by path
   /// and layer, `blocks.0.y`. They are then computed as they are written, fused with nothing.
   bool taps = false;
+  /// Another precision was chosen: those that the spec says are checked and left out.
+  bool leavesOutPrecision = false;
   std::vector<ExpressionType> *types = nullptr; ///< Where those of all expressions go, for editors.
   /// Where the trees of the files go that the spec uses, likewise.
   std::vector<std::unique_ptr<ast::File>> *uses = nullptr;

@@ -3,6 +3,7 @@
 // Linears that read the same tensor become one, whose outputs lie side by side:
 //   q = linear x, Wq; k = linear x, Wk; v = linear x, Wv   ->   y = linear x, Wq, Wk, Wv; q, k, v =
 //   slices of y
+// but not those of different precisions.
 // One pass over x, one barrier, and panels as wide as the sum.
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
@@ -127,12 +128,13 @@ static Value layerOf(LinearOp linear) {
 namespace {
 struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjectionsPass> {
   void runOnOperation() override {
-    using Key = std::tuple<Value, int64_t, int, Block *, Value>;
+    using Key = std::tuple<Value, int64_t, int, Block *, Value, std::optional<Precision>>;
     llvm::MapVector<Key, SmallVector<LinearOp>> groups;
     getOperation().walk([&](LinearOp linear) {
       if (linear.getEpilogue().empty() && !linear.getNorm() && linear.getWeights().size() == 1)
         groups[{withoutRelabels(linear.getInput()), static_cast<int64_t>(linear.getContract()),
-                !linear.getBiases().empty(), linear->getBlock(), layerOf(linear)}]
+                !linear.getBiases().empty(), linear->getBlock(), layerOf(linear),
+                saidPrecision(linear.getWeights().front())}]
             .push_back(linear);
     });
     for (auto &[key, group] : groups) {

@@ -102,7 +102,7 @@ bool ElementReader::hasLines(const StoredTensor &source) {
   if (source.blocks)
     return source.blocks->lines;
   const QuantizedTensor *own = source.quantized;
-  if (!own || own->bits != 4 || own->groups.name ||
+  if (!own || own->bits > 4 || own->groups.name ||
       (own->format != QuantizedTensor::IntRows && own->format != QuantizedTensor::IntWords))
     return false;
   return own->whole.shape[1] / own->scales.shape[0] % lineElements == 0;

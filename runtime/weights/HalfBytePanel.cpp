@@ -18,6 +18,7 @@ using Columns = float[ATTN_MAX_PANEL];
 /// being codes less 8.
 struct Lines {
   Columns scale, offset;
+  bool isNumber[ATTN_MAX_PANEL]; ///< all codes stand for one number
 };
 } // namespace
 
@@ -25,6 +26,8 @@ struct Lines {
 /// bits; these are the bits of the constant.
 static constexpr float kMagic = 12582912.0f;
 static constexpr int32_t kMagicBits = 0x4b400000;
+
+static constexpr float kLargestHalf = 65504;
 
 static int32_t wholeOf(float value) {
   float shifted = value + kMagic;
@@ -90,18 +93,22 @@ static void fitLines(const float *values, int64_t columns, CodeLine *lines) {
   }
 }
 
-/// Stores lines; what becomes of them in f16 is `stored`. All values of a step of 0 are the least.
+/// Stores lines; what becomes of them in f16 is `stored`. Where steps are nothing beside the
+/// numbers, or nothing at all, all codes stand for the number in the middle.
 static void storeLines(const CodeLine *lines, int64_t columns, const HalfBytePanel &to,
                        int64_t group, Lines &stored) {
   uint16_t *scales = to.lines + 2 * group * to.width, *offsets = scales + to.width;
   for (int64_t j = 0; j < columns; ++j) {
     auto [step, least] = lines[j];
+    float sixteenths = 16 * (8 + least / step);
     scales[j] = floatToHalf(step);
-    bool isLine = halfToFloat(scales[j]) != 0; // or NaN
-    if (!isLine)
-      scales[j] = floatToHalf(least);
+    stored.isNumber[j] = halfToFloat(scales[j]) == 0 || fabsf(sixteenths) > kLargestHalf;
+    if (stored.isNumber[j]) {
+      scales[j] = floatToHalf(least + 7.5f * step);
+      sixteenths = halfToFloat(scales[j]) != 0 ? 16 : 0;
+    }
     stored.scale[j] = halfToFloat(scales[j]);
-    offsets[j] = floatToHalf(isLine ? 16 * (8 + least / step) : stored.scale[j] != 0 ? 16 : 0);
+    offsets[j] = floatToHalf(sixteenths);
     stored.offset[j] = halfToFloat(offsets[j]) / 16;
   }
 }
@@ -115,7 +122,7 @@ static void findNumbers(const float *values, const CodeLine *lines, const Lines 
   for (int64_t j = 0; j < columns; ++j) {
     float step = lines ? lines[j].step : stored.scale[j];
     none[j] = stored.scale[j] != 0 ? 0 : -8;
-    bool isLine = step != 0 && stored.scale[j] != 0;
+    bool isLine = !stored.isNumber[j];
     least[j] = isLine && lines ? lines[j].least : 0;
     factor[j] = isLine ? 1 / step : 0;
     offset[j] = !isLine ? -none[j] : lines ? 8 : stored.offset[j];

@@ -17,7 +17,7 @@ from quantized_file import awq, gptq, write_shards
 
 OUT, IN = 96, 512
 EXACT, ROUNDED = 3e-7, 2.0**-10
-BOUNDS = {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED, "awq": EXACT, "gptq": EXACT, "middle": EXACT, "wide": EXACT}
+BOUNDS = {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED, "awq": EXACT, "gptq": EXACT, "middle": EXACT, "wide": EXACT, "three": EXACT}
 
 
 def gguf_file(rng, path):
@@ -32,7 +32,7 @@ def gguf_file(rng, path):
 def folder_of_ints(rng, path):
     tensors, weights = {}, {}
     for name, (make, arguments) in {"awq": (awq, {}), "gptq": (gptq, {}), "middle": (gptq, dict(zeros="middle less one")),
-                                    "wide": (gptq, dict(group=128))}.items():
+                                    "wide": (gptq, dict(group=128)), "three": (gptq, dict(bits=3))}.items():
         _, parts, weights[name] = make(rng, (OUT, IN), **arguments)
         tensors.update({name + suffix: part for suffix, part in parts.items()})
     os.makedirs(path, exist_ok=True)
@@ -73,4 +73,5 @@ def main():
     check(folder, path, folder_of_ints(rng, path))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -97,11 +97,11 @@ def check_model(name, folder, program):
     assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
     ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
     if not os.path.exists(program):
-        call(["attn", "compile", spec, *optimised([]), "-o", program])
+        call(["attn", "compile", spec, "--precision=f32", *optimised([]), "-o", program])
         os.rename(spec, program + ".attn")
     else:
         # The names of the folders apart.
-        skip = lambda path: [line for line in open(path) if not line.startswith(("// ", "  weights "))]
+        skip = lambda path: [line for line in open(path) if not line.startswith(("// ", "  weights ", "  precision "))]
         assert skip(spec) == skip(program + ".attn"), name
     got, = run([program, "--weights", folder, "--entry", "scores"], folder, {"ids": ids}, ["scores"])
     wanted = llama_twin(config, {key: value.astype(np.float64) for key, value in weights.items()}, ids)["scores"]

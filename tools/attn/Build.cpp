@@ -84,11 +84,8 @@ static int checkTargets(StringRef targets, StringRef emit, const CompileOptions 
   return Ok;
 }
 
-/// `--target`, `--precision`, `-O` and the like. 0, or an exit code after an error has been
-/// printed.
+/// `--target`, `-O` and the like. 0, or an exit code after an error has been printed.
 static int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
-  if (int code = readPrecision(args, options))
-    return code;
   SmallVector<StringRef> names;
   StringRef targets = args.getLastArgValue(OPT_target, "native");
   targets.split(names, ',');
@@ -114,12 +111,16 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
 }
 
 int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spec &spec) {
-  if (int code = readCompileOptions(args, options))
+  if (int code = readPrecision(args, options))
     return code;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   spec.context().appendDialectRegistry(registry);
-  return spec.load(args);
+  if (int code = spec.load(args))
+    return code;
+  if (auto said = spec.module()->getAttrOfType<PrecisionAttr>("attn.precision"))
+    options.precision = said.getValue();
+  return readCompileOptions(args, options); // levels suit the precision
 }
 
 int findAssembler(CompileOptions &options) {

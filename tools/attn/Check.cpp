@@ -12,13 +12,16 @@ using namespace llvm;
 
 namespace attn::tool {
 
-int checkImported(StringRef text, StringRef folder) {
+int checkImported(StringRef text, StringRef folder, std::vector<TensorsOfPrecision> &precisions) {
   Spec spec;
   if (spec.loadText("<import>", text))
     return fail(BadInput, "`" + folder + "`: its config.json describes no model that can be",
                 "what is wrong with the spec of it stands above");
-  return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), folder.str(),
-                      /*isQuiet=*/true);
+  std::vector<WantedTensor> wanted = wantedTensors(spec.module());
+  if (int code = matchWeights(wanted, ignoredPatterns(spec.module()), folder.str(),
+                              /*isQuiet=*/true))
+    return code;
+  return findPrecisions(wanted, folder.str(), precisions);
 }
 
 int runCheck(const opt::InputArgList &args) {

@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace attn::tool {
 
-int checkImported(StringRef, StringRef) { return Ok; }
+int checkImported(StringRef, StringRef, std::vector<TensorsOfPrecision> &) { return Ok; }
 
 int runCheck(const opt::InputArgList &args) {
   StringRef path = onlyFile(args, "spec");

@@ -16,7 +16,7 @@
 
 namespace attn::tool {
 
-static int failToRead(const attn::Error &error) {
+int failToRead(const attn::Error &error) {
   ExitCode code =
       error.status == ATTN_IO || error.status == ATTN_OUT_OF_MEMORY ? Environment : BadInput;
   return failWithMessage(code, error.text.c_str());

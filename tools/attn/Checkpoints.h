@@ -4,11 +4,13 @@
 // the work, so that `attn check` and a running model never disagree.
 #pragma once
 
+#include "base/Error.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::tool {
@@ -19,8 +21,21 @@ struct WantedTensor {
   int32_t dtype = 0;
   int32_t layers = 0; ///< 0: belongs to no stack
   bool isOptional = false;
+  bool isMultiplied = false; ///< by a linear map
   std::vector<int64_t> shape;
 };
+
+/// A precision, and the patterns of the tensors whose linear maps are computed in it.
+using TensorsOfPrecision = std::pair<std::string, std::vector<std::string>>;
+
+/// What the linear maps of a checkpoint with quantized tensors are computed in: that of most
+/// elements first, whose patterns are left out, then the others. Of a tensor in several layers, the
+/// widest. `found` is empty where no tensor is quantized. Returns the exit code.
+int findPrecisions(const std::vector<WantedTensor> &wanted, const std::string &path,
+                   std::vector<TensorsOfPrecision> &found);
+
+/// Prints why a checkpoint cannot be read. Returns the exit code.
+int failToRead(const attn::Error &error);
 
 /// Prints which tensors are bound and which ignored, unless `isQuiet`, and an error that lists the
 /// missing, unused, reshaped and retyped ones. Returns the exit code.

@@ -64,8 +64,13 @@ static int writeImported(const opt::InputArgList &args, StringRef path, importer
   auto spec = importer::importFolder(folder);
   if (!spec)
     return failImport(path, spec.takeError());
-  if (int code = checkImported(spec->text, path))
+  if (int code = checkImported(spec->text, path, folder.precisions))
     return code;
+  if (!folder.precisions.empty()) {
+    spec = importer::importFolder(folder);
+    if (!spec)
+      return failImport(path, spec.takeError());
+  }
   for (const std::string &note : spec->notes)
     errs() << "note: " << note << '\n';
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
@@ -129,8 +134,9 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
   auto spec = importer::importOnnx(buffer->getBuffer(), sizes, source);
   if (!spec)
     return failImport(path, spec.takeError());
+  std::vector<TensorsOfPrecision> none; // of floats alone
   if (spec->hasWeights && isNamed)
-    if (int code = checkImported(spec->text, path))
+    if (int code = checkImported(spec->text, path, none))
       return code;
   return writeOutput(args.getLastArgValue(OPT_o, "-"), spec->text);
 }

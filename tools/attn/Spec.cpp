@@ -75,6 +75,7 @@ int Spec::load(const opt::InputArgList &args) {
                                                   buffer->getBuffer().str());
   rememberSpec(path, source->text());
   options.taps = args.hasArg(OPT_taps, OPT_each_tap);
+  options.leavesOutPrecision = args.hasArg(OPT_precision);
   return build(/*isQuiet=*/args.hasArg(OPT_map));
 }
 

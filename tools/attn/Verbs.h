@@ -3,6 +3,7 @@
 // The verbs of `attn`, one file each. Each returns the exit code.
 #pragma once
 
+#include "Checkpoints.h"
 #include "Options.h"
 
 namespace attn::tool {
@@ -20,7 +21,8 @@ int runTokenize(const llvm::opt::InputArgList &args);
 int runFmt(const llvm::opt::InputArgList &args);
 
 /// Whether an imported spec is well formed and fits the tensors of its folder; 0, or an exit code
-/// after what does not fit has been printed.
-int checkImported(llvm::StringRef text, llvm::StringRef folder);
+/// after what does not fit has been printed. `precisions` are what findPrecisions finds.
+int checkImported(llvm::StringRef text, llvm::StringRef folder,
+                  std::vector<TensorsOfPrecision> &precisions);
 
 } // namespace attn::tool

@@ -39,17 +39,27 @@ static std::string locationText(mlir::Location location) {
 
 std::vector<WantedTensor> wantedTensors(mlir::ModuleOp model) {
   std::vector<WantedTensor> wanted;
-  llvm::StringSet<> seen;
+  llvm::StringSet<> seen, multiplied;
+  model.walk([&](LinearOp linear) {
+    for (mlir::Value weight : linear.getWeights())
+      if (auto get = weight.getDefiningOp<GetOp>())
+        multiplied.insert(get.getParam());
+  });
   for (ParamOp param : model.getOps<ParamOp>()) {
     SourceAttr source = param.getSource();
-    if (!seen.insert(source.getPattern().getValue()).second)
+    if (!seen.insert(source.getPattern().getValue()).second) {
+      for (WantedTensor &known : wanted)
+        known.isMultiplied |= known.pattern == source.getPattern().getValue() &&
+                              multiplied.contains(param.getSymName());
       continue;
+    }
     WantedTensor tensor;
     tensor.pattern = source.getPattern().str();
     tensor.location = locationText(param.getLoc());
     tensor.dtype = dtypeOf(mlir::cast<mlir::RankedTensorType>(param.getType()).getElementType());
     tensor.layers = int32_t(param.getLayers().value_or(0));
     tensor.isOptional = param.getOptional();
+    tensor.isMultiplied = multiplied.contains(param.getSymName());
     tensor.shape.assign(source.getShape().begin(), source.getShape().end());
     wanted.push_back(std::move(tensor));
   }

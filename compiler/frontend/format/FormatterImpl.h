@@ -61,12 +61,14 @@ private:
   Layout head(const ast::StackDecl &decl);
   Layout head(const ast::PartDecl &decl);
   Layout head(const ast::HookDecl &decl);
+  Layout head(const ast::PrecisionDecl &decl);
   Layout head(const ast::ImageDecl &decl);
   Layout head(const ast::SoundDecl &decl);
   Layout head(const ast::EntryDecl &decl);
   Layout head(const ast::LetStmt &decl);
   /// The parts of heads: lists of names, a type, parameters and results, where a tensor comes from.
   Layout names(llvm::ArrayRef<ast::Path> paths);
+  Layout strings(llvm::ArrayRef<ast::Name> names); ///< in quotes, as they stand there
   Layout shape(const ast::Type &type);
   Layout signature(const ast::Signature &signature);
   Layout binding(const ast::Binding &binding);

@@ -25,6 +25,13 @@ Layout Formatter::dimNames(llvm::ArrayRef<Name> names) {
   return concat({"[", commas(std::move(elements)), "]"});
 }
 
+Layout Formatter::strings(llvm::ArrayRef<Name> names) {
+  std::vector<Element> elements;
+  for (const Name &name : names)
+    elements.push_back({source.text(name.range), name.range});
+  return commas(std::move(elements));
+}
+
 Layout Formatter::shape(const Type &type) {
   Layout layout;
   if (type.word)
@@ -193,6 +200,11 @@ Layout Formatter::head(const HookDecl &decl) {
   return layout.add(group(nest(breakOr()))).add(nest(concat({"= ", expr(*decl.body)})));
 }
 
+Layout Formatter::head(const PrecisionDecl &decl) {
+  Layout name = concat({"precision ", decl.name.text});
+  return decl.patterns.empty() ? name : concat({name, " for ", strings(decl.patterns)});
+}
+
 Layout Formatter::head(const ImageDecl &decl) {
   Layout layout = concat({"image input ", expr(*decl.height), " x ", expr(*decl.width)});
   if (decl.fromHeight)
@@ -310,15 +322,14 @@ Layout Formatter::head(const Item &item) {
   case Item::Kind::Hook:
     return head(llvm::cast<HookDecl>(item));
   case Item::Kind::Ignore: {
-    std::vector<Element> patterns;
-    for (const Name &pattern : llvm::cast<IgnoreDecl>(item).patterns)
-      patterns.push_back({source.text(pattern.range), pattern.range});
-    return concat({"ignore ", commas(std::move(patterns))});
+    return concat({"ignore ", strings(llvm::cast<IgnoreDecl>(item).patterns)});
   }
   case Item::Kind::Weights: {
     const Name &file = llvm::cast<WeightsDecl>(item).file;
     return concat({"weights ", source.text(file.range)});
   }
+  case Item::Kind::Precision:
+    return head(llvm::cast<PrecisionDecl>(item));
   case Item::Kind::Image:
     return head(llvm::cast<ImageDecl>(item));
   case Item::Kind::Sound:

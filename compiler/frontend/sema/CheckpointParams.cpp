@@ -47,7 +47,7 @@ static ParamRef addParam(Sema &sema, llvm::StringRef key, mlir::RankedTensorType
   auto op = ParamOp::create(header, locate(sema, range, key), header.getStringAttr(param.symbol),
                             mlir::TypeAttr::get(type), source,
                             levels.empty() ? mlir::IntegerAttr() : header.getI64IntegerAttr(layers),
-                            optional ? header.getUnitAttr() : mlir::UnitAttr());
+                            optional ? header.getUnitAttr() : mlir::UnitAttr(), PrecisionAttr());
   sema.output.lastHeader = op;
   sema.checkpoint.params[key] = param;
   return param;

@@ -214,7 +214,7 @@ void declareItem(Sema &sema, Scope &in, const Item &item) {
   case Item::Kind::Table:
     return named(Decl::Kind::Table, llvm::cast<TableDecl>(item).name);
   default:
-    return; // ignore, weights, let, return
+    return; // ignore, weights, precision, let, return
   }
 }
 

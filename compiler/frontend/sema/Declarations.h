@@ -22,6 +22,9 @@ void declareItems(Sema &sema, Scope &scope, const std::vector<ast::ItemPtr> &ite
 /// Declares all of a model and sets up its dims, parameters, stacks and parts.
 void declareModel(Sema &sema, const ast::ModelDecl &model);
 
+/// Gives the model and its parameters the precisions that are said; all parameters are there.
+void declarePrecisions(Sema &sema, const ast::ModelDecl &model);
+
 /// The block of a name; null where there is none, which is reported.
 Decl *findBlock(Sema &sema, const ast::Name &name);
 

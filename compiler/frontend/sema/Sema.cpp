@@ -76,6 +76,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> run(Sema &sema, const File &file) {
   boundIndices(sema);
   bindConvolutions(*sema.output.module);
   buildUnfolds(sema);
+  declarePrecisions(sema, *sema.names.model);
   if (sema.names.image && !sema.names.imageUsed)
     sema.report
         .error(DiagCode::ImageArgument, sema.names.image->keyword, "no entry takes the picture")

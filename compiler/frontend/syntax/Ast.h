@@ -328,6 +328,7 @@ struct Item {
     Hook,
     Ignore,
     Weights,
+    Precision,
     Image,
     Sound,
     Entry,
@@ -535,6 +536,14 @@ struct WeightsDecl : Item {
   Name file; ///< Text without quotes; range with them. Empty after an error.
   explicit WeightsDecl(SourceRange keyword) : Item(Kind::Weights, keyword) {}
   static bool classof(const Item *i) { return i->kind == Kind::Weights; }
+};
+
+/// `precision int4`, `precision int8 for "output.weight", "blk.*.ffn_down.weight"`
+struct PrecisionDecl : Item {
+  Name name;
+  std::vector<Name> patterns; ///< As of IgnoreDecl; none for all linear maps.
+  explicit PrecisionDecl(SourceRange keyword) : Item(Kind::Precision, keyword) {}
+  static bool classof(const Item *i) { return i->kind == Kind::Precision; }
 };
 
 /// `image input 224 x 224 bicubic mean 0.5 std 0.5`, `image input 224 x 224 from 256 bicubic`

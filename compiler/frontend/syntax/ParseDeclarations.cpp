@@ -223,13 +223,29 @@ ItemPtr parseBlock(Parser &parser) {
   return block;
 }
 
-ItemPtr parseIgnore(Parser &parser) {
-  auto ignore = std::make_unique<IgnoreDecl>(parser.consume().range);
+/// Patterns with commas between.
+static void parsePatterns(Parser &parser, std::vector<Name> &patterns) {
   parser.parseCommas([&] {
     if (std::optional<Name> pattern = parsePattern(parser, "a pattern of tensor names in quotes"))
-      ignore->patterns.push_back(*pattern);
+      patterns.push_back(*pattern);
   });
+}
+
+ItemPtr parseIgnore(Parser &parser) {
+  auto ignore = std::make_unique<IgnoreDecl>(parser.consume().range);
+  parsePatterns(parser, ignore->patterns);
   return ignore;
+}
+
+ItemPtr parsePrecision(Parser &parser) {
+  auto precision = std::make_unique<PrecisionDecl>(parser.consume().range);
+  if (std::optional<Name> name = parseName(parser, "a precision"))
+    precision->name = *name;
+  if (parser.isWord("for")) {
+    parser.consume();
+    parsePatterns(parser, precision->patterns);
+  }
+  return precision;
 }
 
 ItemPtr parseWeights(Parser &parser) {

@@ -54,6 +54,9 @@ ast::ItemPtr parseBlock(Parser &parser);
 ast::ItemPtr parseIgnore(Parser &parser);
 ast::ItemPtr parseWeights(Parser &parser);
 
+/// `precision`.
+ast::ItemPtr parsePrecision(Parser &parser);
+
 /// `image`.
 ast::ItemPtr parseImage(Parser &parser);
 

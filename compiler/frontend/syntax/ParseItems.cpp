@@ -39,6 +39,7 @@ static const ItemRule itemRules[] = {
     {"mask", InFile | InModel | InBlock, parseHook},
     {"ignore", InModel, parseIgnore},
     {"weights", InModel, parseWeights},
+    {"precision", InModel, parsePrecision},
     {"image", InModel, parseImage},
     {"sound", InModel, parseSound},
     {"entry", InModel, parseEntry},

@@ -171,6 +171,21 @@ static std::string renamed(StringRef text, const Folder &folder) {
   return result;
 }
 
+/// What a spec says of its weights: where they are, what they are multiplied in.
+static std::string weightsText(const Folder &folder) {
+  std::string text;
+  if (!folder.weights.empty() &&
+      StringRef(folder.weights).find_first_of("\"\\\n") == StringRef::npos)
+    text = "weights \"" + folder.weights + "\"\n";
+  for (const auto &[precision, patterns] : folder.precisions) {
+    text += "precision " + precision;
+    for (const auto &[i, pattern] : enumerate(patterns))
+      text += (i == 0 ? " for \"" : ", \"") + pattern + "\"";
+    text += '\n';
+  }
+  return text;
+}
+
 Expected<ImportedSpec> importFolder(const Folder &folder) {
   Config config(folder.config, "config.json");
   bool isTimm = !config.has("model_type") && config.has("architecture");
@@ -198,10 +213,8 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
     return std::move(error);
   spec.notes = config.notes;
   text = renamed(text, folder);
-  if (!folder.weights.empty() &&
-      StringRef(folder.weights).find_first_of("\"\\\n") == StringRef::npos)
-    if (size_t at = text.find("\nmodel "); at != std::string::npos)
-      text.insert(text.find('\n', at + 1) + 1, "weights \"" + folder.weights + "\"\n");
+  if (size_t at = text.find("\nmodel "); at != std::string::npos)
+    text.insert(text.find('\n', at + 1) + 1, weightsText(folder));
   frontend::SourceFile source("<import>", text);
   frontend::DiagnosticEngine diagnostics(source);
   auto file = frontend::parse(source, diagnostics);

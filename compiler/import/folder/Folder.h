@@ -20,6 +20,8 @@ namespace attn::importer {
 struct Folder {
   std::string path;
   std::string weights; ///< where the spec finds them; empty where it says nothing
+  /// What the spec says of precision, with the patterns of tensors; none for all others.
+  std::vector<std::pair<std::string, std::vector<std::string>>> precisions;
   llvm::json::Object config;
   std::optional<llvm::json::Object> generation;   ///< generation_config.json
   std::optional<llvm::json::Object> preprocessor; ///< preprocessor_config.json

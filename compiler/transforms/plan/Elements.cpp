@@ -11,13 +11,17 @@ using namespace mlir;
 namespace attn::planning {
 
 Precision precisionOf(const ModulePlan &module, LinearOp op) {
+  // Packed ones share theirs.
+  Precision precision = saidPrecision(op.getWeights().front()).value_or(module.precision);
+  if (!module.isGpu())
+    precision = storedPrecision(precision);
   // Weights of 16 bits are multiplied by pairs.
   bool isOdd = typeOf(op.getInput()).getShape().back() % 2 != 0;
-  if (isHalf(module.precision) && isOdd)
+  if (isHalf(precision) && isOdd)
     return Precision::F32;
   // Windows are read where they overlap: as rows of bytes or of 16 bits they would be written
   // apart. GPUs read the weights that CPUs do, so they are the same there.
-  return isOfWindows(op) ? Precision::F32 : module.precision;
+  return isOfWindows(op) ? Precision::F32 : precision;
 }
 
 bool areRounded(const ModulePlan &module, LinearOp op) {
@@ -28,7 +32,8 @@ bool areRounded(const ModulePlan &module, LinearOp op) {
                     contracted = shape.take_back(op.getContract());
   bool areFew =
       !ShapedType::isDynamicShape(rows) && ShapedType::getNumElements(rows) <= TargetModel::fewRows;
-  bool isNarrow = module.precision == Precision::BF16 || takesBytes(module.precision);
+  Precision precision = precisionOf(module, op);
+  bool isNarrow = precision == Precision::BF16 || takesBytes(precision);
   return module.targets.allLevelsMultiplyPairs() && isNarrow && !areFew && !rows.empty() &&
          !isOfWindows(op) && !ShapedType::isDynamicShape(contracted) &&
          contracted.back() % 2 == 0 && ShapedType::getNumElements(contracted) % granule == 0;

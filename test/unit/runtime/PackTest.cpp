@@ -275,6 +275,47 @@ TEST(PackTest, MatchesPlainLoops) {
     checkOne(seed, seed % 2 ? one : three);
 }
 
+/// Packs one column of `values` in int4, and gives back what is stored.
+static std::vector<float> packedHalves(const std::vector<float> &values) {
+  auto k = int64_t(values.size());
+  attn_abi_slot slot = {};
+  slot.layout = ATTN_PACK_PANELS_INT4;
+  slot.k = k, slot.columns = slot.width = 2;
+  std::vector<char> block(size_t(2 * ((k + 31) / 32 * 20 + 12)));
+  storePanel(slot, values.data(), nullptr, 0, 1, block.data());
+  std::vector<float> result;
+  for (int64_t i = 0; i < k; ++i) {
+    int code = (uint8_t(block[size_t(i / 8 * 8 + i % 4)]) >> (i % 8 < 4 ? 0 : 4)) & 15;
+    int64_t line = (k + 31) / 32 * 32 + i / 32 * 8;
+    result.push_back(halfToFloat(get<uint16_t>(block, line)) *
+                     (float(code - 8) + halfToFloat(get<uint16_t>(block, line + 4)) / 16));
+  }
+  return result;
+}
+
+TEST(PackTest, HalfBytesOfAnySize) {
+  auto near = [](const std::vector<float> &values, double bound) {
+    std::vector<float> packed = packedHalves(values);
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(packed[i], values[i], bound) << i;
+  };
+  std::vector<float> values(64, 3), narrow(32), wide(32);
+  near(values, 0);
+  near(std::vector<float>(32, 0), 0);
+  near(std::vector<float>(33, -0.0f), 0);
+  near(std::vector<float>(32, 1e-9f), 1e-9); // below f16
+  for (int i = 0; i < 32; ++i)
+    narrow[size_t(i)] = 100 + 1e-4f * float(i), wide[size_t(i)] = float(i % 16) * 1000 - 3000;
+  near(narrow, 0.05); // steps that f16 has no offset for
+  near(wide, 0);
+  for (float value : {std::nanf(""), INFINITY, 1e30f}) {
+    values[40] = value;
+    std::vector<float> packed = packedHalves(values);
+    EXPECT_EQ(3, packed[0]);
+    EXPECT_FALSE(std::isfinite(packed[40])) << value;
+  }
+}
+
 TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
   PageBlock block;
   for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
