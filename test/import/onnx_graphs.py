@@ -436,3 +436,34 @@ MODELS.update({
     "speech": (speech, 45, ["windows("]),
     "crossed": (crossed, 45, ["2 of Layer", "over k(memory)"]),
 })
+
+
+def fused(several=False):
+    """What ONNX Runtime's optimizer makes of an encoder of text."""
+    g, d, f = Graph(17, "dynamo"), WIDTH, HIDDEN
+    ms = {"domain": "com.microsoft"}
+    row = lambda name, size: g.weight(name, g.random(size))
+    x = g.op("Gather", g.weight("words", g.random(TOKENS, d)), "input_ids")
+    mask = g.op("Cast", "attention_mask", to=TensorProto.INT32)
+    for n in range(2):
+        path = f"layers.{n}."
+        norm = lambda name: (g.weight(path + name + ".weight", 1 + g.random(d)), row(path + name + ".bias", d))
+        if several:
+            q, k, v = (g.op("MatMul", x, g.weight(path + part, g.random(d, d))) for part in "qkv")
+            y = g.op("MultiHeadAttention", q, k, v, row(path + "qkv.bias", 3 * d), mask, num_heads=HEADS, **ms)
+        else:
+            y = g.op("Attention", x, g.weight(path + "qkv.weight", g.random(d, 3 * d)), row(path + "qkv.bias", 3 * d), mask, num_heads=HEADS, **ms)
+        y = g.op("MatMul", y, g.weight(path + "proj", g.random(d, d)))
+        x = g.op("SkipLayerNormalization", y, x, *norm("norm1"), row(path + "proj.bias", d), epsilon=1e-12, **ms)
+        y = g.op("MatMul", x, g.weight(path + "fc1", g.random(d, f)))
+        y = g.op("FastGelu" if several else "BiasGelu", y, row(path + "fc1.bias", f), **ms)
+        y = g.op("MatMul", y, g.weight(path + "fc2", g.random(f, d)))
+        x = g.op("SkipLayerNormalization", y, x, *norm("norm2"), row(path + "fc2.bias", d), epsilon=1e-12, **ms)
+    g.result(x, "states")
+    return g.model([(n, "i64", ["batch", "sequence"]) for n in ("input_ids", "attention_mask")], [("states", "f32", ["batch", "sequence", d])])
+
+
+MODELS.update({
+    "fused": (fused, 40, ["2 of Layer", " q k v)", "bias"]),
+    "fused-heads": (lambda: fused(True), 45, ["2 of Layer", "gelu_tanh("]),
+})

@@ -65,6 +65,25 @@ def rotary(x, cos, sin, positions=None, interleaved=0, num_heads=0, rotary_embed
     return y.transpose(0, 2, 1, 3).reshape(y.shape[0], y.shape[2], -1) if flat else y
 
 
+def packed_attention(x, w, b=None, mask=None, past=None, added=None, num_heads=0, unidirectional=0, scale=None, mask_filter_value=-10000.0):
+    """com.microsoft.Attention; masks are [batch, keys]."""
+    parts = np.split(x @ w + (0 if b is None else b), 3, -1)
+    return several_heads(*parts, None, mask, added, num_heads=num_heads, unidirectional=unidirectional, scale=scale, mask_filter_value=mask_filter_value)
+
+
+def several_heads(q, k, v, b=None, mask=None, added=None, num_heads=0, unidirectional=0, scale=None, mask_filter_value=-10000.0):
+    """com.microsoft.MultiHeadAttention."""
+    if b is not None:
+        q, k, v = (x + part for x, part in zip((q, k, v), np.split(b, 3)))
+    bias = 0.0 if mask is None else ((1 - mask) * mask_filter_value)[:, None, None]
+    bias = bias if added is None else bias + added
+    return attention(q, k, v, np.asarray(bias, float), unidirectional, num_heads, num_heads, scale)
+
+
+def skip_norm(x, skip, w, b=None, bias=None, epsilon=1e-12):
+    return layernorm(x + skip + (0 if bias is None else bias), w, b, epsilon=epsilon)
+
+
 def layernorm(x, w, b=None, axis=-1, epsilon=1e-5, stash_type=1):
     axes = tuple(range(axis % x.ndim, x.ndim))
     y = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon) * w
@@ -136,6 +155,8 @@ OPERATORS = {
     "Gather": lambda x, i, axis=0: np.take(x, i, axis), "ReduceMean": reduce(np.mean), "ReduceSum": reduce(np.sum), "ReduceMax": reduce(np.max),
     "ReduceL2": reduce(lambda x, **how: np.sqrt((x * x).sum(**how))), "Clip": lambda x, low=None, high=None, **how: np.clip(x, low, high),
     "Range": lambda a, b, c: np.arange(a, b, c), "Dropout": lambda x, *rest, **how: x, "Attention": attention, "RotaryEmbedding": rotary,
+    "MultiHeadAttention": several_heads, "SkipLayerNormalization": skip_norm, "BiasGelu": lambda x, b: gelu(x + b),
+    "FastGelu": lambda x, b=0: gelu(x + b, b"tanh"), "QuickGelu": lambda x, alpha=1.702: x / (1 + np.exp(-alpha * x)),
     "Min": np.minimum, "Max": np.maximum, "Swish": lambda x, alpha=1: x / (1 + np.exp(-alpha * x)), "CumSum": lambda x, axis: np.cumsum(x, int(axis)),
 }
 
@@ -167,6 +188,8 @@ def evaluate(model, inputs):
             results = [given[0].astype(DTYPES[how["to"]])]
         elif node.op_type == "Split":
             results = split(*given, axis=how.get("axis", 0), count=len(node.output))
+        elif node.domain and node.op_type == "Attention":
+            results = [packed_attention(*given, **how)]
         else:
             results = [OPERATORS[node.op_type](*given, **how)]
         values.update(zip(node.output, results))

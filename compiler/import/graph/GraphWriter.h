@@ -130,6 +130,9 @@ private:
   std::string embedding(const Operation &operation, SpecScope &scope);
   /// A weight as a tensor; an axis of one element at `place` stays.
   Written parameter(int value, SpecScope &scope, int place = -1);
+  /// A slice of a vector of weights, of which others are the rest, as a parameter; nothing where it
+  /// is none.
+  std::optional<Written> slicedParameter(const Operation &operation, SpecScope &scope);
   /// The name of a tensor in the scope, with `{n}` for layers.
   std::string tensorName(int value, const SpecScope &scope) const;
   /// A path for a parameter, and where its tensors are: nothing where that follows from the path.

@@ -3,6 +3,7 @@
 // Bytes of an ONNX file -> a spec, through all stages: constants and sizes, patterns, axes, layers,
 // text.
 #include "compiler/import/OnnxAttention.h"
+#include "compiler/import/graph/Contrib.h"
 #include "compiler/import/graph/GraphWriter.h"
 
 #include "compiler/frontend/format/Formatter.h"
@@ -84,6 +85,7 @@ Expected<OnnxSpec> importOnnx(StringRef bytes, const StringMap<int64_t> &sizes,
   if (!graph)
     return graph.takeError();
   if (!isOneAttention(*graph)) {
+    expandContrib(*graph);
     auto text = importGraph(*graph, sizes, source.load, source.weights);
     if (!text)
       return text.takeError();

@@ -191,6 +191,8 @@ Written GraphWriter::writtenEmbedding(const Operation &operation, SpecScope &sco
 }
 
 Written GraphWriter::writtenPart(const Operation &operation, SpecScope &scope) {
+  if (std::optional<Written> part = slicedParameter(operation, scope))
+    return *part;
   Written x = flat(operation.inputs[0], scope);
   AxisList along = axes.at(operation.inputs[0], static_cast<size_t>(operation.integers[0]));
   if (along.empty())

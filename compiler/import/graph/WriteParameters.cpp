@@ -270,4 +270,48 @@ Written GraphWriter::parameter(int value, SpecScope &scope, int place) {
   return result;
 }
 
+std::optional<Written> GraphWriter::slicedParameter(const Operation &operation, SpecScope &scope) {
+  int vector = views.rootOf(operation.inputs[0]);
+  if (operation.kind != OperationKind::Slice || !graph[vector].isWeight() ||
+      graph[vector].rank() != 1)
+    return std::nullopt;
+  std::map<int64_t, const Operation *> parts;
+  for (const Operation &other : operations)
+    if (other.kind == OperationKind::Slice && views.rootOf(other.inputs[0]) == vector)
+      parts.try_emplace(other.integers[1], &other);
+  int64_t next = 0;
+  std::string words;
+  for (const auto &[first, part] : parts) {
+    if (first != next)
+      return std::nullopt;
+    next += part->integers[2];
+    words += " part" + std::to_string(first);
+  }
+  if (next != (*graph[vector].sizes)[0].whole())
+    return std::nullopt;
+  Written result;
+  for (int axis : axes.at(operation.output, 0))
+    result.axes.push_back({axis});
+  std::string base = keyOf("parts", vector, -1),
+              own = "part" + std::to_string(operation.integers[1]);
+  auto known = scope.declared.find(base);
+  if (known == scope.declared.end()) {
+    std::string name = tensorName(vector, scope);
+    StringRef inLayer = scope.layers ? behindLayer(name) : StringRef(name);
+    known =
+        scope.declared
+            .try_emplace(base, freePath(isTelling(inLayer) ? inLayer : StringRef("weight"), scope))
+            .first;
+    bound.insert(vector);
+  }
+  std::string path = known->second + "." + own;
+  if (scope.declared.try_emplace(keyOf("part", vector, -1, own), path).second)
+    scope.declarations.push_back(
+        {"param", path,
+         typeOf(result.axes) + " = split(" + quoted(tensorName(vector, scope)) + "," + words + ")",
+         false});
+  result.formula = {path, Formula::Primary};
+  return result;
+}
+
 } // namespace attn::importer
