@@ -56,6 +56,8 @@ static Expected<Buffer> linkExecutable(MemoryBufferRef object, const LinkOptions
                      ? "-Wl,-u,attn_main_prompt,-u,attn_main_rows,-u,attn_main_speech"
                      : "-Wl,-u,attn_main_prompt,-u,attn_main_rows",
                  archivePath(options, "libattn_prompt.a"), archivePath(options, "libattn_text.a")});
+  if (options.findsObjects)
+    args.append({"-Wl,-u,attn_main_draw", archivePath(options, "libattn_drawing.a")});
   if (options.takesImage)
     args.append({"-Wl,-u,attn_image_load", archivePath(options, "libattn_image.a")});
   if (options.takesSound)
@@ -166,6 +168,7 @@ static bool hasArchive(const LinkOptions &options, StringRef name) {
 Expected<Buffer> link(MemoryBufferRef object, const LinkOptions &given) {
   LinkOptions options = given;
   options.takesImage &= hasArchive(options, "libattn_image.a");
+  options.findsObjects &= options.takesImage;
   options.takesSound &= hasArchive(options, "libattn_sound.a");
   options.takesText &= hasArchive(options, "libattn_text.a");
   if (Error error = checkArchives(options))

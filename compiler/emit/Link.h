@@ -18,11 +18,12 @@ enum class ArtifactKind { Executable, Shared, Static, Object };
 /// What is made of an object, and from what.
 struct LinkOptions {
   ArtifactKind kind = ArtifactKind::Executable;
-  std::string symbol;      ///< the table symbol that the object defines
-  bool takesImage = false; ///< the artifact reads pictures, where the runtime does
-  bool takesSound = false; ///< the artifact reads sounds, where the runtime does
-  bool takesText = false;  ///< a program has tokenizers, where the runtime does
-  std::string runtimeDir;  ///< where libattn_rt.a and the others lie, for this machine
+  std::string symbol;        ///< the table symbol that the object defines
+  bool takesImage = false;   ///< the artifact reads pictures, where the runtime does
+  bool findsObjects = false; ///< a program draws into pictures, where the runtime does
+  bool takesSound = false;   ///< the artifact reads sounds, where the runtime does
+  bool takesText = false;    ///< a program has tokenizers, where the runtime does
+  std::string runtimeDir;    ///< where libattn_rt.a and the others lie, for this machine
   const CpuArchitecture *architecture = nullptr; ///< of the object
 };
 

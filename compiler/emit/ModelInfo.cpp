@@ -30,6 +30,14 @@ bool takesImage(ModuleOp model) {
   });
 }
 
+bool findsObjects(ModuleOp model) {
+  return llvm::any_of(entriesOf(model), [](const EntryInfo &entry) {
+    return entry.outputs.size() >= 2 && entry.outputs[0].name == "logits" &&
+           entry.outputs[1].name == "boxes" &&
+           llvm::any_of(entry.inputs, [](const TensorInfo &input) { return bool(input.image); });
+  });
+}
+
 bool takesSound(ModuleOp model) {
   return llvm::any_of(entriesOf(model), [](const EntryInfo &entry) {
     return llvm::any_of(entry.inputs, [](const TensorInfo &input) { return bool(input.sound); });

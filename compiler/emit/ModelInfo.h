@@ -26,6 +26,10 @@ std::string modelSymbol(mlir::ModuleOp model);
 /// Whether an argument of an entry may be given as a picture.
 bool takesImage(mlir::ModuleOp model);
 
+/// Whether an entry is a detector of objects in pictures: it takes some, and gives `logits` and
+/// `boxes`.
+bool findsObjects(mlir::ModuleOp model);
+
 /// Whether an entry may be given a sound.
 bool takesSound(mlir::ModuleOp model);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn_main: the command line of compiled executables, from argv to the exit code.
+#include "main/Objects.h"
 #include "main/Prompt.h"
 #include <cerrno>
 #include <cstdio>
@@ -229,6 +230,13 @@ static attn_status checkOutputNames(const Command &command, const attn_abi_entry
   return ATTN_OK;
 }
 
+static void readLabels(const Command &command, const attn_abi_model &tables, Labels &labels) {
+  if (command.weights)
+    labels.readFolder(command.weights);
+  else
+    labels.take(tables.labels, size_t(tables.labelBytes));
+}
+
 static int runCommand(const Command &command, const attn_abi_model &tables) {
   Error error;
   Handles handles;
@@ -267,6 +275,10 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
   if (attn_status status = attn_infer_shapes(handles.context, entry, inputs.list.data(),
                                              outputs.list.data(), &handles.message))
     return complain(handles, status);
+  Labels labels;
+  readLabels(command, tables, labels);
+  if (checkDrawings(command, tables, entry, labels, outputs, error))
+    return complain(error);
   for (attn_tensor &tensor : outputs.list)
     if (!outputs.allocate(tensor))
       return complain(nullptr, ExitEnvironment);
@@ -292,13 +304,9 @@ static int runCommand(const Command &command, const attn_abi_model &tables) {
     if (isText)
       return code;
   }
-  Labels labels;
-  if (command.weights)
-    labels.readFolder(command.weights);
-  else
-    labels.take(tables.labels, size_t(tables.labelBytes));
   if (writeOutputs(command, tables.entries[entry], writtenOutputs(command, tables, entry), labels,
-                   outputs, error))
+                   outputs, error) ||
+      drawObjects(command, tables, entry, labels, outputs, error))
     return complain(error);
   return ExitOk;
 }

@@ -31,7 +31,8 @@ struct Command {
   const char *prompt = nullptr, *promptFile = nullptr, *tokenizer = nullptr;
   Vector<Setting> inputs, outputs, sizes, pads;
   Vector<Choice> choices;
-  Vector<const char *> stops; ///< texts before which a text ends
+  Vector<const char *> stops;    ///< texts before which a text ends
+  Vector<const char *> drawings; ///< where pictures go, with the objects found drawn into them
   int32_t threads = 0, repeat = 0;
   int32_t cached = 0; ///< positions in the entry's cache, before a run
   int32_t gpu = -1;   ///< The CPU.

@@ -56,6 +56,8 @@ static int applyOption(const char *name, const char *value, Command &command, Er
     command.system = value;
   } else if (strcmp(name, "--stop") == 0) {
     isGood = command.stops.push(value);
+  } else if (strcmp(name, "--draw") == 0) {
+    isGood = command.drawings.push(value);
   } else if (strcmp(name, "--language") == 0) {
     command.language = value;
   } else if (strcmp(name, "--task") == 0) {
@@ -103,7 +105,7 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       "--threads",        "--repeat",     "--cached",     "--device",      "--trace",    "--stop",
       "--stop-tokens",    "--system",     "--max-tokens", "--temperature", "--top-k",    "--top-p",
       "--min-p",          "--repetition", "--seed",       "--beams",       "--prompt",   "--file",
-      "--length-penalty", "--tokenizer",  "--language",   "--task"};
+      "--length-penalty", "--tokenizer",  "--language",   "--task",        "--draw"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -227,6 +229,8 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --language XX       of a sound (.wav, .flac) that is written down: its language; --task "
       "transcribe\n"
       "                      or translate, into English; --timestamps: when what is spoken\n"
+      "  --draw FILE.png     of a detector: the picture with what is found in it; once for each "
+      "picture\n"
       "  --beams N           the likeliest of N hypotheses of each row, with --length-penalty X\n"
       "  --bench             time the entry, with random inputs where none are given\n"
       "  --repeat N          how often --bench runs it\n"

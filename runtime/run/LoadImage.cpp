@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // attn_image_load: a picture file to one element of an input's batch.
+#include "run/LoadImage.h"
 #include "io/File.h"
-#include "io/image/Image.h"
 #include "run/Model.h"
 
 using namespace attn;
 
 static constexpr size_t kMaxFile = 1 << 30;
 
-static attn_status decode(const char *path, Image &image, Error &error) {
+attn_status attn::readPicture(const char *path, Image &image, Error &error) {
   Vector<char> file;
   if (attn_status status = readFile(path, kMaxFile, file, error))
     return status;
@@ -30,19 +30,24 @@ static attn_status decode(const char *path, Image &image, Error &error) {
                    quoted.c_str());
 }
 
-/// Resizes a picture as the model says it. The longer edge goes with the shorter one, rounded down,
-/// as in torchvision and in Hugging Face's processors.
-static bool resize(const Image &image, const attn_abi_image &spec, Image &resized) {
-  int64_t width = spec.width, height = spec.height;
-  if (spec.resizedHeight) {
-    width = spec.resizedWidth, height = spec.resizedHeight;
-    if (!width && image.width <= image.height) {
-      width = spec.resizedHeight;
-      height = width * image.height / image.width;
-    } else if (!width) {
-      width = height * image.width / image.height;
-    }
+// The longer edge goes with the shorter one, rounded down, as in torchvision and in Hugging Face's
+// processors.
+void attn::resizedSize(const Image &image, const attn_abi_image &spec, int64_t &width,
+                       int64_t &height) {
+  width = spec.resizedHeight ? spec.resizedWidth : spec.width;
+  height = spec.resizedHeight ? spec.resizedHeight : spec.height;
+  if (!width && image.width <= image.height) {
+    width = spec.resizedHeight;
+    height = width * image.height / image.width;
+  } else if (!width) {
+    width = height * image.width / image.height;
   }
+}
+
+/// Resizes a picture as the model says it.
+static bool resize(const Image &image, const attn_abi_image &spec, Image &resized) {
+  int64_t width = 0, height = 0;
+  resizedSize(image, spec, width, height);
   constexpr int64_t most = 1 << 20; // of a line that is a million pixels long
   return width <= most && height <= most && uint64_t(width) * uint64_t(height) <= kMaxPixels &&
          resizeImage(image, int32_t(width), int32_t(height), spec.filter, resized);
@@ -60,7 +65,7 @@ static attn_status loadImage(const attn_model *model, int32_t entry, int32_t inp
     return error.set(ATTN_NOT_FOUND, "R0102", "input %d of entry %d takes no picture", int(input),
                      int(entry));
   Image image, resized;
-  if (attn_status status = decode(path, image, error))
+  if (attn_status status = readPicture(path, image, error))
     return status;
   if (!convertChannels(image, spec->channels) || !resize(image, *spec, resized))
     return error.outOfMemory("a picture");

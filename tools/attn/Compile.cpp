@@ -159,6 +159,7 @@ int emitArtifact(Spec &spec, const Emit &emit, const CompileOptions &options, St
   linking.kind = emit.artifact;
   linking.symbol = symbol;
   linking.takesImage = takesImage(spec.module());
+  linking.findsObjects = findsObjects(spec.module());
   linking.takesSound = takesSound(spec.module());
   linking.takesText = takesText(spec.module());
   linking.runtimeDir = defaultRuntimeDir();

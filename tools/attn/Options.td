@@ -79,6 +79,7 @@ defm set_size : Valued<"set-size", randomVerbs, "A size of random inputs that is
 defm pad : Valued<"pad", [run, bench],
                   "Cut or fill the rows of an input to the length that the entry takes: ids=0", "NAME=NUMBER">;
 defm output : Valued<"output", [run], "Write an output as .npy; without it outputs are printed short", "NAME=FILE">;
+defm draw : Valued<"draw", [run], "Of a detector: the picture with the objects found drawn into it, as .png; once for each picture", "FILE">;
 defm taps : Valued<"taps", [run], "Write every named intermediate (`let`) of the run, as .safetensors", "FILE">;
 def each_tap : Flag<["--"], "each-tap", [verify]>, HelpText<"Compare every named intermediate (`let`), too">;
 defm map : Valued<"map", [run], "Draw an output or a `let`, queries by keys, as .png; `-` prints a table", "NAME=FILE">;

@@ -45,6 +45,7 @@ public:
                             std::pair(OPT_stop, "--stop"),
                             std::pair(OPT_system, "--system"),
                             std::pair(OPT_stop_tokens, "--stop-tokens"),
+                            std::pair(OPT_draw, "--draw"),
                             std::pair(OPT_language, "--language"),
                             std::pair(OPT_task, "--task"),
                             std::pair(OPT_temperature, "--temperature"),

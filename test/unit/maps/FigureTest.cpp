@@ -2,9 +2,11 @@
 //
 // Cells have the colours of their values, wherever the layout has put them.
 #include "Figure.h"
+#include "ColourMap.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
+using namespace attn;
 using namespace attn::maps;
 
 namespace {

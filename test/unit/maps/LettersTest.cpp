@@ -2,13 +2,15 @@
 //
 // Letters and colours.
 #include "Canvas.h"
-#include "Font.h"
+#include "ColourMap.h"
+#include "io/image/Font.h"
 #include "gtest/gtest.h"
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
 
+using namespace attn;
 using namespace attn::maps;
 
 namespace {
@@ -57,7 +59,11 @@ TEST(Font, AccentsStandOnTheirLetter) {
 
 TEST(Font, UnknownLettersAndBytesAreBoxes) {
   EXPECT_EQ(dotsOf(0x4e2d), dotsOf(0xfffd));
-  EXPECT_EQ(lettersOf("a\xc3\xa9\xff"), (std::vector<char32_t>{'a', 0xe9, 0xfffd}));
+  const char *text = "a\xc3\xa9\xe2\x80\x94\xf0\x9f\x98\x80\xff";
+  size_t size = strlen(text);
+  for (char32_t letter : {0x61, 0xe9, 0x2014, 0x1f600, 0xfffd})
+    EXPECT_EQ(takeLetter(text, size), letter);
+  EXPECT_EQ(size, 0u);
 }
 
 TEST(Font, TextThatDoesNotFitEndsInDots) {

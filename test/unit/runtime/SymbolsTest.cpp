@@ -13,7 +13,8 @@ static std::string archive(const char *name) {
 }
 
 TEST(SymbolsTest, NoneOfLibstdcxx) {
-  for (const char *name : {"attn_rt", "attn_image", "attn_sound", "attn_text", "attn_main"}) {
+  for (const char *name :
+       {"attn_rt", "attn_image", "attn_sound", "attn_drawing", "attn_text", "attn_main"}) {
     Finished nm = shell("nm -A " + archive(name));
     ASSERT_EQ(0, nm.code) << nm.text;
     std::istringstream lines(nm.text);
@@ -58,7 +59,8 @@ TEST(SymbolsTest, NeverExitsOrKeepsState) {
 }
 
 TEST(SymbolsTest, ArchivesHoldNoAbsolutePath) {
-  for (const char *name : {"attn_rt", "attn_image", "attn_sound", "attn_text", "attn_main"}) {
+  for (const char *name :
+       {"attn_rt", "attn_image", "attn_sound", "attn_drawing", "attn_text", "attn_main"}) {
     std::string bytes = readText(archive(name));
     ASSERT_FALSE(bytes.empty());
     EXPECT_EQ(std::string::npos, bytes.find(ATTN_TEST_SOURCES "/../../..")) << name;

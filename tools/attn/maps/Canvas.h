@@ -3,7 +3,7 @@
 // A picture that figures are drawn on.
 #pragma once
 
-#include "ColourMap.h"
+#include "io/image/Drawing.h"
 #include <string>
 #include <vector>
 
@@ -31,11 +31,11 @@ public:
   int height() const { return high; }
 
   /// As a PNG file's bytes; empty where libpng could not.
-  std::string png() const;
+  std::string png();
 
 private:
-  /// Mixes a colour into a pixel, by the part of it that is covered.
-  void blend(int x, int y, Colour colour, double coverage);
+  /// What the runtime draws on.
+  Pixels pixels() { return {bytes.data(), wide, high}; }
 
   int wide, high;
   std::vector<uint8_t> bytes; ///< [height, width, 3]
@@ -45,7 +45,5 @@ private:
 int textWidth(const std::string &text, double scale);
 /// The text, or so much of it as fits `width` pixels with ".." after it.
 std::string fitText(const std::string &text, double scale, int width);
-/// From the top of capitals to the base line.
-int textHeight(double scale);
 
 } // namespace attn::maps

@@ -3,14 +3,9 @@
 // Numbers between 0 and 1 to colours.
 #pragma once
 
-#include <cstdint>
+#include "io/image/Drawing.h"
 
 namespace attn::maps {
-
-/// A colour in sRGB.
-struct Colour {
-  uint8_t red = 0, green = 0, blue = 0;
-};
 
 /// The colour of a share between 0 and 1: dark violet over teal to light yellow. Lightness rises in
 /// a straight line, so that equal differences look equal, in grey and to the colour-blind too.

@@ -4,6 +4,7 @@
 // left of its first column, column labels below the lowest panel of each column.
 #include "Figure.h"
 
+#include "ColourMap.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Letters to dots.
-#pragma once
-
+#ifndef ATTN_IO_IMAGE_FONT_H
+#define ATTN_IO_IMAGE_FONT_H
+#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
-namespace attn::maps {
+namespace attn {
 
 /// A letter as dots: two rows for accents of capitals, seven above the base line, two below.
 struct Glyph {
@@ -24,7 +23,8 @@ struct Glyph {
 /// ASCII and the accented letters of Europe's languages; a box for all else.
 Glyph glyphOf(char32_t letter);
 
-/// The letters of a UTF-8 text; U+FFFD for each byte that is none.
-std::vector<char32_t> lettersOf(const std::string &text);
+/// Takes the first letter of a UTF-8 text that is not empty; U+FFFD for a byte that begins none.
+char32_t takeLetter(const char *&text, size_t &size);
 
-} // namespace attn::maps
+} // namespace attn
+#endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The letters of heat maps, drawn by hand. Accented ones are put together from a letter and a mark.
-#include "Font.h"
-
-#include "llvm/Support/ConvertUTF.h"
-#include <algorithm>
+// The letters of heat maps and of labels in pictures, drawn by hand. Accented ones are put together
+// from a letter and a mark.
+#include "io/image/Font.h"
+#include "base/Utf8.h"
 #include <cstring>
 
-namespace attn::maps {
+using namespace attn;
+
 namespace {
 
 struct Band {
@@ -126,14 +126,16 @@ constexpr Mark marks[] = {
 };
 // clang-format on
 
+} // namespace
+
 /// Adds nine rows of dots, or two, to the glyph's from `row` on.
-void addDots(Glyph &glyph, const char *dots, int row) {
+static void addDots(Glyph &glyph, const char *dots, int row) {
   for (int column = 0; column < Glyph::columns; ++column)
     if (dots[column] == '#')
       glyph.dots[row] |= uint8_t(1 << column);
 }
 
-bool addLetter(Glyph &glyph, char letter) {
+static bool addLetter(Glyph &glyph, char letter) {
   for (const Band &band : bands)
     if (const char *place = letter ? std::strchr(band.letters, letter) : nullptr) {
       for (int row = 0; row < 9; ++row)
@@ -143,7 +145,7 @@ bool addLetter(Glyph &glyph, char letter) {
   return letter == ' ';
 }
 
-bool addComposed(Glyph &glyph, char32_t letter) {
+static bool addComposed(Glyph &glyph, char32_t letter) {
   for (const Mark &mark : marks)
     for (size_t i = 0; mark.composed[i]; ++i) {
       if (mark.composed[i] != letter)
@@ -165,9 +167,7 @@ bool addComposed(Glyph &glyph, char32_t letter) {
   return false;
 }
 
-} // namespace
-
-Glyph glyphOf(char32_t letter) {
+Glyph attn::glyphOf(char32_t letter) {
   Glyph glyph;
   if (!(letter < 127 ? addLetter(glyph, char(letter)) : addComposed(glyph, letter)))
     for (int row = 0; row < 7; ++row)
@@ -176,8 +176,8 @@ Glyph glyphOf(char32_t letter) {
   for (int row = 0; row < Glyph::rows; ++row)
     for (int column = 0; column < Glyph::columns; ++column)
       if (glyph.isSet(row, column)) {
-        first = std::min(first, column);
-        last = std::max(last, column);
+        first = column < first ? column : first;
+        last = column > last ? column : last;
       }
   if (last >= 0) {
     glyph.first = first;
@@ -186,19 +186,14 @@ Glyph glyphOf(char32_t letter) {
   return glyph;
 }
 
-std::vector<char32_t> lettersOf(const std::string &text) {
-  std::vector<char32_t> letters;
-  auto *at = reinterpret_cast<const llvm::UTF8 *>(text.data()), *end = at + text.size();
-  while (at < end) {
-    llvm::UTF32 letter;
-    if (llvm::convertUTF8Sequence(&at, end, &letter, llvm::strictConversion) !=
-        llvm::conversionOK) {
-      letter = 0xfffd;
-      ++at;
-    }
-    letters.push_back(letter);
-  }
-  return letters;
+char32_t attn::takeLetter(const char *&text, size_t &size) {
+  size_t length = utf8Length(text, size);
+  auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  char32_t letter = length == 0 ? 0xfffd : length == 1 ? at(0) : at(0) & (0xffu >> (length + 1));
+  for (size_t i = 1; i < length; ++i)
+    letter = letter << 6 | (at(i) & 0x3f);
+  size_t taken = length ? length : 1;
+  text += taken;
+  size -= taken;
+  return letter;
 }
-
-} // namespace attn::maps

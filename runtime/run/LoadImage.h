@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Picture files, and their size where a model resizes them.
+#ifndef ATTN_RUN_LOADIMAGE_H
+#define ATTN_RUN_LOADIMAGE_H
+#include "attn/abi.h"
+#include "io/image/Image.h"
+
+namespace attn {
+
+/// Decodes a PNG or JPEG file, whichever it is, to grey or RGB.
+attn_status readPicture(const char *path, Image &image, Error &error);
+
+/// The size in pixels to which a picture is resized, before its middle is cut out.
+void resizedSize(const Image &image, const attn_abi_image &spec, int64_t &width, int64_t &height);
+
+} // namespace attn
+#endif
