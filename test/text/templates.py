@@ -4,11 +4,13 @@
 
 usage: templates.py DRIVER FOLDER SEED COUNT [TEMPLATE...]
 
-Each template in FOLDER, and each TEMPLATE, makes texts of chats: with and without tools, with turns that a template refuses. CASES are
+Each template in FOLDER, and each TEMPLATE (a .jinja, a tokenizer_config.json, or a folder of npm's packages with some), makes texts of
+chats: with and without tools, with turns that a template refuses. CASES are
 expressions and statements one by one. COUNT more are put together at random from their parts. What Jinja makes of it has to come out, and
 where Jinja reports an error, an error with a line and a column."""
 import glob
 import json
+import os
 import random
 import re
 import subprocess
@@ -48,6 +50,14 @@ none ~ True ~ false ~ [none, true, 'q"', "it's", 'a\nb\\', 1.5, {'k': [1]}]
 'yes' if 0 else 'no'
 'yes' if 1
 (text)[1:4] ~ '|' ~ text[-3:] ~ '|' ~ text[::-1] ~ '|' ~ text[:2] ~ text[5:2] ~ text[-100:100:3] ~ text[3]
+numbers.0 ~ numbers.1.0 ~ people.0.name ~ text.0 ~ [[1, 2]].0.1 ~ thing.0 ~ numbers.9
+range(*[1, 4])|list ~ dict(**{'a': 1})|tojson ~ dict(b=2, **thing)|length ~ 'a-b'.split(*['-', 1]) ~ dict(**[1])
+dict(a=1, **{'a': 2})
+range(*3)
+range(*[1], 2)
+dict(**thing, a=1)
+none|map('upper')|list ~ ''|selectattr('x')|list ~ 0|select|list ~ none|rejectattr('x', 'defined')|list
+5|map('upper')|list
 numbers[1:] ~ numbers[::-2] ~ numbers[-1] ~ numbers[10] ~ numbers[-10]
 text.upper() ~ text.lower() ~ text.title() ~ text.capitalize() ~ 'ß'|upper
 '  a b  '.strip() ~ '|' ~ 'xxaxx'.strip('x') ~ '|' ~ 'xyaxy'.lstrip('yx') ~ '|' ~ ' a '.rstrip() ~ '|'
@@ -139,6 +149,17 @@ STATEMENTS = [
     "{% macro m(a, b=2, c=a) %}<{{ a }}{{ b }}{{ c }}>{% endmacro %}{{ m(1) }}{{ m(1, c=3) }}{{ m(b=4, a=5) }}{{ m() }}",
     "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(1, 2) }}",
     "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(1, b=2) }}",
+    "{% macro m(a, b=2) %}<{{ a }}{{ b }}>{% endmacro %}{{ m(*[1]) }}{{ m(*[3, 4]) }}{{ m(**{'a': 5}) }}{{ m(*'xy') }}{{ m(b=1, *[2]) }}{{ m(*nope) }}",
+    "{% macro m(*a) %}{% endmacro %}",
+    "{% macro m(t) %}<{{ t }}>{{ caller() }}</{{ t }}>{% endmacro %}{% call m('a') %}in {{ text }}{% endcall %}{% call m('b') -%}  x  {%- endcall %}",
+    "{% macro m(l) %}{% for x in l %}{{ caller(x, loop.index) }}{% endfor %}{% endmacro %}{% call(v, i=0) m(numbers) %}[{{ i }}:{{ v }}]{% endcall %}",
+    "{% macro m() %}{% set n = namespace(f=caller()) %}{{ n.f|upper }}{% endmacro %}{% for x in [1, 2] %}{% call m() %}a{{ x }}{% endcall %}{% endfor %}",
+    "{% macro o() %}({{ caller() }}){% endmacro %}{% macro m() %}{% call o() %}{{ caller() }}{% endcall %}{% endmacro %}{% call m() %}z{% endcall %}",
+    "{% macro m() %}x{% endmacro %}{% call m() %}y{% endcall %}",
+    "{% macro m() %}{{ caller() }}{% endmacro %}{{ m() }}",
+    "{% macro m() %}{{ 'y' if caller is defined else 'n' }}{% endmacro %}{{ m() }}{% call m() %}{% endcall %}",
+    "{% call text %}{% endcall %}", "{% call m() %}", "{% call nope() %}{% endcall %}", "{% macro m() %}{{ caller(1) }}{% endmacro %}{% call m() %}{% endcall %}",
+    "{% for x in [1] %}{% call dict() %}{% break %}{% endcall %}{% endfor %}",
     "{% set top = 'T' %}{% macro m(d) %}{{ top }}{{ d }}{% if d %}{{ m(d - 1) }}{% endif %}{% endmacro %}{{ m(3) }}{{ m(1)|length }}",
     "{% macro m() %}{% for x in numbers %}{{ x }}{% endfor %}{% endmacro %}{% for i in [1, 2] %}{{ m() }}{% endfor %}",
     "a  {%- if 1 -%}  b  {%- endif -%}  c",
@@ -241,7 +262,7 @@ def random_template(rng):
 
 
 # What Jinja prints and no chat template does: where an object lies in memory, a generator.
-UNLIKE = re.compile(r"<(function|bound|built-in|generator|Macro|Namespace|LoopContext|AsyncLoop|class)|dict_(items|keys|values)|<jinja2|Undefined")
+UNLIKE = re.compile(r"<[^<>]* at 0x[0-9a-f]+>|<(Macro|Namespace|LoopContext|AsyncLoop|class) |dict_(items|keys|values)|<jinja2|Undefined")
 
 
 def compare(driver, jinja, cases, what):
@@ -262,6 +283,20 @@ def compare(driver, jinja, cases, what):
     print(f"{what}: {texts} texts, {errors} errors")
 
 
+def read_templates(path):
+    """Pairs of a name and a template."""
+    if os.path.isdir(path):
+        files = glob.glob(f"{path}/*/models/tokenizer_config.json")
+        return [pair for file in sorted(files) for pair in read_templates(file)]
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    if not path.endswith(".json"):
+        return [(path.split("/")[-1], text)]
+    found = json.loads(text).get("chat_template") or []
+    name = path.split("/")[-3]
+    return [(name, found)] if isinstance(found, str) else [(f"{name} {one['name']}", one["template"]) for one in found]
+
+
 def main():
     driver, folder, seed, count = sys.argv[1:5]
     warnings.simplefilter("ignore", SyntaxWarning)  # of the code that Jinja makes
@@ -270,12 +305,10 @@ def main():
     for chat in CHATS:
         for more in ({}, {"add_generation_prompt": True}, {"tools": TOOLS, "add_generation_prompt": True}, {"tools": None, "enable_thinking": False}):
             variables.append({"messages": chat, "bos_token": "<s>", "eos_token": "</s>", **more})
-    sources = sorted(glob.glob(f"{folder}/*.jinja")) + sys.argv[5:]
+    sources = [pair for path in sorted(glob.glob(f"{folder}/*.jinja")) + sys.argv[5:] for pair in read_templates(path)]
     assert sources
-    for path in sources:
-        with open(path, encoding="utf-8", newline="") as file:
-            source = file.read()
-        compare(driver, jinja, [(source, one) for one in variables], path.split("/")[-1])
+    for name, source in sources:
+        compare(driver, jinja, [(source, one) for one in variables], name)
     compare(driver, jinja, [("{{ " + one + " }}", VARIABLES) for one in EXPRESSIONS], "expressions")
     compare(driver, jinja, [(one, VARIABLES) for one in STATEMENTS], "statements")
     compare(driver, jinja, [(random_template(rng), VARIABLES) for _ in range(int(count))], f"random templates, seed {seed}")

@@ -259,19 +259,51 @@ bool Interpreter::evaluateConcat(const Node *node, Scope *scope, Value &value) {
 bool Interpreter::evaluateArguments(const Node *first, Scope *scope, Arguments &arguments) {
   for (const Node *part = first; part; part = part->next) {
     Value value;
-    bool isNamed = part->kind == NodeKind::Keyword;
-    if (!evaluate(isNamed ? part->a : part, scope, value))
+    bool isNamed = part->kind == NodeKind::Keyword, isSpread = part->kind == NodeKind::Spread;
+    if (!evaluate(isNamed || isSpread ? part->a : part, scope, value))
       return false;
+    if (isSpread) {
+      if (!spreadArguments(part, value, arguments))
+        return false;
+      continue;
+    }
     if (isNamed ? !arguments.named.push({part->text, value}) : !arguments.values.push(value))
       return noMemory(part);
   }
   return true;
 }
 
-bool Interpreter::evaluateCall(const Node *node, Scope *scope, Value &value) {
-  Value callee;
+bool Interpreter::spreadArguments(const Node *node, const Value &value, Arguments &arguments) {
+  Value list;
+  if (!node->isSet) {
+    if (!itemsOf(node, value, list))
+      return false;
+    for (size_t i = 0; i < list.size; ++i)
+      if (!step(node) || !arguments.values.push(list.items[i]))
+        return noMemory(node);
+    return true;
+  }
+  if (!value.is(Kind::Dict))
+    return fail(node, "expected a mapping of names to values, but got %s", nameOf(value));
+  for (size_t i = 0; i < value.size; ++i) {
+    if (!value.pairs[i].key.is(Kind::String))
+      return fail(node, "%s is no argument's name", nameOf(value.pairs[i].key));
+    Slice name = value.pairs[i].key.text();
+    for (const Arguments::Named &argument : arguments.named)
+      if (argument.name == name)
+        return fail(node, "the argument `%.*s` is given twice", int(name.size), name.data);
+    if (!step(node) || !arguments.named.push({name, value.pairs[i].value}))
+      return noMemory(node);
+  }
+  return true;
+}
+
+bool Interpreter::evaluateCall(const Node *node, Scope *scope, Value &value, const Macro *caller) {
+  Value callee, called;
   Arguments arguments;
-  if (!evaluate(node->a, scope, callee) || !evaluateArguments(node->first, scope, arguments))
+  called.kind = Kind::Macro, called.macro = caller;
+  if (!evaluate(node->a, scope, callee) || !evaluateArguments(node->first, scope, arguments) ||
+      (caller && !arguments.named.push({Slice("caller"), called})))
     return false;
   switch (callee.kind) {
   case Kind::Macro:
@@ -294,6 +326,14 @@ bool Interpreter::callMacro(const Node *node, const Macro &macro, const Argument
   if (!scope)
     return false;
   size_t count = 0, used = 0;
+  if (macro.node->isSet && !bind(node, scope, Slice("caller"), Value::undefined(Slice("caller"))))
+    return false;
+  for (const Arguments::Named &argument : arguments.named)
+    if (macro.node->isSet && argument.name.is("caller")) {
+      if (!bind(node, scope, argument.name, argument.value))
+        return false;
+      ++used;
+    }
   for (const Node *part = macro.node->a->first; part; part = part->next) {
     Value given = Value::undefined(part->text);
     bool isNamed = false;

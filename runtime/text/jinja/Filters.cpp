@@ -318,6 +318,12 @@ static bool indentFilter(const FilterCall &call) {
                 : call.run.noMemory(call.node);
 }
 
+/// What `select` and `map` go through: what counts as false has no items there.
+static bool itemsOfFilter(const FilterCall &call, Value &list) {
+  list = Value::list(nullptr, 0);
+  return !isTrue(call.self) || call.run.itemsOf(call.node, call.self, list);
+}
+
 /// `select`, `reject`, `selectattr` and `rejectattr`: items by a test.
 static bool selectFilter(const FilterCall &call) {
   bool hasAttribute = call.name.endsWith(Slice("attr")), wanted = call.name.startsWith(Slice("s"));
@@ -326,7 +332,7 @@ static bool selectFilter(const FilterCall &call) {
   Vector<Value> kept;
   if (hasAttribute && call.arguments.values.empty())
     return call.refuse("the name of a member");
-  if (!call.run.itemsOf(call.node, call.self, list))
+  if (!itemsOfFilter(call, list))
     return false;
   Arguments rest;
   for (size_t i = at + 1; i < call.arguments.values.size(); ++i)
@@ -362,7 +368,7 @@ static bool mapFilter(const FilterCall &call) {
   for (size_t i = 1; i < call.arguments.values.size(); ++i)
     if (!rest.values.push(call.arguments.values[i]))
       return call.run.noMemory(call.node);
-  if (!call.run.itemsOf(call.node, call.self, list))
+  if (!itemsOfFilter(call, list))
     return false;
   for (size_t i = 0; i < list.size; ++i) {
     Value value;

@@ -118,13 +118,13 @@ bool Interpreter::runStatement(const Node *node, Scope *scope) {
   case NodeKind::SetBlock:
     isGood = runSetBlock(node, scope);
     break;
-  case NodeKind::Macro: {
-    auto *macro = memory.make<Macro>();
-    if (!macro)
-      return noMemory(node);
-    macro->node = node, macro->scope = scope;
-    value.kind = Kind::Macro, value.macro = macro;
-    isGood = bind(node, scope, node->text, value);
+  case NodeKind::Macro:
+    value.kind = Kind::Macro, value.macro = makeMacro(node, scope);
+    isGood = value.macro && bind(node, scope, node->text, value);
+    break;
+  case NodeKind::CallBlock: {
+    const Macro *caller = makeMacro(node->b, scope);
+    isGood = caller && evaluateCall(node->a, scope, value, caller) && print(node->a, value);
     break;
   }
   case NodeKind::Break:
@@ -138,6 +138,14 @@ bool Interpreter::runStatement(const Node *node, Scope *scope) {
   }
   --depth;
   return isGood;
+}
+
+Macro *Interpreter::makeMacro(const Node *node, Scope *scope) {
+  auto *macro = memory.make<Macro>();
+  if (!macro)
+    return noMemory(node), nullptr;
+  macro->node = node, macro->scope = scope;
+  return macro;
 }
 
 bool Interpreter::assign(const Node *target, Scope *scope, const Value &value) {

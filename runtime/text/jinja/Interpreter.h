@@ -84,8 +84,12 @@ private:
   bool evaluateCompare(const Node *node, Scope *scope, Value &value);
   /// `a ~ b`.
   bool evaluateConcat(const Node *node, Scope *scope, Value &value);
-  /// A call of a macro, a method or a function.
-  bool evaluateCall(const Node *node, Scope *scope, Value &value);
+  /// A call of a macro, a method or a function; of a block, with the macro `caller`.
+  bool evaluateCall(const Node *node, Scope *scope, Value &value, const Macro *caller = nullptr);
+  /// The arguments that `*values` or `**names` stands for.
+  bool spreadArguments(const Node *node, const Value &value, Arguments &arguments);
+  /// A macro with the names around it; null, reported, where memory is lacking.
+  Macro *makeMacro(const Node *node, Scope *scope);
   /// The arguments of a call, of a filter or of a test.
   bool evaluateArguments(const Node *first, Scope *scope, Arguments &arguments);
   /// Runs a macro in a scope of its own; what it prints is its value.

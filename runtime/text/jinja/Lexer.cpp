@@ -163,7 +163,8 @@ bool Lexer::readNumber() {
       ++at;
   };
   digits();
-  if (at + 1 < source.size && source.data[at] == '.' && isDigit(source.data[at + 1])) {
+  bool isIndex = source.data[begin - 1] == '.'; // `a.0.1`: the first of an item of `a`
+  if (!isIndex && at + 1 < source.size && source.data[at] == '.' && isDigit(source.data[at + 1])) {
     isFloat = true;
     ++at;
     digits();

@@ -292,6 +292,7 @@ Node *Parser::parsePrimary() {
     return nullptr;
   ++at;
   node->text = token.text;
+  seesCaller |= token.kind == TokenKind::Name && token.text.is("caller");
   auto isWord = [&](const char *a, const char *b) { return token.text.is(a) || token.text.is(b); };
   if (token.kind == TokenKind::Name) {
     bool isTruth = isWord("true", "True"), isLie = isWord("false", "False");
@@ -350,7 +351,11 @@ Node *Parser::parseList(const char *end, NodeKind kind) {
 Node *Parser::parsePostfix(Node *node) {
   while (node) {
     uint32_t from = now().at;
-    if (take(".")) {
+    if (is(".") && tokens[at + 1].kind == TokenKind::Int) { // `a.0`: an item
+      ++at;
+      if (!(node = makePair(NodeKind::Item, from, node, parsePrimary())))
+        return nullptr;
+    } else if (take(".")) {
       Node *member = now().kind == TokenKind::Name ? make(NodeKind::Attribute, now().at)
                                                    : expected("the name of a member");
       if (!member)
@@ -392,29 +397,33 @@ Node *Parser::parseItem(Node *node) {
   return item->b || item->kind == NodeKind::Range ? item : (--at, expected("an index"));
 }
 
+Node *Parser::parseArgument(unsigned &seen) {
+  bool isName = now().kind == TokenKind::Name && at + 1 < tokens.size() &&
+                tokens[at + 1].kind == TokenKind::Operator && tokens[at + 1].text.is("=");
+  bool isPairs = is("**"), isList = is("*");
+  enum { Value = 1, List = 2, Named = 4, Pairs = 8 };
+  unsigned kind = isPairs ? Pairs : isName ? Named : isList ? List : Value;
+  if (seen & (Pairs | (kind == Value ? List | Named : kind == List ? List : 0)))
+    return expected(seen & Pairs ? "`)`" : "a name and `=`");
+  seen |= kind;
+  if (kind == Value)
+    return parseExpression();
+  Node *node = make(isName ? NodeKind::Keyword : NodeKind::Spread, now().at);
+  if (!node)
+    return nullptr;
+  node->text = now().text, node->isSet = isPairs;
+  at += isName ? 2 : 1;
+  node->a = parseExpression();
+  return node->a ? node : nullptr;
+}
+
 bool Parser::parseArguments(Node *node) {
   Node **place = &node->first;
-  bool hasKeyword = false;
+  unsigned seen = 0;
   if (!take("("))
     return expected("`(`"), false;
   while (!take(")")) {
-    bool isKeyword = now().kind == TokenKind::Name && at + 1 < tokens.size() &&
-                     tokens[at + 1].kind == TokenKind::Operator && tokens[at + 1].text.is("=");
-    if (hasKeyword && !isKeyword)
-      return expected("a name and `=`, as before"), false;
-    if (isKeyword) {
-      Node *keyword = make(NodeKind::Keyword, now().at);
-      if (!keyword)
-        return false;
-      keyword->text = now().text;
-      at += 2;
-      keyword->a = parseExpression();
-      *place = keyword->a ? keyword : nullptr;
-      hasKeyword = true;
-    } else {
-      *place = parseExpression();
-    }
-    if (!*place)
+    if (!(*place = parseArgument(seen)))
       return false;
     place = &(*place)->next;
     if (!take(",") && !is(")"))

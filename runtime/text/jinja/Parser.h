@@ -29,6 +29,10 @@ private:
   Node *parseSet();
   /// `macro`, with its parameters.
   Node *parseMacro();
+  /// `call` of a macro, which gets the block's body as `caller`.
+  Node *parseCallBlock();
+  /// The parameters of a macro, with their parentheses, and its body up to a block called `end`.
+  bool parseMacroRest(Node *node, const char *end);
   /// `{% generation %}`, which marks what a model has written, and is printed as it stands.
   Node *parseGeneration();
   /// What is assigned to: a name, several, or a member of a namespace.
@@ -58,6 +62,9 @@ private:
   Node *parseTest(Node *node);
   /// Takes arguments with their parentheses, to the node.
   bool parseArguments(Node *node);
+  /// One of them: a value, `name=value`, `*values` or `**names`. `seen`: bits of the kinds before
+  /// it, behind some of which others cannot stand.
+  Node *parseArgument(unsigned &seen);
 
   /// The token that comes next.
   const Token &now() const { return tokens[at]; }
@@ -81,6 +88,7 @@ private:
   Diagnostics &diagnostics;
   size_t at = 0;
   int depth = 0, loops = 0;
+  bool seesCaller = false; ///< whether a macro's body speaks of `caller`
 };
 
 } // namespace attn::jinja

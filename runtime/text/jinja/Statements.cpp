@@ -69,6 +69,8 @@ Node *Parser::parseStatement() {
     made = parseSet();
   } else if (isName("macro")) {
     made = parseMacro();
+  } else if (isName("call")) {
+    made = parseCallBlock();
   } else if (isName("generation")) {
     made = parseGeneration();
   } else if ((isBreak || isContinue) && loops > 0) {
@@ -79,8 +81,8 @@ Node *Parser::parseStatement() {
     diagnostics.fail("R0705", now().at, "`%s` stands in no loop", isBreak ? "break" : "continue");
   } else {
     expected(
-        "if, for, set, macro, break, continue or generation, which are what chat templates are "
-        "read with");
+        "if, for, set, macro, call, break, continue or generation, which are what chat templates "
+        "are read with");
   }
   --depth;
   return made;
@@ -228,20 +230,44 @@ Node *Parser::parseMacro() {
     return expected("the macro's name");
   node->text = now().text;
   ++at;
-  Node *parameters = make(NodeKind::List, now().at);
-  if (!parameters || !parseArguments(parameters))
-    return nullptr;
-  for (Node *parameter = parameters->first; parameter; parameter = parameter->next)
-    if (parameter->kind != NodeKind::Name && parameter->kind != NodeKind::Keyword) {
-      diagnostics.fail("R0705", parameter->at, "expected a parameter's name");
-      return nullptr;
-    }
-  node->a = parameters;
+  return parseMacroRest(node, "endmacro") ? node : nullptr;
+}
+
+bool Parser::parseMacroRest(Node *node, const char *end) {
+  node->a = make(NodeKind::List, now().at);
+  bool hasNone = strcmp(end, "endcall") == 0 && !is("(");
+  if (!node->a || (!hasNone && !parseArguments(node->a)))
+    return false;
+  for (Node *parameter = node->a->first; parameter; parameter = parameter->next)
+    if (parameter->kind != NodeKind::Name && parameter->kind != NodeKind::Keyword)
+      return diagnostics.fail("R0705", parameter->at, "expected a parameter's name");
+  // What is called stands between the parameters of its caller and the body.
+  if (end[3] == 'c' && !(node->b = parseExpression()))
+    return false;
   int outer = loops;
-  loops = 0;
-  bool isRead = parseBodyInto(node, "endmacro");
-  loops = outer;
-  return isRead ? node : nullptr;
+  bool isOfOuter = seesCaller;
+  loops = 0, seesCaller = false;
+  bool isRead = parseBodyInto(node, end);
+  node->isSet = seesCaller;
+  loops = outer, seesCaller |= isOfOuter;
+  return isRead;
+}
+
+Node *Parser::parseCallBlock() {
+  Node *node = make(NodeKind::CallBlock, now().at);
+  Node *body = node ? make(NodeKind::Macro, now().at) : nullptr;
+  ++at;
+  if (!body)
+    return nullptr;
+  body->text = Slice("caller");
+  if (!parseMacroRest(body, "endcall"))
+    return nullptr;
+  node->a = body->b, node->b = body;
+  if (node->a->kind != NodeKind::Call) {
+    diagnostics.fail("R0705", node->a->at, "expected a call of a macro");
+    return nullptr;
+  }
+  return node;
 }
 
 Node *Parser::parseGeneration() {

@@ -18,8 +18,9 @@ enum class NodeKind : uint8_t {
   Attribute, ///< a.text
   Item,      ///< a[b]
   Range,     ///< a[b:c:d], each of the three may be null
-  Call,      ///< a(parts), parts may be Keyword
+  Call,      ///< a(parts), parts may be Keyword or Spread
   Keyword,   ///< text=a
+  Spread,    ///< *a; isSet: **a
   Filter,    ///< a|text(parts); a is null in a set block
   Test,      ///< a is text(parts); isSet: is not
   Unary,     ///< operation, a
@@ -32,13 +33,14 @@ enum class NodeKind : uint8_t {
   Concat,    ///< parts
   Choice,    ///< a if b else c, which may be null
   // Statements.
-  Data,     ///< text
-  Print,    ///< a
-  If,       ///< b: parts, else c, a Body
-  For,      ///< for a in b if c: parts, else d, a Body
-  Set,      ///< a = b
-  SetBlock, ///< a = parts, through filter b, which may be null
-  Macro,    ///< text(a, a List of Name and Keyword): parts
+  Data,      ///< text
+  Print,     ///< a
+  If,        ///< b: parts, else c, a Body
+  For,       ///< for a in b if c: parts, else d, a Body
+  Set,       ///< a = b
+  SetBlock,  ///< a = parts, through filter b, which may be null
+  Macro,     ///< text(a, a List of Name and Keyword): parts; isSet: it may call its caller
+  CallBlock, ///< a Call a with the Macro b as its caller
   Break,
   Continue,
   Body ///< parts
