@@ -58,6 +58,7 @@ DEFAULT_CASES = [
     Case(os.path.join(LANGUAGE, "bert_base.attn"), sizes={"T": 128}),
     Case(os.path.join(LANGUAGE, "bert_base.attn"), sizes={"T": 512}),
     Case(os.path.join(LANGUAGE, "gpt2.attn"), sizes={"T": 512}),
+    Case(os.path.join(HERE, "whisper_encoder.attn")),
     Case(os.path.join(EXAMPLES, "swin_t.attn")),
     Case(os.path.join(HERE, "torch_encoder.attn")),
     Case(os.path.join(HERE, "torch_decoder.attn")),

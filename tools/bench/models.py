@@ -15,6 +15,7 @@ from detr import ENCODER, Detr
 from failure import BAD_INPUT, Failure
 from swin import Swin
 from torch_transformer import TorchDecoder, TorchEncoder
+from whisper import WhisperEncoder
 
 
 @dataclass
@@ -184,7 +185,7 @@ class Gpt2(Model):
 # The first of these parameters that a model has says what it is.
 ARCHITECTURES = {"layers.0.downsample.reduction.weight": Swin, "patch_embed.proj.weight": Vit,
                  "embeddings.word_embeddings.weight": Bert, "wte.weight": Gpt2,
-                 ENCODER + "{n}.linear1.weight": Detr,
+                 ENCODER + "{n}.linear1.weight": Detr, "model.encoder.conv1.weight": WhisperEncoder,
                  "decoder.layers.{n}.multihead_attn.in_proj_weight": TorchDecoder,
                  "encoder.layers.{n}.self_attn.in_proj_weight": TorchEncoder}
 
