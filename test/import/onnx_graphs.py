@@ -467,3 +467,9 @@ MODELS.update({
     "fused": (fused, 40, ["2 of Layer", " q k v)", "bias"]),
     "fused-heads": (lambda: fused(True), 45, ["2 of Layer", "gelu_tanh("]),
 })
+
+
+if __name__ == "__main__":  # onnx_graphs.py MODEL FILE
+    import sys
+
+    onnx.save(MODELS[sys.argv[1]][0](), sys.argv[2])

@@ -328,7 +328,11 @@ static std::string ignored(const Graph &graph, const std::set<int> &bound) {
 
 std::string GraphWriter::write(StringRef weights) {
   findLayers();
-  std::string model = names.ofFile(graph.file->name.empty() ? "Model" : graph.file->name);
+  // What exporters call every graph says nothing.
+  bool isNamed =
+      !is_contained(ArrayRef<StringRef>({"", "main_graph", "torch_jit", "torch-jit-export"}),
+                    StringRef(graph.file->name));
+  std::string model = names.ofFile(isNamed ? graph.file->name : "Model");
   if (!isPath(model))
     model = names.fresh("Model");
   SpecScope entry;
