@@ -469,6 +469,70 @@ MODELS.update({
 })
 
 
+def shaped(opset=17):
+    """What the older exporter makes of `scaled_dot_product_attention` and of masks that are expanded: a scale that is computed from shapes, a
+    mask of all pairs, and heads that are split by computed sizes."""
+    g, d, h = Graph(opset), WIDTH, HEADS
+    e = d // h
+    batch, length = g.axis("input_ids", 0), g.axis("input_ids", 1)
+    x = g.op("Gather", g.weight("embeddings.weight", g.random(TOKENS, d)), "input_ids")
+    sizes = g.shape(batch, 1, length, length)
+    ones = g.op("ConstantOfShape", g.ints(4), value=numpy_helper.from_array(np.array([1], np.int64)))
+    wanted = g.op("Where", g.op("Equal", sizes, g.op("Mul", ones, g.constant(-1, np.int64))), ones, sizes)
+    there = g.op("Cast", g.op("Expand", g.unsqueeze("attention_mask", 1, 2), wanted), to=F)
+    inverted = g.op("Sub", g.constant(1.0), there)
+    mask = g.op("Where", g.op("Cast", inverted, to=TensorProto.BOOL), g.constant(np.finfo(np.float32).min), inverted)
+    for n in range(2):
+        path, g.scope = f"layer.{n}.", [f"layer.{n}", "attention"]
+        q, k, v = (g.linear(path + part, x, d, d) for part in ("query", "key", "value"))
+        apart = lambda y: g.op("Transpose", g.op("Reshape", y, g.shape(batch, -1, h, e)), perm=[0, 2, 1, 3])
+        q, k, v = apart(q), apart(k), apart(v)
+        features = g.op("Cast", g.op("Slice", g.op("Shape", q), g.ints(-1), g.ints((1 << 63) - 1)), to=F)
+        half = g.op("Sqrt", g.op("Div", g.constant([1.0]), g.op("Sqrt", features)))
+        k = g.op("Mul", g.op("Transpose", k, perm=[0, 1, 3, 2]), half)
+        weights = g.op("Softmax", g.op("Add", g.op("MatMul", g.op("Mul", q, half), k), mask), axis=-1)
+        y = g.op("Transpose", g.op("MatMul", weights, v), perm=[0, 2, 1, 3])
+        y = g.op("Reshape", y, g.shape(batch, length, d))
+        x = g.layernorm(path + "norm", g.op("Add", g.linear(path + "output", y, d, d), x), d)
+    g.scope = []
+    g.result(x, "states")
+    return g.model([(n, "i64", ["batch", "sequence"]) for n in ("input_ids", "attention_mask")], [("states", "f32", ["batch", "sequence", d])])
+
+
+def computed(length="sequence"):
+    """A decoder whose rotary angles are computed of frequencies and positions, as transformers does, and a causal mask from Trilu."""
+    g, d, h = Graph(17, "dynamo"), WIDTH, HEADS
+    e = d // h
+    size = g.axis("input_ids", 1)
+    x = g.op("Gather", g.weight("embed.weight", g.random(TOKENS, d)), "input_ids")
+    places = g.op("Unsqueeze", g.op("Range", g.constant(0, np.int64), size, g.constant(1, np.int64)), g.ints(0))
+    frequencies = g.weight("inv_freq", 500000.0 ** (-np.arange(0, e, 2) / e))
+    three = g.op("Unsqueeze", frequencies, g.ints(0, 2))
+    angles = g.op("Transpose", g.op("MatMul", three, g.op("Cast", g.op("Unsqueeze", places, g.ints(1)), to=F)), perm=[0, 2, 1])
+    both = g.op("Concat", angles, angles, axis=-1)
+    cos, sin = (g.op("Unsqueeze", g.op("Mul", g.op(kind, both), g.constant(1.0)), g.ints(1)) for kind in ("Cos", "Sin"))
+    full = g.op("Expand", g.constant(np.finfo(np.float32).min), g.shape(size, size))
+    mask = g.op("Unsqueeze", g.op("Trilu", full, g.constant(1, np.int64), upper=1), g.ints(0, 1))
+
+    def rotate(y):
+        a, b = g.op("Split", y, g.ints(e // 2, e // 2), outputs=2, axis=-1)
+        return g.op("Add", g.op("Mul", y, cos), g.op("Mul", g.op("Concat", g.op("Neg", b), a, axis=-1), sin))
+
+    for n in range(2):
+        path = f"layers.{n}."
+        q, k, v = (g.heads(g.linear(path + p, x, d, d, False), h, e) for p in "qkv")
+        y = g.attention(rotate(q), g.op("Transpose", rotate(k), perm=[0, 1, 3, 2]), v, e, mask)
+        x = g.layernorm(path + "norm", g.op("Add", x, g.linear(path + "o", g.joined(y, d), d, d, False)), d)
+    g.result(x, "states")
+    return g.model([("input_ids", "i64", ["batch", length])], [("states", "f32", ["batch", length, d])])
+
+
+MODELS.update({
+    "shaped": (shaped, 40, ["2 of Layer"]),
+    "computed": (computed, 40, ["2 of Layer", "base = 500000", "mask causal"]),
+})
+
+
 if __name__ == "__main__":  # onnx_graphs.py MODEL FILE
     import sys
 

@@ -15,6 +15,10 @@ std::string floatText(double number) {
   if (std::isinf(number))
     return number < 0 ? "-inf" : "inf";
   char digits[40];
+  if (number == std::floor(number) && std::fabs(number) < 1e7) {
+    snprintf(digits, sizeof digits, "%.0f", number);
+    return digits;
+  }
   for (int count = 1; count <= 17; ++count) {
     snprintf(digits, sizeof digits, "%.*g", count, number);
     if (static_cast<float>(strtod(digits, nullptr)) == static_cast<float>(number))
@@ -255,12 +259,16 @@ std::optional<Formula> Walk::ofTriangle(const GraphNode &node, ArrayRef<Place> p
   Result inner = element(node.input(0), places);
   if (!inner || places.size() < 2)
     return std::nullopt;
-  Formula row = counted(places[places.size() - 2], diagonal, 1);
+  // What stays is up to a diagonal, or behind the one before it.
   bool isUpper = node.integer("upper", 1);
-  std::string condition = places.back().text + (isUpper ? " >= " : " <= ") + row.text;
+  Formula row = counted(places[places.size() - 2], isUpper ? diagonal - 1 : diagonal, 1);
+  std::string upTo = places.back().text + " <= " + row.text,
+              behind = places.back().text + " > " + row.text;
   if (graph[node.outputs[0]].type != OnnxType::Bool)
-    return Formula{"if " + condition + " then " + inner->at(Formula::Or) + " else 0",
-                   Formula::Choice};
+    return isUpper ? Formula{"if " + upTo + " then 0 else " + inner->text, Formula::Choice}
+                   : Formula{"if " + upTo + " then " + inner->at(Formula::Or) + " else 0",
+                             Formula::Choice};
+  std::string condition = isUpper ? behind : upTo;
   return inner->text == "true"
              ? Formula{condition, Formula::Comparison}
              : Formula{condition + " and " + inner->at(Formula::And), Formula::And};
