@@ -9,6 +9,7 @@
 #include "io/Gguf.h"
 #include "io/Llama2.h"
 #include "io/Onnx.h"
+#include "io/PackedExperts.h"
 #include "io/QuantizedTensor.h"
 #include "io/Safetensors.h"
 #include <cerrno>
@@ -62,7 +63,7 @@ attn_status Checkpoint::openMemory(const char *data, size_t size, const char *la
     if (attn_status status = add(tensor, label, error))
       return status;
   }
-  return assemble(nullptr, error);
+  return finish(nullptr, error);
 }
 
 const char *Checkpoint::bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error) {
@@ -76,6 +77,42 @@ const char *Checkpoint::bytesOf(const StoredTensor &tensor, Vector<char> &memory
   }
   reader.giveMemory(memory);
   return view.data;
+}
+
+attn_status Checkpoint::finish(const char *folder, Error &error) {
+  if (attn_status status = assemble(folder, error))
+    return status;
+  return separateExperts(error);
+}
+
+attn_status Checkpoint::separateExperts(Error &error) {
+  bool arePacked = false;
+  for (const StoredTensor &tensor : list)
+    arePacked |= arePackedExperts(tensor);
+  if (!arePacked)
+    return ATTN_OK;
+  Vector<StoredTensor> all;
+  all.swap(list);
+  names = NameTable();
+  Text name;
+  for (const StoredTensor &tensor : all) {
+    bool isPacked = arePackedExperts(tensor);
+    for (int64_t expert = 0; expert < (isPacked ? tensor.shape[0] : 1); ++expert) {
+      StoredTensor part = tensor;
+      if (isPacked) {
+        expertName(tensor, expert, name);
+        if (name.failed() || !takeExpert(tensor, expert, part, quantized))
+          return error.outOfMemory("experts");
+        part.nameLength = name.size();
+        part.name = arena.copy(name.c_str(), name.size());
+        if (!part.name)
+          return error.outOfMemory("experts");
+      }
+      if (attn_status status = add(part, tensor.name, error))
+        return status;
+    }
+  }
+  return ATTN_OK;
 }
 
 attn_status Checkpoint::assemble(const char *folder, Error &error) {
@@ -133,7 +170,7 @@ attn_status Checkpoint::addTensors(const attn_named_tensor *tensors, size_t coun
     if (attn_status status = add(tensor, "memory", error))
       return status;
   }
-  return assemble(nullptr, error);
+  return finish(nullptr, error);
 }
 
 /// Reads the first bytes of a GGUF file, as many as its lists take, and finds its tensors.
@@ -352,5 +389,5 @@ attn_status Checkpoint::open(const char *path, Error &error) {
     folder.append("%.*s", int(slash - path + 1), path);
   else
     folder.append(".");
-  return folder.failed() ? error.outOfMemory(path) : assemble(folder.c_str(), error);
+  return folder.failed() ? error.outOfMemory(path) : finish(folder.c_str(), error);
 }

@@ -2,7 +2,8 @@
 //
 // The tensors of a checkpoint, wherever they come from: one .safetensors file, shards with an
 // index, a directory of either, a GGUF file, one of llama2.c, an ONNX file, or memory. Quantized
-// tensors that are kept as several appear as the one that they make.
+// tensors that are kept as several appear as the one that they make, and experts that are kept as
+// one as several.
 #ifndef ATTN_IO_CHECKPOINT_H
 #define ATTN_IO_CHECKPOINT_H
 #include "base/Arena.h"
@@ -67,6 +68,10 @@ private:
   attn_status openIndex(const char *path, Error &error);
   /// Adds the tensors of a folder: of its index, or of its only .safetensors file.
   attn_status openDirectory(const char *path, Error &error);
+  /// What is done with the tensors of all files: `assemble`, then `separateExperts`.
+  attn_status finish(const char *folder, Error &error);
+  /// Puts a tensor of each expert in the place of one of all of them.
+  attn_status separateExperts(Error &error);
   /// Puts quantized tensors together, by what the config.json in `folder` says; null: by nothing.
   attn_status assemble(const char *folder, Error &error);
   /// Adds the tensors at a path.

@@ -28,12 +28,18 @@ def llama_shapes(c):
                "mlp.down_proj.weight": (d, f)}
         if "num_experts_per_tok" in c:
             del own["mlp.down_proj.weight"]
-            mixtral = kind == "mixtral"
-            count, f = (c["num_local_experts"], f) if mixtral else (c["num_experts"], c["moe_intermediate_size"])
+            mixtral, oss = kind == "mixtral", kind == "gpt_oss"
+            count, f = (c["num_local_experts"], f) if mixtral or oss else (c["num_experts"], c["moe_intermediate_size"])
             moe, names = ("block_sparse_moe", ("w1", "w3", "w2")) if mixtral else ("mlp", ("gate_proj", "up_proj", "down_proj"))
-            own.update({f"{moe}.gate.weight": (count, d), "self_attn.q_proj.weight": (h * e, d), "self_attn.k_proj.weight": (g * e, d),
+            if oss:
+                own.update({"mlp.router.weight": (count, d), "mlp.router.bias": (count,), "self_attn.sinks": (h,),
+                            "mlp.experts.gate_up_proj": (count, d, 2 * f), "mlp.experts.gate_up_proj_bias": (count, 2 * f),
+                            "mlp.experts.down_proj": (count, f, d), "mlp.experts.down_proj_bias": (count, d)})
+            else:
+                own[f"{moe}.gate.weight"] = (count, d)
+            own.update({"self_attn.q_proj.weight": (h * e, d), "self_attn.k_proj.weight": (g * e, d),
                         "self_attn.v_proj.weight": (g * e, d)})
-            for x in range(count):
+            for x in range(0 if oss else count):
                 own.update({f"{moe}.experts.{x}.{name}.weight": (d, f) if i == 2 else (f, d) for i, name in enumerate(names)})
         elif kind == "phi3":
             own.update({"self_attn.qkv_proj.weight": ((h + 2 * g) * e, d), "mlp.gate_up_proj.weight": (2 * f, d)})
@@ -479,6 +485,10 @@ FAMILIES = {
     "qwen3-moe": (llama("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=16, num_experts=6, num_experts_per_tok=3,
                         moe_intermediate_size=24, norm_topk_prob=False, decoder_sparse_step=1, mlp_only_layers=[], use_sliding_window=False),
                   llama_shapes, {}),
+    "gpt-oss": (llama("gpt_oss", "GptOssForCausalLM", rope_theta=150000.0, head_dim=16, attention_bias=True, sliding_window=6, swiglu_limit=1.5,
+                      num_local_experts=6, num_experts_per_tok=3, layer_types=["sliding_attention", "full_attention"] * 2,
+                      rope_scaling=dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16, beta_fast=4.0, truncate=False)),
+                llama_shapes, {}),
     "gemma": (llama("gemma", "GemmaForCausalLM", rope_theta=10000.0, **GEMMA), llama_shapes, {}),
     "gemma2": (llama("gemma2", "Gemma2ForCausalLM", rope_theta=10000.0, sliding_window=6, query_pre_attn_scalar=24, attn_logit_softcapping=5.0,
                      final_logit_softcapping=3.0, **GEMMA), llama_shapes, {}),

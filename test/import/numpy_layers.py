@@ -50,7 +50,10 @@ def frequencies(features, base, scaling):
         return (1 - part) * f / scaling["factor"] + part * f
     if kind == "yarn":  # as _compute_yarn_parameters of transformers has it
         pair = lambda turns: features * np.log(scaling["original_max_position_embeddings"] / (turns * 2 * np.pi)) / (2 * np.log(base))
-        low, high = max(np.floor(pair(scaling.get("beta_fast", 32))), 0), min(np.ceil(pair(scaling.get("beta_slow", 1))), features - 1)
+        low, high = pair(scaling.get("beta_fast", 32)), pair(scaling.get("beta_slow", 1))
+        if scaling.get("truncate", True):
+            low, high = np.floor(low), np.ceil(high)
+        low, high = max(low, 0), min(high, features - 1)
         ramp = np.clip((np.arange(features // 2) - low) / (high - low), 0, 1)
         return f / scaling["factor"] * ramp + f * (1 - ramp)
     assert kind == "default", kind

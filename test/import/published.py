@@ -18,8 +18,22 @@ BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, inter
 VIT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
            image_size=224, patch_size=16, num_channels=3, qkv_bias=True)
 LLAMA3 = dict(factor=32.0, high_freq_factor=4.0, low_freq_factor=1.0, original_max_position_embeddings=8192, rope_type="llama3")
+
+
+def gpt_oss(layers, experts):
+    return dict(
+        architectures=["GptOssForCausalLM"], model_type="gpt_oss", attention_bias=True, experts_per_token=4, head_dim=64, hidden_act="silu",
+        hidden_size=2880, initial_context_length=4096, intermediate_size=2880, layer_types=["sliding_attention", "full_attention"] * (layers // 2),
+        max_position_embeddings=131072, num_attention_heads=64, num_experts_per_tok=4, num_hidden_layers=layers, num_key_value_heads=8,
+        num_local_experts=experts, output_router_logits=False, rms_norm_eps=1e-5, rope_theta=150000, sliding_window=128, swiglu_limit=7.0,
+        rope_scaling=dict(beta_fast=32.0, beta_slow=1.0, factor=32.0, original_max_position_embeddings=4096, rope_type="yarn", truncate=False),
+        tie_word_embeddings=False, vocab_size=201088, quantization_config=dict(quant_method="mxfp4"))
+
+
 # Model: config, shapes, parameters.
 PUBLISHED = {
+    "openai/gpt-oss-20b": (gpt_oss(24, 32), llama_shapes, 20914757184),
+    "openai/gpt-oss-120b": (gpt_oss(36, 128), llama_shapes, 116829156672),
     "Qwen/Qwen3-0.6B": (dict(
         architectures=["Qwen3ForCausalLM"], model_type="qwen3", attention_bias=False, head_dim=128, hidden_act="silu", hidden_size=1024,
         intermediate_size=3072, max_position_embeddings=40960, max_window_layers=28, num_attention_heads=16, num_hidden_layers=28,

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf import small
-from make import llama_shapes, random_weights
+from make import FAMILIES, llama_shapes, random_weights
 from measured import measured
 from program import call, optimised, run
 from quantized_file import awq, fp8, gptq, mxfp4, write_shards
@@ -111,6 +111,36 @@ def check_model(name, folder, program):
     measured(f"quantized.{name}", error)
 
 
+def check_experts(folder):
+    """GPT-OSS with the experts in MXFP4, all of a layer in one tensor of blocks and one of scales."""
+    rng, folder = np.random.default_rng(4), os.path.join(folder, "experts")
+    os.makedirs(folder, exist_ok=True)
+    config = {**FAMILIES["gpt-oss"][0], "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+              "layer_types": ["sliding_attention", "full_attention"], "quantization_config": {"quant_method": "mxfp4"}}
+    with open(os.path.join(folder, "config.json"), "w") as out:
+        json.dump(config, out)
+    tensors, weights = {}, random_weights(llama_shapes(config), 3)
+    for key, value in weights.items():
+        if not key.endswith("_proj") or ".experts." not in key:
+            tensors[key] = value
+            continue
+        experts, size, out_size = value.shape
+        _, parts, decoded = mxfp4(rng, (experts, out_size, size), spread=1 / np.sqrt(size))
+        tensors.update({key + suffix.removeprefix(".weight"): part for suffix, part in parts.items()})
+        weights[key] = decoded.transpose(0, 2, 1)
+    write_shards(folder, tensors, shards=2)
+    spec = os.path.join(folder, "spec.attn")
+    call(["attn", "import", folder, "-o", spec])
+    assert "  precision bf16\n" in open(spec).read(), "MXFP4 is kept in bf16"
+    ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
+    got, = run(["attn", "run", spec, "--precision=f32", "--entry", "scores"], folder, {"ids": ids}, ["scores"])
+    wanted = llama_twin(config, {key: value.astype(np.float64) for key, value in weights.items()}, ids)["scores"]
+    error = np.sqrt(((got - wanted) ** 2).sum() / (wanted ** 2).sum())
+    print(f"experts in MXFP4: relative L2 {error:.1e}")
+    assert error <= BOUND, error
+    measured("quantized.experts", error)
+
+
 def main():
     folder, = sys.argv[1:]
     for name in TABLES:
@@ -120,6 +150,7 @@ def main():
         os.remove(program)
     for name in MODELS:
         check_model(name, folder, program)
+    check_experts(folder)
 
 
 if __name__ == "__main__":

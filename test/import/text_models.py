@@ -55,6 +55,21 @@ def experts(c, w, p, x, act):
     return total
 
 
+def oss_experts(c, w, p, x):
+    """GPT-OSS's: a softmax over the chosen; gates and what they multiply lie row by row, and are clamped."""
+    scores = linear(x, w, p + "mlp.router")
+    order = np.argsort(-scores, -1)[..., :c["num_experts_per_tok"]]
+    kept = np.full_like(scores, -np.inf)
+    np.put_along_axis(kept, order, np.take_along_axis(scores, order, -1), -1)
+    weights, own, limit, total = softmax(kept), p + "mlp.experts.", c["swiglu_limit"], 0
+    for e in range(scores.shape[-1]):
+        both = x @ w[own + "gate_up_proj"][e] + w[own + "gate_up_proj_bias"][e]
+        gate, up = np.minimum(both[..., ::2], limit), np.clip(both[..., 1::2], -limit, limit)
+        made = (up + 1) * gate / (1 + np.exp(-1.702 * gate))
+        total = total + weights[..., e:e + 1] * (made @ w[own + "down_proj"][e] + w[own + "down_proj_bias"][e])
+    return total
+
+
 def llama(c, w, ids):
     kind, h, g = c["model_type"], c["num_attention_heads"], c["num_key_value_heads"]
     e = c.get("head_dim") or c["hidden_size"] // h
@@ -84,12 +99,18 @@ def llama(c, w, ids):
         if c.get("attn_logit_softcapping"):
             scores = np.tanh(scores / c["attn_logit_softcapping"]) * c["attn_logit_softcapping"]
         seen = (j <= i) & (i - j < (window or 10 ** 9))
-        a = joined(softmax(np.where(seen, scores, -np.inf)) @ np.repeat(v, h // g, 1))
+        live = np.where(seen, scores, -np.inf)
+        if p + "self_attn.sinks" in w:
+            sinks = np.broadcast_to(w[p + "self_attn.sinks"][:, None, None], live.shape[:-1] + (1,))
+            live = softmax(np.concatenate([live, sinks], -1))[..., :-1]
+        else:
+            live = softmax(live)
+        a = joined(live @ np.repeat(v, h // g, 1))
         a = linear(a, w, p + "self_attn.o_proj")
         x = x + (norm(a, p + "post_attention_layernorm") if four else a)
         y = norm(x, p + ("pre_feedforward_layernorm" if four else "post_attention_layernorm"))
         if "num_experts_per_tok" in c:
-            x = x + experts(c, w, p, y, act)
+            x = x + (oss_experts(c, w, p, y) if kind == "gpt_oss" else experts(c, w, p, y, act))
             continue
         if kind == "phi3":
             gate, up = np.split(y @ w[p + "mlp.gate_up_proj.weight"].T, 2, -1)

@@ -67,9 +67,9 @@ Expected<Folder> readFolder(StringRef path) {
   return folder;
 }
 
-static constexpr StringRef llamaTypes[] = {"llama",   "mistral",  "qwen2",       "qwen3",
-                                           "gemma",   "gemma2",   "gemma3_text", "phi3",
-                                           "mixtral", "qwen3_moe"};
+static constexpr StringRef llamaTypes[] = {"llama",   "mistral",   "qwen2",       "qwen3",
+                                           "gemma",   "gemma2",    "gemma3_text", "phi3",
+                                           "mixtral", "qwen3_moe", "gpt_oss"};
 static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
 static constexpr StringRef modernTypes[] = {"modernbert"};
 static constexpr StringRef bartTypes[] = {"bart", "marian", "whisper"};

@@ -9,6 +9,7 @@
 //   Gemma Team 2024, "Gemma", "Gemma 2"; 2025, "Gemma 3"
 //   Abdin et al. 2024, "Phi-3 Technical Report"
 //   Jiang et al. 2024, "Mixtral of Experts"
+//   OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card"
 #include "compiler/import/folder/Families.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -31,18 +32,25 @@ enum Trait : unsigned {
   QueryScalar = 1 << 7,   ///< scores by query_pre_attn_scalar, not by the features of a head
   LocalBase = 1 << 8,     ///< layers with a window turn by a base of their own
   WindowIfAsked = 1 << 9, ///< a window only with use_sliding_window, from max_window_layers on
+  Sinks = 1 << 10,        ///< a score for each head that no key has
 };
 
 /// What a mixture of experts is called in the tensors and in the config.
 struct Experts {
   StringRef name, gate, up, down, countKey, hiddenKey;
-  bool sharesSum; ///< the weights of the chosen sum up to 1, whatever the config says
+  bool sharesSum;            ///< the weights of the chosen sum up to 1, whatever the config says
+  bool isGptOss = false;     ///< gate and up in one tensor, row by row; both are clamped
+  StringRef router = "gate"; ///< what scores them
 };
 
 constexpr Experts mixtralExperts = {"block_sparse_moe",  "w1", "w3", "w2", "num_local_experts",
                                     "intermediate_size", true};
 constexpr Experts qwenExperts = {
     "mlp", "gate_proj", "up_proj", "down_proj", "num_experts", "moe_intermediate_size", false};
+
+constexpr Experts ossExperts = {
+    "mlp", "gate", "up",    "down_proj", "num_local_experts", "intermediate_size",
+    true,  true,   "router"};
 
 /// A family.
 struct Kind {
@@ -66,6 +74,7 @@ constexpr Kind kinds[] = {
     {"phi3", Packed},
     {"mixtral", 0, "silu", 0, &mixtralExperts},
     {"qwen3_moe", HeadNorms | WindowIfAsked, "silu", 0, &qwenExperts},
+    {"gpt_oss", Sinks, "silu", 2, &ossExperts},
 };
 
 /// How queries and keys are turned: arguments of `rotary` behind the kind of pairs.
@@ -108,6 +117,9 @@ private:
   /// What the feed-forward makes of `m`.
   std::string mlpOf();
   void writeExpert();
+  void writeGptOssExpert();
+  /// The map that scores experts.
+  std::string router() const;
   std::string norms(StringRef names, StringRef axis) const;
   std::string layerArguments() const;
   std::string turned(StringRef what) const;
@@ -398,8 +410,8 @@ void LlamaWriter::writeProjections() {
 void LlamaWriter::writeMlp() {
   StringRef bias = hasMlpBias ? " bias" : "";
   if (experts)
-    os << "linear " << kind.experts->name << ".gate: D -> X\nstack " << kind.experts->name
-       << ".experts: X of Expert\n";
+    os << "linear " << router() << ": D -> X" << (kind.experts->isGptOss ? " bias" : "")
+       << "\nstack " << kind.experts->name << ".experts: X of Expert\n";
   else if (is(Packed))
     os << "linear mlp.gate, mlp.up: D -> F = split(\"mlp.gate_up_proj\", gate up)\n"
        << "linear mlp.down_proj: F -> D\n";
@@ -419,10 +431,33 @@ std::string LlamaWriter::mlpOf() {
 
 /// One of the experts that a row is routed to.
 void LlamaWriter::writeExpert() {
-  auto [name, gate, up, down, countKey, hiddenKey, sharesSum] = *kind.experts;
+  if (kind.experts->isGptOss)
+    return writeGptOssExpert();
+  StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
   os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F\nlinear "
      << down << ": F -> D\nreturn " << down << "("
      << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
+}
+
+void LlamaWriter::writeGptOssExpert() {
+  // Floats lie as they are multiplied from the left, MXFP4 as maps have them. Of a square, the
+  // quantized says so.
+  auto shape = writer.folder.shapes.find(prefix + "layers.0.mlp.experts.0.gate_up_proj.weight");
+  bool isTurned = shape != writer.folder.shapes.end() && shape->second.size() == 2 &&
+                  shape->second[0] == width &&
+                  (shape->second[1] != width || !config.has("quantization_config"));
+  double limit = config.number("swiglu_limit", 7);
+  StringRef turned = isTurned ? " @conv1d" : "";
+  os << "block Expert(x: [D]) -> [D] {\n"
+     << "linear gate, up: D -> F bias = split(\"gate_up_proj.{weight|bias}\", f gate up)" << turned
+     << "\nlinear down_proj: F -> D bias" << (isTurned ? " = \"down_proj\" @conv1d" : "")
+     << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn down_proj(g * sigmoid(1.702 * "
+     << "g) * (clamp(up(x), " << numberText(-limit) << ", " << numberText(limit)
+     << ") + 1))\n}\n\n";
+}
+
+std::string LlamaWriter::router() const {
+  return (kind.experts->name + "." + kind.experts->router).str();
 }
 
 void LlamaWriter::writeLayer() {
@@ -452,6 +487,8 @@ void LlamaWriter::writeLayer() {
   if (is(HeadNorms))
     os << norms("self_attn.q_norm, self_attn.k_norm", "E");
   writeProjections();
+  if (is(Sinks))
+    os << "param self_attn.sinks: [H]\n";
   writeMlp();
   if (StringRef turned = turnedFeatures == features ? "E" : "R"; !rotation.slowing.empty())
     os << "table turns[t: T, p: " << turned << "/2] = t * " << numberText(rotation.base)
@@ -461,18 +498,17 @@ void LlamaWriter::writeLayer() {
      << "let a = attend q over kv.push(k, " << v << "(n)) along T as S"
      << (groups == heads ? "" : " group H by G") << " {\n"
      << (queryScale ? "score scaled\n" : "") << (cap ? "cap " + numberText(cap) + "\n" : "")
-     << "mask " << mask << "\n}\n"
-     << "let y = x + "
+     << "mask " << mask << '\n'
+     << (is(Sinks) ? "weight softmax(sink = self_attn.sinks[h])\n}\n" : "}\n") << "let y = x + "
      << (is(FourNorms) ? "post_attention_layernorm(self_attn.o_proj(a))" : "self_attn.o_proj(a)")
      << "\nlet m = " << (is(FourNorms) ? "pre_feedforward_layernorm" : "post_attention_layernorm")
      << "(y)\n";
   bool sharesSum =
       kind.experts && (kind.experts->sharesSum || config.flag("norm_topk_prob", false));
   if (sharesSum) // a softmax over all, made to sum up to 1, is one over the chosen
-    os << "let s, places = topk(X, " << kind.experts->name
-       << ".gate(m), A)\nlet weights = softmax(A, s)\n";
+    os << "let s, places = topk(X, " << router() << "(m), A)\nlet weights = softmax(A, s)\n";
   else if (experts)
-    os << "let weights, places = topk(X, softmax(X, " << kind.experts->name << ".gate(m)), A)\n";
+    os << "let weights, places = topk(X, softmax(X, " << router() << "(m)), A)\n";
   std::string mlp = mlpOf();
   os << "return y + " << (is(FourNorms) ? "post_feedforward_layernorm(" + mlp + ")" : mlp)
      << "\n}\n\n";
