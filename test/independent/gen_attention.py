@@ -142,6 +142,17 @@ def key_name(scope, along, taken):
     return f"along {along} as {free}", free
 
 
+def with_static(scope, statics, word, make):
+    """A hook that is made, behind a static of the block where there is one; the static alone, unless a parameter would be left unused."""
+    before = len(scope.lines)
+    text = make()
+    if not statics:
+        return text
+    alone, both = statics[0], f"{statics[0]} {word} {text}"
+    has_parameter = any(" with param " in line for line in scope.lines[before:])
+    return both if scope.rng.pick([alone, both]) == both or has_parameter else alone
+
+
 def hook_lines(scope, pairs, q, features, is_named):
     """The lines of an attention in any order, and what it returns."""
     rng = scope.rng
@@ -153,9 +164,7 @@ def hook_lines(scope, pairs, q, features, is_named):
     allowed = [name for name, what, _ in scope.statics if what == "mask"]
     added = [name for name, what, _ in scope.statics if what == "bias"]
     if rng.chance(0.5) or added:
-        text = pairs.bias()
-        if added:
-            text = rng.pick([added[0], f"{added[0]} + {text}"])
+        text = with_static(scope, added, "+", pairs.bias)
         lines.append(f"bias {text}")
     # A bias of -inf leaves no weight, but weights that are scores, and caps, make numbers of it.
     has_named_bias = any(line.startswith("bias") for line in lines)
@@ -164,9 +173,7 @@ def hook_lines(scope, pairs, q, features, is_named):
     if rng.chance(0.2) and not has_named_bias:
         lines.append(f"cap {rng.pick([2, 5.5, 30])}")
     if rng.chance(0.65) or allowed:
-        text = pairs.mask()
-        if allowed:
-            text = rng.pick([allowed[0], f"{allowed[0]} and {text}"])
+        text = with_static(scope, allowed, "and", pairs.mask)
         lines.append(f"mask {text}")
     elif scope.cache:
         lines.append("mask none")
