@@ -3,7 +3,7 @@
 import numpy as np
 
 from blocks import apply_layer
-from sizes import Problem, axis_of
+from sizes import Problem, axis_of, size_of
 from values import Precision, Tensor, combine, is_number
 
 
@@ -70,21 +70,20 @@ def clamp(frame, call):
 
 
 def route(frame, call):
-    """Each row by each of its experts, one at a time."""
+    """Every expert computes all rows, of which those are taken that have chosen it."""
     path, *others = [argument.value for argument in call.arguments]
     _, stack, owner = frame.find(path.name)
     x, places, weights = [frame.model.tensor(other, frame) for other in others]
     rows = [a for a in x.axes if a in places.axes]
-    (choice,), (feature,) = [a for a in places.axes if a not in rows], [a for a in x.axes if a not in rows]
-    x, places, weights = x.in_order(rows + [feature]), places.in_order(rows + [choice]), weights.in_order(rows + [choice])
-    sums, made = {}, feature
-    for at in np.ndindex(places.data.shape):
-        row = Tensor([feature], x.data[at[:-1]])
-        result = apply_layer(frame.model, stack, owner, int(places.data[at]), row, frame, call)
-        (made,) = result.axes
-        sums[at[:-1]] = sums.get(at[:-1], 0) + weights.data[at] * result.data
-    shape = [a.count for a in rows] + [made.count]
-    return Tensor(rows + [made], np.stack([sums[at] for at in np.ndindex(*shape[:-1])]).reshape(shape))
+    (choice,) = [a for a in places.axes if a not in rows]
+    places, weights = places.in_order(rows + [choice]), weights.in_order(rows + [choice])
+    total = 0
+    for n in range(size_of(stack.count, owner).constant):
+        result = apply_layer(frame.model, stack, owner, n, x, frame, call)
+        (made,) = [a for a in result.axes if a not in rows]
+        share = (weights.data * (places.data == n)).sum(-1, keepdims=True)
+        total = total + share * result.in_order(rows + [made]).data
+    return Tensor(rows + [made], total)
 
 
 CHOICES = {"route": route, "softmax": softmax, "sum": reduced(np.sum), "argmax": argmax, "topk": topk, "clamp": clamp}

@@ -6,6 +6,7 @@ import os
 from cases import Case
 from gen_blocks import random_op
 from gen_caches import cached_forward
+from gen_experts import entry_of_experts
 from gen_ops import binary, norm, unary
 from gen_scope import Home, Random, Scope, Value
 from gen_views import ends, pack, relabel, resize, split_moves
@@ -207,7 +208,11 @@ def finish(scope, name, count=None):
 
 
 def generate(seed):
+    """Every twelfth spec is of experts; all others are written from the same numbers as without those."""
     spec = Spec(seed)
+    if seed % 12 == 7:
+        entry_of_experts(spec, "mixed")
+        return spec
     rng = spec.rng
     for n in range(rng.pick([0, 1, 1, 1, 2])):
         spec.used.append(Home(spec, f"used{n}.attn"))
