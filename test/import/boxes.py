@@ -119,12 +119,22 @@ def check_wrong(folder, program, given):
     assert not [name for name in os.listdir(folder) if name.startswith(("x", "y"))], os.listdir(folder)
 
 
+def check_linked(folder, program):
+    """Only a program that may draw has a font."""
+    other = os.path.join(folder, "other")
+    spec = open(os.path.join(folder, "spec.attn")).read().replace("boxes: [", "corners: [")
+    open(other + ".attn", "w").write(spec)
+    call(["attn", "compile", other + ".attn", "-O0", "-o", other])
+    assert b"glyphOf" in open(program, "rb").read() and b"glyphOf" not in open(other, "rb").read()
+
+
 def main():
     folder = sys.argv[1]
     shutil.rmtree(folder, ignore_errors=True)
     _, _, cut = check(os.path.join(folder, "cut"), " from 36")
     program, given, whole = check(os.path.join(folder, "whole"), "")
     check_wrong(os.path.join(folder, "whole"), program, given)
+    check_linked(os.path.join(folder, "whole"), program)
     print(f"{cut + whole} pixels of frames")
 
 
