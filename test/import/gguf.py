@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf_file import FORMATS, draw, write_gguf
-from make import llama, llama_shapes
+from make import FAMILIES, llama, llama_shapes
 from measured import measured
 from program import call, run
 from text_models import llama as llama_twin
@@ -60,12 +60,19 @@ MODELS = {
                                rope_local_base_freq=10000.0, rope_scaling=dict(rope_type="linear", factor=8.0), **GEMMA)),
     "phi3": ("phi3", small("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=None, partial_rotary_factor=0.75,
                            tie_word_embeddings=False)),
+    "mixtral": ("llama", small("mixtral", "MixtralForCausalLM", rope_theta=1000000.0, num_local_experts=3, num_experts_per_tok=2,
+                               tie_word_embeddings=False)),
+    "qwen3-moe": ("qwen3moe", {**small("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=128, num_experts=4,
+                                       num_experts_per_tok=2, norm_topk_prob=True, tie_word_embeddings=False), "moe_intermediate_size": 256}),
+    "gpt-oss": ("gpt-oss", {**FAMILIES["gpt-oss"][0], "hidden_size": 256, "num_attention_heads": 4, "head_dim": 64, "intermediate_size": 256,
+                            "num_hidden_layers": 2, "num_local_experts": 3, "num_experts_per_tok": 2, "swiglu_limit": 7.0, "rope_scaling": dict(
+                                rope_type="yarn", factor=32.0, original_max_position_embeddings=4096, truncate=False)}),
 }
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
          "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-         "mlp.down_proj": "ffn_down"}
+         "mlp.down_proj": "ffn_down", "block_sparse_moe.gate": "ffn_gate_inp", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp"}
 FOUR = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
         "post_feedforward_layernorm": "post_ffw_norm"}
 
@@ -79,6 +86,30 @@ def name_of(name, has_four):
     return layer + (FOUR.get(path, "") if has_four else "") + (NAMES[path] if not (has_four and path in FOUR) else "") + "." + kind
 
 
+def packed_experts(c, rng):
+    """Those of a layer as GGUF has them, one tensor for each map, and the weights of Hugging Face's model, by their names."""
+    d, f, kinds = c["hidden_size"], c.get("moe_intermediate_size", c["intermediate_size"]), ["MXFP4", "Q8_0", "Q4_K"]
+    count, oss = c.get("num_experts", c.get("num_local_experts")), c["model_type"] == "gpt_oss"
+    tensors, maps, weights = {}, {}, {}
+    for i, (map_, given, taken) in enumerate([("gate", f, d), ("up", f, d), ("down", d, f)]):
+        kind = "MXFP4" if oss else kinds[i]
+        data, value = draw(rng, kind, (count, given, taken), spread=1 / np.sqrt(taken))
+        tensors[f"ffn_{map_}_exps.weight"], maps[map_] = (kind, (count, given, taken), data), value.astype(np.float64)
+        if oss:
+            tensors[f"ffn_{map_}_exps.bias"] = bias = rng.standard_normal((count, given)).astype(np.float32) * np.float32(0.1)
+            maps[map_ + "_bias"] = bias.astype(np.float64)
+    if oss:
+        turns = lambda a, b: np.stack([a, b], -1).reshape(*a.shape[:-1], -1)
+        return tensors, {"mlp.experts.gate_up_proj": turns(maps["gate"].transpose(0, 2, 1), maps["up"].transpose(0, 2, 1)),
+                         "mlp.experts.gate_up_proj_bias": turns(maps["gate_bias"], maps["up_bias"]),
+                         "mlp.experts.down_proj": maps["down"].transpose(0, 2, 1), "mlp.experts.down_proj_bias": maps["down_bias"]}
+    mixtral = c["model_type"] == "mixtral"
+    for map_, theirs in [("gate", "w1"), ("up", "w3"), ("down", "w2")]:
+        for e in range(count):
+            weights[f"block_sparse_moe.experts.{e}.{theirs}.weight" if mixtral else f"mlp.experts.{e}.{map_}_proj.weight"] = maps[map_][e]
+    return tensors, weights
+
+
 def values_of(architecture, c):
     e = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
     p = architecture + "."
@@ -88,6 +119,10 @@ def values_of(architecture, c):
               p + "attention.layer_norm_rms_epsilon": c["rms_norm_eps"], p + "rope.freq_base": c["rope_theta"],
               p + "rope.dimension_count": int(e * c.get("partial_rotary_factor", 1)), "tokenizer.ggml.tokens": ["a"] * c["vocab_size"],
               "tokenizer.ggml.eos_token_id": 3}
+    if "num_experts_per_tok" in c:
+        values.update({p + "expert_count": c.get("num_experts", c.get("num_local_experts")), p + "expert_used_count": c["num_experts_per_tok"]})
+        if c["model_type"] != "mixtral":
+            values[p + "expert_feed_forward_length"] = c.get("moe_intermediate_size", c["intermediate_size"])
     if "head_dim" in c:
         values.update({p + "attention.key_length": e, p + "attention.value_length": e})
     for key, theirs in {"sliding_window": "attention.sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
@@ -119,8 +154,20 @@ def write_model(architecture, c, path):
     rng = np.random.default_rng(len(architecture))
     four, kinds = c["model_type"] in ("gemma2", "gemma3_text"), list(FORMATS)
     tensors, weights = {}, {}
+    for n in range(c["num_hidden_layers"] if "num_experts_per_tok" in c else 0):
+        own, theirs = packed_experts(c, rng)
+        tensors.update({f"blk.{n}.{name}": tensor for name, tensor in own.items()})
+        weights.update({f"model.layers.{n}.{name}": value for name, value in theirs.items()})
     for i, (name, shape) in enumerate(llama_shapes(c).items()):
+        if ".experts." in name:
+            continue
+        if name.endswith(".sinks"):
+            value = rng.standard_normal(shape).astype(np.float32)
+            tensors[f"blk.{name.split('.')[2]}.attn_sinks.weight"], weights[name] = value, value.astype(np.float64)
+            continue
         ours = name_of(name, four)
+        if c["model_type"] == "gpt_oss":
+            ours = ours.replace("ffn_norm", "post_attention_norm")
         if len(shape) == 1:
             value = rng.standard_normal(shape).astype(np.float32) * 0.1 + (0 if name.endswith("bias") else 1)
             tensors[ours] = value

@@ -487,7 +487,7 @@ FAMILIES = {
                   llama_shapes, {}),
     "gpt-oss": (llama("gpt_oss", "GptOssForCausalLM", rope_theta=150000.0, head_dim=16, attention_bias=True, sliding_window=6, swiglu_limit=1.5,
                       num_local_experts=6, num_experts_per_tok=3, layer_types=["sliding_attention", "full_attention"] * 2,
-                      rope_scaling=dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16, beta_fast=4.0, truncate=False)),
+                      rope_scaling=dict(rope_type="yarn", factor=32.0, original_max_position_embeddings=4096, truncate=False)),
                 llama_shapes, {}),
     "gemma": (llama("gemma", "GemmaForCausalLM", rope_theta=10000.0, **GEMMA), llama_shapes, {}),
     "gemma2": (llama("gemma2", "Gemma2ForCausalLM", rope_theta=10000.0, sliding_window=6, query_pre_attn_scalar=24, attn_logit_softcapping=5.0,
@@ -500,6 +500,12 @@ FAMILIES = {
                             sliding_attention=dict(rope_type="default", rope_theta=10000.0)), **GEMMA), llama_shapes, {}),
     "phi3": (llama("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=None, sliding_window=9, partial_rotary_factor=0.5,
                    tie_word_embeddings=False), llama_shapes, {}),
+    "phi3-128k": (llama("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=dict(
+        type="longrope", short_factor=[1.0, 1.05, 1.05, 1.2], long_factor=[1.1, 2.5, 7.0, 20.0]), original_max_position_embeddings=32,
+        sliding_window=64, tie_word_embeddings=False), llama_shapes, {}),
+    "phi4-mini": (llama("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=dict(
+        rope_type="longrope", short_factor=[1.0, 1.0, 1.3], long_factor=[1.0, 3.5, 12.0]), original_max_position_embeddings=32,
+        partial_rotary_factor=0.75, sliding_window=None, tie_word_embeddings=True), llama_shapes, {}),
     "vit": (vit("vit", "ViTForImageClassification", intermediate_size=80, id2label=LABELS), vit_shapes, PICTURE),
     "deit": (vit("deit", "DeiTForImageClassificationWithTeacher", intermediate_size=80, id2label=LABELS), vit_shapes, PICTURE),
     "dinov2": ({**vit("dinov2", "Dinov2Model", mlp_ratio=2), "layer_norm_eps": 1e-6}, vit_shapes, CROPPED),

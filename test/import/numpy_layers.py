@@ -37,8 +37,8 @@ def attention(q, k, v, count, live=True, scale=None, bias=0):
     return joined(softmax(np.where(live, scores, -np.inf)) @ v)
 
 
-def frequencies(features, base, scaling):
-    """Of each pair of features, per position."""
+def frequencies(features, base, scaling, is_long=False):
+    """Of each pair of features, per position; `is_long`: where there can be more of these than the model was trained on."""
     f = base ** (-np.arange(0, features, 2) / features)
     kind = (scaling or {}).get("rope_type", (scaling or {}).get("type", "default"))
     if kind == "linear":
@@ -56,13 +56,18 @@ def frequencies(features, base, scaling):
         low, high = max(low, 0), min(high, features - 1)
         ramp = np.clip((np.arange(features // 2) - low) / (high - low), 0, 1)
         return f / scaling["factor"] * ramp + f * (1 - ramp)
+    if kind == "longrope":
+        return f / np.array(scaling["long_factor" if is_long else "short_factor"])
     assert kind == "default", kind
     return f
 
 
-def strength(scaling):
-    """What YaRN multiplies queries and keys by."""
-    scaling = scaling or {}
+def strength(config):
+    """What YaRN and LongRoPE multiply queries and keys by."""
+    scaling = config.get("rope_scaling") or config.get("rope_parameters") or {}
+    if scaling.get("rope_type", scaling.get("type")) == "longrope":
+        original = config["original_max_position_embeddings"]
+        return scaling.get("attention_factor", np.sqrt(1 + np.log(config["max_position_embeddings"] / original) / np.log(original)))
     return scaling.get("attention_factor", 0.1 * np.log(scaling["factor"]) + 1) if scaling.get("rope_type") == "yarn" else 1
 
 

@@ -33,7 +33,7 @@ def llama_layers(c):
         elif kind == "gemma3_text" and slides:
             f = frequencies(turned, c["rope_local_base_freq"], None)
         else:
-            f = frequencies(turned, c["rope_theta"], c.get("rope_scaling"))
+            f = frequencies(turned, c["rope_theta"], c.get("rope_scaling"), c.get("is_long", False))
         yield window if slides else None, f
 
 
@@ -93,7 +93,7 @@ def llama(c, w, ids):
         q, k, v = heads_of(q, h), heads_of(k, g), heads_of(v, g)
         if p + "self_attn.q_norm.weight" in w:
             q, k = norm(q, p + "self_attn.q_norm"), norm(k, p + "self_attn.k_norm")
-        stronger = strength(c.get("rope_scaling") or c.get("rope_parameters"))
+        stronger = strength(c)
         q, k = rotate(q, f) * stronger, rotate(k, f) * stronger
         scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * (c.get("query_pre_attn_scalar", e) ** -0.5)
         if c.get("attn_logit_softcapping"):

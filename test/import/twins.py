@@ -95,13 +95,15 @@ def check(family, folder):
             wanted["embedding"] = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
         wanted = {name: rows for name, rows in wanted.items() if (name == "embedding") == is_sentence}
     compare(family, folder, spec, inputs, wanted)
+    if (config.get("rope_scaling") or {}).get("long_factor"):  # where there is room for longer texts
+        compare(family + "-long", folder, spec, inputs, llama({**config, "is_long": True}, w, inputs["ids"]), more=["--set", "C=64"])
 
 
-def compare(family, folder, spec, inputs, wanted, entry=None, whole=False):
+def compare(family, folder, spec, inputs, wanted, entry=None, whole=False, more=()):
     text = open(spec).read()
     names = list(wanted)
     entry = entry or (names[0] if f"entry {names[0]} " in text else None)
-    command = ["attn", "run", spec, "--weights", folder, *(["--entry", entry] if entry else [])]
+    command = ["attn", "run", spec, "--weights", folder, *more, *(["--entry", entry] if entry else [])]
     largest = 0
     for name, got in zip(names, run(command, folder, inputs, names)):
         rows = wanted[name]

@@ -48,7 +48,7 @@ def main():
     write(at("nameless"), {"general.name": "x"}, one)
     write(at("embedding"), llama, [("other.weight", (32, 4), 0, 0)])
     write(at("heads"), {**llama, "llama.attention.head_count": [4, 8]}, one)
-    write(at("experts"), {**llama, "llama.expert_count": 8}, one)
+    write(at("experts"), {"general.architecture": "qwen2", "qwen2.expert_count": 8}, one)
     write(at("yarn"), {**llama, "llama.rope.scaling.type": "longrope"}, one)
     from gguf import values_of
     values = values_of(architecture, config)

@@ -114,6 +114,21 @@ std::vector<int64_t> Config::sizes(StringRef key) {
   return numbers;
 }
 
+std::vector<double> Config::numbers(StringRef key) {
+  std::vector<double> numbers;
+  const json::Value *value = find(key);
+  const json::Array *array = value ? value->getAsArray() : nullptr;
+  if (value && !array)
+    refuse(key, "a list of numbers");
+  for (size_t i = 0; array && i < array->size(); ++i) {
+    if (auto number = (*array)[i].getAsNumber())
+      numbers.push_back(*number);
+    else
+      refuse(key, "a list of numbers");
+  }
+  return numbers;
+}
+
 const json::Object *Config::objectAt(StringRef key) {
   const json::Value *value = find(key);
   const json::Object *inner = value ? value->getAsObject() : nullptr;

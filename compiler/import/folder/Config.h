@@ -35,6 +35,8 @@ public:
   std::vector<std::string> texts(llvm::StringRef key);
   /// A number, or each of a list of numbers; empty where nothing is said.
   std::vector<int64_t> sizes(llvm::StringRef key);
+  /// A list of numbers; empty where nothing is said.
+  std::vector<double> numbers(llvm::StringRef key);
   /// An object in this one; null where nothing is said.
   const llvm::json::Object *objectAt(llvm::StringRef key);
   /// Whether something is said that is not null.

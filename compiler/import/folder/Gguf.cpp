@@ -20,6 +20,7 @@ struct GgufKind {
   bool turnsNeighbours = false; ///< llama.cpp's converter has put pairs side by side
   bool addedOne = false;        ///< it has added 1 to the weights of norms
   bool hasFourNorms = false;
+  bool hasExperts = false; ///< those of a layer are packed into one tensor for each map
 };
 
 constexpr GgufKind ggufKinds[] = {
@@ -30,6 +31,9 @@ constexpr GgufKind ggufKinds[] = {
     {"gemma2", "gemma2", "Gemma2ForCausalLM", false, true, true},
     {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true, true},
     {"phi3", "phi3", "Phi3ForCausalLM"},
+    {"llama", "mixtral", "MixtralForCausalLM", true, false, false, true},
+    {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
+    {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, false, true},
 };
 
 using Renames = std::vector<std::pair<std::string, std::string>>;
@@ -47,6 +51,7 @@ private:
   Error readRope();
   void readScores();
   Error takeHeads();
+  void readExperts();
 
   const json::Object &values;
   Folder &folder;
@@ -64,7 +69,8 @@ static Renames ggufNames(const GgufKind &kind) {
       {"model.norm", "output_norm"},
       {"lm_head", "output"},
       {"input_layernorm", "attn_norm"},
-      {"post_attention_layernorm", kind.hasFourNorms ? "post_attention_norm" : "ffn_norm"},
+      {"post_attention_layernorm",
+       kind.hasFourNorms || kind.type == "gpt_oss" ? "post_attention_norm" : "ffn_norm"},
       {"self_attn.qkv_proj", "attn_qkv"},
       {"self_attn.q_proj", "attn_q"},
       {"self_attn.k_proj", "attn_k"},
@@ -72,7 +78,13 @@ static Renames ggufNames(const GgufKind &kind) {
       {"self_attn.o_proj", "attn_output"},
       {"self_attn.q_norm", "attn_q_norm"},
       {"self_attn.k_norm", "attn_k_norm"},
+      {"self_attn.sinks", "attn_sinks"},
       {"self_attn", "attn"},
+      {"mlp.router", "ffn_gate_inp"},
+      {"block_sparse_moe.gate", "ffn_gate_inp"},
+      {"mlp.gate", "ffn_gate_inp"},
+      {"mlp.experts", "ffn_exps"}, // as the runtime calls each of those that are packed
+      {"block_sparse_moe.experts", "ffn_exps"},
       {"mlp.gate_up_proj", "ffn_up"},
       {"mlp.gate_proj", "ffn_gate"},
       {"mlp.up_proj", "ffn_up"},
@@ -163,6 +175,8 @@ Error GgufConfig::readRope() {
                                {"yarn_beta_slow", "beta_slow"}})
       if (const json::Value *value = find(("rope.scaling." + key).str()))
         yarn[theirs] = *value;
+    if (kind.type == "gpt_oss") // which files do not say
+      yarn["truncate"] = false;
     folder.config["rope_scaling"] = std::move(yarn);
   } else if (scaling != "none") {
     return importError(
@@ -171,6 +185,17 @@ Error GgufConfig::readRope() {
         "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
   }
   return Error::success();
+}
+
+void GgufConfig::readExperts() {
+  bool isQwen = kind.type == "qwen3_moe";
+  take("expert_count", isQwen ? "num_experts" : "num_local_experts");
+  take("expert_used_count", "num_experts_per_tok");
+  take("expert_feed_forward_length", isQwen ? "moe_intermediate_size" : "intermediate_size");
+  if (isQwen) // as llama.cpp computes them, whatever is said
+    folder.config["norm_topk_prob"] = true;
+  if (kind.type == "gpt_oss")
+    folder.config["swiglu_limit"] = 7;
 }
 
 /// Gemma's scores are scaled as llama.cpp does: its largest models by the features that a head
@@ -204,20 +229,16 @@ Error GgufConfig::read() {
     take(key, theirs);
   if (folder.config.getInteger("sliding_window") == 0) // none
     folder.config.erase("sliding_window");
-  if (const json::Value *count = find("expert_count");
-      count && count->getAsInteger().value_or(0) > 0)
-    return importError("`" + prefix +
-                           "expert_count` is more than 0: experts that are packed into one "
-                           "tensor are not read",
-                       "import the folder of Hugging Face, whose experts are tensors of their own");
   if (Error error = takeHeads())
     return error;
+  if (kind.hasExperts)
+    readExperts();
   auto embedding = folder.shapes.find("model.embed_tokens.weight");
   if (embedding == folder.shapes.end() || embedding->second.size() != 2)
     return importError("there is no matrix `token_embd.weight` in it");
   folder.config["vocab_size"] = embedding->second[0];
   folder.config["tie_word_embeddings"] = !folder.has("lm_head.weight");
-  if (kind.type == "llama" && folder.has("model.layers.0.self_attn.q_proj.bias"))
+  if (folder.has("model.layers.0.self_attn.q_proj.bias"))
     folder.config["attention_bias"] = true;
   json::Object generation;
   for (auto [key, theirs] :
@@ -241,15 +262,24 @@ Error GgufConfig::read() {
 Expected<Folder> readGgufModel(StringRef path, const json::Object &values, Shapes shapes) {
   std::string list;
   auto architecture = values.getString("general.architecture");
+  const json::Value *count =
+      architecture ? values.get((*architecture + ".expert_count").str()) : nullptr;
+  bool hasExperts = count && count->getAsInteger().value_or(0) > 0, isKnown = false;
   const GgufKind *kind = find_if(ggufKinds, [&](const GgufKind &one) {
-    list += (list.empty() ? "" : ", ") + one.architecture.str();
-    return architecture && one.architecture == *architecture;
+    list += (list.empty() ? "" : ", ") + one.architecture.str() +
+            (one.hasExperts ? " with experts" : "");
+    bool isSame = architecture && one.architecture == *architecture;
+    isKnown |= isSame;
+    return isSame && one.hasExperts == hasExperts;
   });
   if (!architecture)
     return importError("there is no `general.architecture` in it");
   if (kind == std::end(ggufKinds))
     return importError("no family reads the `general.architecture` `" + *architecture +
-                       "`; those that are read are " + list);
+                       (!isKnown     ? "`"
+                        : hasExperts ? "` with experts"
+                                     : "` without experts") +
+                       "; those that are read are " + list);
   Folder folder;
   folder.path = path.str();
   folder.renames = ggufNames(*kind);

@@ -11,6 +11,7 @@
 //   Jiang et al. 2024, "Mixtral of Experts"
 //   OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card"
 #include "compiler/import/folder/Families.h"
+#include "compiler/import/folder/Rope.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
@@ -77,17 +78,6 @@ constexpr Kind kinds[] = {
     {"gpt_oss", Sinks, "silu", 2, &ossExperts},
 };
 
-/// How queries and keys are turned: arguments of `rotary` behind the kind of pairs.
-struct Rotation {
-  double base = 10000;
-  std::string scaling; ///< ", factor = 8, …"
-  std::string slowing; ///< of YaRN: by what pair `p` is slower, as a factor
-  double strength = 1; ///< of YaRN: what queries and keys are multiplied by
-  bool operator==(const Rotation &other) const {
-    return base == other.base && scaling == other.scaling && slowing == other.slowing;
-  }
-};
-
 /// Writes one decoder.
 class LlamaWriter {
 public:
@@ -101,15 +91,10 @@ private:
   /// Biases that are there though the config does not say so.
   void readGivenBiases();
   void readExperts();
+  /// How many positions the cache holds, once it is known how they are turned.
+  void chooseCapacity();
   void readLayers();
   void readRotations();
-  /// Of an object that holds rope's values, in either form of config.json.
-  Rotation readRotation(Config &from, const json::Object *scaling, std::optional<double> base);
-  /// YaRN's rule (Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language
-  /// Models"), of the values in `from`.
-  void readYarn(Config &from, Rotation &own);
-  /// The rule that the factors of a GGUF file come from.
-  std::string scalingOfFactors(double base);
   void writeModel();
   void writeLayer();
   void writeProjections();
@@ -120,6 +105,8 @@ private:
   void writeGptOssExpert();
   /// The map that scores experts.
   std::string router() const;
+  /// Whether the tensors are those of a file of llama.cpp.
+  bool ofLlamaCpp() const { return !writer.folder.renames.empty(); }
   std::string norms(StringRef names, StringRef axis) const;
   std::string layerArguments() const;
   std::string turned(StringRef what) const;
@@ -168,11 +155,17 @@ void LlamaWriter::readSizes() {
   turnedFeatures = static_cast<int64_t>(double(features) * part);
   if (turnedFeatures < 2 || turnedFeatures > features || turnedFeatures % 2)
     config.refuse("partial_rotary_factor", "a part of the head with an even number of features");
+}
+
+void LlamaWriter::chooseCapacity() {
   // The cache is what a run pays for: one of all positions would be gigabytes.
   capacity = std::min<int64_t>(positions, 4096);
+  if (rotation.shortLength)
+    capacity = std::min(capacity, rotation.shortLength);
   if (capacity < positions)
     config.note("the cache holds " + Twine(capacity) + " positions, of " + Twine(positions) +
-                " that the model can be given: `cache kv capacity` says how many");
+                " that the model can be given: `" +
+                (rotation.shortLength ? "dim C" : "cache kv capacity") + "` says how many");
 }
 
 void LlamaWriter::readGivenBiases() {
@@ -196,72 +189,6 @@ void LlamaWriter::readExperts() {
     config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");
   if (config.size("decoder_sparse_step", 1) != 1 || !config.sizes("mlp_only_layers").empty())
     config.refuse("decoder_sparse_step", "1, and no `mlp_only_layers`: experts in every layer");
-}
-
-Rotation LlamaWriter::readRotation(Config &from, const json::Object *scaling,
-                                   std::optional<double> base) {
-  Rotation rotation;
-  std::optional<double> own = base ? base : from.number("rope_theta");
-  const json::Object nothing;
-  Config inner(scaling ? *scaling : nothing, "config.json, rope");
-  if (!own && scaling)
-    own = inner.number("rope_theta");
-  if (!own)
-    config.note("`config.json` says no `rope_theta`, neither by itself nor in `rope_parameters`: "
-                "10000, the default of the published class");
-  rotation.base = own.value_or(10000);
-  std::string type = inner.text("rope_type", inner.text("type", "default"));
-  StringRef place = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  auto factor = [&](StringRef key) {
-    std::optional<double> value = inner.number(key);
-    if (!value)
-      config.refuse(place, "a `" + key + "` in it, for the type `" + Twine(type) + "`");
-    return numberText(value.value_or(1));
-  };
-  if (type == "linear")
-    rotation.scaling = ", factor = " + factor("factor");
-  else if (type == "llama3")
-    rotation.scaling = ", factor = " + factor("factor") +
-                       ", low_freq_factor = " + factor("low_freq_factor") +
-                       ", high_freq_factor = " + factor("high_freq_factor") +
-                       ", original_length = " + factor("original_max_position_embeddings");
-  else if (type == "yarn")
-    readYarn(inner, rotation);
-  else if (type != "default")
-    config.refuse(place, "the type `default`, `linear`, `llama3` or `yarn`",
-                  "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
-  config.adopt(inner);
-  return rotation;
-}
-
-void LlamaWriter::readYarn(Config &from, Rotation &own) {
-  double factor = from.number("factor").value_or(0), fast = from.number("beta_fast").value_or(32),
-         slow = from.number("beta_slow").value_or(1);
-  int64_t original = from.size("original_max_position_embeddings", positions);
-  if (!(factor >= 1) || !(fast > slow) || !(slow > 0)) {
-    config.refuse("rope_scaling",
-                  "of the type `yarn` a `factor` of at least 1, and a `beta_fast` of "
-                  "more than `beta_slow`");
-    return;
-  }
-  // The pair that turns so many times in the original length.
-  auto pairOf = [&](double turns) {
-    return double(turnedFeatures) * std::log(double(original) / (turns * 2 * M_PI)) /
-           (2 * std::log(own.base));
-  };
-  double low = pairOf(fast), high = pairOf(slow);
-  if (from.flag("truncate", true))
-    low = std::floor(low), high = std::ceil(high);
-  low = std::max(low, 0.0), high = std::min(high, double(turnedFeatures - 1));
-  if (low == high)
-    high += 0.001;
-  double mscale = from.number("mscale").value_or(0),
-         all = from.number("mscale_all_dim").value_or(0);
-  auto strengthOf = [&](double weight) { return 0.1 * weight * std::log(factor) + 1; };
-  own.strength = mscale && all ? strengthOf(mscale) / strengthOf(all) : strengthOf(1);
-  own.strength = from.number("attention_factor").value_or(own.strength);
-  own.slowing = "1 - (1 - 1 / " + numberText(factor) + ") * clamp((p - " + numberText(low) +
-                ") / " + numberText(high - low) + ", 0, 1)";
 }
 
 void LlamaWriter::readLayers() {
@@ -288,39 +215,21 @@ void LlamaWriter::readRotations() {
                      *scaling = config.objectAt("rope_scaling");
   const json::Object *full = parameters ? parameters->getObject("full_attention") : nullptr,
                      *sliding = parameters ? parameters->getObject("sliding_attention") : nullptr;
-  rotation = readRotation(config, full ? full : parameters ? parameters : scaling, std::nullopt);
+  RopeReader rope{config, turnedFeatures, positions};
+  rotation = rope.read(full ? full : parameters ? parameters : scaling, std::nullopt);
   if (!writer.folder.ropeFactors.empty())
-    rotation.scaling = scalingOfFactors(rotation.base);
+    rotation.scaling = rope.scalingOf(writer.folder.ropeFactors, rotation.base);
   windowed = rotation;
   if (sliding)
-    windowed = readRotation(config, sliding, sliding->getNumber("rope_theta"));
-  else if (is(LocalBase))
-    windowed = {config.number("rope_local_base_freq", 10000), ""};
+    windowed = rope.read(sliding, sliding->getNumber("rope_theta"));
+  else if (is(LocalBase)) {
+    windowed = Rotation();
+    windowed.base = config.number("rope_local_base_freq", 10000);
+  }
   if (llvm::all_of(isFull, [](bool full) { return !full; }) && window)
     rotation = windowed;
   if (!isFull.empty() && rotation.slowing != windowed.slowing)
-    config.refuse("rope_parameters", "YaRN in all layers, or in none");
-}
-
-std::string LlamaWriter::scalingOfFactors(double base) {
-  // The published models of Llama 3.1 and later, which differ in the factor alone.
-  constexpr double low = 1, high = 4, original = 8192;
-  const std::vector<float> &factors = writer.folder.ropeFactors;
-  double most = *llvm::max_element(factors);
-  for (auto [p, given] : llvm::enumerate(factors)) {
-    double angle = std::pow(base, -double(p) / double(factors.size())),
-           turns = original * angle / (2 * M_PI),
-           share = std::clamp((turns - low) / (high - low), 0.0, 1.0);
-    double factor = 1 / ((1 - share) / most + share);
-    if (!(std::abs(factor - double(given)) <= 1e-4 * factor)) {
-      config.refuse("rope_freqs.weight", "the factors of Llama 3's rule",
-                    "write the angles as a `table` and give them to `rotary(x, interleaved, angles "
-                    "= …)`");
-      break;
-    }
-  }
-  return ", factor = " + numberText(most) + ", low_freq_factor = 1, high_freq_factor = 4, " +
-         "original_length = 8192";
+    config.refuse("rope_parameters", "YaRN or LongRoPE in all layers, or in none");
 }
 
 /// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
@@ -434,6 +343,8 @@ void LlamaWriter::writeExpert() {
   if (kind.experts->isGptOss)
     return writeGptOssExpert();
   StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
+  if (ofLlamaCpp())
+    gate = "gate", up = "up", down = "down";
   os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F\nlinear "
      << down << ": F -> D\nreturn " << down << "("
      << activation(config, act, kind.act, (gate + "(x)").str()) << " * " << up << "(x))\n}\n\n";
@@ -448,10 +359,13 @@ void LlamaWriter::writeGptOssExpert() {
                   (shape->second[1] != width || !config.has("quantization_config"));
   double limit = config.number("swiglu_limit", 7);
   StringRef turned = isTurned ? " @conv1d" : "";
-  os << "block Expert(x: [D]) -> [D] {\n"
-     << "linear gate, up: D -> F bias = split(\"gate_up_proj.{weight|bias}\", f gate up)" << turned
-     << "\nlinear down_proj: F -> D bias" << (isTurned ? " = \"down_proj\" @conv1d" : "")
-     << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn down_proj(g * sigmoid(1.702 * "
+  StringRef down = ofLlamaCpp() ? "down" : "down_proj";
+  os << "block Expert(x: [D]) -> [D] {\nlinear gate, up: D -> F bias";
+  if (!ofLlamaCpp())
+    os << " = split(\"gate_up_proj.{weight|bias}\", f gate up)" << turned;
+  os << "\nlinear " << down << ": F -> D bias" << (isTurned ? " = \"down_proj\" @conv1d" : "")
+     << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn " << down
+     << "(g * sigmoid(1.702 * "
      << "g) * (clamp(up(x), " << numberText(-limit) << ", " << numberText(limit)
      << ") + 1))\n}\n\n";
 }
@@ -488,11 +402,12 @@ void LlamaWriter::writeLayer() {
     os << norms("self_attn.q_norm, self_attn.k_norm", "E");
   writeProjections();
   if (is(Sinks))
-    os << "param self_attn.sinks: [H]\n";
+    os << "param self_attn.sinks: [H]" << (ofLlamaCpp() ? " = \"attn_sinks.weight\"\n" : "\n");
   writeMlp();
   if (StringRef turned = turnedFeatures == features ? "E" : "R"; !rotation.slowing.empty())
     os << "table turns[t: T, p: " << turned << "/2] = t * " << numberText(rotation.base)
-       << " ** (-2 * p / " << turned << ") * (" << rotation.slowing << ")  // angles, by YaRN\n";
+       << " ** (-2 * p / " << turned << ") * (" << rotation.slowing << ")  // angles, by "
+       << rotation.rule << '\n';
   os << "let n = input_layernorm(x)\n"
      << "let q = " << query(q, "q_norm") << "\nlet k = " << query(k, "k_norm") << '\n'
      << "let a = attend q over kv.push(k, " << v << "(n)) along T as S"
@@ -524,7 +439,11 @@ void LlamaWriter::writeModel() {
      << "features of a head, layers, feed-forward, tokens\n";
   if (experts)
     os << "dim X = " << experts << ", A = " << chosen << "  // experts, those of a row\n";
-  os << "dyn B <= 8\ncache kv capacity " << capacity << "\n\n"
+  if (rotation.shortLength)
+    os << "dim C = " << capacity << "  // positions; angles change where these are more than "
+       << rotation.shortLength << '\n';
+  os << "dyn B <= 8\ncache kv capacity " << (rotation.shortLength ? "C" : std::to_string(capacity))
+     << "\n\n"
      << "embedding " << prefix << "embed_tokens: V -> D\nstack " << prefix << "layers: L of Layer"
      << layerArguments() << '\n'
      << norms(prefix + "norm", "D");
@@ -572,6 +491,7 @@ void LlamaWriter::write() {
   readExperts();
   readLayers();
   readRotations();
+  chooseCapacity();
   writeModel();
 }
 
