@@ -90,6 +90,8 @@ void RopeReader::readLongRope(Config &from, Rotation &own) {
   std::vector<double> brief = from.numbers("short_factor"), wide = from.numbers("long_factor");
   Config &where = config.has("original_max_position_embeddings") ? config : from;
   own.shortLength = where.size("original_max_position_embeddings");
+  if (own.shortLength < 2) // whose logarithm divides
+    where.refuse("original_max_position_embeddings", "at least 2 positions");
   auto isWrong = [&](const std::vector<double> &factors) {
     return int64_t(factors.size()) != turnedFeatures / 2 ||
            llvm::any_of(factors, [](double factor) { return !(factor > 0); });
