@@ -82,7 +82,6 @@ static Renames ggufNames(const GgufKind &kind) {
       {"self_attn", "attn"},
       {"mlp.router", "ffn_gate_inp"},
       {"block_sparse_moe.gate", "ffn_gate_inp"},
-      {"mlp.gate", "ffn_gate_inp"},
       {"mlp.experts", "ffn_exps"}, // as the runtime calls each of those that are packed
       {"block_sparse_moe.experts", "ffn_exps"},
       {"mlp.gate_up_proj", "ffn_up"},
@@ -90,6 +89,8 @@ static Renames ggufNames(const GgufKind &kind) {
       {"mlp.up_proj", "ffn_up"},
       {"mlp.down_proj", "ffn_down"},
       {"mlp", "ffn"}};
+  if (kind.hasExperts) // else a map that Phi-3 has a part of is called so
+    names.insert(names.begin(), {"mlp.gate", "ffn_gate_inp"});
   if (kind.hasFourNorms) {
     names.push_back({"pre_feedforward_layernorm", "ffn_norm"});
     names.push_back({"post_feedforward_layernorm", "post_ffw_norm"});
