@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights.
 
-A file of Q8_0 is computed with in int8, one of Q4_0 in int4. attn rounds its weights anew: int8 has one scale for each output, int4 one
-of 32 inputs as Q4_0 has. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own.
+A file of Q8_0 is computed with in int8, whose weights are rounded anew to one scale for each output, one of Q4_0 in int4, which takes its
+codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
 """
