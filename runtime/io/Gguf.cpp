@@ -125,7 +125,8 @@ attn_status TensorReader::readType(StoredTensor &tensor, uint32_t type) {
     tensor.blocks = format;
     tensor.dtype = ATTN_F32;
     strcpy(tensor.dtypeName, format->name);
-    bytes = elements / format->elements * format->bytes;
+    if (__builtin_mul_overflow(elements / format->elements, int64_t(format->bytes), &bytes))
+      return fail("a shape whose size overflows", &tensor);
   }
   if (bytes < 0) {
     Text quoted;
