@@ -22,14 +22,14 @@ static uint32_t wordAt(const unsigned char *at) {
 }
 
 /// d[2] q[32]: d * q.
-static void decodeQ8_0(const unsigned char *block, float *values) {
+static void decodeQ80(const unsigned char *block, float *values) {
   float d = halfAt(block);
   for (int i = 0; i < 32; ++i)
     values[i] = d * float(static_cast<signed char>(block[2 + i]));
 }
 
 /// d[2] q[16], elements i and i + 16 in the low and high half of byte i: d * (q - 8).
-static void decodeQ4_0(const unsigned char *block, float *values) {
+static void decodeQ40(const unsigned char *block, float *values) {
   float d = halfAt(block);
   for (int i = 0; i < 16; ++i) {
     values[i] = d * float((block[2 + i] & 15) - 8);
@@ -37,13 +37,13 @@ static void decodeQ4_0(const unsigned char *block, float *values) {
   }
 }
 
-static void linesQ4_0(const unsigned char *block, CodeLine *lines) {
+static void linesQ40(const unsigned char *block, CodeLine *lines) {
   float d = halfAt(block);
   *lines = {d, -8 * d};
 }
 
 /// d[2] m[2] q[16]: d * q + m.
-static void decodeQ4_1(const unsigned char *block, float *values) {
+static void decodeQ41(const unsigned char *block, float *values) {
   float d = halfAt(block), m = halfAt(block + 2);
   for (int i = 0; i < 16; ++i) {
     values[i] = d * float(block[4 + i] & 15) + m;
@@ -51,7 +51,7 @@ static void decodeQ4_1(const unsigned char *block, float *values) {
   }
 }
 
-static void linesQ4_1(const unsigned char *block, CodeLine *lines) {
+static void linesQ41(const unsigned char *block, CodeLine *lines) {
   *lines = {halfAt(block), halfAt(block + 2)};
 }
 
@@ -59,7 +59,7 @@ static void linesQ4_1(const unsigned char *block, CodeLine *lines) {
 static int fifth(uint32_t bits, int i) { return int(bits >> i & 1) << 4; }
 
 /// d[2] h[4] q[16], bit i of h is the fifth of element i: d * (q - 16).
-static void decodeQ5_0(const unsigned char *block, float *values) {
+static void decodeQ50(const unsigned char *block, float *values) {
   float d = halfAt(block);
   uint32_t h = wordAt(block + 2);
   for (int i = 0; i < 16; ++i) {
@@ -69,7 +69,7 @@ static void decodeQ5_0(const unsigned char *block, float *values) {
 }
 
 /// d[2] m[2] h[4] q[16]: d * q + m.
-static void decodeQ5_1(const unsigned char *block, float *values) {
+static void decodeQ51(const unsigned char *block, float *values) {
   float d = halfAt(block), m = halfAt(block + 2);
   uint32_t h = wordAt(block + 4);
   for (int i = 0; i < 16; ++i) {
@@ -117,18 +117,18 @@ static void decodeGroups(const unsigned char *block, bool hasFifth, float *value
   }
 }
 
-static void decodeQ4_K(const unsigned char *block, float *values) {
+static void decodeQ4K(const unsigned char *block, float *values) {
   decodeGroups(block, false, values);
 }
 
-static void decodeQ5_K(const unsigned char *block, float *values) {
+static void decodeQ5K(const unsigned char *block, float *values) {
   decodeGroups(block, true, values);
 }
 
 /// 16 groups of 16: low[128] high[64] scales[16] d[2]. Of each 128 elements, i and i + 64 share
 /// byte i of 64 of `low`, and i, i + 32, i + 64 and i + 96 one of 32 of `high`:
 /// d * scale * (q - 32).
-static void decodeQ6_K(const unsigned char *block, float *values) {
+static void decodeQ6K(const unsigned char *block, float *values) {
   const unsigned char *low = block, *high = block + 128, *scales = block + 192;
   float d = halfAt(block + 208);
   for (int i = 0; i < 256; ++i) {
@@ -150,10 +150,10 @@ static void decodeMxfp4(const unsigned char *block, float *values) {
 }
 
 static const BlockFormat kFormats[] = {
-    {"Q4_0", 2, 32, 18, decodeQ4_0, linesQ4_0},  {"Q4_1", 3, 32, 20, decodeQ4_1, linesQ4_1},
-    {"Q5_0", 6, 32, 22, decodeQ5_0, nullptr},    {"Q5_1", 7, 32, 24, decodeQ5_1, nullptr},
-    {"Q8_0", 8, 32, 34, decodeQ8_0, nullptr},    {"Q4_K", 12, 256, 144, decodeQ4_K, linesOfGroups},
-    {"Q5_K", 13, 256, 176, decodeQ5_K, nullptr}, {"Q6_K", 14, 256, 210, decodeQ6_K, nullptr},
+    {"Q4_0", 2, 32, 18, decodeQ40, linesQ40},   {"Q4_1", 3, 32, 20, decodeQ41, linesQ41},
+    {"Q5_0", 6, 32, 22, decodeQ50, nullptr},    {"Q5_1", 7, 32, 24, decodeQ51, nullptr},
+    {"Q8_0", 8, 32, 34, decodeQ80, nullptr},    {"Q4_K", 12, 256, 144, decodeQ4K, linesOfGroups},
+    {"Q5_K", 13, 256, 176, decodeQ5K, nullptr}, {"Q6_K", 14, 256, 210, decodeQ6K, nullptr},
     {"MXFP4", 39, 32, 17, decodeMxfp4, nullptr}};
 
 const BlockFormat *attn::findBlockFormat(uint32_t number) {

@@ -145,8 +145,9 @@ bool Message::takeVarint(uint64_t &value) {
   value = 0;
   for (uint32_t shift = 0; shift < 64; shift += 7) {
     uint8_t byte = 0;
-    if (at >= end || !window.byteAt(at++, byte))
+    if (at >= end || !window.byteAt(at, byte))
       return fail();
+    ++at;
     value |= uint64_t(byte & 127) << shift;
     if (byte < 128)
       return true;

@@ -55,12 +55,13 @@ struct ImportedSpec {
 llvm::Expected<ImportedSpec> importFolder(const Folder &folder);
 
 /// A GGUF file as such a folder: of its values, without arrays of texts, and its tensors.
-llvm::Expected<Folder> readGgufModel(llvm::StringRef path, const llvm::json::Object &values,
-                                     std::map<std::string, llvm::SmallVector<int64_t>> shapes);
+llvm::Expected<Folder>
+readGgufModel(llvm::StringRef path, const llvm::json::Object &values,
+              const std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
 
 /// A checkpoint of llama2.c as such a folder, whose config.json says `config`.
 Folder readLlama2Model(llvm::StringRef path, llvm::json::Object config,
-                       std::map<std::string, llvm::SmallVector<int64_t>> shapes);
+                       const std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
 
 } // namespace attn::importer
 

@@ -81,7 +81,7 @@ static std::optional<int64_t> tokenOf(Config &generation, StringRef key, StringR
     return std::nullopt;
   for (const std::string &known : {name, "<|" + name + "|>"})
     if (auto token = tokens->getInteger(known))
-      return *token;
+      return token;
   generation.refuse(key, "one of those in `" + table + "`");
   return std::nullopt;
 }

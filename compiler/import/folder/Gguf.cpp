@@ -260,7 +260,7 @@ Error GgufConfig::read() {
   return Error::success();
 }
 
-Expected<Folder> readGgufModel(StringRef path, const json::Object &values, Shapes shapes) {
+Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const Shapes &shapes) {
   std::string list;
   auto architecture = values.getString("general.architecture");
   const json::Value *count =
@@ -292,7 +292,7 @@ Expected<Folder> readGgufModel(StringRef path, const json::Object &values, Shape
   return folder;
 }
 
-Folder readLlama2Model(StringRef path, json::Object config, Shapes shapes) {
+Folder readLlama2Model(StringRef path, json::Object config, const Shapes &shapes) {
   Folder folder;
   folder.path = path.str();
   folder.renames = {{"model.embed_tokens", "tok_embeddings"},

@@ -46,7 +46,6 @@ static std::string resizedText(Config &values, const json::Object &object, int64
                              size ? size->getInteger("shortest_edge") : object.getInteger("size"),
                          height = size ? size->getInteger("height") : std::nullopt,
                          width = size ? size->getInteger("width") : std::nullopt;
-  std::string text;
   int64_t least = edge.value_or(std::min(height.value_or(0), width.value_or(0)));
   if (least < side) {
     values.note("a picture is resized to " + Twine(side) + " x " + Twine(side) +

@@ -97,8 +97,9 @@ std::string ConstantFolder::range() {
   std::shared_ptr<Elements> elements;
   if (length->isNumber() && length->factor <= 1 << 14 && first->front().isNumber()) {
     elements = std::make_shared<Elements>();
-    for (double i = 0; i < length->factor; ++i)
-      elements->emplace_back(first->front().factor + i * by);
+    auto count = static_cast<int64_t>(length->factor);
+    for (int64_t i = 0; i < count; ++i)
+      elements->emplace_back(first->front().factor + double(i) * by);
   }
   give(0, in(0)->type, {*length}, elements);
   return "";

@@ -349,7 +349,7 @@ std::string GraphWriter::write(StringRef weights) {
   std::string declarations = declarationsText(entry);
   text += dims() + "\n" + declarations + ignored(graph, bound);
   for (const auto &[formula, name] : scores)
-    text += "score " + name + "(q, k) = " + formula + "\n";
+    text.append("score ").append(name).append("(q, k) = ").append(formula).append("\n");
   return text + blocks + entryText + "}\n";
 }
 

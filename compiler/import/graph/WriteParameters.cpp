@@ -71,7 +71,7 @@ static StringRef behindLayer(StringRef path) {
   path.split(words, '.');
   for (size_t i = 0; i + 1 < words.size(); ++i)
     if (!words[i].empty() && all_of(words[i], isDigit))
-      return StringRef(words[i + 1].data(), static_cast<size_t>(path.end() - words[i + 1].begin()));
+      return path.drop_front(static_cast<size_t>(words[i + 1].begin() - path.begin()));
   return path;
 }
 
@@ -84,7 +84,7 @@ std::string GraphWriter::freePath(StringRef wanted, SpecScope &scope) {
     for (char c : word)
       clean += isAlnum(c) ? c : '_';
     if (path.empty() && (clean.empty() || isDigit(clean.front())))
-      clean = "_" + clean;
+      clean.insert(0, "_");
     path += (path.empty() ? "" : ".") + clean;
   }
   if (path.empty())
