@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parts of panels in a wider form, for many rows: of 16 bits as f32, of int4 as int8. A number of
-// int4 becomes the byte (number * f + p + 128) >> 8 in 16 bits, where f and p are the whole numbers
-// next to 256 times the scale over the column's, and to f * offset (abi.h).
+// int4 becomes the byte (number * f + p + 128) >> 8 in 16 bits (abi.h).
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/cpu/linear/LinearProducts.h"
 #include "compiler/kernels/MathBuilder.h"

@@ -92,9 +92,9 @@ enum {
    * the offset o. Weights are d * (number + o), numbers are from -8 to 7; where k ends within 32,
    * their offset is 0, and so are the numbers behind it. Then for each column, those past the last
    * included, the sum of its weights in f32, and what its weights are in int8: the scale s = max
-   * |w| / 127 in f32, and behind all scales the sum of its bytes in i32. With the whole numbers f
-   * and p next to 256 d / s and f * o, all in f32, bytes are (number * f + p + 128) >> 8, in 16
-   * bits. */
+   * |w| / 127 in f32, and behind all scales the sum of its bytes in i32. Where x = d * (256 / s),
+   * f and p are the whole numbers next to x and x * o, all in f32; bytes are
+   * (number * f + p + 128) >> 8, in 16 bits. */
   ATTN_PACK_PANELS_INT4 = 4,
   ATTN_PACK_PANELS_F16 = 5 /* as of bf16; beyond 65504, infinite */
 };
