@@ -12,10 +12,10 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf_file import FORMATS, draw, write_gguf
-from make import FAMILIES, llama, llama_shapes
+from make import FAMILIES, bert_shapes, gpt2_shapes, llama, llama_shapes
 from measured import measured
 from program import call, run
-from text_models import llama as llama_twin
+from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin
 
 BOUND = 1e-5
 ROUNDED = 6e-2  # rows become bytes
@@ -45,6 +45,11 @@ def small(model_type, architecture, **more):
 
 
 ROPE = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192)
+PAIRS = 24  # of a head of 64 features, three quarters of which turn
+LONGROPE = dict(rope_type="longrope", short_factor=[1.0] * 10 + [1.05 + 0.1 * i for i in range(PAIRS - 10)],
+                long_factor=[1 + 0.37 * i for i in range(PAIRS)])
+GPT2 = {**FAMILIES["gpt2"][0], "n_embd": 256, "n_head": 4}
+BERT = {**FAMILIES["bert"][0], "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 512}
 GEMMA = dict(head_dim=128, hidden_activation="gelu_pytorch_tanh", rope_theta=10000.0)
 MODELS = {
     "llama": ("llama", small("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False)),
@@ -60,6 +65,9 @@ MODELS = {
                                rope_local_base_freq=10000.0, rope_scaling=dict(rope_type="linear", factor=8.0), **GEMMA)),
     "phi3": ("phi3", small("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=None, partial_rotary_factor=0.75,
                            tie_word_embeddings=False)),
+    "phi3-longrope": ("phi3", {**small("phi3", "Phi3ForCausalLM", rope_theta=10000.0, rope_scaling=LONGROPE, partial_rotary_factor=0.75,
+                                       tie_word_embeddings=True, sliding_window=4096), "max_position_embeddings": 128,
+                               "original_max_position_embeddings": 32}),
     "mixtral": ("llama", small("mixtral", "MixtralForCausalLM", rope_theta=1000000.0, num_local_experts=3, num_experts_per_tok=2,
                                tie_word_embeddings=False)),
     "qwen3-moe": ("qwen3moe", {**small("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=128, num_experts=4,
@@ -67,12 +75,32 @@ MODELS = {
     "gpt-oss": ("gpt-oss", {**FAMILIES["gpt-oss"][0], "hidden_size": 256, "num_attention_heads": 4, "head_dim": 64, "intermediate_size": 256,
                             "num_hidden_layers": 2, "num_local_experts": 3, "num_experts_per_tok": 2, "swiglu_limit": 7.0, "rope_scaling": dict(
                                 rope_type="yarn", factor=32.0, original_max_position_embeddings=4096, truncate=False)}),
+    "gpt2": ("gpt2", {**GPT2, "tie_word_embeddings": False}),  # older files have the last map beside the embedding
+    "gpt2-tied": ("gpt2", GPT2),
+    "bert": ("bert", BERT),
+    "bert-mean": ("bert", {**BERT, "pooling": 1}),
+    "bert-first": ("bert", {**BERT, "pooling": 2}),
+    "roberta": ("bert", {**BERT, "type_vocab_size": 1}),  # as llama.cpp's converter writes it: BERT, whose positions begin at 0
+    "distilbert": ("bert", {**BERT, "type_vocab_size": 0}),
 }
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
          "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
          "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
          "mlp.down_proj": "ffn_down", "block_sparse_moe.gate": "ffn_gate_inp", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp"}
+LEARNT = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "lm_head": "output", "ln_1": "attn_norm", "ln_2": "ffn_norm",
+          "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
+          "embeddings.word_embeddings": "token_embd", "embeddings.position_embeddings": "position_embd",
+          "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm", "attention.self.query": "attn_q",
+          "attention.self.key": "attn_k", "attention.self.value": "attn_v", "attention.output.dense": "attn_output",
+          "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down",
+          "output.LayerNorm": "layer_output_norm"}
+LEARNT_KEYS = {"embedding_length": ("n_embd", "hidden_size"), "block_count": ("n_layer", "num_hidden_layers"),
+               "attention.head_count": ("n_head", "num_attention_heads"), "context_length": ("n_positions", "max_position_embeddings"),
+               "attention.layer_norm_epsilon": ("layer_norm_epsilon", "layer_norm_eps")}
+# A text, and the tokens that it becomes: of byte-level BPE with three merges, and of WordPiece.
+WORDS = {"gpt2": ("the cat, the end", ["the", "\u0120", "c", "a", "t", ",", "\u0120the", "\u0120", "e", "n", "d"]),
+         "bert": ("The play\u00e9d, Playing a ship", ["[CLS]", "the", "play", "##ed", ",", "play", "##ing", "[UNK]", "[UNK]", "[SEP]"])}
 FOUR = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
         "post_feedforward_layernorm": "post_ffw_norm"}
 
@@ -134,7 +162,16 @@ def values_of(architecture, c):
     if (c.get("rope_scaling") or {}).get("rope_type") == "yarn":
         values.update({p + "rope.scaling.type": "yarn", p + "rope.scaling.factor": c["rope_scaling"]["factor"],
                        p + "rope.scaling.original_context_length": c["rope_scaling"]["original_max_position_embeddings"]})
+    if (c.get("rope_scaling") or {}).get("rope_type") == "longrope":
+        values.update({p + key: value for key, value in longrope(c).items()})
     return values
+
+
+def longrope(c):
+    """LongRoPE's values as llama.cpp's converter writes them; it says no type."""
+    longer = np.log(c["max_position_embeddings"] / c["original_max_position_embeddings"])
+    return {"rope.scaling.original_context_length": c["original_max_position_embeddings"],
+            "rope.scaling.attn_factor": float(np.sqrt(1 + longer / np.log(c["original_max_position_embeddings"])))}
 
 
 def factors(c):
@@ -182,29 +219,115 @@ def write_model(architecture, c, path):
         weights[name] = value
     if (c.get("rope_scaling") or {}).get("rope_type") == "llama3":
         tensors["rope_freqs.weight"] = factors(c)
+    if (c.get("rope_scaling") or {}).get("rope_type") == "longrope":
+        tensors.update({f"rope_factors_{length}.weight": np.array(c["rope_scaling"][f"{length}_factor"], np.float32)
+                        for length in ("short", "long")})
     write_gguf(path, values_of(architecture, c), tensors)
     return weights
+
+
+def vocabulary(architecture, count):
+    """The values of a tokenizer, and its tokens as Hugging Face's files write them."""
+    if architecture == "gpt2":
+        tokens = [*map(chr, range(0x21, 0x7F)), "\u0120", "he", "the", "\u0120the", "<|endoftext|>"][-count:]
+        values = {"model": "gpt2", "pre": "gpt-2", "merges": ["h e", "t he", "\u0120 the"], "eos_token_id": count - 1}
+        kinds = [1] * (count - 1) + [3]
+    else:
+        tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "play", "##ing", "##ed", ",", "##ly"]
+        tokens += [f"[unused{i}]" for i in range(count - len(tokens))]
+        values = {"model": "bert", "pre": "jina-v2-en"}
+        kinds = [3 if token.startswith("[") else 1 for token in tokens]
+    # What begins a word has a mark in BERT's, instead of what continues one.
+    marked = [token if architecture == "gpt2" or kind == 3 else token[2:] if token.startswith("##") else "\u2581" + token
+              for token, kind in zip(tokens, kinds)]
+    return {f"tokenizer.ggml.{key}": value for key, value in {**values, "tokens": marked, "token_type": kinds}.items()}, tokens
+
+
+def write_learnt(architecture, c, path):
+    """A file of GPT-2 or BERT, whose positions are a table; the weights as Hugging Face's model has them; the tokens."""
+    rng, kinds, tensors, weights = np.random.default_rng(3), list(FORMATS), {}, {}
+    shapes = gpt2_shapes(c) if architecture == "gpt2" else bert_shapes(c)
+    if not c.get("tie_word_embeddings", True):
+        shapes["lm_head.weight"] = (c["vocab_size"], c["n_embd"])
+    for i, (name, shape) in enumerate(shapes.items()):
+        if name.endswith(".attn.bias") or name.startswith("pooler.") or not shape[0]:
+            continue  # which llama.cpp's converter leaves out
+        component, part = name.rsplit(".", 1)
+        layer = component.removeprefix("encoder.layer.").removeprefix("h.")
+        n, own = layer.split(".", 1) if layer != component else (None, component)
+        ours = ("" if n is None else f"blk.{n}.") + f"{LEARNT[own]}.{part}"
+        if len(shape) == 1:
+            isNorm = part == "weight"
+            tensors[ours] = value = rng.standard_normal(shape).astype(np.float32) * np.float32(0.1) + np.float32(isNorm)
+        else:
+            turns = own.startswith(("attn.c_", "mlp.c_"))
+            given = shape[::-1] if turns else shape
+            data, value = draw(rng, kinds[i % len(kinds)], given, spread=1 / np.sqrt(given[1]))
+            tensors[ours] = (kinds[i % len(kinds)], given, data)
+            value = value.T if turns else value
+        weights[name] = value.astype(np.float64)
+    own, tokens = vocabulary(architecture, c["vocab_size"])
+    values = {f"{architecture}.{key}": c[names[architecture == "bert"]] for key, names in LEARNT_KEYS.items()}
+    values.update({"general.architecture": architecture, architecture + ".feed_forward_length": c.get("intermediate_size", 4 * c.get("n_embd", 0))})
+    values.update({**own, **({"bert.pooling_type": c["pooling"]} if "pooling" in c else {})})
+    write_gguf(path, values, tensors)
+    return weights, tokens
+
+
+def learnt_twin(c, weights, ids):
+    """What GPT-2 or BERT gives, by name, and what it is given besides ids."""
+    if c["model_type"] == "gpt2":
+        return gpt2_twin(c, weights, ids), {}
+    lengths, segments = np.array([21, 5, 13], np.int32), np.random.default_rng(7).integers(0, 2, ids.shape, dtype=np.int32)
+    count = c["type_vocab_size"]
+    absent = {"pooler.dense.weight": np.zeros((256, 256)), "pooler.dense.bias": np.zeros(256)}
+    if not count:
+        absent["embeddings.token_type_embeddings.weight"] = np.zeros((1, 256))
+    found = bert_twin(c, {**weights, **absent}, ids, lengths, segments if count > 1 else None)
+    if c.get("pooling") == 2:
+        found["embedding"] = found["hidden"][:, 0] / np.linalg.norm(found["hidden"][:, 0], axis=-1, keepdims=True)
+    name = "embedding" if "pooling" in c else "hidden"
+    return {name: found[name]}, {"lengths": lengths, **({"segments": segments} if count > 1 else {})}
+
+
+def check_tokens(architecture, path, tokens):
+    text, wanted = WORDS[architecture]
+    done = subprocess.run(["attn", "tokenize", path, text, "--ids"], capture_output=True, text=True)
+    found = [tokens[int(i)] for i in done.stdout.split()]
+    assert found == wanted, f"{path}: {found}{done.stderr}"
 
 
 def check_model(family, folder):
     architecture, config = MODELS[family]
     path, spec = os.path.join(folder, f"{family}.gguf"), os.path.join(folder, f"{family}.attn")
-    weights = write_model(architecture, config, path)
+    is_learnt = architecture in WORDS
+    weights, tokens = write_learnt(architecture, config, path) if is_learnt else (write_model(architecture, config, path), None)
     call(["attn", "import", path, "-o", spec])
     call(["attn", "fmt", "--check", spec])
     table = subprocess.run(["attn", "check", spec, "--weights", path], capture_output=True, text=True)
     assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
     ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
-    wanted = llama_twin(config, weights, ids)["scores"]
+    wanted, more = learnt_twin(config, weights, ids) if is_learnt else (llama_twin(config, weights, ids), {})
+    (name, rows), = wanted.items()
+    entry = ["--entry", "scores"] if name == "scores" else []
 
-    def error(*flags):
-        got, = run(["attn", "run", spec, "--weights", path, "--entry", "scores", *flags], folder, {"ids": ids}, ["scores"])
-        return np.sqrt(((got - wanted) ** 2).sum() / (wanted ** 2).sum())
+    def error(*flags, rows=rows):
+        got, = run(["attn", "run", spec, "--weights", path, *entry, *flags], folder, {"ids": ids, **more}, [name])
+        if name == "hidden":  # what stands behind a text's end is nobody's business
+            got, rows = (np.concatenate([x[b, :n] for b, n in enumerate(more["lengths"])]) for x in (got, rows))
+        return np.sqrt(((got - rows) ** 2).sum() / (rows ** 2).sum())
 
-    exact = error("--precision=f32")
-    print(f"{family}.gguf: {len(open(spec).readlines())} lines, relative L2 {exact:.1e}")
-    assert exact <= BOUND, f"{family}: {exact}"
-    measured(f"{family}.gguf", exact)
+    def check_exact(case, *flags, **other):
+        exact = error("--precision=f32", *flags, **other)
+        print(f"{case}.gguf: {len(open(spec).readlines())} lines, {name}: relative L2 {exact:.1e}")
+        assert exact <= BOUND, f"{case}: {exact}"
+        measured(f"{case}.gguf", exact)
+
+    check_exact(family)
+    if is_learnt:
+        check_tokens(architecture, path, tokens)
+    if family == "phi3-longrope":  # where there is room for longer texts
+        check_exact(family + "-long", "--set", "C=64", rows=llama_twin({**config, "is_long": True}, weights, ids)["scores"])
     if family == "llama3":  # as the spec says: every map in the precision that its tensor suits
         said = [line.split()[1] for line in open(spec) if line.startswith("  precision")]
         assert set(said) == {"int8", "int4", "bf16"}, said

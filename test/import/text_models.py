@@ -135,7 +135,7 @@ def gpt2(c, w, ids):
         scores = np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(e), -np.inf)
         x = x + conv(joined(softmax(scores) @ v), p + "attn.c_proj")
         x = x + conv(ACTIVATIONS[c["activation_function"]](conv(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
-    return {"scores": norm(x, "ln_f") @ w["wte.weight"].T}
+    return {"scores": norm(x, "ln_f") @ w.get("lm_head.weight", w["wte.weight"]).T}
 
 
 def bert(c, w, ids, lengths, segments=None):

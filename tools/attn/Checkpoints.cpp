@@ -240,7 +240,7 @@ int readGgufValues(const std::string &path, llvm::json::Object &values) {
   return Ok;
 }
 
-int readFloats(const std::string &path, const char *name, std::vector<float> &values) {
+int readFloats(const std::string &path, const char *name, std::vector<double> &values) {
   attn::Error error;
   attn::Checkpoint checkpoint;
   if (checkpoint.open(path.c_str(), error))
@@ -255,7 +255,7 @@ int readFloats(const std::string &path, const char *name, std::vector<float> &va
   if (!bytes)
     return failToRead(error);
   for (int64_t i = 0; i < count; ++i)
-    values.push_back(attn::loadFloat(bytes, tensor->dtype, i));
+    values.push_back(shortest(attn::loadFloat(bytes, tensor->dtype, i)));
   return Ok;
 }
 

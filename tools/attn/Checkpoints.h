@@ -57,8 +57,9 @@ int readGgufValues(const std::string &path, llvm::json::Object &values);
 /// The sizes of a checkpoint of llama2.c as a config.json says them. Returns the exit code.
 int readLlama2Config(const std::string &path, llvm::json::Object &config);
 
-/// The elements of a tensor of floats; none where there is no such tensor. Returns the exit code.
-int readFloats(const std::string &path, const char *name, std::vector<float> &values);
+/// The elements of a tensor of floats, with the fewest digits that say them; none where there is no
+/// such tensor. Returns the exit code.
+int readFloats(const std::string &path, const char *name, std::vector<double> &values);
 
 /// The bytes of an initializer of an ONNX file. Returns what is wrong, or nothing.
 std::string readOnnxTensor(const std::string &path, const std::string &name, std::string &bytes);

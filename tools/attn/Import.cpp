@@ -93,11 +93,15 @@ static int runImportFile(const opt::InputArgList &args, StringRef path, Checkpoi
   }
   if (int code = readGgufValues(path.str(), values))
     return code;
-  auto folder = importer::readGgufModel(path, values, std::move(shapes));
+  importer::GgufFactors factors;
+  for (auto [name, own] : {std::pair("rope_freqs.weight", &factors.all),
+                           {"rope_factors_short.weight", &factors.brief},
+                           {"rope_factors_long.weight", &factors.wide}})
+    if (int code = readFloats(path.str(), name, *own))
+      return code;
+  auto folder = importer::readGgufModel(path, values, shapes, factors);
   if (!folder)
     return failImport(path, folder.takeError());
-  if (int code = readFloats(path.str(), "rope_freqs.weight", folder->ropeFactors))
-    return code;
   return writeImported(args, path, std::move(*folder));
 }
 

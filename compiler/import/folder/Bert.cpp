@@ -64,6 +64,7 @@ private:
   int64_t width = 0, heads = 0, layers = 0, hidden = 0, tokens = 0, positions = 0, segments = 0,
           padding = 0, classes = 0;
   bool hasPooler = false, isSentence = false;
+  bool takesSegments = false; ///< else all tokens are of the first, where there are any
 };
 
 } // namespace
@@ -75,9 +76,11 @@ void BertWriter::readSizes() {
   hidden = config.size(isDistil ? "hidden_dim" : "intermediate_size");
   tokens = config.size("vocab_size");
   positions = config.size("max_position_embeddings");
-  segments = isDistil ? 0 : config.size("type_vocab_size");
+  bool mayLackSegments = writer.ofLlamaCpp() && !config.has("type_vocab_size");
+  segments = isDistil || mayLackSegments ? 0 : config.size("type_vocab_size");
   padding = isRoberta ? config.size("pad_token_id", 1) : 0;
   eps = isDistil ? "1e-12" : numberText(config.number("layer_norm_eps", 1e-12));
+  takesSegments = segments > 1 && !isRoberta;
   if (width % heads)
     config.refuse(isDistil ? "n_heads" : "num_attention_heads", "a divisor of the width");
   if (positions <= firstPosition())
@@ -90,6 +93,9 @@ void BertWriter::readSizes() {
   prefix = writer.folder.has(body + "embeddings.word_embeddings.weight") ? body : "";
   hasPooler = writer.folder.has(prefix + "pooler.dense.weight");
   isSentence = writer.task.empty() && writer.folder.pooling.has_value();
+  if (isSentence && writer.ofLlamaCpp())
+    config.note("vectors are given length 1, as llama.cpp's programs give them: the file does not "
+                "say whether the model does");
   classes = classCount(config);
 }
 
@@ -155,9 +161,9 @@ void BertWriter::writeParameters() {
   os << "dyn B <= 64, T <= " << positions - firstPosition() << "\n\nembedding " << prefix
      << "embeddings.word_embeddings: V -> D\nembedding " << prefix
      << "embeddings.position_embeddings: P -> D\n";
-  if (segments && isRoberta)
+  if (segments && !takesSegments)
     os << "param segments: [N, D] = \"" << prefix << "embeddings.token_type_embeddings.weight\"\n";
-  else if (segments)
+  else if (takesSegments)
     os << "embedding " << prefix << "embeddings.token_type_embeddings: N -> D\n";
   os << "layernorm " << prefix << "embeddings.LayerNorm: D eps " << eps << "\nstack " << prefix
      << (isDistil ? "transformer.layer" : "encoder.layer") << ": L of Layer\n";
@@ -242,7 +248,6 @@ void BertWriter::writeEntry() {
   if (isTask("ForQuestionAnswering"))
     name = "answer";
   std::string first = firstPosition() ? " + " + std::to_string(firstPosition()) : "";
-  bool takesSegments = segments && !isRoberta;
   os << "entry " << name << "(ids: i32[B, T], " << (takesSegments ? "segments: i32[B, T], " : "")
      << "lengths: i32[B]) -> " << results() << " {\nlet x = " << prefix
      << "embeddings.word_embeddings(ids) + " << prefix

@@ -20,6 +20,9 @@ struct FamilyWriter {
   std::string architecture; ///< the first of `architectures`
   std::string task;         ///< of the architecture: "ForCausalLM", or empty for the bare model
   std::string within = "";  ///< of a part of another model, what its tensors' names begin with
+
+  /// Whether the tensors are those of a file of llama.cpp or of llama2.c.
+  bool ofLlamaCpp() const { return !folder.renames.empty(); }
 };
 
 /// A family: the values of `model_type` that it reads, and its writer, which leaves what is wrong

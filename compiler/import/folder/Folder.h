@@ -36,7 +36,7 @@ struct Folder {
   bool addedOne = false;        ///< to the weights of norms that multiply by 1 + weight
   /// What the factors of `rope_freqs.weight` divide the angles by, which llama.cpp makes of
   /// Llama 3's rule; empty where there are none.
-  std::vector<float> ropeFactors;
+  std::vector<double> ropeFactors;
 
   /// Whether there is a tensor of this name.
   bool has(llvm::StringRef tensor) const { return shapes.count(tensor.str()); }
@@ -54,10 +54,18 @@ struct ImportedSpec {
 /// The spec of a folder's model. An ImportError says what of it is not read.
 llvm::Expected<ImportedSpec> importFolder(const Folder &folder);
 
+/// The tensors of a GGUF file that hold what the angles of each rotary pair are divided by; empty
+/// where there are none.
+struct GgufFactors {
+  std::vector<double> all;         ///< `rope_freqs.weight`
+  std::vector<double> brief, wide; ///< `rope_factors_short.weight`, `rope_factors_long.weight`
+};
+
 /// A GGUF file as such a folder: of its values, without arrays of texts, and its tensors.
 llvm::Expected<Folder>
 readGgufModel(llvm::StringRef path, const llvm::json::Object &values,
-              const std::map<std::string, llvm::SmallVector<int64_t>> &shapes);
+              const std::map<std::string, llvm::SmallVector<int64_t>> &shapes,
+              const GgufFactors &factors);
 
 /// A checkpoint of llama2.c as such a folder, whose config.json says `config`.
 Folder readLlama2Model(llvm::StringRef path, llvm::json::Object config,

@@ -1,59 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Files of llama.cpp (GGUF) and of llama2.c as folders of Hugging Face: what their values are
-// called in a config.json, and what their tensors are called there. The names of GGUF are those of
-// llama.cpp's gguf-py/gguf/constants.py and tensor_mapping.py.
+// called in a config.json. The names of GGUF are those of llama.cpp's gguf-py/gguf/constants.py.
 #include "compiler/import/folder/Folder.h"
+#include "compiler/import/folder/GgufNames.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
 namespace attn::importer {
 
-using Shapes = std::map<std::string, SmallVector<int64_t>>;
-
 namespace {
-
-/// What of an architecture of GGUF differs from Llama.
-struct GgufKind {
-  StringRef architecture, type, task;
-  bool turnsNeighbours = false; ///< llama.cpp's converter has put pairs side by side
-  bool addedOne = false;        ///< it has added 1 to the weights of norms
-  bool hasFourNorms = false;
-  bool hasExperts = false; ///< those of a layer are packed into one tensor for each map
-};
-
-constexpr GgufKind ggufKinds[] = {
-    {"llama", "llama", "LlamaForCausalLM", true},
-    {"qwen2", "qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "qwen3", "Qwen3ForCausalLM"},
-    {"gemma", "gemma", "GemmaForCausalLM", false, true},
-    {"gemma2", "gemma2", "Gemma2ForCausalLM", false, true, true},
-    {"gemma3", "gemma3_text", "Gemma3ForCausalLM", false, true, true},
-    {"phi3", "phi3", "Phi3ForCausalLM"},
-    {"llama", "mixtral", "MixtralForCausalLM", true, false, false, true},
-    {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
-    {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, false, true},
-};
-
-using Renames = std::vector<std::pair<std::string, std::string>>;
 
 /// Makes the config.json of a file's values.
 class GgufConfig {
 public:
-  GgufConfig(const json::Object &values, Folder &folder, const GgufKind &kind)
-      : values(values), folder(folder), kind(kind), prefix(kind.architecture.str() + ".") {}
+  GgufConfig(const json::Object &values, const GgufFactors &factors, Folder &folder,
+             const GgufKind &kind)
+      : values(values), factors(factors), folder(folder), kind(kind),
+        prefix(kind.architecture.str() + ".") {}
   Error read();
 
 private:
   const json::Value *find(StringRef key) const { return values.get((prefix + key).str()); }
-  void take(StringRef key, StringRef theirs);
+  /// What is given for each layer has to be alike in all.
+  Error take(StringRef key, StringRef theirs);
+  Error takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys);
+  /// The size of a tensor's first axis; nothing where it is no matrix.
+  std::optional<int64_t> rowsOf(StringRef tensor) const;
+  Error readTokens();
+  void readGeneration();
+  Error readLlama();
+  Error readBert();
   Error readRope();
+  Error readScaling();
+  json::Object longRope() const;
   void readScores();
-  Error takeHeads();
-  void readExperts();
+  Error readExperts();
 
   const json::Object &values;
+  const GgufFactors &factors;
   Folder &folder;
   const GgufKind &kind;
   std::string prefix;
@@ -61,94 +47,34 @@ private:
 
 } // namespace
 
-/// Names of Hugging Face, and those of GGUF. Longer ones stand before those that they begin with.
-static Renames ggufNames(const GgufKind &kind) {
-  Renames names = {
-      {"model.embed_tokens", "token_embd"},
-      {"model.layers", "blk"},
-      {"model.norm", "output_norm"},
-      {"lm_head", "output"},
-      {"input_layernorm", "attn_norm"},
-      {"post_attention_layernorm",
-       kind.hasFourNorms || kind.type == "gpt_oss" ? "post_attention_norm" : "ffn_norm"},
-      {"self_attn.qkv_proj", "attn_qkv"},
-      {"self_attn.q_proj", "attn_q"},
-      {"self_attn.k_proj", "attn_k"},
-      {"self_attn.v_proj", "attn_v"},
-      {"self_attn.o_proj", "attn_output"},
-      {"self_attn.q_norm", "attn_q_norm"},
-      {"self_attn.k_norm", "attn_k_norm"},
-      {"self_attn.sinks", "attn_sinks"},
-      {"self_attn", "attn"},
-      {"mlp.router", "ffn_gate_inp"},
-      {"block_sparse_moe.gate", "ffn_gate_inp"},
-      {"mlp.experts", "ffn_exps"}, // as the runtime calls each of those that are packed
-      {"block_sparse_moe.experts", "ffn_exps"},
-      {"mlp.gate_up_proj", "ffn_up"},
-      {"mlp.gate_proj", "ffn_gate"},
-      {"mlp.up_proj", "ffn_up"},
-      {"mlp.down_proj", "ffn_down"},
-      {"mlp", "ffn"}};
-  if (kind.hasExperts) // else a map that Phi-3 has a part of is called so
-    names.insert(names.begin(), {"mlp.gate", "ffn_gate_inp"});
-  if (kind.hasFourNorms) {
-    names.push_back({"pre_feedforward_layernorm", "ffn_norm"});
-    names.push_back({"post_feedforward_layernorm", "post_ffw_norm"});
-  }
-  return names;
-}
-
-/// The tensors of a file under Hugging Face's names.
-static Shapes shapesThere(const Shapes &shapes, const Renames &names) {
-  Shapes there;
-  for (auto &[name, shape] : shapes) {
-    std::string theirs = name;
-    for (auto &[hugging, ours] : names) {
-      StringRef rest = name;
-      std::string layer;
-      if (rest.consume_front("blk.") || rest.consume_front("layers.")) {
-        size_t dot = rest.find('.');
-        layer = "model.layers." + rest.take_front(dot == StringRef::npos ? 0 : dot + 1).str();
-        rest = rest.drop_front(dot == StringRef::npos ? 0 : dot + 1);
-      }
-      if (rest.starts_with(ours) && (rest.size() == ours.size() || rest[ours.size()] == '.')) {
-        theirs = layer + hugging + rest.drop_front(ours.size()).str();
-        break;
-      }
-    }
-    there[theirs] = shape;
-  }
-  return there;
-}
-
-void GgufConfig::take(StringRef key, StringRef theirs) {
-  if (const json::Value *value = find(key))
-    folder.config[theirs] = *value;
-}
-
-/// Heads may be given for each layer; those of all have to be alike.
-Error GgufConfig::takeHeads() {
-  for (auto [key, theirs] :
-       {std::pair<StringRef, StringRef>("attention.head_count", "num_attention_heads"),
-        {"attention.head_count_kv", "num_key_value_heads"},
-        {"feed_forward_length", "intermediate_size"}}) {
-    const json::Value *value = find(key);
-    const json::Array *each = value ? value->getAsArray() : nullptr;
-    if (!each) {
-      take(key, theirs);
-      continue;
-    }
-    if (each->empty() ||
-        !all_of(*each, [&](const json::Value &one) { return one == each->front(); }))
-      return importError("`" + prefix + key + "` differs from layer to layer, which is not read");
-    folder.config[theirs] = each->front();
-  }
+Error GgufConfig::take(StringRef key, StringRef theirs) {
+  const json::Value *value = find(key);
+  const json::Array *each = value ? value->getAsArray() : nullptr;
+  if (each && (each->empty() ||
+               !all_of(*each, [&](const json::Value &one) { return one == each->front(); })))
+    return importError("`" + prefix + key + "` differs from layer to layer, which is not read");
+  if (value)
+    folder.config[theirs] = each ? each->front() : *value;
   return Error::success();
+}
+
+Error GgufConfig::takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys) {
+  for (auto [key, theirs] : keys)
+    if (Error error = take(key, theirs))
+      return error;
+  return Error::success();
+}
+
+std::optional<int64_t> GgufConfig::rowsOf(StringRef tensor) const {
+  auto found = folder.shapes.find(tensor.str());
+  return found != folder.shapes.end() && found->second.size() == 2 ? std::optional(found->second[0])
+                                                                   : std::nullopt;
 }
 
 Error GgufConfig::readRope() {
   folder.config["rope_theta"] = 10000; // llama.cpp's default
-  take("rope.freq_base", "rope_theta");
+  if (Error error = take("rope.freq_base", "rope_theta"))
+    return error;
   if (kind.type == "gemma3_text") // which files do not say
     folder.config["rope_local_base_freq"] = 10000;
   std::optional<int64_t> turned = std::nullopt, features = std::nullopt;
@@ -162,9 +88,35 @@ Error GgufConfig::readRope() {
     features = *width / *heads;
   if (turned && features && *features > 0 && *turned != *features)
     folder.config["partial_rotary_factor"] = double(*turned) / double(*features);
+  return readScaling();
+}
+
+json::Object GgufConfig::longRope() const {
+  json::Object scaling{{"rope_type", "longrope"},
+                       {"short_factor", json::Array(factors.brief)},
+                       {"long_factor", json::Array(factors.wide)}};
+  for (auto [key, theirs] : {std::pair<StringRef, StringRef>("attn_factor", "attention_factor"),
+                             {"original_context_length", "original_max_position_embeddings"}})
+    if (const json::Value *value = find(("rope.scaling." + key).str()))
+      scaling[theirs] = *value;
+  return scaling;
+}
+
+Error GgufConfig::readScaling() {
   const json::Value *type = find("rope.scaling.type");
   std::string scaling = type && type->getAsString() ? type->getAsString()->str() : "none";
-  if (scaling == "linear") {
+  // Files made before llama.cpp had the name tell LongRoPE by its tensors.
+  bool isLong = !factors.wide.empty() && !factors.brief.empty();
+  if (isLong && (scaling == "none" || scaling == "longrope")) {
+    folder.config["rope_scaling"] = longRope();
+  } else if (scaling == "longrope") {
+    return importError("`" + prefix +
+                       "rope.scaling.type` is `longrope`, expected the tensors "
+                       "`rope_factors_long.weight` and `rope_factors_short.weight`");
+  } else if (isLong) {
+    return importError("there are tensors of LongRoPE, `rope_factors_long.weight`, but `" + prefix +
+                       "rope.scaling.type` is `" + scaling + "`, expected `longrope`");
+  } else if (scaling == "linear") {
     const json::Value *factor = find("rope.scaling.factor");
     folder.config["rope_scaling"] =
         json::Object{{"rope_type", "linear"}, {"factor", factor ? *factor : json::Value(1)}};
@@ -182,28 +134,27 @@ Error GgufConfig::readRope() {
   } else if (scaling != "none") {
     return importError(
         "`" + prefix + "rope.scaling.type` is `" + scaling +
-            "`, expected `none`, `linear` or `yarn`",
+            "`, expected `none`, `linear`, `yarn` or `longrope`",
         "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
   }
   return Error::success();
 }
 
-void GgufConfig::readExperts() {
+Error GgufConfig::readExperts() {
   bool isQwen = kind.type == "qwen3_moe";
-  take("expert_count", isQwen ? "num_experts" : "num_local_experts");
-  take("expert_used_count", "num_experts_per_tok");
-  take("expert_feed_forward_length", isQwen ? "moe_intermediate_size" : "intermediate_size");
   if (isQwen) // as llama.cpp computes them, whatever is said
     folder.config["norm_topk_prob"] = true;
   if (kind.type == "gpt_oss")
     folder.config["swiglu_limit"] = 7;
+  return takeAll(
+      {{"expert_count", isQwen ? "num_experts" : "num_local_experts"},
+       {"expert_used_count", "num_experts_per_tok"},
+       {"expert_feed_forward_length", isQwen ? "moe_intermediate_size" : "intermediate_size"}});
 }
 
 /// Gemma's scores are scaled as llama.cpp does: its largest models by the features that a head
 /// would have if all together were as wide as the model.
 void GgufConfig::readScores() {
-  take("attn_logit_softcapping", "attn_logit_softcapping");
-  take("final_logit_softcapping", "final_logit_softcapping");
   if (!kind.hasFourNorms)
     return;
   int64_t layers = folder.config.getInteger("num_hidden_layers").value_or(0),
@@ -216,31 +167,18 @@ void GgufConfig::readScores() {
     folder.config["query_pre_attn_scalar"] = *features;
 }
 
-Error GgufConfig::read() {
-  folder.config["model_type"] = kind.type;
-  folder.config["architectures"] = json::Array{kind.task};
-  static constexpr std::pair<StringRef, StringRef> keys[] = {
-      {"embedding_length", "hidden_size"},
-      {"block_count", "num_hidden_layers"},
-      {"attention.key_length", "head_dim"},
-      {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
-      {"context_length", "max_position_embeddings"},
-      {"attention.sliding_window", "sliding_window"}};
-  for (auto [key, theirs] : keys)
-    take(key, theirs);
-  if (folder.config.getInteger("sliding_window") == 0) // none
-    folder.config.erase("sliding_window");
-  if (Error error = takeHeads())
-    return error;
-  if (kind.hasExperts)
-    readExperts();
-  auto embedding = folder.shapes.find("model.embed_tokens.weight");
-  if (embedding == folder.shapes.end() || embedding->second.size() != 2)
+Error GgufConfig::readTokens() {
+  const auto &embedding =
+      *find_if(folder.renames, [](const auto &name) { return name.second == "token_embd"; });
+  std::optional<int64_t> rows = rowsOf(embedding.first + ".weight");
+  if (!rows)
     return importError("there is no matrix `token_embd.weight` in it");
-  folder.config["vocab_size"] = embedding->second[0];
+  folder.config["vocab_size"] = *rows;
   folder.config["tie_word_embeddings"] = !folder.has("lm_head.weight");
-  if (folder.has("model.layers.0.self_attn.q_proj.bias"))
-    folder.config["attention_bias"] = true;
+  return Error::success();
+}
+
+void GgufConfig::readGeneration() {
   json::Object generation;
   for (auto [key, theirs] :
        {std::pair<StringRef, StringRef>("tokenizer.ggml.eos_token_id", "eos_token_id"),
@@ -254,19 +192,83 @@ Error GgufConfig::read() {
     generation.erase("eot");
   }
   folder.generation = std::move(generation);
+}
+
+Error GgufConfig::readLlama() {
+  if (Error error = takeAll({{"embedding_length", "hidden_size"},
+                             {"block_count", "num_hidden_layers"},
+                             {"feed_forward_length", "intermediate_size"},
+                             {"attention.head_count", "num_attention_heads"},
+                             {"attention.head_count_kv", "num_key_value_heads"},
+                             {"attention.key_length", "head_dim"},
+                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+                             {"attention.sliding_window", "sliding_window"},
+                             {"context_length", "max_position_embeddings"},
+                             {"attn_logit_softcapping", "attn_logit_softcapping"},
+                             {"final_logit_softcapping", "final_logit_softcapping"}}))
+    return error;
+  if (folder.config.getInteger("sliding_window") == 0) // none
+    folder.config.erase("sliding_window");
+  if (kind.hasExperts)
+    if (Error error = readExperts())
+      return error;
+  if (folder.has("model.layers.0.self_attn.q_proj.bias"))
+    folder.config["attention_bias"] = true;
   if (Error error = readRope())
     return error;
   readScores();
   return Error::success();
 }
 
-Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const Shapes &shapes) {
+/// Which gelu it is files do not say: it is the one that the published models have, of erf.
+Error GgufConfig::readBert() {
+  if (Error error = takeAll({{"embedding_length", "hidden_size"},
+                             {"block_count", "num_hidden_layers"},
+                             {"feed_forward_length", "intermediate_size"},
+                             {"attention.head_count", "num_attention_heads"},
+                             {"attention.layer_norm_epsilon", "layer_norm_eps"},
+                             {"context_length", "max_position_embeddings"}}))
+    return error;
+  if (auto rows = rowsOf("embeddings.token_type_embeddings.weight")) // DistilBERT has none
+    folder.config["type_vocab_size"] = *rows;
+  const json::Value *pooling = find("pooling_type");
+  int64_t way = pooling ? pooling->getAsInteger().value_or(-1) : 0;
+  if (way < 0 || way > 2)
+    return importError("`" + prefix + "pooling_type` is " + std::to_string(way) +
+                       ", expected 0 (none), 1 (the mean of the tokens) or 2 (the first one)");
+  if (way)
+    folder.pooling =
+        json::Object{{way == 1 ? "pooling_mode_mean_tokens" : "pooling_mode_cls_token", true}};
+  folder.isNormalized = true; // as llama.cpp's programs give vectors
+  return Error::success();
+}
+
+Error GgufConfig::read() {
+  folder.config["model_type"] = kind.type;
+  folder.config["architectures"] = json::Array{kind.task};
+  if (Error error = readTokens())
+    return error;
+  readGeneration();
+  if (kind.type == "bert")
+    return readBert();
+  if (kind.type == "gpt2")
+    return takeAll({{"embedding_length", "n_embd"},
+                    {"block_count", "n_layer"},
+                    {"feed_forward_length", "n_inner"},
+                    {"attention.head_count", "n_head"},
+                    {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
+                    {"context_length", "n_positions"}});
+  return readLlama();
+}
+
+Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const Shapes &shapes,
+                               const GgufFactors &factors) {
   std::string list;
   auto architecture = values.getString("general.architecture");
   const json::Value *count =
       architecture ? values.get((*architecture + ".expert_count").str()) : nullptr;
   bool hasExperts = count && count->getAsInteger().value_or(0) > 0, isKnown = false;
-  const GgufKind *kind = find_if(ggufKinds, [&](const GgufKind &one) {
+  const GgufKind *kind = find_if(ggufKinds(), [&](const GgufKind &one) {
     list += (list.empty() ? "" : ", ") + one.architecture.str() +
             (one.hasExperts ? " with experts" : "");
     bool isSame = architecture && one.architecture == *architecture;
@@ -275,7 +277,7 @@ Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const
   });
   if (!architecture)
     return importError("there is no `general.architecture` in it");
-  if (kind == std::end(ggufKinds))
+  if (kind == ggufKinds().end())
     return importError("no family reads the `general.architecture` `" + *architecture +
                        (!isKnown     ? "`"
                         : hasExperts ? "` with experts"
@@ -287,7 +289,8 @@ Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const
   folder.shapes = shapesThere(shapes, folder.renames);
   folder.turnsNeighbours = kind->turnsNeighbours;
   folder.addedOne = kind->addedOne;
-  if (Error error = GgufConfig(values, folder, *kind).read())
+  folder.ropeFactors = factors.all;
+  if (Error error = GgufConfig(values, factors, folder, *kind).read())
     return std::move(error);
   return folder;
 }

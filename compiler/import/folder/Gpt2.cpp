@@ -24,6 +24,9 @@ void writeGpt2(FamilyWriter &writer) {
   std::string p = writer.folder.has("transformer.wte.weight") ? "transformer." : "",
               eps = numberText(config.number("layer_norm_epsilon", 1e-5)),
               mlp = activation(config, "activation_function", "gelu_new", "mlp.c_fc(ln_2(y))");
+  bool isTied = config.flag("tie_word_embeddings", true);
+  // llama.cpp's converter lays matrices as other linears have them.
+  StringRef turned = writer.ofLlamaCpp() ? "" : " @conv1d";
   os << "model GPT2 {\ndim D = " << width << ", H = " << heads
      << ", E = D / H, L = " << config.size("n_layer") << ", F = " << hidden
      << ", V = " << config.size("vocab_size") << ", P = " << positions
@@ -32,8 +35,8 @@ void writeGpt2(FamilyWriter &writer) {
      << "embedding " << p << "wte: V -> D\nembedding " << p << "wpe: P -> D\nstack " << p
      << "h: L of Layer\nlayernorm " << p << "ln_f: D eps " << eps << '\n';
   if (hasHead)
-    os << "linear lm_head: D -> V = tied(" << p << "wte)\n";
-  if (hasHead && writer.folder.has("lm_head.weight"))
+    os << "linear lm_head: D -> V" << (isTied ? " = tied(" + p + "wte)" : "") << '\n';
+  if (hasHead && isTied && writer.folder.has("lm_head.weight"))
     os << "ignore \"lm_head.weight\"  // the same numbers as the embedding\n";
   if (writer.folder.has(p + "h.0.attn.bias"))
     os << "ignore \"" << p << "h.*.attn.bias\", \"" << p
@@ -41,9 +44,10 @@ void writeGpt2(FamilyWriter &writer) {
   os << "\nblock Layer[T](x: [B, T, D], kv: cache) -> [B, T, D] {\n"
      << "layernorm ln_1, ln_2: D eps " << eps << '\n'
      << "linear attn.q, attn.k, attn.v: D -> H, E bias = split(\"attn.c_attn.{weight|bias}\", q k "
-        "v) @conv1d\n"
-     << "linear attn.c_proj: H, E -> D bias @conv1d\nlinear mlp.c_fc: D -> F bias @conv1d\n"
-     << "linear mlp.c_proj: F -> D bias @conv1d\n"
+        "v)"
+     << turned << "\nlinear attn.c_proj: H, E -> D bias" << turned
+     << "\nlinear mlp.c_fc: D -> F bias" << turned << "\nlinear mlp.c_proj: F -> D bias" << turned
+     << "\n"
      << "let n = ln_1(x)\n"
      << "let y = x + attn.c_proj(attend attn.q(n) over kv.push(attn.k(n), attn.v(n)) along T as S "
         "{\nmask causal\n})\n"

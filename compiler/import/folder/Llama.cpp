@@ -105,8 +105,6 @@ private:
   void writeGptOssExpert();
   /// The map that scores experts.
   std::string router() const;
-  /// Whether the tensors are those of a file of llama.cpp.
-  bool ofLlamaCpp() const { return !writer.folder.renames.empty(); }
   std::string norms(StringRef names, StringRef axis) const;
   std::string layerArguments() const;
   std::string turned(StringRef what) const;
@@ -194,6 +192,8 @@ void LlamaWriter::readExperts() {
 void LlamaWriter::readLayers() {
   bool isAsked = config.flag("use_sliding_window", !is(WindowIfAsked));
   window = config.has("sliding_window") && isAsked ? config.size("sliding_window") : 0;
+  if (window >= positions) // which every position sees all of
+    window = 0;
   std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && types.size() != size_t(layers))
     config.refuse("layer_types", "one for each of " + Twine(layers) + " layers");
@@ -343,7 +343,7 @@ void LlamaWriter::writeExpert() {
   if (kind.experts->isGptOss)
     return writeGptOssExpert();
   StringRef gate = kind.experts->gate, up = kind.experts->up, down = kind.experts->down;
-  if (ofLlamaCpp())
+  if (writer.ofLlamaCpp())
     gate = "gate", up = "up", down = "down";
   os << "block Expert(x: [D]) -> [D] {\nlinear " << gate << ", " << up << ": D -> F\nlinear "
      << down << ": F -> D\nreturn " << down << "("
@@ -359,9 +359,9 @@ void LlamaWriter::writeGptOssExpert() {
                   (shape->second[1] != width || !config.has("quantization_config"));
   double limit = config.number("swiglu_limit", 7);
   StringRef turned = isTurned ? " @conv1d" : "";
-  StringRef down = ofLlamaCpp() ? "down" : "down_proj";
+  StringRef down = writer.ofLlamaCpp() ? "down" : "down_proj";
   os << "block Expert(x: [D]) -> [D] {\nlinear gate, up: D -> F bias";
-  if (!ofLlamaCpp())
+  if (!writer.ofLlamaCpp())
     os << " = split(\"gate_up_proj.{weight|bias}\", f gate up)" << turned;
   os << "\nlinear " << down << ": F -> D bias" << (isTurned ? " = \"down_proj\" @conv1d" : "")
      << "\nlet g = min(gate(x), " << numberText(limit) << ")\nreturn " << down
@@ -402,7 +402,8 @@ void LlamaWriter::writeLayer() {
     os << norms("self_attn.q_norm, self_attn.k_norm", "E");
   writeProjections();
   if (is(Sinks))
-    os << "param self_attn.sinks: [H]" << (ofLlamaCpp() ? " = \"attn_sinks.weight\"\n" : "\n");
+    os << "param self_attn.sinks: [H]"
+       << (writer.ofLlamaCpp() ? " = \"attn_sinks.weight\"\n" : "\n");
   writeMlp();
   if (StringRef turned = turnedFeatures == features ? "E" : "R"; !rotation.slowing.empty())
     os << "table turns[t: T, p: " << turned << "/2] = t * " << numberText(rotation.base)
@@ -453,6 +454,8 @@ void LlamaWriter::writeModel() {
     os << "ignore \"lm_head.weight\"  // the same numbers as the embedding\n";
   if (!writer.folder.ropeFactors.empty())
     os << "ignore \"rope_freqs.weight\"  // computed here\n";
+  if (writer.ofLlamaCpp() && rotation.shortLength)
+    os << "ignore \"rope_factors_*.weight\"  // computed here\n";
   if (llvm::any_of(writer.folder.shapes, [](const auto &tensor) {
         return StringRef(tensor.first).ends_with(".rotary_emb.inv_freq");
       }))

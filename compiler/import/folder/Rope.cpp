@@ -112,7 +112,7 @@ void RopeReader::readLongRope(Config &from, Rotation &own) {
                 ") else (" + chosenOf(brief) + "))";
 }
 
-std::string RopeReader::scalingOf(const std::vector<float> &factors, double base) {
+std::string RopeReader::scalingOf(const std::vector<double> &factors, double base) {
   // The published models of Llama 3.1 and later, which differ in the factor alone.
   constexpr double low = 1, high = 4, original = 8192;
   double most = *llvm::max_element(factors);
@@ -121,7 +121,7 @@ std::string RopeReader::scalingOf(const std::vector<float> &factors, double base
            turns = original * angle / (2 * M_PI),
            share = std::clamp((turns - low) / (high - low), 0.0, 1.0);
     double factor = 1 / ((1 - share) / most + share);
-    if (!(std::abs(factor - double(given)) <= 1e-4 * factor)) {
+    if (!(std::abs(factor - given) <= 1e-4 * factor)) {
       config.refuse("rope_freqs.weight", "the factors of Llama 3's rule",
                     "write the angles as a `table` and give them to `rotary(x, interleaved, angles "
                     "= …)`");

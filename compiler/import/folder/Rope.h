@@ -32,7 +32,7 @@ struct RopeReader {
   /// Of an object that holds rope's values, in either form of config.json; null: there is none.
   Rotation read(const llvm::json::Object *scaling, std::optional<double> base);
   /// The rule that the factors of a GGUF file come from.
-  std::string scalingOf(const std::vector<float> &factors, double base);
+  std::string scalingOf(const std::vector<double> &factors, double base);
 
 private:
   /// YaRN's rule (Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language
