@@ -18,6 +18,9 @@ BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, inter
 VIT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
            image_size=224, patch_size=16, num_channels=3, qkv_bias=True)
 LLAMA3 = dict(factor=32.0, high_freq_factor=4.0, low_freq_factor=1.0, original_max_position_embeddings=8192, rope_type="llama3")
+PHI = dict(architectures=["Phi3ForCausalLM"], model_type="phi3", attention_bias=False, hidden_act="silu", hidden_size=3072,
+           intermediate_size=8192, max_position_embeddings=131072, num_hidden_layers=32, original_max_position_embeddings=4096,
+           rms_norm_eps=1e-5, rope_theta=10000.0, sliding_window=262144)
 
 
 def gpt_oss(layers, experts):
@@ -80,6 +83,31 @@ PUBLISHED = {
         max_position_embeddings=4096, num_attention_heads=32, num_hidden_layers=32, num_key_value_heads=32,
         original_max_position_embeddings=4096, rms_norm_eps=1e-5, rope_scaling=None, rope_theta=10000.0, sliding_window=2047,
         tie_word_embeddings=False, vocab_size=32064), llama_shapes, 3821079552),
+    "microsoft/Phi-3-mini-128k-instruct": ({
+        **PHI, "num_attention_heads": 32, "num_key_value_heads": 32, "tie_word_embeddings": False, "vocab_size": 32064, "rope_scaling": dict(
+            type="su", short_factor=[
+                1.05, 1.05, 1.05, 1.1, 1.1, 1.1500000000000001, 1.2000000000000002, 1.2500000000000002, 1.3000000000000003, 1.3500000000000003,
+                1.5000000000000004, *[2.000000000000001] * 21, *[2.0500000000000007] * 3, *[2.1000000000000005] * 3, *[2.1500000000000004] * 2,
+                2.3499999999999996, 2.549999999999999, *[2.5999999999999988] * 2, 2.7499999999999982, *[2.849999999999998] * 2, 2.9499999999999975],
+            long_factor=[
+                1.0299999713897705, 1.0499999523162842, 1.0499999523162842, 1.0799999237060547, 1.2299998998641968, 1.2299998998641968,
+                1.2999999523162842, 1.4499999284744263, 1.5999999046325684, 1.6499998569488525, 1.8999998569488525, 2.859999895095825,
+                3.68999981880188, 5.419999599456787, 5.489999771118164, 5.489999771118164, 9.09000015258789, 11.579999923706055,
+                15.65999984741211, 15.769999504089355, 15.789999961853027, 18.360000610351562, 21.989999771118164, 23.079999923706055,
+                30.009998321533203, 32.35000228881836, 32.590003967285156, 35.56000518798828, 39.95000457763672, 53.840003967285156,
+                56.20000457763672, 57.95000457763672, 59.29000473022461, 59.77000427246094, 59.920005798339844, 61.190006256103516,
+                61.96000671386719, 62.50000762939453, 63.3700065612793, 63.48000717163086, 63.48000717163086, 63.66000747680664,
+                63.850006103515625, 64.08000946044922, 64.760009765625, 64.80001068115234, 64.81001281738281, 64.81001281738281])},
+        llama_shapes, 3821079552),
+    "microsoft/Phi-4-mini-instruct": ({
+        **PHI, "num_attention_heads": 24, "num_key_value_heads": 8, "partial_rotary_factor": 0.75, "tie_word_embeddings": True,
+        "vocab_size": 200064, "full_attn_mod": 1, "interpolate_factor": 1, "lm_head_bias": False, "mlp_bias": False, "rope_scaling": dict(
+            type="longrope", short_factor=[1.0] * 48, long_factor=[
+                1, 1.118320672, 1.250641126, 1.398617824, 1.564103225, 1.74916897, 1.956131817, 2.187582649, 2.446418898, 2.735880826,
+                3.059592084, 3.421605075, 3.826451687, 4.279200023, 4.785517845, 5.351743533, 5.984965424, 6.693110555, 7.485043894,
+                8.370679318, 9.36110372, 10.4687158, 11.70738129, 13.09260651, 14.64173252, 16.37415215, 18.31155283, 20.47818807,
+                22.90118105, 25.61086418, 28.64115884, 32.03, 32.1, 32.13, 32.23, 32.6, 32.61, 32.64, 32.66, 32.7, 32.71, 32.93, 32.97,
+                33.28, 33.49, 33.5, 44.16, 47.77])}, llama_shapes, 3836021760),
     "openai-community/gpt2": (dict(
         architectures=["GPT2LMHeadModel"], model_type="gpt2", activation_function="gelu_new", layer_norm_epsilon=1e-5, n_ctx=1024, n_embd=768,
         n_head=12, n_layer=12, n_positions=1024, vocab_size=50257, eos_token_id=50256), gpt2_shapes, 124439808),
