@@ -125,6 +125,26 @@ Layout Formatter::attend(const AttendExpr &e) {
   return layout;
 }
 
+Layout Formatter::choice(const IfExpr &e) {
+  const IfExpr *last = &e;
+  Layout links; // of a chain, whose conditions stand below each other
+  auto then = [&](const IfExpr &one) { return concat({breakOr(), "then ", expr(*one.thenValue)}); };
+  while (auto *next = llvm::dyn_cast<IfExpr>(last->elseValue.get())) {
+    if (next->parenthesised)
+      break;
+    links.add(breakOr()).add(
+        group(concat({"else if ", expr(*next->condition), nest(then(*next))})));
+    last = next;
+  }
+  links.add(breakOr()).add("else ").add(expr(*last->elseValue));
+  Layout first = then(e);
+  if (last == &e)
+    return group(
+        concat({"if ", expr(*e.condition), nest(concat({std::move(first), std::move(links)}))}));
+  return group(concat({group(concat({"if ", expr(*e.condition), nest(std::move(first))})),
+                       nest(std::move(links))}));
+}
+
 Layout Formatter::bare(const Expr &e, bool tight) {
   switch (e.kind) {
   case Expr::Kind::Error:
@@ -151,12 +171,8 @@ Layout Formatter::bare(const Expr &e, bool tight) {
   }
   case Expr::Kind::Binary:
     return binary(llvm::cast<BinaryExpr>(e), tight);
-  case Expr::Kind::If: {
-    auto &choice = llvm::cast<IfExpr>(e);
-    return group(concat({"if ", expr(*choice.condition),
-                         nest(concat({breakOr(), "then ", expr(*choice.thenValue), breakOr(),
-                                      "else ", expr(*choice.elseValue)}))}));
-  }
+  case Expr::Kind::If:
+    return choice(llvm::cast<IfExpr>(e));
   case Expr::Kind::Tuple:
     return concat({"(", expressions(llvm::cast<TupleExpr>(e).elements), ")"});
   case Expr::Kind::Attend:

@@ -87,6 +87,8 @@ private:
   Layout expr(const ast::Expr &e, bool tight = false);
   Layout bare(const ast::Expr &e, bool tight);
   Layout binary(const ast::BinaryExpr &e, bool tight);
+  /// `if a then b else if c then d else e`
+  Layout choice(const ast::IfExpr &e);
   Layout attend(const ast::AttendExpr &e);
   Layout attendBody(const ast::AttendExpr &e);
 

@@ -111,3 +111,16 @@ TEST(Formatter, KeepsParenthesesOnce) {
   EXPECT_EQ(item("dim A = ((1 + 2)) * (3), E = -(-2) ** 2"),
             "  dim A = (1 + 2) * (3), E = -(-2) ** 2\n");
 }
+
+TEST(Formatter, ChoicesOfAChainStandBelowEachOther) {
+  EXPECT_EQ(
+      item("score s(q,k) = if aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa then "
+           "bbbbbbbbbbbbbbbbbbbbbbbbbbb "
+           "else if ccccccccccccccccccccccccc then ddddddddddddd else (if e then f else g)"),
+      R"(  score s(q, k) = if aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa then bbbbbbbbbbbbbbbbbbbbbbbbbbb
+      else if ccccccccccccccccccccccccc then ddddddddddddd
+      else (if e then f else g)
+)");
+  EXPECT_EQ(item("score s(q, k) = if a then b else if c then d else e"),
+            "  score s(q, k) = if a then b else if c then d else e\n");
+}
