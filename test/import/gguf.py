@@ -12,10 +12,10 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf_file import FORMATS, draw, write_gguf
-from make import FAMILIES, bert_shapes, gpt2_shapes, llama, llama_shapes
+from make import FAMILIES, NOMIC, bert_shapes, gpt2_shapes, llama, llama_shapes, nomic_shapes
 from measured import measured
 from program import call, run
-from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin
+from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, nomic_bert as nomic_twin
 
 BOUND = 1e-5
 ROUNDED = 6e-2  # rows become bytes
@@ -81,6 +81,7 @@ MODELS = {
     "bert-mean": ("bert", {**BERT, "pooling": 1}),
     "bert-first": ("bert", {**BERT, "pooling": 2}),
     "roberta": ("bert", {**BERT, "type_vocab_size": 1}),  # as llama.cpp's converter writes it: BERT, whose positions begin at 0
+    "nomic-bert": ("nomic-bert", {**NOMIC, "n_embd": 256, "n_head": 4, "n_inner": 512, "pooling": 1}),
     "distilbert": ("bert", {**BERT, "type_vocab_size": 0}),
 }
 NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
@@ -94,12 +95,14 @@ LEARNT = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "l
           "embeddings.token_type_embeddings": "token_types", "embeddings.LayerNorm": "token_embd_norm", "attention.self.query": "attn_q",
           "attention.self.key": "attn_k", "attention.self.value": "attn_v", "attention.output.dense": "attn_output",
           "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down",
-          "output.LayerNorm": "layer_output_norm"}
+          "output.LayerNorm": "layer_output_norm", "emb_ln": "token_embd_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
+          "norm1": "attn_output_norm", "norm2": "layer_output_norm", "mlp.fc11": "ffn_up", "mlp.fc12": "ffn_gate", "mlp.fc2": "ffn_down"}
 LEARNT_KEYS = {"embedding_length": ("n_embd", "hidden_size"), "block_count": ("n_layer", "num_hidden_layers"),
                "attention.head_count": ("n_head", "num_attention_heads"), "context_length": ("n_positions", "max_position_embeddings"),
                "attention.layer_norm_epsilon": ("layer_norm_epsilon", "layer_norm_eps")}
 # A text, and the tokens that it becomes: of byte-level BPE with three merges, and of WordPiece.
 WORDS = {"gpt2": ("the cat, the end", ["the", "\u0120", "c", "a", "t", ",", "\u0120the", "\u0120", "e", "n", "d"]),
+         "nomic-bert": ("Plays", ["[CLS]", "[UNK]", "[SEP]"]),
          "bert": ("The play\u00e9d, Playing a ship", ["[CLS]", "the", "play", "##ed", ",", "play", "##ing", "[UNK]", "[UNK]", "[SEP]"])}
 FOUR = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
         "post_feedforward_layernorm": "post_ffw_norm"}
@@ -244,41 +247,44 @@ def vocabulary(architecture, count):
 
 
 def write_learnt(architecture, c, path):
-    """A file of GPT-2 or BERT, whose positions are a table; the weights as Hugging Face's model has them; the tokens."""
+    """A file of GPT-2, BERT or Nomic's BERT; the weights as Hugging Face's model has them; the tokens."""
     rng, kinds, tensors, weights = np.random.default_rng(3), list(FORMATS), {}, {}
-    shapes = gpt2_shapes(c) if architecture == "gpt2" else bert_shapes(c)
+    shapes = {"gpt2": gpt2_shapes, "bert": bert_shapes, "nomic-bert": nomic_shapes}[architecture](c)
     if not c.get("tie_word_embeddings", True):
         shapes["lm_head.weight"] = (c["vocab_size"], c["n_embd"])
     for i, (name, shape) in enumerate(shapes.items()):
         if name.endswith(".attn.bias") or name.startswith("pooler.") or not shape[0]:
             continue  # which llama.cpp's converter leaves out
         component, part = name.rsplit(".", 1)
-        layer = component.removeprefix("encoder.layer.").removeprefix("h.")
+        layer = component.removeprefix("encoder.layer.").removeprefix("encoder.layers.").removeprefix("h.")
         n, own = layer.split(".", 1) if layer != component else (None, component)
         ours = ("" if n is None else f"blk.{n}.") + f"{LEARNT[own]}.{part}"
         if len(shape) == 1:
-            isNorm = part == "weight"
-            tensors[ours] = value = rng.standard_normal(shape).astype(np.float32) * np.float32(0.1) + np.float32(isNorm)
+            tensors[ours] = value = rng.standard_normal(shape).astype(np.float32) * np.float32(0.1) + np.float32(part == "weight")
         else:
-            turns = own.startswith(("attn.c_", "mlp.c_"))
+            turns = own.startswith(("attn.c_", "mlp.c_"))  # Hugging Face's GPT-2 multiplies from the left
             given = shape[::-1] if turns else shape
             data, value = draw(rng, kinds[i % len(kinds)], given, spread=1 / np.sqrt(given[1]))
             tensors[ours] = (kinds[i % len(kinds)], given, data)
             value = value.T if turns else value
         weights[name] = value.astype(np.float64)
     own, tokens = vocabulary(architecture, c["vocab_size"])
-    values = {f"{architecture}.{key}": c[names[architecture == "bert"]] for key, names in LEARNT_KEYS.items()}
-    values.update({"general.architecture": architecture, architecture + ".feed_forward_length": c.get("intermediate_size", 4 * c.get("n_embd", 0))})
-    values.update({**own, **({"bert.pooling_type": c["pooling"]} if "pooling" in c else {})})
+    values = {key: c[names[architecture == "bert"]] for key, names in LEARNT_KEYS.items()}
+    values["feed_forward_length"] = c.get("intermediate_size") or c.get("n_inner") or 4 * c["n_embd"]
+    values.update({key: c[theirs] for key, theirs in {"pooling_type": "pooling", "rope.freq_base": "rotary_emb_base"}.items() if theirs in c})
+    values = {"general.architecture": architecture, **{f"{architecture}.{key}": value for key, value in values.items()}, **own}
     write_gguf(path, values, tensors)
     return weights, tokens
 
 
 def learnt_twin(c, weights, ids):
-    """What GPT-2 or BERT gives, by name, and what it is given besides ids."""
+    """What GPT-2, BERT or Nomic's BERT gives, by name, and what it is given besides ids."""
     if c["model_type"] == "gpt2":
         return gpt2_twin(c, weights, ids), {}
     lengths, segments = np.array([21, 5, 13], np.int32), np.random.default_rng(7).integers(0, 2, ids.shape, dtype=np.int32)
+    if c["model_type"] == "nomic_bert":
+        inputs = {"lengths": lengths, "segments": segments}
+        return {"embedding": nomic_twin(c, weights, ids, **inputs)["embedding"]}, inputs
     count = c["type_vocab_size"]
     absent = {"pooler.dense.weight": np.zeros((256, 256)), "pooler.dense.bias": np.zeros(256)}
     if not count:

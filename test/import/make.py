@@ -213,6 +213,17 @@ def modernbert_shapes(c):
     return shapes
 
 
+def nomic_shapes(c):
+    d, f = c["n_embd"], c["n_inner"]
+    shapes = {"embeddings.word_embeddings.weight": (c["vocab_size"], d),
+              "embeddings.token_type_embeddings.weight": (c["type_vocab_size"], d), **pair("emb_ln", d)}
+    for n in range(c["n_layer"]):
+        own = {"attn.Wqkv.weight": (3 * d, d), "attn.out_proj.weight": (d, d), "mlp.fc11.weight": (f, d), "mlp.fc12.weight": (f, d),
+               "mlp.fc2.weight": (d, f), **pair("norm1", d), **pair("norm2", d)}
+        shapes.update({f"encoder.layers.{n}.{name}": shape for name, shape in own.items()})
+    return shapes
+
+
 def pair(name, *shape):
     return {name + ".weight": shape, name + ".bias": shape[:1]}
 
@@ -468,6 +479,10 @@ CROPPED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, d
                                             size=dict(shortest_edge=48))}
 FRAMED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_pad=True, image_mean=[0.485, 0.456, 0.406], resample=2,
                                            image_std=[0.229, 0.224, 0.225], size=dict(shortest_edge=70, longest_edge=90))}
+NOMIC = dict(model_type="nomic_bert", architectures=["NomicBertModel"], activation_function="swiglu", causal=False, layer_norm_epsilon=1e-12,
+             max_trained_positions=32, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=48, n_head=6, n_inner=80, n_layer=2, n_positions=64, prenorm=False,
+             qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0, rotary_emb_interleaved=False, rotary_emb_scale_base=None,
+             rotary_scaling_factor=2, type_vocab_size=2, use_rms_norm=False, vocab_size=97)
 FAMILIES = {
     "llama2": (llama("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False), llama_shapes, {}),
     "llama3": (llama("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=LLAMA3, tie_word_embeddings=True, attention_bias=True,
@@ -549,6 +564,8 @@ FAMILIES = {
     "bert-answers": (bert("bert", "BertForQuestionAnswering"), bert_shapes, {}),
     "minilm": (bert("bert", "BertModel"), bert_shapes, MEAN),
     "bge": (bert("bert", "BertModel"), bert_shapes, FIRST),
+    "nomic-bert": (NOMIC, nomic_shapes, {}),
+    "nomic-embed": (NOMIC, nomic_shapes, MEAN),
     "modernbert-embed": (modernbert("ModernBertModel"), modernbert_shapes, MEAN),
     "modernbert-fill": (modernbert("ModernBertForMaskedLM"), modernbert_shapes, {}),
     "modernbert-classes": (modernbert("ModernBertForSequenceClassification", classifier_pooling="mean", id2label=LABELS), modernbert_shapes, {}),

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from make import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, sam_shapes, swin_shapes,
-                  t5_shapes, trocr_shapes, vit_shapes)
+from make import (bart_shapes, bert_shapes, clip_shapes, detr_shapes, gpt2_shapes, llama_shapes, modernbert_shapes, nomic_shapes, sam_shapes,
+                  swin_shapes, t5_shapes, trocr_shapes, vit_shapes)
 
 BERT = dict(hidden_size=768, num_attention_heads=12, num_hidden_layers=12, intermediate_size=3072, hidden_act="gelu", layer_norm_eps=1e-12,
             max_position_embeddings=512, type_vocab_size=2, vocab_size=30522, pad_token_id=0)
@@ -127,6 +127,11 @@ PUBLISHED = {
         classifier_pooling="mean", decoder_bias=True, global_attn_every_n_layers=3, global_rope_theta=160000.0, hidden_activation="gelu",
         hidden_size=768, intermediate_size=1152, local_attention=128, local_rope_theta=10000.0, max_position_embeddings=8192, mlp_bias=False,
         norm_bias=False, norm_eps=1e-5, num_attention_heads=12, num_hidden_layers=22, vocab_size=50368), modernbert_shapes, 149655232 + 768),  # the norm that layer 0 lacks may be there
+    "nomic-ai/nomic-embed-text-v1.5": (dict(
+        architectures=["NomicBertModel"], model_type="nomic_bert", activation_function="swiglu", causal=False, layer_norm_epsilon=1e-12,
+        max_trained_positions=2048, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=768, n_head=12, n_inner=3072, n_layer=12, n_positions=8192,
+        prenorm=False, qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0, rotary_emb_interleaved=False,
+        rotary_emb_scale_base=None, rotary_scaling_factor=None, type_vocab_size=2, use_rms_norm=False, vocab_size=30528), nomic_shapes, 136731648),
     # Of BART and Marian, the bias of the scores counts here, which the published number leaves out; Marian's sines do not.
     "facebook/bart-base": (dict(
         architectures=["BartForConditionalGeneration"], model_type="bart", activation_function="gelu", d_model=768, decoder_attention_heads=12,

@@ -209,6 +209,22 @@ def modernbert(c, w, ids, lengths):
     return {"scores": linear(head(mean), w, "classifier")}
 
 
+def nomic_bert(c, w, ids, lengths, segments):
+    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_epsilon"])
+    x = norm(w["embeddings.word_embeddings.weight"][ids] + w["embeddings.token_type_embeddings.weight"][segments], "emb_ln")
+    live = (np.arange(ids.shape[1]) < lengths[:, None])[:, None, None]
+    f = frequencies(c["n_embd"] // c["n_head"], c["rotary_emb_base"], None)
+    for n in range(c["n_layer"]):
+        p = f"encoder.layers.{n}."
+        q, k, v = (heads_of(part, c["n_head"]) for part in np.split(linear(x, w, p + "attn.Wqkv"), 3, -1))
+        scores = rotate(q, f) @ rotate(k, f).transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])
+        x = norm(x + linear(joined(softmax(np.where(live, scores, -np.inf)) @ v), w, p + "attn.out_proj"), p + "norm1")
+        y = linear(x, w, p + "mlp.fc11") * ACTIVATIONS["silu"](linear(x, w, p + "mlp.fc12"))
+        x = norm(x + linear(y, w, p + "mlp.fc2"), p + "norm2")
+    mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
+    return {"hidden": x, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
+
+
 def bart_layer(x, w, p, c, live, memory=None, seen=None):
     """One layer of the encoder, or of the decoder, which reads `memory`; Whisper's norms are in front."""
     first, act = c["model_type"] == "whisper", ACTIVATIONS["silu" if c["activation_function"] == "swish" else c["activation_function"]]

@@ -15,7 +15,7 @@ from make import FAMILIES, make
 from measured import measured
 from picture_models import clip, detr, sam, swin, timm, trocr, vit
 from program import call, run
-from text_models import bart, bert, gpt2, llama, modernbert, t5
+from text_models import bart, bert, gpt2, llama, modernbert, nomic_bert, t5
 
 BOUND, BATCH, LENGTH = 1e-5, 3, 21
 
@@ -80,11 +80,11 @@ def check(family, folder):
         wanted = (t5 if config["model_type"] == "t5" else bart)(config, w, **inputs)
         return compare(family, folder, spec, inputs, wanted, "scores", whole=True)
     inputs = {"ids": rng.integers(0, 97, (BATCH, LENGTH), dtype=np.int32)}
-    if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert"):
+    if "vocab_size" in config and config["model_type"] in ("bert", "roberta", "xlm-roberta", "distilbert", "modernbert", "nomic_bert"):
         inputs["lengths"] = np.array([LENGTH, 5, 13], np.int32)
-        if config["model_type"] == "bert":
+        if config["model_type"] in ("bert", "nomic_bert"):
             inputs["segments"] = rng.integers(0, 2, (BATCH, LENGTH), dtype=np.int32)
-        wanted = (modernbert if config["model_type"] == "modernbert" else bert)(config, w, **inputs)
+        wanted = {"modernbert": modernbert, "nomic_bert": nomic_bert}.get(config["model_type"], bert)(config, w, **inputs)
     else:
         wanted = (gpt2 if config["model_type"] == "gpt2" else llama)(config, w, inputs["ids"])
     if "embedding" in wanted:  # which sentence encoders give, and nothing else

@@ -93,9 +93,6 @@ void BertWriter::readSizes() {
   prefix = writer.folder.has(body + "embeddings.word_embeddings.weight") ? body : "";
   hasPooler = writer.folder.has(prefix + "pooler.dense.weight");
   isSentence = writer.task.empty() && writer.folder.pooling.has_value();
-  if (isSentence && writer.ofLlamaCpp())
-    config.note("vectors are given length 1, as llama.cpp's programs give them: the file does not "
-                "say whether the model does");
   classes = classCount(config);
 }
 
@@ -209,6 +206,9 @@ std::string sentenceBody(FamilyWriter &writer) {
     pooling.refuse("pooling_mode_mean_tokens",
                    "the mean of all tokens, or by `pooling_mode_cls_token` the first one");
   writer.config.adopt(pooling);
+  if (writer.ofLlamaCpp())
+    writer.config.note("vectors are given length 1, as llama.cpp's programs give them: the file "
+                       "does not say whether the model does");
   return std::string(isFirst
                          ? "let m = first(T, y)\nreturn "
                          : "let m = mean(T, y where positions(T) < repeat(lengths, T))\nreturn ") +

@@ -42,6 +42,8 @@ void writeLlama(FamilyWriter &writer);
 void writeBert(FamilyWriter &writer);
 /// ModernBERT.
 void writeModernBert(FamilyWriter &writer);
+/// Nomic's BERT, with rotary positions.
+void writeNomicBert(FamilyWriter &writer);
 /// The last lines of a sentence encoder: the rows `y` become one vector as 1_Pooling/config.json
 /// says, of unit length where the folder says so.
 std::string sentenceBody(FamilyWriter &writer);

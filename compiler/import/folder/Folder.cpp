@@ -72,6 +72,7 @@ static constexpr StringRef llamaTypes[] = {"llama",   "mistral",   "qwen2",     
                                            "mixtral", "qwen3_moe", "gpt_oss"};
 static constexpr StringRef bertTypes[] = {"bert", "roberta", "xlm-roberta", "distilbert"};
 static constexpr StringRef modernTypes[] = {"modernbert"};
+static constexpr StringRef nomicTypes[] = {"nomic_bert"};
 static constexpr StringRef bartTypes[] = {"bart", "marian", "whisper"};
 static constexpr StringRef t5Types[] = {"t5"};
 static constexpr StringRef gpt2Types[] = {"gpt2"};
@@ -85,11 +86,11 @@ static constexpr StringRef clipTypes[] = {"clip", "siglip"};
 
 ArrayRef<Family> families() {
   static const Family all[] = {
-      {llamaTypes, writeLlama}, {bertTypes, writeBert},   {modernTypes, writeModernBert},
-      {bartTypes, writeBart},   {t5Types, writeT5},       {gpt2Types, writeGpt2},
-      {vitTypes, writeVit},     {clipTypes, writeClip},   {swinTypes, writeSwin},
-      {detrTypes, writeDetr},   {trocrTypes, writeTrocr}, {samTypes, writeSam},
-      {timmTypes, writeTimm}};
+      {llamaTypes, writeLlama},     {bertTypes, writeBert}, {modernTypes, writeModernBert},
+      {nomicTypes, writeNomicBert}, {bartTypes, writeBart}, {t5Types, writeT5},
+      {gpt2Types, writeGpt2},       {vitTypes, writeVit},   {clipTypes, writeClip},
+      {swinTypes, writeSwin},       {detrTypes, writeDetr}, {trocrTypes, writeTrocr},
+      {samTypes, writeSam},         {timmTypes, writeTimm}};
   return all;
 }
 

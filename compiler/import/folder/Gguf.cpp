@@ -32,6 +32,7 @@ private:
   void readGeneration();
   Error readLlama();
   Error readBert();
+  Error readPooling();
   Error readRope();
   Error readScaling();
   json::Object longRope() const;
@@ -229,6 +230,10 @@ Error GgufConfig::readBert() {
                              {"attention.layer_norm_epsilon", "layer_norm_eps"},
                              {"context_length", "max_position_embeddings"}}))
     return error;
+  return readPooling();
+}
+
+Error GgufConfig::readPooling() {
   if (auto rows = rowsOf("embeddings.token_type_embeddings.weight")) // DistilBERT has none
     folder.config["type_vocab_size"] = *rows;
   const json::Value *pooling = find("pooling_type");
@@ -251,14 +256,20 @@ Error GgufConfig::read() {
   readGeneration();
   if (kind.type == "bert")
     return readBert();
-  if (kind.type == "gpt2")
-    return takeAll({{"embedding_length", "n_embd"},
-                    {"block_count", "n_layer"},
-                    {"feed_forward_length", "n_inner"},
-                    {"attention.head_count", "n_head"},
-                    {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
-                    {"context_length", "n_positions"}});
-  return readLlama();
+  bool isNomic = kind.type == "nomic_bert";
+  if (!isNomic && kind.type != "gpt2")
+    return readLlama();
+  if (Error error = takeAll({{"embedding_length", "n_embd"},
+                             {"block_count", "n_layer"},
+                             {"feed_forward_length", "n_inner"},
+                             {"attention.head_count", "n_head"},
+                             {"attention.layer_norm_epsilon", "layer_norm_epsilon"},
+                             {"context_length", "n_positions"},
+                             {"rope.freq_base", "rotary_emb_base"}}))
+    return error;
+  if (isNomic) // which files do not say
+    folder.config["activation_function"] = "swiglu";
+  return isNomic ? readPooling() : Error::success();
 }
 
 Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const Shapes &shapes,

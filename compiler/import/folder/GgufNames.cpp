@@ -20,6 +20,7 @@ static constexpr GgufKind kGgufKinds[] = {
     {"qwen3moe", "qwen3_moe", "Qwen3MoeForCausalLM", false, false, false, true},
     {"gpt2", "gpt2", "GPT2LMHeadModel"},
     {"bert", "bert", "BertModel"},
+    {"nomic-bert", "nomic_bert", "NomicBertModel"},
     {"gpt-oss", "gpt_oss", "GptOssForCausalLM", false, false, false, true},
 };
 
@@ -87,9 +88,26 @@ static const Renames &bertNames() {
   return names;
 }
 
+static const Renames &nomicNames() {
+  static const Renames names = {{"embeddings.word_embeddings", "token_embd"},
+                                {"embeddings.token_type_embeddings", "token_types"},
+                                {"emb_ln", "token_embd_norm"},
+                                {"encoder.layers", "blk"},
+                                {"attn.Wqkv", "attn_qkv"},
+                                {"attn.out_proj", "attn_output"},
+                                {"norm1", "attn_output_norm"},
+                                {"norm2", "layer_output_norm"},
+                                {"mlp.fc11", "ffn_up"},
+                                {"mlp.fc12", "ffn_gate"},
+                                {"mlp.fc2", "ffn_down"}};
+  return names;
+}
+
 Renames ggufNames(const GgufKind &kind) {
   if (kind.type == "gpt2")
     return gpt2Names();
+  if (kind.type == "nomic_bert")
+    return nomicNames();
   return kind.type == "bert" ? bertNames() : llamaNames(kind);
 }
 
