@@ -104,6 +104,7 @@ Type attn::panelElement(MLIRContext *context, Precision precision) {
   case Precision::F16:
     return Float16Type::get(context);
   case Precision::Int8:
+  case Precision::Int8Groups:
   case Precision::Int4:
     return IntegerType::get(context, 8);
   }

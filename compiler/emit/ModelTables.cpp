@@ -346,6 +346,8 @@ static int32_t panelLayout(Precision stored) {
     return ATTN_PACK_PANELS_F16;
   case Precision::Int8:
     return ATTN_PACK_PANELS_INT8;
+  case Precision::Int8Groups:
+    return ATTN_PACK_PANELS_INT8_GROUPS;
   case Precision::Int4:
     return ATTN_PACK_PANELS_INT4;
   case Precision::TF32:

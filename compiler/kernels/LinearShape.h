@@ -17,7 +17,7 @@ struct LinearShape {
   int64_t panels;                   ///< ceil(n / panelWidth)
   Precision precision;              ///< of the products
   bool isWidened;                   ///< panels of 16 bits, rows of f32
-  bool isOfBytes = false;           ///< panels of int4, multiplied as int8
+  bool isOfBytes = false;           ///< panels of groups, multiplied as int8
   bool keepsSums = true;            ///< `out` may hold sums of a part of k: it is f32, no capture
 
   /// Elements of the innermost contracted dim that one step takes, side by side in the panels.

@@ -14,8 +14,9 @@ namespace attn {
 using llvm::StringRef;
 
 // No level multiplies f16; tile registers, vdpbf16ps and bfmmla are of bf16.
-static constexpr Precision bytes[] = {Precision::Int8, Precision::Int4};
-static constexpr Precision pairs[] = {Precision::BF16, Precision::Int8, Precision::Int4};
+static constexpr Precision bytes[] = {Precision::Int8, Precision::Int8Groups, Precision::Int4};
+static constexpr Precision pairs[] = {Precision::BF16, Precision::Int8, Precision::Int8Groups,
+                                      Precision::Int4};
 
 static CpuTarget v3() {
   CpuTarget target{};
@@ -129,9 +130,9 @@ static CpuTarget neonMatrices() {
   return target;
 }
 
-/// For tests: AMX's code with functions in place of its instructions, on machines of x86-64-v4.
+/// For tests: AMX's code with functions in place of its instructions, on any machine.
 static CpuTarget emulatedAmx() {
-  CpuTarget target = v4();
+  CpuTarget target = v4().runsOnHost() ? v4() : v3();
   target.name = "amx-emulated";
   target.amx = target.emulatesTiles = true;
   return target;

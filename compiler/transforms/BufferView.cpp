@@ -134,9 +134,6 @@ BufferView BufferView::rearrange(RearrangeOp op) const {
     }
     SmallVector<Atom> whole = collapse(axes[d]);
     SizePolynomial stride = whole.empty() ? SizePolynomial(0) : whole.back().stride;
-    int64_t known = 1; // elements of the axis for one of its dynamic atom
-    for (int64_t size : sizes.slice(next, count))
-      known *= std::max<int64_t>(size, 1);
     for (size_t a = next + count; a-- > next;) {
       SizePolynomial size =
           sizes[a] < 0 ? dynamicAtom(input, d, sizes.slice(next, count)) : SizePolynomial(sizes[a]);

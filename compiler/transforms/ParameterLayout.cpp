@@ -15,8 +15,9 @@ int64_t attn::panelElements(SlotOp slot) {
 
 int64_t attn::panelScales(SlotOp slot) {
   int64_t padded = llvm::alignTo(slot.getColumns(), panelWidth);
-  return slot.getPrecision() == Precision::Int4
-             ? 2 * padded * llvm::divideCeil(slot.getK(), scaleGroup)
+  Precision precision = slot.getPrecision();
+  return hasGroups(precision)
+             ? lineNumbers(precision) * padded * llvm::divideCeil(slot.getK(), scaleGroup)
              : padded;
 }
 
@@ -25,8 +26,8 @@ static int64_t panelBytes(int64_t k, int64_t columns, Precision precision) {
   int64_t padded = llvm::alignTo(columns, panelWidth), scales = 0;
   if (precision == Precision::Int8)
     scales = 8 * padded;
-  if (precision == Precision::Int4)
-    scales = (4 * llvm::divideCeil(k, scaleGroup) + 12) * padded;
+  if (hasGroups(precision))
+    scales = (2 * lineNumbers(precision) * llvm::divideCeil(k, scaleGroup) + 12) * padded;
   return 4 * padded * panelGroups(k, precision) + scales;
 }
 

@@ -8,7 +8,8 @@
 // holds number i plus 8 in its lower half and number 4 + i plus 8 in its upper one. Behind the
 // panels stand lines in f16, [columns / 48][k / 32][2][48]: of 32 weights along k the scale and 16
 // times the offset, weight = scale * (number + offset); then the sum of every column's weights
-// (f32), and for many rows, which read panels as int8, the columns' scales and sums as of int8.
+// (f32), and for many rows, which read panels as int8, the columns' scales and sums as of int8. Of
+// int8 in groups of 32, bytes are numbers, and behind the panels stands the same without offsets.
 // Slots stand in the order in which they are first used, those of a stack's layer together, so that
 // a forward pass reads the block from front to back.
 #pragma once
@@ -39,6 +40,7 @@ constexpr int64_t panelGroup(Precision precision) {
   case Precision::F16:
     return 2;
   case Precision::Int8:
+  case Precision::Int8Groups:
     return 4;
   case Precision::Int4:
     return 8;
@@ -51,8 +53,16 @@ constexpr bool isHalf(Precision precision) {
   return precision == Precision::BF16 || precision == Precision::F16;
 }
 
-/// Weights of int4 along k that share a line.
+/// Weights along k that share a line, of int4, or a scale, of int8 in groups.
 constexpr int64_t scaleGroup = 32;
+
+/// Whether there are such.
+constexpr bool hasGroups(Precision precision) {
+  return precision == Precision::Int4 || precision == Precision::Int8Groups;
+}
+
+/// Numbers in f16 that a column has for each of them: the scale, and of int4 the offset.
+constexpr int64_t lineNumbers(Precision precision) { return precision == Precision::Int4 ? 2 : 1; }
 
 /// Elements of the panels' buffer that make up four bytes: bytes hold the pairs of int4.
 constexpr int64_t panelWords(Precision precision) {
@@ -61,25 +71,25 @@ constexpr int64_t panelWords(Precision precision) {
 
 /// Rows are read by so many elements.
 constexpr int64_t rowGranule(Precision precision) {
-  return precision == Precision::Int4 ? scaleGroup : panelGroup(precision);
+  return hasGroups(precision) ? scaleGroup : panelGroup(precision);
 }
 
 /// Whether rows are multiplied as bytes.
 constexpr bool takesBytes(Precision precision) {
-  return precision == Precision::Int8 || precision == Precision::Int4;
+  return precision == Precision::Int8 || hasGroups(precision);
 }
 
 /// Groups in a panel of k rows, the padding included.
 inline int64_t panelGroups(int64_t k, Precision precision) {
   int64_t groups = llvm::divideCeil(k, panelGroup(precision));
-  if (precision == Precision::Int4)
+  if (hasGroups(precision))
     return llvm::alignTo(groups, scaleGroup / panelGroup(precision));
   return storedPrecision(precision) == Precision::F32 ? groups : llvm::alignTo(groups, 16);
 }
 
 /// Elements of the panels' buffer of `slot`, the padding included: what comes before the scales.
 int64_t panelElements(SlotOp slot);
-/// How many scales of int8, or elements of lines of int4, follow.
+/// How many scales of int8, or numbers of lines of groups, follow.
 int64_t panelScales(SlotOp slot);
 
 /// Gives parameters their slots while a model is planned, and then the slots their places.

@@ -84,12 +84,13 @@ LogicalResult LinearKernelOp::verify() {
            << panelElement(getContext(), getPrecision()) << " in "
            << stringifyPrecision(getPrecision()) << ", but got " << panels;
   bool isInt4 = getPrecision() == Precision::Int4;
-  bool isQuantized = isInt4 || getPrecision() == Precision::Int8;
+  bool hasGroups = isInt4 || getPrecision() == Precision::Int8Groups;
+  bool isQuantized = hasGroups || getPrecision() == Precision::Int8;
   if (panels.getRank() != 1 ||
       panels.getDimSize(0) * (isInt4 ? 2 : 1) / k < columns) // linear_kernel_c4
     return emitOpError("expected panels for ") << columns << " columns of " << k << " elements";
   if (input.getElementType().isInteger(8) != isQuantized ||
-      getQuantization().size() != (isInt4        ? 5
+      getQuantization().size() != (hasGroups     ? 5
                                    : isQuantized ? 3
                                                  : 0)) // linear_kernel_c9
     return emitOpError("expected rows of int8 and their quantization exactly for panels of int8");
@@ -105,7 +106,7 @@ LogicalResult LinearKernelOp::verify() {
   int64_t ranges = isQuantized ? columnsOf(getQuantization()[0]) : 0;
   if (isQuantized && ((ranges != 2 && (!isInt4 || ranges != 2 + k / 32)) ||
                       !agree(rowsOf(getQuantization()[0]), rowsOf(getOut())) ||
-                      typeOf(getQuantization()[1]).getElementType().isF16() != isInt4 ||
+                      typeOf(getQuantization()[1]).getElementType().isF16() != hasGroups ||
                       llvm::any_of(getQuantization().drop_front(), [&](Value buffer) {
                         return columnsOf(buffer) < columns;
                       }))) // linear_kernel_c9

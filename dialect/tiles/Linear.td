@@ -11,7 +11,7 @@ def Attn_LinearTileOp : AttnKernelOp<"linear_tile", [AttrSizedOperandSegments]> 
   let description = [{
     The buffers are those of the whole kernel; `row` counts over all its row dims. Columns lie within one panel; those past the last one of `out`
     are not stored. Of the outermost contracted dim, steps [start, start + depth) are summed, of one element each (of as many of the innermost
-    dim as lie side by side in a panel: 2 of bf16, 4 of int8, 8 of int4): a tile that does not begin with the first one
+    dim as lie side by side in a panel: 2 of bf16, 4 of int8, in groups or not, 8 of int4): a tile that does not begin with the first one
     adds to what `out` holds, one that does not end with the last one leaves its sums there, without bias and epilogue.
     An input of i16 are the bits of bf16.
     An iteration of the loop over the innermost contracted dim takes `unroll` steps, where it is given.
@@ -43,15 +43,15 @@ def Attn_WidenTileOp : AttnKernelOp<"widen_tile"> {
 }
 
 def Attn_WidenBytesTileOp : AttnKernelOp<"widen_bytes_tile"> {
-  let summary = "`groups` times 32 elements along k of a panel of int4, from element `from` of `panels` on, as int8: [8 * groups][48] words of four bytes";
+  let summary = "`groups` times 32 elements along k of a panel of int4, or of int8 in groups, from element `from` of `panels` on, as int8: [8 * groups][48] words of four bytes";
   let description = [{
     The first line is at `line` of `lines`, the scale of the first column at `column` of `scales`; abi.h says which byte a number becomes. With `padded`,
     32 zeros of each column follow.
   }];
   let arguments = (ins MemRefRankOf<[I8], [1]>:$panels, MemRefRankOf<[F16], [1]>:$lines, MemRefRankOf<[F32], [1]>:$scales,
-                       MemRefRankOf<[F32], [1]>:$widened, Index:$from, Index:$line, Index:$column, Index:$groups, UnitAttr:$padded);
+                       MemRefRankOf<[F32], [1]>:$widened, Index:$from, Index:$line, Index:$column, Index:$groups, Attn_PrecisionAttr:$precision, UnitAttr:$padded);
   let assemblyFormat = [{
-    $panels `,` $lines `,` $scales `into` $widened `at` $from `,` $line `,` $column `groups` $groups (`padded` $padded^)? attr-dict `:`
+    $panels `,` $lines `,` $scales `into` $widened `at` $from `,` $line `,` $column `groups` $groups `of` $precision (`padded` $padded^)? attr-dict `:`
     type($panels) `,` type($lines) `,` type($scales) `into` type($widened)
   }];
 }
@@ -70,14 +70,14 @@ def Attn_LinearAmxTileOp : AttnAmxOp<"linear_amx_tile"> {
     `input` are bytes or bf16, of which 16 * `tiles` rows from `row` on are read; their products are added to rows of `sums` from `place` on, or to zeros if `from`
     is 0. Meanwhile pending rows become those of `out`, as by attn.linear_tile, `pace` of them with a step. When it is done, none of these is left, and `count` of
     its own rows are pending if `to` is the last step. With `widened`, the part [from, to) of the panel is there, and `panels` are only fetched from. With each step, `each` cache lines of each of `streams` of `panels`,
-    which begin at element `ahead` and lie `apart`, come ahead of their time.
+    which begin at element `ahead` and lie `apart`, come ahead of their time. k has `all` steps.
   }];
   let arguments = !con((ins MemRefRankOf<[I8, I16], [2]>:$input, MemRefOf<[I8, I16]>:$panels, Optional<MemRefRankOf<[F32], [1]>>:$widened), finished,
                        (ins Index:$row, Index:$count, Index:$column, Index:$place, Index:$from, Index:$to, Index:$ahead, Index:$each, I64Attr:$tiles,
-                        I64Attr:$pace, I64Attr:$streams, I64Attr:$apart));
+                        I64Attr:$pace, I64Attr:$streams, I64Attr:$apart, I64Attr:$all));
   let assemblyFormat = [{
     $input `,` $panels (`widened` $widened^)? (`quantized` `(` $quantization^ `)`)? (`bias` $bias^)? (`captures` `(` $captures^ `)`)? `into` $out `by` $sums `,` $pending
-    `at` $row `,` $column `in` $place `rows` $count `of` $tiles `steps` $from `to` $to `pace` $pace `ahead` $ahead `fetched` $each `x` $streams `apart` $apart attr-dict `:`
+    `at` $row `,` $column `in` $place `rows` $count `of` $tiles `steps` $from `to` $to `pace` $pace `ahead` $ahead `fetched` $each `x` $streams `apart` $apart `all` $all attr-dict `:`
     type($input) `,` type($panels) (`widened` type($widened)^)? (`quantized` `(` type($quantization)^ `)`)? (`bias` type($bias)^)? (`captures` `(` type($captures)^ `)`)? `into` type($out)
     `by` type($sums) `,` type($pending) ($epilogue^)?
   }];

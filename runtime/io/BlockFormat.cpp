@@ -28,6 +28,12 @@ static void decodeQ80(const unsigned char *block, float *values) {
     values[i] = d * float(static_cast<signed char>(block[2 + i]));
 }
 
+/// Codes are 128 more than bytes.
+static void linesQ80(const unsigned char *block, CodeLine *lines) {
+  float d = halfAt(block);
+  *lines = {d, -128 * d};
+}
+
 /// d[2] q[16], elements i and i + 16 in the low and high half of byte i: d * (q - 8).
 static void decodeQ40(const unsigned char *block, float *values) {
   float d = halfAt(block);
@@ -149,12 +155,15 @@ static void decodeMxfp4(const unsigned char *block, float *values) {
   }
 }
 
-static const BlockFormat kFormats[] = {
-    {"Q4_0", 2, 32, 18, decodeQ40, linesQ40},   {"Q4_1", 3, 32, 20, decodeQ41, linesQ41},
-    {"Q5_0", 6, 32, 22, decodeQ50, nullptr},    {"Q5_1", 7, 32, 24, decodeQ51, nullptr},
-    {"Q8_0", 8, 32, 34, decodeQ80, nullptr},    {"Q4_K", 12, 256, 144, decodeQ4K, linesOfGroups},
-    {"Q5_K", 13, 256, 176, decodeQ5K, nullptr}, {"Q6_K", 14, 256, 210, decodeQ6K, nullptr},
-    {"MXFP4", 39, 32, 17, decodeMxfp4, nullptr}};
+static const BlockFormat kFormats[] = {{"Q4_0", 2, 32, 18, decodeQ40, 4, linesQ40},
+                                       {"Q4_1", 3, 32, 20, decodeQ41, 4, linesQ41},
+                                       {"Q5_0", 6, 32, 22, decodeQ50, 0, nullptr},
+                                       {"Q5_1", 7, 32, 24, decodeQ51, 0, nullptr},
+                                       {"Q8_0", 8, 32, 34, decodeQ80, 8, linesQ80},
+                                       {"Q4_K", 12, 256, 144, decodeQ4K, 4, linesOfGroups},
+                                       {"Q5_K", 13, 256, 176, decodeQ5K, 0, nullptr},
+                                       {"Q6_K", 14, 256, 210, decodeQ6K, 0, nullptr},
+                                       {"MXFP4", 39, 32, 17, decodeMxfp4, 0, nullptr}};
 
 const BlockFormat *attn::findBlockFormat(uint32_t number) {
   for (const BlockFormat &format : kFormats)

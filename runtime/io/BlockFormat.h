@@ -15,7 +15,8 @@ struct BlockFormat {
   int32_t elements, bytes; ///< of a block
   /// Decodes one block to `elements` floats, exactly as the format defines them in f32.
   void (*decode)(const unsigned char *block, float *values);
-  /// The line of every 32 elements of a block; null where elements are not 4 bits on lines.
+  int lineBits; ///< of codes, where each 32 are on a line; else 0
+  /// The line of every 32 elements of a block, if there are such.
   void (*lines)(const unsigned char *block, CodeLine *lines);
 };
 

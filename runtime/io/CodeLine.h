@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What codes of 4 bits stand for.
+// What codes of a few bits stand for.
 #ifndef ATTN_IO_CODE_LINE_H
 #define ATTN_IO_CODE_LINE_H
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace attn {
 /// Elements side by side that share a line.
 constexpr int64_t lineElements = 32;
 
-/// The numbers of 16 codes: least + step * code, code being 0 to 15.
+/// The numbers of codes: least + step * code, code being 0 or more.
 struct CodeLine {
   float step, least;
 };

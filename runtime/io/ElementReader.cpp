@@ -98,14 +98,15 @@ bool ElementReader::takeBlocks(const StoredTensor &source, int64_t first, int64_
   return stored;
 }
 
-bool ElementReader::hasLines(const StoredTensor &source) {
+int ElementReader::lineBits(const StoredTensor &source) {
   if (source.blocks)
-    return source.blocks->lines;
+    return source.blocks->lineBits;
   const QuantizedTensor *own = source.quantized;
-  if (!own || own->bits > 4 || own->groups.name ||
+  if (!own || own->groups.name ||
       (own->format != QuantizedTensor::IntRows && own->format != QuantizedTensor::IntWords))
-    return false;
-  return own->whole.shape[1] / own->scales.shape[0] % lineElements == 0;
+    return 0;
+  bool areWhole = own->whole.shape[1] / own->scales.shape[0] % lineElements == 0;
+  return !areWhole ? 0 : own->bits > 4 ? 8 : 4;
 }
 
 bool ElementReader::takeLines(const StoredTensor &source, int64_t first, int64_t count,

@@ -23,9 +23,9 @@ public:
   /// Makes `view` the elements from `first` on, in memory and of a dtype; false, with a failure,
   /// where they cannot be read.
   bool take(const StoredTensor &source, int64_t first, int64_t count, StoredTensor &view);
-  /// Whether the elements of a matrix, or of one stack of such, are codes of 4 bits on lines, each
-  /// 32 of the last axis on one.
-  static bool hasLines(const StoredTensor &source);
+  /// Where the elements of a matrix, or of one stack of such, are codes on lines, each 32 of the
+  /// last axis on one: 4 where codes have no more bits than these, else 8; 0 where they are not.
+  static int lineBits(const StoredTensor &source);
   /// The lines of the elements from `first` on, a multiple of 32 as `count` is; false, with a
   /// failure, where they cannot be read.
   bool takeLines(const StoredTensor &source, int64_t first, int64_t count, CodeLine *lines);

@@ -59,8 +59,10 @@ bool attn::arePackedExperts(const StoredTensor &tensor) {
   ExpertNames names;
   if (!readName(tensor, names) || tensor.rank != (names.isBias ? 2 : 3))
     return false;
+  constexpr int64_t mostExperts = 1 << 16; // each gets an entry, whatever a damaged file says
   int64_t experts = tensor.shape[0], elements = 0;
-  if (experts < 1 || !countElements(tensor.shape, tensor.rank, elements) || elements < 1)
+  if (experts < 1 || experts > mostExperts || !countElements(tensor.shape, tensor.rank, elements) ||
+      elements < 1)
     return false;
   if (tensor.quantized) // of others, scales may be of several experts
     return tensor.quantized->format == QuantizedTensor::Float4;

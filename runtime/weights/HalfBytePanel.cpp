@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Values to lines and codes, group by group of 32 along k, and what int8 makes of them.
-#include "weights/HalfBytePanel.h"
 #include "attn/abi.h"
 #include "base/Dtype.h"
+#include "weights/GroupPanel.h"
 #include <cmath>
-#include <cstring>
 #include <initializer_list>
 
 using namespace attn;
@@ -22,21 +21,7 @@ struct Lines {
 };
 } // namespace
 
-/// 1.5 * 2^23: added to a float, it leaves the whole number next to it, halves to even, in the low
-/// bits; these are the bits of the constant.
-static constexpr float kMagic = 12582912.0f;
-static constexpr int32_t kMagicBits = 0x4b400000;
-
 static constexpr float kLargestHalf = 65504;
-
-static int32_t wholeOf(float value) {
-  float shifted = value + kMagic;
-  int32_t bits;
-  memcpy(&bits, &shifted, sizeof bits);
-  return bits - kMagicBits;
-}
-
-static float rounded(float value) { return value + kMagic - kMagic; }
 
 /// The line of a group that k ends in. It adds nothing to codes: behind k it has 0, too.
 static void fitEnd(const float *values, int64_t rows, int64_t columns, CodeLine *lines) {
@@ -77,7 +62,7 @@ static void fitLines(const float *values, int64_t columns, CodeLine *lines) {
     }
     for (int64_t k = 0; k < lineElements; ++k)
       for (int64_t j = 0; j < columns; ++j) {
-        float value = values[k * columns + j] - low[j], code = rounded(value * inverse[j]);
+        float value = values[k * columns + j] - low[j], code = roundedToWhole(value * inverse[j]);
         code = code < 15 ? code : 15;
         ones[j] += code, squares[j] += code * code, products[j] += code * value;
       }
@@ -95,8 +80,8 @@ static void fitLines(const float *values, int64_t columns, CodeLine *lines) {
 
 /// Stores lines; what becomes of them in f16 is `stored`. Where steps are nothing beside the
 /// numbers, or nothing at all, all codes stand for the number in the middle.
-static void storeLines(const CodeLine *lines, int64_t columns, const HalfBytePanel &to,
-                       int64_t group, Lines &stored) {
+static void storeLines(const CodeLine *lines, int64_t columns, const GroupPanel &to, int64_t group,
+                       Lines &stored) {
   uint16_t *scales = to.lines + 2 * group * to.width, *offsets = scales + to.width;
   for (int64_t j = 0; j < columns; ++j) {
     auto [step, least] = lines[j];
@@ -129,7 +114,7 @@ static void findNumbers(const float *values, const CodeLine *lines, const Lines 
   }
   for (int64_t k = 0; k < rows; ++k)
     for (int64_t j = 0; j < columns; ++j) {
-      float number = rounded((values[k * columns + j] - least[j]) * factor[j] - offset[j]);
+      float number = roundedToWhole((values[k * columns + j] - least[j]) * factor[j] - offset[j]);
       // NaN becomes -8, its scale says what it is.
       number = number > -8 ? number : -8;
       numbers[k][j] = number < 7 ? number : 7;
@@ -141,7 +126,7 @@ static void findNumbers(const float *values, const CodeLine *lines, const Lines 
 /// Stores the codes of a group's numbers; adds its weights to `exact`, and the largest magnitudes
 /// to `largest`.
 static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], const Lines &stored, int64_t columns,
-                       const HalfBytePanel &to, int64_t group, double *exact, float *largest) {
+                       const GroupPanel &to, int64_t group, double *exact, float *largest) {
   Columns sum, low, high;
   for (int64_t j = 0; j < columns; ++j)
     sum[j] = 0, low[j] = 7, high[j] = -8;
@@ -170,7 +155,7 @@ static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], const Lines &stor
 
 /// Adds up the bytes that kernels make of columns for many rows (abi.h). Of each byte of codes the
 /// column's line is there once more.
-static void addBytes(const HalfBytePanel &to, int64_t columns, int64_t groups) {
+static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
   constexpr int64_t most = 4 * ATTN_MAX_PANEL;
   int32_t sums[most] = {};
   for (int64_t group = 0; group < groups; ++group) {
@@ -201,7 +186,7 @@ static void addBytes(const HalfBytePanel &to, int64_t columns, int64_t groups) {
 }
 
 void attn::storeHalfBytes(const float *values, const CodeLine *lines, int64_t rows, int64_t columns,
-                          const HalfBytePanel &to) {
+                          const GroupPanel &to) {
   double exact[ATTN_MAX_PANEL] = {};
   Columns largest = {};
   int64_t groups = (rows + lineElements - 1) / lineElements;

@@ -73,7 +73,7 @@ struct Unit {
 struct Work {
   const Vector<Unit> &units;
   char *block;
-  float *scratch; ///< a panel of f32 for each thread, and behind it lines of one of int4
+  float *scratch; ///< a panel of f32 for each thread, and behind it lines of one of groups
   size_t panelSize, lineSize; ///< floats of both
   std::atomic<size_t> next{0};
   std::atomic<bool> hasFailed{false};
@@ -107,9 +107,10 @@ static bool packFrom(const StoredTensor &source, int64_t index, int64_t kStride,
 static bool hasLines(const Unit &unit, int64_t first, int64_t columnStride) {
   const attn_abi_part &part = *unit.job->part;
   const attn_abi_slot &slot = *unit.job->slot;
-  return slot.layout == ATTN_PACK_PANELS_INT4 && part.kInner == 0 && part.kStride == 1 &&
-         slot.k % lineElements == 0 && first % lineElements == 0 &&
-         columnStride % lineElements == 0 && ElementReader::hasLines(*unit.job->source);
+  int bits = hasGroups(slot.layout) ? ElementReader::lineBits(*unit.job->source) : 0;
+  bool areTaken = slot.layout == ATTN_PACK_PANELS_INT4 ? bits == 4 : bits > 0;
+  return areTaken && part.kInner == 0 && part.kStride == 1 && slot.k % lineElements == 0 &&
+         first % lineElements == 0 && columnStride % lineElements == 0;
 }
 
 /// Reads the lines of `columns` to lines[k / 32][columns].
@@ -210,13 +211,13 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
 
 attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error) {
   Vector<Unit> units;
-  int64_t most = 0, lines = 0; // floats of a panel that is not f32, and of its lines in int4
+  int64_t most = 0, lines = 0; // floats of a panel that is not f32, and of its lines
   for (const PackJob &job : jobs) {
     if (!addUnits(job, units))
       return error.outOfMemory("packing the weights");
     int64_t panel = job.slot->layout > ATTN_PACK_PANELS ? job.slot->k * job.slot->width : 0;
     most = panel > most ? panel : most;
-    if (job.slot->layout == ATTN_PACK_PANELS_INT4)
+    if (hasGroups(job.slot->layout))
       lines = 2 * most / lineElements > lines ? 2 * most / lineElements : lines;
   }
   PageBlock scratch;

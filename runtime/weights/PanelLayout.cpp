@@ -3,7 +3,7 @@
 // Panels of bf16, f16, int8 and int4, and the check of a table of slots.
 #include "weights/PanelLayout.h"
 #include "base/Dtype.h"
-#include "weights/HalfBytePanel.h"
+#include "weights/GroupPanel.h"
 #include <cmath>
 #include <cstring>
 
@@ -37,12 +37,8 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
   }
   for (int64_t k = 0; k < rows; ++k)
     for (int64_t j = 0; j < columns; ++j) {
-      // Adding 1.5 * 2^23 leaves the integer, rounded to nearest even, in the low bits. A column
-      // with NaN or an infinity has a scale that says so; its bytes are anything.
-      float shifted = values[k * columns + j] * inverse[j] + 12582912.0f;
-      int32_t bits;
-      memcpy(&bits, &shifted, sizeof bits);
-      signed char byte = static_cast<signed char>(bits);
+      // A column with NaN or an infinity has a scale that says so; its bytes are anything.
+      auto byte = static_cast<signed char>(wholeOf(values[k * columns + j] * inverse[j]));
       to[k / 4 * 4 * width + 4 * j + k % 4] = byte;
       sums[j] += byte;
     }
@@ -51,32 +47,38 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
 /// Rows of four bytes for each column, in a panel.
 static int64_t groupsOf(const attn_abi_slot &slot) {
   auto ceilDiv = [](int64_t a, int64_t b) { return a / b + (a % b != 0); };
-  if (slot.layout == ATTN_PACK_PANELS_INT4)
-    return ceilDiv(slot.k, 32) * 4;
+  if (hasGroups(slot.layout))
+    return ceilDiv(slot.k, 32) * (slot.layout == ATTN_PACK_PANELS_INT4 ? 4 : 8);
   if (slot.layout == ATTN_PACK_PANELS_INT8)
     return ceilDiv(slot.k, 64) * 16;
   return slot.layout > ATTN_PACK_PANELS ? ceilDiv(slot.k, 32) * 16 : slot.k; // pairs
 }
 
+/// Numbers in f16 of each column's lines, in a panel of groups.
+static int64_t linesOf(const attn_abi_slot &slot) {
+  return slot.layout == ATTN_PACK_PANELS_INT4 ? groupsOf(slot) / 2 : groupsOf(slot) / 8;
+}
+
 /// Bytes that follow the panels for each column: scales and sums.
 static int64_t bytesBehind(const attn_abi_slot &slot) {
-  if (slot.layout == ATTN_PACK_PANELS_INT4)
-    return groupsOf(slot) + 12; // lines of 4 bytes, each for 4 groups of bytes
+  if (hasGroups(slot.layout))
+    return 2 * linesOf(slot) + 12;
   return slot.layout == ATTN_PACK_PANELS_INT8 ? 8 : 0;
 }
 
-/// Columns of a panel of int4: `panels` are all panels, `column` that of the slot.
-static HalfBytePanel halfBytePanel(const attn_abi_slot &slot, int64_t column, char *panels) {
+/// Columns of a panel of groups: `panels` are all panels, `column` that of the slot.
+static GroupPanel groupPanel(const attn_abi_slot &slot, int64_t column, char *panels) {
   int64_t width = slot.width, within = column % width, panel = column / width,
-          count = (slot.columns + width - 1) / width, groups = groupsOf(slot) / 4;
-  uint16_t *lines = reinterpret_cast<uint16_t *>(panels + 16 * count * groups * width);
-  float *sums = reinterpret_cast<float *>(lines + 2 * count * groups * width),
+          count = (slot.columns + width - 1) / width, pitch = groupsOf(slot) * width,
+          linePitch = linesOf(slot) * width;
+  uint16_t *lines = reinterpret_cast<uint16_t *>(panels + 4 * count * pitch);
+  float *sums = reinterpret_cast<float *>(lines + count * linePitch),
         *byteScales = sums + count * width;
   int32_t *byteSums = reinterpret_cast<int32_t *>(byteScales + count * width);
   auto *codes = reinterpret_cast<unsigned char *>(panels);
   return {width,
-          codes + 16 * panel * groups * width + 4 * within,
-          lines + 2 * panel * groups * width + within,
+          codes + 4 * (panel * pitch + within),
+          lines + panel * linePitch + within,
           sums + column,
           byteScales + column,
           byteSums + column};
@@ -86,7 +88,9 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
                       int64_t column, int64_t columns, char *base) {
   int64_t width = slot.width, within = column % width;
   if (slot.layout == ATTN_PACK_PANELS_INT4)
-    return storeHalfBytes(values, lines, slot.k, columns, halfBytePanel(slot, column, base));
+    return storeHalfBytes(values, lines, slot.k, columns, groupPanel(slot, column, base));
+  if (slot.layout == ATTN_PACK_PANELS_INT8_GROUPS)
+    return storeGroupedBytes(values, lines, slot.k, columns, groupPanel(slot, column, base));
   int64_t panelBytes = 4 * groupsOf(slot) * width;
   char *panel = base + column / width * panelBytes + 4 * within;
   uint16_t *pairs = reinterpret_cast<uint16_t *>(panel);
@@ -107,9 +111,9 @@ bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) 
   bool isPanels = slot.layout != ATTN_PACK_ROWS;
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
       slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
-      slot.layout > ATTN_PACK_PANELS_F16 ||
+      slot.layout > ATTN_PACK_PANELS_INT8_GROUPS ||
       (isPanels && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
-      (slot.layout == ATTN_PACK_PANELS_INT4 && slot.width % 2 != 0))
+      (hasGroups(slot.layout) && slot.width % 2 != 0))
     return false;
   int64_t columns = slot.columns, bytes, end;
   if (isPanels)

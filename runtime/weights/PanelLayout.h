@@ -8,10 +8,15 @@
 
 namespace attn {
 
+/// Whether 32 weights along k share a line or a scale.
+constexpr bool hasGroups(int32_t layout) {
+  return layout == ATTN_PACK_PANELS_INT4 || layout == ATTN_PACK_PANELS_INT8_GROUPS;
+}
+
 /// Stores columns of a panel in the layout of a slot that is not f32. `values` are
 /// [slot.k][columns], `column` is the first one's place in the slot, `base` that of the slot's
-/// layer; the columns lie in one panel. `lines`, if any, say what codes the values are of, in int4
-/// (storeHalfBytes).
+/// layer; the columns lie in one panel. `lines`, if any, say what codes the values are of, in
+/// groups (GroupPanel.h).
 void storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
                 int64_t column, int64_t columns, char *base);
 

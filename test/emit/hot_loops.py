@@ -11,7 +11,7 @@ import sys
 
 LABEL = re.compile(r"^([\w.\"$]+):")
 JUMP = re.compile(r"^\s+(?:j\w+|b|b\.\w+|cbn?z\s+\w+,|tbn?z\s+\w+, #\w+,)\s+(\.\w+)")
-PRODUCT = re.compile(r"vfmadd|vdpbf16ps|\t(fmla|sdot|bfdot|smmla|bfmmla)\t")
+PRODUCT = re.compile(r"vfmadd|vdpbf16ps|vpdpbusd|\t(fmla|sdot|bfdot|smmla|bfmmla)\t")
 FRAME = re.compile(r"movq\s+%rsp, %rbp")  # else %rbp is a register like others
 
 lines = [line for line in open(sys.argv[1]) if not re.match(r"^\s*(#|\.p2align|\.loc|\.cfi|\.Ltmp\d+:|$)", line)]

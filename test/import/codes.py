@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In int4, codes of 4 bits are multiplied as they stand in the file: rows with a single 1 give the weights back, which are those that the formats
+"""In int4, codes of 4 bits are multiplied as they stand in the file, and those of up to 8 in int8_groups: rows with a single 1 give the weights back, which are those that the formats
 define, to the rounding of f32 where scales and zeros are numbers of f16, else to that of f16.
 
 usage: codes.py FOLDER"""
@@ -16,23 +16,27 @@ from program import call, run
 from quantized_file import awq, gptq, write_shards
 
 OUT, IN = 96, 512
-EXACT, ROUNDED = 3e-7, 2.0**-10
-BOUNDS = {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED, "awq": EXACT, "gptq": EXACT, "middle": EXACT, "wide": EXACT, "three": EXACT}
+EXACT, ROUNDED, FOUND = 3e-7, 2.0**-10, 1 / 253  # the last: not multiples of a scale, so that another is found
+FORMATS = {"int4": {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED}, "int8_groups": {"Q8_0": EXACT, "Q4_0": EXACT, "Q4_1": FOUND, "Q6_K": FOUND}}
+INTS = {"awq": (awq, {}), "gptq": (gptq, {}), "middle": (gptq, dict(zeros="middle less one")), "wide": (gptq, dict(group=128)),
+        "three": (gptq, dict(bits=3)), "eight": (gptq, dict(bits=8, zeros="middle less one")), "shifted": (gptq, dict(bits=8))}
+INT_BOUNDS = {"int4": {"awq": EXACT, "gptq": EXACT, "middle": EXACT, "wide": EXACT, "three": EXACT},
+              "int8_groups": {"awq": EXACT, "gptq": EXACT, "eight": EXACT, "shifted": FOUND}}
 
 
-def gguf_file(rng, path):
+def gguf_file(rng, path, names):
     tensors, weights = {}, {}
-    for name in ("Q4_0", "Q4_1", "Q4_K"):
+    for name in names:
         data, weights[name] = draw(rng, name, (OUT, IN))
         tensors[f"{name}.weight"] = (name, (OUT, IN), data)
     write_gguf(path, {"general.architecture": "none"}, tensors)
     return weights
 
 
-def folder_of_ints(rng, path):
+def folder_of_ints(rng, path, names):
     tensors, weights = {}, {}
-    for name, (make, arguments) in {"awq": (awq, {}), "gptq": (gptq, {}), "middle": (gptq, dict(zeros="middle less one")),
-                                    "wide": (gptq, dict(group=128)), "three": (gptq, dict(bits=3))}.items():
+    for name in names:
+        make, arguments = INTS[name]
         _, parts, weights[name] = make(rng, (OUT, IN), **arguments)
         tensors.update({name + suffix: part for suffix, part in parts.items()})
     os.makedirs(path, exist_ok=True)
@@ -40,14 +44,14 @@ def folder_of_ints(rng, path):
     return weights
 
 
-def check(folder, path, weights):
+def check(folder, path, weights, precision, bounds):
     names = list(weights)
     spec, program = os.path.join(folder, "maps.attn"), os.path.join(folder, "maps")
     with open(spec, "w") as out:
         out.write(f"attn 1\nmodel Maps {{\n  dim K = {IN}, N = {OUT}\n  dyn B <= 16\n  linear {', '.join(names)}: K -> N\n"
                   f"  entry maps(x: [B, K]) -> {', '.join(f'of_{name}: [B, N]' for name in names)} {{\n"
                   f"    return {', '.join(f'{name}(x)' for name in names)}\n  }}\n}}\n")
-    call(["attn", "compile", spec, "--precision=int4", "-O0", "-o", program])
+    call(["attn", "compile", spec, f"--precision={precision}", "-O0", "-o", program])
     found = {name: [] for name in names}
     for first in range(0, IN, 16):
         rows = np.zeros((16, IN), np.float32)
@@ -60,17 +64,19 @@ def check(folder, path, weights):
         # Of a group's codes, the largest numbers are as far from 0 as the line is.
         groups = np.abs(wanted).reshape(OUT, -1, 32).max(2, keepdims=True)
         worst = (np.abs(got - wanted).reshape(OUT, -1, 32) / groups).max()
-        assert worst <= BOUNDS[name], f"{name}: {worst}"
-        print(f"{name}: codes as they are, worst difference {worst:.1e} of a group's largest weight")
+        assert worst <= bounds[name], f"{name}: {worst}"
+        print(f"{name} in {precision}: worst difference {worst:.1e} of a group's largest weight, bound {bounds[name]:.1e}")
 
 
 def main():
     folder, = sys.argv[1:]
     rng = np.random.default_rng(11)
-    path = os.path.join(folder, "maps.gguf")
-    check(folder, path, gguf_file(rng, path))
-    path = os.path.join(folder, "ints")
-    check(folder, path, folder_of_ints(rng, path))
+    for precision, bounds in FORMATS.items():
+        path = os.path.join(folder, f"{precision}.gguf")
+        check(folder, path, gguf_file(rng, path, bounds), precision, bounds)
+    for precision, bounds in INT_BOUNDS.items():
+        path = os.path.join(folder, f"{precision}-ints")
+        check(folder, path, folder_of_ints(rng, path, bounds), precision, bounds)
 
 
 if __name__ == "__main__":

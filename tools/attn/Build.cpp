@@ -46,7 +46,8 @@ static int readPrecision(const opt::InputArgList &args, CompileOptions &options)
     options.precision = *precision;
     return Ok;
   }
-  return fail(Usage, "`--precision " + name + "`: expected f32, tf32, bf16, f16, int8 or int4");
+  return fail(Usage, "`--precision " + name +
+                         "`: expected f32, tf32, bf16, f16, int8, int8_groups or int4");
 }
 
 static int readLowering(const opt::InputArgList &args, CompileOptions &options) {

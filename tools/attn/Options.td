@@ -49,7 +49,7 @@ defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`,
 defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
 defm target : Valued<"target", codeVerbs,
                      "native (default), {targets}; several joined by commas, chosen from at load", "LEVELS">;
-defm precision : Valued<"precision", codeVerbs, "Of linears, instead of what the spec says: f32 (default), tf32 (f32 on CPUs), bf16 or f16 (weights; on GPUs what they are multiplied with, too), int8 or int4 (weights; what they are multiplied with in int8)", "TYPE">;
+defm precision : Valued<"precision", codeVerbs, "Of linears, instead of what the spec says: f32 (default), tf32 (f32 on CPUs), bf16 or f16 (weights; on GPUs what they are multiplied with, too), int8, int8_groups or int4 (weights; what they are multiplied with in int8)", "TYPE">;
 def O : Joined<["-"], "O", codeVerbs>, HelpText<"Optimise: 0 to 3 (default 3)">, MetaVarName<"N">;
 
 def o : JoinedOrSeparate<["-"], "o", [compile, import]>, HelpText<"Where to write; `-` is standard output">,

@@ -14,16 +14,17 @@
 namespace attn::tool {
 
 /// Narrow ones first.
-static constexpr llvm::StringLiteral kPrecisions[] = {"int4", "int8", "bf16", "f16", "f32"};
-enum : size_t { Int4, Int8, BF16, F16, F32, Count };
+static constexpr llvm::StringLiteral kPrecisions[] = {"int4", "int8", "int8_groups",
+                                                      "bf16", "f16",  "f32"};
+enum : size_t { Int4, Int8, Int8Groups, BF16, F16, F32, Count };
 
-/// The narrowest precision that a tensor loses little or nothing in: codes of 4 bits stay as they
-/// are, those of up to 8 are rounded to as many, floats of 4 and 8 bits are ones of 16, too.
+/// The narrowest precision that a tensor loses little or nothing in: codes of up to 8 bits stay as
+/// they are, or are rounded to so many, floats of 4 and 8 bits are ones of 16, too.
 static size_t precisionOf(const attn::StoredTensor &tensor) {
-  if (attn::ElementReader::hasLines(tensor))
-    return Int4;
+  if (int bits = attn::ElementReader::lineBits(tensor))
+    return bits > 4 ? Int8Groups : Int4;
   if (tensor.blocks)
-    return llvm::StringRef(tensor.blocks->name) == "MXFP4" ? BF16 : Int8;
+    return llvm::StringRef(tensor.blocks->name) == "MXFP4" ? BF16 : Int8Groups;
   if (!tensor.quantized)
     return tensor.dtype == ATTN_BF16 ? BF16 : tensor.dtype == ATTN_F16 ? F16 : F32;
   switch (tensor.quantized->format) {

@@ -99,7 +99,7 @@ int runTokenize(const opt::InputArgList &args) {
   char *message = nullptr;
   if (attn_status status = attn_tokenizer_open(words[0].c_str(), &tokenizer, &message))
     return failWith(status, message);
-  auto destroy = make_scope_exit([&] { attn_tokenizer_destroy(tokenizer); });
+  scope_exit destroy([&] { attn_tokenizer_destroy(tokenizer); });
   StringRef text = buffer ? buffer->getBuffer() : StringRef(words[1]);
   return args.hasArg(OPT_decode) ? decode(tokenizer, text, args) : encode(tokenizer, text, args);
 }

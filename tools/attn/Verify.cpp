@@ -30,7 +30,7 @@ static double boundOf(Precision precision) {
          : precision == Precision::TF32 ? referenceBound // CPUs multiply f32
          : precision == Precision::BF16 ? bf16Bound
          : precision == Precision::F16  ? f16Bound
-         : precision == Precision::Int8 ? int8Bound
+         : precision != Precision::Int4 ? int8Bound
                                         : int4Bound;
 }
 

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights.
 
-A file of Q8_0 is computed with in int8, whose weights are rounded anew to one scale for each output, one of Q4_0 in int4, which takes its
-codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own.
+A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4; both take the codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
 """
@@ -29,7 +28,7 @@ from gguf_file import FORMATS, write_gguf  # noqa: E402
 # Width, layers, heads, heads of keys, feed-forward; billions of parameters with a vocabulary of 32000 come to the name.
 SHAPES = {"0.3": (1024, 22, 16, 4, 2816), "1.1": (2048, 22, 32, 4, 5632)}
 VOCABULARY = 32000
-PRECISIONS = {"Q8_0": "int8", "Q4_0": "int4"}
+PRECISIONS = {"Q8_0": "int8_groups", "Q4_0": "int4"}
 BENCH = os.path.join(ROOT, "tools", "bench")
 
 
@@ -139,7 +138,7 @@ def main():
         "# Llama's form beside llama.cpp",
         "",
         f"{report.cpu_name()}, {date}, {options.rounds} turns of each; llama.cpp is that of node-llama-cpp {version}. Files of random weights; "
-        "Q8_0 is computed with in int8, Q4_0 in int4. Ratios are attn over llama.cpp: below 1, attn is faster.",
+        "Q8_0 is computed with in int8_groups, Q4_0 in int4. Ratios are attn over llama.cpp: below 1, attn is faster.",
         "",
         "| billion parameters | file | threads | what | attn ms, min / median | llama.cpp ms, min / median | ratio, min | ratio, median |",
         "| ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |",

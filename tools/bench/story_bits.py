@@ -16,7 +16,7 @@ import commandline
 from engines import ROOT
 from failure import ENVIRONMENT, Failure
 
-PRECISIONS = ("f32", "bf16", "int8", "int4")
+PRECISIONS = ("f32", "bf16", "int8", "int8_groups", "int4")
 STORY = os.path.join(ROOT, "examples", "story")
 BATCH, WINDOW = 8, 256
 
@@ -52,7 +52,7 @@ def nats(program, folder, batches):
 
 def main():
     arguments = commandline.parser(__doc__, rounds=1)
-    arguments.add_argument("precisions", nargs="*", default=PRECISIONS, metavar="PRECISION", help="f32, bf16, f16, int8, int4")
+    arguments.add_argument("precisions", nargs="*", default=PRECISIONS, metavar="PRECISION", help="f32, bf16, f16, int8, int8_groups, int4")
     options = arguments.parse_args()
     commandline.check_product(options)
     with tempfile.TemporaryDirectory() as folder:

@@ -14,11 +14,11 @@ namespace attn {
 /// Writes loops over tile ops before `op`, leaves `op` to be erased, and says which tiles it chose.
 /// Errors are reported at the op.
 mlir::FailureOr<std::string> tileLinear(LinearKernelOp op, const CpuTiling &context);
-/// The scales and sums of a linear's products: those of int8 where panels of int4 are widened.
+/// The scales and sums of a linear's products: those of int8 where groups are.
 llvm::SmallVector<mlir::Value> multipliedQuantization(LinearKernelOp op);
 /// Whether a linear is computed in tile registers, which is tileLinearAmx's.
 bool usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const CpuTarget &target);
-/// `builder` says where loops are written. Of int4, panels are multiplied as int8.
+/// `builder` says where loops are written. Groups are multiplied as int8.
 mlir::FailureOr<std::string> tileLinearAmx(LinearKernelOp op, const LinearShape &shape,
                                            const CpuTiling &context,
                                            const mlir::OpBuilder &builder);

@@ -64,7 +64,7 @@ private:
     Value panel, from, to;   ///< steps of k [from, to)
     Value firstBlock, block; ///< of the group, and within it
     Value ahead;             ///< of `panels`: where the next part of a panel begins
-    Value widened;           ///< the panel's part of int4 as int8, or null
+    Value widened;           ///< the panel's part as int8, or null
   };
   /// The thread's room behind its sums, with the panel's steps [from, to) as int8.
   Value widen(Value panel, Value from, Value to);
@@ -119,7 +119,7 @@ void AmxTiler::block(const Place &place) {
         place.widened, multipliedQuantization(op), op.getBias(), op.getCaptures(), op.getOut(),
         sums, pending, row, count, index.mul(place.panel, index.constant(panelWidth)),
         sumsOf(place), place.from, place.to, ahead, each, tiles,
-        llvm::divideCeil(blockRows, steps / parts), streams, apart);
+        llvm::divideCeil(blockRows, steps / parts), streams, apart, steps);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&tile.getEpilogue(), mapping);
   };
@@ -134,7 +134,7 @@ void AmxTiler::group(Value first, Value count) {
   PanelShare share(index, shape.panels, count, context);
   Value zero = index.constant(0), one = index.constant(1);
   auto elementOf = [&](Value panel, Value step) {
-    // Panels of int4 may end within a step.
+    // Panels of groups may end within a step.
     Value before = index.mul(panel, index.constant(shape.panelSteps() * shape.stepElements()));
     return index.add(before, index.mul(step, index.constant(stepElements)));
   };
@@ -169,11 +169,11 @@ Value AmxTiler::widen(Value panel, Value from, Value to) {
         end = index.min(index.mul(to, two), index.constant(lines));
   Value line = index.add(index.mul(panel, index.constant(lines)), first);
   Value start = index.mul(line, index.constant(scaleGroup / shape.group() * shape.stepElements()));
-  WidenBytesTileOp::create(builder, op.getLoc(), op.getPanels(), op.getQuantization()[1],
-                           op.getQuantization()[3], room, start,
-                           index.mul(line, index.constant(2 * panelWidth)),
-                           index.mul(panel, index.constant(panelWidth)), index.sub(end, first),
-                           /*padded=*/lines % 2 != 0);
+  WidenBytesTileOp::create(
+      builder, op.getLoc(), op.getPanels(), op.getQuantization()[1], op.getQuantization()[3], room,
+      start, index.mul(line, index.constant(lineNumbers(shape.precision) * panelWidth)),
+      index.mul(panel, index.constant(panelWidth)), index.sub(end, first), shape.precision,
+      /*padded=*/lines % 2 != 0);
   return room;
 }
 
@@ -281,8 +281,7 @@ public:
     bytes = isInt8 ? 1 : 2;
     int64_t panels = llvm::divideCeil(op.getOut().getType().getShape().back(), panelWidth);
     panelElements = cast<MemRefType>(op.getPanels().getType()).getDimSize(0) / panels;
-    steps = llvm::divideCeil(panelElements * bytes * (op.getWidened() ? 2 : 1),
-                             TileRegisters::rows * pairRowBytes);
+    steps = static_cast<int64_t>(op.getAll());
   }
 
   LogicalResult run();

@@ -41,7 +41,8 @@ Value LinearEpilogue::dequantized(Value sum, const RowQuantization &row,
     auto type = cast<VectorType>(sum.getType());
     Value sixteenth = arith::ConstantOp::create(
         builder, loc, DenseElementsAttr::get(type, builder.getF32FloatAttr(1.0f / 16)));
-    sum = arith::MulFOp::create(builder, loc, sum, sixteenth);
+    if (areSixteenfold)
+      sum = arith::MulFOp::create(builder, loc, sum, sixteenth);
     Value shift = arith::MulFOp::create(builder, loc, row.zero, columns.sums);
     return arith::MulFOp::create(builder, loc, arith::SubFOp::create(builder, loc, sum, shift),
                                  row.scale);

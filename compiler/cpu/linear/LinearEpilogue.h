@@ -3,8 +3,8 @@
 // What becomes of a linear's sums:
 //   out[r][v] = epilogue(sums[r][v] + bias[v], captures[r][v]...)
 // Sums of int8 become floats first: (sum - zero[r] * columnSum[v]) * scale[r] * scale[v]. Those of
-// int4 are floats, 16 times what they should be, with the columns' scales in them. An `out` of i16
-// are the bits of bf16.
+// groups are floats, with the columns' scales in them, and those of int4 16 times what they should
+// be. An `out` of i16 are the bits of bf16.
 #pragma once
 
 #include "compiler/cpu/linear/RowViews.h"
@@ -21,6 +21,8 @@ public:
   LinearEpilogue(IndexBuilder index, TileOp op, const CpuTarget &target)
       : index(index), target(target), lanes(target.lanes), bias(op.getBias()), out(op.getOut()),
         captures(op.getCaptures()), quantization(op.getQuantization()), function(op.getEpilogue()) {
+    if constexpr (std::is_same_v<TileOp, LinearTileOp>)
+      areSixteenfold = op.getPrecision() == Precision::Int4;
   }
 
   /// Finishes and stores sums[rows][vectors], those of `rows` rows from `row` on and of `count`
@@ -51,6 +53,7 @@ private:
   int64_t lanes;
   mlir::Value bias, out;
   mlir::ValueRange captures, quantization;
+  bool areSixteenfold = false; ///< sums
   mlir::Region &function;
 };
 

@@ -164,7 +164,7 @@ Value LinearProducts::shuffled(Value a, Value b, ArrayRef<int64_t> order) const 
 }
 
 LinearProducts::Values LinearProducts::turned(ArrayRef<Value> sums, size_t rows) const {
-  return precision == Precision::Int4 ? Values(sums) : turnedSquares(sums, rows);
+  return hasGroups(precision) ? Values(sums) : turnedSquares(sums, rows);
 }
 
 LinearProducts::Values LinearProducts::turnedSquares(ArrayRef<Value> sums, size_t rows) const {
@@ -282,45 +282,65 @@ LinearProducts::Values LinearProducts::loadNumbers(Value panels, Value place) co
   return {number(math.shiftLeft(both, 4)), number(both)};
 }
 
-/// Vector by vector, so that few sums of bytes are alive at a time; all vectors together where
-/// words of rows stay in registers for them.
+SmallVector<LinearProducts::Values>
+LinearProducts::loadGroupWords(const ScaledWeights &weights, int64_t first, int64_t count,
+                               ArrayRef<int64_t> columns) const {
+  OpBuilder &builder = index.builder;
+  auto bytes = VectorType::get({4 * target.lanes}, builder.getI8Type());
+  int64_t ofStep = panelGroup(precision) / 4; // words
+  SmallVector<Values> words(count);
+  for (int64_t word = 0; word < count; word += ofStep)
+    for (int64_t column : columns) {
+      int64_t step = (first + word) / ofStep;
+      Value place = index.add(weights.weights, index.constant(step * weights.pitch + 4 * column));
+      if (precision != Precision::Int4) {
+        words[word].push_back(
+            vector::LoadOp::create(builder, index.loc, bytes, weights.panels, place));
+        continue;
+      }
+      for (auto [half, numbers] : llvm::enumerate(loadNumbers(weights.panels, place)))
+        words[word + half].push_back(bitcast(numbers, 4 * target.lanes, builder.getI8Type()));
+    }
+  return words;
+}
+
+/// Of int4 vector by vector, so that few sums of bytes are alive at a time; all vectors together
+/// where words of rows stay in registers for them. Numbers that are bytes come from memory as fast
+/// as they are multiplied, if each element of a row that is repeated meets all vectors.
 void LinearProducts::scaledSteps(ArrayRef<Value> rows, Value k, const ScaledWeights &weights,
                                  MutableArrayRef<Value> sums) const {
   OpBuilder &builder = index.builder;
-  int64_t lanes = target.lanes, group = panelGroup(precision);
-  size_t vectors = sums.size() / rows.size(), together = target.takesWords() ? vectors : 1;
+  bool isInt4 = precision == Precision::Int4;
+  size_t vectors = sums.size() / rows.size(),
+         together = isInt4 && !target.takesWords() ? 1 : vectors;
   Value zero = arith::ConstantOp::create(builder, index.loc, builder.getZeroAttr(integers()));
   for (size_t first = 0; first < vectors; first += together) {
-    auto columnOf = [&](size_t v) { return static_cast<int64_t>(first + v) * lanes; };
+    SmallVector<int64_t> columns;
+    for (size_t v = first; v < first + together; ++v)
+      columns.push_back(static_cast<int64_t>(v) * target.lanes);
     Values products(rows.size() * together, zero);
-    for (int64_t step = 0; step < scaleGroup / group; ++step) {
-      SmallVector<Values> numbers; // [vector][half]
-      for (size_t v = 0; v < together; ++v) {
-        int64_t offset = step * weights.pitch + 4 * columnOf(v);
-        numbers.push_back(
-            loadNumbers(weights.panels, index.add(weights.weights, index.constant(offset))));
-      }
-      int64_t halves = target.rowWords;
-      for (int64_t half = 0; half < 2; half += halves) {
-        SmallVector<Values> steps(halves);
-        for (auto [i, own] : llvm::enumerate(steps))
-          for (const Values &number : numbers)
-            own.push_back(bitcast(number[half + i], 4 * lanes, builder.getI8Type()));
-        multiply(rows, index.add(k, index.constant(step * group + 4 * half)), steps, products);
-      }
+    int64_t atOnce = std::max(target.rowWords, panelGroup(precision) / 4);
+    for (int64_t word = 0; word < scaleGroup / 4; word += atOnce) {
+      SmallVector<Values> own = loadGroupWords(weights, word, atOnce, columns);
+      for (int64_t i = 0; i < atOnce; i += target.rowWords)
+        multiply(rows, index.add(k, index.constant(4 * (word + i))),
+                 ArrayRef(own).slice(i, target.rowWords), products);
     }
     products = turnedSquares(products, rows.size());
     for (size_t v = 0; v < together; ++v) {
-      Value line = index.add(weights.line, index.constant(columnOf(v)));
-      Value scales = loadHalves(weights.lines, line),
-            offsets = loadHalves(weights.lines, index.add(line, index.constant(panelWidth)));
+      Value line = index.add(weights.line, index.constant(columns[v]));
+      Value scales = loadHalves(weights.lines, line), offsets;
+      if (isInt4)
+        offsets = loadHalves(weights.lines, index.add(line, index.constant(panelWidth)));
       for (size_t r = 0; r < rows.size(); ++r) {
         Value &sum = sums[r * vectors + first + v];
         Value product =
             arith::SIToFPOp::create(builder, index.loc, sumType(), products[r * together + v]);
-        Value rowSum =
-            vector::BroadcastOp::create(builder, index.loc, sumType(), weights.rowSums[r]);
-        product = math::FmaOp::create(builder, index.loc, offsets, rowSum, product);
+        if (isInt4)
+          product = math::FmaOp::create(
+              builder, index.loc, offsets,
+              vector::BroadcastOp::create(builder, index.loc, sumType(), weights.rowSums[r]),
+              product);
         sum = math::FmaOp::create(builder, index.loc, product, scales, sum);
       }
     }

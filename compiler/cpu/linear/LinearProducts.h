@@ -8,6 +8,7 @@
 //   int8   sum += a[0] * w[0] + ... + a[3] * w[3] in i32: exact, so in whatever order
 //   int4   the same of 32 elements by themselves and 16 times their numbers; sum += scale * (theirs
 //          + 16 * offset * the elements' sum) in f32, which LinearEpilogue divides by 16
+//   int8_groups  as int8 of 32 elements by themselves; sum += scale * theirs in f32
 #pragma once
 
 #include "compiler/kernels/LinearShape.h"
@@ -43,14 +44,14 @@ public:
              mlir::Value panels, mlir::Value weights, int64_t pitch,
              llvm::MutableArrayRef<mlir::Value> sums) const;
 
-  /// Where 32 weights of each column of a tile of int4 lie, and what goes with them.
+  /// Where 32 weights of each column of a tile lie that share a line, and what goes with them.
   struct ScaledWeights {
     mlir::Value panels, weights; ///< the place of the first step's
     int64_t pitch;               ///< from one step to the next
     mlir::Value lines, line;     ///< the place of the first column's scale; offsets are a panel on
-    llvm::ArrayRef<mlir::Value> rowSums; ///< of the elements, f32, of each row
+    llvm::ArrayRef<mlir::Value> rowSums; ///< of the elements, f32, of each row, for int4
   };
-  /// Adds the products of the steps whose weights share a line, for int4: `k` is the place of the
+  /// Adds the products of the steps whose weights share a line or a scale: `k` is the place of the
   /// first step's elements.
   void scaledSteps(llvm::ArrayRef<mlir::Value> rows, mlir::Value k, const ScaledWeights &weights,
                    llvm::MutableArrayRef<mlir::Value> sums) const;
@@ -80,6 +81,10 @@ private:
   /// lower one is that of the earlier k. In the upper half of a byte, a number has its sign once
   /// the first bit of what is 8 too large is turned.
   Values loadNumbers(mlir::Value panels, mlir::Value place) const;
+  /// Words of four numbers each, [word][vector], of groups' weights from word `first` of a line on,
+  /// for the vectors of columns [column, ...) of the tile.
+  llvm::SmallVector<Values> loadGroupWords(const ScaledWeights &weights, int64_t first,
+                                           int64_t count, llvm::ArrayRef<int64_t> columns) const;
   /// Add the products of neighbouring steps, or elements, to sums: weights[step][vector].
   void multiply(llvm::ArrayRef<mlir::Value> rows, llvm::ArrayRef<mlir::Value> ks,
                 llvm::ArrayRef<Values> weights, llvm::MutableArrayRef<mlir::Value> sums) const;

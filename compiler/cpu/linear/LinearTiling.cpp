@@ -46,10 +46,10 @@ LinearTiling LinearTiling::of(const LinearShape &shape, const CpuTarget &target,
   int64_t unroll = areShortLoops ? 8 : areSquares ? 2 : shape.unroll();
   tiling.unroll = choice.get(Knob::Unroll).value_or(unroll);
   tiling.unroll = std::min(tiling.unroll, shape.steps(shape.ks.size() - 1));
-  bool isInt4 = shape.precision == Precision::Int4 && !shape.isOfBytes;
-  if (isInt4) { // sums of those that share a scale are kept, too
-    // ... of all vectors where words of rows stay in registers for them, or else of one.
-    bool isOfOneVector = !target.dotBytes.empty() && !target.takesWords();
+  if (hasGroups(shape.precision) && !shape.isOfBytes) {
+    // Sums of those that share a scale are kept, too, of all vectors or of one (scaledSteps).
+    bool isOfOneVector =
+        shape.precision == Precision::Int4 && !target.dotBytes.empty() && !target.takesWords();
     tiling.rows = isOfOneVector && !choice.get(Knob::Rows)
                       ? (target.registers - otherRegisters) / (blockVectors + 1)
                       : std::max<int64_t>(tiling.rows / 2, 1);

@@ -5,7 +5,7 @@
 //     for part of k:
 //       for panel in those of the thread's share of the group:
 //         attn.widen_tile          where many rows of f32 meet panels of 16 bits, or many rows
-//         attn.widen_bytes_tile    of bytes panels of int4
+//         attn.widen_bytes_tile    of bytes panels of int4, or of int8 in groups
 //         for block in those of the thread's share:
 //           attn.linear_tile ... at row(block), panel * 48, part * depth
 // A group's rows of a part stay in the second-level cache while all panels pass by, and a part of a
@@ -269,8 +269,8 @@ void LinearTiler::block(Value block, const Place &place) {
 
 Value LinearTiler::roomToWiden() {
   Value room = op.getScratch();
-  // Two elements of 16 bits, or two bytes of int4 and four of int8.
-  int64_t words = shape.isOfBytes ? partElements / 2 : partElements;
+  // Two elements of 16 bits, or four numbers.
+  int64_t words = shape.isOfBytes ? partElements / shape.words() * shape.group() / 4 : partElements;
   if (!room || !(shape.isWidened || shape.isOfBytes) ||
       words > cast<MemRefType>(room.getType()).getDimSize(1))
     return {};
@@ -287,11 +287,12 @@ void LinearTiler::widen(Value panel, Value part, int64_t depth, Value widened) {
   int64_t stepsOfLine = scaleGroup / shape.group();
   Value before = index.add(index.mul(panel, index.constant(shape.panelSteps() / stepsOfLine)),
                            index.mul(part, index.constant(this->depth / stepsOfLine)));
-  WidenBytesTileOp::create(builder, op.getLoc(), op.getPanels(), op.getQuantization()[1],
-                           op.getQuantization()[3], widened, start(panel, part),
-                           index.mul(before, index.constant(2 * panelWidth)),
-                           index.mul(panel, index.constant(panelWidth)),
-                           index.constant(steps / stepsOfLine), /*padded=*/false);
+  WidenBytesTileOp::create(
+      builder, op.getLoc(), op.getPanels(), op.getQuantization()[1], op.getQuantization()[3],
+      widened, start(panel, part),
+      index.mul(before, index.constant(lineNumbers(shape.precision) * panelWidth)),
+      index.mul(panel, index.constant(panelWidth)), index.constant(steps / stepsOfLine),
+      shape.precision, /*padded=*/false);
 }
 
 void LinearTiler::group(Value first, Value count, Value widened) {
@@ -366,14 +367,15 @@ bool attn::usesTileRegisters(LinearKernelOp op, const LinearShape &shape, const 
 
 SmallVector<Value> attn::multipliedQuantization(LinearKernelOp op) {
   SmallVector<Value> own(op.getQuantization());
-  if (op.getPrecision() == Precision::Int4)
+  if (hasGroups(op.getPrecision()))
     return {own[0], own[3], own[4]};
   return own;
 }
 
-/// Panels of int4: as they are for few rows, as int8 for many. Which, may be known when running.
-static FailureOr<std::string> tileHalfBytes(LinearKernelOp op, const LinearShape &shape,
-                                            const CpuTiling &context) {
+/// Panels of groups: as they are for few rows, as int8 for many. Which, may be known when running.
+/// Of int8 it is tile registers that this is worth while for.
+static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &shape,
+                                         const CpuTiling &context) {
   OpBuilder builder(op);
   IndexBuilder index(builder, op.getLoc());
   int64_t few = context.target.amx ? TargetModel::fewRows : TargetModel::fewRowsOfHalfBytes;
@@ -401,6 +403,7 @@ static FailureOr<std::string> tileHalfBytes(LinearKernelOp op, const LinearShape
   Value areMany = index.truth(false);
   bool hasRoom = op.getScratch() &&
                  (context.target.amx || shape.keepsSums || shape.k <= TargetModel::byteDepth);
+  hasRoom &= context.target.amx || shape.precision == Precision::Int4;
   if (hasRoom && hasMoreRows(op, few))
     areMany = builder.createOrFold<arith::CmpIOp>(op.getLoc(), arith::CmpIPredicate::ugt, rows,
                                                   index.constant(few));
@@ -414,8 +417,8 @@ FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const CpuTiling &cont
   auto shape = LinearShape::of(op, !context.target.dotPairs.empty());
   if (failed(shape))
     return failure();
-  if (shape->precision == Precision::Int4)
-    return tileHalfBytes(op, *shape, context);
+  if (hasGroups(shape->precision))
+    return tileGroups(op, *shape, context);
   OpBuilder builder(op);
   if (usesTileRegisters(op, *shape, context.target))
     return tileLinearAmx(op, *shape, context, builder);

@@ -37,11 +37,11 @@ public:
 private:
   using Values = SmallVector<Value>;
 
-  /// What a tile is multiplied in: widened panels of 16 bits in f32, those of int4 in int8.
+  /// What a tile is multiplied in: widened panels of 16 bits in f32, those of groups in int8.
   static Precision multipliedPrecision(LinearTileOp op, const LinearShape &shape) {
     if (!op.getWidened())
       return shape.precision;
-    return shape.precision == Precision::Int4 ? Precision::Int8 : Precision::F32;
+    return hasGroups(shape.precision) ? Precision::Int8 : Precision::F32;
   }
   /// Elements of the buffer of weights that a step takes of a column, and of all. Those of widened
   /// panels are words, whatever is in them.
@@ -70,7 +70,9 @@ private:
   /// The number of a step's line.
   Value lineOf(Value step) { return index.div(step, index.constant(scaleGroup / shape.group())); }
   /// Where the scales of a line begin, of all columns of its panel.
-  Value scaleOf(Value line) { return index.mul(line, index.constant(2 * panelWidth)); }
+  Value scaleOf(Value line) {
+    return index.mul(line, index.constant(lineNumbers(shape.precision) * panelWidth));
+  }
   void multiplyLine(Value step, Value start, Value weights, MutableArrayRef<Value> sums);
   ColumnVector access(int64_t v, int64_t count) {
     return {index, op.getColumn(), v * lanes, lanes, std::min(lanes, count - v * lanes)};
@@ -87,8 +89,8 @@ private:
   VectorType vectorType;
   SmallVector<Value> inputs; ///< a row's contracted dims
   Value weights; ///< where the tile's columns begin in their panel, or in its widened part
-  Value scales;  ///< and in the lines of int4
-  SmallVector<Value> ranges; ///< of int4: scale, zero, and the sums of each 32 elements of a row
+  Value scales;  ///< and in the lines of groups
+  SmallVector<Value> ranges; ///< of groups: scale, zero, and of int4 sums of each 32 elements
 };
 
 } // namespace
@@ -110,7 +112,8 @@ void TileEmitter::multiplyLine(Value step, Value start, Value weights,
                                MutableArrayRef<Value> sums) {
   Value sum = index.add(lineOf(step), index.constant(2));
   Values rowSums;
-  for (Value range : ranges)
+  for (Value range :
+       shape.precision == Precision::Int4 ? ArrayRef<Value>(ranges) : ArrayRef<Value>())
     rowSums.push_back(memref::LoadOp::create(builder, op.getLoc(), range, sum));
   products.scaledSteps(inputs, index.mul(step, index.constant(shape.group())),
                        {op.getPanels(), weights, shape.stepElements(), op.getQuantization()[1],
@@ -136,7 +139,7 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
     if (steps == unroll)
       fetchAhead(start);
     Value place = index.add(weights, index.mul(start, index.constant(stepElements())));
-    if (shape.precision == Precision::Int4) { // `unroll` steps share a line
+    if (hasGroups(shape.precision)) { // `unroll` steps share a line
       multiplyLine(own, start, place, sums);
       return sums;
     }
@@ -221,7 +224,7 @@ LogicalResult TileEmitter::run() {
   weights = index.mul(within, index.constant(stepWords()));
   if (!op.getWidened())
     weights = index.add(index.mul(step, index.constant(stepElements())), weights);
-  if (shape.precision == Precision::Int4) {
+  if (hasGroups(shape.precision)) {
     Value range = op.getQuantization()[0];
     scales = index.add(scaleOf(lineOf(step)), within);
     ranges = views().of(range, cast<MemRefType>(range.getType()).getRank() - 1);

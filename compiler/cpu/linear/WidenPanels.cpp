@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of panels in a wider form, for many rows: of 16 bits as f32, of int4 as int8. A number of
-// int4 becomes the byte (number * f + p + 128) >> 8 in 16 bits (abi.h).
+// Parts of panels in a wider form, for many rows: of 16 bits as f32, of groups as int8 with a scale
+// for a column. A number becomes the byte (number * f + p + 128) >> 8 in 16 bits (abi.h).
 #include "compiler/cpu/linear/Linear.h"
 #include "compiler/cpu/linear/LinearProducts.h"
 #include "compiler/kernels/MathBuilder.h"
@@ -43,7 +43,8 @@ private:
     Value factor, shift;
   };
   Line lineAt(Value place, Value inverse);
-  /// The codes at even or odd bytes of words, of their lower or upper halves.
+  bool isInt4() { return op.getPrecision() == Precision::Int4; }
+  /// The codes at even or odd bytes of words, of int4 of their lower or upper halves.
   Value codes(Value words, bool isOdd, bool isUpper);
   /// The bytes of these codes, four in a lane.
   Value bytes(Value words, bool isUpper, const Line &line);
@@ -73,7 +74,7 @@ private:
 
   /// 1.5 * 2^23: behind a sum with it, the low 16 bits are those of the whole number next to x.
   static constexpr double magic = 12582912.0;
-  static constexpr int64_t stepsOfLine = scaleGroup / 8;
+  static constexpr int64_t wordsOfLine = scaleGroup / 4;
 
   WidenBytesTileOp op;
   int64_t lanes;
@@ -92,9 +93,11 @@ BytesEmitter::Line BytesEmitter::lineAt(Value place, Value inverse) {
     Value loaded = load(op.getLines(), index.add(place, index.constant(offset)), halves);
     return arith::ExtFOp::create(builder, loc, floats, loaded);
   };
-  Value factor = math.mul(at(0), inverse),
-        shift = math.mul(factor, math.mul(at(panelWidth), math.constant(1.0 / 16)));
-  Line line{doubled(bitsOfWhole(factor)), {}};
+  Value factor = math.mul(at(0), inverse);
+  Line line{doubled(bitsOfWhole(factor)), sixteen(128)};
+  if (!isInt4())
+    return line;
+  Value shift = math.mul(factor, math.mul(at(panelWidth), math.constant(1.0 / 16)));
   // Codes are 8 more than numbers.
   Value over = arith::MulIOp::create(builder, loc, line.factor, sixteen(8));
   Value own = doubled(math.iadd(bitsOfWhole(shift), math.integer(128)));
@@ -103,6 +106,10 @@ BytesEmitter::Line BytesEmitter::lineAt(Value place, Value inverse) {
 }
 
 Value BytesEmitter::codes(Value words, bool isOdd, bool isUpper) {
+  if (!isInt4()) { // with their sign
+    Value upper = isOdd ? words : Value(arith::ShLIOp::create(builder, loc, words, sixteen(8)));
+    return arith::ShRSIOp::create(builder, loc, upper, sixteen(8));
+  }
   int64_t first = (isOdd ? 8 : 0) + (isUpper ? 4 : 0);
   if (first > 0)
     words = arith::ShRUIOp::create(builder, loc, words, sixteen(first));
@@ -121,24 +128,26 @@ Value BytesEmitter::bytes(Value words, bool isUpper, const Line &line) {
 
 /// A line's weights of a vector of columns.
 void BytesEmitter::widen(Value group, int64_t column, Value inverse) {
-  Value place = index.add(index.mul(group, index.constant(2 * panelWidth)), index.constant(column));
+  Value pitch = index.constant(lineNumbers(op.getPrecision()) * panelWidth);
+  Value place = index.add(index.mul(group, pitch), index.constant(column));
   Line line = lineAt(index.add(op.getLine(), place), inverse);
-  Value first = index.mul(group, index.constant(stepsOfLine));
-  for (int64_t i = 0; i < stepsOfLine; ++i) {
+  int64_t ofStep = panelGroup(op.getPrecision()) / 4, steps = wordsOfLine / ofStep;
+  Value first = index.mul(group, index.constant(steps));
+  for (int64_t i = 0; i < steps; ++i) {
     Value step = index.add(first, index.constant(i));
     Value from =
         index.add(index.mul(step, index.constant(4 * panelWidth)), index.constant(4 * column));
     auto type = VectorType::get({4 * lanes}, builder.getI8Type());
     Value words = cast(load(op.getPanels(), index.add(op.getFrom(), from), type), pairs);
-    Value to = index.mul(step, index.constant(2));
-    store(bytes(words, false, line), to, column);
-    store(bytes(words, true, line), index.add(to, index.constant(1)), column);
+    Value to = index.mul(step, index.constant(ofStep));
+    for (int64_t half = 0; half < ofStep; ++half)
+      store(bytes(words, half == 1, line), index.add(to, index.constant(half)), column);
   }
 }
 
 void BytesEmitter::storeZeros() {
-  Value first = index.mul(op.getGroups(), index.constant(2 * stepsOfLine));
-  for (int64_t i = 0; i < 2 * stepsOfLine; ++i)
+  Value first = index.mul(op.getGroups(), index.constant(wordsOfLine));
+  for (int64_t i = 0; i < wordsOfLine; ++i)
     for (int64_t column = 0; column < panelWidth; column += lanes)
       store(math.integer(0), index.add(first, index.constant(i)), column);
 }

@@ -214,8 +214,8 @@ void CacheUses::note(const BuiltEntry &built) {
 void CacheUses::checkFilled() {
   for (const auto &[cache, own] : entries)
     for (const CacheEntries::Parts &reading : own.reading) {
-      bool isFilled = own.first && llvm::all_of(reading.states, [&](const std::string &state) {
-                        return own.first->states.count(state);
+      bool isFilled = own.first && llvm::all_of(reading.states, [first = own.first](auto &state) {
+                        return first->states.count(state);
                       });
       if (isFilled)
         continue;

@@ -186,8 +186,8 @@ Instance *RouteBuilder::instantiateExpert(mlir::Value rows) {
         .note("what depends on `n` is not the same for all layers of this stack");
     return nullptr;
   }
-  blockCall.arguments.push_back(
-      {std::nullopt, std::make_unique<ErrorExpr>(argument(1).range), nullptr});
+  blockCall.arguments.emplace_back();
+  blockCall.arguments.back().value = std::make_unique<ErrorExpr>(argument(1).range);
   Instance *instance =
       instantiate(sema, *block, *owner, {SemaValue::of(rows)}, blockCall,
                   {stack().dimArguments, stack().arguments, scopes.all().front()}, bound);

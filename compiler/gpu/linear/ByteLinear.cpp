@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Linears of rows of bytes and weights of int8 or int4, many rows at a time. A block of threads has
-// 64 rows and a panel's 48 columns: 64 of k at a time come to shared memory, the next ones while
-// these are multiplied by mma.m16n8k32, 16 rows in each warp. Sums of bytes are exact; to those of
-// int4, of 32 along k, comes the offset times the rows' sums, which are products with ones, and
-// they are multiplied with their scale.
+// Linears of rows of bytes and weights of int8, in groups or not, or int4, many rows at a time. A
+// block of threads has 64 rows and a panel's 48 columns: 64 of k at a time come to shared memory,
+// the next ones while these are multiplied by mma.m16n8k32, 16 rows in each warp. Sums of bytes are
+// exact; those of groups, of 32 along k, are multiplied with their scale. To those of int4 comes
+// before the offset times the rows' sums, which are products with ones.
 //
 // Fragments (PTX ISA 9.7.14.5.10), with g = lane / 4 and t = lane % 4: a thread has words t and
 // t + 4 of k of rows g and g + 8, and of column g. Which four k a word holds is free: here they are
@@ -40,10 +40,10 @@ struct ByteTile {
 class ByteLinear {
 public:
   ByteLinear(LinearKernelOp op, const LinearShape &shape)
-      : op(op), shape(shape), isInt4(shape.precision == Precision::Int4), tile{isInt4}, builder(op),
-        loc(op.getLoc()), cores(builder, loc, builder.getF16Type()), index(builder, loc),
-        input(cores, op.getInput()), panels(cores, op.getPanels()),
-        lines(cores, op.getQuantization()[1]) {}
+      : op(op), shape(shape), isInt4(shape.precision == Precision::Int4),
+        hasLines(hasGroups(shape.precision)), tile{isInt4}, builder(op), loc(op.getLoc()),
+        cores(builder, loc, builder.getF16Type()), index(builder, loc), input(cores, op.getInput()),
+        panels(cores, op.getPanels()), lines(cores, op.getQuantization()[1]) {}
 
   void run(const TilingContext &context);
 
@@ -53,7 +53,7 @@ private:
   static constexpr int64_t columnTiles = panelWidth / 8;
   int64_t words() const { return shape.k / 4; }
   int64_t tiles() const { return llvm::divideCeil(words(), ByteTile::words); }
-  Type sumType() { return isInt4 ? Type(builder.getF32Type()) : builder.getI32Type(); }
+  Type sumType() { return hasLines ? Type(builder.getF32Type()) : builder.getI32Type(); }
 
   // 16 bytes of a thread each: those of rows, then those of the panel.
   static constexpr int64_t rowPieces = ByteTile::rows * ByteTile::words / 4 / blockThreads;
@@ -85,7 +85,7 @@ private:
 
   LinearKernelOp op;
   LinearShape shape;
-  bool isInt4;
+  bool isInt4, hasLines;
   ByteTile tile;
   OpBuilder builder;
   Location loc;
@@ -124,7 +124,7 @@ ByteLinear::Values ByteLinear::fetch(Value panel, Value firstRow, Value number) 
     Value across = index.constant(ByteTile::words / 4);
     Value row = index.add(firstRow, index.div(ofThread(i), across));
     Value word = index.add(firstWord, scaled(index.rem(ofThread(i), across), 4));
-    if (!isInt4 || words() % ByteTile::words == 0) {
+    if (!hasLines || words() % ByteTile::words == 0) {
       pieces.push_back(loadRowPiece(index.min(row, lastRow), word));
       continue;
     }
@@ -202,12 +202,15 @@ ByteLinear::Values ByteLinear::multiply(Value panel, Value number, Values sums) 
     }
     Value line;
     Values rowSums, none(4, cores.integer(0)); // sixteenths
-    if (isInt4) {                              // of columns 2 t and 2 t + 1
+    if (hasLines) {                            // of columns 2 t and 2 t + 1
       int64_t groups = shape.k / scaleGroup;
       Value group = index.min(index.add(scaled(number, ByteTile::words / 8), index.constant(step)),
                               index.constant(groups - 1));
-      Value first = scaled(index.add(scaled(panel, groups), group), 2 * panelWidth);
+      Value first = scaled(index.add(scaled(panel, groups), group),
+                           lineNumbers(shape.precision) * panelWidth);
       line = cores.at(lines.row({}), scaled(index.add(first, scaled(cores.t, 2)), 2));
+    }
+    if (isInt4) {
       Values ones(2, cores.integer(0x01010101));
       for (Value sum : product(a, ones, none))
         rowSums.push_back(arith::MulFOp::create(
@@ -220,20 +223,25 @@ ByteLinear::Values ByteLinear::multiply(Value panel, Value number, Values sums) 
       auto own = MutableArrayRef(sums).slice(4 * n, 4);
       int64_t from = 4 * (step * (isInt4 ? 4 : 8) * tile.panelPitch() + 8 * n);
       Value even = loadWord(cores.at(place, from));
-      if (!isInt4) {
-        llvm::copy(product(a, {even, loadWord(cores.at(place, from + 4 * tile.panelPitch()))}, own),
-                   own.begin());
+      Values b = {even, Value()};
+      if (isInt4)
+        b = {weights(even, false), weights(even, true)};
+      else
+        b[1] = loadWord(cores.at(place, from + 4 * tile.panelPitch()));
+      if (!hasLines) {
+        llvm::copy(product(a, b, own), own.begin());
         continue;
       }
-      Value scales = loadWord(cores.at(line, 16 * n)),
-            offsets = loadWord(cores.at(line, 16 * n + 2 * panelWidth));
+      Value scales = loadWord(cores.at(line, 16 * n)), offsets;
+      if (isInt4)
+        offsets = loadWord(cores.at(line, 16 * n + 2 * panelWidth));
       auto half = [&](Value both, size_t i) {
         return i % 2 == 0 ? cores.even(both) : cores.odd(both);
       };
-      for (auto [i, sum] :
-           llvm::enumerate(product(a, {weights(even, false), weights(even, true)}, none))) {
+      for (auto [i, sum] : llvm::enumerate(product(a, b, none))) {
         Value whole = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum);
-        whole = math::FmaOp::create(builder, loc, half(offsets, i), rowSums[i], whole);
+        if (isInt4)
+          whole = math::FmaOp::create(builder, loc, half(offsets, i), rowSums[i], whole);
         own[i] = math::FmaOp::create(builder, loc, whole, half(scales, i), own[i]);
       }
     }
@@ -298,7 +306,7 @@ FailureOr<KernelLaunch> attn::launchByteLinear(LinearKernelOp op) {
     return failure();
   bool isInt4 = shape->precision == Precision::Int4;
   KernelLaunch launch{blockThreads, ByteTile{isInt4}.sharedBytes()};
-  launch.resident = isInt4 ? 4 : 5; // 128 or 96 registers a thread
+  launch.resident = hasGroups(shape->precision) ? 4 : 5; // 128 or 96 registers a thread
   launch.emit = [](Operation *kernel, const TilingContext &context, ValueRange) {
     auto op = cast<LinearKernelOp>(kernel);
     auto shape = LinearShape::of(op, /*readsRounded=*/false);

@@ -7,8 +7,9 @@
 // shared memory, in an order that depends on sizes alone.
 //
 //   f32, halves  rows as f32, products by FMA units
-//   int8       rows as words of four bytes, exact sums by dp4a
-//   int4       the same for each 32 along k: scale * (products + offset * the row's sum)
+//   int8         rows as words of four bytes, exact sums by dp4a
+//   int8_groups  the same for each 16 along k, times their scale
+//   int4         the same for each 32 along k: scale * (products + offset * the row's sum)
 #include "compiler/gpu/linear/Linear.h"
 #include "compiler/gpu/linear/LinearOutput.h"
 #include "compiler/gpu/threads/TensorCores.h"
@@ -26,9 +27,9 @@ using namespace attn;
 
 static constexpr int64_t warpLanes = 32, warps = blockThreads / warpLanes;
 
-/// What pairs of weights are, and lines of int4.
+/// What pairs of weights are, and lines of groups.
 static Type halfOf(const LinearShape &shape, Builder &builder) {
-  bool isF16 = shape.precision == Precision::F16 || shape.precision == Precision::Int4;
+  bool isF16 = shape.precision == Precision::F16 || hasGroups(shape.precision);
   return isF16 ? Type(builder.getF16Type()) : builder.getBF16Type();
 }
 
@@ -47,7 +48,12 @@ private:
   using Values = SmallVector<Value>;
 
   bool hasHalves() const { return input.elementBytes == 2; } ///< as rows
-  bool hasLines() const { return shape.precision == Precision::Int4; }
+  bool hasLines() const { return hasGroups(shape.precision); }
+  bool isInt4() const { return shape.precision == Precision::Int4; }
+  /// Steps that share a line.
+  int64_t lineSteps() const { return scaleGroup / (FewRowsTile::stepWords * shape.group()); }
+  /// Numbers of a line, of all columns of its panel.
+  int64_t linePitch() const { return lineNumbers(shape.precision) * panelWidth; }
   Type sumType() {
     return shape.precision == Precision::Int8 ? Type(builder.getI32Type()) : builder.getF32Type();
   }
@@ -151,12 +157,12 @@ void FewRowsLinear::findColumns(Value first) {
   panels = cores.at(GlobalRows(cores, op.getPanels()).row({}), scaled(word, 4));
   if (!hasLines())
     return;
-  Value line = index.add(scaled(panel, tile.steps * 2 * panelWidth), column);
+  Value line = index.add(scaled(panel, tile.steps / lineSteps() * linePitch()), column);
   lines = cores.at(GlobalRows(cores, op.getQuantization()[1]).row({}), scaled(line, 2));
 }
 
-/// The words of a step, [column][word]; of int4 also two words with the columns' scales, and two
-/// with their offsets.
+/// The words of a step, [column][word]; of groups also two words with the columns' scales, and of
+/// int4 two with their offsets.
 FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
   constexpr int64_t count = FewRowsTile::stepWords;
   auto four = VectorType::get({count}, builder.getI32Type());
@@ -180,9 +186,10 @@ FewRowsLinear::Values FewRowsLinear::readStep(Value step) {
       words.push_back(isTurned ? element(pieces[column], word) : element(pieces[word], column));
   if (hasLines()) {
     auto two = VectorType::get({2}, builder.getI32Type());
-    Value line = cores.at(lines, scaled(step, 4 * panelWidth));
-    for (int64_t from : {int64_t(0), 2 * panelWidth}) {
-      Value pair = cores.load(cores.at(line, from), two, /*alignment=*/8);
+    Value number = index.div(step, index.constant(lineSteps()));
+    Value line = cores.at(lines, scaled(number, 2 * linePitch()));
+    for (int64_t from = 0; from < linePitch(); from += panelWidth) {
+      Value pair = cores.load(cores.at(line, 2 * from), two, /*alignment=*/8);
       words.append({element(pair, 0), element(pair, 1)});
     }
   }
@@ -210,6 +217,7 @@ Value FewRowsLinear::part(Value word, int64_t number) {
   case Precision::F16:
     return number == 0 ? cores.even(word) : cores.odd(word);
   case Precision::Int8:
+  case Precision::Int8Groups:
     return word;
   case Precision::Int4:
     if (number == 1)
@@ -354,7 +362,7 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
   for (int64_t row = 0; row < tile.rows; ++row) {
     Values elements = readRow(row, step);
     Value shift, sixteenth; // what 8 is too much in every number; of the elements' sum
-    if (hasLines()) {
+    if (isInt4()) {
       Value whole = cores.integer(0);
       for (Value x : elements)
         whole = multiplyAdd(x, cores.integer(0x01010101), whole);
@@ -365,7 +373,7 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
     }
     for (int64_t column = 0; column < columns; ++column) {
       Value &result = sums[row * columns + column];
-      Value sum = hasLines() ? shift : result;
+      Value sum = isInt4() ? shift : hasLines() ? cores.integer(0) : result;
       for (int64_t word = 0; word < count; ++word)
         for (int64_t number = 0; number < tile.parts; ++number)
           sum = multiplyAdd(elements[word * tile.parts + number],
@@ -376,7 +384,8 @@ FewRowsLinear::Values FewRowsLinear::multiplyStep(ArrayRef<Value> words, Value s
           return column % 2 == 0 ? cores.even(both) : cores.odd(both);
         };
         Value whole = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), sum);
-        whole = math::FmaOp::create(builder, loc, half(2), sixteenth, whole);
+        if (isInt4())
+          whole = math::FmaOp::create(builder, loc, half(2), sixteenth, whole);
         sum = math::FmaOp::create(builder, loc, whole, half(0), result);
       }
       result = sum;

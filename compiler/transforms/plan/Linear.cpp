@@ -160,7 +160,7 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
     floats = panelWidth * std::min(k, TargetModel::partDepth);
   if (takesBytes(precision) || (precision == Precision::BF16 && plan.module.multipliesPairs())) {
     floats = std::max(floats, panelWidth * TargetModel::tileBlockRows);
-    if (precision == Precision::Int4) // a part of a panel as int8
+    if (hasGroups(precision)) // a part of a panel as int8
       floats += panelWidth / 4 * std::min<int64_t>(llvm::alignTo(k, 64), TargetModel::byteDepth);
     int64_t panels = llvm::divideCeil(weights.getColumns(), panelWidth);
     if (TargetModel::tileParts(takesBytes(precision) ? k : 2 * k) > 1)
@@ -173,7 +173,7 @@ static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, Slo
 static int64_t savedWeightBytes(LinearOp op, Precision precision, SlotOp weights) {
   int64_t saved = 4 * depthOf(op) * static_cast<int64_t>(weights.getColumns()) *
                   (panelGroup(precision) - 1) / panelGroup(precision);
-  return precision == Precision::Int4 ? saved - 2 * panelScales(weights) : saved;
+  return hasGroups(precision) ? saved - 2 * panelScales(weights) : saved;
 }
 
 LogicalResult emit(FunctionPlan &plan, LinearOp op) {

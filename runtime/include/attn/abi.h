@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 17
+#define ATTN_ABI_VERSION 18
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -96,7 +96,11 @@ enum {
    * f and p are the whole numbers next to x and x * o, all in f32; bytes are
    * (number * f + p + 128) >> 8, in 16 bits. */
   ATTN_PACK_PANELS_INT4 = 4,
-  ATTN_PACK_PANELS_F16 = 5 /* as of bf16; beyond 65504, infinite */
+  ATTN_PACK_PANELS_F16 = 5, /* as of bf16; beyond 65504, infinite */
+  /* [ceil(columns / width)][g][width][4] of signed bytes, g being 8 ceil(k / 32); those behind k
+   * are 0. Then the scales in f16, [ceil(columns / width)][g / 8][width]: weights are scale * byte.
+   * Then the same as of int4, with p = 0. */
+  ATTN_PACK_PANELS_INT8_GROUPS = 6
 };
 
 #define ATTN_MAX_PANEL 64 /* columns */

@@ -92,7 +92,7 @@ func.func @widened_bytes(%panels: memref<3072xi8>, %lines: memref<384xf16>, %sca
   // CHECK: vector.load %arg0
   // CHECK: arith.muli {{.*}}xi16>
   // CHECK: vector.store %{{.*}}, %arg3
-  attn.widen_bytes_tile %panels, %lines, %scales into %part at %c0, %c0, %c0 groups %groups
+  attn.widen_bytes_tile %panels, %lines, %scales into %part at %c0, %c0, %c0 groups %groups of int4
     : memref<3072xi8>, memref<384xf16>, memref<48xf32> into memref<1536xf32>
   return
 }

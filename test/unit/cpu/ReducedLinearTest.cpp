@@ -45,16 +45,19 @@ TEST_P(ByteKernelTest, FewRows) {
   if (!KernelRunner::isGpu(GetParam()))
     GTEST_SKIP() << "a CPU has no kernel of its own for them";
   check(fewRowsOf(Panels::Int8, 4));
+  check(fewRowsOf(Panels::Int8Groups, 32));
   check(fewRowsOf(Panels::Int4, 32));
 }
 
 TEST_P(ByteKernelTest, PanelsOfInt8) { check(withTileRegisters(casesOf(Panels::Int8, 4, random))); }
 
+TEST_P(ByteKernelTest, PanelsOfInt8Groups) { check(casesOf(Panels::Int8Groups, 32, random)); }
+
 TEST_P(ByteKernelTest, PanelsOfInt4) { check(casesOf(Panels::Int4, 32, random)); }
 
-TEST_P(ByteKernelTest, PanelsOfInt4AsInt8) {
-  if (KernelRunner::isGpu(GetParam()))
-    GTEST_SKIP() << "multiplies them as they are";
+/// Many rows, and room for panels as int8: those of int4 become it, those of int8 in groups where
+/// there are tile registers.
+static std::vector<LinearCase> withRoom(Panels panels, bool areBytes) {
   std::vector<LinearCase> cases;
   for (auto [rows, k, n] : {std::tuple(25, 32, 1),
                             {31, 96, 53},
@@ -71,20 +74,29 @@ TEST_P(ByteKernelTest, PanelsOfInt4AsInt8) {
   cases.emplace_back(100, 1600, 70, Epilogue::Residual);
   cases.back().isInPlace = true;
   for (LinearCase &test : cases)
-    test.panels = Panels::Int4, test.hasRoom = test.areBytes = true;
-  check(cases);
+    test.panels = panels, test.hasRoom = true, test.areBytes = areBytes;
+  return cases;
+}
+
+TEST_P(ByteKernelTest, GroupsOfManyRows) {
+  if (KernelRunner::isGpu(GetParam()))
+    GTEST_SKIP() << "has no room";
+  check(withRoom(Panels::Int4, true));
+  check(withRoom(Panels::Int8Groups, llvm::StringRef(GetParam()).starts_with("amx")));
 }
 
 /// What is one row when running, of many that there may be.
-TEST_P(ByteKernelTest, FewOfManyRowsOfInt4) {
-  LinearCase test(1, 3232, 70, Epilogue::Gelu);
-  test.panels = Panels::Int4, test.hasRoom = test.dynamic = true;
-  auto runner = KernelRunner::create(test.text("f"), GetParam());
-  ASSERT_TRUE(runner);
-  for (int64_t rows : {1, 3, 8}) {
-    LinearCase sized(rows, 3232, 70, Epilogue::Gelu);
-    sized.panels = Panels::Int4, sized.hasRoom = true;
-    run(*runner, "f", sized);
+TEST_P(ByteKernelTest, FewOfManyRowsOfGroups) {
+  for (Panels panels : {Panels::Int8Groups, Panels::Int4}) {
+    LinearCase test(1, 3232, 70, Epilogue::Gelu);
+    test.panels = panels, test.hasRoom = test.dynamic = true;
+    auto runner = KernelRunner::create(test.text("f"), GetParam());
+    ASSERT_TRUE(runner);
+    for (int64_t rows : {1, 3, 8}) {
+      LinearCase sized(rows, 3232, 70, Epilogue::Gelu);
+      sized.panels = panels, sized.hasRoom = true;
+      run(*runner, "f", sized);
+    }
   }
 }
 
@@ -116,7 +128,7 @@ TEST_P(ByteKernelTest, RowsOfBf16ToRowsOfBf16) {
 TEST_P(ByteKernelTest, BytesToRowsOfBf16) {
   if (!multipliesPairs())
     GTEST_SKIP() << "does not multiply pairs";
-  for (Panels panels : {Panels::Int8, Panels::Int4}) {
+  for (Panels panels : {Panels::Int8, Panels::Int8Groups, Panels::Int4}) {
     LinearCase test(37, 96, 101);
     test.panels = panels, test.isOfBits = true;
     check(panels == Panels::Int8 ? withTileRegisters({test}) : std::vector{test});

@@ -55,7 +55,7 @@ int64_t LinearCase::rows() const { return product(in.sizes) / depth(); }
 int64_t LinearCase::depth() const { return product(ks); }
 
 int64_t LinearCase::roomFloats() const {
-  if (panels == Panels::Int4)
+  if (hasGroups())
     return panelWidth * (TargetModel::tileBlockRows +
                          std::min((depth() + 63) / 64 * 64, TargetModel::byteDepth) / 4);
   return panelWidth *
@@ -150,6 +150,8 @@ const char *LinearCase::precisionName() const {
     return "f16";
   case Panels::Int8:
     return "int8";
+  case Panels::Int8Groups:
+    return "int8_groups";
   case Panels::Int4:
     return "int4";
   }
@@ -165,7 +167,7 @@ std::string LinearCase::text(const std::string &name) const {
                              : panels == Panels::BF16 ? "i16"
                              : panels == Panels::F16  ? "f16"
                                                       : "f32",
-             *scale = isInt4 ? "f16" : "f32", *sum = isInt4 ? "f32" : "i32";
+             *scale = hasGroups() ? "f16" : "f32", *sum = hasGroups() ? "f32" : "i32";
   std::ostringstream text;
   text << "func.func @" << name
        << "(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, "
@@ -198,13 +200,13 @@ std::string LinearCase::text(const std::string &name) const {
     quantized = " rounded %rounded", quantizedTypes = " rounded " + typeOf(narrow, dynamic, "i16");
   }
   if (hasByteRows()) {
-    Layout scales{{isInt4 ? stored / 16 : columns.sizes[0]}, {1}};
+    Layout scales{{isInt4 ? stored / 16 : hasGroups() ? stored / 32 : columns.sizes[0]}, {1}};
     view("%range", "%a6", ranges, dynamic), view("%scales", "%a7", scales, false, scale);
     view("%sums", "%a8", columns, false, sum);
     quantized = " quantized(%range, %scales, %sums";
     quantizedTypes = " quantized(" + typeOf(ranges, dynamic) + ", " + typeOf(scales, false, scale) +
                      ", " + typeOf(columns, false, sum);
-    if (isInt4) {
+    if (hasGroups()) {
       view("%bytescales", "%a11", columns, false), view("%bytesums", "%a12", columns, false, "i32");
       quantized += ", %bytescales, %bytesums";
       quantizedTypes += ", " + typeOf(columns, false) + ", " + typeOf(columns, false, "i32");
@@ -319,25 +321,53 @@ void LinearData::storeBytes() {
   storedPanels = asFloats(weights);
 }
 
-/// As storeBytes: numbers from -8 to 7, a scale and an offset for each 32 of them.
-void LinearData::storeHalves() {
+/// Of int4 16 times the offset is behind the scale, a panel on.
+static int64_t numbersOf(const LinearCase &test) { return test.panels == Panels::Int4 ? 2 : 1; }
+
+int64_t LinearData::lineOf(int64_t p) const {
+  int64_t k = test.depth(), panel = p / (k * 48), row = p / 48 % k,
+          group = panel * (test.panelRows() / 32) + row / 32;
+  return group * numbersOf(test) * 48 + p % 48;
+}
+
+std::vector<uint16_t> LinearData::randomLines() const {
+  int64_t columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
+  std::vector<uint16_t> lines(numbersOf(test) * columns * groups);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    bool isOffset = numbersOf(test) == 2 && i / 48 % 2;
+    float scale = (i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7);
+    lines[i] = floatToHalf(isOffset                      ? 5 * float(i % 13) - 30 // sixteenths
+                           : test.panels == Panels::Int4 ? scale
+                                                         : scale / 16);
+  }
+  return lines;
+}
+
+/// As storeBytes: numbers from -8 to 7, a scale and an offset for each 32 of them; or bytes, and a
+/// scale.
+void LinearData::storeGroups() {
   int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
-  std::vector<uint8_t> weights(columns * groups * 16, 0x88); // zeros
-  std::vector<uint16_t> lines(2 * columns * groups);
+  bool isInt4 = test.panels == Panels::Int4;
+  std::vector<uint8_t> weights(columns * groups * (isInt4 ? 16 : 32), isInt4 ? 0x88 : 0); // zeros
+  std::vector<uint16_t> lines = randomLines();
   std::vector<float> exact(columns);
-  for (size_t i = 0; i < lines.size(); ++i)
-    lines[i] = floatToHalf(i / 48 % 2 ? 5 * float(i % 13) - 30 // sixteenths
-                                      : (i % 2 ? 0.1f : -0.1f) + 0.01f * float(i % 7));
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
     int64_t panel = p / (k * 48), row = p / 48 % k, column = p % 48,
-            group = panel * groups + row / 32;
-    float scale = halfToFloat(lines[2 * group * 48 + column]),
-          offset = halfToFloat(lines[(2 * group + 1) * 48 + column]) / 16;
-    float number = std::fmax(-8, std::fmin(7, std::round(panels[p] * 4)));
-    uint8_t &byte = weights[((group * 4 + row % 32 / 8) * 48 + column) * 4 + row % 4];
-    int shift = row % 8 < 4 ? 0 : 4;
-    byte = uint8_t((byte & ~(15 << shift)) | (int(number) + 8) << shift);
-    panels[p] = (number + offset) * scale, exact[panel * 48 + column] += panels[p];
+            group = panel * groups + row / 32, line = lineOf(p);
+    float scale = halfToFloat(lines[line]),
+          offset = isInt4 ? halfToFloat(lines[line + 48]) / 16 : 0;
+    if (isInt4) {
+      float number = std::fmax(-8, std::fmin(7, std::round(panels[p] * 4)));
+      uint8_t &byte = weights[((group * 4 + row % 32 / 8) * 48 + column) * 4 + row % 4];
+      int shift = row % 8 < 4 ? 0 : 4;
+      byte = uint8_t((byte & ~(15 << shift)) | (int(number) + 8) << shift);
+      panels[p] = (number + offset) * scale;
+    } else {
+      float number = std::fmax(-128, std::fmin(127, std::round(panels[p] * 60)));
+      weights[((group * 8 + row % 32 / 4) * 48 + column) * 4 + row % 4] = uint8_t(int8_t(number));
+      panels[p] = number * scale;
+    }
+    exact[panel * 48 + column] += panels[p];
   }
   storedPanels = asFloats(weights), scales = asFloats(lines);
   findBytes(lines);
@@ -345,17 +375,17 @@ void LinearData::storeHalves() {
   std::memcpy(sums.data(), exact.data(), 4 * columns);
 }
 
-/// The bytes that weights of int4 are as int8, by the formulas of abi.h.
+/// The bytes that weights of groups are as int8, by the formulas of abi.h.
 void LinearData::findBytes(const std::vector<uint16_t> &lines) {
-  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48, groups = test.panelRows() / 32;
+  int64_t k = test.depth(), columns = (test.n + 47) / 48 * 48;
   byteScales.assign(columns, 0), byteSums.assign(columns, 0);
   auto columnOf = [&](int64_t p) { return p / (k * 48) * 48 + p % 48; };
   for (int64_t p = 0; p < int64_t(panels.size()); ++p)
     byteScales[columnOf(p)] = std::fmax(byteScales[columnOf(p)], std::abs(panels[p]) / 127);
   for (int64_t p = 0; p < int64_t(panels.size()); ++p) {
-    int64_t line = 2 * (p / (k * 48) * groups + p / 48 % k / 32) * 48 + p % 48;
-    float scale = halfToFloat(lines[line]), sixteenths = halfToFloat(lines[line + 48]),
-          whole = byteScales[columnOf(p)];
+    int64_t line = lineOf(p);
+    float scale = halfToFloat(lines[line]), whole = byteScales[columnOf(p)],
+          sixteenths = test.panels == Panels::Int4 ? halfToFloat(lines[line + 48]) : 0;
     float factor = whole > 0 ? scale * (256 / whole) : 0, shift = factor * (sixteenths * 0.0625f);
     auto number = int(std::round(panels[p] / scale - sixteenths / 16));
     auto byte = int8_t(
@@ -417,8 +447,8 @@ void LinearData::store() {
     storePairs();
   if (test.panels == Panels::Int8)
     storeBytes();
-  if (test.panels == Panels::Int4)
-    storeHalves();
+  if (test.hasGroups())
+    storeGroups();
   if (test.hasByteRows())
     storeByteRows();
   if (test.isRounded) {

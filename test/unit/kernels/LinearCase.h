@@ -24,7 +24,7 @@ struct Layout {
   int64_t at(int64_t flat, size_t begin, size_t end) const;
 };
 
-enum class Panels { F32, BF16, F16, Int8, Int4 };
+enum class Panels { F32, BF16, F16, Int8, Int8Groups, Int4 };
 enum class Epilogue { None, Relu, Gelu, Residual, ScaleAndShift };
 
 struct LinearCase {
@@ -40,7 +40,7 @@ struct LinearCase {
   bool isNarrow = false;  ///< those rows alone
   bool isOfBits = false;  ///< narrow rows are i16, as on CPUs, and so is the output
   bool hasRoom = false;   ///< scratch for each thread
-  bool areBytes = false;  ///< panels of int4 are multiplied as int8
+  bool areBytes = false;  ///< panels of groups are multiplied as int8 of columns
   bool isTf32 = false;    ///< f32, rounded when it is multiplied
   bool isInPlace = false; ///< the first capture lies where the output does
 
@@ -65,12 +65,14 @@ struct LinearCase {
   /// The kernel's `precision`.
   const char *precisionName() const;
   bool hasByteRows() const { return panels >= Panels::Int8; }
+  /// Whether 32 weights share a line or a scale.
+  bool hasGroups() const { return panels >= Panels::Int8Groups; }
   /// A function
   ///   @name(%packed, %workspace, %call, %thread, %threads, %m: index, %in, %panels, %bias, %out,
   ///         %c0, %c1: memref<f32>, %range, %scales: memref<f32>, %sums: memref<i32>, %rounded:
   ///         memref<i16>, of halves where it is the input, %room, %bytescales: memref<f32>,
   ///         %bytesums: memref<i32>)
-  /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of int4,
+  /// with %in: memref<i8> where rows are bytes, and %panels of the panels' elements; of groups,
   /// scales are lines of f16, sums are f32, and those behind %room are as of int8.
   std::string text(const std::string &name) const;
 };
@@ -98,7 +100,7 @@ public:
 
   std::vector<float> in, panels, bias, out, captures[2];
   std::vector<float> storedIn, storedPanels; ///< as the kernel gets them, bit by bit
-  std::vector<float> range, scales;          ///< of int8 and int4, bit by bit
+  std::vector<float> range, scales;          ///< of byte rows, bit by bit
   std::vector<float> rounded;                ///< dense rows of halves, padded, bit by bit
   /// The stored panels of halves, each turned, as kernels of Hopper's read them: [48][k / 2] words.
   std::vector<float> turnedPanels() const;
@@ -106,14 +108,17 @@ public:
   std::vector<float> signedIn() const;
   std::vector<float> signedRange() const;
   std::vector<int32_t> sums;
-  std::vector<float> byteScales; ///< of int4
+  std::vector<float> byteScales; ///< of groups
   std::vector<int32_t> byteSums;
 
 private:
   void storePairs();
   void roundRows();
   void storeBytes();
-  void storeHalves();
+  void storeGroups();
+  /// Random lines, [columns / 48][k / 32][48] of numbers, and where that of a weight is.
+  std::vector<uint16_t> randomLines() const;
+  int64_t lineOf(int64_t p) const;
   void findBytes(const std::vector<uint16_t> &lines);
   void storeByteRows();
 

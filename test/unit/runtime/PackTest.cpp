@@ -93,6 +93,45 @@ static void checkHalves(const attn_abi_slot &slot, const std::vector<float> &mat
   EXPECT_EQ(byteSum, get<int32_t>(block, byteSums + 4 * n));
 }
 
+/// Column n of a slot of bytes in groups: each weight is next to its value, by a scale of f16 that
+/// is as small as it can be, and sums and bytes of a column are those of what is stored.
+static void checkGroupedBytes(const attn_abi_slot &slot, const std::vector<float> &matrix,
+                              int64_t n, const std::vector<char> &block) {
+  int64_t width = slot.width, groups = (slot.k + 31) / 32;
+  int64_t panels = (slot.columns + width - 1) / width, panel = n / width, lane = n % width;
+  int64_t lines = slot.offset + panels * groups * 32 * width,
+          sums = lines + panels * groups * 2 * width, scales = sums + panels * 4 * width,
+          byteSums = scales + panels * 4 * width;
+  double sum = 0, largest = 0;
+  auto scale = get<float>(block, scales + 4 * n);
+  int32_t byteSum = 0;
+  for (int64_t group = 0; group < groups; ++group) {
+    auto d =
+        halfToFloat(get<uint16_t>(block, lines + 2 * ((panel * groups + group) * width + lane)));
+    float factor = scale != 0 ? d * (256 / scale) : 0;
+    double extreme = 0;
+    for (int64_t i = 0; i < 32; ++i) {
+      int64_t row = 32 * group + i,
+              at =
+                  slot.offset + 4 * (((panel * groups + group) * 8 + i / 4) * width + lane) + i % 4;
+      int number = int8_t(block[size_t(at)]);
+      double weight = double(d) * number;
+      sum += weight, largest = std::fmax(largest, std::abs(weight));
+      auto byte = int8_t(int16_t(number * int32_t(std::nearbyint(factor)) + 128) >> 8);
+      byteSum += byte;
+      EXPECT_NEAR(weight, double(byte) * double(scale), 1.01 * double(scale));
+      double value = row < slot.k ? double(matrix[size_t(row * slot.columns + n)]) : 0;
+      extreme = std::fmax(extreme, std::abs(value));
+      EXPECT_NEAR(value, weight, 0.5001 * double(d)) << n << " " << row;
+    }
+    EXPECT_GE(double(d), extreme / 127.001);
+    EXPECT_LE(double(d), extreme / 127 * 1.001 + 6e-8);
+  }
+  EXPECT_NEAR(sum, double(get<float>(block, sums + 4 * n)), 1e-5 * largest * double(slot.k));
+  EXPECT_NEAR(largest / 127, double(scale), 1e-6 * largest);
+  EXPECT_EQ(byteSum, get<int32_t>(block, byteSums + 4 * n));
+}
+
 /// [k][columns] in the slot's layout, by the formulas of abi.h.
 static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
                   std::vector<char> &block) {
@@ -141,9 +180,9 @@ static void checkOne(unsigned seed, Team &team) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
   int32_t partCount = 1 + int32_t(random() % 3);
-  auto layout = int32_t(random() % 6);
+  auto layout = int32_t(random() % 7);
   int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
-  if (layout == ATTN_PACK_PANELS_INT4)
+  if (hasGroups(layout))
     width += width % 2;
   std::vector<attn_abi_part> parts;
   std::vector<attn_abi_parameter> parameters;
@@ -204,8 +243,9 @@ static void checkOne(unsigned seed, Team &team) {
                   : layout == ATTN_PACK_PANELS_BF16 || layout == ATTN_PACK_PANELS_F16
                       ? (k + 31) / 32 * 16
                       : k;
+  int64_t groupBytes = layout == ATTN_PACK_PANELS_INT4 ? 20 : 34;
   int64_t size =
-      layout == ATTN_PACK_PANELS_INT4 ? padded * ((k + 31) / 32 * 20 + 12) : 4 * padded * steps;
+      hasGroups(layout) ? padded * ((k + 31) / 32 * groupBytes + 12) : 4 * padded * steps;
   attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, width, partCount, parts.data()};
   for (int32_t p = 0; p < partCount; ++p)
     parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
@@ -256,9 +296,9 @@ static void checkOne(unsigned seed, Team &team) {
         matrix[size_t(row * columns + part.column + n)] =
             loadFloat(data[p].data(), dtypes[p], from);
       }
-  if (layout == ATTN_PACK_PANELS_INT4) {
+  if (hasGroups(layout)) {
     for (int64_t n = 0; n < columns; ++n)
-      checkHalves(slot, matrix, n, block);
+      (layout == ATTN_PACK_PANELS_INT4 ? checkHalves : checkGroupedBytes)(slot, matrix, n, block);
     expected.erase(expected.begin(), expected.begin() + tables.packedBytes);
     block.erase(block.begin(), block.begin() + tables.packedBytes);
     EXPECT_EQ(expected, block); // what is behind it
@@ -313,6 +353,38 @@ TEST(PackTest, HalfBytesOfAnySize) {
     std::vector<float> packed = packedHalves(values);
     EXPECT_EQ(3, packed[0]);
     EXPECT_FALSE(std::isfinite(packed[40])) << value;
+  }
+}
+
+/// Steps are taken where a group's values are multiples of them that fit into bytes.
+TEST(PackTest, GroupedBytesOfGivenSteps) {
+  constexpr int64_t k = 96;
+  attn_abi_slot slot = {};
+  slot.layout = ATTN_PACK_PANELS_INT8_GROUPS;
+  slot.k = k, slot.columns = slot.width = 2;
+  std::vector<float> values(k);
+  for (int64_t i = 0; i < k; ++i)
+    values[size_t(i)] = (i < 32 ? 0.25f : i < 64 ? -0.5f : 0.25f) * float(i % 32 - 16);
+  values[31] = 0.25f * -128, values[63] = -0.5f * 127;
+  values[95] = 0.25f * 128; // does not fit
+  CodeLine lines[3] = {{0.25f, -32}, {-0.5f, 64}, {0.25f, -32}};
+  std::vector<char> block(size_t(2 * (k + k / 32 * 2 + 12)));
+  storePanel(slot, values.data(), lines, 0, 1, block.data());
+  float scales[3];
+  for (int64_t group = 0; group < 3; ++group)
+    scales[group] = halfToFloat(get<uint16_t>(block, 2 * k + group * 4));
+  EXPECT_EQ(0.25f, scales[0]);
+  EXPECT_EQ(-0.5f, scales[1]);
+  EXPECT_NEAR(32.0 / 127, double(scales[2]), 3e-4);
+  for (int64_t i = 0; i < k; ++i) {
+    float weight = scales[i / 32] * float(int8_t(block[size_t(i / 4 * 8 + i % 4)]));
+    EXPECT_NEAR(double(values[size_t(i)]), double(weight), i < 64 ? 0 : 0.13) << i;
+  }
+  for (float value : {std::nanf(""), INFINITY, 1e30f}) {
+    values[40] = value;
+    storePanel(slot, values.data(), lines, 0, 1, block.data());
+    EXPECT_EQ(0.25f, halfToFloat(get<uint16_t>(block, 2 * k)));
+    EXPECT_FALSE(std::isfinite(halfToFloat(get<uint16_t>(block, 2 * k + 4)))) << value;
   }
 }
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Panels of groups: 32 weights along k are codes of 4 bits on a straight line
+// (ATTN_PACK_PANELS_INT4), or bytes with a scale (ATTN_PACK_PANELS_INT8_GROUPS).
+#ifndef ATTN_WEIGHTS_GROUP_PANEL_H
+#define ATTN_WEIGHTS_GROUP_PANEL_H
+#include "io/CodeLine.h"
+#include <cstring>
+
+namespace attn {
+
+/// Where some columns of a panel and what belongs to them lie.
+struct GroupPanel {
+  int64_t width;        ///< columns of the whole panel
+  unsigned char *codes; ///< [4 groups][width][4], of bytes [8 groups][width][4]
+  uint16_t *lines;      ///< [groups][2][width] in f16: scales, and 16 times what is added to codes;
+                        ///< of bytes [groups][width]
+  float *sums;          ///< of each column's weights
+  float *byteScales;    ///< of the same column in int8
+  int32_t *byteSums;    ///< of its bytes
+};
+
+/// Stores values [rows][columns] as half bytes. Codes are those of `lines`
+/// [ceil(rows / 32)][columns], or where this is null, of lines that fit the values: of six whose
+/// codes cover a little more or less than the values, each moved to the least squares of its codes'
+/// errors, the one with the smallest sum of squares.
+void storeHalfBytes(const float *values, const CodeLine *lines, int64_t rows, int64_t columns,
+                    const GroupPanel &to);
+
+/// Stores values [rows][columns] as bytes. Scales are the steps of `lines`
+/// [ceil(rows / 32)][columns], where there are some and a group's values are whole multiples of its
+/// step that a byte holds; else the largest magnitude is 127.
+void storeGroupedBytes(const float *values, const CodeLine *lines, int64_t rows, int64_t columns,
+                       const GroupPanel &to);
+
+/// 1.5 * 2^23: added to a float, it leaves the whole number next to it, halves to even, in the low
+/// bits; wholeMagicBits are the bits of the constant.
+constexpr float wholeMagic = 12582912.0f;
+constexpr int32_t wholeMagicBits = 0x4b400000;
+
+/// The whole number next to a value below 2^22; of others anything.
+inline int32_t wholeOf(float value) {
+  float shifted = value + wholeMagic;
+  int32_t bits;
+  memcpy(&bits, &shifted, sizeof bits);
+  return bits - wholeMagicBits;
+}
+
+/// The same as a float.
+inline float roundedToWhole(float value) { return value + wholeMagic - wholeMagic; }
+
+} // namespace attn
+#endif
