@@ -122,14 +122,15 @@ def value_bytes(value):
 
 def write_gguf(path, values, tensors):
     """`tensors`: by name, an array of float32 or float16, or (format, shape, bytes)."""
-    head, body = b"", b""
+    head, body, size = b"", [], 0
     for name, tensor in tensors.items():
         if isinstance(tensor, np.ndarray):
             number, shape, data = {np.dtype(np.float32): 0, np.dtype(np.float16): 1}[tensor.dtype], tensor.shape, tensor.tobytes()
         else:
             number, shape, data = FORMATS[tensor[0]][0], tensor[1], tensor[2]
-        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), number, len(body))
-        body += data + b"\0" * (-len(data) % 32)
+        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), number, size)
+        body += [data, b"\0" * (-len(data) % 32)]
+        size += len(data) + len(body[-1])
     start = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values)) + b"".join(text(k) + value_bytes(v) for k, v in values.items()) + head
     with open(path, "wb") as file:
-        file.write(start + b"\0" * (-len(start) % 32) + body)
+        file.writelines([start, b"\0" * (-len(start) % 32), *body])
