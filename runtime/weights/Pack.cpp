@@ -14,16 +14,6 @@ using namespace attn;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// `count` elements that lie side by side, as f32.
-static void loadRun(const StoredTensor &source, int64_t index, int64_t count, float *values) {
-  if (source.dtype == ATTN_F32) {
-    memcpy(values, source.data + 4 * index, size_t(count) * 4);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i)
-    values[i] = loadFloat(source.data, source.dtype, index + i);
-}
-
 /// A rectangle of rows k and columns j: to[k * toStride + j] = source[index + k * kStride + j *
 /// columnStride].
 static void packRectangle(const StoredTensor &source, int64_t index, int64_t kStride,
@@ -31,7 +21,7 @@ static void packRectangle(const StoredTensor &source, int64_t index, int64_t kSt
                           int64_t toStride) {
   if (columnStride == 1) {
     for (int64_t k = 0; k < rows; ++k)
-      loadRun(source, index + k * kStride, columns, to + k * toStride);
+      loadFloats(source.data, source.dtype, index + k * kStride, columns, to + k * toStride);
     return;
   }
   if (kStride != 1) {
@@ -50,7 +40,8 @@ static void packRectangle(const StoredTensor &source, int64_t index, int64_t kSt
     for (int64_t j = 0; j < columns; j += 4) {
       int64_t lanes = columns - j < 4 ? columns - j : 4;
       for (int64_t lane = 0; lane < lanes; ++lane)
-        loadRun(source, index + k + (j + lane) * columnStride, depth, lines[lane]);
+        loadFloats(source.data, source.dtype, index + k + (j + lane) * columnStride, depth,
+                   lines[lane]);
       float *target = to + k * toStride + j;
       int64_t done = 0;
       if (lanes == 4)

@@ -11,18 +11,31 @@ using namespace attn;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// Values [k][columns] as pairs along k, each rounded by `round`.
+/// Values [k][columns] as pairs along k, each rounded by `round`; behind the last, 0.
 template <typename Round>
 static void storePairs(const float *values, int64_t rows, int64_t columns, int64_t width,
-                       uint16_t *to, Round round) {
-  for (int64_t k = 0; k < rows; ++k)
+                       uint32_t *to, Round round) {
+  int64_t k = 0;
+  for (; k + 2 <= rows; k += 2, to += width) {
+    const float *first = values + k * columns, *second = first + columns;
     for (int64_t j = 0; j < columns; ++j)
-      to[k / 2 * 2 * width + 2 * j + k % 2] = round(values[k * columns + j]);
+      to[j] = round(first[j]) | uint32_t(round(second[j])) << 16;
+  }
+  for (int64_t j = 0; k < rows && j < columns; ++j)
+    to[j] = round(values[k * columns + j]);
+}
+
+/// The word of four numbers' bytes, the first lowest.
+static uint32_t wordOfBytes(const int32_t (&numbers)[4]) {
+  uint32_t word = 0;
+  for (int i = 0; i < 4; ++i)
+    word |= uint32_t(numbers[i] & 255) << 8 * i;
+  return word;
 }
 
 /// Values [k][columns] as signed bytes, by fours along k, and each column's scale and sum.
 static void storeBytes(const float *values, int64_t rows, int64_t columns, int64_t width,
-                       signed char *to, float *scales, int32_t *sums) {
+                       uint32_t *to, float *scales, int32_t *sums) {
   float inverse[ATTN_MAX_PANEL];
   for (int64_t j = 0; j < columns; ++j)
     scales[j] = 0, sums[j] = 0;
@@ -35,13 +48,29 @@ static void storeBytes(const float *values, int64_t rows, int64_t columns, int64
     inverse[j] = scales[j] > 0 ? 127 / scales[j] : 0;
     scales[j] /= 127;
   }
-  for (int64_t k = 0; k < rows; ++k)
+  // A column with NaN or an infinity has a scale that says so; its bytes are anything.
+  auto byteOf = [](float value, float factor) {
+    return int32_t(static_cast<signed char>(wholeOf(value * factor)));
+  };
+  int64_t k = 0;
+  for (; k + 4 <= rows; k += 4, to += width) {
+    const float *own = values + k * columns;
     for (int64_t j = 0; j < columns; ++j) {
-      // A column with NaN or an infinity has a scale that says so; its bytes are anything.
-      auto byte = static_cast<signed char>(wholeOf(values[k * columns + j] * inverse[j]));
-      to[k / 4 * 4 * width + 4 * j + k % 4] = byte;
-      sums[j] += byte;
+      int32_t bytes[4];
+      for (int64_t i = 0; i < 4; ++i)
+        bytes[i] = byteOf(own[i * columns + j], inverse[j]);
+      to[j] = wordOfBytes(bytes);
+      sums[j] += bytes[0] + bytes[1] + bytes[2] + bytes[3];
     }
+  }
+  for (int64_t j = 0; k < rows && j < columns; ++j) {
+    int32_t bytes[4] = {};
+    for (int64_t i = 0; i < rows - k; ++i) {
+      bytes[i] = byteOf(values[(k + i) * columns + j], inverse[j]);
+      sums[j] += bytes[i];
+    }
+    to[j] = wordOfBytes(bytes);
+  }
 }
 
 /// Rows of four bytes for each column, in a panel.
@@ -93,18 +122,17 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
     return storeGroupedBytes(values, lines, slot.k, columns, groupPanel(slot, column, base));
   int64_t panelBytes = 4 * groupsOf(slot) * width;
   char *panel = base + column / width * panelBytes + 4 * within;
-  uint16_t *pairs = reinterpret_cast<uint16_t *>(panel);
+  auto *words = reinterpret_cast<uint32_t *>(panel);
   if (slot.layout == ATTN_PACK_PANELS_BF16)
-    return storePairs(values, slot.k, columns, width, pairs,
+    return storePairs(values, slot.k, columns, width, words,
                       [](float value) { return floatToBfloat(value); });
   if (slot.layout == ATTN_PACK_PANELS_F16)
-    return storePairs(values, slot.k, columns, width, pairs,
+    return storePairs(values, slot.k, columns, width, words,
                       [](float value) { return floatToHalf(value); });
   int64_t panels = (slot.columns + width - 1) / width;
   float *scales = reinterpret_cast<float *>(base + panels * panelBytes);
   int32_t *sums = reinterpret_cast<int32_t *>(scales + panels * width);
-  storeBytes(values, slot.k, columns, width, reinterpret_cast<signed char *>(panel),
-             scales + column, sums + column);
+  storeBytes(values, slot.k, columns, width, words, scales + column, sums + column);
 }
 
 bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
