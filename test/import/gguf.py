@@ -12,8 +12,9 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gguf_file import FORMATS, draw, write_gguf
-from make import FAMILIES, NOMIC, bert_shapes, gpt2_shapes, llama, llama_shapes, nomic_shapes
+from make import FAMILIES, NOMIC, bert_shapes, gpt2_shapes, llama, llama_shapes, nomic_shapes, pair
 from measured import measured
+from numpy_layers import linear
 from program import call, run
 from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, nomic_bert as nomic_twin
 
@@ -81,6 +82,7 @@ MODELS = {
     "bert-mean": ("bert", {**BERT, "pooling": 1}),
     "bert-first": ("bert", {**BERT, "pooling": 2}),
     "roberta": ("bert", {**BERT, "type_vocab_size": 1}),  # as llama.cpp's converter writes it: BERT, whose positions begin at 0
+    "reranker": ("bert", {**BERT, "type_vocab_size": 1, "pooling": 4, "squeezed": True}),  # one row is a vector, as older files have it
     "nomic-bert": ("nomic-bert", {**NOMIC, "n_embd": 256, "n_head": 4, "n_inner": 512, "pooling": 1}),
     "distilbert": ("bert", {**BERT, "type_vocab_size": 0}),
 }
@@ -96,7 +98,8 @@ LEARNT = {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "l
           "attention.self.key": "attn_k", "attention.self.value": "attn_v", "attention.output.dense": "attn_output",
           "attention.output.LayerNorm": "attn_output_norm", "intermediate.dense": "ffn_up", "output.dense": "ffn_down",
           "output.LayerNorm": "layer_output_norm", "emb_ln": "token_embd_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output",
-          "norm1": "attn_output_norm", "norm2": "layer_output_norm", "mlp.fc11": "ffn_up", "mlp.fc12": "ffn_gate", "mlp.fc2": "ffn_down"}
+          "norm1": "attn_output_norm", "norm2": "layer_output_norm", "mlp.fc11": "ffn_up", "mlp.fc12": "ffn_gate", "mlp.fc2": "ffn_down",
+          "classifier.dense": "cls", "classifier.out_proj": "cls.output"}
 LEARNT_KEYS = {"embedding_length": ("n_embd", "hidden_size"), "block_count": ("n_layer", "num_hidden_layers"),
                "attention.head_count": ("n_head", "num_attention_heads"), "context_length": ("n_positions", "max_position_embeddings"),
                "attention.layer_norm_epsilon": ("layer_norm_epsilon", "layer_norm_eps")}
@@ -252,6 +255,8 @@ def write_learnt(architecture, c, path):
     shapes = {"gpt2": gpt2_shapes, "bert": bert_shapes, "nomic-bert": nomic_shapes}[architecture](c)
     if not c.get("tie_word_embeddings", True):
         shapes["lm_head.weight"] = (c["vocab_size"], c["n_embd"])
+    if c.get("pooling") == 4:
+        shapes.update({**pair("classifier.dense", c["hidden_size"], c["hidden_size"]), **pair("classifier.out_proj", 1, c["hidden_size"])})
     for i, (name, shape) in enumerate(shapes.items()):
         if name.endswith(".attn.bias") or name.startswith("pooler.") or not shape[0]:
             continue  # which llama.cpp's converter leaves out
@@ -265,7 +270,7 @@ def write_learnt(architecture, c, path):
             turns = own.startswith(("attn.c_", "mlp.c_"))  # Hugging Face's GPT-2 multiplies from the left
             given = shape[::-1] if turns else shape
             data, value = draw(rng, kinds[i % len(kinds)], given, spread=1 / np.sqrt(given[1]))
-            tensors[ours] = (kinds[i % len(kinds)], given, data)
+            tensors[ours] = (kinds[i % len(kinds)], given[1:] if c.get("squeezed") and given[0] == 1 else given, data)
             value = value.T if turns else value
         weights[name] = value.astype(np.float64)
     own, tokens = vocabulary(architecture, c["vocab_size"])
@@ -292,7 +297,9 @@ def learnt_twin(c, weights, ids):
     found = bert_twin(c, {**weights, **absent}, ids, lengths, segments if count > 1 else None)
     if c.get("pooling") == 2:
         found["embedding"] = found["hidden"][:, 0] / np.linalg.norm(found["hidden"][:, 0], axis=-1, keepdims=True)
-    name = "embedding" if "pooling" in c else "hidden"
+    if c.get("pooling") == 4:  # a score of the pair of texts, by the head that RoBERTa has
+        found["scores"] = linear(np.tanh(linear(found["hidden"][:, 0], weights, "classifier.dense")), weights, "classifier.out_proj")
+    name = {None: "hidden", 4: "scores"}.get(c.get("pooling"), "embedding")
     return {name: found[name]}, {"lengths": lengths, **({"segments": segments} if count > 1 else {})}
 
 
@@ -315,7 +322,7 @@ def check_model(family, folder):
     ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
     wanted, more = learnt_twin(config, weights, ids) if is_learnt else (llama_twin(config, weights, ids), {})
     (name, rows), = wanted.items()
-    entry = ["--entry", "scores"] if name == "scores" else []
+    entry = ["--entry", "scores"] if " entry scores " in open(spec).read() else []
 
     def error(*flags, rows=rows):
         got, = run(["attn", "run", spec, "--weights", path, *entry, *flags], folder, {"ids": ids, **more}, [name])

@@ -88,8 +88,7 @@ static int runImportFile(const opt::InputArgList &args, StringRef path, Checkpoi
   if (kind == CheckpointKind::Llama2) {
     if (int code = readLlama2Config(path.str(), values))
       return code;
-    return writeImported(args, path,
-                         importer::readLlama2Model(path, std::move(values), std::move(shapes)));
+    return writeImported(args, path, importer::readLlama2Model(path, std::move(values), shapes));
   }
   if (int code = readGgufValues(path.str(), values))
     return code;

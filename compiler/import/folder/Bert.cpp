@@ -52,6 +52,8 @@ private:
   std::string headBody() const;
   std::string results() const;
   bool isTask(StringRef task) const { return writer.task == task; }
+  /// Whether a matrix of one row lies as a vector, as in files of llama.cpp.
+  bool isVector(const std::string &tensor) const;
   /// RoBERTa's pad token is 1, and the first position behind it.
   int64_t firstPosition() const { return isRoberta ? padding + 1 : 0; }
 
@@ -64,10 +66,16 @@ private:
   int64_t width = 0, heads = 0, layers = 0, hidden = 0, tokens = 0, positions = 0, segments = 0,
           padding = 0, classes = 0;
   bool hasPooler = false, isSentence = false;
+  bool hasDenseHead = false;  ///< classes have a map of their own in front, as RoBERTa's
   bool takesSegments = false; ///< else all tokens are of the first, where there are any
 };
 
 } // namespace
+
+bool BertWriter::isVector(const std::string &tensor) const {
+  auto found = writer.folder.shapes.find(tensor);
+  return found != writer.folder.shapes.end() && found->second.size() == 1;
+}
 
 void BertWriter::readSizes() {
   width = config.size(isDistil ? "dim" : "hidden_size");
@@ -91,14 +99,16 @@ void BertWriter::readSizes() {
     config.refuse("is_decoder", "false");
   std::string body = isDistil ? "distilbert." : isRoberta ? "roberta." : "bert.";
   prefix = writer.folder.has(body + "embeddings.word_embeddings.weight") ? body : "";
+  hasDenseHead = isRoberta || writer.folder.has("classifier.dense.weight");
   hasPooler = writer.folder.has(prefix + "pooler.dense.weight");
   isSentence = writer.task.empty() && writer.folder.pooling.has_value();
   classes = classCount(config);
 }
 
 void BertWriter::writeHeadParameters() {
-  bool usesPooler = hasPooler && (writer.task.empty() ||
-                                  (isTask("ForSequenceClassification") && !isRoberta && !isDistil));
+  bool usesPooler =
+      hasPooler &&
+      (writer.task.empty() || (isTask("ForSequenceClassification") && !hasDenseHead && !isDistil));
   if (usesPooler && !isSentence)
     os << "linear " << prefix << "pooler.dense: D -> D bias\n";
   else if (hasPooler)
@@ -129,8 +139,12 @@ void BertWriter::writeHeadParameters() {
       os << (i ? ", " : "ignore ") << same[i]
          << (i + 1 == same.size() ? "  // the same numbers, or unused\n" : "");
   } else if (isTask("ForSequenceClassification")) {
-    if (isRoberta)
-      os << "linear classifier.dense: D -> D bias\nlinear classifier.out_proj: D -> K bias\n";
+    if (hasDenseHead)
+      os << "linear classifier.dense: D -> D bias\n"
+         << (isVector("classifier.out_proj.weight")
+                 ? "param weight: [D] = \"classifier.out_proj.weight\"\n"
+                   "param bias: [K] = \"classifier.out_proj.bias\"\n"
+                 : "linear classifier.out_proj: D -> K bias\n");
     else
       os << (isDistil ? "linear pre_classifier: D -> D bias\n" : "")
          << "linear classifier: D -> K bias\n";
@@ -149,7 +163,8 @@ void BertWriter::writeParameters() {
      << ", E = D / H, L = " << layers << ", F = " << hidden << ", V = " << tokens
      << ", P = " << positions
      << "  // width, heads, features of a head, layers, feed-forward, tokens, positions\n";
-  if (segments)
+  std::string table = prefix + "embeddings.token_type_embeddings.weight";
+  if (segments && !isVector(table))
     os << "dim N = " << segments << "  // segments\n";
   if (hasClasses)
     os << "dim K = " << classes << "  // classes\n";
@@ -159,7 +174,8 @@ void BertWriter::writeParameters() {
      << "embeddings.word_embeddings: V -> D\nembedding " << prefix
      << "embeddings.position_embeddings: P -> D\n";
   if (segments && !takesSegments)
-    os << "param segments: [N, D] = \"" << prefix << "embeddings.token_type_embeddings.weight\"\n";
+    os << "param segments: [" << (isVector(table) ? "" : "N, ") << "D] = \"" << prefix
+       << "embeddings.token_type_embeddings.weight\"\n";
   else if (takesSegments)
     os << "embedding " << prefix << "embeddings.token_type_embeddings: N -> D\n";
   os << "layernorm " << prefix << "embeddings.LayerNorm: D eps " << eps << "\nstack " << prefix
@@ -230,10 +246,13 @@ std::string BertWriter::headBody() const {
            activation(config, isDistil ? "activation" : "hidden_act", "gelu", dense + "(y)") +
            ")) + decoder_bias\n";
   }
+  if (isTask("ForSequenceClassification") && isVector("classifier.out_proj.weight"))
+    return "let h = tanh(classifier.dense(first(T, y)))\n"
+           "return repeat(sum(D, h * weight), K) + bias\n";
   if (isTask("ForSequenceClassification"))
-    return isRoberta  ? "return classifier.out_proj(tanh(classifier.dense(first(T, y))))\n"
-           : isDistil ? "return classifier(relu(pre_classifier(first(T, y))))\n"
-                      : "return classifier(" + pooled + ")\n";
+    return hasDenseHead ? "return classifier.out_proj(tanh(classifier.dense(first(T, y))))\n"
+           : isDistil   ? "return classifier(relu(pre_classifier(first(T, y))))\n"
+                        : "return classifier(" + pooled + ")\n";
   if (isTask("ForTokenClassification"))
     return "return classifier(y)\n";
   if (isTask("ForQuestionAnswering"))
@@ -255,7 +274,8 @@ void BertWriter::writeEntry() {
   if (takesSegments)
     os << " + " << prefix << "embeddings.token_type_embeddings(segments)";
   else if (segments)
-    os << " + first(N, segments)";
+    os << (isVector(prefix + "embeddings.token_type_embeddings.weight") ? " + segments"
+                                                                        : " + first(N, segments)");
   os << "\nlet y = " << prefix << (isDistil ? "transformer.layer" : "encoder.layer") << "("
      << prefix << "embeddings.LayerNorm(x), lengths)\n"
      << headBody() << "}\n}\n";

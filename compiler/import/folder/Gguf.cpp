@@ -26,7 +26,8 @@ private:
   /// What is given for each layer has to be alike in all.
   Error take(StringRef key, StringRef theirs);
   Error takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys);
-  /// The size of a tensor's first axis; nothing where it is no matrix.
+  /// The rows of a matrix, which is a vector where there is one, as llama.cpp's converter wrote it
+  /// for long; nothing where the tensor is neither.
   std::optional<int64_t> rowsOf(StringRef tensor) const;
   Error readTokens();
   void readGeneration();
@@ -68,8 +69,9 @@ Error GgufConfig::takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys) {
 
 std::optional<int64_t> GgufConfig::rowsOf(StringRef tensor) const {
   auto found = folder.shapes.find(tensor.str());
-  return found != folder.shapes.end() && found->second.size() == 2 ? std::optional(found->second[0])
-                                                                   : std::nullopt;
+  if (found == folder.shapes.end() || found->second.empty() || found->second.size() > 2)
+    return std::nullopt;
+  return found->second.size() == 2 ? found->second[0] : 1;
 }
 
 Error GgufConfig::readRope() {
@@ -238,9 +240,16 @@ Error GgufConfig::readPooling() {
     folder.config["type_vocab_size"] = *rows;
   const json::Value *pooling = find("pooling_type");
   int64_t way = pooling ? pooling->getAsInteger().value_or(-1) : 0;
+  auto classes = rowsOf("classifier.out_proj.weight");
+  if (way == 4 && classes && folder.has("classifier.dense.weight")) {
+    folder.config["architectures"] = json::Array{"BertForSequenceClassification"};
+    folder.config["num_labels"] = *classes;
+    return Error::success();
+  }
   if (way < 0 || way > 2)
     return importError("`" + prefix + "pooling_type` is " + std::to_string(way) +
-                       ", expected 0 (none), 1 (the mean of the tokens) or 2 (the first one)");
+                       ", expected 0 (none), 1 (the mean of the tokens), 2 (the first one), or 4 "
+                       "(a score) with the tensors `cls.weight` and `cls.output.weight`");
   if (way)
     folder.pooling =
         json::Object{{way == 1 ? "pooling_mode_mean_tokens" : "pooling_mode_cls_token", true}};

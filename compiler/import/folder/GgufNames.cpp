@@ -84,7 +84,9 @@ static const Renames &bertNames() {
                                 {"attention.output.LayerNorm", "attn_output_norm"},
                                 {"intermediate.dense", "ffn_up"},
                                 {"output.dense", "ffn_down"},
-                                {"output.LayerNorm", "layer_output_norm"}};
+                                {"output.LayerNorm", "layer_output_norm"},
+                                {"classifier.out_proj", "cls.output"},
+                                {"classifier.dense", "cls"}};
   return names;
 }
 
