@@ -106,6 +106,14 @@ Value SliceOf<ReduceOp>::hoist(OpBuilder &builder, SliceOp slice, ReduceOp reduc
   return narrow.getResult();
 }
 
+/// Whether all that is read of a result is what `slice` takes of another.
+static bool isReadBySlices(Operation *producer, SliceOp slice) {
+  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    return user->getName() == slice->getName() &&
+           user->getPropertiesAsAttribute() == slice->getPropertiesAsAttribute();
+  });
+}
+
 template <>
 Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linear,
                                StringAttr axis) {
@@ -114,9 +122,9 @@ Value SliceOf<LinearOp>::hoist(OpBuilder &builder, SliceOp slice, LinearOp linea
       linear.getNorm())
     return {};
   // Projections of one tensor become one product on weights that are packed together: a narrow one
-  // beside them would need its weights a second time.
+  // beside wide ones would need its weights a second time.
   for (Operation *user : linear.getInput().getUsers())
-    if (isa<LinearOp>(user) && user != linear)
+    if (isa<LinearOp>(user) && user != linear && !isReadBySlices(user, slice))
       return {};
   Value rows = sliceAlong(builder, slice, linear.getInput(), axis);
   return LinearOp::create(builder, linear.getLoc(), slice.getResult().getType(), rows,
