@@ -26,6 +26,8 @@ public:
   /// Fills `to` with `size` bytes from `offset` on; false where the file cannot be read or has
   /// become shorter. Any thread may call it.
   bool read(uint64_t offset, size_t size, void *to) const;
+  /// Has the system read these bytes from the disk into its memory meanwhile.
+  void readAhead(uint64_t offset, uint64_t size) const;
   /// The error of a failed `read`.
   attn_status cannotRead(Error &error) const;
   /// An error where the file has been changed since it was opened.

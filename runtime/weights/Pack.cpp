@@ -66,7 +66,9 @@ struct Work {
   char *block;
   float *scratch; ///< a panel of f32 for each thread, and behind it lines of one of groups
   size_t panelSize, lineSize; ///< floats of both
+  const Vector<PackJob> &jobs;
   std::atomic<size_t> next{0};
+  std::atomic<size_t> nextAhead{0}; ///< of the jobs, the first that is not read ahead
   std::atomic<bool> hasFailed{false};
   ReadFailure failure = {}; ///< of the first thread that failed
 };
@@ -165,17 +167,38 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
   return true;
 }
 
+/// Has the files' parts of the jobs read that come within the next bytes: a disk and threads that
+/// pack then wait for each other as little as can be.
+static void readAhead(Work &work, const PackJob &now) {
+  constexpr uint64_t window = 64 << 20;
+  uint64_t bytes = 0;
+  for (const PackJob *job = &now; job < work.jobs.data() + work.jobs.size(); ++job) {
+    auto index = size_t(job - work.jobs.data());
+    const StoredTensor &source = *job->source;
+    if (bytes > 0 && bytes + source.bytes > window)
+      return;
+    bytes += source.bytes;
+    size_t next = work.nextAhead;
+    while (next <= index && !work.nextAhead.compare_exchange_weak(next, index + 1))
+      ;
+    if (next <= index && source.file)
+      source.file->readAhead(source.offset, source.bytes);
+  }
+}
+
 static void packOnThread(void *argument, int64_t thread) {
   Work &work = *static_cast<Work *>(argument);
   float *scratch = work.scratch + size_t(thread) * (work.panelSize + work.lineSize);
   auto *lines = reinterpret_cast<CodeLine *>(scratch + work.panelSize);
   ElementReader reader;
-  for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();)
+  for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();) {
+    readAhead(work, *work.units[i].job);
     if (!packUnit(work.units[i], work.block, scratch, lines, reader)) {
       if (!work.hasFailed.exchange(true))
         work.failure = reader.failure;
       return;
     }
+  }
 }
 
 /// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
@@ -214,7 +237,8 @@ attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, 
   PageBlock scratch;
   if (most > 0 && !scratch.allocate(uint64_t(most + lines) * 4 * uint64_t(team.size())))
     return error.outOfMemory("packing the weights");
-  Work work{units, block, reinterpret_cast<float *>(scratch.data()), size_t(most), size_t(lines)};
+  Work work{units,        block,         reinterpret_cast<float *>(scratch.data()),
+            size_t(most), size_t(lines), jobs};
   team.run(packOnThread, &work);
   return work.hasFailed ? work.failure.report("packing the weights", error) : ATTN_OK;
 }
