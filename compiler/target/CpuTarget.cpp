@@ -130,9 +130,9 @@ static CpuTarget neonMatrices() {
   return target;
 }
 
-/// For tests: AMX's code with functions in place of its instructions, on any machine.
+/// For tests: AMX's code with functions in place of its instructions, on machines of x86-64-v4.
 static CpuTarget emulatedAmx() {
-  CpuTarget target = v4().runsOnHost() ? v4() : v3();
+  CpuTarget target = v4();
   target.name = "amx-emulated";
   target.amx = target.emulatesTiles = true;
   return target;
