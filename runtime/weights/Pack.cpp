@@ -167,8 +167,8 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
   return true;
 }
 
-/// Has the files' parts of the jobs read that come within the next bytes: a disk and threads that
-/// pack then wait for each other as little as can be.
+/// Has the files' parts of the jobs read that come within the next bytes, of a larger tensor its
+/// first ones: a disk and threads that pack then wait for each other as little as can be.
 static void readAhead(Work &work, const PackJob &now) {
   constexpr uint64_t window = 64 << 20;
   uint64_t bytes = 0;
@@ -182,7 +182,7 @@ static void readAhead(Work &work, const PackJob &now) {
     while (next <= index && !work.nextAhead.compare_exchange_weak(next, index + 1))
       ;
     if (next <= index && source.file)
-      source.file->readAhead(source.offset, source.bytes);
+      source.file->readAhead(source.offset, source.bytes < window ? source.bytes : window);
   }
 }
 
