@@ -28,7 +28,7 @@ def Attn_PanelBuffer : MemRefOf<[F32, I16, F16, I8]>;
 def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let summary = "where parameters lie in the packed block, and in which layout";
   let description = [{
-    Bytes [offset + layer * layer_stride, + bytes). `width` 0: [k][columns] row-major; else panels [columns / width][k][width], the last padded
+    Bytes [offset + layer * layer_stride, + bytes). `width` 0: [k][columns] row-major, of f32, bf16 or f16; else panels [columns / width][k][width], the last padded
     with zeros. `params` fill the columns one after the other. Panels of another `precision` than f32: compiler/transforms/ParameterLayout.h.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$params, I64Attr:$k, I64Attr:$columns, I64Attr:$width,
@@ -169,6 +169,7 @@ def Attn_SoftmaxKernelOp : AttnRowKernelOp<"softmax_kernel"> {
 
 def Attn_LookupKernelOp : AttnKernelOp<"lookup_kernel", [KernelOpInterface]> {
   let summary = "out[rows, n] = table[indices[rows], n], or table[rows, indices[rows], n]";
+  let description = "A table of 16 bits (i16: the bits of bf16) may have an output of f32.";
   let arguments = (ins Attn_AnyBuffer:$table, Attn_IndexBuffer:$indices, Arg<Attn_AnyBuffer, "", [MemWrite]>:$out);
   let assemblyFormat = "$table `[` $indices `]` `into` $out attr-dict `:` type($table) `,` type($indices) `,` type($out)";
   let hasVerifier = 1;

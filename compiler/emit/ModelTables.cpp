@@ -356,8 +356,15 @@ static int32_t panelLayout(Precision stored) {
   llvm_unreachable("nothing is stored in tf32");
 }
 
+/// And rows (slot_c4).
+static int32_t rowLayout(Precision stored) {
+  return stored == Precision::F32    ? ATTN_PACK_ROWS
+         : stored == Precision::BF16 ? ATTN_PACK_ROWS_BF16
+                                     : ATTN_PACK_ROWS_F16;
+}
+
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
-  int32_t layout = slot.getWidth() ? panelLayout(slot.getPrecision()) : ATTN_PACK_ROWS;
+  int32_t layout = slot.getWidth() ? panelLayout(slot.getPrecision()) : rowLayout(slot.getPrecision());
   int64_t k = slot.getK(), column = 0;
   llvm::SmallVector<attn_abi_part> parts;
   for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace attn;
@@ -138,6 +139,20 @@ Value attn::rowOf(IndexBuilder index, Value buffer, Value flat, int64_t kept, Va
     sizes.push_back(getAsOpFoldResult(isColumn ? count : index.dim(buffer, d)));
   }
   return viewOf(index, buffer, offsets, sizes, rows);
+}
+
+Value attn::widened(IndexBuilder index, Value element) {
+  OpBuilder &builder = index.builder;
+  auto of = [&](Type scalar) -> Type {
+    auto vector = dyn_cast<VectorType>(element.getType());
+    return vector ? Type(vector.clone(scalar)) : scalar;
+  };
+  Type type = getElementTypeOrSelf(element.getType());
+  if (type.isF32())
+    return element;
+  if (type.isInteger(16))
+    element = arith::BitcastOp::create(builder, index.loc, of(builder.getBF16Type()), element);
+  return arith::ExtFOp::create(builder, index.loc, of(builder.getF32Type()), element);
 }
 
 void attn::forLoop(IndexBuilder index, Value from, Value to, int64_t step,

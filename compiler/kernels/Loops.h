@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Index arithmetic and loops that all kernels are written with.
+// Index arithmetic, loops and views of buffers that all kernels are written with.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -71,6 +71,9 @@ mlir::Value viewOf(IndexBuilder index, mlir::Value buffer,
 /// (all where `count` is null).
 mlir::Value rowOf(IndexBuilder index, mlir::Value buffer, mlir::Value flat, int64_t kept,
                   mlir::Value from = {}, mlir::Value count = {});
+
+/// An element, or a vector of such, of f32, f16, bf16 or the bits of bf16 (i16), in f32.
+mlir::Value widened(IndexBuilder index, mlir::Value element);
 
 /// for (i = from; i < to; i += step) body(i). `body` emits at the builder's insertion point; the
 /// loop has no results.

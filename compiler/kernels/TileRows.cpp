@@ -128,9 +128,11 @@ static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
                  auto copy = MapRowOp::create(
                      builder, loc, from, rowOf(index, out, piece.row, 1, piece.from, piece.count));
                  OpBuilder::InsertionGuard guard(builder);
-                 Block *block =
-                     builder.createBlock(&copy.getBody(), {}, {type.getElementType()}, {loc});
-                 YieldOp::create(builder, loc, block->getArgument(0));
+                 Type element = cast<MemRefType>(from.getType()).getElementType();
+                 Value read = builder.createBlock(&copy.getBody(), {}, {element}, {loc})
+                                  ->getArgument(0);
+                 bool isNarrow = element != type.getElementType();
+                 YieldOp::create(builder, loc, isNarrow ? widened(index, read) : read);
                });
   return width == INT64_MAX ? wholeRows() : pieces(width);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where every parameter lies in the packed block: matrices of linears in panels, all else row by
-// row. Panels are [columns / 48][k / g][48][g]: g neighbours along k make up four bytes, 1 of f32,
+// row, in f32, or in 16 bits what is only looked up (rowPrecision). Panels are [columns / 48][k / g][48][g]: g neighbours along k make up four bytes, 1 of f32,
 // 2 of bf16 and f16, 4 of int8, 8 of int4. Of bf16, f16 and int8, k / g is padded with zeros to
 // whole tile registers (AMX) of 16 groups. Behind those of int8 stand the scale of every column
 // (f32) and the sum of its weights (i32), with the last panel's padding. Of int4, byte i of a group
@@ -28,6 +28,13 @@ constexpr int64_t panelWidth = 48;
 /// What weights of linears are stored in.
 constexpr Precision storedPrecision(Precision precision) {
   return precision == Precision::TF32 ? Precision::F32 : precision;
+}
+
+/// What tables are stored in whose rows are only looked up: of what is smaller than 16 bits, f16
+/// has the more exact ones.
+constexpr Precision rowPrecision(Precision precision) {
+  Precision stored = storedPrecision(precision);
+  return stored == Precision::F32 || stored == Precision::BF16 ? stored : Precision::F16;
 }
 
 /// Neighbours along k that stand side by side in a panel.
@@ -98,7 +105,7 @@ public:
   explicit ParameterLayout(mlir::ModuleOp module) : module(module), symbols(module) {}
 
   /// The slot that holds `params` side by side: panels of [k][columns] where k is not 0, else one
-  /// row of f32.
+  /// row of f32, bf16 or f16.
   SlotOp slot(llvm::ArrayRef<ParamOp> params, int64_t k, Precision precision = Precision::F32);
 
   /// Gives every slot its offset, once all are known.

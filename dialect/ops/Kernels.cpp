@@ -31,6 +31,10 @@ LogicalResult SlotOp::verify() {
   if (getPrecision() == Precision::TF32) // slot_c3
     return emitOpError(
         "expected a precision that weights are stored in, but tf32 is stored as f32");
+  if (getWidth() == 0 && getPrecision() != Precision::F32 && getPrecision() != Precision::BF16 &&
+      getPrecision() != Precision::F16) // slot_c4
+    return emitOpError("expected rows of f32, bf16 or f16, but got ")
+           << stringifyPrecision(getPrecision());
   return success();
 }
 

@@ -80,7 +80,10 @@ LogicalResult LookupKernelOp::verify() {
   MemRefType table = typeOf(getTable()), out = typeOf(getOut());
   bool isShared = table.getRank() == 2;
   bool fits = isShared || (table.getRank() > 2 && agree(rowsOf(getTable(), 2), rowsOf(getOut())));
-  if (!fits || table.getElementType() != out.getElementType() ||
+  Type read = table.getElementType(), written = out.getElementType();
+  fits &= read == written ||
+          (written.isF32() && (read.isF16() || read.isBF16() || read.isInteger(16)));
+  if (!fits ||
       (isShared && ShapedType::isDynamic(columnsOf(getTable())))) // lookup_kernel_c1
     return emitOpError("expected a table [rows, static columns], or one for each row");
   if (out.getRank() < 1 || columnsOf(getOut()) != columnsOf(getTable()) ||

@@ -14,6 +14,9 @@ using namespace attn;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/// What a piece of work has of a slot, unless a panel has more.
+static constexpr int64_t unitElements = 1 << 18;
+
 /// A rectangle of rows k and columns j: to[k * toStride + j] = source[index + k * kStride + j *
 /// columnStride].
 static void packRectangle(const StoredTensor &source, int64_t index, int64_t kStride,
@@ -64,7 +67,7 @@ struct Unit {
 struct Work {
   const Vector<Unit> &units;
   char *block;
-  float *scratch; ///< a panel of f32 for each thread, and behind it lines of one of groups
+  float *scratch; ///< a panel or rows of f32 for each thread, and behind it lines of groups
   size_t panelSize, lineSize; ///< floats of both
   const Vector<PackJob> &jobs;
   std::atomic<size_t> next{0};
@@ -128,7 +131,7 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
   const attn_abi_part &part = *unit.job->part;
   const StoredTensor &source = *unit.job->source;
   float *base = reinterpret_cast<float *>(block + slot.offset + unit.job->layer * slot.layerStride);
-  bool isPanels = slot.layout != ATTN_PACK_ROWS, isF32 = slot.layout <= ATTN_PACK_PANELS;
+  bool isPanels = !isOfRows(slot.layout), isF32 = isOfFloats(slot.layout);
   // Columns whose source advances evenly may be taken together; groups of one advance by
   // outerStride.
   bool isEven = part.inner == 1 || part.outerStride == part.inner * part.innerStride;
@@ -159,9 +162,12 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
     bool areLines = hasLines(unit, index, stride);
     if (areLines && !readLines(unit, index, stride, run, lines, reader))
       return false;
-    if (!isF32)
+    if (isPanels && !isF32)
       storePanel(slot, scratch, areLines ? lines : nullptr, column, run,
                  reinterpret_cast<char *>(base));
+    auto *halves = reinterpret_cast<uint16_t *>(base) + column;
+    for (int64_t k = unit.kBegin; !isPanels && !isF32 && k < unit.kEnd; ++k)
+      storeRow(slot, scratch + (k - unit.kBegin) * run, run, halves + k * slot.columns);
     n += run;
   }
   return true;
@@ -201,25 +207,24 @@ static void packOnThread(void *argument, int64_t thread) {
   }
 }
 
-/// Cuts a job into pieces of about 256 Ki elements, along columns (whole panels) or along rows.
+/// Cuts a job into pieces of about `unitElements`, along columns (whole panels) or along rows, of
+/// which long ones are cut, too.
 static bool addUnits(const PackJob &job, Vector<Unit> &units) {
-  constexpr int64_t wanted = 1 << 18;
   const attn_abi_slot &slot = *job.slot;
-  int64_t count = job.part->count;
+  int64_t count = job.part->count, rows = slot.k, columns = unitElements;
   if (slot.k == 0 || count == 0)
     return true;
-  if (slot.layout != ATTN_PACK_ROWS) {
-    int64_t step = wanted / slot.k / slot.width * slot.width;
-    step = step > slot.width ? step : slot.width;
-    for (int64_t n = 0; n < count; n += step)
-      if (!units.push({&job, n, smaller(n + step, count), 0, slot.k}))
-        return false;
-    return true;
+  if (isOfRows(slot.layout)) {
+    columns = smaller(count, unitElements);
+    rows = unitElements / columns;
+  } else {
+    columns = unitElements / slot.k / slot.width * slot.width;
+    columns = columns > slot.width ? columns : slot.width;
   }
-  int64_t step = wanted / count > 0 ? wanted / count : 1;
-  for (int64_t k = 0; k < slot.k; k += step)
-    if (!units.push({&job, 0, count, k, smaller(k + step, slot.k)}))
-      return false;
+  for (int64_t k = 0; k < slot.k; k += rows)
+    for (int64_t n = 0; n < count; n += columns)
+      if (!units.push({&job, n, smaller(n + columns, count), k, smaller(k + rows, slot.k)}))
+        return false;
   return true;
 }
 
@@ -229,8 +234,8 @@ attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, 
   for (const PackJob &job : jobs) {
     if (!addUnits(job, units))
       return error.outOfMemory("packing the weights");
-    int64_t panel = job.slot->layout > ATTN_PACK_PANELS ? job.slot->k * job.slot->width : 0;
-    most = panel > most ? panel : most;
+    int64_t panel = isOfRows(job.slot->layout) ? unitElements : job.slot->k * job.slot->width;
+    most = !isOfFloats(job.slot->layout) && panel > most ? panel : most;
     if (hasGroups(job.slot->layout))
       lines = 2 * most / lineElements > lines ? 2 * most / lineElements : lines;
   }

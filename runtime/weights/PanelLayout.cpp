@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Panels of bf16, f16, int8 and int4, and the check of a table of slots.
+// Rows of bf16 and f16, panels of these, int8 and int4, and the check of a table of slots.
 #include "weights/PanelLayout.h"
 #include "base/Dtype.h"
 #include "weights/GroupPanel.h"
@@ -80,7 +80,7 @@ static int64_t groupsOf(const attn_abi_slot &slot) {
     return ceilDiv(slot.k, 32) * (slot.layout == ATTN_PACK_PANELS_INT4 ? 4 : 8);
   if (slot.layout == ATTN_PACK_PANELS_INT8)
     return ceilDiv(slot.k, 64) * 16;
-  return slot.layout > ATTN_PACK_PANELS ? ceilDiv(slot.k, 32) * 16 : slot.k; // pairs
+  return isOfFloats(slot.layout) ? slot.k : ceilDiv(slot.k, 32) * 16; // pairs
 }
 
 /// Numbers in f16 of each column's lines, in a panel of groups.
@@ -113,6 +113,15 @@ static GroupPanel groupPanel(const attn_abi_slot &slot, int64_t column, char *pa
           byteSums + column};
 }
 
+void attn::storeRow(const attn_abi_slot &slot, const float *values, int64_t count, uint16_t *to) {
+  if (slot.layout == ATTN_PACK_ROWS_BF16)
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = floatToBfloat(values[i]);
+  else
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = floatToHalf(values[i]);
+}
+
 void attn::storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
                       int64_t column, int64_t columns, char *base) {
   int64_t width = slot.width, within = column % width;
@@ -135,21 +144,27 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
   storeBytes(values, slot.k, columns, width, words, scales + column, sums + column);
 }
 
-bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
-  bool isPanels = slot.layout != ATTN_PACK_ROWS;
-  if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
-      slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
-      slot.layout > ATTN_PACK_PANELS_INT8_GROUPS ||
-      (isPanels && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
-      (hasGroups(slot.layout) && slot.width % 2 != 0))
-    return false;
-  int64_t columns = slot.columns, bytes, end;
-  if (isPanels)
-    columns = (slot.columns + slot.width - 1) / slot.width * slot.width;
+/// Bytes that `columns` of a slot take, those of the last panel's padding among them.
+static bool countBytes(const attn_abi_slot &slot, int64_t &bytes) {
   if (slot.k > INT64_MAX / 8)
     return false;
-  if (__builtin_mul_overflow(columns, 4 * groupsOf(slot) + bytesBehind(slot), &bytes) ||
-      bytes > slot.bytes ||
+  bool areHalves = isOfRows(slot.layout) && !isOfFloats(slot.layout);
+  int64_t columns = slot.columns,
+          each = areHalves ? 2 * slot.k : 4 * groupsOf(slot) + bytesBehind(slot);
+  if (!isOfRows(slot.layout))
+    columns = (slot.columns + slot.width - 1) / slot.width * slot.width;
+  return !__builtin_mul_overflow(columns, each, &bytes);
+}
+
+bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
+  if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
+      slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
+      slot.layout > ATTN_PACK_ROWS_F16 ||
+      (!isOfRows(slot.layout) && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
+      (hasGroups(slot.layout) && slot.width % 2 != 0))
+    return false;
+  int64_t bytes, end;
+  if (!countBytes(slot, bytes) || bytes > slot.bytes ||
       __builtin_mul_overflow(int64_t(slot.layers) - 1, slot.layerStride, &end) ||
       __builtin_add_overflow(end, slot.offset, &end) ||
       __builtin_add_overflow(end, slot.bytes, &end) || end > tables.packedBytes)

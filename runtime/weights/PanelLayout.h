@@ -13,6 +13,19 @@ constexpr bool hasGroups(int32_t layout) {
   return layout == ATTN_PACK_PANELS_INT4 || layout == ATTN_PACK_PANELS_INT8_GROUPS;
 }
 
+/// Whether the slot is rows, of f32 or of 16 bits, or else panels.
+constexpr bool isOfRows(int32_t layout) {
+  return layout == ATTN_PACK_ROWS || layout == ATTN_PACK_ROWS_BF16 || layout == ATTN_PACK_ROWS_F16;
+}
+
+/// Whether elements are stored as they are read.
+constexpr bool isOfFloats(int32_t layout) {
+  return layout == ATTN_PACK_ROWS || layout == ATTN_PACK_PANELS;
+}
+
+/// Stores `count` elements of a row of 16 bits from `to` on.
+void storeRow(const attn_abi_slot &slot, const float *values, int64_t count, uint16_t *to);
+
 /// Stores columns of a panel in the layout of a slot that is not f32. `values` are
 /// [slot.k][columns], `column` is the first one's place in the slot, `base` that of the slot's
 /// layer; the columns lie in one panel. `lines`, if any, say what codes the values are of, in

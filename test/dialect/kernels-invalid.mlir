@@ -156,3 +156,8 @@ attn.slot @slot_c2 [] k 8 columns 8 width 48 bytes 64 layers 1 at 0 + 0
 
 // expected-error@+1 {{expected a precision that weights are stored in, but tf32 is stored as f32}}
 attn.slot @slot_c3 [@a] k 8 columns 8 width 48 in tf32 bytes 64 layers 1 at 0 + 0
+
+// -----
+
+// expected-error@+1 {{expected rows of f32, bf16 or f16, but got int8}}
+attn.slot @slot_c4 [@a] k 1 columns 8 width 0 in int8 bytes 64 layers 1 at 0 + 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times models of Llama's form beside llama.cpp (npm's node-llama-cpp), on the same GGUF files of random weights.
 
-A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4; both take the codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own.
+A file of Q8_0 is computed with in int8_groups, one of Q4_0 in int4; both take the codes as they are. A prompt is read, then tokens follow one by one. Both take turns, each in a process of its own. Then processes start with a file that lies in memory and end behind their first token.
 
 Exit codes: 0 measured, 1 wrong input, 2 usage, 4 something is missing here.
 """
@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -25,9 +26,8 @@ from failure import ENVIRONMENT, Failure
 sys.path.insert(0, os.path.join(ROOT, "test", "import"))
 from gguf_file import FORMATS, write_gguf  # noqa: E402
 
-# Width, layers, heads, heads of keys, feed-forward; billions of parameters with a vocabulary of 32000 come to the name.
-SHAPES = {"0.3": (1024, 22, 16, 4, 2816), "1.1": (2048, 22, 32, 4, 5632)}
-VOCABULARY = 32000
+# Width, layers, heads, heads of keys, feed-forward, vocabulary; billions of parameters come to the name. 8 is Llama 3's.
+SHAPES = {"0.3": (1024, 22, 16, 4, 2816, 32000), "1.1": (2048, 22, 32, 4, 5632, 32000), "8": (4096, 32, 32, 8, 14336, 128256)}
 PRECISIONS = {"Q8_0": "int8_groups", "Q4_0": "int4"}
 BENCH = os.path.join(ROOT, "tools", "bench")
 
@@ -61,27 +61,40 @@ def blocks(random, form, shape):
 
 def write_model(path, shape, form):
     """A GGUF file of Llama's form with a vocabulary of bytes and numbered pieces."""
-    width, layers, heads, groups, inner = SHAPES[shape]
+    width, layers, heads, groups, inner, vocabulary = SHAPES[shape]
     random, features, ones = np.random.default_rng(7), width // heads, np.ones(width, np.float32)
     matrix = lambda *sizes: blocks(random, form, sizes)
-    tensors = {"token_embd.weight": matrix(VOCABULARY, width)}
+    tensors = {"token_embd.weight": matrix(vocabulary, width)}
     for layer in range(layers):
         tensors.update({f"blk.{layer}.{name}.weight": tensor for name, tensor in {
             "attn_norm": ones, "attn_q": matrix(width, width), "attn_k": matrix(groups * features, width),
             "attn_v": matrix(groups * features, width), "attn_output": matrix(width, width), "ffn_norm": ones,
             "ffn_gate": matrix(inner, width), "ffn_up": matrix(inner, width), "ffn_down": matrix(width, inner)}.items()})
-    tensors.update({"output_norm.weight": ones, "output.weight": matrix(VOCABULARY, width)})
+    tensors.update({"output_norm.weight": ones, "output.weight": matrix(vocabulary, width)})
     pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
-    pieces += [f"t{i}" for i in range(VOCABULARY - len(pieces))]
+    pieces += [f"t{i}" for i in range(vocabulary - len(pieces))]
     write_gguf(path, {
         "general.architecture": "llama", "llama.context_length": 2048, "llama.embedding_length": width,
         "llama.block_count": layers, "llama.feed_forward_length": inner, "llama.rope.dimension_count": features,
         "llama.attention.head_count": heads, "llama.attention.head_count_kv": groups,
-        "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.rope.freq_base": 10000.0, "llama.vocab_size": VOCABULARY,
+        "llama.attention.layer_norm_rms_epsilon": 1e-5, "llama.rope.freq_base": 10000.0, "llama.vocab_size": vocabulary,
         "tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": pieces,
-        "tokenizer.ggml.scores": [float(-i) for i in range(VOCABULARY)],
-        "tokenizer.ggml.token_type": [2, 3, 3] + [6] * 256 + [1] * (VOCABULARY - 259),
+        "tokenizer.ggml.scores": [float(-i) for i in range(vocabulary)],
+        "tokenizer.ggml.token_type": [2, 3, 3] + [6] * 256 + [1] * (vocabulary - 259),
         "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.unknown_token_id": 0}, tensors)
+
+
+def start(*words):
+    """Seconds of a process, and the bytes of memory that it had at most."""
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        if process.returncode:
+            raise Failure(process.returncode, errors.read().decode()[-2000:])
+    return time.monotonic() - begin, 1024 * usage.ru_maxrss
 
 
 def own_times(options, library, model, threads):
@@ -121,9 +134,23 @@ def measure_model(options, package, folder, shape, form):
     return rows
 
 
+def measure_start(options, package, folder, shape, form):
+    """Prints and returns the row of a model's first token and memory."""
+    model, spec, library, program = (os.path.join(folder, "model" + ending) for ending in (".gguf", ".attn", ".so", ""))
+    run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "-o", program)
+    threads = options.threads[-1]
+    pair = [[program, "--weights", model, f"--threads={threads}", "--prompt", "Hello", "--max-tokens", "1"],
+            ["node", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), "6", "1", "0"]]
+    seconds, peaks = zip(*(map(min, zip(*(start(*words) for _ in range(2)))) for words in pair))
+    packed = json.loads(run(options.product, "bench", library, "--weights", model, "--entry", "decode", "--repeat", "1", "--json"))["weight_bytes"]
+    row = (f"| {shape} | {form} | {os.path.getsize(model) / 1e9:.2f} | {packed / 1e9:.2f} | {peaks[0] / 1e9:.2f} | {peaks[0] / packed:.2f} | "
+           f"{peaks[1] / 1e9:.2f} | {seconds[0]:.1f} | {seconds[1]:.1f} |")
+    return row
+
+
 def main():
     options = commandline.parser(__doc__, 4)
-    options.add_argument("--shapes", default=",".join(SHAPES))
+    options.add_argument("--shapes", default="0.3,1.1", help=f"of {', '.join(SHAPES)}; 8 takes 14 GB of memory; default: 0.3,1.1")
     options.add_argument("--formats", default=",".join(PRECISIONS))
     options.add_argument("--threads", type=commandline.numbers, default=[1, 2], metavar="N,...")
     options.add_argument("--prompt", type=commandline.positive, default=512, help="tokens of a prompt; default: 512")
@@ -143,11 +170,22 @@ def main():
         "| billion parameters | file | threads | what | attn ms, min / median | llama.cpp ms, min / median | ratio, min | ratio, median |",
         "| ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |",
     ]
+    starts = [
+        "",
+        f"Processes of {options.threads[-1]} threads that read a prompt of one word and end behind one token, the file in memory. Peaks are resident memory; "
+        "that of llama.cpp is a map of the file, for the most part. Gigabytes, seconds.",
+        "",
+        "| billion parameters | file | of bytes | packed | attn's peak | over packed | llama.cpp's peak | attn, first token | llama.cpp, first token |",
+        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
     print("\n".join(lines), flush=True)
     for shape in options.shapes.split(","):
         for form in options.formats.split(","):
             with tempfile.TemporaryDirectory() as folder:
                 lines += measure_model(options, package, folder, shape, form)
+                starts.append(measure_start(options, package, folder, shape, form))
+    print("\n".join(starts), flush=True)
+    lines += starts
     if options.write:
         report.keep(commandline.results("llama", date) + ".md", "\n".join(lines) + "\n")
 

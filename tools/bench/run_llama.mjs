@@ -6,7 +6,7 @@
 //
 // PACKAGE is the folder of the npm package. Prints {"prompt_ms": [...], "token_ms": [...]}; a token's
 // time is that of TOKENS tokens divided by their number. One prompt and its tokens come before that and
-// do not count.
+// do not count; they are all where TURNS is 0.
 import {pathToFileURL} from "node:url";
 
 const [, , folder, path, threads, promptLength, tokenCount, turns] = process.argv;

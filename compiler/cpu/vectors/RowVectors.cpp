@@ -20,17 +20,6 @@ std::optional<int64_t> attn::strideOf(Value row) {
   return strides.back();
 }
 
-Value attn::widened(IndexBuilder index, Value vector) {
-  OpBuilder &builder = index.builder;
-  auto type = cast<VectorType>(vector.getType());
-  if (type.getElementType().isF32())
-    return vector;
-  if (type.getElementType().isInteger(16))
-    vector =
-        arith::BitcastOp::create(builder, index.loc, type.clone(builder.getBF16Type()), vector);
-  return arith::ExtFOp::create(builder, index.loc, type.clone(builder.getF32Type()), vector);
-}
-
 Value attn::loadFloats(IndexBuilder index, Value buffer, ValueRange place, int64_t lanes,
                        Value mask) {
   OpBuilder &builder = index.builder;

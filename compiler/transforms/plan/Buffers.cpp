@@ -63,9 +63,14 @@ BufferView viewOf(FunctionPlan &plan, Value tensor) {
   auto get = tensor.getDefiningOp<GetOp>();
   ParamOp param = plan.module.op.lookupSymbol<ParamOp>(get.getParam());
   Value layer = get.getLayer() ? plan.scalars.lookup(get.getLayer()) : Value();
+  Precision precision = plan.module.precisionOfRows(param);
+  Type element = plan.builder.getF32Type();
+  if (isHalf(precision))
+    element = plan.module.stored(precision == Precision::F16 ? plan.builder.getF16Type()
+                                                             : plan.builder.getBF16Type());
   return BufferView::dense(
       cast<RankedTensorType>(param.getType()),
-      pointerTo(plan, plan.module.layout.slot(param, 0), layer, plan.builder.getF32Type()));
+      pointerTo(plan, plan.module.layout.slot(param, 0, precision), layer, element));
 }
 
 Value memrefOf(FunctionPlan &plan, const BufferView &view, ArrayRef<Atom> atoms) {

@@ -12,6 +12,17 @@ using namespace mlir;
 
 namespace attn::planning {
 
+/// Whether what is read are rows at indices, or weights that have a slot of their own.
+static bool readsRows(OpOperand &use) {
+  if (auto linear = dyn_cast<LinearOp>(use.getOwner())) {
+    OperandRange weights = linear.getWeights();
+    unsigned first = weights.getBeginOperandIndex(), own = use.getOperandNumber();
+    return own >= first && own < first + weights.size();
+  }
+  auto lookup = dyn_cast<LookupOp>(use.getOwner());
+  return lookup && !lookup.isBeginning();
+}
+
 ModulePlan::ModulePlan(ModuleOp module) : op(module), layout(module) {
   for (auto dim : module.getOps<DimOp>())
     if (dim.getDynamic())
@@ -21,6 +32,10 @@ ModulePlan::ModulePlan(ModuleOp module) : op(module), layout(module) {
       readStates.insert(op.getState());
   };
   module.walk([&](Operation *op) { llvm::TypeSwitch<Operation *>(op).Case<PushOp, KeptOp>(note); });
+  module.walk([&](GetOp get) {
+    if (!llvm::all_of(get.getResult().getUses(), readsRows))
+      readTables.insert(get.getParam());
+  });
   module.walk([&](RouteOp route) {
     auto places = elementsOf(cast<RankedTensorType>(route.getPlaces().getType()));
     auto experts = static_cast<int64_t>(route.getExperts());
@@ -28,6 +43,12 @@ ModulePlan::ModulePlan(ModuleOp module) : op(module), layout(module) {
     if (!isNew) // of a copy
       known->second.most = SizePolynomial::upperBound(known->second.most, places);
   });
+}
+
+Precision ModulePlan::precisionOfRows(ParamOp table) const {
+  return readTables.contains(table.getSymName())
+             ? Precision::F32
+             : rowPrecision(table.getPrecision().value_or(precision));
 }
 
 SizePolynomial ModulePlan::withMostRows(const SizePolynomial &size) const {

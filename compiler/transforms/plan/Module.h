@@ -53,6 +53,9 @@ struct ModulePlan {
   /// Whether all that reads a tensor, or a view of it, multiplies it, by pairs along its last dim,
   /// or keeps it for that.
   bool isOnlyMultiplied(Value tensor) const;
+  /// What a parameter is stored in row by row: in f32, or narrower where rows are all that is read
+  /// of it.
+  Precision precisionOfRows(ParamOp table) const;
   /// What an element is in memory.
   Type stored(Type element) const {
     return isGpu() && element.isBF16() ? element : storedElement(element);
@@ -70,6 +73,7 @@ struct ModulePlan {
   /// Of every planned function, (result, argument) that may be passed the same place.
   llvm::StringMap<SmallVector<std::pair<unsigned, unsigned>>> inPlace;
   llvm::StringSet<> readStates;       ///< Which more than products read.
+  llvm::StringSet<> readTables;       ///< Parameters that are read otherwise than row by row.
   llvm::StringMap<RoutedRows> routed; ///< By the name of the size of an expert's rows.
   llvm::StringMap<SmallVector<StringRef>> routedOf; ///< By function: `routedIn`.
 };

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 18
+#define ATTN_ABI_VERSION 19
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -100,7 +100,9 @@ enum {
   /* [ceil(columns / width)][g][width][4] of signed bytes, g being 8 ceil(k / 32); those behind k
    * are 0. Then the scales in f16, [ceil(columns / width)][g / 8][width]: weights are scale * byte.
    * Then the same as of int4, with p = 0. */
-  ATTN_PACK_PANELS_INT8_GROUPS = 6
+  ATTN_PACK_PANELS_INT8_GROUPS = 6,
+  ATTN_PACK_ROWS_BF16 = 7, /* as ATTN_PACK_ROWS, of 16 bits, rounded to nearest even */
+  ATTN_PACK_ROWS_F16 = 8   /* the same; beyond 65504, infinite */
 };
 
 #define ATTN_MAX_PANEL 64 /* columns */

@@ -21,6 +21,25 @@ func.func @lookup(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>
   return
 }
 
+// Tables of 16 bits are widened; i16 are the bits of bf16.
+// V4-LABEL: func.func private @narrow_tables.lookup_kernel(
+// V4: %[[HALVES:.*]] = vector.load {{.*}} vector<16xf16>
+// V4: arith.extf %[[HALVES]] : vector<16xf16> to vector<16xf32>
+// V4-LABEL: func.func private @narrow_tables.lookup_kernel.2(
+// V4: %[[BITS:.*]] = vector.load {{.*}} vector<16xi16>
+// V4: %[[BFLOATS:.*]] = arith.bitcast %[[BITS]] : vector<16xi16> to vector<16xbf16>
+// V4: arith.extf %[[BFLOATS]] : vector<16xbf16> to vector<16xf32>
+func.func @narrow_tables(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index, %n: index,
+                         %halves: memref<f16>, %bits: memref<i16>, %ids: memref<i32>, %to: memref<f32>) {
+  %x = memref.reinterpret_cast %halves to offset: [0], sizes: [50, 64], strides: [64, 1] : memref<f16> to memref<50x64xf16>
+  %y = memref.reinterpret_cast %bits to offset: [0], sizes: [50, 64], strides: [64, 1] : memref<i16> to memref<50x64xi16>
+  %i = memref.reinterpret_cast %ids to offset: [0], sizes: [%n], strides: [1] : memref<i32> to memref<?xi32>
+  %out = memref.reinterpret_cast %to to offset: [0], sizes: [%n, 64], strides: [64, 1] : memref<f32> to memref<?x64xf32>
+  attn.lookup_kernel %x[%i] into %out : memref<50x64xf16>, memref<?xi32>, memref<?x64xf32>
+  attn.lookup_kernel %y[%i] into %out : memref<50x64xi16>, memref<?xi32>, memref<?x64xf32>
+  return
+}
+
 // Every row has a table of its own, of integers here; where the index is repeated, it is read for each row.
 // TILED-LABEL: func.func private @own_tables.lookup_kernel(
 // TILED: %[[ID:.*]] = memref.load %{{.*}} : memref<?x3xi64

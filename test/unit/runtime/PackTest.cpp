@@ -151,8 +151,13 @@ static void place(const attn_abi_slot &slot, const std::vector<float> &matrix,
       largest = std::max(largest, std::abs(matrix[size_t(row * columns + n)]));
     for (int64_t row = 0; row < k; ++row) {
       float value = matrix[size_t(row * columns + n)];
-      if (slot.layout == ATTN_PACK_ROWS) {
-        put(block, slot.offset + 4 * (row * columns + n), value);
+      if (isOfRows(slot.layout)) {
+        int64_t element = row * columns + n;
+        if (slot.layout == ATTN_PACK_ROWS)
+          put(block, slot.offset + 4 * element, value);
+        else
+          put(block, slot.offset + 2 * element,
+              slot.layout == ATTN_PACK_ROWS_F16 ? floatToHalf(value) : floatToBfloat(value));
         continue;
       }
       int64_t at = slot.offset + 4 * (n / width * steps * width + row / group * width + n % width) +
@@ -181,7 +186,7 @@ static void checkOne(unsigned seed, Team &team) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   int64_t k = pick(random, {1, 2, 3, 7, 16, 63, 64, 65, 130, 512});
   int32_t partCount = 1 + int32_t(random() % 3);
-  auto layout = int32_t(random() % 7);
+  auto layout = int32_t(random() % 9);
   int64_t width = pick(random, {1, 3, 4, 16, 32, 64});
   if (hasGroups(layout))
     width += width % 2;
@@ -239,14 +244,15 @@ static void checkOne(unsigned seed, Team &team) {
     column += count;
   }
   int64_t columns = column + int64_t(random() % 7);
-  int64_t padded = layout != ATTN_PACK_ROWS ? (columns + width - 1) / width * width : columns;
+  int64_t padded = isOfRows(layout) ? columns : (columns + width - 1) / width * width;
   int64_t steps = layout == ATTN_PACK_PANELS_INT8 ? (k + 63) / 64 * 16 + 2
                   : layout == ATTN_PACK_PANELS_BF16 || layout == ATTN_PACK_PANELS_F16
                       ? (k + 31) / 32 * 16
                       : k;
   int64_t groupBytes = layout == ATTN_PACK_PANELS_INT4 ? 20 : 34;
-  int64_t size =
-      hasGroups(layout) ? padded * ((k + 31) / 32 * groupBytes + 12) : 4 * padded * steps;
+  int64_t size = hasGroups(layout) ? padded * ((k + 31) / 32 * groupBytes + 12)
+                 : isOfRows(layout) && !isOfFloats(layout) ? 2 * padded * k
+                                                           : 4 * padded * steps;
   attn_abi_slot slot = {64, 0, size, 1, layout, k, columns, width, partCount, parts.data()};
   for (int32_t p = 0; p < partCount; ++p)
     parameters.push_back({"p", dtypes[size_t(p)], 0, 1, 0, shapes[size_t(p)].data(), ""});
