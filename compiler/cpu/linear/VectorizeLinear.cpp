@@ -9,6 +9,7 @@
 #include "compiler/cpu/linear/LinearEpilogue.h"
 #include "compiler/cpu/linear/LinearProducts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -121,6 +122,16 @@ void TileEmitter::multiplyLine(Value step, Value start, Value weights,
                        sums);
 }
 
+/// Has LLVM leave a loop a loop.
+static void keepRolled(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll =
+      LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {}, {}, {});
+  loop->setAttr("loop_annotation", annotation);
+}
+
 TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Values sums) {
   Location loc = op.getLoc();
   bool isInner = d + 1 == shape.ks.size();
@@ -159,6 +170,8 @@ TileEmitter::Values TileEmitter::contract(size_t d, Values ks, Value flat, Value
   else if (looped > 0) {
     auto loop = scf::ForOp::create(builder, loc, index.constant(0), index.constant(looped),
                                    index.constant(unroll), sums);
+    if (d > 0 && unroll == 1) // LLVM would unroll a short one; LinearShape::unroll says why not.
+      keepRolled(loop);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Values next = body(loop.getInductionVar(), unroll, Values(loop.getRegionIterArgs()));
