@@ -103,6 +103,7 @@ template <typename Options> static Options at(const CpuTarget &level) {
 
 static void addTiled(OpPassManager &passes, const CpuTarget &level) {
   passes.addPass(createTilePass(at<TilePassOptions>(level)));
+  passes.addPass(createMergeKernelsPass());
   passes.addPass(createCheckTiledPass());
 }
 

@@ -67,6 +67,53 @@ def TilePass : CpuPass<"attn-tile"> {
   }];
 }
 
+def MergeKernelsPass : Pass<"attn-merge-kernels", "mlir::ModuleOp"> {
+  let summary = "calls of equal functions become calls of one";
+  let description = [{
+    Private functions that call none are equal where their types and bodies are, whatever their names and locations. The one with the shortest
+    name stays.
+
+    `attn-opt -attn-merge-kernels` turns
+
+    ```mlir
+    func.func private @prefill.output(%x: memref<f32>) {
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %x[] : memref<f32>
+      return
+    }
+    func.func private @decode.output(%x: memref<f32>) {
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %x[] : memref<f32>
+      return
+    }
+    func.func @prefill(%x: memref<f32>) {
+      call @prefill.output(%x) : (memref<f32>) -> ()
+      return
+    }
+    func.func @decode(%x: memref<f32>) {
+      call @decode.output(%x) : (memref<f32>) -> ()
+      return
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func private @decode.output(%x: memref<f32>) {
+      ...
+    }
+    func.func @prefill(%x: memref<f32>) {
+      call @decode.output(%x) : (memref<f32>) -> ()
+      return
+    }
+    func.func @decode(%x: memref<f32>) {
+      call @decode.output(%x) : (memref<f32>) -> ()
+      return
+    }
+    ```
+  }];
+}
+
 def CheckTiledPass : Pass<"attn-check-tiled", "mlir::ModuleOp"> {
   let summary = "fails if a kernel is left that was not tiled";
   let description = [{
