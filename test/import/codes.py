@@ -16,6 +16,7 @@ from program import call, run
 from quantized_file import awq, gptq, write_shards
 
 OUT, IN = 96, 512
+ROWS = 8  # tile registers multiply more with weights rounded to int8
 EXACT, ROUNDED, FOUND = 3e-7, 2.0**-10, 1 / 253  # the last: not multiples of a scale, so that another is found
 FORMATS = {"int4": {"Q4_0": EXACT, "Q4_1": ROUNDED, "Q4_K": ROUNDED}, "int8_groups": {"Q8_0": EXACT, "Q4_0": EXACT, "Q4_1": FOUND, "Q6_K": FOUND}}
 INTS = {"awq": (awq, {}), "gptq": (gptq, {}), "middle": (gptq, dict(zeros="middle less one")), "wide": (gptq, dict(group=128)),
@@ -48,14 +49,14 @@ def check(folder, path, weights, precision, bounds):
     names = list(weights)
     spec, program = os.path.join(folder, "maps.attn"), os.path.join(folder, "maps")
     with open(spec, "w") as out:
-        out.write(f"attn 1\nmodel Maps {{\n  dim K = {IN}, N = {OUT}\n  dyn B <= 16\n  linear {', '.join(names)}: K -> N\n"
+        out.write(f"attn 1\nmodel Maps {{\n  dim K = {IN}, N = {OUT}\n  dyn B <= {ROWS}\n  linear {', '.join(names)}: K -> N\n"
                   f"  entry maps(x: [B, K]) -> {', '.join(f'of_{name}: [B, N]' for name in names)} {{\n"
                   f"    return {', '.join(f'{name}(x)' for name in names)}\n  }}\n}}\n")
     call(["attn", "compile", spec, f"--precision={precision}", "-O0", "-o", program])
     found = {name: [] for name in names}
-    for first in range(0, IN, 16):
-        rows = np.zeros((16, IN), np.float32)
-        rows[np.arange(16), first + np.arange(16)] = 1
+    for first in range(0, IN, ROWS):
+        rows = np.zeros((ROWS, IN), np.float32)
+        rows[np.arange(ROWS), first + np.arange(ROWS)] = 1
         results = run([program, "--weights", path], folder, {"x": rows}, [f"of_{name}" for name in names])
         for name, result in zip(names, results):
             found[name].append(result)
