@@ -60,14 +60,13 @@ def write_holes(folder, tensors, shards):
         json.dump({"weight_map": mapping}, file)
 
 
-def peak(program, weights, folder):
-    """Bytes, of a process that does nothing else than to start the program."""
-    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+def peak(*words):
+    """Bytes of memory that a program had at most. It counts those of the process that starts it, too, so that is one that does nothing else."""
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    out = subprocess.run([sys.executable, "-c", code, program, "--threads=2", "--weights", weights, "--input", f"x={folder}/x.npy", "--output",
-                          f"y={folder}/y.npy"], capture_output=True, text=True)
+    out = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
-    return 1024 * int(out.stdout.split()[-1])
+    return 1024 * int(out.stdout)
 
 
 def main():
@@ -92,7 +91,7 @@ def main():
     blocks = bytes(d * d // elements * size)
     write_gguf(weights["Q8_0"], {"general.architecture": "large"}, {f"layers.{n}.w.weight": ("Q8_0", (d, d), blocks) for n in range(options.layers)})
     for kind, path in weights.items():
-        share = peak(program, path, folder) / packed
+        share = peak(program, "--threads=2", "--weights", path, "--input", f"x={folder}/x.npy", "--output", f"y={folder}/y.npy") / packed
         print(f"{kind}: {share:.3f} of {packed / 1e6:.0f} MB of packed weights")
         assert share <= 1.1, kind
         assert np.array_equal(np.load(f"{folder}/y.npy"), np.ones((1, d))), kind

@@ -25,6 +25,7 @@ from failure import ENVIRONMENT, Failure
 
 sys.path.insert(0, os.path.join(ROOT, "test", "import"))
 from gguf_file import FORMATS, write_gguf  # noqa: E402
+from large import peak  # noqa: E402
 
 # Width, layers, heads, heads of keys, feed-forward, vocabulary; billions of parameters come to the name. 8 is Llama 3's.
 SHAPES = {"0.3": (1024, 22, 16, 4, 2816, 32000), "1.1": (2048, 22, 32, 4, 5632, 32000), "8": (4096, 32, 32, 8, 14336, 128256)}
@@ -84,19 +85,6 @@ def write_model(path, shape, form):
         "tokenizer.ggml.bos_token_id": 1, "tokenizer.ggml.eos_token_id": 2, "tokenizer.ggml.unknown_token_id": 0}, tensors)
 
 
-def start(*words):
-    """Seconds of a process, and the bytes of memory that it had at most."""
-    begin = time.monotonic()
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        if process.returncode:
-            raise Failure(process.returncode, errors.read().decode()[-2000:])
-    return time.monotonic() - begin, 1024 * usage.ru_maxrss
-
-
 def own_times(options, library, model, threads):
     """Milliseconds of prompts and of single tokens behind them: the least and the median of a turn."""
     bench = [options.product, "bench", library, "--weights", model, f"--threads={threads}", "--json"]
@@ -141,7 +129,12 @@ def measure_start(options, package, folder, shape, form):
     threads = options.threads[-1]
     pair = [[program, "--weights", model, f"--threads={threads}", "--prompt", "Hello", "--max-tokens", "1"],
             ["node", os.path.join(BENCH, "run_llama.mjs"), package, model, str(threads), "6", "1", "0"]]
-    seconds, peaks = zip(*(map(min, zip(*(start(*words) for _ in range(2)))) for words in pair))
+    seconds, peaks = [], []
+    for words in pair:
+        peaks.append(peak(*words))
+        begin = time.monotonic()
+        run(*words)
+        seconds.append(time.monotonic() - begin)
     packed = json.loads(run(options.product, "bench", library, "--weights", model, "--entry", "decode", "--repeat", "1", "--json"))["weight_bytes"]
     row = (f"| {shape} | {form} | {os.path.getsize(model) / 1e9:.2f} | {packed / 1e9:.2f} | {peaks[0] / 1e9:.2f} | {peaks[0] / packed:.2f} | "
            f"{peaks[1] / 1e9:.2f} | {seconds[0]:.1f} | {seconds[1]:.1f} |")
