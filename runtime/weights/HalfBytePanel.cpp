@@ -130,18 +130,24 @@ static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], const Lines &stor
   Columns sum, low, high;
   for (int64_t j = 0; j < columns; ++j)
     sum[j] = 0, low[j] = 7, high[j] = -8;
-  for (int64_t k = 0; k < lineElements; ++k) {
-    unsigned char *codes = to.codes + (4 * group + k / 8) * 4 * to.width + k % 4;
+  for (int64_t k = 0; k < lineElements; ++k)
     for (int64_t j = 0; j < columns; ++j) {
       float number = numbers[k][j];
       sum[j] += number;
       low[j] = number < low[j] ? number : low[j];
       high[j] = number > high[j] ? number : high[j];
     }
+  for (int64_t k = 0; k < lineElements; k += 8) {
+    uint32_t words[ATTN_MAX_PANEL];
     for (int64_t j = 0; j < columns; ++j) {
-      int32_t code = int32_t(numbers[k][j]) + 8;
-      codes[4 * j] = static_cast<unsigned char>(k % 8 < 4 ? code : codes[4 * j] | code << 4);
+      uint32_t word = 0;
+      for (int64_t i = 0; i < 4; ++i) {
+        int32_t code = int32_t(numbers[k + i][j]) + 8, next = int32_t(numbers[k + 4 + i][j]) + 8;
+        word |= uint32_t(code | next << 4) << 8 * i;
+      }
+      words[j] = word;
     }
+    memcpy(to.codes + (4 * group + k / 8) * 4 * to.width, words, 4 * size_t(columns));
   }
   for (int64_t j = 0; j < columns; ++j) {
     float scale = stored.scale[j], offset = stored.offset[j];
