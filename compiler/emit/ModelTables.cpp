@@ -364,7 +364,8 @@ static int32_t rowLayout(Precision stored) {
 }
 
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
-  int32_t layout = slot.getWidth() ? panelLayout(slot.getPrecision()) : rowLayout(slot.getPrecision());
+  int32_t layout =
+      slot.getWidth() ? panelLayout(slot.getPrecision()) : rowLayout(slot.getPrecision());
   int64_t k = slot.getK(), column = 0;
   llvm::SmallVector<attn_abi_part> parts;
   for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {

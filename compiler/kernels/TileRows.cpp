@@ -129,8 +129,8 @@ static std::string tileLookup(LookupKernelOp op, const TilingContext &context) {
                      builder, loc, from, rowOf(index, out, piece.row, 1, piece.from, piece.count));
                  OpBuilder::InsertionGuard guard(builder);
                  Type element = cast<MemRefType>(from.getType()).getElementType();
-                 Value read = builder.createBlock(&copy.getBody(), {}, {element}, {loc})
-                                  ->getArgument(0);
+                 Value read =
+                     builder.createBlock(&copy.getBody(), {}, {element}, {loc})->getArgument(0);
                  bool isNarrow = element != type.getElementType();
                  YieldOp::create(builder, loc, isNarrow ? widened(index, read) : read);
                });

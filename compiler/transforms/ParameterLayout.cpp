@@ -50,8 +50,8 @@ SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k, Precision prec
   builder.setInsertionPointAfter(first);
   int64_t width = k ? panelWidth : 0;
   int64_t rows = std::max<int64_t>(k, 1);
-  int64_t bytes = width ? panelBytes(rows, columns, precision)
-                        : 4 / panelGroup(precision) * rows * columns;
+  int64_t bytes =
+      width ? panelBytes(rows, columns, precision) : 4 / panelGroup(precision) * rows * columns;
   auto slot = SlotOp::create(builder, first.getLoc(), name, builder.getArrayAttr(refs), rows,
                              columns, width, precision, bytes, first.getLayers().value_or(1), 0, 0);
   symbols.insert(slot);

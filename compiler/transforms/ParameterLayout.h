@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where every parameter lies in the packed block: matrices of linears in panels, all else row by
-// row, in f32, or in 16 bits what is only looked up (rowPrecision). Panels are [columns / 48][k / g][48][g]: g neighbours along k make up four bytes, 1 of f32,
-// 2 of bf16 and f16, 4 of int8, 8 of int4. Of bf16, f16 and int8, k / g is padded with zeros to
-// whole tile registers (AMX) of 16 groups. Behind those of int8 stand the scale of every column
-// (f32) and the sum of its weights (i32), with the last panel's padding. Of int4, byte i of a group
-// holds number i plus 8 in its lower half and number 4 + i plus 8 in its upper one. Behind the
-// panels stand lines in f16, [columns / 48][k / 32][2][48]: of 32 weights along k the scale and 16
-// times the offset, weight = scale * (number + offset); then the sum of every column's weights
-// (f32), and for many rows, which read panels as int8, the columns' scales and sums as of int8. Of
-// int8 in groups of 32, bytes are numbers, and behind the panels stands the same without offsets.
-// Slots stand in the order in which they are first used, those of a stack's layer together, so that
-// a forward pass reads the block from front to back.
+// row, in f32, or in 16 bits what is only looked up (rowPrecision). Panels are [columns / 48][k /
+// g][48][g]: g neighbours along k make up four bytes, 1 of f32, 2 of bf16 and f16, 4 of int8, 8 of
+// int4. Of bf16, f16 and int8, k / g is padded with zeros to whole tile registers (AMX) of 16
+// groups. Behind those of int8 stand the scale of every column (f32) and the sum of its weights
+// (i32), with the last panel's padding. Of int4, byte i of a group holds number i plus 8 in its
+// lower half and number 4 + i plus 8 in its upper one. Behind the panels stand lines in f16,
+// [columns / 48][k / 32][2][48]: of 32 weights along k the scale and 16 times the offset, weight =
+// scale * (number + offset); then the sum of every column's weights (f32), and for many rows, which
+// read panels as int8, the columns' scales and sums as of int8. Of int8 in groups of 32, bytes are
+// numbers, and behind the panels stands the same without offsets. Slots stand in the order in which
+// they are first used, those of a stack's layer together, so that a forward pass reads the block
+// from front to back.
 #pragma once
 
 #include "dialect/AttnDialect.h"

@@ -81,10 +81,9 @@ LogicalResult LookupKernelOp::verify() {
   bool isShared = table.getRank() == 2;
   bool fits = isShared || (table.getRank() > 2 && agree(rowsOf(getTable(), 2), rowsOf(getOut())));
   Type read = table.getElementType(), written = out.getElementType();
-  fits &= read == written ||
-          (written.isF32() && (read.isF16() || read.isBF16() || read.isInteger(16)));
-  if (!fits ||
-      (isShared && ShapedType::isDynamic(columnsOf(getTable())))) // lookup_kernel_c1
+  fits &=
+      read == written || (written.isF32() && (read.isF16() || read.isBF16() || read.isInteger(16)));
+  if (!fits || (isShared && ShapedType::isDynamic(columnsOf(getTable())))) // lookup_kernel_c1
     return emitOpError("expected a table [rows, static columns], or one for each row");
   if (out.getRank() < 1 || columnsOf(getOut()) != columnsOf(getTable()) ||
       !agree(rowsOf(getIndices(), 0), rowsOf(getOut()))) // lookup_kernel_c2

@@ -16,8 +16,8 @@ struct VectorPlace {
   mlir::Value column, mask;
 };
 
-/// `lanes` elements that lie side by side, of f32, f16 or the bits of bf16, in f32; those outside of `mask` are not read, but
-/// 0.
+/// `lanes` elements that lie side by side, of f32, f16 or the bits of bf16, in f32; those outside
+/// of `mask` are not read, but 0.
 mlir::Value loadFloats(IndexBuilder index, mlir::Value buffer, mlir::ValueRange place,
                        int64_t lanes, mlir::Value mask);
 
