@@ -95,7 +95,7 @@ static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
       memcpy(words, to.codes + (8 * group + k / 4) * 4 * to.width, 4 * size_t(columns));
       for (int64_t j = 0; j < columns; ++j)
         for (int64_t i = 0; i < 4; ++i) {
-          auto number = static_cast<int16_t>(static_cast<int8_t>(words[j] >> 8 * i));
+          int32_t number = static_cast<int16_t>(words[j] >> 8 * i << 8) >> 8;
           sums[j] += static_cast<int16_t>(number * factors[j] + 128) >> 8;
         }
     }
