@@ -123,7 +123,7 @@ def measure_model(options, package, folder, shape, form):
 
 
 def measure_start(options, package, folder, shape, form):
-    """Prints and returns the row of a model's first token and memory."""
+    """The row of a model's first token and memory, behind measure_model in the same folder; each side starts twice, the second time for the clock."""
     model, spec, library, program = (os.path.join(folder, "model" + ending) for ending in (".gguf", ".attn", ".so", ""))
     run(options.product, "compile", spec, f"--precision={PRECISIONS[form]}", "--set=B=1", "-o", program)
     threads = options.threads[-1]
@@ -136,9 +136,8 @@ def measure_start(options, package, folder, shape, form):
         run(*words)
         seconds.append(time.monotonic() - begin)
     packed = json.loads(run(options.product, "bench", library, "--weights", model, "--entry", "decode", "--repeat", "1", "--json"))["weight_bytes"]
-    row = (f"| {shape} | {form} | {os.path.getsize(model) / 1e9:.2f} | {packed / 1e9:.2f} | {peaks[0] / 1e9:.2f} | {peaks[0] / packed:.2f} | "
-           f"{peaks[1] / 1e9:.2f} | {seconds[0]:.1f} | {seconds[1]:.1f} |")
-    return row
+    return (f"| {shape} | {form} | {os.path.getsize(model) / 1e9:.2f} | {packed / 1e9:.2f} | {peaks[0] / 1e9:.2f} | {peaks[0] / packed:.2f} | "
+            f"{peaks[1] / 1e9:.2f} | {seconds[0]:.1f} | {seconds[1]:.1f} |")
 
 
 def main():
