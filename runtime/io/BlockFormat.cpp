@@ -34,6 +34,19 @@ static void linesQ80(const unsigned char *block, CodeLine *lines) {
   *lines = {d, -128 * d};
 }
 
+static void codesQ80(const unsigned char *block, unsigned char *codes) {
+  for (int i = 0; i < 32; ++i)
+    codes[i] = block[2 + i] ^ 128;
+}
+
+/// The lower halves of `count` bytes, then the upper ones.
+static void splitBytes(const unsigned char *bytes, int count, unsigned char *codes) {
+  for (int i = 0; i < count; ++i) {
+    codes[i] = bytes[i] & 15;
+    codes[i + count] = bytes[i] >> 4;
+  }
+}
+
 /// d[2] q[16], elements i and i + 16 in the low and high half of byte i: d * (q - 8).
 static void decodeQ40(const unsigned char *block, float *values) {
   float d = halfAt(block);
@@ -48,6 +61,10 @@ static void linesQ40(const unsigned char *block, CodeLine *lines) {
   *lines = {d, -8 * d};
 }
 
+static void codesQ40(const unsigned char *block, unsigned char *codes) {
+  splitBytes(block + 2, 16, codes);
+}
+
 /// d[2] m[2] q[16]: d * q + m.
 static void decodeQ41(const unsigned char *block, float *values) {
   float d = halfAt(block), m = halfAt(block + 2);
@@ -59,6 +76,10 @@ static void decodeQ41(const unsigned char *block, float *values) {
 
 static void linesQ41(const unsigned char *block, CodeLine *lines) {
   *lines = {halfAt(block), halfAt(block + 2)};
+}
+
+static void codesQ41(const unsigned char *block, unsigned char *codes) {
+  splitBytes(block + 4, 16, codes);
 }
 
 /// The fifth bit of element `i`, in its place.
@@ -127,6 +148,11 @@ static void decodeQ4K(const unsigned char *block, float *values) {
   decodeGroups(block, false, values);
 }
 
+static void codesQ4K(const unsigned char *block, unsigned char *codes) {
+  for (int pair = 0; pair < 4; ++pair)
+    splitBytes(block + 16 + 32 * pair, 32, codes + 64 * pair);
+}
+
 static void decodeQ5K(const unsigned char *block, float *values) {
   decodeGroups(block, true, values);
 }
@@ -155,15 +181,16 @@ static void decodeMxfp4(const unsigned char *block, float *values) {
   }
 }
 
-static const BlockFormat kFormats[] = {{"Q4_0", 2, 32, 18, decodeQ40, 4, linesQ40},
-                                       {"Q4_1", 3, 32, 20, decodeQ41, 4, linesQ41},
-                                       {"Q5_0", 6, 32, 22, decodeQ50, 0, nullptr},
-                                       {"Q5_1", 7, 32, 24, decodeQ51, 0, nullptr},
-                                       {"Q8_0", 8, 32, 34, decodeQ80, 8, linesQ80},
-                                       {"Q4_K", 12, 256, 144, decodeQ4K, 4, linesOfGroups},
-                                       {"Q5_K", 13, 256, 176, decodeQ5K, 0, nullptr},
-                                       {"Q6_K", 14, 256, 210, decodeQ6K, 0, nullptr},
-                                       {"MXFP4", 39, 32, 17, decodeMxfp4, 0, nullptr}};
+static const BlockFormat kFormats[] = {
+    {"Q4_0", 2, 32, 18, decodeQ40, 4, linesQ40, codesQ40},
+    {"Q4_1", 3, 32, 20, decodeQ41, 4, linesQ41, codesQ41},
+    {"Q5_0", 6, 32, 22, decodeQ50, 0, nullptr, nullptr},
+    {"Q5_1", 7, 32, 24, decodeQ51, 0, nullptr, nullptr},
+    {"Q8_0", 8, 32, 34, decodeQ80, 8, linesQ80, codesQ80},
+    {"Q4_K", 12, 256, 144, decodeQ4K, 4, linesOfGroups, codesQ4K},
+    {"Q5_K", 13, 256, 176, decodeQ5K, 0, nullptr, nullptr},
+    {"Q6_K", 14, 256, 210, decodeQ6K, 0, nullptr, nullptr},
+    {"MXFP4", 39, 32, 17, decodeMxfp4, 0, nullptr, nullptr}};
 
 const BlockFormat *attn::findBlockFormat(uint32_t number) {
   for (const BlockFormat &format : kFormats)

@@ -16,8 +16,9 @@ struct BlockFormat {
   /// Decodes one block to `elements` floats, exactly as the format defines them in f32.
   void (*decode)(const unsigned char *block, float *values);
   int lineBits; ///< of codes, where each 32 are on a line; else 0
-  /// The line of every 32 elements of a block, if there are such.
+  /// The line of every 32 elements of a block, if there are such, and the elements' codes.
   void (*lines)(const unsigned char *block, CodeLine *lines);
+  void (*codes)(const unsigned char *block, unsigned char *codes);
 };
 
 /// The format of a type of GGUF; null where it is none that is read.

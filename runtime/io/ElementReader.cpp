@@ -110,9 +110,9 @@ int ElementReader::lineBits(const StoredTensor &source) {
 }
 
 bool ElementReader::takeLines(const StoredTensor &source, int64_t first, int64_t count,
-                              CodeLine *lines) {
+                              CodeLine *lines, unsigned char *codes) {
   if (source.quantized)
-    return takeIntLines(*source.quantized, first, count, lines);
+    return takeIntLines(*source.quantized, first, count, lines, codes);
   const BlockFormat &format = *source.blocks;
   int64_t perBlock = format.elements / lineElements, line = first / lineElements,
           end = line + count / lineElements, begin = line / perBlock,
@@ -123,10 +123,18 @@ bool ElementReader::takeLines(const StoredTensor &source, int64_t first, int64_t
     return false;
   constexpr int64_t most = 8;
   CodeLine own[most];
+  unsigned char ownCodes[most * lineElements];
   for (int64_t block = begin; line < end; ++block, stored += format.bytes) {
-    format.lines(reinterpret_cast<const unsigned char *>(stored), own);
-    for (int64_t i = line - block * perBlock; i < perBlock && line < end; ++i, ++line)
-      *lines++ = own[i];
+    auto *bytes = reinterpret_cast<const unsigned char *>(stored);
+    int64_t skip = line - block * perBlock, taken = smaller(perBlock - skip, end - line);
+    bool isWhole = taken == perBlock;
+    format.lines(bytes, isWhole ? lines : own);
+    format.codes(bytes, isWhole ? codes : ownCodes);
+    if (!isWhole) {
+      memcpy(lines, own + skip, size_t(taken) * sizeof(CodeLine));
+      memcpy(codes, ownCodes + skip * lineElements, size_t(taken * lineElements));
+    }
+    lines += taken, line += taken, codes += taken * lineElements;
   }
   return true;
 }
@@ -298,8 +306,26 @@ bool ElementReader::loadInts(const QuantizedTensor &source, int64_t block) {
   return true;
 }
 
+struct ElementReader::ColumnCodes {
+  const char *words;
+  int32_t bits;
+  int place; ///< of a code in its word; -1 where words hold codes of this column alone
+
+  uint32_t at(int64_t i) const {
+    return place < 0 ? packedCode(words, i, bits) : wordAt(words, i) >> place & 15;
+  }
+};
+
+ElementReader::ColumnCodes ElementReader::codesOf(const QuantizedTensor &source,
+                                                  int64_t column) const {
+  bool isRows = source.format == QuantizedTensor::IntRows;
+  int64_t own = column % columnsAtOnce(source);
+  return {words.data() + 4 * source.codes.shape[0] * (isRows ? own : own / 8), source.bits,
+          isRows ? -1 : placeInWord(own)};
+}
+
 bool ElementReader::takeIntLines(const QuantizedTensor &source, int64_t first, int64_t count,
-                                 CodeLine *lines) {
+                                 CodeLine *lines, unsigned char *codes) {
   select(source);
   int64_t in = source.whole.shape[1];
   for (int64_t i = first; i < first + count; i += lineElements) {
@@ -311,13 +337,15 @@ bool ElementReader::takeIntLines(const QuantizedTensor &source, int64_t first, i
             kept = smaller(columnsAtOnce(source), source.whole.shape[0] - before);
     auto at = size_t(groups[size_t(i % in)] * kept + column - before);
     *lines++ = {scales[at], -(zeros[at] * scales[at])};
+    ColumnCodes own = codesOf(source, column);
+    for (int64_t k = i % in; k < i % in + lineElements; ++k)
+      *codes++ = static_cast<unsigned char>(own.at(k));
   }
   return true;
 }
 
 bool ElementReader::takeInts(const QuantizedTensor &source, int64_t first, int64_t count) {
-  bool isRows = source.format == QuantizedTensor::IntRows;
-  int64_t out = source.whole.shape[0], in = source.whole.shape[1], rowCount = source.codes.shape[0];
+  int64_t out = source.whole.shape[0], in = source.whole.shape[1];
   auto *to = reinterpret_cast<float *>(decoded.data());
   for (int64_t done = 0; done < count;) {
     int64_t column = (first + done) / in, begin = (first + done) % in,
@@ -325,22 +353,14 @@ bool ElementReader::takeInts(const QuantizedTensor &source, int64_t first, int64
     if (block != loadedBlock && !loadInts(source, block))
       return false;
     int64_t before = block * columnsAtOnce(source),
-            kept = smaller(columnsAtOnce(source), out - before), own = column - before;
-    const char *codes = words.data() + 4 * rowCount * (isRows ? own : own / 8);
-    int shift = placeInWord(own);
+            kept = smaller(columnsAtOnce(source), out - before);
+    ColumnCodes codes = codesOf(source, column);
     for (int64_t i = begin; i < end;) {
       int32_t group = groups[size_t(i)];
-      auto at = size_t(group * kept + own);
+      auto at = size_t(group * kept + column - before);
       float zero = zeros[at], scale = scales[at];
-      int64_t next = i + 1;
-      while (next < end && groups[size_t(next)] == group)
-        ++next;
-      if (isRows)
-        for (; i < next; ++i)
-          to[done++] = (float(packedCode(codes, i, source.bits)) - zero) * scale;
-      else
-        for (; i < next; ++i)
-          to[done++] = (float(wordAt(codes, i) >> shift & 15) - zero) * scale;
+      for (; i < end && groups[size_t(i)] == group; ++i)
+        to[done++] = (float(codes.at(i)) - zero) * scale;
     }
   }
   return true;

@@ -26,9 +26,10 @@ public:
   /// Where the elements of a matrix, or of one stack of such, are codes on lines, each 32 of the
   /// last axis on one: 4 where codes have no more bits than these, else 8; 0 where they are not.
   static int lineBits(const StoredTensor &source);
-  /// The lines of the elements from `first` on, a multiple of 32 as `count` is; false, with a
-  /// failure, where they cannot be read.
-  bool takeLines(const StoredTensor &source, int64_t first, int64_t count, CodeLine *lines);
+  /// The lines of the elements from `first` on, a multiple of 32 as `count` is, and their codes;
+  /// false, with a failure, where they cannot be read.
+  bool takeLines(const StoredTensor &source, int64_t first, int64_t count, CodeLine *lines,
+                 unsigned char *codes);
   /// Hands over the memory that the last view lies in, if it is this one's.
   void giveMemory(Vector<char> &memory) { memory.swap(isDecoded ? decoded : bytes); }
 
@@ -56,8 +57,12 @@ private:
   bool takeFloat4(const QuantizedTensor &source, int64_t first, int64_t count);
   /// The same, of GPTQ and AWQ.
   bool takeInts(const QuantizedTensor &source, int64_t first, int64_t count);
-  /// The lines of elements that are GPTQ's or AWQ's.
-  bool takeIntLines(const QuantizedTensor &source, int64_t first, int64_t count, CodeLine *lines);
+  /// The lines of elements that are GPTQ's or AWQ's, and their codes.
+  bool takeIntLines(const QuantizedTensor &source, int64_t first, int64_t count, CodeLine *lines,
+                    unsigned char *codes);
+  /// The codes of a column of integers, of one whose words are ready.
+  struct ColumnCodes;
+  ColumnCodes codesOf(const QuantizedTensor &source, int64_t column) const;
   /// Makes `source` the tensor of which something is kept.
   void select(const QuantizedTensor &source);
   /// Makes the words, scales and zeros of a block of columns ready, and the groups of all rows.

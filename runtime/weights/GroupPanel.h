@@ -4,8 +4,11 @@
 // (ATTN_PACK_PANELS_INT4), or bytes with a scale (ATTN_PACK_PANELS_INT8_GROUPS).
 #ifndef ATTN_WEIGHTS_GROUP_PANEL_H
 #define ATTN_WEIGHTS_GROUP_PANEL_H
+#include "attn/abi.h"
 #include "io/CodeLine.h"
+#include <cmath>
 #include <cstring>
+#include <initializer_list>
 
 namespace attn {
 
@@ -20,18 +23,50 @@ struct GroupPanel {
   int32_t *byteSums;    ///< of its bytes
 };
 
-/// Stores values [rows][columns] as half bytes. Codes are those of `lines`
-/// [ceil(rows / 32)][columns], or where this is null, of lines that fit the values: of six whose
-/// codes cover a little more or less than the values, each moved to the least squares of its codes'
-/// errors, the one with the smallest sum of squares.
-void storeHalfBytes(const float *values, const CodeLine *lines, int64_t rows, int64_t columns,
-                    const GroupPanel &to);
+/// What the weights of columns come to, group by group.
+class ColumnTotals {
+public:
+  /// Adds a group of column j: its weights' sum, and those that the least and the greatest number
+  /// stand for.
+  void add(int64_t j, double sum, float least, float greatest) {
+    sums[j] += sum;
+    for (float weight : {least, greatest}) {
+      float magnitude = fabsf(weight);
+      bool isMore = magnitude > largest[j] || magnitude != magnitude; // a NaN stays
+      largest[j] = isMore ? magnitude : largest[j];
+    }
+  }
+  /// Stores the sums, and the scales of bytes.
+  void store(int64_t columns, const GroupPanel &to) const {
+    for (int64_t j = 0; j < columns; ++j) {
+      to.sums[j] = float(sums[j]);
+      to.byteScales[j] = largest[j] / 127;
+    }
+  }
+
+private:
+  double sums[ATTN_MAX_PANEL] = {};
+  float largest[ATTN_MAX_PANEL] = {};
+};
+
+/// Stores values [rows][columns] as half bytes, on lines that fit them: of six whose codes cover a
+/// little more or less than the values, each moved to the least squares of its codes' errors, the
+/// one with the smallest sum of squares.
+void storeHalfBytes(const float *values, int64_t rows, int64_t columns, const GroupPanel &to);
+
+/// The same of codes [columns][rows] from 0 to 15, with their `lines` [rows / 32][columns].
+void storeHalfBytes(const unsigned char *codes, const CodeLine *lines, int64_t rows,
+                    int64_t columns, const GroupPanel &to);
 
 /// Stores values [rows][columns] as bytes. Scales are the steps of `lines`
 /// [ceil(rows / 32)][columns], where there are some and a group's values are whole multiples of its
 /// step that a byte holds; else the largest magnitude is 127.
 void storeGroupedBytes(const float *values, const CodeLine *lines, int64_t rows, int64_t columns,
                        const GroupPanel &to);
+
+/// The same of codes [columns][rows], whose numbers are the step of `lines` times code - 128.
+void storeGroupedBytes(const unsigned char *codes, const CodeLine *lines, int64_t rows,
+                       int64_t columns, const GroupPanel &to);
 
 /// 1.5 * 2^23: added to a float, it leaves the whole number next to it, halves to even, in the low
 /// bits; wholeMagicBits are the bits of the constant.

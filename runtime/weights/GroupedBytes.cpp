@@ -2,11 +2,8 @@
 //
 // Values to bytes with a scale for each 32 along k, and what int8 with a scale for a column makes
 // of them.
-#include "attn/abi.h"
 #include "base/Dtype.h"
 #include "weights/GroupPanel.h"
-#include <cmath>
-#include <initializer_list>
 
 using namespace attn;
 
@@ -44,14 +41,12 @@ static void findScales(const float *values, const CodeLine *lines, int64_t colum
         lines && !off[j] ? floatToHalf(lines[j].step) : scaleAbove(floatOfBits(largest[j]) / 127);
 }
 
-/// Stores the bytes of a group's values; adds its weights to `exact`, and the largest magnitudes to
-/// `largest`.
-static void storeBytes(const float *values, int64_t columns, const GroupPanel &to, int64_t group,
-                       double *exact, float *largest) {
-  Columns scale, inverse, sum = {}, low = {}, high = {};
+/// Stores the bytes of a group's values.
+static void storeBytes(const float *values, int64_t columns, const GroupPanel &to, int64_t group) {
+  Columns inverse;
   for (int64_t j = 0; j < columns; ++j) {
-    scale[j] = halfToFloat(to.lines[group * to.width + j]);
-    inverse[j] = scale[j] != 0 ? 1 / scale[j] : 0;
+    float scale = halfToFloat(to.lines[group * to.width + j]);
+    inverse[j] = scale != 0 ? 1 / scale : 0;
   }
   for (int64_t k = 0; k < lineElements; k += 4) {
     uint32_t words[ATTN_MAX_PANEL];
@@ -62,21 +57,51 @@ static void storeBytes(const float *values, int64_t columns, const GroupPanel &t
         // NaN becomes -128, its scale says what it is.
         number = number > -128 ? number : -128;
         number = number < 127 ? number : 127;
-        sum[j] += number;
-        low[j] = number < low[j] ? number : low[j];
-        high[j] = number > high[j] ? number : high[j];
         word |= uint32_t(int32_t(number) & 255) << 8 * i;
       }
       words[j] = word;
     }
     memcpy(to.codes + (8 * group + k / 4) * 4 * to.width, words, 4 * size_t(columns));
   }
-  for (int64_t j = 0; j < columns; ++j) {
-    exact[j] += double(scale[j]) * double(sum[j]);
-    for (float number : {low[j], high[j]}) {
-      float magnitude = fabsf(scale[j] * number);
-      largest[j] = magnitude > largest[j] || magnitude != magnitude ? magnitude : largest[j];
+}
+
+/// Stores codes of columns that are `rows` apart, and the group's scales.
+static void storeBytes(const unsigned char *codes, const CodeLine *lines, int64_t rows,
+                       int64_t columns, const GroupPanel &to, int64_t group) {
+  for (int64_t j = 0; j < columns; ++j)
+    to.lines[group * to.width + j] = floatToHalf(lines[j].step);
+  for (int64_t k = 0; k < lineElements; k += 4) {
+    uint32_t words[ATTN_MAX_PANEL];
+    for (int64_t j = 0; j < columns; ++j) {
+      memcpy(&words[j], codes + j * rows + k, 4);
+      words[j] ^= 0x80808080;
     }
+    memcpy(to.codes + (8 * group + k / 4) * 4 * to.width, words, 4 * size_t(columns));
+  }
+}
+
+/// Adds a group whose bytes are stored.
+static void addGroup(const GroupPanel &to, int64_t columns, int64_t group, ColumnTotals &totals) {
+  constexpr int64_t most = 4 * ATTN_MAX_PANEL;
+  int16_t sums[most] = {};
+  signed char low[most] = {}, high[most] = {}; // of the eight bytes in a byte's place
+  const auto *bytes = reinterpret_cast<const signed char *>(to.codes + 32 * group * to.width);
+  for (int64_t step = 0; step < 8; ++step, bytes += 4 * to.width)
+    for (int64_t i = 0; i < 4 * columns; ++i) {
+      signed char number = bytes[i];
+      low[i] = number < low[i] ? number : low[i];
+      high[i] = number > high[i] ? number : high[i];
+      sums[i] = static_cast<int16_t>(sums[i] + number);
+    }
+  for (int64_t j = 0; j < columns; ++j) {
+    int sum = 0, least = 0, greatest = 0;
+    for (int64_t i = 4 * j; i < 4 * j + 4; ++i) {
+      sum += sums[i];
+      least = low[i] < least ? low[i] : least;
+      greatest = high[i] > greatest ? high[i] : greatest;
+    }
+    float scale = halfToFloat(to.lines[group * to.width + j]);
+    totals.add(j, double(scale) * double(sum), scale * float(least), scale * float(greatest));
   }
 }
 
@@ -105,8 +130,7 @@ static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
 
 void attn::storeGroupedBytes(const float *values, const CodeLine *lines, int64_t rows,
                              int64_t columns, const GroupPanel &to) {
-  double exact[ATTN_MAX_PANEL] = {};
-  Columns largest = {};
+  ColumnTotals totals;
   float padded[lineElements * ATTN_MAX_PANEL] = {};
   int64_t groups = (rows + lineElements - 1) / lineElements;
   for (int64_t group = 0; group < groups; ++group) {
@@ -118,11 +142,21 @@ void attn::storeGroupedBytes(const float *values, const CodeLine *lines, int64_t
     }
     findScales(own, lines ? lines + group * columns : nullptr, columns,
                to.lines + group * to.width);
-    storeBytes(own, columns, to, group, exact, largest);
+    storeBytes(own, columns, to, group);
+    addGroup(to, columns, group, totals);
   }
-  for (int64_t j = 0; j < columns; ++j) {
-    to.sums[j] = float(exact[j]);
-    to.byteScales[j] = largest[j] / 127;
+  totals.store(columns, to);
+  addBytes(to, columns, groups);
+}
+
+void attn::storeGroupedBytes(const unsigned char *codes, const CodeLine *lines, int64_t rows,
+                             int64_t columns, const GroupPanel &to) {
+  ColumnTotals totals;
+  int64_t groups = rows / lineElements;
+  for (int64_t group = 0; group < groups; ++group) {
+    storeBytes(codes + group * lineElements, lines + group * columns, rows, columns, to, group);
+    addGroup(to, columns, group, totals);
   }
+  totals.store(columns, to);
   addBytes(to, columns, groups);
 }

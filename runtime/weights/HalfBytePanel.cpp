@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Values to lines and codes, group by group of 32 along k, and what int8 makes of them.
-#include "attn/abi.h"
 #include "base/Dtype.h"
 #include "weights/GroupPanel.h"
-#include <cmath>
-#include <initializer_list>
 
 using namespace attn;
 
@@ -98,23 +95,20 @@ static void storeLines(const CodeLine *lines, int64_t columns, const GroupPanel 
   }
 }
 
-/// The numbers of a group, [32][columns]: (value - least) / step - 8 of given lines, else value /
-/// scale - offset. Behind `rows`, and of lines that are all one number, these are 0, and where a
-/// scale is 0, -8: bytes of 0, as in columns that nothing fills.
-static void findNumbers(const float *values, const CodeLine *lines, const Lines &stored,
-                        int64_t rows, int64_t columns, float (*numbers)[ATTN_MAX_PANEL]) {
-  Columns least, factor, offset, none;
+/// The numbers of a group, [32][columns]: value / scale - offset. Behind `rows`, and of lines that
+/// are all one number, these are 0, and where a scale is 0, -8: bytes of 0, as in columns that
+/// nothing fills.
+static void findNumbers(const float *values, const Lines &stored, int64_t rows, int64_t columns,
+                        float (*numbers)[ATTN_MAX_PANEL]) {
+  Columns factor, offset, none;
   for (int64_t j = 0; j < columns; ++j) {
-    float step = lines ? lines[j].step : stored.scale[j];
     none[j] = stored.scale[j] != 0 ? 0 : -8;
-    bool isLine = !stored.isNumber[j];
-    least[j] = isLine && lines ? lines[j].least : 0;
-    factor[j] = isLine ? 1 / step : 0;
-    offset[j] = !isLine ? -none[j] : lines ? 8 : stored.offset[j];
+    factor[j] = stored.isNumber[j] ? 0 : 1 / stored.scale[j];
+    offset[j] = stored.isNumber[j] ? -none[j] : stored.offset[j];
   }
   for (int64_t k = 0; k < rows; ++k)
     for (int64_t j = 0; j < columns; ++j) {
-      float number = roundedToWhole((values[k * columns + j] - least[j]) * factor[j] - offset[j]);
+      float number = roundedToWhole(values[k * columns + j] * factor[j] - offset[j]);
       // NaN becomes -8, its scale says what it is.
       number = number > -8 ? number : -8;
       numbers[k][j] = number < 7 ? number : 7;
@@ -123,20 +117,9 @@ static void findNumbers(const float *values, const CodeLine *lines, const Lines 
     memcpy(numbers[k], none, sizeof none);
 }
 
-/// Stores the codes of a group's numbers; adds its weights to `exact`, and the largest magnitudes
-/// to `largest`.
-static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], const Lines &stored, int64_t columns,
-                       const GroupPanel &to, int64_t group, double *exact, float *largest) {
-  Columns sum, low, high;
-  for (int64_t j = 0; j < columns; ++j)
-    sum[j] = 0, low[j] = 7, high[j] = -8;
-  for (int64_t k = 0; k < lineElements; ++k)
-    for (int64_t j = 0; j < columns; ++j) {
-      float number = numbers[k][j];
-      sum[j] += number;
-      low[j] = number < low[j] ? number : low[j];
-      high[j] = number > high[j] ? number : high[j];
-    }
+/// Stores the codes of a group's numbers.
+static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], int64_t columns,
+                       const GroupPanel &to, int64_t group) {
   for (int64_t k = 0; k < lineElements; k += 8) {
     uint32_t words[ATTN_MAX_PANEL];
     for (int64_t j = 0; j < columns; ++j) {
@@ -149,13 +132,53 @@ static void storeCodes(const float (*numbers)[ATTN_MAX_PANEL], const Lines &stor
     }
     memcpy(to.codes + (4 * group + k / 8) * 4 * to.width, words, 4 * size_t(columns));
   }
-  for (int64_t j = 0; j < columns; ++j) {
-    float scale = stored.scale[j], offset = stored.offset[j];
-    exact[j] += double(scale) * (double(sum[j]) + lineElements * double(offset));
-    for (float number : {low[j], high[j]}) {
-      float magnitude = fabsf(scale * (number + offset));
-      largest[j] = magnitude > largest[j] || magnitude != magnitude ? magnitude : largest[j];
+}
+
+/// Stores codes of columns that are `rows` apart; of lines that are one number, what findNumbers
+/// gives.
+static void storeCodes(const unsigned char *codes, int64_t rows, const Lines &stored,
+                       int64_t columns, const GroupPanel &to, int64_t group) {
+  for (int64_t step = 0; step < 4; ++step) {
+    uint32_t words[ATTN_MAX_PANEL];
+    for (int64_t j = 0; j < columns; ++j) {
+      uint32_t four[2];
+      memcpy(four, codes + j * rows + 8 * step, sizeof four);
+      words[j] = four[0] | four[1] << 4;
     }
+    for (int64_t j = 0; j < columns; ++j)
+      if (stored.isNumber[j])
+        words[j] = stored.scale[j] != 0 ? 0x88888888 : 0;
+    memcpy(to.codes + (4 * group + step) * 4 * to.width, words, 4 * size_t(columns));
+  }
+}
+
+/// Adds a group whose codes are stored.
+static void addGroup(const GroupPanel &to, const Lines &stored, int64_t columns, int64_t group,
+                     ColumnTotals &totals) {
+  constexpr int64_t most = 4 * ATTN_MAX_PANEL;
+  unsigned char sums[most], low[most], high[most]; // of the eight codes in a byte's place
+  memset(sums, 0, sizeof sums);
+  memset(low, 15, sizeof low);
+  memset(high, 0, sizeof high);
+  const unsigned char *codes = to.codes + 16 * group * to.width;
+  for (int64_t step = 0; step < 4; ++step, codes += 4 * to.width)
+    for (int64_t i = 0; i < 4 * columns; ++i) {
+      unsigned char code = codes[i] & 15, next = codes[i] >> 4;
+      unsigned char less = code < next ? code : next, more = code < next ? next : code;
+      low[i] = less < low[i] ? less : low[i];
+      high[i] = more > high[i] ? more : high[i];
+      sums[i] = static_cast<unsigned char>(sums[i] + code + next);
+    }
+  for (int64_t j = 0; j < columns; ++j) {
+    int sum = -8 * lineElements, least = 15, greatest = 0;
+    for (int64_t i = 4 * j; i < 4 * j + 4; ++i) {
+      sum += sums[i];
+      least = low[i] < least ? low[i] : least;
+      greatest = high[i] > greatest ? high[i] : greatest;
+    }
+    float scale = stored.scale[j], offset = stored.offset[j];
+    totals.add(j, double(scale) * (double(sum) + lineElements * double(offset)),
+               scale * (float(least - 8) + offset), scale * (float(greatest - 8) + offset));
   }
 }
 
@@ -191,29 +214,39 @@ static void addBytes(const GroupPanel &to, int64_t columns, int64_t groups) {
     to.byteSums[j] = sums[4 * j] + sums[4 * j + 1] + sums[4 * j + 2] + sums[4 * j + 3];
 }
 
-void attn::storeHalfBytes(const float *values, const CodeLine *lines, int64_t rows, int64_t columns,
+void attn::storeHalfBytes(const float *values, int64_t rows, int64_t columns,
                           const GroupPanel &to) {
-  double exact[ATTN_MAX_PANEL] = {};
-  Columns largest = {};
+  ColumnTotals totals;
   int64_t groups = (rows + lineElements - 1) / lineElements;
   for (int64_t group = 0; group < groups; ++group) {
     const float *own = values + group * lineElements * columns;
-    int64_t count = rows - group * lineElements;
-    const CodeLine *given = lines ? lines + group * columns : nullptr;
-    CodeLine fitted[ATTN_MAX_PANEL];
+    int64_t left = rows - group * lineElements, count = left < lineElements ? left : lineElements;
+    CodeLine lines[ATTN_MAX_PANEL];
     if (count < lineElements)
-      fitEnd(own, count, columns, fitted), given = nullptr;
-    else if (!given)
-      fitLines(own, columns, fitted);
+      fitEnd(own, count, columns, lines);
+    else
+      fitLines(own, columns, lines);
     Lines stored;
-    storeLines(given ? given : fitted, columns, to, group, stored);
+    storeLines(lines, columns, to, group, stored);
     float numbers[lineElements][ATTN_MAX_PANEL];
-    findNumbers(own, given, stored, count < lineElements ? count : lineElements, columns, numbers);
-    storeCodes(numbers, stored, columns, to, group, exact, largest);
+    findNumbers(own, stored, count, columns, numbers);
+    storeCodes(numbers, columns, to, group);
+    addGroup(to, stored, columns, group, totals);
   }
-  for (int64_t j = 0; j < columns; ++j) {
-    to.sums[j] = float(exact[j]);
-    to.byteScales[j] = largest[j] / 127;
+  totals.store(columns, to);
+  addBytes(to, columns, groups);
+}
+
+void attn::storeHalfBytes(const unsigned char *codes, const CodeLine *lines, int64_t rows,
+                          int64_t columns, const GroupPanel &to) {
+  ColumnTotals totals;
+  int64_t groups = rows / lineElements;
+  for (int64_t group = 0; group < groups; ++group) {
+    Lines stored;
+    storeLines(lines + group * columns, columns, to, group, stored);
+    storeCodes(codes + group * lineElements, rows, stored, columns, to, group);
+    addGroup(to, stored, columns, group, totals);
   }
+  totals.store(columns, to);
   addBytes(to, columns, groups);
 }

@@ -109,15 +109,16 @@ static bool hasLines(const Unit &unit, int64_t first, int64_t columnStride) {
          first % lineElements == 0 && columnStride % lineElements == 0;
 }
 
-/// Reads the lines of `columns` to lines[k / 32][columns].
+/// Reads the lines of `columns` to lines[k / 32][columns], and their codes to codes[columns][k].
 static bool readLines(const Unit &unit, int64_t first, int64_t columnStride, int64_t columns,
-                      CodeLine *lines, ElementReader &reader) {
+                      CodeLine *lines, unsigned char *codes, ElementReader &reader) {
   int64_t k = unit.job->slot->k, groups = k / lineElements;
   Vector<CodeLine> own;
   if (!own.resize(size_t(groups)))
     return false;
   for (int64_t j = 0; j < columns; ++j) {
-    if (!reader.takeLines(*unit.job->source, first + j * columnStride, k, own.data()))
+    if (!reader.takeLines(*unit.job->source, first + j * columnStride, k, own.data(),
+                          codes + j * k))
       return false;
     for (int64_t group = 0; group < groups; ++group)
       lines[group * columns + j] = own[size_t(group)];
@@ -144,6 +145,16 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
       run = smaller(run, slot.width - column % slot.width);
     int64_t index =
         part.offset + n / part.inner * part.outerStride + n % part.inner * part.innerStride;
+    bool areLines = hasLines(unit, index, stride);
+    auto *codes = reinterpret_cast<unsigned char *>(scratch);
+    if (areLines && !readLines(unit, index, stride, run, lines, codes, reader))
+      return false;
+    if (areLines && takesCodes(slot.layout, ElementReader::lineBits(source), lines,
+                               slot.k / lineElements * run)) {
+      storeCodes(slot, codes, lines, column, run, reinterpret_cast<char *>(base));
+      n += run;
+      continue;
+    }
     float *to = !isF32     ? scratch
                 : isPanels ? base + column / slot.width * slot.k * slot.width +
                                  unit.kBegin * slot.width + column % slot.width
@@ -159,9 +170,6 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
       if (!packFrom(source, first, part.kStride, stride, rows, run, to, toStride, reader))
         return false;
     }
-    bool areLines = hasLines(unit, index, stride);
-    if (areLines && !readLines(unit, index, stride, run, lines, reader))
-      return false;
     if (isPanels && !isF32)
       storePanel(slot, scratch, areLines ? lines : nullptr, column, run,
                  reinterpret_cast<char *>(base));

@@ -126,7 +126,7 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
                       int64_t column, int64_t columns, char *base) {
   int64_t width = slot.width, within = column % width;
   if (slot.layout == ATTN_PACK_PANELS_INT4)
-    return storeHalfBytes(values, lines, slot.k, columns, groupPanel(slot, column, base));
+    return storeHalfBytes(values, slot.k, columns, groupPanel(slot, column, base));
   if (slot.layout == ATTN_PACK_PANELS_INT8_GROUPS)
     return storeGroupedBytes(values, lines, slot.k, columns, groupPanel(slot, column, base));
   int64_t panelBytes = 4 * groupsOf(slot) * width;
@@ -142,6 +142,24 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
   float *scales = reinterpret_cast<float *>(base + panels * panelBytes);
   int32_t *sums = reinterpret_cast<int32_t *>(scales + panels * width);
   storeBytes(values, slot.k, columns, width, words, scales + column, sums + column);
+}
+
+bool attn::takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count) {
+  if (layout == ATTN_PACK_PANELS_INT4 || bits != 8)
+    return layout == ATTN_PACK_PANELS_INT4 && bits == 4;
+  bool areMiddle = true;
+  for (int64_t i = 0; i < count; ++i)
+    areMiddle &= lines[i].least == -128 * lines[i].step;
+  return areMiddle;
+}
+
+void attn::storeCodes(const attn_abi_slot &slot, const unsigned char *codes, const CodeLine *lines,
+                      int64_t column, int64_t columns, char *base) {
+  GroupPanel to = groupPanel(slot, column, base);
+  if (slot.layout == ATTN_PACK_PANELS_INT4)
+    storeHalfBytes(codes, lines, slot.k, columns, to);
+  else
+    storeGroupedBytes(codes, lines, slot.k, columns, to);
 }
 
 /// Bytes that `columns` of a slot take, those of the last panel's padding among them.

@@ -33,6 +33,14 @@ void storeRow(const attn_abi_slot &slot, const float *values, int64_t count, uin
 void storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
                 int64_t column, int64_t columns, char *base);
 
+/// Whether a layout of groups takes codes of so many bits as they are, on these lines: half bytes,
+/// or bytes of which 128 stands for 0.
+bool takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count);
+
+/// The same of codes [columns][slot.k] and their lines, where the layout takes them.
+void storeCodes(const attn_abi_slot &slot, const unsigned char *codes, const CodeLine *lines,
+                int64_t column, int64_t columns, char *base);
+
 /// Whether a slot and its parts stay inside the block and inside tensors of the parameters' shapes.
 bool isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot);
 

@@ -395,6 +395,56 @@ TEST(PackTest, GroupedBytesOfGivenSteps) {
   }
 }
 
+/// Codes of a few bits are stored as they are: what the formulas of abi.h give is the numbers that
+/// they stand for, and the sums and bytes of columns are those of these.
+TEST(PackTest, CodesAsTheyAre) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<float> real(0.01f, 0.3f);
+  for (int trial = 0; trial < 60; ++trial) {
+    attn_abi_slot slot = {};
+    bool areHalves = trial % 2 == 0;
+    slot.layout = areHalves ? ATTN_PACK_PANELS_INT4 : ATTN_PACK_PANELS_INT8_GROUPS;
+    slot.k = 32 * int64_t(1 + random() % 5), slot.width = 6;
+    slot.columns = int64_t(1 + random() % 6); // of the first panel
+    int64_t groups = slot.k / 32, columns = slot.columns;
+    std::vector<unsigned char> codes(size_t(columns * slot.k));
+    std::vector<CodeLine> lines(size_t(columns * groups));
+    std::vector<float> matrix(codes.size());
+    for (auto &line : lines) {
+      line.step = halfToFloat(floatToHalf(real(random) * (random() % 2 ? 1.f : -1.f)));
+      line.least = (areHalves ? float(random() % 64) / -4 : -128) * line.step;
+    }
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t k = 0; k < slot.k; ++k) {
+        auto code = static_cast<unsigned char>(random() % (areHalves ? 16 : 256));
+        codes[size_t(j * slot.k + k)] = code;
+        const CodeLine &line = lines[size_t(k / 32 * columns + j)];
+        matrix[size_t(k * columns + j)] = line.least + line.step * float(code);
+      }
+    ASSERT_TRUE(takesCodes(slot.layout, areHalves ? 4 : 8, lines.data(), columns * groups));
+    std::vector<char> block(size_t(slot.width * (slot.k + groups * 4 + 12)));
+    storeCodes(slot, codes.data(), lines.data(), 0, columns, block.data());
+    int64_t perWord = areHalves ? 8 : 4;
+    for (int64_t j = 0; j < columns; ++j) {
+      for (int64_t k = 0; k < slot.k; ++k) {
+        auto at = size_t(4 * (k / perWord * slot.width + j) + k % 4);
+        auto byte = uint8_t(block[at]);
+        int stored = areHalves ? byte >> (k % 8 < 4 ? 0 : 4) & 15 : byte ^ 128;
+        EXPECT_EQ(int(codes[size_t(j * slot.k + k)]), stored);
+      }
+      if (areHalves)
+        checkHalves(slot, matrix, j, block);
+      else {
+        std::vector<char> ofValues(block.size());
+        storePanel(slot, matrix.data(), lines.data(), 0, columns, ofValues.data());
+        EXPECT_EQ(ofValues, block);
+      }
+    }
+    lines[0].least += lines[0].step;
+    EXPECT_EQ(areHalves, takesCodes(slot.layout, areHalves ? 4 : 8, lines.data(), 1));
+  }
+}
+
 TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
   PageBlock block;
   for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
