@@ -8,9 +8,9 @@ using namespace attn;
 
 static constexpr uint64_t kLargePage = 2 << 20;
 
-bool PageBlock::allocate(uint64_t wanted) {
+bool PageBlock::allocate(uint64_t wanted, Pages pages) {
   reset();
-  uint64_t page = wanted >= kLargePage ? kLargePage : 4096;
+  uint64_t page = wanted >= kLargePage && pages == Pages::Large ? kLargePage : 4096;
   if (wanted > UINT64_MAX / 2)
     return false;
   uint64_t rounded = (wanted + page - 1) / page * page;
@@ -24,8 +24,8 @@ bool PageBlock::allocate(uint64_t wanted) {
   mapLength = reserve;
   bytes = static_cast<char *>(memory) + (page - uintptr_t(memory) % page) % page;
   length = rounded;
-  if (page == kLargePage)
-    madvise(bytes, length, MADV_HUGEPAGE); // a wish: small pages do as well
+  // A wish: pages of the other size do as well.
+  madvise(bytes, length, page == kLargePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   return true;
 }
 

@@ -113,7 +113,7 @@ attn_status BeamRows::repeatCaches(Error &error) {
     for (int32_t s = 0; s < cache.stateCount; ++s)
       bytes += layoutOf(cache, cache.states[s], memory).bytes() * size_t(timesOf(s));
     PageBlock wider;
-    if (!wider.allocate(bytes))
+    if (!wider.allocate(bytes, PageBlock::Pages::Small))
       return error.outOfMemory("the rows of beams");
     const char *from = memory.block.data();
     char *to = wider.data();

@@ -50,13 +50,14 @@ static attn_status checkLayout(const attn_abi_model &tables, const attn_abi_cach
   return ATTN_OK;
 }
 
-/// Memory for what an empty cache is to hold.
+/// Memory for what an empty cache is to hold. Each head of a layer has a stretch of its own, as
+/// long as the capacity: with large pages, the first position would make most of it resident.
 static attn_status layOut(const attn_abi_model &tables, const attn_abi_cache &cache,
                           CacheMemory &memory, const int64_t *dims, Error &error) {
   int64_t bytes = bytesOf(tables, cache, dims);
   bool isThere = bytes >= 0 && uint64_t(bytes) <= memory.block.size();
   if (!memory.dims.resize(size_t(tables.dimCount)) ||
-      (!isThere && (bytes < 0 || !memory.block.allocate(uint64_t(bytes)))))
+      (!isThere && (bytes < 0 || !memory.block.allocate(uint64_t(bytes), PageBlock::Pages::Small))))
     return error.set(ATTN_OUT_OF_MEMORY, "R0401", "no memory for cache `%s` of %lld bytes",
                      cache.name, static_cast<long long>(bytes));
   memcpy(memory.dims.data(), dims, sizeof(int64_t) * size_t(tables.dimCount));

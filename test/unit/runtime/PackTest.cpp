@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 using namespace attn;
 
@@ -454,6 +455,16 @@ TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
     EXPECT_EQ(0, block.data()[0] | block.data()[bytes - 1]);
     block.data()[bytes - 1] = 1;
   }
+  // Of small pages, those are there that were written.
+  constexpr size_t bytes = 8 << 20, pages = bytes / 4096;
+  ASSERT_TRUE(block.allocate(bytes, PageBlock::Pages::Small));
+  block.data()[5 << 20] = 1;
+  unsigned char areThere[pages];
+  ASSERT_EQ(0, mincore(block.data(), bytes, areThere));
+  size_t count = 0;
+  for (unsigned char isThere : areThere)
+    count += isThere & 1;
+  EXPECT_EQ(1u, count);
   EXPECT_FALSE(block.allocate(UINT64_MAX / 2 - 4096));
   EXPECT_EQ(nullptr, block.data());
 }
