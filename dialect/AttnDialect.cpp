@@ -41,6 +41,14 @@ static void printSizes(AsmPrinter &printer, ArrayRef<int64_t> sizes) {
   printer << ']';
 }
 
+/// What a table consists of, with its type.
+template <typename T> static ParseResult parseElements(OpAsmParser &parser, T &elements) {
+  return parser.parseAttribute(elements);
+}
+static void printElements(OpAsmPrinter &printer, Operation *, Attribute elements) {
+  printer.printAttribute(elements);
+}
+
 #include "dialect/AttnDialect.cpp.inc"
 #include "dialect/AttnEnums.cpp.inc"
 #include "dialect/ComputeInterfaces.cpp.inc"

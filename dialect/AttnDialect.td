@@ -128,4 +128,26 @@ def Attn_NormAttr : AttnAttr<"Norm", "norm"> {
   }];
 }
 
+/// What is taken of angles.
+def Attn_AngleFunction : AttnEnum<"AngleFunction", "a function of angles", [
+    I32EnumAttrCase<"Cosine", 0, "cos">,
+    I32EnumAttrCase<"Sine", 1, "sin">
+]>;
+
+def Attn_AnglesAttr : AttnAttr<"Angles", "angles", [TypedAttrInterface]> {
+  let summary = "cosines or sines of angles that grow with the position";
+  let description = [{
+    Elements of a table, of type [positions, frequencies...] of f32: element (t, p) is `function` of `t * frequencies[p]`, in double precision, then rounded.
+    Nobody writes them down: the runtime computes them when weights are bound.
+  }];
+  let parameters = (ins AttributeSelfTypeParameter<"[positions, frequencies...] of f32">:$type, "::attn::AngleFunction":$function,
+                        "::mlir::DenseF64ArrayAttr":$frequencies);
+  let assemblyFormat = "`<` $function `,` $frequencies `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t positions() const { return llvm::cast<mlir::ShapedType>(getType()).getDimSize(0); }
+    float at(int64_t position, int64_t pair) const;
+  }];
+}
+
 #endif // ATTN_DIALECT_TD

@@ -29,13 +29,13 @@ def Attn_SlotOp : AttnKernelOp<"slot", [Symbol]> {
   let summary = "where parameters lie in the packed block, and in which layout";
   let description = [{
     Bytes [offset + layer * layer_stride, + bytes). `width` 0: [k][columns] row-major, of f32, bf16 or f16; else panels [columns / width][k][width], the last padded
-    with zeros. `params` fill the columns one after the other. Panels of another `precision` than f32: compiler/transforms/ParameterLayout.h.
+    with zeros. `params` fill the columns one after the other; without any, elements are `angles`. Panels of another `precision` than f32: compiler/transforms/ParameterLayout.h.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$params, I64Attr:$k, I64Attr:$columns, I64Attr:$width,
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$params, OptionalAttr<Attn_AnglesAttr>:$angles, I64Attr:$k, I64Attr:$columns, I64Attr:$width,
                        DefaultValuedAttr<Attn_PrecisionAttr, "::attn::Precision::F32">:$precision, I64Attr:$bytes, I64Attr:$layers,
                        I64Attr:$offset, I64Attr:$layer_stride);
   let assemblyFormat = [{
-    $sym_name $params `k` $k `columns` $columns `width` $width (`in` $precision^)? `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
+    $sym_name $params (`of` custom<Elements>($angles)^)? `k` $k `columns` $columns `width` $width (`in` $precision^)? `bytes` $bytes `layers` $layers `at` $offset `+` $layer_stride attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -277,14 +277,18 @@ def Attn_PickOp : AttnComputeOp<"pick", ["movedTensors"]> {
 }
 
 def Attn_TableOp : AttnOp<"table", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "constants, computed when compiling";
+  let summary = "constants: elements, or angles that the runtime computes";
   let description = [{
     Along an axis known only when running, `elements` go up to its bound, and the result is their beginning.
   }];
-  let arguments = (ins ElementsAttr:$elements);
+  let arguments = (ins AnyAttrOf<[ElementsAttr, Attn_AnglesAttr]>:$elements);
   let results = (outs Attn_Tensor:$result);
-  let assemblyFormat = "$elements attr-dict `:` type($result)";
+  let assemblyFormat = "custom<Elements>($elements) attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The shape and element type of what a table may be made of.
+    static mlir::ShapedType typeOfElements(mlir::Attribute elements);
+  }];
 }
 
 def Attn_RotaryOp : AttnComputeOp<"rotary", ["writesHalves", "flopPerElement"], [AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {

@@ -25,6 +25,9 @@ public:
   llvm::Constant *f32(float value) const {
     return llvm::ConstantFP::get(llvm::Type::getFloatTy(context), value);
   }
+  llvm::Constant *f64(double value) const {
+    return llvm::ConstantFP::get(llvm::Type::getDoubleTy(context), value);
+  }
   /// A null pointer.
   llvm::Constant *null() const {
     return llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0));

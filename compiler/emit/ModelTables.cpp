@@ -356,16 +356,18 @@ static int32_t panelLayout(Precision stored) {
   llvm_unreachable("nothing is stored in tf32");
 }
 
-/// And rows (slot_c4).
-static int32_t rowLayout(Precision stored) {
+/// And rows (slot_c4, slot_c5).
+static int32_t rowLayout(SlotOp slot) {
+  if (std::optional<AnglesAttr> angles = slot.getAngles())
+    return angles->getFunction() == AngleFunction::Cosine ? ATTN_PACK_COSINES : ATTN_PACK_SINES;
+  Precision stored = slot.getPrecision();
   return stored == Precision::F32    ? ATTN_PACK_ROWS
          : stored == Precision::BF16 ? ATTN_PACK_ROWS_BF16
                                      : ATTN_PACK_ROWS_F16;
 }
 
 LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
-  int32_t layout =
-      slot.getWidth() ? panelLayout(slot.getPrecision()) : rowLayout(slot.getPrecision());
+  int32_t layout = slot.getWidth() ? panelLayout(slot.getPrecision()) : rowLayout(slot);
   int64_t k = slot.getK(), column = 0;
   llvm::SmallVector<attn_abi_part> parts;
   for (auto name : slot.getParams().getAsRange<FlatSymbolRefAttr>()) {
@@ -377,7 +379,10 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
       return failure();
     column += cast<RankedTensorType>(param.getType()).getNumElements() / std::max<int64_t>(k, 1);
   }
-  Constants table;
+  Constants table, frequencies;
+  if (std::optional<AnglesAttr> angles = slot.getAngles())
+    for (double frequency : angles->getFrequencies().asArrayRef())
+      frequencies.push_back(build.f64(frequency));
   for (const attn_abi_part &part : parts)
     table.push_back(
         build.structure({build.i32(part.parameter), build.i64(part.column), build.i64(part.count),
@@ -391,7 +396,8 @@ LogicalResult TableWriter::addSlot(SlotOp slot, Constants &slots) {
   slots.push_back(build.structure(
       {build.i64(slot.getOffset()), build.i64(slot.getLayerStride()), build.i64(slot.getBytes()),
        build.i32(layers), build.i32(layout), build.i64(k), build.i64(slot.getColumns()),
-       build.i64(slot.getWidth()), build.i32(int64_t(parts.size())), build.array(table, "parts")}));
+       build.i64(slot.getWidth()), build.i32(int64_t(parts.size())), build.array(table, "parts"),
+       build.array(frequencies, "frequencies")}));
   return success();
 }
 

@@ -54,6 +54,15 @@ llvm::Expected<Tensor> attn::reference::evaluate(PickOp op, const Scope &scope) 
 }
 
 llvm::Expected<Tensor> attn::reference::evaluate(TableOp op, const Scope &scope) {
+  auto shape = shapeFromNames(op, op.getResult().getType(), {}, scope);
+  if (!shape)
+    return shape.takeError();
+  Tensor y = zeros(*shape);
+  if (auto angles = dyn_cast<AnglesAttr>(op.getElements())) {
+    double *element = y.data.data();
+    forEachIndex(*shape, [&](ArrayRef<int64_t> at) { *element++ = angles.at(at[0], at[1]); });
+    return y;
+  }
   auto elements = cast<DenseElementsAttr>(op.getElements());
   Tensor all = zeros(elements.getType().getShape());
   if (isa<FloatType>(elements.getElementType()))
@@ -62,10 +71,6 @@ llvm::Expected<Tensor> attn::reference::evaluate(TableOp op, const Scope &scope)
   else
     llvm::transform(elements.getValues<APInt>(), all.data.begin(),
                     [](const APInt &value) { return static_cast<double>(value.getSExtValue()); });
-  auto shape = shapeFromNames(op, op.getResult().getType(), {}, scope);
-  if (!shape)
-    return shape.takeError();
-  Tensor y = zeros(*shape);
   copyStrided(*shape, all.data.data(), denseStrides(all.shape), y.data.data(),
               denseStrides(*shape));
   return y;

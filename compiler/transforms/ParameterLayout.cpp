@@ -52,8 +52,24 @@ SlotOp ParameterLayout::slot(ArrayRef<ParamOp> params, int64_t k, Precision prec
   int64_t rows = std::max<int64_t>(k, 1);
   int64_t bytes =
       width ? panelBytes(rows, columns, precision) : 4 / panelGroup(precision) * rows * columns;
-  auto slot = SlotOp::create(builder, first.getLoc(), name, builder.getArrayAttr(refs), rows,
-                             columns, width, precision, bytes, first.getLayers().value_or(1), 0, 0);
+  return add(SlotOp::create(builder, first.getLoc(), name, builder.getArrayAttr(refs), AnglesAttr(),
+                            rows, columns, width, precision, bytes, first.getLayers().value_or(1),
+                            0, 0));
+}
+
+SlotOp ParameterLayout::slot(AnglesAttr angles, Location loc) {
+  SlotOp &slot = tables[angles];
+  if (slot)
+    return slot;
+  OpBuilder builder(module.getBodyRegion());
+  std::string name = ("table." + stringifyAngleFunction(angles.getFunction())).str();
+  int64_t positions = angles.positions(), pairs = angles.getFrequencies().size();
+  return slot = add(SlotOp::create(builder, loc, name, builder.getArrayAttr({}), angles, positions,
+                                   pairs, /*width=*/0, Precision::F32, 4 * positions * pairs,
+                                   /*layers=*/1, 0, 0));
+}
+
+SlotOp ParameterLayout::add(SlotOp slot) {
   symbols.insert(slot);
   slots.push_back(slot);
   return slot;

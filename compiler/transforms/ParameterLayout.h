@@ -109,12 +109,19 @@ public:
   /// row of f32, bf16 or f16.
   SlotOp slot(llvm::ArrayRef<ParamOp> params, int64_t k, Precision precision = Precision::F32);
 
+  /// The slot that holds a table of angles: rows of f32, one for each position.
+  SlotOp slot(AnglesAttr angles, mlir::Location loc);
+
   /// Gives every slot its offset, once all are known.
   void place();
 
 private:
+  /// Adds a slot, which gets its place last.
+  SlotOp add(SlotOp slot);
+
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
+  llvm::DenseMap<AnglesAttr, SlotOp> tables;
   llvm::SmallVector<SlotOp> slots;
 };
 

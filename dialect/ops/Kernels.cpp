@@ -25,9 +25,9 @@ LogicalResult SlotOp::verify() {
   if (getK() < 1 || getColumns() < 1 || getWidth() < 0 || getBytes() < 0 || getLayers() < 1 ||
       getOffset() < 0 || getLayerStride() < 0) // slot_c1
     return emitOpError("expected sizes of at least 1, and offsets that are not negative");
-  if (getParams().empty() ||
+  if (getParams().empty() != getAngles().has_value() ||
       !llvm::all_of(getParams(), llvm::IsaPred<FlatSymbolRefAttr>)) // slot_c2
-    return emitOpError("expected the symbols of its parameters");
+    return emitOpError("expected the symbols of its parameters, or angles");
   if (getPrecision() == Precision::TF32) // slot_c3
     return emitOpError(
         "expected a precision that weights are stored in, but tf32 is stored as f32");
@@ -35,6 +35,11 @@ LogicalResult SlotOp::verify() {
       getPrecision() != Precision::F16) // slot_c4
     return emitOpError("expected rows of f32, bf16 or f16, but got ")
            << stringifyPrecision(getPrecision());
+  if (std::optional<AnglesAttr> angles = getAngles();
+      angles && (getWidth() != 0 || getPrecision() != Precision::F32 || getLayers() != 1 ||
+                 getColumns() != uint64_t(angles->getFrequencies().size()) ||
+                 getK() != uint64_t(angles->positions()))) // slot_c5
+    return emitOpError("expected angles as rows of f32, one for each position");
   return success();
 }
 

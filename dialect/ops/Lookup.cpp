@@ -3,6 +3,7 @@
 // attn.lookup, attn.pick, attn.table: rows and elements by index, and constants.
 #include "dialect/AttnDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attn;
@@ -89,8 +90,30 @@ LogicalResult PickOp::verify() {
 /// As much of the input as is copied.
 SmallVector<Value> PickOp::movedTensors() { return {getIndices(), getResult(), getResult()}; }
 
+LogicalResult AnglesAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type type,
+                                 AngleFunction, DenseF64ArrayAttr frequencies) {
+  auto table = dyn_cast_if_present<RankedTensorType>(type);
+  if (!table || !table.getElementType().isF32() || table.getRank() != 2 ||
+      !table.hasStaticShape() || table.getDimSize(0) < 1 || frequencies.empty() ||
+      table.getDimSize(1) != frequencies.size() ||
+      !llvm::all_of(frequencies.asArrayRef(), [](double f) { return std::isfinite(f); }))
+    return emitError() << "expected finite frequencies and a tensor of f32, one row for each "
+                          "position, one column for each frequency";
+  return success();
+}
+
+float AnglesAttr::at(int64_t position, int64_t pair) const {
+  double angle = static_cast<double>(position) * getFrequencies()[pair];
+  return static_cast<float>(getFunction() == AngleFunction::Cosine ? std::cos(angle)
+                                                                   : std::sin(angle));
+}
+
+ShapedType TableOp::typeOfElements(Attribute elements) {
+  return cast<ShapedType>(cast<TypedAttr>(elements).getType());
+}
+
 LogicalResult TableOp::verify() {
-  auto elements = cast<ShapedType>(getElements().getType());
+  ShapedType elements = typeOfElements(getElements());
   auto result = cast<RankedTensorType>(getResult().getType());
   if (elements.getElementType() != result.getElementType()) // table_c1
     return emitOpError("expected elements of ") << result.getElementType();
@@ -103,7 +126,7 @@ LogicalResult TableOp::verify() {
 }
 
 LogicalResult TableOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto elements = cast<ShapedType>(getElements().getType());
+  ShapedType elements = typeOfElements(getElements());
   auto result = cast<RankedTensorType>(getResult().getType());
   for (int64_t d = 0; d < result.getRank(); ++d) {
     if (!result.isDynamicDim(d))

@@ -3,6 +3,7 @@
 // Binding weights: from a checkpoint or from random numbers into the packed block.
 #include "base/Team.h"
 #include "run/Model.h"
+#include "weights/Angles.h"
 #include "weights/PackCache.h"
 #include "weights/PackCheckpoint.h"
 #include "weights/RandomWeights.h"
@@ -24,7 +25,7 @@ struct Packing {
     if (!team.start(isSmall ? 1 : model.threads))
       return error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads",
                        int(model.threads));
-    return ATTN_OK;
+    return fillAngles(*model.tables, block.data(), team, error);
   }
   void finish(attn_model &model) {
     model.block.swap(block);
@@ -33,6 +34,14 @@ struct Packing {
   }
 };
 } // namespace
+
+attn_status attn::bindNothing(attn_model &model, Error &error) {
+  Packing packing;
+  if (attn_status status = packing.start(model, error))
+    return status;
+  packing.finish(model);
+  return ATTN_OK;
+}
 
 static attn_status bindCheckpoint(attn_model &model, const Checkpoint &checkpoint, Error &error) {
   Binding binding;
@@ -61,10 +70,10 @@ extern "C" attn_status attn_abi_pack(const attn_abi_model *tables, const char *p
               int(threads));
   else if (checkSlots(*tables, error) == ATTN_OK && checkpoint.open(path, error) == ATTN_OK &&
            matchCheckpoint(*tables, checkpoint, binding, error) == ATTN_OK) {
-    if (team.start(threads))
-      packCheckpoint(*tables, checkpoint, binding, static_cast<char *>(block), team, error);
-    else
+    if (!team.start(threads))
       error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads", int(threads));
+    else if (fillAngles(*tables, static_cast<char *>(block), team, error) == ATTN_OK)
+      packCheckpoint(*tables, checkpoint, binding, static_cast<char *>(block), team, error);
   }
   return error.report(message);
 }

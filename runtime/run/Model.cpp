@@ -115,6 +115,12 @@ static attn_status createModel(const attn_abi_model *tables, const char *optionT
   model->pinsThreads = options.pins;
   model->threads = options.threads ? options.threads : attn_default_threads();
   model->weights = tables->embedded;
+  bool hasOnlyAngles = tables->parameterCount == 0 && tables->packedBytes > 0;
+  if (attn_status status =
+          hasOnlyAngles && !model->weights ? bindNothing(*model, error) : ATTN_OK) {
+    attn_model_destroy(model);
+    return status;
+  }
   *result = model;
   return ATTN_OK;
 }

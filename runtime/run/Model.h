@@ -34,6 +34,9 @@ attn_status resolveDims(const attn_abi_model &tables, int32_t entry, const attn_
                         const attn_tensor *outputs, const int64_t *cached, int64_t *dims,
                         Error &error);
 
+/// Binds what a model computes itself and no checkpoint holds.
+attn_status bindNothing(attn_model &model, Error &error);
+
 /// The name of an entry that fills a cache; null where there is none.
 const char *entryThatFills(const attn_abi_model &tables, int32_t cache);
 

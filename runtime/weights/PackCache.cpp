@@ -119,6 +119,11 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
       all({part.parameter, part.column, part.count, part.offset, part.kStride, part.kInner,
            part.kOuterStride, part.inner, part.innerStride, part.outerStride});
     }
+    for (int64_t j = 0; slot.frequencies && j < slot.columns; ++j) {
+      uint64_t bits;
+      memcpy(&bits, &slot.frequencies[j], sizeof bits);
+      hash.add(bits);
+    }
   }
   for (const SourceFile *file : checkpoint.sourceFiles()) {
     const FileIdentity &own = file->identity();

@@ -177,9 +177,10 @@ static bool countBytes(const attn_abi_slot &slot, int64_t &bytes) {
 bool attn::isSlotSound(const attn_abi_model &tables, const attn_abi_slot &slot) {
   if (slot.k < 0 || slot.columns < 0 || slot.layers < 1 || slot.offset < 0 || slot.offset % 4 ||
       slot.layerStride % 4 || slot.layerStride < 0 || slot.layout < ATTN_PACK_ROWS ||
-      slot.layout > ATTN_PACK_ROWS_F16 ||
+      slot.layout > ATTN_PACK_SINES ||
       (!isOfRows(slot.layout) && (slot.width < 1 || slot.width > ATTN_MAX_PANEL)) ||
-      (hasGroups(slot.layout) && slot.width % 2 != 0))
+      (hasGroups(slot.layout) && slot.width % 2 != 0) ||
+      (isOfAngles(slot.layout) && (slot.partCount != 0 || !slot.frequencies || slot.layers != 1)))
     return false;
   int64_t bytes, end;
   if (!countBytes(slot, bytes) || bytes > slot.bytes ||

@@ -13,14 +13,20 @@ constexpr bool hasGroups(int32_t layout) {
   return layout == ATTN_PACK_PANELS_INT4 || layout == ATTN_PACK_PANELS_INT8_GROUPS;
 }
 
+/// Whether the slot is computed from frequencies.
+constexpr bool isOfAngles(int32_t layout) {
+  return layout == ATTN_PACK_COSINES || layout == ATTN_PACK_SINES;
+}
+
 /// Whether the slot is rows, of f32 or of 16 bits, or else panels.
 constexpr bool isOfRows(int32_t layout) {
-  return layout == ATTN_PACK_ROWS || layout == ATTN_PACK_ROWS_BF16 || layout == ATTN_PACK_ROWS_F16;
+  return layout == ATTN_PACK_ROWS || layout == ATTN_PACK_ROWS_BF16 ||
+         layout == ATTN_PACK_ROWS_F16 || isOfAngles(layout);
 }
 
 /// Whether elements are stored as they are read.
 constexpr bool isOfFloats(int32_t layout) {
-  return layout == ATTN_PACK_ROWS || layout == ATTN_PACK_PANELS;
+  return layout == ATTN_PACK_ROWS || layout == ATTN_PACK_PANELS || isOfAngles(layout);
 }
 
 /// Stores `count` elements of a row of 16 bits from `to` on.

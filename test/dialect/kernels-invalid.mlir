@@ -149,7 +149,7 @@ attn.slot @slot_c1 [@a] k 0 columns 8 width 48 bytes 64 layers 1 at 0 + 0
 
 // -----
 
-// expected-error@+1 {{expected the symbols of its parameters}}
+// expected-error@+1 {{expected the symbols of its parameters, or angles}}
 attn.slot @slot_c2 [] k 8 columns 8 width 48 bytes 64 layers 1 at 0 + 0
 
 // -----
@@ -161,3 +161,8 @@ attn.slot @slot_c3 [@a] k 8 columns 8 width 48 in tf32 bytes 64 layers 1 at 0 + 
 
 // expected-error@+1 {{expected rows of f32, bf16 or f16, but got int8}}
 attn.slot @slot_c4 [@a] k 1 columns 8 width 0 in int8 bytes 64 layers 1 at 0 + 0
+
+// -----
+
+// expected-error@+1 {{expected angles as rows of f32, one for each position}}
+attn.slot @slot_c5 [] of #attn.angles<cos, [1.0, 0.5]> : tensor<9x2xf32> k 9 columns 3 width 0 bytes 108 layers 1 at 0 + 0

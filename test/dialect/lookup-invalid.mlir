@@ -60,6 +60,14 @@ func.func @table_c3() {
 
 // -----
 
+func.func @angles() {
+  // expected-error@+1 {{expected finite frequencies and a tensor of f32, one row for each position, one column for each frequency}}
+  %r = attn.table #attn.angles<cos, [1.0]> : tensor<1x2xf32> : tensor<1x1xf32, #attn.axes<"T", "P">>
+  return
+}
+
+// -----
+
 func.func @rotary_c1(%x: tensor<2x?xf32, #attn.axes<"T", "E">>, %cos: tensor<2x2xf32, #attn.axes<"T", "P">>) {
   // expected-error@+1 {{expected a last axis of a static size}}
   %r = attn.rotary %x by %cos, %cos : tensor<2x?xf32, #attn.axes<"T", "E">>, tensor<2x2xf32, #attn.axes<"T", "P">>

@@ -19,6 +19,13 @@ func.func @table() -> tensor<?xi32, #attn.axes<"T">> {
   return %r : tensor<?xi32, #attn.axes<"T">>
 }
 
+// CHECK-LABEL: @angles
+// CHECK: attn.table #attn.angles<sin, [1.000000e+00, 1.000000e-01]> : tensor<3x2xf32> : tensor<?x2xf32, #attn.axes<"T", "P">>
+func.func @angles() -> tensor<?x2xf32, #attn.axes<"T", "P">> {
+  %r = attn.table #attn.angles<sin, [1.0, 0.1]> : tensor<3x2xf32> : tensor<?x2xf32, #attn.axes<"T", "P">>
+  return %r : tensor<?x2xf32, #attn.axes<"T", "P">>
+}
+
 // CHECK-LABEL: @rotary
 // CHECK: attn.rotary %{{.*}} by %{{.*}}, %{{.*}} : tensor<?x2x6xf32
 // CHECK: attn.rotary %{{.*}} by %{{.*}}, %{{.*}} interleaved : tensor<?x2x6xf32

@@ -151,8 +151,8 @@ struct Checkpoint {
   std::map<std::pair<std::string, int64_t>, std::pair<std::string, SourceRange>> bindings;
 };
 
-/// Constants that one function computes together.
-using Constants = llvm::SmallVector<mlir::DenseElementsAttr, 2>;
+/// Constants that one function gives together: elements of attn.table.
+using Constants = llvm::SmallVector<mlir::Attribute, 2>;
 
 /// Tables and other constants that were computed.
 struct ConstantTables {

@@ -111,9 +111,9 @@ static mlir::Value resizeAxis(Sema &sema, mlir::Value value, int at, const Axis 
   if (!type)
     return nullptr;
   llvm::SmallVector<mlir::Value> inputs;
-  for (mlir::DenseElementsAttr elements : tables) {
+  for (mlir::Attribute elements : tables) {
     mlir::Value table = makeTable(sema, {to}, elements, loc);
-    bool isIndex = elements.getElementType().isInteger();
+    bool isIndex = TableOp::typeOfElements(elements).getElementType().isInteger();
     inputs.push_back(isIndex ? LookupOp::create(sema.builder, loc, type, rows, table) : table);
   }
   return permute(sema, makeMap(sema, inputs, result, loc, weightedSum), back, loc);

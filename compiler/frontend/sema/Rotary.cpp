@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // rotary(x, T, half): pairs of features turned by angles that grow with the position (Su et al.
-// 2021), computed here in double precision. rotary(x, half, angles = a): by angles of any tensor.
+// 2021), whose frequencies are computed here. rotary(x, half, angles = a): by angles of any tensor.
 #include "compiler/frontend/sema/Rotary.h"
 #include "compiler/frontend/sema/Axes.h"
 #include "compiler/frontend/sema/Caches.h"
@@ -178,20 +178,6 @@ bool RotaryReader::checkScaling() {
   return false;
 }
 
-/// `function` of the angle of every position and pair.
-static std::vector<float> anglesOf(llvm::ArrayRef<int64_t> shape, const Frequencies &frequencies,
-                                   double (*function)(double)) {
-  std::vector<float> values;
-  values.reserve(shape[0] * shape[1]);
-  std::vector<double> steps;
-  for (int64_t p = 0; p < shape[1]; ++p)
-    steps.push_back(frequencies.at(p, shape[1]));
-  for (int64_t t = 0; t < shape[0]; ++t)
-    for (double step : steps)
-      values.push_back(static_cast<float>(function(static_cast<double>(t) * step)));
-  return values;
-}
-
 /// The number of features that are turned, of the last of `axes`; 0 after an error.
 static int64_t turnedFeatures(Sema &sema, const RotaryReader &reader, const Axes &axes,
                               const Expr &tensor) {
@@ -243,18 +229,20 @@ static Angles anglesAlong(Sema &sema, const RotaryReader &reader, const Axes &ax
   Axes angles = {isNew ? cacheAxis(sema.entry) : axes[at],
                  {isWhole ? axes.back().name + "/2" : std::to_string(pairs), pairs}};
   auto compute = [&](llvm::ArrayRef<int64_t> shape) {
-    Constants both;
-    for (double (*function)(double) :
-         {static_cast<double (*)(double)>(std::cos), static_cast<double (*)(double)>(std::sin)})
-      both.push_back(mlir::DenseElementsAttr::get(
-          mlir::RankedTensorType::get(shape, sema.builder.getF32Type()),
-          llvm::ArrayRef<float>(anglesOf(shape, reader.frequencies, function))));
-    return both;
+    llvm::SmallVector<double> frequencies;
+    for (int64_t p = 0; p < shape[1]; ++p)
+      frequencies.push_back(reader.frequencies.at(p, shape[1]));
+    auto tableOf = [&](AngleFunction function) -> mlir::Attribute {
+      return AnglesAttr::get(sema.builder.getContext(),
+                             mlir::RankedTensorType::get(shape, sema.builder.getF32Type()),
+                             function, sema.builder.getDenseF64ArrayAttr(frequencies));
+    };
+    return Constants{tableOf(AngleFunction::Cosine), tableOf(AngleFunction::Sine)};
   };
   auto elements = constantsOf(sema, angles, 2, reader.frequencies.key(), call.range, compute);
   if (elements.empty())
     return {};
-  auto table = [&](mlir::DenseElementsAttr values) {
+  auto table = [&](mlir::Attribute values) {
     mlir::Value all = makeTable(sema, angles, values, locate(sema, call.range));
     return isNew ? newRows(sema, all, axes[at], call.range) : all;
   };

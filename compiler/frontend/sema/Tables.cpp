@@ -267,7 +267,7 @@ void setUpTable(Sema &sema, Decl &decl) {
   decl.wrong = false;
 }
 
-llvm::ArrayRef<mlir::DenseElementsAttr>
+llvm::ArrayRef<mlir::Attribute>
 constantsOf(Sema &sema, llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRef key,
             SourceRange range, llvm::function_ref<Constants(llvm::ArrayRef<int64_t>)> compute) {
   llvm::SmallVector<int64_t> shape;
@@ -285,9 +285,8 @@ constantsOf(Sema &sema, llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRe
         DiagCode::SizeOverflow, range,
         (isAlone ? "a table of " + showAxes(axes) + " is too large"
                  : "the tables of this model are too large with " + showAxes(axes) + " more"));
-    diagnostic.note("tables, also those of `positions`, `rotary` and `resize`, are computed when "
-                    "compiling, up to the bounds of their axes; those of a model have at most 2^25 "
-                    "elements together");
+    diagnostic.note("tables, also those of `positions`, `rotary` and `resize`, go up to the bounds "
+                    "of their axes; those of a model have at most 2^25 elements together");
     if (std::string where = whereSizes(sema, axes); !where.empty())
       diagnostic.note(where);
     return {};
@@ -296,10 +295,10 @@ constantsOf(Sema &sema, llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRe
   return sema.tables.constants[text] = compute(shape);
 }
 
-mlir::Value makeTable(Sema &sema, llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
+mlir::Value makeTable(Sema &sema, llvm::ArrayRef<Axis> axes, mlir::Attribute elements,
                       mlir::Location loc) {
-  return TableOp::create(sema.builder, loc, tensorType(sema, axes, {}, elements.getElementType()),
-                         elements);
+  mlir::Type element = TableOp::typeOfElements(elements).getElementType();
+  return TableOp::create(sema.builder, loc, tensorType(sema, axes, {}, element), elements);
 }
 
 SemaValue tableValue(Sema &sema, Decl &decl, SourceRange range) {

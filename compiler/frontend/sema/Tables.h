@@ -14,12 +14,12 @@ void setUpTable(Sema &sema, Decl &decl);
 /// Constants of these axes, dynamic ones at their bounds: `count` of them, which `compute` gives
 /// for their sizes. They are computed once for each `key` and sizes. None after an error: too
 /// many elements in the model, or what `compute` reports.
-llvm::ArrayRef<mlir::DenseElementsAttr>
+llvm::ArrayRef<mlir::Attribute>
 constantsOf(Sema &sema, llvm::ArrayRef<Axis> axes, int64_t count, llvm::StringRef key,
             SourceRange range, llvm::function_ref<Constants(llvm::ArrayRef<int64_t>)> compute);
 
 /// An attn.table of `elements`, which go up to the bounds of dynamic axes.
-mlir::Value makeTable(Sema &sema, llvm::ArrayRef<Axis> axes, mlir::DenseElementsAttr elements,
+mlir::Value makeTable(Sema &sema, llvm::ArrayRef<Axis> axes, mlir::Attribute elements,
                       mlir::Location loc);
 
 /// A table where it is named, as a constant.

@@ -67,26 +67,35 @@ LogicalResult emitView(FunctionPlan &plan, Operation *op) {
   return success();
 }
 
+/// A pointer to constants of the code's own.
+static Value pointerTo(FunctionPlan &plan, DenseElementsAttr elements, Location loc) {
+  memref::GlobalOp global = plan.module.constants(elements, loc);
+  Value whole =
+      memref::GetGlobalOp::create(plan.builder, loc, global.getType(), global.getSymName());
+  return memref::ReinterpretCastOp::create(plan.builder, loc,
+                                           MemRefType::get({}, elements.getElementType()), whole,
+                                           OpFoldResult(plan.builder.getIndexAttr(0)),
+                                           ArrayRef<OpFoldResult>(), ArrayRef<OpFoldResult>());
+}
+
 /// A view of constants, in which dynamic axes are shorter than the elements go.
 LogicalResult emit(FunctionPlan &plan, TableOp op) {
-  auto elements = dyn_cast<DenseElementsAttr>(op.getElements());
-  if (!elements)
+  Value pointer;
+  if (auto angles = dyn_cast<AnglesAttr>(op.getElements()))
+    pointer = pointerTo(plan, plan.module.layout.slot(angles, op.getLoc()), Value(),
+                        plan.builder.getF32Type());
+  else if (auto elements = dyn_cast<DenseElementsAttr>(op.getElements()))
+    pointer = pointerTo(plan, elements, op.getLoc());
+  else
     return op.emitError("memory stage: expected dense elements");
-  memref::GlobalOp global = plan.module.constants(elements, op.getLoc());
-  Value whole =
-      memref::GetGlobalOp::create(plan.builder, op.getLoc(), global.getType(), global.getSymName());
-  Type element = elements.getElementType();
-  Value pointer =
-      memref::ReinterpretCastOp::create(plan.builder, op.getLoc(), MemRefType::get({}, element),
-                                        whole, OpFoldResult(plan.builder.getIndexAttr(0)),
-                                        ArrayRef<OpFoldResult>(), ArrayRef<OpFoldResult>());
+  ShapedType elements = TableOp::typeOfElements(op.getElements());
   RankedTensorType type = typeOf(op.getResult());
   BufferView view{pointer, 0, {}};
   SizePolynomial stride(1);
   view.axes.resize(type.getRank());
   for (int64_t d = type.getRank() - 1; d >= 0; --d) {
     view.axes[d] = {Atom{sizeOf(type, d), stride}};
-    stride = stride * SizePolynomial(elements.getType().getDimSize(d));
+    stride = stride * SizePolynomial(elements.getDimSize(d));
   }
   plan.places.views[op.getResult()] = view;
   return success();

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 19
+#define ATTN_ABI_VERSION 20
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -102,7 +102,11 @@ enum {
    * Then the same as of int4, with p = 0. */
   ATTN_PACK_PANELS_INT8_GROUPS = 6,
   ATTN_PACK_ROWS_BF16 = 7, /* as ATTN_PACK_ROWS, of 16 bits, rounded to nearest even */
-  ATTN_PACK_ROWS_F16 = 8   /* the same; beyond 65504, infinite */
+  ATTN_PACK_ROWS_F16 = 8,  /* the same; beyond 65504, infinite */
+  /* [k][columns] of f32: element (i, j) is the cosine, or sine, of i * frequencies[j], to within
+   * 2^-24. There are no parts. */
+  ATTN_PACK_COSINES = 9,
+  ATTN_PACK_SINES = 10
 };
 
 #define ATTN_MAX_PANEL 64 /* columns */
@@ -116,6 +120,8 @@ typedef struct {
   int64_t k, columns, width;
   int32_t partCount;
   const attn_abi_part *parts;
+  const double *frequencies; /* `columns` of them, of cosines and sines: angles in radians from one
+                              * row to the next; else null */
 } attn_abi_slot;
 
 /* What generated code gets on every call; each thread of the team calls the same function with its
