@@ -152,13 +152,35 @@ static FailureOr<SmallVector<Value>> readCaptures(FunctionPlan &plan, LinearOp o
   return captures;
 }
 
+/// Whether there are never more rows than that it is worth to make something of the weights first.
+static bool hasFewRows(FunctionPlan &plan, LinearOp op) {
+  RankedTensorType result = typeOf(op.getResult());
+  int64_t rows = 1;
+  for (int64_t d = 0, end = rowAxesOf(op); d < end; ++d) {
+    int64_t size = result.getDimSize(d);
+    if (result.isDynamicDim(d)) {
+      LinearSize known = *parseLinearSize(axesOf(result)[d].getValue());
+      auto dim = plan.module.op.lookupSymbol<DimOp>(known.dim); // none of rows of an expert
+      size = dim ? known.scale * static_cast<int64_t>(dim.getSize()) + known.offset
+                 : TargetModel::fewRows + 1;
+    }
+    if (size > TargetModel::fewRows) // no product of such can overflow
+      return false;
+    rows *= size;
+  }
+  return rows <= TargetModel::fewRows;
+}
+
 /// What the kernels of CPUs work in, or null.
 static Value scratchOf(FunctionPlan &plan, LinearOp op, Precision precision, SlotOp weights) {
+  bool arePairs = precision == Precision::BF16 && plan.module.multipliesPairs();
+  if (hasFewRows(plan, op) && !arePairs)
+    return Value();
   int64_t k = depthOf(op);
   int64_t floats = 0, shared = 0; // columns, and rows that are no thread's
   if (isHalf(precision))
     floats = panelWidth * std::min(k, TargetModel::partDepth);
-  if (takesBytes(precision) || (precision == Precision::BF16 && plan.module.multipliesPairs())) {
+  if (takesBytes(precision) || arePairs) {
     floats = std::max(floats, panelWidth * TargetModel::tileBlockRows);
     if (hasGroups(precision)) // a part of a panel as int8
       floats += panelWidth / 4 * std::min<int64_t>(llvm::alignTo(k, 64), TargetModel::byteDepth);
