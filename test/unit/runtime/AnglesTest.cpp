@@ -50,8 +50,9 @@ TEST(AnglesTest, AreCosinesAndSines) {
                 fillAngles(table.model, reinterpret_cast<char *>(block.data()), team, error));
       double worst = 0;
       for (int64_t i = 0; i < positions * table.slot.columns; ++i) {
-        long double angle = static_cast<long double>(i / table.slot.columns) *
-                            frequencies[size_t(i % table.slot.columns)];
+        int64_t position = i / table.slot.columns;
+        long double angle =
+            static_cast<long double>(position) * frequencies[size_t(i % table.slot.columns)];
         long double expected = layout == ATTN_PACK_SINES ? sinl(angle) : cosl(angle);
         worst = std::fmax(worst, std::fabs(double(expected - block[16 + size_t(i)])));
       }
