@@ -115,7 +115,7 @@ static void checkGroupedBytes(const attn_abi_slot &slot, const std::vector<float
       int64_t row = 32 * group + i,
               at =
                   slot.offset + 4 * (((panel * groups + group) * 8 + i / 4) * width + lane) + i % 4;
-      auto number = int32_t(get<int8_t>(block, at));
+      int number = (get<uint8_t>(block, at) ^ 128) - 128;
       double weight = double(d) * number;
       sum += weight, largest = std::fmax(largest, std::abs(weight));
       auto byte = int8_t(int16_t(number * int32_t(std::nearbyint(factor)) + 128) >> 8);
