@@ -42,7 +42,8 @@ struct MergeKernelsPass : attn::impl::MergeKernelsPassBase<MergeKernelsPass> {
     });
     using Equal = SmallVector<func::FuncOp>;
     DenseMap<size_t, SmallVector<Equal>> known;
-    for (auto &[function, own] : calls) {
+    for (auto &called : calls) {
+      func::FuncOp function = called.first;
       if (callers.contains(function))
         continue;
       SmallVector<Equal> &alike = known[size_t(hashOf(function))];

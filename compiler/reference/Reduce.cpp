@@ -136,7 +136,9 @@ llvm::Expected<Tensor> attn::reference::evaluate(TopkOp op, const Scope &scope) 
     };
     SmallVector<int64_t> places(count);
     std::iota(places.begin(), places.end(), 0);
-    llvm::stable_sort(places, [&](int64_t a, int64_t b) { return key(a) > key(b); });
+    llvm::sort(places, [&](int64_t a, int64_t b) {
+      return std::pair(key(b), a) < std::pair(key(a), b); // of equal ones the first
+    });
     for (int64_t n = 0; n < shape[axis]; ++n)
       y.data[offsetAt(index, denseStrides(shape)) + n * resultStep] =
           static_cast<double>(places[n]);

@@ -55,7 +55,9 @@ static SmallVector<int64_t> orderOf(LinearOp linear) {
     strides.push_back(!isKnown ? INT64_MAX : atoms.empty() ? 0 : atoms[0].stride.constant());
     order.push_back(d - (rank - count));
   }
-  llvm::stable_sort(order, [&](int64_t a, int64_t b) { return strides[a] > strides[b]; });
+  llvm::sort(order, [&](int64_t a, int64_t b) {
+    return std::pair(strides[b], a) < std::pair(strides[a], b);
+  });
   return llvm::is_sorted(order) ? SmallVector<int64_t>() : order;
 }
 

@@ -21,6 +21,6 @@ void attn::fuzz::npy(const uint8_t *data, size_t size) {
   double sum = 0;
   for (int64_t i = 0; i < elements; ++i)
     sum += loadFloat(tensor.data, tensor.dtype, i);
-  static volatile double sink;
+  [[maybe_unused]] static volatile double sink;
   sink = sum;
 }

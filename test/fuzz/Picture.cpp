@@ -20,7 +20,7 @@ void attn::fuzz::picture(const uint8_t *data, size_t size) {
                                    : ATTN_FILTER_BICUBIC;
   require(convertChannels(image, size % 2 ? 1 : 3) && resizeImage(image, 7, 5, filter, resized),
           "no memory");
-  static volatile unsigned char sink;
+  [[maybe_unused]] static volatile unsigned char sink;
   for (int32_t i = 0; i < resized.width * resized.height * resized.channels; ++i)
     sink = resized.pixels[i];
 }

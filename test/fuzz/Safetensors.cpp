@@ -5,7 +5,7 @@
 #include "Targets.h"
 #include "weights/Match.h"
 
-static volatile char sink;
+[[maybe_unused]] static volatile char sink;
 
 /// The tables of a model of two parameters, one of them of two layers.
 static const attn_abi_model &tables() {

@@ -15,7 +15,7 @@ void attn::fuzz::sound(const uint8_t *data, size_t size) {
     return;
   }
   require(resample(sound, 16000, 50, resampled), "no memory");
-  static volatile float sink;
+  [[maybe_unused]] static volatile float sink;
   for (float sample : resampled.samples)
     sink = sample;
 }

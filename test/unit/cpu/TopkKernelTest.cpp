@@ -24,13 +24,13 @@ std::string topkText(int64_t columns, int64_t chosen, int64_t stride) {
                        arguments, columns, chosen, stride, columns * stride);
 }
 
-/// The places that a stable sort puts first.
+/// The places of the largest; of equal ones the first.
 vector<int32_t> largest(const float *row, int64_t columns, int64_t chosen, int64_t stride) {
   auto key = [&](int32_t n) { return std::isnan(row[n * stride]) ? -infinity : row[n * stride]; };
   vector<int32_t> places(columns);
   std::iota(places.begin(), places.end(), 0);
-  std::stable_sort(places.begin(), places.end(),
-                   [&](int32_t a, int32_t b) { return key(a) > key(b); });
+  std::sort(places.begin(), places.end(),
+            [&](int32_t a, int32_t b) { return std::pair(key(b), a) < std::pair(key(a), b); });
   places.resize(chosen);
   return places;
 }
