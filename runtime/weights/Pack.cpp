@@ -149,6 +149,7 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
     auto *codes = reinterpret_cast<unsigned char *>(scratch);
     if (areLines && !readLines(unit, index, stride, run, lines, codes, reader))
       return false;
+    // Codes that are stored as they are become no floats in between.
     if (areLines && takesCodes(slot.layout, ElementReader::lineBits(source), lines,
                                slot.k / lineElements * run)) {
       storeCodes(slot, codes, lines, column, run, reinterpret_cast<char *>(base));

@@ -43,7 +43,7 @@ void storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *
 /// or bytes of which 128 stands for 0.
 bool takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count);
 
-/// The same of codes [columns][slot.k] and their lines, where the layout takes them.
+/// As storePanel, of codes [columns][slot.k] and their lines, which the slot's layout takes.
 void storeCodes(const attn_abi_slot &slot, const unsigned char *codes, const CodeLine *lines,
                 int64_t column, int64_t columns, char *base);
 
