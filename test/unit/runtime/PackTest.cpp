@@ -446,6 +446,31 @@ TEST(PackTest, CodesAsTheyAre) {
   }
 }
 
+/// Whatever their codes are: a line without a step, one whose step is nothing in f16, and one whose
+/// step is nothing beside its least number.
+TEST(PackTest, CodesOfLinesThatAreOneNumber) {
+  CodeLine lines[3] = {{0, 0}, {1e-9f, -8e-9f}, {1e-4f, 3}};
+  double expected[3] = {0, 0, 3.00075};
+  attn_abi_slot slot = {};
+  slot.layout = ATTN_PACK_PANELS_INT4;
+  slot.k = 32, slot.columns = slot.width = 3;
+  std::vector<unsigned char> codes(96);
+  for (size_t i = 0; i < codes.size(); ++i)
+    codes[i] = static_cast<unsigned char>(i * 7 % 16);
+  std::vector<char> block(size_t(3 * (16 + 4 + 12)));
+  storeCodes(slot, codes.data(), lines, 0, 3, block.data());
+  for (int64_t j = 0; j < 3; ++j) {
+    float scale = halfToFloat(get<uint16_t>(block, 48 + 2 * j)),
+          offset = halfToFloat(get<uint16_t>(block, 54 + 2 * j)) / 16;
+    for (int64_t k = 0; k < 32; ++k) {
+      int code = get<uint8_t>(block, 4 * (k / 8 * 3 + j) + k % 4) >> (k % 8 < 4 ? 0 : 4) & 15;
+      EXPECT_NEAR(expected[j], double(scale) * (code - 8 + double(offset)), 2e-3) << j << " " << k;
+      EXPECT_EQ(j < 2 ? 0 : 8, code);
+    }
+    EXPECT_NEAR(32 * expected[j], double(get<float>(block, 60 + 4 * j)), 0.05);
+  }
+}
+
 TEST(PackTest, BlocksAreAlignedZeroAndReplaceable) {
   PageBlock block;
   for (uint64_t bytes : {uint64_t(1), uint64_t(5000), uint64_t(2) << 20, uint64_t(5) << 20}) {
