@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threads take runs of rows. The rows of a run are its first one, turned further: cos(a + b) =
-// cos(a) cos(b) - sin(a) sin(b), in double precision, so that a table of a hundred thousand
-// positions takes a few sines.
+// cos(a) cos(b) - sin(a) sin(b), in double precision, so that there is a sine for each run, not for
+// each row.
 #include "weights/Angles.h"
 #include "base/Team.h"
 #include "weights/PanelLayout.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tables of angles against cosines and sines in 80 bits.
+// Tables of angles against cosines and sines in long double.
 #include "weights/Angles.h"
 #include "TestSupport.h"
 #include "base/Team.h"
