@@ -614,7 +614,8 @@ def make(family, folder, seed):
     """The config and the weights of what is written."""
     config, shapes, files = FAMILIES[family]
     os.makedirs(folder, exist_ok=True)
-    for name, content in {"config.json": config, **files}.items():
+    written = {key: value for key, value in config.items() if key != "buffers"}  # which is of the shapes alone
+    for name, content in {"config.json": written, **files}.items():
         os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
         with open(os.path.join(folder, name), "w") as file:
             json.dump(content, file, indent=2)

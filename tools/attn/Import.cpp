@@ -58,12 +58,38 @@ static std::string pathFrom(StringRef from, StringRef path) {
   return error ? path.str() : near.string();
 }
 
+/// The keys of `--allow`, each of which has to be one that is not read.
+static int checkAllowed(ArrayRef<std::string> allowed, const importer::ImportedSpec &spec) {
+  for (StringRef key : allowed) {
+    StringRef nearest;
+    unsigned best = 4;
+    bool isRead = false, isPassed = false;
+    for (const importer::KeyDecision &one : spec.keys) {
+      isPassed |= one.path == key && one.fate == importer::KeyFate::Allowed;
+      isRead |= one.path == key;
+      if (unsigned distance = key.edit_distance(one.path); distance < best)
+        best = distance, nearest = one.path;
+    }
+    if (!isRead)
+      return fail(Usage, "`--allow " + key + "`: no file of the folder has this key",
+                  nearest.empty() ? "" : "did you mean `" + nearest.str() + "`?");
+    if (!isPassed)
+      return fail(Usage, "`--allow " + key + "`: this key is decided on without it");
+  }
+  return Ok;
+}
+
 /// Writes the spec of a folder's model, which has to fit the tensors at `path`.
 static int writeImported(const opt::InputArgList &args, StringRef path, importer::Folder folder) {
   folder.weights = pathFrom(args.getLastArgValue(OPT_o, "-"), path);
+  for (StringRef list : args.getAllArgValues(OPT_allow))
+    for (StringRef key : split(list, ','))
+      folder.allowed.push_back(key.trim().str());
   auto spec = importer::importFolder(folder);
   if (!spec)
     return failImport(path, spec.takeError());
+  if (int code = checkAllowed(folder.allowed, *spec))
+    return code;
   if (int code = checkImported(spec->text, path, folder.precisions))
     return code;
   if (!folder.precisions.empty()) {
@@ -121,6 +147,8 @@ static int runImportFolder(const opt::InputArgList &args, StringRef path) {
 /// `attn import` of an ONNX file, whose initializers are the weights of what is written.
 static int runImportOnnx(const opt::InputArgList &args, StringRef path,
                          const StringMap<int64_t> &sizes) {
+  if (args.hasArg(OPT_allow))
+    return fail(Usage, "`--allow` passes keys of a folder's config by; an ONNX file has none");
   auto buffer = readInput(path);
   if (!buffer)
     return Environment;

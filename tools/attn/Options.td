@@ -18,7 +18,7 @@ def explain : SubCommand<"explain", "Say what was fused, which lowering was chos
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
 def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a GGUF file, one of llama2.c) or from an ONNX file",
-                        "attn import FOLDER|FILE [-o SPEC] [--set NAME=N]">;
+                        "attn import FOLDER|FILE [-o SPEC] [--allow KEY] [--set NAME=N]">;
 def tokenize : SubCommand<"tokenize", "Show the tokens of a text, or the text of tokens",
                           "attn tokenize TOKENIZER TEXT|--file FILE [--ids] [--no-special] [--decode]">;
 def fmt : SubCommand<"fmt", "Format specs in place; `-` formats standard input to standard output",
@@ -46,6 +46,7 @@ defm diagnostics : Valued<"diagnostics", [check, compile, run, bench, verify, ex
 defm weights : Valued<"weights", [check, compile, run, bench, verify],
                       "A .safetensors file, an index of shards, a folder, or a GGUF file; random[:SEED] where something is run", "FILE">;
 defm set : Valued<"set", setVerbs, "Another size for a dim, or bound of a `dyn`, any number of times", "DIM=N">;
+defm allow : Valued<"allow", [import], "A key of a folder's config that is not read, and is passed by; several joined by commas, any number of times", "KEY">;
 defm config : Valued<"config", specVerbs, "The config.json that `config.` in the spec refers to", "FILE">;
 defm target : Valued<"target", codeVerbs,
                      "native (default), {targets}; several joined by commas, chosen from at load", "LEVELS">;

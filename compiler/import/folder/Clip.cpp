@@ -19,9 +19,9 @@ struct Tower {
   Config values;
   std::string width, heads, layers, hidden; ///< what its dims are called
 
-  Tower(const json::Object &object, const std::string &name, const std::string &number)
-      : values(object, "config.json, " + name), width("D" + number), heads("H" + number),
-        layers("L" + number), hidden("F" + number) {}
+  Tower(Config values, const std::string &number)
+      : values(std::move(values)), width("D" + number), heads("H" + number), layers("L" + number),
+        hidden("F" + number) {}
 };
 
 /// Writes both encoders.
@@ -29,12 +29,11 @@ class ClipWriter {
 public:
   explicit ClipWriter(FamilyWriter &writer)
       : writer(writer), config(writer.config), os(writer.os), isSiglip(writer.type == "siglip"),
-        text(objectOf("text_config"), "text_config", "1"),
-        image(objectOf("vision_config"), "vision_config", "2") {}
+        text(configOf("text_config"), "1"), image(configOf("vision_config"), "2") {}
   void write();
 
 private:
-  const json::Object &objectOf(StringRef key);
+  Config configOf(StringRef key);
   void writeSizes();
   void writeTower(Tower &tower, StringRef prefix);
   void writeHeads();
@@ -51,7 +50,6 @@ private:
   FamilyWriter &writer;
   Config &config;
   raw_ostream &os;
-  const json::Object nothing;
   bool isSiglip;
   Tower text, image;
   int64_t patch = 1, grid = 1, space = 1;
@@ -59,11 +57,10 @@ private:
 
 } // namespace
 
-const json::Object &ClipWriter::objectOf(StringRef key) {
-  const json::Object *object = config.objectAt(key);
-  if (!object)
+Config ClipWriter::configOf(StringRef key) {
+  if (!config.has(key))
     config.refuse(key, "an object with the sizes of that encoder");
-  return object ? *object : nothing;
+  return config.within(key);
 }
 
 void ClipWriter::writeSizes() {

@@ -8,9 +8,24 @@ using namespace llvm;
 
 namespace attn::importer {
 
-const json::Value *Config::find(StringRef key) const {
-  const json::Value *value = object.get(key);
+const json::Value *Config::find(StringRef key, bool isWhole) const {
+  const json::Value *value = object->get(key);
+  if (value)
+    (*asked)[{object, key.str()}] |= isWhole;
   return value && value->kind() != json::Value::Null ? value : nullptr;
+}
+
+Config Config::within(StringRef key) {
+  static const json::Object nothing;
+  const json::Object *inner = objectAt(key);
+  Config config(inner ? *inner : nothing, file + ", " + key.str());
+  config.asked = asked;
+  return config;
+}
+
+void Config::passOver(ArrayRef<StringRef> keys) {
+  for (StringRef key : keys)
+    find(key, /*isWhole=*/true);
 }
 
 bool Config::has(StringRef key) const { return find(key); }
@@ -29,6 +44,9 @@ void Config::refuse(StringRef key, const Twine &expected, const Twine &mend) {
 
 void Config::adopt(const Config &other) {
   append_range(notes, other.notes);
+  if (asked != other.asked)
+    for (const auto &[key, isWhole] : *other.asked)
+      (*asked)[key] |= isWhole;
   if (message.empty())
     message = other.message, help = other.help;
 }
@@ -135,6 +153,18 @@ const json::Object *Config::objectAt(StringRef key) {
   if (value && !inner)
     refuse(key, "an object");
   return inner;
+}
+
+const json::Object *Config::mapAt(StringRef key) {
+  find(key, /*isWhole=*/true);
+  return objectAt(key);
+}
+
+const json::Value *Config::valueAt(StringRef key) { return find(key, /*isWhole=*/true); }
+
+std::optional<int64_t> Config::whole(StringRef key) {
+  const json::Value *value = find(key);
+  return value ? value->getAsInteger() : std::nullopt;
 }
 
 std::string numberText(double value) {

@@ -71,9 +71,9 @@ void writeClip(FamilyWriter &writer);
 /// How many classes a head has, by the config's labels.
 int64_t classCount(Config &config);
 
-/// A list of numbers as `image input` takes it, one where all are the same; empty where `object`
-/// has none of this name, an error in `from` where they are no numbers.
-std::string numbersText(Config &from, const llvm::json::Object &object, llvm::StringRef key);
+/// A list of numbers as `image input` takes it, one where all are the same; empty where nothing is
+/// said.
+std::string numbersText(Config &from, llvm::StringRef key);
 
 /// How a picture becomes a tensor: its height and width, and the line `image input …`, empty where
 /// nothing says.

@@ -5,6 +5,7 @@
 #include "compiler/frontend/format/Formatter.h"
 #include "compiler/frontend/syntax/Parser.h"
 #include "compiler/import/folder/Families.h"
+#include "compiler/import/folder/Keys.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -15,9 +16,9 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// The object in a file of a folder; nothing where there is no such file.
-static Expected<std::optional<json::Object>> readObject(StringRef folder, const Twine &name) {
-  SmallString<256> path(folder);
+/// The object in a file of a folder, whose text is kept; nothing where there is no such file.
+static Expected<std::optional<json::Object>> readObject(Folder &folder, const Twine &name) {
+  SmallString<256> path(folder.path);
   sys::path::append(path, name);
   if (!sys::fs::exists(path))
     return std::nullopt;
@@ -30,6 +31,7 @@ static Expected<std::optional<json::Object>> readObject(StringRef folder, const 
   json::Object *object = value->getAsObject();
   if (!object)
     return importError("`" + name + "` is no JSON object");
+  folder.texts[name.str()] = (*buffer)->getBuffer().str();
   return std::move(*object);
 }
 
@@ -44,22 +46,22 @@ static bool readNormalization(StringRef folder) {
 Expected<Folder> readFolder(StringRef path) {
   Folder folder;
   folder.path = path.str();
-  auto config = readObject(path, "config.json");
+  auto config = readObject(folder, "config.json");
   if (!config)
     return config.takeError();
   if (!*config)
     return importError("there is no `config.json` in it",
                        "a folder of Hugging Face has one beside its .safetensors files");
   folder.config = std::move(**config);
-  auto generation = readObject(path, "generation_config.json");
+  auto generation = readObject(folder, "generation_config.json");
   if (!generation)
     return generation.takeError();
   folder.generation = std::move(*generation);
-  auto preprocessor = readObject(path, "preprocessor_config.json");
+  auto preprocessor = readObject(folder, "preprocessor_config.json");
   if (!preprocessor)
     return preprocessor.takeError();
   folder.preprocessor = std::move(*preprocessor);
-  auto pooling = readObject(path, "1_Pooling/config.json");
+  auto pooling = readObject(folder, "1_Pooling/config.json");
   if (!pooling)
     return pooling.takeError();
   folder.pooling = std::move(*pooling);
@@ -113,8 +115,12 @@ std::string activation(Config &config, StringRef key, StringRef otherwise, Strin
 }
 
 int64_t classCount(Config &config) {
-  const json::Object *labels = config.objectAt("id2label");
-  return labels ? static_cast<int64_t>(labels->size()) : config.size("num_labels", 2);
+  const json::Object *labels = config.mapAt("id2label");
+  int64_t named = labels ? static_cast<int64_t>(labels->size()) : 2,
+          said = config.size("num_labels", named);
+  if (labels && said != named)
+    config.refuse("num_labels", Twine(named) + ", as many as `id2label` names");
+  return said;
 }
 
 /// "Qwen3ForCausalLM" -> the model's name, "Qwen3", and its task, "ForCausalLM".
@@ -213,6 +219,10 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
   if (Error error = config.takeError())
     return std::move(error);
   spec.notes = config.notes;
+  spec.keys =
+      decideKeys({folder, type, StringRef(text).contains(" = unfold("), config.askedKeys()});
+  if (Error error = accountForKeys(spec.keys, folder, spec.notes))
+    return std::move(error);
   text = renamed(text, folder);
   if (size_t at = text.find("\nmodel "); at != std::string::npos)
     text.insert(text.find('\n', at + 1) + 1, weightsText(folder));

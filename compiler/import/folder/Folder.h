@@ -28,6 +28,8 @@ struct Folder {
   std::optional<llvm::json::Object> pooling;      ///< of a sentence encoder, 1_Pooling/config.json
   bool isNormalized = false;                      ///< a sentence encoder that gives unit vectors
   std::map<std::string, llvm::SmallVector<int64_t>> shapes; ///< of the tensors, by their names
+  std::map<std::string, std::string> texts; ///< of the files, for the lines of their keys
+  std::vector<std::string> allowed;         ///< the keys that `--allow` passes by
 
   /// Where tensors are called otherwise than in Hugging Face's folders: components of their names
   /// there and here. `shapes` has the names there.
@@ -45,10 +47,29 @@ struct Folder {
 /// Reads the JSON files of a folder; `shapes` is left empty.
 llvm::Expected<Folder> readFolder(llvm::StringRef path);
 
+/// How it was decided on a key.
+enum class KeyFate {
+  Read,      ///< an accessor asked for it
+  Harmless,  ///< a row says that it changes nothing, or null
+  Noted,     ///< a row says that it is left out, which a person is told
+  Allowed,   ///< `--allow` names it
+  Undecided, ///< neither: it may change numbers
+};
+
+/// One key of one file.
+struct KeyDecision {
+  std::string file, path; ///< "config.json", "rope_scaling.factor"
+  std::string value;      ///< as JSON, cut where it is long
+  KeyFate fate;
+  std::string why;      ///< what the row says; at which values it changes nothing
+  bool isTwice = false; ///< read, though a row of this very family says that it never matters
+};
+
 /// A spec and what a person should know of it.
 struct ImportedSpec {
   std::string text;               ///< formatted
   std::vector<std::string> notes; ///< what was assumed, what was left out
+  std::vector<KeyDecision> keys;  ///< what became of each key
 };
 
 /// The spec of a folder's model. An ImportError says what of it is not read.

@@ -62,9 +62,10 @@ static void noteLeftOut(FamilyWriter &writer, Config &generation) {
 }
 
 /// Tokens that are never chosen.
-static std::vector<int64_t> suppressed(Config &generation, const json::Object &object) {
+static std::vector<int64_t> suppressed(Config &generation) {
   std::vector<int64_t> found = generation.sizes("suppress_tokens");
-  if (const json::Array *words = object.getArray("bad_words_ids"))
+  const json::Value *value = generation.valueAt("bad_words_ids");
+  if (const json::Array *words = value ? value->getAsArray() : nullptr)
     for (const json::Value &word : *words)
       if (const json::Array *tokens = word.getAsArray(); tokens && tokens->size() == 1)
         if (auto token = (*tokens)[0].getAsInteger())
@@ -75,7 +76,7 @@ static std::vector<int64_t> suppressed(Config &generation, const json::Object &o
 /// The token that a table of the config (`lang_to_id`, `task_to_id`) has for what is named by
 /// `key`: "<|de|>", "de" or "transcribe". Nothing where the config names none.
 static std::optional<int64_t> tokenOf(Config &generation, StringRef key, StringRef table) {
-  const json::Object *tokens = generation.objectAt(table);
+  const json::Object *tokens = generation.mapAt(table);
   std::string name = generation.text(key, "");
   if (!tokens || name.empty())
     return std::nullopt;
@@ -93,7 +94,7 @@ static std::vector<int64_t> spokenTokens(Config &generation) {
   if (generation.flag("is_multilingual", true)) {
     auto language = tokenOf(generation, "language", "lang_to_id");
     auto task = tokenOf(generation, "task", "task_to_id");
-    const json::Object *tasks = generation.objectAt("task_to_id");
+    const json::Object *tasks = generation.mapAt("task_to_id");
     if (!task && tasks)
       task = tasks->getInteger("transcribe");
     if (!language || !task)
@@ -107,9 +108,10 @@ static std::vector<int64_t> spokenTokens(Config &generation) {
 
 /// The tokens that come first: those of forced_decoder_ids, or forced_bos_token_id. A place in the
 /// first that is null is chosen by the model, which leaves none to be forced.
-static std::vector<int64_t> forcedTokens(Config &generation, const json::Object &object) {
+static std::vector<int64_t> forcedTokens(Config &generation) {
   std::vector<int64_t> found;
-  if (const json::Array *pairs = object.getArray("forced_decoder_ids"))
+  const json::Value *value = generation.valueAt("forced_decoder_ids");
+  if (const json::Array *pairs = value ? value->getAsArray() : nullptr)
     for (const json::Value &pair : *pairs)
       if (const json::Array *two = pair.getAsArray(); two && two->size() == 2) {
         if ((*two)[1].getAsNull())
@@ -138,8 +140,7 @@ void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
      << "entry write = unfold(read, next, begin = " << (begin.empty() ? 0 : begin.front())
      << listText("stop", stopTokens(writer, generation))
      << ", limit = " << std::clamp<int64_t>(capacity - 1, 1, 256)
-     << listText("force", forcedTokens(generation, object))
-     << listText("suppress", suppressed(generation, object))
+     << listText("force", forcedTokens(generation)) << listText("suppress", suppressed(generation))
      << listText("suppress_first", generation.sizes("begin_suppress_tokens"));
   std::optional<double> beams = generation.number("num_beams");
   if (beams && *beams > 1) {

@@ -211,17 +211,21 @@ void LlamaWriter::readLayers() {
 }
 
 void LlamaWriter::readRotations() {
-  const json::Object *parameters = config.objectAt("rope_parameters"),
-                     *scaling = config.objectAt("rope_scaling");
-  const json::Object *full = parameters ? parameters->getObject("full_attention") : nullptr,
-                     *sliding = parameters ? parameters->getObject("sliding_attention") : nullptr;
+  Config parameters = config.within("rope_parameters"), scaling = config.within("rope_scaling");
+  bool isByType = parameters.has("full_attention"),
+       hasWindowed = parameters.has("sliding_attention");
+  Config full = parameters.within("full_attention"),
+         sliding = parameters.within("sliding_attention");
   RopeReader rope{config, turnedFeatures, positions};
-  rotation = rope.read(full ? full : parameters ? parameters : scaling, std::nullopt);
+  rotation = rope.read(isByType                        ? full
+                       : config.has("rope_parameters") ? parameters
+                                                       : scaling,
+                       std::nullopt);
   if (!writer.folder.ropeFactors.empty())
     rotation.scaling = rope.scalingOf(writer.folder.ropeFactors, rotation.base);
   windowed = rotation;
-  if (sliding)
-    windowed = rope.read(sliding, sliding->getNumber("rope_theta"));
+  if (hasWindowed)
+    windowed = rope.read(sliding, sliding.number("rope_theta"));
   else if (is(LocalBase)) {
     windowed = Rotation();
     windowed.base = config.number("rope_local_base_freq", 10000);

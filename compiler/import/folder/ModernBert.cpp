@@ -39,14 +39,14 @@ private:
 void ModernBertWriter::readLayers() {
   every = config.size("global_attn_every_n_layers", 3);
   half = config.size("local_attention", 128) / 2;
-  const json::Object *parameters = config.objectAt("rope_parameters");
-  const json::Object *full = parameters ? parameters->getObject("full_attention") : nullptr,
-                     *sliding = parameters ? parameters->getObject("sliding_attention") : nullptr;
-  base = full && full->getNumber("rope_theta") ? *full->getNumber("rope_theta")
-                                               : config.number("global_rope_theta", 160000);
-  windowedBase = sliding && sliding->getNumber("rope_theta")
-                     ? *sliding->getNumber("rope_theta")
-                     : config.number("local_rope_theta", 10000);
+  Config parameters = config.within("rope_parameters");
+  Config full = parameters.within("full_attention"),
+         sliding = parameters.within("sliding_attention");
+  std::optional<double> own = full.number("rope_theta"), near = sliding.number("rope_theta");
+  base = own ? *own : config.number("global_rope_theta", 160000);
+  windowedBase = near ? *near : config.number("local_rope_theta", 10000);
+  config.adopt(full);
+  config.adopt(sliding);
   std::vector<std::string> types = config.texts("layer_types");
   for (size_t n = 0; n < types.size(); ++n)
     if ((types[n] == "full_attention") != (n % size_t(every) == 0))

@@ -9,12 +9,10 @@ using namespace llvm;
 
 namespace attn::importer {
 
-Rotation RopeReader::read(const json::Object *scaling, std::optional<double> base) {
+Rotation RopeReader::read(Config &inner, std::optional<double> base) {
   Rotation rotation;
   std::optional<double> own = base ? base : config.number("rope_theta");
-  const json::Object nothing;
-  Config inner(scaling ? *scaling : nothing, "config.json, rope");
-  if (!own && scaling)
+  if (!own)
     own = inner.number("rope_theta");
   if (!own)
     config.note("`config.json` says no `rope_theta`, neither by itself nor in `rope_parameters`: "

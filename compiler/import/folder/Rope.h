@@ -30,7 +30,7 @@ struct RopeReader {
   int64_t turnedFeatures, positions;
 
   /// Of an object that holds rope's values, in either form of config.json; null: there is none.
-  Rotation read(const llvm::json::Object *scaling, std::optional<double> base);
+  Rotation read(Config &inner, std::optional<double> base);
   /// The rule that the factors of a GGUF file come from.
   std::string scalingOf(const std::vector<double> &factors, double base);
 

@@ -174,10 +174,9 @@ void SamWriter::write() {
 }
 
 void writeSam(FamilyWriter &writer) {
-  const json::Object none, *vision = writer.config.objectAt("vision_config");
-  bool isWhole = writer.type == "sam";
-  Config values(isWhole ? (vision ? *vision : none) : writer.folder.config,
-                isWhole ? "config.json, vision_config" : "config.json");
+  if (writer.type != "sam")
+    return SamWriter(writer, writer.config).write();
+  Config values = writer.config.within("vision_config");
   SamWriter(writer, values).write();
   writer.config.adopt(values);
 }

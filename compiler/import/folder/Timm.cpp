@@ -67,9 +67,10 @@ void TimmWriter::readSizes() {
   for (auto [ofWidth, count] : known)
     if (width == ofWidth)
       heads = count;
-  if (const json::Object *arguments = config.objectAt("model_args"))
-    if (std::optional<int64_t> own = arguments->getInteger("num_heads"))
-      heads = *own;
+  Config arguments = config.within("model_args");
+  if (std::optional<int64_t> own = arguments.whole("num_heads"))
+    heads = *own;
+  config.adopt(arguments);
   if (heads < 1 || width % heads)
     config.refuse("architecture", "a width that its heads divide");
   int64_t tokens = sizeOf("pos_embed", 1, 3) - front;
@@ -82,14 +83,13 @@ void TimmWriter::readSizes() {
 }
 
 std::string TimmWriter::pictureLine() {
-  const json::Object *values = config.objectAt("pretrained_cfg");
-  if (!values) {
+  if (!config.has("pretrained_cfg")) {
     config.note(
         "`config.json` has no `pretrained_cfg`: the spec does not say how a picture becomes "
         "the tensor");
     return "";
   }
-  Config own(*values, "config.json, pretrained_cfg");
+  Config own = config.within("pretrained_cfg");
   std::string filter = own.text("interpolation", "bicubic"), words = std::to_string(side),
               line = "image input " + words + " x " + words;
   if (filter != "bicubic" && filter != "bilinear" && filter != "nearest")
@@ -99,7 +99,7 @@ std::string TimmWriter::pictureLine() {
     line += " from " + std::to_string(static_cast<int64_t>(std::floor(double(side) / *part)));
   line += " " + filter;
   for (StringRef key : {"mean", "std"})
-    if (std::string numbers = numbersText(own, *values, key); !numbers.empty())
+    if (std::string numbers = numbersText(own, key); !numbers.empty())
       line += (" " + key + " " + numbers).str();
   config.adopt(own);
   return line + "  // a picture becomes the tensor\n";

@@ -143,10 +143,7 @@ void TrocrWriter::write() {
 
 void writeTrocr(FamilyWriter &writer) {
   Config &config = writer.config;
-  const json::Object none, *encoderObject = config.objectAt("encoder"),
-                           *decoderObject = config.objectAt("decoder");
-  Config encoder(encoderObject ? *encoderObject : none, "config.json, encoder"),
-      decoder(decoderObject ? *decoderObject : none, "config.json, decoder");
+  Config encoder = config.within("encoder"), decoder = config.within("decoder");
   std::string encoderType = encoder.text("model_type", "");
   if (!is_contained({"vit", "deit", "beit"}, encoderType))
     encoder.refuse("model_type", "vit, deit or beit");
