@@ -61,11 +61,17 @@ struct AttentionTiling {
   bool isPointwise() {
     return op.getNormaliser() != Normaliser::Softmax && op.getNormaliser() != Normaliser::Hardmax;
   }
-  /// Scores of softmax are in base 2 from the tile on; those of hardmax stay equal where they are.
+  /// A score times this is an exponent of 2 in softmax; those of hardmax stay equal where they are.
   double unit() { return op.getNormaliser() == Normaliser::Softmax ? 1.4426950408889634 : 1; }
   /// Whether the query block holds the score's factor, and the unit.
   bool isScaled() {
     return score.factor && score.isProduct && op.getBias().empty() && op.getCap().empty();
+  }
+  /// Sets the `unit` of a tile: what scores that stand in strips are still to be multiplied with. A
+  /// bias may be the lowest float, which has no multiple.
+  void setUnit(mlir::Operation *tile) {
+    if (!isScaled() && unit() != 1)
+      tile->setAttr("unit", builder.getF32FloatAttr(static_cast<float>(unit())));
   }
 
   AttentionKernelOp op;

@@ -13,12 +13,11 @@ namespace attn {
 
 /// The weights of a vector of scores, and their sums. All through memory: there is no register left
 /// beside those of products.
-static void weighMore(TileVectors &tile, Value strip, Value statistics, Value key, Value lane) {
+static void weighMore(TileVectors &tile, ScoreTileOp op, Value key, Value lane) {
+  Value strip = op.getStrip(), statistics = op.getStatistics(), sumRow = tile.index.constant(Sum);
   Value maximum = tile.load(statistics, tile.index.constant(Maximum), lane),
-        sumRow = tile.index.constant(Sum), sum = tile.load(statistics, sumRow, lane);
-  Value difference =
-      arith::SubFOp::create(tile.builder, tile.loc, tile.load(strip, key, lane), maximum);
-  Value weight = math::Exp2Op::create(tile.builder, tile.loc, difference);
+        sum = tile.load(statistics, sumRow, lane);
+  Value weight = tile.weightOf(tile.load(strip, key, lane), maximum, tile.unitOf(op));
   tile.store(weight, strip, key, lane);
   tile.store(arith::AddFOp::create(tile.builder, tile.loc, sum, weight), statistics, sumRow, lane);
 }
@@ -37,7 +36,7 @@ Value weighAbove(TileVectors &tile, ScoreTileOp op, ArrayRef<Value> lanes,
       SmallVector<Value> factors = products.vectorsAt(step);
       for (int64_t i = 0; i < products.rows; ++i)
         products.add(step, i, factors, sums);
-      weighMore(tile, op.getStrip(), op.getStatistics(), tile.index.add(above, key), lane);
+      weighMore(tile, op, tile.index.add(above, key), lane);
     }
   });
   return tile.index.mul(keys, vectors);
@@ -52,16 +51,15 @@ void raiseMaxima(TileVectors &tile, ScoreTileOp op, ArrayRef<Value> lanes, Array
   };
   Value isAny;
   for (size_t w = 0; w < lanes.size(); ++w) {
-    Value grew = tile.isBeyond(before[w], maxima[w]);
+    Value grew = tile.isBeyond(before[w], maxima[w], tile.unitOf(op));
     isAny = isAny ? arith::OrIOp::create(tile.builder, tile.loc, isAny, grew) : grew;
   }
   isAny = vector::ReductionOp::create(tile.builder, tile.loc, vector::CombiningKind::OR, isAny);
   choose(tile.index, isAny, [&] {
     SmallVector<Value> factors;
     for (size_t w = 0; w < lanes.size(); ++w) {
-      Value maximum = tile.keptMaximum(before[w], maxima[w]);
-      Value rescaled = arith::SubFOp::create(tile.builder, tile.loc, before[w], maximum);
-      factors.push_back(math::Exp2Op::create(tile.builder, tile.loc, rescaled));
+      Value maximum = tile.keptMaximum(before[w], maxima[w], tile.unitOf(op));
+      factors.push_back(tile.weightOf(before[w], maximum, tile.unitOf(op)));
       tile.store(maximum, op.getStatistics(), tile.index.constant(Maximum), lanes[w]);
       for (Statistic statistic : {Sum, Factor})
         multiply(op.getStatistics(), tile.index.constant(statistic), lanes[w], factors[w]);

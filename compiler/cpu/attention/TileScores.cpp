@@ -27,6 +27,7 @@ void tileReset(AttentionTiling &tiling, int64_t queries) {
     }
     auto reset = ResetTileOp::create(builder, index.loc, tiling.block.statistics,
                                      index.constant(lane), places, width);
+    tiling.setUnit(reset);
     if (!hasSink)
       return;
     OpBuilder::InsertionGuard guard(builder);
@@ -94,8 +95,7 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
   bool isWeight = stage == Stage::Weight || stage == Stage::MaskedWeight;
   bool needsRegion = stage == Stage::MaskedWeight || !tiling.isScaled() || tiling.isPointwise();
   // Scaled products are in the unit already; returned scores are in none.
-  double factor =
-      tiling.isScaled() ? (isWeight ? 1 : 1 / tiling.unit()) : (isWeight ? tiling.unit() : 1);
+  double factor = tiling.isScaled() && !isWeight ? 1 / tiling.unit() : 1;
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
     int64_t size = keysOfGroup(keys, tiling.blocks.keys(vectorsOfPart, tiling.score.isProduct));
@@ -116,6 +116,7 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
           tiling.head.vectors, places, static_cast<uint64_t>(group),
           static_cast<uint64_t>(vectorsOfPart * width), repeats, tiling.shape.pairs,
           weighs ? size : 0, llvm::APFloat(static_cast<float>(factor)));
+      tiling.setUnit(tile);
       if (!tiling.score.isProduct)
         tiling.score.emitCombine(tile.getCombine(), builder);
       if (hasRegion)
@@ -128,9 +129,11 @@ void tileScores(AttentionTiling &tiling, Value keyTile, Value scores, Value firs
     Value last = index.mul(index.div(index.sub(keys, one), group), group),
           left = index.sub(keys, last);
     Value rest = rowsOf(tiling, scores, last, left);
-    SoftmaxTileOp::create(builder, index.loc, rest, rest, block.statistics, lane, left,
-                          vectorsOfPart * width, /*online=*/false, /*more=*/true, /*hard=*/false,
-                          /*pairs=*/false);
+    auto more = SoftmaxTileOp::create(builder, index.loc, rest, rest, block.statistics, lane, left,
+                                      vectorsOfPart * width, /*online=*/false, /*more=*/true,
+                                      /*hard=*/false,
+                                      /*pairs=*/false);
+    tiling.setUnit(more);
   }
 }
 
@@ -140,10 +143,11 @@ void tileSoftmax(AttentionTiling &tiling, Value scores, Value weights, Value key
           parts = llvm::divideCeil(count, tiling.blocks.softmaxVectors());
   for (int64_t part = 0; part < parts; ++part) {
     int64_t from = count * part / parts, vectorsOfPart = count * (part + 1) / parts - from;
-    SoftmaxTileOp::create(
+    auto tile = SoftmaxTileOp::create(
         tiling.builder, tiling.index.loc, scores, weights, tiling.block.statistics,
         tiling.index.constant(from * width), keys, vectorsOfPart * width, online,
         /*more=*/false, tiling.op.getNormaliser() == Normaliser::Hardmax, tiling.shape.pairs);
+    tiling.setUnit(tile);
   }
 }
 

@@ -78,14 +78,27 @@ Value TileVectors::inverse(Value sum) {
   return arith::SelectOp::create(builder, loc, isZero, zero, quotient);
 }
 
-Value TileVectors::isBeyond(Value before, Value maximum) {
+double TileVectors::unitOf(Operation *tile) {
+  auto unit = tile->getAttrOfType<FloatAttr>("unit");
+  return unit ? unit.getValueAsDouble() : 1;
+}
+
+Value TileVectors::weightOf(Value score, Value maximum, double unit, bool isRough) {
+  Value difference = arith::SubFOp::create(builder, loc, score, maximum);
+  if (unit != 1)
+    difference = arith::MulFOp::create(builder, loc, difference, constant(unit));
+  auto flags = isRough ? arith::FastMathFlags::afn : arith::FastMathFlags::none;
+  return math::Exp2Op::create(builder, loc, difference, flags);
+}
+
+Value TileVectors::isBeyond(Value before, Value maximum, double unit) {
   constexpr double slack = 8;
-  Value limit = arith::AddFOp::create(builder, loc, before, constant(slack));
+  Value limit = arith::AddFOp::create(builder, loc, before, constant(slack / unit));
   return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT, maximum, limit);
 }
 
-Value TileVectors::keptMaximum(Value before, Value maximum) {
-  return arith::SelectOp::create(builder, loc, isBeyond(before, maximum), maximum, before);
+Value TileVectors::keptMaximum(Value before, Value maximum, double unit) {
+  return arith::SelectOp::create(builder, loc, isBeyond(before, maximum, unit), maximum, before);
 }
 
 SmallVector<Value>

@@ -74,11 +74,15 @@ struct TileVectors {
   mlir::Value larger(mlir::Value a, mlir::Value b);
   /// 1 / sum of a query's weights, a scalar; 0 where there are none.
   mlir::Value inverse(mlir::Value sum);
+  /// What a tile's scores times is an exponent of 2: its `unit`, else 1.
+  static double unitOf(mlir::Operation *tile);
+  /// exp2(unit * (score - maximum)); `isRough` as expandRoughExp2.
+  mlir::Value weightOf(mlir::Value score, mlir::Value maximum, double unit, bool isRough = false);
   /// Where a maximum grew by so much that weights would do harm: not while they are 2^8 at most, so
-  /// that what has been summed is rescaled seldom.
-  mlir::Value isBeyond(mlir::Value before, mlir::Value maximum);
+  /// that what has been summed is rescaled seldom. `unit` times a score is an exponent of 2.
+  mlir::Value isBeyond(mlir::Value before, mlir::Value maximum, double unit);
   /// The maximum that weights are computed with: the one before, unless it is beyond.
-  mlir::Value keptMaximum(mlir::Value before, mlir::Value maximum);
+  mlir::Value keptMaximum(mlir::Value before, mlir::Value maximum, double unit);
   /// Positions of vector w of the queries, lanes beyond the last repeating it.
   mlir::Value queryPositions(mlir::Value first, mlir::Value last, int64_t w);
 

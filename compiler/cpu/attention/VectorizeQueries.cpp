@@ -73,7 +73,9 @@ LogicalResult vectorize(TileVectors &tile, ResetTileOp op) {
     Value sink = vectorizeRegion(tile.builder, op.getSink(), arguments, tile.target.lanes);
     if (!sink)
       return failure();
-    Value score = arith::MulFOp::create(tile.builder, tile.loc, sink, tile.constant(log2e));
+    Value score = sink;
+    if (tile.unitOf(op) == 1)
+      score = arith::MulFOp::create(tile.builder, tile.loc, sink, tile.constant(log2e));
     maximum = tile.larger(maximum, score);
     Value isNone = arith::CmpFOp::create(
         tile.builder, tile.loc, arith::CmpFPredicate::OEQ, score,

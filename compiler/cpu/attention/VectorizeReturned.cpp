@@ -113,8 +113,7 @@ LogicalResult vectorize(TileVectors &tile, WeightRowsOp op) {
       Value scale =
           vector::BroadcastOp::create(tile.builder, tile.loc, tile.vectorType, tile.inverse(sum));
       return update([&](Value score, Value) -> Value {
-        Value difference = arith::SubFOp::create(tile.builder, tile.loc, score, maximum);
-        Value power = math::Exp2Op::create(tile.builder, tile.loc, difference);
+        Value power = tile.weightOf(score, maximum, tile.unitOf(op));
         return arith::MulFOp::create(tile.builder, tile.loc, power, scale);
       });
     }
@@ -129,7 +128,7 @@ LogicalResult vectorize(TileVectors &tile, WeightRowsOp op) {
   return success();
 }
 
-/// log(sum of exp(score)) = ln 2 * (maximum + log2(sum of exp2(score - maximum))).
+/// log(sum of exp(score)) = ln 2 * (unit * maximum + log2(sum of exp2(unit * (score - maximum)))).
 LogicalResult vectorize(TileVectors &tile, LseTileOp op) {
   constexpr double ln2 = 0.6931471805599453;
   Value factorRow = tile.index.constant(Factor);
@@ -138,7 +137,9 @@ LogicalResult vectorize(TileVectors &tile, LseTileOp op) {
     Value maximum = tile.load(op.getStatistics(), tile.index.constant(Maximum), at);
     Value sum = tile.load(op.getStatistics(), tile.index.constant(Sum), at);
     Value log = math::LogOp::create(tile.builder, tile.loc, sum);
-    Value scaled = arith::MulFOp::create(tile.builder, tile.loc, maximum, tile.constant(ln2));
+    Value scaled = maximum;
+    if (float factor = ln2 * tile.unitOf(op); factor != 1)
+      scaled = arith::MulFOp::create(tile.builder, tile.loc, maximum, tile.constant(factor));
     Value lse = arith::AddFOp::create(tile.builder, tile.loc, scaled, log);
     tile.store(lse, op.getStatistics(), factorRow, at);
   }

@@ -20,8 +20,7 @@ static void weighPairs(TileVectors &tile, SoftmaxTileOp op, ArrayRef<Value> lane
         sumRow = tile.index.constant(Sum);
   auto weight = [&](Value key, size_t w) -> Value {
     Value score = tile.load(op.getStrip(), key, lanes[w]);
-    Value difference = arith::SubFOp::create(tile.builder, tile.loc, score, maxima[w]);
-    return math::Exp2Op::create(tile.builder, tile.loc, difference, arith::FastMathFlags::afn);
+    return tile.weightOf(score, maxima[w], tile.unitOf(op), /*isRough=*/true);
   };
   auto add = [&](Value a, Value b) -> Value {
     return arith::AddFOp::create(tile.builder, tile.loc, a, b);
@@ -105,21 +104,22 @@ static LogicalResult emitHardmax(TileVectors &tile, SoftmaxTileOp op) {
 }
 
 /// Maxima that grew too much are taken, and sums of the smaller ones rescaled.
-static void takeMaxima(TileVectors &tile, Value statistics, ArrayRef<Value> lanes) {
+static void takeMaxima(TileVectors &tile, SoftmaxTileOp op, ArrayRef<Value> lanes) {
+  Value statistics = op.getStatistics();
   auto row = [&](Statistic statistic) { return tile.index.constant(statistic); };
   Value isAny;
   for (Value lane : lanes) {
     Value grew = tile.isBeyond(tile.load(statistics, row(MaximumBefore), lane),
-                               tile.load(statistics, row(Maximum), lane));
+                               tile.load(statistics, row(Maximum), lane), tile.unitOf(op));
     isAny = isAny ? arith::OrIOp::create(tile.builder, tile.loc, isAny, grew) : grew;
   }
   isAny = vector::ReductionOp::create(tile.builder, tile.loc, vector::CombiningKind::OR, isAny);
   choose(tile.index, isAny, [&] {
     for (Value lane : lanes) {
       Value before = tile.load(statistics, row(MaximumBefore), lane);
-      Value maximum = tile.keptMaximum(before, tile.load(statistics, row(Maximum), lane));
-      Value rescaled = arith::SubFOp::create(tile.builder, tile.loc, before, maximum);
-      Value factor = math::Exp2Op::create(tile.builder, tile.loc, rescaled);
+      Value maximum =
+          tile.keptMaximum(before, tile.load(statistics, row(Maximum), lane), tile.unitOf(op));
+      Value factor = tile.weightOf(before, maximum, tile.unitOf(op));
       Value sum = tile.load(statistics, row(Sum), lane);
       tile.store(arith::MulFOp::create(tile.builder, tile.loc, sum, factor), statistics, row(Sum),
                  lane);
@@ -138,7 +138,7 @@ LogicalResult vectorize(TileVectors &tile, SoftmaxTileOp op) {
   for (int64_t w = 0; w < vectors; ++w)
     lanes.push_back(tile.plus(op.getLane(), w * tile.target.lanes));
   if (op.getOnline())
-    takeMaxima(tile, op.getStatistics(), lanes);
+    takeMaxima(tile, op, lanes);
   for (Value lane : lanes) {
     Statistic kept = op.getOnline() ? MaximumBefore : Maximum;
     maxima.push_back(tile.load(op.getStatistics(), row(kept), lane));
@@ -154,8 +154,7 @@ LogicalResult vectorize(TileVectors &tile, SoftmaxTileOp op) {
   sums = tile.sumLoop(op.getKeys(), sums, [&](Value key, MutableArrayRef<Value> sums) {
     for (int64_t w = 0; w < vectors; ++w) {
       Value score = tile.load(op.getStrip(), key, lanes[w]);
-      Value difference = arith::SubFOp::create(tile.builder, tile.loc, score, maxima[w]);
-      Value weight = math::Exp2Op::create(tile.builder, tile.loc, difference);
+      Value weight = tile.weightOf(score, maxima[w], tile.unitOf(op));
       tile.store(weight, op.getWeights(), key, lanes[w]);
       sums[w] = arith::AddFOp::create(tile.builder, tile.loc, sums[w], weight);
     }
