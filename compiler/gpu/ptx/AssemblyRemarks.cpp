@@ -3,6 +3,7 @@
 // What the assembler said of a model's kernels to remarks and warnings at their places in the spec.
 #include "compiler/gpu/ptx/AssemblyRemarks.h"
 
+#include "compiler/target/GpuOccupancy.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
@@ -19,11 +20,18 @@ static const AssembledKernel *findKernel(const Assembly *assembly, llvm::StringR
   return found == assembly->kernels.end() ? nullptr : &*found;
 }
 
-static std::string describe(const GpuKernelInfo &info, const AssembledKernel *assembled) {
+static std::string describe(const GpuTarget &target, const GpuKernelInfo &info,
+                            const AssembledKernel *assembled) {
   int64_t shared = info.sharedBytes + (assembled ? assembled->sharedBytes : 0);
+  BlockNeeds needs{info.threads, std::nullopt, shared, info.blocks};
+  if (assembled)
+    needs.registers = assembled->registers;
+  Occupancy occupancy = Occupancy::of(target, needs);
+  // Registers, which only the assembler knows, may leave fewer.
   std::string text =
-      llvm::formatv("`{3}` in PTX: {0} threads, {1} {2} a multiprocessor", info.threads,
-                    info.blocks, info.blocks == 1 ? "block" : "blocks", info.name);
+      llvm::formatv("`{0}` in PTX: {1} threads, {2}{3} {4} a multiprocessor ({5})", info.name,
+                    info.threads, assembled ? "" : "at most ", occupancy.blocks,
+                    occupancy.blocks == 1 ? "block" : "blocks", occupancy.limit);
   if (shared)
     text += llvm::formatv("; {0} bytes of {1}shared memory", shared, assembled ? "" : "dynamic ");
   std::string quotients =
@@ -58,7 +66,7 @@ void attn::remarkAssembly(Location model, const GpuCode &code, const Assembly *a
     remark::passed(loc, remark::RemarkOpts::name(assembled ? "Assembled" : "Generated")
                             .category(code.target->name)
                             .function(info.kernel))
-        << describe(info, assembled);
+        << describe(*code.target, info, assembled);
     if (assembled)
       warnOf(*assembled, loc, code.target->name);
   }
