@@ -4,7 +4,9 @@
 // it computes, that holds its loops over tiles for one thread of the team.
 #include "compiler/cpu/Passes.h"
 #include "compiler/cpu/attention/Attention.h"
+#include "compiler/cpu/attention/MaskVerdicts.h"
 #include "compiler/cpu/linear/Linear.h"
+#include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/kernels/TileRows.h"
 #include "compiler/transforms/KernelChoice.h"
@@ -57,13 +59,17 @@ struct TilePass : attn::impl::TilePassBase<TilePass> {
         kernels.push_back(op);
     });
     for (Operation *kernel : kernels) {
+      StringAttr costName = costOf(kernel);
       OutlinedKernel outlined = outlineKernel(kernel, symbols);
       Operation *inside = outlined.kernel;
+      AssumedSizes sizes(outlined);
       std::string what = describeKernel(inside);
       auto tiles = tile(inside, CpuTiling(*target, outlined.worker(), outlined.workers()));
       if (failed(tiles))
         return signalPassFailure();
       remarkTiled(inside, target->name, what + "; " + *tiles);
+      if (Attribute share = inside->getAttr(liveShareAttribute); share && costName)
+        symbols.lookup(costName)->setAttr(liveShareAttribute, share);
       inside->erase();
     }
     dropChoices(getOperation()); // the code is what became of them

@@ -84,11 +84,14 @@ llvm::StringRef dtypeName(Type type) {
   return type.isInteger(64) ? "i64" : "?";
 }
 
-/// Reads "B", "2*T", "T + 1", "2*T + 1" or "S:T" into `axis`.
+/// Reads "B", "2*T", "T + 1", "2*T + 1" or "S:T" into `axis`, which keeps what it is called: `S`.
 static void parseDynamicAxis(ModuleOp model, AxisInfo &axis) {
-  if (size_t colon = axis.name.find(':'); colon != std::string::npos)
-    axis.name.erase(0, colon + 1); // the size says more than what the axis is called
-  auto [product, sum] = llvm::StringRef(axis.name).split(" + ");
+  std::string size = axis.name;
+  if (size_t colon = axis.name.find(':'); colon != std::string::npos) {
+    size.erase(0, colon + 1);
+    axis.name.erase(colon);
+  }
+  auto [product, sum] = llvm::StringRef(size).split(" + ");
   sum.getAsInteger(10, axis.offset);
   auto [factor, dimName] = product.split('*');
   if (dimName.empty())

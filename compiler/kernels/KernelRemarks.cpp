@@ -4,6 +4,7 @@
 // bytes, and why it was lowered as it was.
 #include "compiler/kernels/KernelRemarks.h"
 
+#include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/LinearShape.h"
 #include "compiler/kernels/Loops.h"
 #include "dialect/AttnDialect.h"
@@ -103,9 +104,24 @@ static std::string describeHook(Region &hook, size_t own, size_t positions, Stri
 
 std::string attn::rowsText(Value out) { return Count::of(out, 0, rankOf(out) - 1).text("rows"); }
 
-static std::string work(double flop) {
-  return flop < 1e10 ? llvm::formatv("; {0:f2} MFLOP", flop / 1e6)
-                     : llvm::formatv("; {0:f2} GFLOP", flop / 1e9);
+/// `; 12.30 MFLOP at T = 1024`: of a kernel at the sizes that are assumed; nothing where these are
+/// not known.
+static std::string work(Operation *kernel, std::optional<double> flop) {
+  if (!flop)
+    return "; operations depend on sizes of the run";
+  constexpr std::pair<double, StringLiteral> units[] = {
+      {1e10, "GFLOP"}, {1e5, "MFLOP"}, {1e3, "kFLOP"}};
+  double scale = 1e9;
+  for (auto [least, unit] : units) {
+    if (*flop >= least)
+      return llvm::formatv("; {0:f2} {1}{2}", *flop / scale, unit, AssumedSizes::text(kernel));
+    scale /= 1e3;
+  }
+  return llvm::formatv("; {0:f0} FLOP{1}", *flop, AssumedSizes::text(kernel));
+}
+
+static std::optional<double> scaled(std::optional<int64_t> count, double factor) {
+  return count ? std::optional(double(*count) * factor) : std::nullopt;
 }
 
 static std::string describe(LinearKernelOp op) {
@@ -116,19 +132,24 @@ static std::string describe(LinearKernelOp op) {
     return {};
   double weights = double(shape->k) * shape->n;
   std::string type = stringifyPrecision(shape->precision).str();
-  return llvm::formatv("linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights{7}",
-                       rows.text("rows"), shape->k, shape->n, op.getBias() ? ", bias" : "",
-                       operations(op.getEpilogue(), ", then"), work(2 * rows.least * weights),
-                       4 * weights / shape->group() / 1e6,
-                       shape->precision == Precision::F32 ? "" : " in " + type);
+  return llvm::formatv(
+      "linear, {0} of {1} -> {2}{3}{4}{5}, {6:f2} MB of weights{7}", rows.text("rows"), shape->k,
+      shape->n, op.getBias() ? ", bias" : "", operations(op.getEpilogue(), ", then"),
+      work(op, scaled(AssumedSizes::product(op.getOut(), 0, rankOf(op.getOut()) - 1), 2 * weights)),
+      4 * weights / shape->group() / 1e6, shape->precision == Precision::F32 ? "" : " in " + type);
 }
 
 std::string attn::pairWork(AttentionKernelOp op, std::optional<int64_t> pairs) {
-  int64_t batch = op.getBatch(), heads = Count::of(op.getOut(), 0, batch).least,
-          all = Count::of(op.getOut(), batch, batch + 1).least *
-                Count::of(op.getKey(), batch, batch + 1).least;
-  return work(2.0 * double(heads) * double(pairs.value_or(all)) *
-              double(lastDim(op.getKey()) + lastDim(op.getValue())));
+  int64_t batch = op.getBatch();
+  if (!pairs)
+    if (std::optional<int64_t> keys = AssumedSizes::product(op.getKey(), batch, batch + 1))
+      if (std::optional<int64_t> queries = AssumedSizes::product(op.getOut(), batch, batch + 1))
+        pairs = *queries * *keys;
+  std::optional<double> flop;
+  if (std::optional<int64_t> heads = AssumedSizes::product(op.getOut(), 0, batch))
+    flop =
+        scaled(pairs, 2.0 * double(*heads) * double(lastDim(op.getKey()) + lastDim(op.getValue())));
+  return work(op, flop);
 }
 
 static std::string describe(AttentionKernelOp op) {

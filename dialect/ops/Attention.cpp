@@ -166,4 +166,6 @@ LogicalResult DotOp::verify() {
 
 bool AttentionOp::writesHalves(bool onGpu) { return true; }
 
-std::string AttentionOp::costTitle() { return titleWithColumns(*this, getQuery().getType()); }
+std::string AttentionOp::costTitle() {
+  return (getMask().empty() ? "" : "masked ") + titleWithColumns(*this, getQuery().getType());
+}

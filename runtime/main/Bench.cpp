@@ -4,6 +4,7 @@
 #include "main/Command.h"
 #include "main/Report.h"
 #include "run/Cache.h"
+#include "run/Context.h"
 #include <cstdio>
 #include <ctime>
 
@@ -87,6 +88,25 @@ attn_status Runs::fill(int64_t wanted) {
   return status;
 }
 
+/// Writes a profiled run with what is known of it.
+static attn_status writeTrace(const char *path, attn_context &context, const attn_abi_entry &entry,
+                              const Tensors &inputs, const RunProfile &profile, Error &error) {
+  const attn_model &model = *context.model;
+  const Gpu *gpu = gpuOf(context);
+  TraceOf of{model.tables->name, entry.name, gpu ? gpu->chip() : model.level->name,
+             gpu != nullptr,     0,          {}};
+  auto number = int32_t(&entry - model.tables->entries);
+  if (!gpu &&
+      attn_workspace_bytes(&context, number, inputs.list.data(), &of.workspaceBytes, nullptr))
+    of.workspaceBytes = 0;
+  const Vector<int64_t> &dims = context.profile.dims();
+  for (int32_t d = 0; d < model.tables->dimCount; ++d)
+    if (model.tables->dims[d].isDynamic && size_t(d) < dims.size() &&
+        !of.sizes.push({model.tables->dims[d].name, dims[size_t(d)]}))
+      return error.outOfMemory(path);
+  return profile.writeTrace(path, of, error);
+}
+
 attn_status attn::benchEntry(const Command &command, const attn_model &model, attn_context *context,
                              int32_t entry, const Tensors &inputs, const Tensors &outputs,
                              char **message) {
@@ -131,10 +151,11 @@ attn_status attn::benchEntry(const Command &command, const attn_model &model, at
     if (i >= 0)
       times[size_t(i)] = time, endToEnd[size_t(i)] = passed;
     bool isFirst = i == -ahead;
-    if (isProfiled && (isFirst || time < profile.milliseconds()) && !profile.take(context, time))
+    if (isProfiled && (isFirst || time < profile.milliseconds()) &&
+        !profile.take(context, time, command))
       return error.outOfMemory("the profile"), error.report(message);
   }
-  if (command.trace && profile.writeTrace(command.trace, error))
+  if (command.trace && writeTrace(command.trace, *context, runs.entry, inputs, profile, error))
     return error.report(message);
   BenchResult result{&model,
                      gpu,

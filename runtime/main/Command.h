@@ -48,6 +48,11 @@ struct Command {
   int (*observe)(void *context, int32_t entry, const Tensors &inputs,
                  const Tensors &outputs) = nullptr;
   void *observeContext = nullptr;
+  /// Of an attention under a mask, by its kernel's number: the share of pairs in tiles that are not
+  /// empty, with these dims on a level; negative where that is unknown.
+  double (*liveShare)(void *context, int32_t kernel, const int64_t *dims,
+                      const char *level) = nullptr;
+  void *liveShareContext = nullptr;
   /// How many outputs of every entry are written; the others are for the observer. Null: all.
   const int32_t *written = nullptr;
   bool isQuiet = false; ///< Notes about inputs have been printed.

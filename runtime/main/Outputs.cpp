@@ -4,6 +4,7 @@
 #include "base/Dtype.h"
 #include "io/Npy.h"
 #include "main/Command.h"
+#include "main/NotNumbers.h"
 #include "main/Objects.h"
 #include <cmath>
 #include <cstdio>
@@ -39,10 +40,25 @@ static void printLabels(const attn_tensor &tensor, int64_t begin, const Labels &
            100 * exp(valueAt(tensor, begin + best[i]) - largest) / sum);
 }
 
+/// The place of a row's largest element, for scores: not of integers, whose largest means nothing.
+/// NaN is passed by.
+static void printLargest(const attn_tensor &tensor, int64_t begin, int64_t count) {
+  int64_t best = -1;
+  for (int64_t i = 0; i < count && isFloat(tensor.dtype); ++i) {
+    double value = valueAt(tensor, begin + i);
+    if (!std::isnan(value) && (best < 0 || value > valueAt(tensor, begin + best)))
+      best = i;
+  }
+  if (best >= 0)
+    printf(" arg-max %lld (%.6g);", static_cast<long long>(best), valueAt(tensor, begin + best));
+}
+
 static void printTensor(const char *name, const attn_tensor &tensor, const Labels &labels) {
   Text shape;
   shape.appendShape(tensor.shape, tensor.rank);
-  printf("%s %s%s\n", name, attn_dtype_name(tensor.dtype), shape.c_str());
+  Text bad;
+  NotNumbers::of(tensor).describe(tensor, bad);
+  printf("%s %s%s%s\n", name, attn_dtype_name(tensor.dtype), shape.c_str(), bad.c_str());
   int64_t elements = 0;
   countElements(tensor.shape, tensor.rank, elements);
   if (tensor.rank != 2) {
@@ -54,19 +70,17 @@ static void printTensor(const char *name, const attn_tensor &tensor, const Label
   // Scores per row: the arg-max is what one wants to see.
   constexpr int64_t most = 16;
   int64_t columns = tensor.shape[1];
+  bool hasLabels = columns == labels.size() && columns > 0 && isFloat(tensor.dtype) &&
+                   NotNumbers::of(tensor).nan == 0;
   for (int64_t row = 0; row < tensor.shape[0] && row < most; ++row) {
-    if (columns == labels.size() && columns > 0 && isFloat(tensor.dtype)) {
+    if (hasLabels) {
       printf("  row %lld:", static_cast<long long>(row));
       printLabels(tensor, row * columns, labels);
       printf("\n");
       continue;
     }
-    int64_t best = 0;
-    for (int64_t i = 1; i < columns; ++i)
-      if (valueAt(tensor, row * columns + i) > valueAt(tensor, row * columns + best))
-        best = i;
-    printf("  row %lld: arg-max %lld (%.6g);", static_cast<long long>(row),
-           static_cast<long long>(best), valueAt(tensor, row * columns + best));
+    printf("  row %lld:", static_cast<long long>(row));
+    printLargest(tensor, row * columns, columns);
     printValues(tensor, row * columns, columns);
     printf("\n");
   }
@@ -94,8 +108,10 @@ static bool isFor(const Setting &setting, const char *name) {
 
 attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &entry, int32_t count,
                                const Labels &labels, const Tensors &outputs, Error &error) {
-  if (count == 2 && command.outputs.empty() && areObjects(entry, labels, outputs))
+  if (count == 2 && command.outputs.empty() && areObjects(entry, labels, outputs)) {
+    warnOfNan(entry, count, outputs);
     return printObjects(outputs, labels, error);
+  }
   for (int32_t i = 0; i < count; ++i) {
     bool isWritten = false;
     for (const Setting &setting : command.outputs) {
@@ -109,5 +125,6 @@ attn_status attn::writeOutputs(const Command &command, const attn_abi_entry &ent
     if (!isWritten)
       printTensor(entry.outputs[i].name, outputs.list[size_t(i)], labels);
   }
+  warnOfNan(entry, count, outputs);
   return ATTN_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The results of a bench as text, as JSON and as a Chrome trace.
+// The results of a bench as text and as JSON.
 #include "main/Report.h"
-#include "io/File.h"
+#include "run/Context.h"
 #include <cstdio>
 
 using namespace attn;
@@ -27,16 +27,33 @@ Times Times::of(Vector<double> &list) {
           list[(count * 95 + 99) / 100 - 1]};
 }
 
-bool RunProfile::take(const attn_context *context, double milliseconds) {
+/// Counts the operations of a kernel in tiles that its mask does not empty, if it has one.
+static RunProfile::Counts countLive(const attn_context &context, const Command &command,
+                                    int32_t kernel, attn_kernel_info &info) {
+  if (strncmp(info.title, "masked ", strlen("masked ")) != 0)
+    return RunProfile::Counts::NoMask;
+  double share = -1;
+  if (command.liveShare && !context.gpu)
+    share = command.liveShare(command.liveShareContext, kernel, context.profile.dims().data(),
+                              context.model->level->name);
+  if (share < 0)
+    return RunProfile::Counts::AsIfDense;
+  info.flop *= share;
+  return RunProfile::Counts::LiveTiles;
+}
+
+bool RunProfile::take(const attn_context *context, double milliseconds, const Command &command) {
   time = milliseconds;
   list.clear();
   infos.clear();
   events.clear();
   Vector<Kernel> byNumber;
   attn_kernel_info info;
-  for (int32_t k = 0; attn_profile_kernel(context, k, &info) == ATTN_OK; ++k)
-    if (!byNumber.push({info, 0, 0, 0, 0}) || !infos.push(info))
+  for (int32_t k = 0; attn_profile_kernel(context, k, &info) == ATTN_OK; ++k) {
+    Counts counts = countLive(*context, command, k, info);
+    if (!byNumber.push({info, counts, 0, 0, 0, 0}) || !infos.push({info, counts, 0, 0, 0, 0}))
       return false;
+  }
   int32_t threads = attn_context_threads(context);
   for (int32_t thread = 0; thread < threads; ++thread) {
     const attn_kernel_event *own = nullptr;
@@ -63,6 +80,26 @@ bool RunProfile::take(const attn_context *context, double milliseconds) {
   return true;
 }
 
+RunProfile::Counts RunProfile::counts() const {
+  Counts all = Counts::NoMask;
+  for (const Kernel &kernel : list)
+    if (kernel.counts == Counts::AsIfDense || all == Counts::NoMask)
+      all = kernel.counts;
+  return all;
+}
+
+const char *attn::countsText(RunProfile::Counts counts) {
+  switch (counts) {
+  case RunProfile::Counts::NoMask:
+    return "all";
+  case RunProfile::Counts::LiveTiles:
+    return "live tiles";
+  case RunProfile::Counts::AsIfDense:
+    return "as if dense";
+  }
+  return "";
+}
+
 double RunProfile::flop() const {
   double sum = 0;
   for (const Kernel &kernel : list)
@@ -75,47 +112,6 @@ double RunProfile::bytes() const {
   for (const Kernel &kernel : list)
     sum += kernel.calls * kernel.info.bytes;
   return sum;
-}
-
-/// A string of JSON.
-static void appendString(Text &text, const char *value) {
-  text.append("\"");
-  for (; *value; ++value) {
-    bool isPlain = static_cast<unsigned char>(*value) >= ' ' && *value != '"' && *value != '\\';
-    text.append(isPlain ? "%c" : "\\u%04x", static_cast<unsigned char>(*value));
-  }
-  text.append("\"");
-}
-
-static void appendEvent(Text &text, const char *name, const attn_kernel_info &info, int32_t thread,
-                        int64_t begin, int64_t end) {
-  bool isFirst = text.c_str()[text.size() - 1] == '[';
-  text.append("%s\n{\"ph\": \"X\", \"name\": ", isFirst ? "" : ",");
-  appendString(text, name);
-  text.append(", \"cat\": ");
-  appendString(text, info.function);
-  text.append(", \"pid\": 0, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"at\": ",
-              int(thread), 1e-3 * double(begin), 1e-3 * double(end - begin));
-  appendString(text, info.location);
-  text.append(", \"flop\": %.0f, \"bytes\": %.0f}}", info.flop, info.bytes);
-}
-
-attn_status RunProfile::writeTrace(const char *path, Error &error) const {
-  Text text;
-  text.append("{\"traceEvents\": [");
-  for (const auto &[thread, event] : events) {
-    const attn_kernel_info &info = infos[size_t(event.kernel)];
-    appendEvent(text, info.title, info, thread, event.begin, event.done);
-    if (event.end - event.done > 1000)
-      appendEvent(text, "waiting", info, thread, event.done, event.end);
-  }
-  text.append("\n]}\n");
-  if (text.failed())
-    return error.outOfMemory(path);
-  OutputFile file;
-  if (file.open(path, error) || file.write(text.c_str(), text.size(), error))
-    return error.status;
-  return file.commit(error);
 }
 
 /// Whether what was reached is more than the peak that was measured: it came out of caches, or
@@ -160,7 +156,8 @@ static bool printKernels(const BenchResult &result) {
     printShare(flop / seconds, result.peaks.flopPerSecond);
     printf("%9.1f", 1e-9 * bytes / seconds);
     printShare(bytes / seconds, result.peaks.bytesPerSecond);
-    printf("  %s: %s (%s)\n", kernel.info.function, kernel.info.title, kernel.info.location);
+    printf("  %s: %s (%s)%s\n", kernel.info.function, kernel.info.title, kernel.info.location,
+           kernel.counts == RunProfile::Counts::AsIfDense ? ", as if dense" : "");
   }
   double rest = profile.milliseconds() - 1e3 * sum;
   printf("%10.3f%7.1f%%%*s  before the first and after the last kernel\n", rest,
@@ -186,6 +183,11 @@ void attn::printBenchText(const BenchResult &result) {
          bytes = result.profile->bytes();
   printf("  %.2f GFLOP, %.1f MB of operands: %.1f GFLOP/s, %.1f GB/s\n", 1e-9 * flop, 1e-6 * bytes,
          1e-9 * flop / seconds, 1e-9 * bytes / seconds);
+  if (result.profile->counts() == RunProfile::Counts::LiveTiles)
+    printf("  operations under masks are those of tiles that are not empty\n");
+  else if (result.profile->counts() == RunProfile::Counts::AsIfDense)
+    printf("  operations under masks are counted as if dense, those of tiles that are passed by, "
+           "too\n");
   const Peaks &peaks = result.peaks;
   bool hasBeyond = isBeyond(flop / seconds, peaks.flopPerSecond) ||
                    isBeyond(bytes / seconds, peaks.bytesPerSecond);
@@ -206,16 +208,17 @@ void attn::printBenchJson(const BenchResult &result) {
   Text text;
   text.append("{\"model\": \"%s\", \"entry\": \"%s\", \"level\": \"%s\", \"threads\": %d, "
               "\"repeat\": %d, \"minimum_ms\": %.6f, \"median_ms\": %.6f, \"p95_ms\": %.6f, "
-              "\"weight_bytes\": %lld, \"flop\": %.0f, \"bytes\": %.0f, "
+              "\"weight_bytes\": %lld, \"flop\": %.0f, \"flop_counts\": \"%s\", \"bytes\": %.0f, "
               "\"peak_flop_per_s\": %.0f, \"peak_bytes_per_s\": %.0f",
               tables.name, result.entry,
               result.gpu ? result.gpu->chip() : result.model->level->name, int(result.threads),
               int(result.repeat), result.times.minimum, result.times.median, result.times.p95,
               static_cast<long long>(tables.packedBytes), result.profile->flop(),
-              result.profile->bytes(), result.peaks.flopPerSecond, result.peaks.bytesPerSecond);
+              countsText(result.profile->counts()), result.profile->bytes(),
+              result.peaks.flopPerSecond, result.peaks.bytesPerSecond);
   if (result.gpu) {
     text.append(", \"code\": \"%s\", \"device\": ", result.gpu->loaded());
-    appendString(text, result.gpu->name());
+    appendJsonString(text, result.gpu->name());
     text.append(", \"end_to_end_minimum_ms\": %.6f, \"end_to_end_median_ms\": %.6f, "
                 "\"end_to_end_p95_ms\": %.6f",
                 result.endToEnd.minimum, result.endToEnd.median, result.endToEnd.p95);
@@ -226,15 +229,16 @@ void attn::printBenchJson(const BenchResult &result) {
     for (const Kernel &kernel : result.profile->kernels()) {
       text.append("%s{\"function\": ", isFirst ? "" : ", ");
       isFirst = false;
-      appendString(text, kernel.info.function);
+      appendJsonString(text, kernel.info.function);
       text.append(", \"kernel\": ");
-      appendString(text, kernel.info.title);
+      appendJsonString(text, kernel.info.title);
       text.append(", \"at\": ");
-      appendString(text, kernel.info.location);
+      appendJsonString(text, kernel.info.location);
       text.append(", \"calls\": %d, \"ms\": %.6f, \"waiting\": %.6f, \"flop\": %.0f, "
-                  "\"bytes\": %.0f}",
+                  "\"flop_counts\": \"%s\", \"bytes\": %.0f}",
                   int(kernel.calls), 1e3 * kernel.seconds, kernel.waiting(),
-                  kernel.calls * kernel.info.flop, kernel.calls * kernel.info.bytes);
+                  kernel.calls * kernel.info.flop, countsText(kernel.counts),
+                  kernel.calls * kernel.info.bytes);
     }
     text.append("]");
   }

@@ -5,21 +5,43 @@
 #define ATTN_MAIN_REPORT_H
 #include "base/Vector.h"
 #include "cuda/Gpu.h"
+#include "main/Command.h"
 #include "main/Peaks.h"
 #include "run/Model.h"
 
 namespace attn {
 
+/// A string of JSON.
+void appendJsonString(Text &text, const char *value);
+
+/// What a trace says of the run as a whole.
+struct TraceOf {
+  const char *model, *entry, *target;
+  bool isGpu;
+  int64_t workspaceBytes; ///< 0: unknown
+  /// The sizes that are known only when running.
+  struct Size {
+    const char *name;
+    int64_t size;
+  };
+  Vector<Size> sizes;
+};
+
 /// A copy of what a profiled run recorded.
 class RunProfile {
 public:
-  /// Takes the record of the last run of a context; false where memory is lacking.
-  bool take(const attn_context *context, double milliseconds);
+  /// Takes the record of the last run of a context; false where memory is lacking. Operations of
+  /// attention under a mask are those of live tiles where the command can tell, else as if dense.
+  bool take(const attn_context *context, double milliseconds, const Command &command);
   double milliseconds() const { return time; }
+
+  /// How operations of attention under a mask are counted.
+  enum class Counts { NoMask, LiveTiles, AsIfDense };
 
   /// A kernel of the run, with the sums over its calls.
   struct Kernel {
     attn_kernel_info info;
+    Counts counts;
     int32_t calls;
     double seconds; ///< from the end of the kernel before to where all threads had ended
     double allSeconds, waitingSeconds; ///< of all threads, and what they waited for each other
@@ -28,11 +50,13 @@ public:
   };
   /// By time, the longest first.
   const Vector<Kernel> &kernels() const { return list; }
+  /// Of all kernels: as if dense where one is.
+  Counts counts() const;
   double flop() const;
   double bytes() const;
 
   /// Writes the calls as a Chrome trace (the Trace Event Format).
-  attn_status writeTrace(const char *path, Error &error) const;
+  attn_status writeTrace(const char *path, const TraceOf &of, Error &error) const;
 
 private:
   /// A call of a kernel on a thread.
@@ -42,9 +66,12 @@ private:
   };
   double time = 0;
   Vector<Kernel> list;
-  Vector<attn_kernel_info> infos; // by kernel number
+  Vector<Kernel> infos; // by kernel number, without times
   Vector<Event> events;
 };
+
+/// "live tiles", "as if dense", "all".
+const char *countsText(RunProfile::Counts counts);
 
 /// The times of many runs, in ms.
 struct Times {

@@ -34,8 +34,13 @@ int runCheck(const opt::InputArgList &args) {
     return matchWeights(wantedTensors(spec.module()), ignoredPatterns(spec.module()), weights,
                         isQuiet);
   };
-  if (isAsked)
-    return match(/*isQuiet=*/false);
+  bool hasValues = args.hasArg(OPT_values);
+  if (hasValues && weights.empty())
+    return fail(Usage, "`--values` needs a checkpoint", "pass `--weights FILE`");
+  if (isAsked || hasValues) {
+    int code = match(/*isQuiet=*/false);
+    return hasValues && code != Environment ? std::max(printValues(weights), code) : code;
+  }
   ParameterCount count = countParameters(spec.module());
   outs() << spec.path() << ": model " << modelName(spec.module()) << " is well formed, "
          << count.elements << " parameters in " << count.tensors << " tensors\n";

@@ -64,6 +64,11 @@ int readFloats(const std::string &path, const char *name, std::vector<double> &v
 /// The bytes of an initializer of an ONNX file. Returns what is wrong, or nothing.
 std::string readOnnxTensor(const std::string &path, const std::string &name, std::string &bytes);
 
+/// Prints of each tensor of a checkpoint its least, greatest and mean value, how much of it is NaN
+/// or infinite, and what lies furthest from the mean: of quantized ones, of what they decode to.
+/// Files are read piece by piece. Returns the exit code.
+int printValues(const std::string &path);
+
 /// Prints the tensors of a checkpoint. Returns the exit code.
 int printCheckpoint(const std::string &path, bool isJson);
 

@@ -2,6 +2,7 @@
 //
 // `attn explain`: what the compiler did with each kernel, in its own remarks.
 #include "Build.h"
+#include "LiveShares.h"
 #include "Report.h"
 #include "Reproducer.h"
 #include "Verbs.h"
@@ -50,6 +51,8 @@ int runExplain(const opt::InputArgList &args) {
   if (int code = loadForCompiling(args, options, spec))
     return code;
   if (int code = findAssembler(options))
+    return code;
+  if (int code = assumeSizes(spec.module(), args))
     return code;
   DiagnosticPrinter errors(spec.context());
   CompileOptions ofCpus = options;

@@ -81,7 +81,7 @@ int readObservation(const opt::InputArgList &args, Observation &observation) {
     auto [name, file] = StringRef(text).split('=');
     if (name.empty() || file.empty())
       return fail(Usage, "`--map " + text + "`: expected NAME=FILE.png, or NAME=- for a table");
-    observation.maps.push_back({name.str(), file.str()});
+    observation.maps.push_back({name.str(), file.str(), {}});
   }
   for (auto id :
        {OPT_map_rows, OPT_map_average, OPT_map_labels, OPT_map_row, OPT_map_grid, OPT_map_image})

@@ -4,7 +4,7 @@
 include "llvm/Option/OptParser.td"
 
 def check : SubCommand<"check", "Report all errors of a spec, and of a checkpoint against it",
-                       "attn check SPEC [--weights FILE]">;
+                       "attn check SPEC [--weights FILE [--values]]">;
 def compile : SubCommand<"compile", "Compile a spec to a program, a library, an object, a header or a stage",
                          "attn compile SPEC [--emit KIND] [-o FILE] [--tune] [--tuning FILE] [options]">;
 def run : SubCommand<"run", "Run an entry of a spec or of an artifact",
@@ -14,7 +14,7 @@ def bench : SubCommand<"bench", "Time an entry of a spec or of an artifact",
 def verify : SubCommand<"verify", "Compare compiled code with the reference interpreter, or with given outputs",
                         "attn verify SPEC [--weights FILE] [--input NAME=FILE ...] [--against FILE]">;
 def explain : SubCommand<"explain", "Say what was fused, which lowering was chosen for each op, and why",
-                         "attn explain SPEC [--target LEVEL]">;
+                         "attn explain SPEC [--target LEVEL] [--set-size DIM=N]">;
 def inspect : SubCommand<"inspect", "Show what an artifact or a checkpoint holds, without running it",
                          "attn inspect ARTIFACT|CHECKPOINT [--json]">;
 def import : SubCommand<"import", "Write a spec from a checkpoint (a folder, a GGUF file, one of llama2.c) or from an ONNX file",
@@ -28,7 +28,7 @@ defvar specVerbs = [check, compile, run, bench, verify, explain];
 defvar setVerbs = [check, compile, run, bench, verify, explain, import];
 defvar codeVerbs = [compile, run, bench, verify, explain];
 defvar runVerbs = [run, bench];
-defvar randomVerbs = [run, bench, verify];
+defvar randomVerbs = [run, bench, verify, explain];
 
 // --name VALUE and --name=VALUE.
 multiclass Valued<string name, list<SubCommand> verbs, string help, string meta> {
@@ -76,12 +76,13 @@ defm turns : Valued<"turns", [compile], "Of each comparison of --tune; without i
 defm entry : Valued<"entry", [run, bench, verify], "Which entry, where there are several", "NAME">;
 defm input : Valued<"input", [run, bench, verify],
                     "A .npy or .safetensors file, a picture or sound where one is taken, or random[:SEED]", "NAME=FILE">;
-defm set_size : Valued<"set-size", randomVerbs, "A size of random inputs that is known only when running, any number of times", "DIM=N">;
+defm set_size : Valued<"set-size", randomVerbs, "A size that is known only when running: of random inputs, or that `explain` counts with; any number of times", "DIM=N">;
 defm pad : Valued<"pad", [run, bench],
                   "Cut or fill the rows of an input to the length that the entry takes: ids=0", "NAME=NUMBER">;
 defm output : Valued<"output", [run], "Write an output as .npy; without it outputs are printed short", "NAME=FILE">;
 defm draw : Valued<"draw", [run], "Of a detector: the picture with the objects found drawn into it, as .png; once for each picture", "FILE">;
 defm taps : Valued<"taps", [run], "Write every named intermediate (`let`) of the run, as .safetensors", "FILE">;
+def values : Flag<["--"], "values", [check]>, HelpText<"Show of each tensor of --weights its least, greatest and mean value, NaN and outliers">;
 def each_tap : Flag<["--"], "each-tap", [verify]>, HelpText<"Compare every named intermediate (`let`), too">;
 defm map : Valued<"map", [run], "Draw an output or a `let`, queries by keys, as .png; `-` prints a table", "NAME=FILE">;
 defm map_rows : Valued<"map-rows", [run], "The axis of a map's queries; without it the last but one", "AXIS">;

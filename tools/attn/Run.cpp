@@ -5,11 +5,12 @@
 #include "Artifact.h"
 #include "Build.h"
 #include "Files.h"
+#include "LiveShares.h"
 #include "MapArguments.h"
 #include "Report.h"
 #include "Verbs.h"
 #include "dialect/AttnDialect.h"
-#include "dialect/Unfold.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -95,7 +96,7 @@ public:
       add("--weights", "random");
   }
 
-  int call(const attn_abi_model *tables) {
+  int call(const attn_abi_model *tables, LiveShares *shares = nullptr) {
     outs().flush();
     std::vector<char *> argv;
     std::string program = "attn run";
@@ -104,7 +105,12 @@ public:
       argv.push_back(text.data());
     if (observation.isWanted())
       return runObserved(tables, int(argv.size()), argv.data(), observation);
-    return attn_main(tables, int(argv.size()), argv.data());
+    if (!shares)
+      return attn_main(tables, int(argv.size()), argv.data());
+    auto share = [](void *context, int32_t kernel, const int64_t *dims, const char *level) {
+      return static_cast<LiveShares *>(context)->of(kernel, dims, level);
+    };
+    return runCounted(tables, int(argv.size()), argv.data(), share, shares);
   }
 
   ArrayRef<std::string> all() const { return texts; }
@@ -131,31 +137,6 @@ void addSizes(const opt::InputArgList &args, Flags &flags) {
     flags.add("--set-size", size);
 }
 
-/// How many outputs of each entry are its own, not intermediates. Entries are in the order of the
-/// tables: functions, then what is unfolded of them.
-std::vector<int32_t> countOutputs(mlir::ModuleOp module) {
-  std::vector<int32_t> counts;
-  for (auto function : module.getOps<mlir::FunctionOpInterface>()) {
-    if (!function->hasAttr("attn.entry"))
-      continue;
-    counts.push_back(0);
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      counts.back() += !function.getResultAttr(i, "attn.tap");
-  }
-  for (UnfoldOp unfold : module.getOps<UnfoldOp>()) {
-    auto function = [&](StringRef name) {
-      return cast<mlir::FunctionOpInterface>(module.lookupSymbol(name));
-    };
-    auto step = function(unfold.getStep());
-    UnfoldWiring wiring(function(unfold.getFirst()), step, unfold.getToken(),
-                        unfold.getBegin().has_value());
-    counts.push_back(2 + int32_t(count_if(wiring.stacked, [&](int32_t output) {
-                       return !step.getResultAttr(unsigned(output), "attn.tap");
-                     })));
-  }
-  return counts;
-}
-
 /// Whether a map shows what is no output.
 bool mapsIntermediate(const Observation &observation, mlir::ModuleOp module) {
   StringSet<> outputs;
@@ -168,6 +149,48 @@ bool mapsIntermediate(const Observation &observation, mlir::ModuleOp module) {
   return any_of(observation.maps, [&](const Observation::Drawing &drawing) {
     return !outputs.contains(drawing.name);
   });
+}
+
+/// The axis of the queries of an attention's weights or scores: of the query's axes that keys have
+/// not the first, or the one as long as the keys. Empty where a value is none of these.
+std::string queryAxisOf(mlir::ModuleOp module, mlir::Value value) {
+  auto result = dyn_cast<mlir::OpResult>(value);
+  while (result && !isa<AttentionOp>(result.getOwner())) {
+    mlir::Value from;
+    if (auto call = dyn_cast<mlir::func::CallOp>(result.getOwner()))
+      from = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee())
+                 .getBody()
+                 .front()
+                 .getTerminator()
+                 ->getOperand(result.getResultNumber());
+    else if (auto heads = dyn_cast<RearrangeOp>(result.getOwner())) // groups that become heads
+      from = heads->getOperand(0);
+    result = dyn_cast_or_null<mlir::OpResult>(from);
+  }
+  auto attention = result ? dyn_cast<AttentionOp>(result.getOwner()) : nullptr;
+  if (!attention || result.getResultNumber() == 0)
+    return "";
+  auto keyAxes = attn::axesOf(attention.getKey().getType());
+  StringRef keySize = attention.getKeyAxis().split(':').second, found;
+  for (mlir::StringAttr axis : attn::axesOf(attention.getQuery().getType()).drop_back()) {
+    StringRef name = axis.getValue().split(':').first;
+    bool isOwn = !is_contained(keyAxes, axis) && !name.contains('/'); // heads of a group have a `/`
+    if (isOwn && (found.empty() || name == keySize))
+      found = name;
+  }
+  return found.str();
+}
+
+/// Rows of maps are queries, wherever their axis stands.
+void findMapRows(mlir::ModuleOp module, Observation &observation) {
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    for (unsigned i = 0; function->hasAttr("attn.entry") && i < function.getNumResults(); ++i)
+      for (Observation::Drawing &drawing : observation.maps)
+        if (auto name = function.getResultAttrOfType<mlir::StringAttr>(i, "attn.name");
+            name && name.getValue() == drawing.name &&
+            (observation.entry.empty() || observation.entry == function.getSymName()))
+          drawing.rows =
+              queryAxisOf(module, function.getBody().front().getTerminator()->getOperand(i));
 }
 
 int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
@@ -187,13 +210,15 @@ int runSpec(const opt::InputArgList &args, Flags &flags, bool isOnGpu) {
     else if (int code = spec.addTaps())
       return code;
   }
-  flags.observation.outputs = countOutputs(spec.module());
+  flags.observation.outputs = spec.ownOutputs();
+  findMapRows(spec.module(), flags.observation);
   flags.addWeights(spec.weights(args));
   flags.completeWeights(/*isEmbedded=*/false);
   LoadedModel model;
   if (int code = model.compile(spec, options))
     return code;
-  return flags.call(model.tables());
+  LiveShares shares(spec, options);
+  return flags.call(model.tables(), &shares);
 }
 
 int runProgram(StringRef path, const Flags &flags) {

@@ -54,6 +54,14 @@ static int32_t findOutput(const attn_abi_entry &entry, const std::string &name) 
   return -1;
 }
 
+/// The options of one of the maps: rows are its queries, unless `--map-rows` says otherwise.
+static maps::MapOptions optionsOf(const Observation &wanted, const Observation::Drawing &drawing) {
+  maps::MapOptions options = wanted.mapOptions;
+  if (options.rows.empty())
+    options.rows = drawing.rows;
+  return options;
+}
+
 /// A map without its numbers.
 static maps::Map emptyMap(const attn_abi_tensor &tensor, const int64_t *shape) {
   maps::Map map;
@@ -68,7 +76,7 @@ int Observer::checkEntry(const attn_abi_entry &entry) const {
     int32_t output = findOutput(entry, drawing.name);
     if (output >= 0) {
       const maps::Map map = emptyMap(entry.outputs[output], nullptr);
-      if (maps::Problem problem = checkMap(map, wanted.mapOptions))
+      if (maps::Problem problem = checkMap(map, optionsOf(wanted, drawing)))
         return failWith(problem);
       continue;
     }
@@ -143,7 +151,7 @@ int Observer::draw(int32_t entry, const Observation::Drawing &drawing, const Ten
   map.values = toNumbers(drawing.name.c_str(), tensor).values;
   if (tables.entries[entry].unfold && output >= 2) // behind `tokens` and `count`
     keepSteps(map, outputs.list[1]);
-  maps::Problem problem = applyOptions(map, wanted.mapOptions);
+  maps::Problem problem = applyOptions(map, optionsOf(wanted, drawing));
   if (problem)
     return failWith(problem);
   if (drawing.file == "-") {
@@ -187,6 +195,14 @@ int runObserved(const attn_abi_model *tables, int argc, char **argv, Observation
   };
   command.observeContext = &observer;
   command.written = observation.outputs.empty() ? nullptr : observation.outputs.data();
+  return runCommandLine(*tables, argc, argv, command);
+}
+
+int runCounted(const attn_abi_model *tables, int argc, char **argv,
+               double (*liveShare)(void *, int32_t, const int64_t *, const char *), void *context) {
+  Command command;
+  command.liveShare = liveShare;
+  command.liveShareContext = context;
   return runCommandLine(*tables, argc, argv, command);
 }
 

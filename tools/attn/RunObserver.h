@@ -18,6 +18,7 @@ struct Observation {
   /// A map that is wanted: the tensor's name, and where it goes.
   struct Drawing {
     std::string name, file; ///< `-`: as text to standard output
+    std::string rows;       ///< The axis of the queries; empty: the last but one.
   };
   std::vector<Drawing> maps;
   maps::MapOptions mapOptions;
@@ -33,5 +34,9 @@ struct Observation {
 
 /// attn_main with the arguments, and what `observation` asks for once the model has run.
 int runObserved(const attn_abi_model *tables, int argc, char **argv, Observation &observation);
+
+/// attn_main with the arguments; `liveShare` is Command::liveShare with this context.
+int runCounted(const attn_abi_model *tables, int argc, char **argv,
+               double (*liveShare)(void *, int32_t, const int64_t *, const char *), void *context);
 
 } // namespace attn::tool

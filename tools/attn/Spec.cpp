@@ -10,10 +10,12 @@
 #include "compiler/frontend/Frontend.h"
 #include "compiler/frontend/syntax/Diagnostics.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Unfold.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -100,5 +102,29 @@ int Spec::addTaps() {
 }
 
 void Spec::printWarnings() const { printDiagnostics(*diagnostics); }
+
+std::vector<int32_t> Spec::ownOutputs() {
+  mlir::ModuleOp module = *built;
+  std::vector<int32_t> counts;
+  for (auto function : module.getOps<mlir::FunctionOpInterface>()) {
+    if (!function->hasAttr("attn.entry"))
+      continue;
+    counts.push_back(0);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      counts.back() += !function.getResultAttr(i, "attn.tap");
+  }
+  for (UnfoldOp unfold : module.getOps<UnfoldOp>()) {
+    auto function = [&](StringRef name) {
+      return cast<mlir::FunctionOpInterface>(module.lookupSymbol(name));
+    };
+    auto step = function(unfold.getStep());
+    UnfoldWiring wiring(function(unfold.getFirst()), step, unfold.getToken(),
+                        unfold.getBegin().has_value());
+    counts.push_back(2 + int32_t(count_if(wiring.stacked, [&](int32_t output) {
+                       return !step.getResultAttr(unsigned(output), "attn.tap");
+                     })));
+  }
+  return counts;
+}
 
 } // namespace attn::tool

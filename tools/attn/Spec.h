@@ -11,6 +11,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace attn::tool {
 
@@ -35,6 +36,10 @@ public:
   /// Where the weights are: `--weights`, else what the spec says, from its folder on; empty where
   /// neither says anything.
   std::string weights(const llvm::opt::InputArgList &args);
+
+  /// How many outputs of each entry are its own, not intermediates. Entries are in the order of the
+  /// tables: functions, then what is unfolded of them.
+  std::vector<int32_t> ownOutputs();
 
   /// The attn-stage module. It belongs to the spec.
   mlir::ModuleOp module() { return *built; }

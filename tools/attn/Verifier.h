@@ -48,7 +48,7 @@ private:
   /// The entries that are asked for, or all.
   int chooseEntries(llvm::SmallVectorImpl<int32_t> &entries) const;
   /// Compares entries with the interpreter. These functions give 0, or an exit code after an error
-  /// that is no difference; differences only set `hasDifference`.
+  /// that is no difference; differences are only noted.
   int verifyEntries();
   /// Compares one run of an entry without a cache, at these sizes.
   int verifyEntry(int32_t entry, const Runner::Sizes &sizes);
@@ -101,6 +101,10 @@ private:
   const attn_abi_entry &entryAt(int32_t entry) const { return model.tables()->entries[entry]; }
   /// What rounding what caches keep explains.
   double boundOfCaches() const;
+  /// Calls `body` for each output of an entry in the order of computing: intermediates first.
+  void forOutputs(int32_t entry, llvm::function_ref<void(size_t)> body) const;
+  /// What is said at the end, and the exit code of what was compared.
+  int conclude() const;
   /// A line of the report; remarks on numbers that prove nothing.
   void report(llvm::StringRef what, const Numbers &got, const Difference &difference,
               bool isSmallest = false);
@@ -116,8 +120,10 @@ private:
   int32_t threads = 0;
   std::vector<std::pair<std::string, std::string>> inputs;
   double bound = 0, worst = 0;
-  bool hasDifference = false;
-  llvm::StringSet<> done; ///< entries at sizes
+  /// Lines of the report: the first whose numbers are bad, past the bound, none to be compared.
+  std::string firstBad, firstPast, firstEmpty;
+  std::vector<int32_t> ownOutputs; ///< of each entry; behind them are named intermediates
+  llvm::StringSet<> done;          ///< entries at sizes
 };
 
 /// 0 where the shapes are the same, else an internal error.

@@ -37,6 +37,7 @@ static double boundOf(Precision precision) {
 int Verifier::run(const CompileOptions &options) {
   if (int code = readOptions())
     return code;
+  ownOutputs = spec.ownOutputs();
   if (int code = compile(options))
     return code;
   bound = std::max(boundOf(options.precision), boundOfCaches());
@@ -51,11 +52,7 @@ int Verifier::run(const CompileOptions &options) {
     return code;
   StringRef against = args.getLastArgValue(OPT_against);
   int code = against.empty() ? verifyEntries() : verifyAgainst(against);
-  if (code != Ok || !hasDifference)
-    return code;
-  return fail(
-      Differs,
-      fmt::format("the largest relative L2 error, {:.2e}, is past the bound {:.0e}", worst, bound));
+  return code ? code : conclude();
 }
 
 int Verifier::compile(const CompileOptions &options) {
@@ -227,13 +224,15 @@ int Verifier::verifyEntry(int32_t entry, const Runner::Sizes &sizes) {
   if (int code = interpret(entry, given, none, expected))
     return code;
   bool isSmallest = all_of(sizes, [](const auto &size) { return size.second == 1; });
-  for (auto [got, wanted] : zip_equal(made, expected)) {
+  for (auto [got, wanted] : zip_equal(made, expected))
     if (int code = checkShape(entryAt(entry).name, got, wanted.shape))
       return code;
+  forOutputs(entry, [&](size_t output) {
+    const Numbers &got = made[output];
     Difference difference;
-    difference.add(got.values, wanted.data);
+    difference.add(got.values, expected[output].data, got.shape);
     report(what, got, difference, isSmallest && !sizes.empty());
-  }
+  });
   return Ok;
 }
 
@@ -248,18 +247,49 @@ void Verifier::report(StringRef what, const Numbers &got, const Difference &diff
                       bool isSmallest) {
   double error = difference.relativeL2();
   bool isPast = !(error <= bound + got.rounding);
-  // Where every size is 1, softmax has one key and its weights are 1: nothing to wonder about.
+  // Where every size is 1, softmax has one key and its weights are 1: nothing to wonder about. So
+  // is the log-sum-exp of the one row of a mask that does not see itself.
   std::string remark = difference.remark();
   if (isSmallest && StringRef(remark).ends_with("little"))
     remark.clear();
-  outs() << fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}{}\n", what.str(),
-                        got.name, shapeText(got.shape), difference.maxAbsolute(), error,
-                        isPast ? "  past the bound" : "",
+  bool isEmpty = difference.isEmpty() && !(isSmallest && difference.isInfinite());
+  std::string bad = difference.notNumbers(), line = what.trim().str();
+  outs() << fmt::format("{:<24} {:<16} {:<16} max abs {:.2e}, relative L2 {:.2e}{}{}{}\n",
+                        what.str(), got.name, shapeText(got.shape), difference.maxAbsolute(), error,
+                        isPast ? "  past the bound" : "", bad.empty() ? "" : "  (" + bad + ")",
                         remark.empty() ? "" : "  (" + remark + ")");
   outs().flush();
+  if (difference.hasBad() && firstBad.empty())
+    firstBad = fmt::format("`{}` of {} ({})", got.name, line, bad);
+  if (isEmpty && firstEmpty.empty())
+    firstEmpty = fmt::format("`{}` of {}", got.name, line);
+  if (isPast && firstPast.empty())
+    firstPast = fmt::format("`{}` of {}", got.name, line);
   if (isPast)
     worst = std::max(worst, error);
-  hasDifference |= isPast;
+}
+
+void Verifier::forOutputs(int32_t entry, function_ref<void(size_t)> body) const {
+  int32_t all = entryAt(entry).outputCount, own = ownOutputs[size_t(entry)];
+  for (int32_t tap = own; tap < all; ++tap)
+    body(size_t(tap));
+  for (int32_t output = 0; output < own; ++output)
+    body(size_t(output));
+}
+
+int Verifier::conclude() const {
+  if (!firstBad.empty())
+    outs() << "the first with NaN, or with infinities on one side only, in the order of computing: "
+           << firstBad << "\n";
+  if (!firstPast.empty())
+    return fail(Differs,
+                fmt::format("the largest relative L2 error, {:.2e}, is past the bound {:.0e}",
+                            worst, bound),
+                "the first past it, in the order of computing, is " + firstPast);
+  if (!firstEmpty.empty())
+    return fail(Differs, "nothing is left to compare of " + firstEmpty +
+                             ": all of it is NaN or infinite on both sides");
+  return Ok;
 }
 
 int Verifier::verifyAgainst(StringRef path) {
@@ -298,7 +328,7 @@ int Verifier::verifyAgainst(StringRef path) {
       return fail(BadInput, "`" + file + "` is " + shapeText(expected.shape) + ", but output `" +
                                 got.name + "` is " + shapeText(got.shape));
     Difference difference;
-    difference.add(got.values, expected.values);
+    difference.add(got.values, expected.values, got.shape);
     report(entry.name, got, difference);
     return Ok;
   }

@@ -344,18 +344,18 @@ void Verifier::reportCuts(const Sequence &sequence, const Results &results) {
     if (is_contained(reported, first.entry))
       continue;
     reported.push_back(first.entry);
-    for (int32_t o = 0; o < entryAt(first.entry).outputCount; ++o) {
+    forOutputs(first.entry, [&](size_t o) {
       Difference difference;
       const Numbers *shown = nullptr;
       for (auto [cut, made, expected] : zip_equal(sequence.cuts, results.made, results.expected))
         if (cut.entry == first.entry) {
-          difference.add(made[size_t(o)].values, expected[size_t(o)].data);
-          shown = shown ? shown : &made[size_t(o)];
+          difference.add(made[o].values, expected[o].data, made[o].shape);
+          shown = shown ? shown : &made[o];
         }
       bool isOnly = all_of(sequence.cuts, [&](const Cut &cut) { return cut.entry == first.entry; });
       report((isOnly ? "" : entryAt(first.entry).name + std::string(" of ")) + cutsText(sequence),
              *shown, difference);
-    }
+    });
   }
 }
 
@@ -365,9 +365,9 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
   Tensors expected;
   if (int code = interpret(sequence.entry, sequence.whole, none, expected))
     return code;
-  for (int32_t o = 0; o < entry.outputCount; ++o) {
+  forOutputs(sequence.entry, [&](size_t o) {
     const attn_abi_tensor &tensor = entry.outputs[o];
-    const reference::Tensor &all = expected[size_t(o)];
+    const reference::Tensor &all = expected[o];
     Numbers whole{tensor.name, {all.shape.begin(), all.shape.end()}, all.data};
     // What does not follow the positions is that of the last ones.
     bool hasPositions = follows(tensor, rowsOf(entry).dim);
@@ -378,12 +378,12 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
         continue;
       Numbers part = positionsOf(rowsOf(entry).dim, cacheDim(entry), tensor, whole, begin,
                                  sequence.cuts[c].rows);
-      const std::vector<double> &own = results.expected[c][size_t(o)].data;
+      const std::vector<double> &own = results.expected[c][o].data;
       if (own.size() != part.values.size())
         continue; // a step gives less
-      whole.rounding = std::max(whole.rounding, results.made[c][size_t(o)].rounding);
-      bySpec.add(own, part.values);
-      difference.add(results.made[c][size_t(o)].values, part.values);
+      whole.rounding = std::max(whole.rounding, results.made[c][o].rounding);
+      bySpec.add(own, part.values, part.shape);
+      difference.add(results.made[c][o].values, part.values, part.shape);
     }
     if (bySpec.relativeL2() <= sameBound)
       report("  as in one call", whole, difference);
@@ -392,7 +392,7 @@ int Verifier::reportWhole(const Sequence &sequence, const Results &results) {
                             "numbers, relative L2 {:.2e}\n",
                             "  as in one call", whole.name, shapeText(whole.shape),
                             bySpec.relativeL2());
-  }
+  });
   return Ok;
 }
 

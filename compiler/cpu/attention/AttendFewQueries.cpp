@@ -13,6 +13,7 @@
 #include "compiler/cpu/attention/AttendFewQueries.h"
 #include "compiler/cpu/attention/FewQueriesEmitter.h"
 #include "compiler/cpu/attention/MaskVerdicts.h"
+#include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/ScoreFunction.h"
 #include "compiler/kernels/VectorizeRegion.h"
 #include "compiler/transforms/FewQueries.h"
@@ -380,7 +381,7 @@ std::string FewQueries::choice() {
   if (parts() > 1)
     text += ", keys in " + std::to_string(parts()) + " parts";
   text += "; too few queries to be the lanes of a vector";
-  std::optional<int64_t> keys = constantIndex(index.dim(op.getKey(), op.getBatch()));
+  std::optional<int64_t> keys = AssumedSizes::of(index.dim(op.getKey(), op.getBatch()));
   return text + describeVerdicts(op, {0, queries}, tileStarts(keys, tileKeys));
 }
 

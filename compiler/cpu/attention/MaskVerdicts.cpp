@@ -4,9 +4,11 @@
 // compiling.
 #include "compiler/cpu/attention/MaskVerdicts.h"
 
+#include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/transforms/MaskIntervals.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -23,11 +25,32 @@ struct TileCounts {
 
 } // namespace
 
+/// A copy of the mask in which sizes that are assumed are numbers.
+static void takeMask(AttentionKernelOp op, Block &constants, Region &mask) {
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointToStart(&constants);
+  IRMapping mapping;
+  op.getMask().walk([&](Operation *inside) {
+    for (Value operand : inside->getOperands()) {
+      if (!operand.getType().isIndex() || operand.getParentRegion() == &op.getMask() ||
+          mapping.contains(operand))
+        continue;
+      if (std::optional<int64_t> size = AssumedSizes::of(operand))
+        mapping.map(operand,
+                    arith::ConstantIndexOp::create(builder, op.getLoc(), *size).getResult());
+    }
+  });
+  op.getMask().cloneInto(&mask, mapping);
+}
+
 /// Counts the tiles of the first head. Bounds of a mask of known positions fold to constants, those
 /// of other masks do not.
 static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64_t> queries,
                                             ArrayRef<int64_t> keys) {
   OpBuilder builder(op.getContext());
+  Block constants;
+  Region mask;
+  takeMask(op, constants, mask);
   auto from = [&](int64_t lo, int64_t hi) -> Interval {
     return {arith::ConstantIndexOp::create(builder, op.getLoc(), lo),
             arith::ConstantIndexOp::create(builder, op.getLoc(), hi)};
@@ -40,7 +63,7 @@ static std::optional<TileCounts> countTiles(AttentionKernelOp op, ArrayRef<int64
     positions.append({from(queries[i], queries[i + 1] - 1), {}});
     for (size_t j = 0; j + 1 < keys.size(); ++j) {
       positions.back() = from(keys[j], keys[j + 1] - 1);
-      Interval live = boundMask(builder, op.getLoc(), op.getMask(), positions, op.getCaptures());
+      Interval live = boundMask(builder, op.getLoc(), mask, positions, op.getCaptures());
       APInt some, all;
       if (!matchPattern(live.hi, m_ConstantInt(&some)) ||
           !matchPattern(live.lo, m_ConstantInt(&all)))
@@ -66,7 +89,9 @@ SmallVector<int64_t> attn::tileStarts(std::optional<int64_t> count, int64_t size
 
 std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queries,
                                    ArrayRef<int64_t> keys) {
-  if (op.getMask().empty() || !op.getContext()->getRemarkEngine())
+  bool isAsked = op.getContext()->getRemarkEngine() ||
+                 op->getParentOfType<ModuleOp>()->hasAttr(assumedSizesAttribute);
+  if (op.getMask().empty() || !isAsked)
     return {};
   bool readsTensors = !op.getMask().front().getOps<ElementOp>().empty();
   std::optional<TileCounts> counts;
@@ -74,7 +99,10 @@ std::string attn::describeVerdicts(AttentionKernelOp op, ArrayRef<int64_t> queri
       static_cast<int64_t>(queries.size() * keys.size()) <= mostJudgedTiles)
     counts = countTiles(op, queries, keys);
   if (!counts)
-    return "; tiles are judged when running" + pairWork(op, std::nullopt) + " without the mask";
+    return "; tiles are judged when running" + pairWork(op, std::nullopt) + ", as if dense";
+  double all = double(queries.back()) * double(keys.back());
+  op->setAttr(liveShareAttribute,
+              Builder(op.getContext()).getF64FloatAttr(double(counts->pairs) / all));
   return llvm::formatv("; of {0} x {1} tiles {2} are empty, {3} full, {4} tested{5}",
                        queries.size() - 1, keys.size() - 1, counts->empty, counts->full,
                        counts->tested, pairWork(op, counts->pairs));

@@ -7,6 +7,7 @@
 #include "compiler/cpu/attention/AttentionViews.h"
 #include "compiler/cpu/attention/MaskVerdicts.h"
 #include "compiler/cpu/attention/TileGroup.h"
+#include "compiler/kernels/AssumedSizes.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/support/Errors.h"
 #include "compiler/transforms/FewQueries.h"
@@ -91,6 +92,21 @@ static LogicalResult run(AttentionTiling &tiling) {
   return success();
 }
 
+/// Where blocks of queries begin, and their end, at the sizes that are assumed; nothing where these
+/// are not known, or there is no mask to be judged.
+static SmallVector<int64_t> blockStarts(AttentionTiling &tiling) {
+  SmallVector<int64_t> starts;
+  std::optional<int64_t> blocks = AssumedSizes::of(tiling.division.blockCount),
+                         queries = AssumedSizes::of(tiling.queryCount);
+  if (tiling.op.getMask().empty() || !blocks || !queries || *blocks > mostJudgedTiles)
+    return starts;
+  for (int64_t block = 0; block < *blocks; ++block)
+    if (auto first = AssumedSizes::of(firstOf(tiling, tiling.index.constant(block))))
+      starts.push_back(*first);
+  starts.push_back(*queries);
+  return starts;
+}
+
 /// The tiles chosen, in words.
 static std::string choice(AttentionTiling &tiling) {
   const AttentionShape &shape = tiling.shape;
@@ -117,16 +133,9 @@ static std::string choice(AttentionTiling &tiling) {
     text += ", values packed by " + std::to_string(shape.tile);
   if (!tiling.chosen.empty())
     text += "; tuned: " + choiceText(tiling.chosen);
-  SmallVector<int64_t> starts;
-  if (std::optional<int64_t> blocks = constantIndex(division.blockCount);
-      blocks && *blocks <= mostJudgedTiles) {
-    for (int64_t block = 0; block < *blocks; ++block)
-      starts.push_back(*constantIndex(firstOf(tiling, tiling.index.constant(block))));
-    starts.push_back(*constantIndex(tiling.queryCount));
-  }
   text += tiling.reason;
-  return text + describeVerdicts(tiling.op, starts,
-                                 tileStarts(constantIndex(tiling.keyCount), shape.tile));
+  return text + describeVerdicts(tiling.op, blockStarts(tiling),
+                                 tileStarts(AssumedSizes::of(tiling.keyCount), shape.tile));
 }
 
 FailureOr<std::string> tileAttention(AttentionKernelOp op, const CpuTiling &context) {

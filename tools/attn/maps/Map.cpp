@@ -83,7 +83,7 @@ Problem checkMap(const Map &map, const MapOptions &options) {
             ""};
   if (!options.rows.empty() && find(map, options.rows) < 0)
     return noAxis(map, "--map-rows " + options.rows, options.rows);
-  if (options.rows == map.axes.back().name)
+  if (!options.rows.empty() && find(map, options.rows) + 1 == int(map.axes.size()))
     return {"`--map-rows " + options.rows + "`: the last axis is that of the columns",
             axisNames(map)};
   for (const std::string &name : options.average)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Index arithmetic on the dims of a model to numbers.
+#include "compiler/kernels/AssumedSizes.h"
+#include "compiler/kernels/Loops.h"
+#include "dialect/AttnDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr llvm::StringLiteral sizeAttribute = "attn.size", nameAttribute = "attn.dim";
+
+/// What stands for a block's argument.
+using Arguments = llvm::function_ref<std::optional<int64_t>(BlockArgument)>;
+
+static std::optional<int64_t> evaluate(Value value, Arguments arguments) {
+  if (std::optional<int64_t> known = constantIndex(value))
+    return known;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return arguments(argument);
+  Operation *op = value.getDefiningOp();
+  auto number = [&](unsigned i) { return evaluate(op->getOperand(i), arguments); };
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    auto view = dim.getSource().getDefiningOp<memref::ReinterpretCastOp>();
+    std::optional<int64_t> axis = dim.getConstantIndex();
+    if (!view || !axis)
+      return std::nullopt;
+    OpFoldResult size = view.getMixedSizes()[size_t(*axis)];
+    if (std::optional<int64_t> known = getConstantIntValue(size))
+      return known;
+    return evaluate(cast<Value>(size), arguments);
+  }
+  if (op->getNumOperands() == 1 && isa<arith::IndexCastOp>(op))
+    return number(0);
+  if (op->getNumOperands() != 2)
+    return std::nullopt;
+  std::optional<int64_t> a = number(0), b = number(1);
+  if (!a || !b)
+    return std::nullopt;
+  bool isDivided = *b != 0;
+  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
+      .Case([&](arith::AddIOp) { return *a + *b; })
+      .Case([&](arith::SubIOp) { return *a - *b; })
+      .Case([&](arith::MulIOp) { return *a * *b; })
+      .Case<arith::MinUIOp, arith::MinSIOp>([&](auto) { return std::min(*a, *b); })
+      .Case<arith::MaxUIOp, arith::MaxSIOp>([&](auto) { return std::max(*a, *b); })
+      .Case<arith::DivUIOp, arith::DivSIOp>(
+          [&](auto) { return isDivided ? std::optional(*a / *b) : std::nullopt; })
+      .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>(
+          [&](auto) { return isDivided ? std::optional((*a + *b - 1) / *b) : std::nullopt; })
+      .Case<arith::RemUIOp, arith::RemSIOp>(
+          [&](auto) { return isDivided ? std::optional(*a % *b) : std::nullopt; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// The dims whose sizes are arguments of functions of the memory stage, from the sixth on.
+static SmallVector<DimOp> dynamicDims(ModuleOp module) {
+  SmallVector<DimOp> dims;
+  for (DimOp dim : module.getOps<DimOp>())
+    if (dim.getDynamic())
+      dims.push_back(dim);
+  return dims;
+}
+
+AssumedSizes::AssumedSizes(const OutlinedKernel &kernel) : function(kernel.function) {
+  constexpr unsigned firstDim = 5;
+  auto module = function->getParentOfType<ModuleOp>();
+  auto caller = kernel.call->getParentOfType<func::FuncOp>();
+  SmallVector<DimOp> dims = dynamicDims(module);
+  auto asked = module->getAttrOfType<DictionaryAttr>(assumedSizesAttribute);
+  auto dimOf = [&](BlockArgument argument) -> DimOp {
+    unsigned number = argument.getArgNumber();
+    bool isDim = argument.getOwner() == &caller.getBody().front() && number >= firstDim &&
+                 number - firstDim < dims.size() && argument.getType().isIndex();
+    return isDim ? dims[number - firstDim] : DimOp();
+  };
+  auto sizeOf = [&](BlockArgument argument) -> std::optional<int64_t> {
+    DimOp dim = dimOf(argument);
+    if (!dim)
+      return std::nullopt;
+    if (auto size = asked ? asked.getAs<IntegerAttr>(dim.getSymName()) : IntegerAttr())
+      return size.getInt();
+    return int64_t(dim.getSize());
+  };
+  Builder builder(module.getContext());
+  for (auto [i, operand] : llvm::enumerate(kernel.call->getOperands())) {
+    if (!operand.getType().isIndex())
+      continue;
+    std::optional<int64_t> size = evaluate(operand, sizeOf);
+    if (!size)
+      continue;
+    function.setArgAttr(unsigned(i), sizeAttribute, builder.getI64IntegerAttr(*size));
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (DimOp dim = argument ? dimOf(argument) : DimOp())
+      function.setArgAttr(unsigned(i), nameAttribute, dim.getSymNameAttr());
+  }
+}
+
+AssumedSizes::~AssumedSizes() {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    for (llvm::StringLiteral name : {sizeAttribute, nameAttribute})
+      function.removeArgAttr(i, name);
+}
+
+std::optional<int64_t> AssumedSizes::of(Value index) {
+  return evaluate(index, [](BlockArgument argument) -> std::optional<int64_t> {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto size = function
+                    ? function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), sizeAttribute)
+                    : IntegerAttr();
+    return size ? std::optional(size.getInt()) : std::nullopt;
+  });
+}
+
+std::optional<int64_t> AssumedSizes::product(Value buffer, int64_t begin, int64_t end) {
+  ArrayRef<int64_t> sizes = cast<MemRefType>(buffer.getType()).getShape();
+  auto view = buffer.getDefiningOp<memref::ReinterpretCastOp>();
+  int64_t product = 1;
+  for (int64_t axis = begin; axis < end; ++axis) {
+    std::optional<int64_t> size = sizes[size_t(axis)];
+    if (ShapedType::isDynamic(*size)) {
+      auto dynamic = view ? dyn_cast<Value>(view.getMixedSizes()[size_t(axis)]) : Value();
+      size = dynamic ? of(dynamic) : std::nullopt;
+    }
+    if (!size)
+      return std::nullopt;
+    product *= *size;
+  }
+  return product;
+}
+
+std::string AssumedSizes::text(Operation *op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  std::string text;
+  for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
+    if (auto name = function.getArgAttrOfType<StringAttr>(i, nameAttribute))
+      text += (text.empty() ? " at " : ", ") + name.str() + " = " +
+              std::to_string(function.getArgAttrOfType<IntegerAttr>(i, sizeAttribute).getInt());
+  return text;
+}
