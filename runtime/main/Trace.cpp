@@ -100,6 +100,8 @@ bool TraceWriter::findLayers(const attn_kernel_event *events, size_t count,
     }
     int32_t number = 0;
     for (Layer &known : layers) {
+      if (isEntry(function)) // its kernels stand before and behind those of layers
+        break;
       const char *other = infos[size_t(events[known.first].kernel)].info.function;
       if (blockLength(other) != length || strncmp(other, function, length) != 0)
         continue;

@@ -35,6 +35,8 @@ for thread in (0, 1):
         assert not stack or (stack[-1]["ts"] <= begin and end <= stack[-1]["ts"] + stack[-1]["dur"]), (event, stack)
         depth = [above["cat"] for above in stack]
         assert depth == {"entry": [], "layer": ["entry"]}.get(event["cat"], depth) and "kernel" not in depth, (event, depth)
+        if event["name"].startswith("classify."):
+            assert depth == ["entry"] and "layer" not in event["args"], (event, stack)
         if event["name"].startswith("Block."):
             assert depth == ["entry", "layer"] and stack[-1]["args"]["layer"] == event["args"].get("layer", 0), (event, stack)
         stack.append(event)
