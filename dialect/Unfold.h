@@ -8,9 +8,6 @@
 
 namespace attn {
 
-/// Tokens that are not chosen first, behind those of `force`: an attribute of an attn.unfold, i64.
-inline constexpr llvm::StringLiteral kSuppressFirst = "attn.suppress_first";
-
 /// Of an input of `step`, where it comes from, -1 where it does not: in the first step from an
 /// input of the unfolding or a result of `first`, later from a result of the step before, if there
 /// is one. All -1: it takes the tokens.

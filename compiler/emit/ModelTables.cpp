@@ -11,6 +11,7 @@
 #include "compiler/emit/SlotParts.h"
 #include "compiler/transforms/OutlineKernel.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Settings.h"
 #include "dialect/Unfold.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -166,7 +167,7 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
     return build.null();
   UnfoldOp op = entry.unfold->op;
   const UnfoldWiring &wiring = entry.unfold->wiring;
-  Constants sources, own, stacked, stops;
+  Constants sources, own, stacked, numbers, lists;
   for (const UnfoldSource &source : wiring.sources)
     sources.push_back(build.structure(
         {build.i32(source.input), build.i32(source.first), build.i32(source.step)}));
@@ -174,45 +175,25 @@ llvm::Constant *TableWriter::unfold(const EntryInfo &entry) {
     own.push_back(build.i32(input));
   for (int32_t output : wiring.stacked)
     stacked.push_back(build.i32(output));
-  Constants suppressed, forced, suppressedFirst;
-  auto behindForced = op->getAttrOfType<DenseI64ArrayAttr>(kSuppressFirst);
-  for (auto [list, tokens] :
-       {std::pair(&stops, op.getStop()), std::pair(&suppressed, op.getSuppress()),
-        std::pair(&forced, op.getForce()),
-        std::pair(&suppressedFirst,
-                  behindForced ? behindForced.asArrayRef() : llvm::ArrayRef<int64_t>())})
-    for (int64_t token : tokens)
-      list->push_back(build.i64(token));
-  auto number = [&](const llvm::APFloat &value) {
-    return build.f32(float(value.convertToDouble()));
-  };
-  llvm::Constant *sampling =
-      build.structure({number(op.getTemperature()), number(op.getTopP()), number(op.getMinP()),
-                       number(op.getRepetition()), build.i32(int64_t(op.getTopK())),
-                       build.i64(int64_t(op.getSeed()))});
   auto count = [&](const Constants &list) { return build.i32(int64_t(list.size())); };
-  return build.place(build.structure({build.i32(entry.unfold->first),
-                                      build.i32(entry.unfold->step),
-                                      build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
-                                      build.i64(int64_t(op.getLimit())),
-                                      count(sources),
-                                      count(own),
-                                      count(stacked),
-                                      count(stops),
-                                      build.array(sources, "sources"),
-                                      build.array(own, "own"),
-                                      build.array(stacked, "stacked"),
-                                      build.array(stops, "stops"),
-                                      sampling,
-                                      build.i32(int64_t(op.getBeams())),
-                                      number(op.getLengthPenalty()),
-                                      count(suppressed),
-                                      count(forced),
-                                      build.array(suppressed, "suppressed"),
-                                      build.array(forced, "forced"),
-                                      count(suppressedFirst),
-                                      build.array(suppressedFirst, "suppressed_first")}),
-                     "unfold");
+  for (const GenerationSetting &setting : generationSettings()) {
+    if (!setting.isList()) {
+      numbers.push_back(build.f64(numberOf(op, setting)));
+      continue;
+    }
+    Constants tokens;
+    for (int64_t token : tokensOf(op, setting))
+      tokens.push_back(build.i64(token));
+    lists.push_back(build.structure({build.array(tokens, setting.name), count(tokens)}));
+  }
+  return build.place(
+      build.structure({build.i32(entry.unfold->first), build.i32(entry.unfold->step),
+                       build.i64(op.getBegin() ? int64_t(*op.getBegin()) : -1),
+                       build.i64(int64_t(op.getLimit())), count(sources), count(own),
+                       count(stacked), build.array(sources, "sources"), build.array(own, "own"),
+                       build.array(stacked, "stacked"), build.array(numbers, "settings"),
+                       build.array(lists, "tokens")}),
+      "unfold");
 }
 
 llvm::Constant *TableWriter::cacheUses(const EntryInfo &entry) {

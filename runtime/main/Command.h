@@ -95,8 +95,12 @@ bool isSoundFile(const char *path);
 /// Says that an input takes no sound.
 attn_status refuseSound(const attn_abi_entry &entry, const attn_abi_tensor &input, Error &error);
 
-/// Whether an option says how an entry generates: `--max-tokens`, `--temperature`, ...
-bool isGenerationOption(const char *name);
+/// Whether an argument is an option, which may be followed by `=` and its value.
+bool isOption(const char *argument, const char *option);
+
+/// The option that an argument is, where it says how an entry generates (`--max-tokens`,
+/// `--temperature`, ...); else null.
+const char *generationOption(const char *argument);
 
 /// What the spec and the command line say of an entry that generates; of another one, that the
 /// command line says nothing. The stops of the command line go to `stops`.

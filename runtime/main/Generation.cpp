@@ -2,41 +2,43 @@
 //
 // The command line's numbers of an entry that generates, over those of the spec.
 #include "main/Command.h"
+#include "run/Settings.h"
 #include <cerrno>
 #include <cmath>
 
 using namespace attn;
 
-/// The names of the options, with what they take.
-static const struct {
-  const char *name, *expected;
-} options[] = {{"--max-tokens", "a number of tokens, at least 1"},
-               {"--stop-tokens", "tokens with commas between them, or `none`"},
-               {"--temperature", "a number of at least 0"},
-               {"--top-k", "a number of tokens, 0 for all"},
-               {"--top-p", "a number from 0 to 1"},
-               {"--min-p", "a number from 0 to 1"},
-               {"--repetition", "a number above 0"},
-               {"--seed", "a whole number"},
-               {"--beams", "a number of hypotheses, at least 1"},
-               {"--length-penalty", "a number from 0 to 1000"}};
-
-bool attn::isGenerationOption(const char *name) {
-  for (const auto &option : options)
-    if (strcmp(option.name, name) == 0)
-      return true;
-  return false;
+const char *attn::generationOption(const char *argument) {
+  static const char *const own[] = {"--max-tokens", "--stop-tokens"};
+  for (const char *option : own)
+    if (isOption(argument, option))
+      return option;
+  SettingRows rows = settingRows();
+  for (int32_t i = 0; i < rows.numberCount; ++i)
+    if (const char *option = rows.numbers[i].option; *option && isOption(argument, option))
+      return option;
+  return nullptr;
 }
 
-static bool parseNumber(const char *text, double least, double most, double &value) {
+static bool parseNumber(const char *text, double &value) {
   char *end;
   errno = 0;
   value = strtod(text, &end);
-  return !errno && end != text && !*end && value >= least && value <= most;
+  return !errno && end != text && !*end;
 }
 
-static bool parseWhole(const char *text, double most, double &value) {
-  return parseNumber(text, 0, most, value) && std::floor(value) == value;
+/// The place of a word in "false,true,never".
+static bool parseWord(const char *text, const char *words, double &value) {
+  size_t size = strlen(text);
+  for (value = 0;; ++value, ++words) {
+    const char *end = strchr(words, ',');
+    size_t length = end ? size_t(end - words) : strlen(words);
+    if (length == size && memcmp(words, text, size) == 0)
+      return true;
+    if (!end)
+      return false;
+    words = end;
+  }
 }
 
 /// "1,2,3", each a token.
@@ -58,40 +60,30 @@ static bool parseStops(const char *text, Vector<int64_t> &stops) {
   }
 }
 
-static bool apply(const char *name, const char *text, attn_generation &generation,
-                  Vector<int64_t> &stops) {
-  attn_sampling &sampling = generation.sampling;
+/// Sets what an option says; null, or what was expected.
+static const char *apply(const char *name, const char *text, attn_generation &generation,
+                         Vector<int64_t> &stops) {
   double value = 0;
-  bool isGood = true;
   if (strcmp(name, "--stop-tokens") == 0) {
-    isGood = parseStops(text, stops);
+    bool isGood = parseStops(text, stops);
     generation.stops = stops.data(), generation.stopCount = int32_t(stops.size());
-  } else if (strcmp(name, "--max-tokens") == 0) {
-    isGood = parseWhole(text, INT32_MAX, value) && value >= 1;
-    generation.limit = int64_t(value);
-  } else if (strcmp(name, "--top-k") == 0) {
-    isGood = parseWhole(text, INT32_MAX, value);
-    sampling.topK = int32_t(value);
-  } else if (strcmp(name, "--seed") == 0) {
-    isGood = parseWhole(text, 9007199254740992.0, value);
-    sampling.seed = uint64_t(value);
-  } else if (strcmp(name, "--beams") == 0) {
-    isGood = parseWhole(text, INT32_MAX, value) && value >= 1;
-    generation.beams = int32_t(value);
-  } else if (strcmp(name, "--length-penalty") == 0) {
-    isGood = parseNumber(text, 0, 1000, value);
-    generation.lengthPenalty = float(value);
-  } else if (strcmp(name, "--temperature") == 0) {
-    isGood = parseNumber(text, 0, 1e6, value);
-    sampling.temperature = float(value);
-  } else if (strcmp(name, "--repetition") == 0) {
-    isGood = parseNumber(text, 1e-6, 1e6, value);
-    sampling.repetition = float(value);
-  } else {
-    isGood = parseNumber(text, 0, 1, value);
-    (strcmp(name, "--top-p") == 0 ? sampling.topP : sampling.minP) = float(value);
+    return isGood ? nullptr : "tokens with commas between them, or `none`";
   }
-  return isGood;
+  if (strcmp(name, "--max-tokens") == 0) {
+    bool isGood = parseNumber(text, value) && value >= 1 && value <= INT32_MAX;
+    generation.limit = int64_t(isGood ? value : 1);
+    return isGood && std::floor(value) == value ? nullptr : "a number of tokens, at least 1";
+  }
+  SettingRows rows = settingRows();
+  const NumberSetting *row = rows.numbers;
+  while (strcmp(row->option, name) != 0)
+    ++row;
+  bool isGood = row->words ? parseWord(text, row->words, value) : parseNumber(text, value);
+  if (!isGood || value < row->least || value > row->most ||
+      (row->isWhole && std::floor(value) != value))
+    return row->expected;
+  row->set(generation, value);
+  return nullptr;
 }
 
 attn_status attn::readGeneration(const Command &command, const attn_model &model, int32_t entry,
@@ -106,12 +98,9 @@ attn_status attn::readGeneration(const Command &command, const attn_model &model
   }
   attn_generation_default(&model, entry, &generation, nullptr);
   for (const Choice &choice : command.choices) {
-    if (apply(choice.option, choice.value, generation, stops))
+    const char *expected = apply(choice.option, choice.value, generation, stops);
+    if (!expected)
       continue;
-    const char *expected = "";
-    for (const auto &option : options)
-      if (strcmp(option.name, choice.option) == 0)
-        expected = option.expected;
     return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s %s`: expected %s", choice.option,
                      choice.value, expected);
   }

@@ -87,7 +87,7 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   } else if (strcmp(name, "--cached") == 0) {
     isGood = parseCount(value, 0, INT32_MAX, command.cached);
     expected = "a number of positions";
-  } else if (isGenerationOption(name)) {
+  } else if (generationOption(name)) {
     isGood = command.choices.push({name, value});
   } else if (strcmp(name, "--device") == 0) {
     isGood = parseDevice(value, command.gpu);
@@ -99,13 +99,17 @@ static int applyOption(const char *name, const char *value, Command &command, Er
   return usage(error);
 }
 
+bool attn::isOption(const char *argument, const char *option) {
+  size_t length = strlen(option);
+  return strncmp(argument, option, length) == 0 &&
+         (argument[length] == 0 || argument[length] == '=');
+}
+
 int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
   static const char *const valued[] = {
-      "--weights",        "--entry",      "--input",      "--output",      "--set-size", "--pad",
-      "--threads",        "--repeat",     "--cached",     "--device",      "--trace",    "--stop",
-      "--stop-tokens",    "--system",     "--max-tokens", "--temperature", "--top-k",    "--top-p",
-      "--min-p",          "--repetition", "--seed",       "--beams",       "--prompt",   "--file",
-      "--length-penalty", "--tokenizer",  "--language",   "--task",        "--draw"};
+      "--weights", "--entry",     "--input",    "--output", "--set-size", "--pad",  "--threads",
+      "--repeat",  "--cached",    "--device",   "--trace",  "--stop",     "--file", "--system",
+      "--prompt",  "--tokenizer", "--language", "--task",   "--draw"};
   if (argc > 0 && argv[0])
     command.program = argv[0];
   for (int i = 1; i < argc; ++i) {
@@ -132,13 +136,13 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       command.isHelp = true;
     else {
       const char *name = nullptr, *value = nullptr;
-      for (const char *option : valued) {
-        size_t length = strlen(option);
-        if (strncmp(argument, option, length) == 0 &&
-            (argument[length] == 0 || argument[length] == '=')) {
-          name = option;
-          value = argument[length] ? argument + length + 1 : i + 1 < argc ? argv[++i] : nullptr;
-        }
+      for (const char *option : valued)
+        name = isOption(argument, option) ? option : name;
+      if (!name)
+        name = generationOption(argument);
+      if (name) {
+        size_t length = strlen(name);
+        value = argument[length] ? argument + length + 1 : i + 1 < argc ? argv[++i] : nullptr;
       }
       if (!name) {
         error.set(ATTN_INVALID_ARGUMENT, "U0001", "unknown option `%s`", argument);
@@ -210,8 +214,12 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "  --max-tokens N      of an entry that generates: tokens, at most; --stop-tokens N,N: a row "
       "ends\n"
       "                      before them\n"
-      "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --repetition X, "
-      "--seed N\n"
+      "  --temperature X     draw tokens, with --top-k N, --top-p X, --min-p X, --seed N\n"
+      "  --beams N           the likeliest hypothesis, with --length-penalty X, --early-stopping "
+      "WORD\n"
+      "  --repetition X      tokens that were there count less; --no-repeat N: no N of them come "
+      "again;\n"
+      "                      --min-tokens N: at least N are written\n"
       "  --prompt TEXT       where text is linked: goes on from a text, or from that in --file "
       "FILE\n"
       "  --tokenizer FILE    its tokens: tokenizer.json, vocab.txt, .model, .gguf (default: what "

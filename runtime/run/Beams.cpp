@@ -7,47 +7,37 @@
 
 using namespace attn;
 
-bool Beams::prepare(int64_t rows, int64_t beams, int64_t limit, double lengthPenalty,
-                    const int64_t *stops, int32_t stopCount) {
-  this->rows = rows, this->beams = beams, this->limit = limit;
-  this->lengthPenalty = lengthPenalty;
-  this->stops = stops, this->stopCount = stopCount;
+bool Beams::prepare(int64_t rows, const BeamNumbers &numbers) {
+  this->numbers = numbers;
+  this->rows = rows, beams = numbers.beams;
   done = doneRows = 0;
   auto slots = size_t(rows * beams);
   // Even if all stop tokens of all slots come first, enough that goes on comes behind them.
-  if (!steps.resize(size_t(limit) * slots) || !sums.resize(slots) || !finished.resize(slots) ||
-      !counts.resize(size_t(rows)) || !candidates.resize(size_t(beams * (1 + stopCount))))
+  if (!steps.resize(size_t(numbers.limit) * slots) || !sums.resize(slots) ||
+      !finished.resize(slots) || !counts.resize(size_t(rows)) || !isRowDone.resize(size_t(rows)) ||
+      !candidates.resize(size_t(beams * (1 + numbers.stopCount))))
     return false;
   for (size_t i = 0; i < slots; ++i)
     sums[i] = i % size_t(beams) ? -INFINITY : 0;
-  for (int32_t &count : counts)
-    count = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    counts[size_t(row)] = 0, isRowDone[size_t(row)] = 0;
   return true;
 }
 
 bool Beams::isStop(int64_t token) const {
-  for (int32_t i = 0; i < stopCount; ++i)
-    if (stops[i] == token)
+  for (int32_t i = 0; i < numbers.stopCount; ++i)
+    if (numbers.stops[i] == token)
       return true;
   return false;
 }
 
+double Beams::scoreOf(double sum, int64_t length) const {
+  return sum / std::pow(double(length), numbers.lengthPenalty);
+}
+
 void Beams::collect(const float *scores, int64_t vocabulary, double sum, int32_t slot) {
-  float largest = -INFINITY;
-  for (int64_t i = 0; i < vocabulary; ++i)
-    largest = scores[i] > largest ? scores[i] : largest;
-  if (largest == -INFINITY)
-    return;
-  bool isInfinite = largest == INFINITY;
-  double total = 0;
-  for (int64_t i = 0; i < vocabulary; ++i)
-    if (!std::isnan(scores[i]))
-      total += isInfinite ? scores[i] == largest : std::exp(double(scores[i]) - double(largest));
-  double before = sum - std::log(total);
   for (int64_t i = 0; i < vocabulary; ++i) {
-    double own =
-        isInfinite ? (scores[i] == largest ? 0 : -INFINITY) : double(scores[i]) - double(largest);
-    double value = before + own; // NaN and -infinity are more than nothing
+    double value = sum + double(scores[i]); // NaN and -infinity are more than nothing
     bool isFull = candidateCount == candidates.size();
     if (!(value > -INFINITY) || (isFull && !(value > candidates.back().sum)))
       continue;
@@ -75,15 +65,15 @@ void Beams::takeSlots(int64_t row) {
   for (int64_t slot = 0; slot < beams; ++slot)
     own[slot] = {-1, int32_t(slot)}, sum[slot] = -INFINITY;
   size_t taken = 0;
+  bool isLast = done + 1 == numbers.limit;
   for (size_t i = 0; i < candidateCount && taken < size_t(beams); ++i) {
     const Candidate &candidate = candidates[i];
-    if (isStop(candidate.token)) {
-      double score = candidate.sum / std::pow(double(done + 1), lengthPenalty);
-      if (i < size_t(beams))
-        finish(row, {score, done, candidate.slot, true});
-      continue;
-    }
-    candidates[taken++] = candidate;
+    bool isStopped = isStop(candidate.token);
+    if ((isStopped || isLast) && i < size_t(beams))
+      finish(row, {scoreOf(candidate.sum, done + 1), done, candidate.slot,
+                   isStopped ? -1 : candidate.token});
+    if (!isStopped)
+      candidates[taken++] = candidate;
   }
   auto take = [&](int64_t slot, const Candidate &candidate) {
     own[slot] = {candidate.token, candidate.slot};
@@ -104,13 +94,25 @@ void Beams::takeSlots(int64_t row) {
     own[slot].token = own[slot].token < 0 ? 0 : own[slot].token;
 }
 
+bool Beams::isSettled(int64_t row) const {
+  if (numbers.earlyStopping == EarlyStopping::AtOnce)
+    return true;
+  double best = -INFINITY;
+  for (int64_t slot = 0; slot < beams; ++slot)
+    best = sum(row, slot) > best ? sum(row, slot) : best;
+  bool isLonger = numbers.earlyStopping == EarlyStopping::Never && numbers.lengthPenalty > 0;
+  return !(scoreOf(best, isLonger ? numbers.limit : done) >
+           finished[size_t((row + 1) * beams - 1)].score);
+}
+
 int64_t Beams::extend(const float *scores, int64_t slots, int64_t vocabulary) {
   for (int64_t row = 0; row < rows; ++row) {
     candidateCount = 0;
-    if (counts[size_t(row)] < beams) {
+    if (!isRowDone[size_t(row)]) {
       for (int64_t slot = 0; slot < slots; ++slot)
-        if (double sum = sums[size_t(row * beams + slot)]; sum > -INFINITY)
-          collect(scores + (row * slots + slot) * vocabulary, vocabulary, sum, int32_t(slot));
+        if (isLive(row, slot))
+          collect(scores + (row * slots + slot) * vocabulary, vocabulary, sum(row, slot),
+                  int32_t(slot));
       if (candidateCount == 0 && counts[size_t(row)] == 0)
         return row;
     }
@@ -121,27 +123,33 @@ int64_t Beams::extend(const float *scores, int64_t slots, int64_t vocabulary) {
   for (int64_t row = 0; row < rows; ++row) {
     bool goesOn = false;
     for (int64_t slot = 0; slot < beams; ++slot)
-      goesOn |= sums[size_t(row * beams + slot)] > -INFINITY;
-    doneRows += counts[size_t(row)] == beams || !goesOn;
+      goesOn |= isLive(row, slot);
+    if (!goesOn || done == numbers.limit || (counts[size_t(row)] == beams && isSettled(row)))
+      isRowDone[size_t(row)] = 1;
+    doneRows += isRowDone[size_t(row)];
   }
   return -1;
 }
 
-Beams::Written Beams::best(int64_t row, int32_t *tokens, int32_t *slots) {
-  if (counts[size_t(row)] < beams)
-    for (int64_t slot = 0; slot < beams; ++slot)
-      if (double sum = sums[size_t(row * beams + slot)]; sum > -INFINITY)
-        finish(row, {sum / std::pow(double(done), lengthPenalty), done - 1, int32_t(slot), false});
+void Beams::history(int64_t row, int64_t slot, int32_t *tokens) const {
+  for (int64_t at = done - 1; at >= 0; --at) {
+    const Step &step = steps[size_t((at * rows + row) * beams + slot)];
+    tokens[at] = step.token, slot = step.parent;
+  }
+}
+
+Beams::Written Beams::best(int64_t row, int32_t *tokens, int32_t *slots) const {
   const Finished &best = finished[size_t(row * beams)];
   int64_t last = best.step;
   int32_t slot = best.slot;
-  if (best.hasStop)
-    slots[last--] = slot;
-  Written written{last + 1, best.step + 1};
-  for (int64_t at = last; at >= 0; --at) {
+  slots[last] = slot;
+  bool isStopped = best.token < 0;
+  if (!isStopped)
+    tokens[last] = best.token;
+  for (int64_t at = last - 1; at >= 0; --at) {
     const Step &step = steps[size_t((at * rows + row) * beams + slot)];
     tokens[at] = step.token;
     slots[at] = slot = step.parent;
   }
-  return written;
+  return {last + !isStopped, last + 1};
 }

@@ -5,8 +5,9 @@
 #include "base/Tensor.h"
 #include "run/Buffers.h"
 #include "run/Generation.h"
+#include "run/Sample.h"
+#include "run/Settings.h"
 #include "run/States.h"
-#include <cmath>
 
 using namespace attn;
 
@@ -33,11 +34,6 @@ attn_status Outputs::prepare(const attn_context &context, int32_t entry, const a
 }
 
 attn_status Generation::checkNumbers() {
-  const attn_sampling &sampling = numbers.sampling;
-  auto wrong = [&](const char *name, const char *range) {
-    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: `%s` is %s", entry.name, name,
-                     range);
-  };
   if (numbers.limit < 1 || numbers.limit > unfold.limit) {
     error.set(ATTN_INVALID_ARGUMENT, "R0101",
               "entry `%s`: a limit of %lld tokens, expected 1 to %lld", entry.name,
@@ -45,40 +41,68 @@ attn_status Generation::checkNumbers() {
     error.help("the largest limit is that of the spec");
     return error.status;
   }
-  if (!(sampling.temperature >= 0))
-    return wrong("temperature", "at least 0");
-  if (!(sampling.topP >= 0 && sampling.topP <= 1))
-    return wrong("top_p", "from 0 to 1");
-  if (!(sampling.minP >= 0 && sampling.minP <= 1))
-    return wrong("min_p", "from 0 to 1");
-  if (!(sampling.repetition > 0))
-    return wrong("repetition", "more than 0");
-  if (sampling.topK < 0)
-    return wrong("top_k", "at least 0");
-  auto isList = [](int32_t count, const int64_t *tokens) {
-    return count == 0 || (count > 0 && tokens);
+  if (const NumberSetting *wrong = wrongNumber(numbers))
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: `%s` is %s", entry.name,
+                     wrong->name, wrong->expected);
+  if (const char *wrong = wrongList(numbers))
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: `%s` is a list of tokens",
+                     entry.name, wrong);
+  return checkBeams();
+}
+
+attn_status Generation::checkBeams() {
+  auto wrong = [&](const char *name, const char *range) {
+    return error.set(ATTN_INVALID_ARGUMENT, "R0101", "entry `%s`: `%s` is %s", entry.name, name,
+                     range);
   };
-  if (!isList(numbers.stopCount, numbers.stops))
-    return wrong("stop", "a list of tokens");
-  if (!isList(numbers.suppressCount, numbers.suppressed))
-    return wrong("suppress", "a list of tokens");
-  if (!isList(numbers.forceCount, numbers.forced))
-    return wrong("force", "a list of tokens");
-  if (!isList(numbers.suppressFirstCount, numbers.suppressedFirst))
-    return wrong("suppress_first", "a list of tokens");
-  if (numbers.beams < 0)
-    return wrong("beams", "at least 1");
-  if (beams > 1 && numbers.onScores)
+  if (beams == 1)
+    return ATTN_OK;
+  if (numbers.onScores)
     return wrong("beams", "1 where onScores is called");
-  if (beams > 1 && !(numbers.lengthPenalty >= 0 && numbers.lengthPenalty <= 1000))
-    return wrong("length_penalty", "from 0 to 1000");
-  if (beams > 1 && numbers.continues)
+  if (numbers.continues)
     return wrong("continues", "0 where there are beams");
-  if (beams > 1 && rowDim() < 0) {
-    error.set(ATTN_INVALID_ARGUMENT, "R0101",
-              "entry `%s`: its number of rows is fixed: there is no room for beams", entry.name);
-    error.help("beams are rows of `%s`, along an axis that is known only when running", step.name);
+  if (rowDim() >= 0)
+    return ATTN_OK;
+  error.set(ATTN_INVALID_ARGUMENT, "R0101",
+            "entry `%s`: its number of rows is fixed: there is no room for beams", entry.name);
+  error.help("beams are rows of `%s`, along an axis that is known only when running", step.name);
+  return error.status;
+}
+
+attn_status Generation::readTokens() {
+  rows = 1;
+  for (int32_t a = 0; a < outputs[1].rank; ++a)
+    rows *= outputs[1].shape[a];
+  most = numbers.limit;
+  bool isLong = unfold.begin < 0 && (numbers.maxLength > 0 || numbers.minLength > 0);
+  if (!isLong && !rules.readsRow() && !rules.readsSource())
+    return ATTN_OK;
+  TokenSpan held;
+  if (numbers.continues && numbers.held)
+    held = {numbers.held, numbers.heldCount};
+  int32_t taken = tables.entries[unfold.first].inputCount;
+  if (attn_status status = prompt.read(entry, taken, inputs, rows, held, error))
+    return status;
+  int64_t before = unfold.begin >= 0 ? 1 : prompt.length();
+  if (numbers.maxLength > 0 && numbers.maxLength - before < most)
+    most = numbers.maxLength - before;
+  if (most < 1) {
+    error.set(ATTN_BAD_INPUT, "R0216",
+              "entry `%s`: there are %lld tokens, and `max_length` is %lld with those that are "
+              "written",
+              entry.name, static_cast<long long>(before),
+              static_cast<long long>(numbers.maxLength));
+    error.help("give fewer tokens, or a larger `max_length` in the spec");
     return error.status;
+  }
+  textSize = rules.readsRow() ? before + most : 0;
+  if (!texts.resize(size_t(rows * textSize)))
+    return error.outOfMemory("the tokens of a prompt");
+  for (int64_t row = 0; textSize > 0 && row < rows; ++row) {
+    if (unfold.begin >= 0)
+      textOf(row)[0] = int32_t(unfold.begin);
+    else if (TokenSpan own = prompt.row(row); own.count > 0)
+      memcpy(textOf(row), own.tokens, size_t(own.count) * sizeof(int32_t));
   }
   return ATTN_OK;
 }
@@ -106,7 +130,7 @@ attn_status Generation::checkRoom() {
   if (attn_status status =
           resolveFirst(context, unfold.first, numbers, inputs, nullptr, dims, error))
     return status;
-  int64_t runs = numbers.limit - (unfold.begin < 0 ? 1 : 0);
+  int64_t runs = most - (unfold.begin < 0 ? 1 : 0);
   for (int32_t c = 0; c < step.cacheCount; ++c) {
     const attn_abi_cache_use &use = step.caches[c];
     const attn_abi_cache &cache = tables.caches[use.cache];
@@ -126,15 +150,15 @@ attn_status Generation::checkRoom() {
 
 attn_status Generation::prepare() {
   const attn_tensor &counts = outputs[1];
-  rows = 1;
-  for (int32_t a = 0; a < counts.rank; ++a)
-    rows *= counts.shape[a];
+  const attn_abi_tensor &scores = step.outputs[0];
   bool hasRoom = now.resize(size_t(rows)) && tokens.resize(size_t(rows * beams)) &&
-                 stepInputs.resize(size_t(step.inputCount));
+                 stepInputs.resize(size_t(step.inputCount)) &&
+                 rules.prepare(scores.axes[scores.rank - 1].offset);
   if (beams > 1)
     hasRoom = hasRoom && repeated.resize(size_t(step.inputCount)) &&
-              search.prepare(rows, beams, numbers.limit, numbers.lengthPenalty, numbers.stops,
-                             numbers.stopCount);
+              search.prepare(rows, {beams, most, numbers.lengthPenalty,
+                                    EarlyStopping(numbers.earlyStopping), numbers.stops,
+                                    numbers.stopCount});
   if (!hasRoom)
     return error.outOfMemory("a generation");
   if (beams > 1)
@@ -183,43 +207,30 @@ void Generation::setTokens(int64_t row, int64_t token) {
     reinterpret_cast<int32_t *>(tokens.data())[row] = int32_t(token);
 }
 
-void Generation::restrictScores(attn_tensor &scores) const {
-  int64_t vocabulary = scores.shape[scores.rank - 1];
-  auto *data = static_cast<float *>(scores.data);
-  int64_t count = int64_t(byteSize(scores) / sizeof(float)) / vocabulary;
-  for (int64_t row = 0; row < count; ++row) {
-    float *own = data + row * vocabulary;
-    if (chosen < numbers.forceCount) {
-      for (int64_t i = 0; i < vocabulary; ++i)
-        own[i] = i == numbers.forced[chosen] ? 0 : -INFINITY;
-      continue;
-    }
-    auto suppress = [&](int32_t listed, const int64_t *tokens) {
-      for (int32_t i = 0; i < listed; ++i)
-        if (tokens[i] >= 0 && tokens[i] < vocabulary)
-          own[tokens[i]] = -INFINITY;
-    };
-    suppress(numbers.suppressCount, numbers.suppressed);
-    if (chosen == numbers.forceCount)
-      suppress(numbers.suppressFirstCount, numbers.suppressedFirst);
-  }
-  if (numbers.onScores)
-    numbers.onScores(numbers.user, data, count, vocabulary);
+void Generation::applyRules(int64_t row, const TokenSpan &tokens, float *scores,
+                            int64_t vocabulary) {
+  int64_t before = unfold.begin >= 0 ? 1 : prompt.length();
+  rules.apply(tokens, prompt.row(row), chosen, most, before + chosen, scores, vocabulary);
 }
 
 attn_status Generation::choose(attn_tensor &scores) {
   int64_t vocabulary = scores.shape[scores.rank - 1];
-  restrictScores(scores);
+  auto *data = static_cast<float *>(scores.data);
   auto *all = static_cast<int32_t *>(outputs[0].data),
        *counts = static_cast<int32_t *>(outputs[1].data);
+  for (int64_t row = 0; row < rows; ++row)
+    if (now[size_t(row)] >= 0)
+      applyRules(row, {textOf(row), textSize > 0 ? begun(row) + counts[row] : 0},
+                 data + row * vocabulary, vocabulary);
+  if (numbers.onScores)
+    numbers.onScores(numbers.user, data, rows, vocabulary);
   for (int64_t row = 0; row < rows; ++row) {
     if (now[size_t(row)] < 0)
       continue;
     int32_t *own = all + row * unfold.limit;
     attn_sampling sampling = numbers.sampling;
     sampling.seed += uint64_t(row);
-    int64_t token = attn_sample(&sampling, static_cast<float *>(scores.data) + row * vocabulary,
-                                vocabulary, own, counts[row]);
+    int64_t token = drawToken(sampling, data + row * vocabulary, vocabulary, counts[row]);
     if (token < 0)
       return error.set(ATTN_INVALID_ARGUMENT, "R0209",
                        "entry `%s`: no score of token %lld in row %lld is a number", entry.name,
@@ -230,6 +241,8 @@ attn_status Generation::choose(attn_tensor &scores) {
       continue;
     }
     now[size_t(row)] = int32_t(token);
+    if (textSize > 0)
+      textOf(row)[begun(row) + counts[row]] = int32_t(token);
     own[counts[row]++] = int32_t(token);
   }
   ++chosen;
@@ -272,6 +285,8 @@ void Generation::keepStacked(Outputs &from) {
 attn_status Generation::run() {
   if (attn_status status = checkNumbers())
     return status;
+  if (attn_status status = readTokens())
+    return status;
   if (attn_status status = checkRoom())
     return status;
   if (attn_status status = prepare())
@@ -294,7 +309,7 @@ attn_status Generation::goOn() {
            numbers.onTokens(numbers.user, now.data(), rows) != 0;
   };
   Outputs *before = nullptr;
-  for (int turn = 0; isWanted() && live > 0 && chosen < numbers.limit; turn ^= 1) {
+  for (int turn = 0; isWanted() && live > 0 && chosen < most; turn ^= 1) {
     Outputs &after = steps[turn];
     if (attn_status status = runStep(before, after))
       return status;
@@ -327,23 +342,9 @@ extern "C" attn_status attn_generation_default(const attn_model *model, int32_t 
   if (!generation)
     error.set(ATTN_INVALID_ARGUMENT, "R0101", "attn_generation_default: null pointer");
   else if (const attn_abi_entry *found = generatingEntry(model, entry, error)) {
-    const attn_abi_unfold &unfold = *found->unfold;
-    *generation = {unfold.sampling,
-                   unfold.limit,
-                   unfold.stopCount,
-                   unfold.stops,
-                   nullptr,
-                   nullptr,
-                   unfold.beams,
-                   unfold.lengthPenalty,
-                   unfold.suppressCount,
-                   unfold.forceCount,
-                   unfold.suppressed,
-                   unfold.forced,
-                   0,
-                   unfold.suppressFirstCount,
-                   unfold.suppressedFirst,
-                   nullptr};
+    *generation = {};
+    generation->limit = found->unfold->limit;
+    takeSettings(*found->unfold, *generation);
   }
   return error.report(message);
 }

@@ -4,6 +4,7 @@
 // with each step rows go on from others.
 #include "base/Tensor.h"
 #include "run/Generation.h"
+#include <cmath>
 
 using namespace attn;
 
@@ -79,10 +80,44 @@ attn_status Generation::writeBest() {
   return ATTN_OK;
 }
 
+/// Scores to the logarithms of their softmax. NaN stays; where one is infinite, it is all.
+static void takeLogarithms(float *scores, int64_t vocabulary) {
+  float largest = -INFINITY;
+  for (int64_t i = 0; i < vocabulary; ++i)
+    largest = scores[i] > largest ? scores[i] : largest;
+  if (largest == -INFINITY)
+    return;
+  double total = 0;
+  for (int64_t i = 0; i < vocabulary; ++i) {
+    if (largest == INFINITY && scores[i] == scores[i])
+      scores[i] = scores[i] == largest ? 0 : -INFINITY;
+    else
+      scores[i] -= largest == INFINITY ? 0 : largest;
+    total += scores[i] == scores[i] ? std::exp(double(scores[i])) : 0;
+  }
+  for (int64_t i = 0; i < vocabulary; ++i)
+    scores[i] = float(double(scores[i]) - std::log(total));
+}
+
+void Generation::rateBeams(float *scores, int64_t slots, int64_t vocabulary) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t slot = 0; slot < slots; ++slot) {
+      if (!search.isLive(row, slot))
+        continue;
+      float *own = scores + (row * slots + slot) * vocabulary;
+      takeLogarithms(own, vocabulary);
+      if (textSize > 0)
+        search.history(row, slot, textOf(row) + begun(row));
+      applyRules(row, {textOf(row), textSize > 0 ? begun(row) + chosen : 0}, own, vocabulary);
+      if (numbers.renormalizes)
+        takeLogarithms(own, vocabulary);
+    }
+}
+
 attn_status Generation::chooseBeams(attn_tensor &scores, Outputs *given) {
   int64_t vocabulary = scores.shape[scores.rank - 1];
-  restrictScores(scores);
   int64_t slots = int64_t(byteSize(scores) / sizeof(float)) / vocabulary / rows;
+  rateBeams(static_cast<float *>(scores.data), slots, vocabulary);
   int64_t wrong = search.extend(static_cast<float *>(scores.data), slots, vocabulary);
   if (wrong >= 0)
     return error.set(ATTN_INVALID_ARGUMENT, "R0209",
@@ -112,7 +147,7 @@ attn_status Generation::goOnWithBeams() {
   else if (attn_status status = chooseBeams(first[0], nullptr))
     return status;
   Outputs *before = nullptr;
-  for (int turn = 0; !search.isDone() && chosen < numbers.limit; turn ^= 1) {
+  for (int turn = 0; !search.isDone() && chosen < most; turn ^= 1) {
     Outputs &after = steps[turn];
     if (attn_status status = runStep(before, after))
       return status;

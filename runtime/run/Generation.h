@@ -5,7 +5,9 @@
 #define ATTN_RUN_GENERATION_H
 #include "run/BeamRows.h"
 #include "run/Beams.h"
+#include "run/PromptTokens.h"
 #include "run/RunEntry.h"
+#include "run/ScoreRules.h"
 
 namespace attn {
 
@@ -31,15 +33,18 @@ public:
              const attn_tensor *inputs, const attn_tensor *outputs, Error &error)
       : context(context), tables(*context.model->tables), entry(entry), unfold(*entry.unfold),
         numbers(numbers), inputs(inputs), outputs(outputs), error(error),
-        step(tables.entries[unfold.step]), beams(numbers.beams > 1 ? numbers.beams : 1),
-        beamRows(context, step, rowDim(), beams) {}
+        step(tables.entries[unfold.step]), rules(numbers),
+        beams(numbers.beams > 1 ? numbers.beams : 1), beamRows(context, step, rowDim(), beams) {}
 
   /// Checks everything, then runs the first entry and the steps.
   attn_status run();
 
 private:
-  /// Whether the call's numbers are in their ranges.
+  /// Whether the call's numbers are in their ranges, and what beams go together with.
   attn_status checkNumbers();
+  attn_status checkBeams();
+  /// The tokens that rules look at, and how many may be chosen.
+  attn_status readTokens();
   /// Whether the positions of all runs fit into the caches.
   attn_status checkRoom();
   /// Makes room, and empties outputs and caches.
@@ -53,8 +58,12 @@ private:
   attn_status goOn();
   /// Chooses the tokens of all rows by scores; those of a row that has ended is -1 in the outputs.
   attn_status choose(attn_tensor &scores);
-  /// Sets scores that no choice may look at to -infinity.
-  void restrictScores(attn_tensor &scores) const;
+  /// Changes scores by the rules, for what follows these tokens of a row.
+  void applyRules(int64_t row, const TokenSpan &tokens, float *scores, int64_t vocabulary);
+  /// What a row begins with, for rules that look at it: in it is room for all that is chosen.
+  int32_t *textOf(int64_t row) { return texts.empty() ? nullptr : texts.data() + row * textSize; }
+  /// How many tokens a row begins with.
+  int64_t begun(int64_t row) const { return unfold.begin >= 0 ? 1 : prompt.row(row).count; }
   /// Runs the step on what the one before has given, null for the first one.
   attn_status runStep(Outputs *before, Outputs &after);
   /// The inputs of a step: `before` has what the step before gave, null for the first one.
@@ -70,6 +79,8 @@ private:
   attn_status goOnWithBeams();
   /// Repeats the rows that the first entry has computed.
   attn_status repeatRows();
+  /// Logarithms of probabilities of all slots, by the rules.
+  void rateBeams(float *scores, int64_t slots, int64_t vocabulary);
   /// The step of all beams goes on from what a step has given, null where that is the first entry.
   attn_status chooseBeams(attn_tensor &scores, Outputs *given);
   /// Keeps what a step of beams gives beside, of which the best ones' rows are taken at the end.
@@ -90,6 +101,11 @@ private:
   Vector<int64_t> tokens; ///< What the step takes, as i32 or i64.
   Vector<int32_t> now;    ///< Of each row, -1 where it has ended.
   int64_t rows = 0, chosen = 0, live = 0;
+  int64_t most = 0; ///< tokens that may be chosen
+  ScoreRules rules;
+  PromptTokens prompt;   ///< What rows go on from, or the source of those that begin with a token.
+  Vector<int32_t> texts; ///< [rows, textSize], where rules look at them.
+  int64_t textSize = 0;
   // Of a beam search.
   int64_t beams;
   BeamRows beamRows;

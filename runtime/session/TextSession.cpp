@@ -17,23 +17,13 @@ TextSession::~TextSession() { attn_tokens_free(&tokens); }
 
 TextSession::Call::~Call() { attn_decoding_destroy(decoding); }
 
-/// Whether an input is the one that takes the prompt: integers in rows.
-static bool takesPrompt(const attn_abi_tensor &input) {
-  return (input.dtype == ATTN_I32 || input.dtype == ATTN_I64) && input.rank == 2;
-}
-
-/// Whether an input says how long each row is.
-static bool takesLengths(const attn_abi_tensor &input) {
-  return input.dtype == ATTN_I32 && input.rank == 1 && strcmp(input.name, "lengths") == 0;
-}
-
 attn_status TextSession::check(Error &error) const {
   if (!entry.unfold)
     return error.set(ATTN_INVALID_ARGUMENT, "U0002", "entry `%s` generates no tokens", entry.name);
   bool isTaken = false;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const attn_abi_tensor &input = entry.inputs[i];
-    bool isPrompt = !isTaken && takesPrompt(input);
+    bool isPrompt = !isTaken && takesTokens(input);
     isTaken |= isPrompt;
     if (isPrompt || takesLengths(input) || input.state)
       continue;
@@ -57,7 +47,7 @@ int64_t TextSession::capacity() const {
   for (int32_t c = 0; c < first.cacheCount; ++c)
     bound(tables.dims[tables.caches[first.caches[c].cache].dim].value);
   for (int32_t i = 0; i < entry.inputCount; ++i)
-    if (takesPrompt(entry.inputs[i]))
+    if (takesTokens(entry.inputs[i]))
       if (int32_t dim = entry.inputs[i].axes[1].dim; dim >= 0)
         bound(tables.dims[dim].value);
   return least;
@@ -209,7 +199,7 @@ attn_status TextSession::run(attn_generation numbers, int64_t held, Error &error
     attn_tensor &tensor = inputs[size_t(i)];
     tensor.dtype = known.dtype, tensor.rank = known.rank;
     tensor.shape[0] = 1, tensor.shape[1] = count;
-    tensor.data = !takesPrompt(known)       ? static_cast<void *>(&length)
+    tensor.data = !takesTokens(known)       ? static_cast<void *>(&length)
                   : known.dtype == ATTN_I64 ? static_cast<void *>(wide.data())
                                             : static_cast<void *>(tokens.ids + held);
   }
@@ -217,6 +207,7 @@ attn_status TextSession::run(attn_generation numbers, int64_t held, Error &error
     return status;
   char *message = nullptr;
   numbers.continues = held > 0;
+  numbers.held = tokens.ids, numbers.heldCount = held;
   call->begin = now();
   attn_status status =
       attn_generate(&context, entryIndex, &numbers, inputs.data(), call->outputs.data(), &message);

@@ -14,9 +14,9 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "numeric"))
-from beams import search
 from make import make
 from program import call
+from published_generation import NOTHING, beam_search, greedy
 from text_models import bart, t5
 from vit_twin import write_safetensors
 
@@ -112,10 +112,13 @@ def check(family, folder, beams, limit):
 
     start, stop = config["decoder_start_token_id"], 1 if family == "flan-t5" else 2
     length = np.array([source.shape[1]])
-    scores = lambda tokens: model(config, w, np.array([[start, *tokens]]), source=source, lengths=length)["scores"][0, -1]
-    penalty = 2.0 if family == "bart" else 1.0
-    found, near = search(scores, beams, limit, [stop], penalty, force=[0] if family == "bart" else (),
-                         suppress=[96] if family == "marian" else ())
+    scores = lambda ids: model(config, w, np.array([ids]), source=source, lengths=length)["scores"][0, -1]
+    rules = dict(NOTHING, num_beams=beams, eos_token_id=[stop])
+    if family == "bart":
+        rules.update(length_penalty=2.0, forced_bos=[0], no_repeat_ngram_size=3)
+    elif family == "marian":
+        rules.update(bad_words_ids=[[96]])
+    found, near = (beam_search if beams > 1 else greedy)(scores, [start], source[0].tolist(), limit, rules)
     assert near > 5e-6, f"{family}: another order of sums may find another text, {near:.1e}"
     specials = {"flan-t5": {0, 1, 2}, "bart": {0, 1, 2, 3}, "marian": {0, 2, 96}}[family]
     text = "".join(pieces[token] for token in found if token not in specials).replace(SPACE, " ").replace("\u0120", " ")

@@ -2,65 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Beams of a compiled loop against a search in NumPy in double precision, which computes the whole sequence again for each hypothesis:
 with a cache, and with a state that each step gives the next; tokens that are forced and suppressed."""
-import ctypes
 import os
 import sys
 
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from caches import V, logits
+from caches import V
 from compiled_model import Model, ModelError
-from generate import STATE, build, set_up
+from generate import STATE, build, random_rules, scores_behind, set_up
 from measured import measured
+from published_generation import NOTHING, beam_search
 from vit_twin import write_safetensors
 
 LIMIT, NEAR = 12, 2e-5
-
-
-def tokens_of(values):
-    return (ctypes.c_int64 * max(len(values), 1))(*values)
-
-
-def search(scores_of, beams, limit, stops, penalty, force=(), suppress=()):
-    """The best hypothesis by its tokens, and by how little another order of candidates was missed."""
-    live, finished, near = [((), 0.0)], [], np.inf
-    for at in range(limit):
-        candidates = []
-        for tokens, total in live:
-            scores = scores_of(tokens).astype(np.float64)
-            scores[list(suppress)] = -np.inf
-            if at < len(force):
-                scores[:] = -np.inf
-                scores[force[at]] = 0
-            scores -= scores.max()
-            scores -= np.log(np.exp(scores).sum())
-            candidates += [(total + scores[token], tokens, token) for token in np.flatnonzero(scores > -np.inf)]
-        candidates.sort(key=lambda candidate: -candidate[0])
-        seen = np.array([total for total, _, _ in candidates[: beams * (1 + len(stops)) + 1]])
-        near = min(near, np.diff(-seen).min(initial=np.inf))
-        live = []
-        for rank, (total, tokens, token) in enumerate(candidates):
-            if token in stops:
-                if rank < beams:
-                    finished.append((total / (at + 1) ** penalty, tokens))
-            elif len(live) < beams:
-                live.append((tokens + (int(token),), total))
-        finished = sorted(finished, key=lambda one: -one[0])[:beams]
-        if len(finished) == beams or not live:
-            break
-    if len(finished) < beams:
-        finished += [(total / len(tokens) ** penalty, tokens) for tokens, total in live]
-    scores = sorted((score for score, _ in finished), reverse=True)
-    if len(scores) > 1:
-        near = min(near, scores[0] - scores[1])
-    return list(max(finished, key=lambda one: one[0])[1]), near
-
-
-def numbers_of(model, entry, beams, stops, penalty, **more):
-    lists = {name: tokens_of(more[name]) for name in ("suppressed", "forced") if name in more}
-    counts = {"suppressCount": len(more.get("suppressed", ())), "forceCount": len(more.get("forced", ()))}
-    return model.generation(entry, beams=beams, lengthPenalty=penalty, stopCount=len(stops), stops=tokens_of(stops), limit=LIMIT, **counts, **lists)
 
 
 def check_row(got, count, wanted, near):
@@ -76,19 +31,21 @@ def check_cached(model, rng, weights, rounds):
     clear = total = shorter = 0
     for round_ in range(rounds):
         for batch in 1, 5:
-            beams, penalty = int(rng.choice([2, 3, 4])), float(rng.choice([0, 0.6, 1, 2]))
-            ids = rng.integers(0, V, (batch, int(rng.integers(1, 9))), dtype=np.int32)
-            stops = sorted(set(rng.integers(0, V, 3).tolist()))
-            more = dict(forced=[int(rng.integers(V))], suppressed=rng.integers(0, V, 4).tolist()) if round_ % 2 else {}
-            more["suppressed"] = [token for token in more.get("suppressed", []) if token not in more.get("forced", [])]
-            tokens, counts = model.run("generate", [ids], generation=numbers_of(model, "generate", beams, stops, penalty, **more))
+            beams, early = int(rng.choice([2, 3, 4])), [False, True, "never"][(2 * round_ + batch // 5) % 3]
+            penalty, renormalizes = float(rng.choice([0, 0.6, 1, 2, -0.5])), bool(rng.integers(2))
+            ids = rng.integers(0, V, (batch, int(rng.integers(2, 9))), dtype=np.int32)
+            rules, numbers = random_rules(rng, ids[0])
+            rules.update(num_beams=beams, length_penalty=penalty, early_stopping=early, renormalize_logits=renormalizes)
+            if len(rules["eos_token_id"]) == 0:
+                rules["eos_token_id"] = numbers["stops"] = [int(rng.integers(V))]
+            numbers.update(beams=beams, lengthPenalty=penalty, earlyStopping=[False, True, "never"].index(early), renormalizes=renormalizes)
+            tokens, counts = model.run("generate", [ids], generation=model.generation("generate", limit=LIMIT, **numbers))
             for row in range(batch):
-                scores_of = lambda chosen: logits(np.concatenate([ids[row], np.array(chosen, np.int32)])[None], weights)[0, -1]
-                wanted, near = search(scores_of, beams, LIMIT, stops, penalty, more.get("forced", ()), more["suppressed"])
+                wanted, near = beam_search(scores_behind(weights), ids[row].tolist(), ids[row].tolist(), LIMIT, rules)
                 clear += check_row(tokens[row], counts[row], wanted, near)
                 total, shorter = total + 1, shorter + (len(wanted) < LIMIT)
     assert clear > total / 2 and shorter, f"{clear} of {total} rows have one best hypothesis, {shorter} end at a stop"
-    print(f"with a cache: {total} rows, {shorter} of which end at a stop")
+    print(f"with a cache: {total} rows, {clear} with one best hypothesis, {shorter} of which end at a stop")
 
 
 def check_state(folder, rng, arguments, threads, rounds):
@@ -96,7 +53,7 @@ def check_state(folder, rng, arguments, threads, rounds):
     weights = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in names.items()}
     file = os.path.join(folder, "state.safetensors")
     write_safetensors(file, weights)
-    text = STATE.replace("limit = 9", f"limit = {LIMIT}, beams = 3, length_penalty = 0.5").replace("B <= 8", "B <= 24")
+    text = STATE.replace("limit = 9", f"limit = {LIMIT}, beams = 3, length_penalty = 0.5, early_stopping = true").replace("B <= 8", "B <= 24")
     model = Model(build(folder, "state", text, arguments), "attn_model_state", file, threads)
     w = {name: value.astype(np.float64) for name, value in weights.items()}
     mix = lambda v: np.tanh(v @ w["mix.weight"].T + w["mix.bias"])
@@ -114,7 +71,8 @@ def check_state(folder, rng, arguments, threads, rounds):
                     all_.append(a / a.sum())
                 return all_, w["head.weight"] @ (h + all_[-1] @ memory) + bonus
 
-            wanted, near = search(lambda chosen: steps(chosen)[1], 3, LIMIT, [0], 0.5)
+            rules = dict(NOTHING, num_beams=3, length_penalty=0.5, eos_token_id=[0], early_stopping=True)
+            wanted, near = beam_search(lambda ids: steps(ids[1:])[1], [1], [], LIMIT, rules)
             if not check_row(tokens[row], counts[row], wanted, near):
                 continue
             weights_ = np.array(steps(wanted)[0][: LIMIT])
@@ -134,8 +92,8 @@ def check_errors(model, rng):
             raise AssertionError(f"this was not refused: {expected}")
 
     refused("error[R0212]: entry `generate`: 7 rows with 5 beams each, but `B` <= 32", rows=7, beams=5)
-    refused("`beams` is at least 1", beams=-1)
-    refused("`length_penalty` is from 0 to 1000", beams=2, lengthPenalty=-1.0)
+    refused("`beams` is a number of hypotheses, at least 1", beams=-1)
+    refused("`length_penalty` is a number from -1000 to 1000", beams=2, lengthPenalty=-1001.0)
 
 
 def main():

@@ -14,7 +14,8 @@ class Tensor(ctypes.Structure):
 
 class Sampling(ctypes.Structure):
     _fields_ = [("temperature", ctypes.c_float), ("topP", ctypes.c_float), ("minP", ctypes.c_float), ("repetition", ctypes.c_float),
-                ("topK", ctypes.c_int32), ("seed", ctypes.c_uint64)]
+                ("topK", ctypes.c_int32), ("seed", ctypes.c_uint64), ("typicalP", ctypes.c_float), ("epsilon", ctypes.c_float),
+                ("eta", ctypes.c_float)]
 
 
 class Generation(ctypes.Structure):
@@ -22,7 +23,17 @@ class Generation(ctypes.Structure):
                 ("onTokens", ctypes.c_void_p), ("user", ctypes.c_void_p), ("beams", ctypes.c_int32), ("lengthPenalty", ctypes.c_float),
                 ("suppressCount", ctypes.c_int32), ("forceCount", ctypes.c_int32), ("suppressed", ctypes.POINTER(ctypes.c_int64)),
                 ("forced", ctypes.POINTER(ctypes.c_int64)), ("continues", ctypes.c_int32),
-                ("suppressFirstCount", ctypes.c_int32), ("suppressedFirst", ctypes.POINTER(ctypes.c_int64)), ("onScores", ctypes.c_void_p)]
+                ("suppressFirstCount", ctypes.c_int32), ("suppressedFirst", ctypes.POINTER(ctypes.c_int64)), ("onScores", ctypes.c_void_p),
+                ("sourceRepetition", ctypes.c_float), ("noRepeat", ctypes.c_int32), ("sourceNoRepeat", ctypes.c_int32),
+                ("minTokens", ctypes.c_int32), ("minLength", ctypes.c_int32), ("maxLength", ctypes.c_int32), ("decayFrom", ctypes.c_int32),
+                ("decay", ctypes.c_float), ("renormalizes", ctypes.c_int32), ("earlyStopping", ctypes.c_int32),
+                ("forceLastCount", ctypes.c_int32), ("badWordsCount", ctypes.c_int32), ("forcedLast", ctypes.POINTER(ctypes.c_int64)),
+                ("badWords", ctypes.POINTER(ctypes.c_int64)), ("heldCount", ctypes.c_int64), ("held", ctypes.POINTER(ctypes.c_int32))]
+
+
+# The lists of a generation, with the names of their sizes.
+LISTS = dict(stops="stopCount", suppressed="suppressCount", forced="forceCount", suppressedFirst="suppressFirstCount",
+             forcedLast="forceLastCount", badWords="badWordsCount")
 
 
 class ModelError(Exception):
@@ -80,10 +91,13 @@ class Model:
         return self.outputs
 
     def generation(self, entry, **numbers):
-        """What `run` takes for an entry that generates: the spec's numbers, but for these."""
+        """What `run` takes for an entry that generates: the spec's numbers, but for these. A list of tokens is one of Python."""
         made = Generation()
         self.call("attn_generation_default", self.model, self.api.attn_model_find_entry(self.model, entry.encode()), ctypes.byref(made))
         for name, value in numbers.items():
+            if isinstance(value, list):
+                setattr(made, LISTS[name], len(value))
+                value = (ctypes.c_int64 * max(len(value), 1))(*value)
             setattr(made if hasattr(made, name) else made.sampling, name, value)
         return made
 

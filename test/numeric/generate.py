@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from caches import CAPACITY, V, logits, random_weights
 from compiled_model import Model, ModelError
 from measured import measured
+from published_generation import NOTHING, greedy, processed
 from vit_twin import write_safetensors
 
 LIMIT, STOPS = 24, [3, 7, 12]
@@ -42,11 +43,9 @@ def build(folder, name, text, arguments):
     return library
 
 
-def kept(scores, numbers, previous):
-    """The probabilities of what may be drawn."""
-    scores = scores.copy()
-    for token in set(previous):
-        scores[token] = scores[token] / numbers["repetition"] if scores[token] > 0 else scores[token] * numbers["repetition"]
+def kept(scores, numbers, ids):
+    """The probabilities of what may be drawn behind these tokens."""
+    scores = processed(scores, ids, len(ids), [], LIMIT, {**NOTHING, "repetition_penalty": numbers["repetition"]})
     p = np.exp((scores - scores.max()) / numbers["temperature"])
     if numbers["topK"]:
         p[p < np.sort(p)[::-1][:numbers["topK"]][-1]] = 0
@@ -54,6 +53,17 @@ def kept(scores, numbers, previous):
     before = np.cumsum(p[order]) - p[order]
     p[order[before >= numbers["topP"] * p.sum()]] = 0
     p[p < numbers["minP"] * p.max()] = 0
+    entropy = lambda p: -(p[p > 0] * np.log(p[p > 0])).sum()
+    if 0 < numbers.get("typicalP", 1) < 1:
+        p /= p.sum()
+        far = np.full(len(p), np.inf)
+        far[p > 0] = np.abs(-np.log(p[p > 0]) - entropy(p))
+        order = np.argsort(far)
+        p[far > far[order[(np.cumsum(p[order]) < numbers["typicalP"]).sum()]]] = 0
+    for name in "epsilon", "eta":
+        if least := numbers.get(name, 0):
+            p /= p.sum()
+            p[(p < (least if name == "epsilon" else min(least, np.sqrt(least) * np.exp(-entropy(p))))) & (p < p.max())] = 0
     return p / p.sum()
 
 
@@ -62,9 +72,10 @@ def check_row(prompt, tokens, count, weights, stops, numbers=None):
     assert (tokens[count:] == -1).all() and (tokens[:count] >= 0).all()
     chosen = list(tokens[:count])
     for at in range(count + (count < LIMIT)):
-        scores = logits(np.concatenate([prompt, np.array(chosen[:at], np.int32)])[None], weights)[0, -1]
+        ids = np.concatenate([prompt, np.array(chosen[:at], np.int32)])
+        scores = logits(ids[None], weights)[0, -1]
         if numbers:
-            p = kept(scores, numbers, chosen[:at])
+            p = kept(scores, numbers, ids)
             assert at == count or p[chosen[at]] > 0, f"token {at}: {chosen[at]} could not be drawn"
             continue
         wanted = stops if at == count else [chosen[at]]
@@ -91,7 +102,8 @@ def check_greedy(model, rng, weights, rounds):
 def check_drawn(model, rng, weights, rounds):
     for round_ in range(rounds):
         numbers = dict(temperature=float(rng.choice([0.5, 1, 2])), topP=float(rng.choice([1, 0.9, 0.5])), topK=int(rng.choice([0, 5, 1])),
-                       minP=float(rng.choice([0, 0.1])), repetition=float(rng.choice([1, 1.3])))
+                       minP=float(rng.choice([0, 0.1])), repetition=float(rng.choice([1, 1.3])), typicalP=float(rng.choice([0, 0.5, 0.9])),
+                       epsilon=float(rng.choice([0, 0.05])), eta=float(rng.choice([0, 0.1])))
         ids = rng.integers(0, V, (3, 5), dtype=np.int32)
         run = lambda seed: [array.copy() for array in
                             model.run("generate", [ids], generation=model.generation("generate", seed=seed, stopCount=0, **numbers))]
@@ -101,8 +113,8 @@ def check_drawn(model, rng, weights, rounds):
             check_row(ids[row], tokens[row], LIMIT, weights, [], numbers)
     # The first token of many seeds is distributed as it should be: chi squared over what is likely.
     ids, draws = rng.integers(0, V, (1, 6), dtype=np.int32), 2000
-    numbers = dict(temperature=1.5, topP=0.95, topK=12, minP=0.0, repetition=1.0)
-    p = kept(logits(ids, weights)[0, -1], numbers, [])
+    numbers = dict(temperature=1.5, topP=0.95, topK=12, minP=0.0, repetition=1.0, typicalP=0.95, epsilon=0.01)
+    p = kept(logits(ids, weights)[0, -1], numbers, ids[0])
     seen = np.zeros(V)
     for seed in range(draws):
         seen[model.run("generate", [ids], generation=model.generation("generate", seed=seed, limit=1, stopCount=0, **numbers))[0][0, 0]] += 1
@@ -111,6 +123,52 @@ def check_drawn(model, rng, weights, rounds):
     chi = ((seen[live] - draws * p[live]) ** 2 / (draws * p[live])).sum()
     assert chi < 45, f"chi squared {chi:.1f} of {live.sum()} tokens"
     print(f"drawn: {rounds} settings, chi squared {chi:.1f} of {live.sum()} tokens")
+
+
+def random_rules(rng, prompt):
+    """Some of the rules, by their published names, and as the C API has them. Words are made of tokens that are likely to follow."""
+    stops = sorted(set(rng.integers(0, V, int(rng.integers(0, 3))).tolist()))
+    words = [[int(token) for token in rng.integers(0, V, int(rng.integers(1, 4)))] for _ in range(int(rng.integers(1, 6)))]
+    words += [prompt[-2:].tolist() + [int(token)] for token in rng.integers(0, V, 12)]
+    rules = dict(NOTHING, eos_token_id=stops)
+    some = dict(repetition_penalty=float(rng.choice([1.3, 2, 0.7])), encoder_repetition_penalty=float(rng.choice([1.5, 0.8])),
+                no_repeat_ngram_size=int(rng.choice([1, 2, 3])), encoder_no_repeat_ngram_size=int(rng.choice([1, 2])), bad_words_ids=words,
+                min_length=len(prompt) + 6, min_new_tokens=int(rng.integers(1, 9)), forced_bos=[int(rng.integers(V))],
+                forced_eos_token_id=stops[:1] or [3], exponential_decay_length_penalty=(2, 1.2), suppress_tokens=rng.integers(0, V, 4).tolist(),
+                begin_suppress_tokens=rng.integers(0, V, 9).tolist())
+    rules.update((name, value) for name, value in some.items() if rng.random() < 0.35)
+    begin, factor = rules["exponential_decay_length_penalty"]
+    return rules, dict(stops=stops, repetition=rules["repetition_penalty"], sourceRepetition=rules["encoder_repetition_penalty"],
+                       noRepeat=rules["no_repeat_ngram_size"], sourceNoRepeat=rules["encoder_no_repeat_ngram_size"],
+                       badWords=[n for word in rules["bad_words_ids"] for n in [len(word), *word]], minLength=rules["min_length"],
+                       minTokens=rules["min_new_tokens"], forced=list(rules["forced_bos"]), forcedLast=list(rules["forced_eos_token_id"]),
+                       decayFrom=begin, decay=factor, suppressed=list(rules["suppress_tokens"]),
+                       suppressedFirst=list(rules["begin_suppress_tokens"]))
+
+
+def scores_behind(weights):
+    return lambda ids: logits(np.array(ids, np.int64)[None], weights)[0, -1]
+
+
+def check_rules(model, rng, weights, rounds):
+    """Greedy choice with rules over the tokens of a row, prompt included."""
+    clear = 0
+    for round_ in range(rounds):
+        ids = rng.integers(0, V, (2, int(rng.integers(2, 12))), dtype=np.int32)
+        rules, numbers = random_rules(rng, ids[0])
+        most = min(LIMIT, 9 + round_ % 4)
+        if round_ % 2:
+            numbers["maxLength"] = ids.shape[1] + most
+        else:
+            numbers["limit"] = most
+        tokens, counts = model.run("generate", [ids], generation=model.generation("generate", **numbers))
+        for row in range(2):
+            wanted, near = greedy(scores_behind(weights), ids[row].tolist(), ids[row].tolist(), most, rules)
+            if near > 1e-4:
+                clear += 1
+                assert tokens[row, :counts[row]].tolist() == wanted, f"{tokens[row, :counts[row]]}, expected {wanted}, by {rules}"
+    assert clear > rounds, f"{clear} of {2 * rounds} rows are clear"
+    print(f"rules: {clear} rows of {rounds} settings")
 
 
 def check_errors(model, rng):
@@ -126,7 +184,9 @@ def check_errors(model, rng):
 
     refused("error[R0207]: entry `generate` would fill cache `kv` with 53 positions, which holds 50")
     refused("a limit of 25 tokens, expected 1 to 24", limit=25)
-    refused("`top_p` is from 0 to 1", topP=1.5)
+    refused("`top_p` is a number from 0 to 1", topP=1.5)
+    refused("`bad_words` is a list of tokens", badWords=[3, 1])
+    refused("error[R0216]: entry `generate`: there are 30 tokens, and `max_length` is 30 with those that are written", maxLength=30)
     refused("error[R0206]", np.full((2, 3), V, np.int32))
 
 
@@ -200,6 +260,7 @@ def set_up(rounds, rows, limit, stops):
 def main():
     options, rng, model, weights, arguments = set_up(rounds=3, rows=8, limit=LIMIT, stops=STOPS)
     check_greedy(model, rng, weights, options.rounds)
+    check_rules(model, rng, weights, 10 * options.rounds)
     check_drawn(model, rng, weights, options.rounds)
     check_errors(model, rng)
     check_callback(model, rng)

@@ -36,6 +36,13 @@ multiclass Valued<string name, list<SubCommand> verbs, string help, string meta>
   def NAME#_eq : Joined<["--"], name#"=", verbs>, Alias<!cast<Option>(NAME)>;
 }
 
+// What says how an entry generates: a run takes it as it is. The rows are those of attn/settings.def.
+def generation : OptionGroup<"generation">;
+multiclass Setting<string name, string help, string meta> {
+  def NAME : Separate<["--"], name, [run]>, HelpText<help>, MetaVarName<meta>, Group<generation>;
+  def NAME#_eq : Joined<["--"], name#"=", [run]>, Alias<!cast<Option>(NAME)>;
+}
+
 def help : Flag<["--"], "help">, HelpText<"Print this">;
 def help_h : Flag<["-"], "h">, Alias<help>;
 def rest : Option<["--"], "", KIND_REMAINING_ARGS>;
@@ -94,8 +101,8 @@ defm map_grid : Valued<"map-grid", [run], "Draw the last Y * X keys of that quer
 def map_image : Flag<["--"], "map-image", [run]>, HelpText<"Draw the pictures that went in before their maps">;
 defm prompt : Valued<"prompt", [run], "Go on from a text", "TEXT">;
 defm tokenizer : Valued<"tokenizer", [compile, run], "Of a prompt: tokenizer.json, vocab.txt, .model or .gguf; without it what lies in the folder of --weights. --embed-weights puts it into a program, too", "FILE">;
-defm max_tokens : Valued<"max-tokens", [run], "Of an entry that generates: tokens at most", "N">;
-defm stop_tokens : Valued<"stop-tokens", [run], "A row of tokens ends before one of these, or `none`", "N,N">;
+defm max_tokens : Setting<"max-tokens", "Of an entry that generates: tokens at most", "N">;
+defm stop_tokens : Setting<"stop-tokens", "A row of tokens ends before one of these, or `none`", "N,N">;
 defm stop : Valued<"stop", [run], "The text ends before this one, any number of times", "TEXT">;
 def embed : Flag<["--"], "embed", [run]>, HelpText<"Of a sentence encoder: the vector of --prompt, or of each line of --file">;
 def pairs : Flag<["--"], "pairs", [run]>, HelpText<"Of a sentence encoder: how near each line of --file is to the one behind it, from -1 to 1">;
@@ -105,13 +112,16 @@ defm language : Valued<"language", [run], "Of a sound that is written down: its 
 defm task : Valued<"task", [run], "Of such a sound: transcribe (default) or translate, into English", "TASK">;
 def timestamps : Flag<["--"], "timestamps", [run]>, HelpText<"Of such a sound: print when each segment is spoken">;
 def truncate : Flag<["--"], "truncate", [run]>, HelpText<"Leave out the beginning of a prompt that the context has no room for">;
-defm temperature : Valued<"temperature", [run], "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
-defm top_k : Valued<"top-k", [run], "Of the N largest alone", "N">;
-defm top_p : Valued<"top-p", [run], "Of the fewest that sum up to X", "X">;
-defm beams : Valued<"beams", [run], "Of an entry that generates: the likeliest of N hypotheses of each row", "N">;
-defm length_penalty : Valued<"length-penalty", [run], "Of beams: what is likelier when longer is divided by its length to the power X", "X">;
-defm min_p : Valued<"min-p", [run], "Of those of at least X times the largest", "X">;
-defm repetition : Valued<"repetition", [run], "Divide the scores of tokens that were chosen before", "X">;
+defm temperature : Setting<"temperature", "Draw tokens from the softmax of scores divided by this; 0: take the largest", "X">;
+defm top_k : Setting<"top-k", "Of the N largest alone", "N">;
+defm top_p : Setting<"top-p", "Of the fewest that sum up to X", "X">;
+defm beams : Setting<"beams", "Of an entry that generates: the likeliest of N hypotheses of each row", "N">;
+defm length_penalty : Setting<"length-penalty", "Of beams: what is likelier when longer is divided by its length to the power X", "X">;
+defm min_p : Setting<"min-p", "Of those of at least X times the largest", "X">;
+defm repetition : Setting<"repetition", "Divide the scores of tokens that the prompt has, or that were chosen before", "X">;
+defm no_repeat : Setting<"no-repeat", "No N tokens of a row come in the same order again", "N">;
+defm min_tokens : Setting<"min-tokens", "A row ends behind N tokens at the earliest", "N">;
+defm early_stopping : Setting<"early-stopping", "Of beams: when a row is done that has as many finished hypotheses: false (the best one that goes on cannot be better), true (at once) or never (not even when it is longest)", "WORD">;
 defm threads : Valued<"threads", [compile, run, bench, verify], "Default: ATTN_NUM_THREADS, else the CPUs this process may use", "N">;
 defm device : Valued<"device", runVerbs, "cpu (default) or cuda[:N]; a spec is compiled for both", "DEVICE">;
 defm cached : Valued<"cached", [bench], "Positions in the entry's cache before each run (default 0)", "N">;

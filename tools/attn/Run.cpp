@@ -29,36 +29,20 @@ namespace {
 class Flags {
 public:
   Flags(const opt::InputArgList &args, bool isBench) {
-    for (auto [id, flag] : {std::pair(OPT_entry, "--entry"),
-                            std::pair(OPT_weights, "--weights"),
-                            std::pair(OPT_input, "--input"),
-                            std::pair(OPT_pad, "--pad"),
-                            std::pair(OPT_output, "--output"),
-                            std::pair(OPT_threads, "--threads"),
-                            std::pair(OPT_device, "--device"),
-                            std::pair(OPT_repeat, "--repeat"),
-                            std::pair(OPT_cached, "--cached"),
-                            std::pair(OPT_trace, "--trace"),
-                            std::pair(OPT_prompt, "--prompt"),
-                            std::pair(OPT_file, "--file"),
-                            std::pair(OPT_tokenizer, "--tokenizer"),
-                            std::pair(OPT_max_tokens, "--max-tokens"),
-                            std::pair(OPT_stop, "--stop"),
-                            std::pair(OPT_system, "--system"),
-                            std::pair(OPT_stop_tokens, "--stop-tokens"),
-                            std::pair(OPT_draw, "--draw"),
-                            std::pair(OPT_language, "--language"),
-                            std::pair(OPT_task, "--task"),
-                            std::pair(OPT_temperature, "--temperature"),
-                            std::pair(OPT_top_k, "--top-k"),
-                            std::pair(OPT_top_p, "--top-p"),
-                            std::pair(OPT_min_p, "--min-p"),
-                            std::pair(OPT_seed, "--seed"),
-                            std::pair(OPT_repetition, "--repetition"),
-                            std::pair(OPT_beams, "--beams"),
-                            std::pair(OPT_length_penalty, "--length-penalty")})
+    for (auto [id, flag] : {std::pair(OPT_entry, "--entry"), std::pair(OPT_weights, "--weights"),
+                            std::pair(OPT_input, "--input"), std::pair(OPT_pad, "--pad"),
+                            std::pair(OPT_output, "--output"), std::pair(OPT_threads, "--threads"),
+                            std::pair(OPT_device, "--device"), std::pair(OPT_repeat, "--repeat"),
+                            std::pair(OPT_cached, "--cached"), std::pair(OPT_trace, "--trace"),
+                            std::pair(OPT_prompt, "--prompt"), std::pair(OPT_file, "--file"),
+                            std::pair(OPT_tokenizer, "--tokenizer"), std::pair(OPT_stop, "--stop"),
+                            std::pair(OPT_system, "--system"), std::pair(OPT_draw, "--draw"),
+                            std::pair(OPT_language, "--language"), std::pair(OPT_task, "--task"),
+                            std::pair(OPT_seed, "--seed")})
       for (const std::string &value : args.getAllArgValues(id))
         add(flag, value);
+    for (const opt::Arg *arg : args.filtered(OPT_generation))
+      add(arg->getOption().getPrefixedName(), arg->getValue());
     if (isBench)
       texts.push_back("--bench");
     if (args.hasArg(OPT_profile))

@@ -174,7 +174,9 @@ Layout Formatter::bare(const Expr &e, bool tight) {
   case Expr::Kind::If:
     return choice(llvm::cast<IfExpr>(e));
   case Expr::Kind::Tuple:
-    return concat({"(", expressions(llvm::cast<TupleExpr>(e).elements), ")"});
+    // One list of several lists is not the list that is in it: `((1, 2))`.
+    return concat({e.parenthesised ? "((" : "(", expressions(llvm::cast<TupleExpr>(e).elements),
+                   e.parenthesised ? "))" : ")"});
   case Expr::Kind::Attend:
     return attend(llvm::cast<AttendExpr>(e));
   case Expr::Kind::Scan: {

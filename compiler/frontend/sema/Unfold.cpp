@@ -10,8 +10,10 @@
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 #include "dialect/Caches.h"
+#include "dialect/Settings.h"
 #include "dialect/Unfold.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 namespace attn::frontend {
@@ -32,8 +34,12 @@ private:
   bool readArguments();
   /// The function of the entry that positional argument `number` names; null after an error.
   mlir::func::FuncOp entryNamed(size_t number);
-  bool readNumber(const Argument &argument);
+  bool readArgument(const Argument &argument);
+  bool readSetting(const GenerationSetting &setting, const Argument &argument);
+  std::optional<double> readNumber(const GenerationSetting &setting, const Expr &expr);
   bool readTokens(const Expr &expr, llvm::SmallVectorImpl<int64_t> &tokens);
+  bool readSequences(const Expr &expr, llvm::SmallVectorImpl<int64_t> &tokens);
+  bool checkTokens();
   bool findToken();
   bool checkScores();
   bool checkPassedOn();
@@ -54,15 +60,17 @@ private:
   const EntryDecl &entry;
   const CallExpr &call;
   mlir::func::FuncOp first, step;
-  std::optional<int64_t> limit, begin;
-  llvm::SmallVector<int64_t> stops, suppressed, suppressedFirst, forced;
+  std::optional<double> limit, begin;
   std::string tokenName;
   int64_t token = -1, vocabulary = 0;
-  /// How a token is chosen: the names of attn.unfold's numbers.
-  double temperature = 0, topP = 1, minP = 0, repetition = 1;
-  int64_t topK = 0, seed = 0, beams = 1;
-  double lengthPenalty = 1;
+  /// How tokens are chosen, of what the entry says by names.
+  std::map<llvm::StringRef, double> numbers;
+  std::map<llvm::StringRef, llvm::SmallVector<int64_t>> lists;
 };
+
+/// What is no row of the table, but read as one.
+constexpr GenerationSetting kLimit{"limit", GenerationSetting::Kind::Whole, 1, INT32_MAX, 0, ""},
+    kBegin{"begin", GenerationSetting::Kind::Whole, 0, INT32_MAX, 0, ""};
 
 } // namespace
 
@@ -98,64 +106,85 @@ bool UnfoldBuilder::readTokens(const Expr &expr, llvm::SmallVectorImpl<int64_t> 
                : add(expr);
 }
 
-bool UnfoldBuilder::readNumber(const Argument &argument) {
-  llvm::StringRef name = argument.name->text;
-  const Expr &expr = *argument.value;
-  if (name == "suppress_first")
-    return readTokens(expr, suppressedFirst);
-  if (name == "stop" || name == "suppress" || name == "force")
-    return readTokens(expr, name == "stop" ? stops : name == "force" ? forced : suppressed);
-  if (name == "token") {
+/// Sequences of tokens, each with its length in front: a token alone is one, too, and `((1, 2))` is
+/// one of two.
+bool UnfoldBuilder::readSequences(const Expr &expr, llvm::SmallVectorImpl<int64_t> &tokens) {
+  auto add = [&](const Expr &one) {
+    size_t at = tokens.size();
+    tokens.push_back(0);
+    bool isRead = readTokens(one, tokens);
+    tokens[at] = static_cast<int64_t>(tokens.size() - at - 1);
+    return isRead;
+  };
+  auto *tuple = llvm::dyn_cast<TupleExpr>(&expr);
+  return tuple && !tuple->parenthesised
+             ? llvm::all_of(tuple->elements, [&](const ExprPtr &one) { return add(*one); })
+             : add(expr);
+}
+
+/// A number in the range of a setting, or the place of its word; nothing after an error.
+std::optional<double> UnfoldBuilder::readNumber(const GenerationSetting &setting,
+                                                const Expr &expr) {
+  std::string name = ("`" + setting.name + "`").str();
+  if (setting.kind == GenerationSetting::Kind::Choice) {
     auto *path = llvm::dyn_cast<PathExpr>(&expr);
+    llvm::SmallVector<llvm::StringRef> words;
+    setting.words.split(words, ',');
+    auto found = llvm::find(words, path ? path->path.str() : "");
+    if (found != words.end())
+      return double(found - words.begin());
+    sema.report.error(DiagCode::UnfoldNumber, expr.range,
+                      name + " is " + llvm::join(words, " or "));
+    return std::nullopt;
+  }
+  std::optional<double> value = evalNumber(sema, expr, name);
+  if (!value)
+    return std::nullopt;
+  bool isWhole = setting.kind == GenerationSetting::Kind::Whole;
+  if (*value >= setting.least && *value <= setting.most &&
+      (!isWhole || std::floor(*value) == *value))
+    return value;
+  sema.report.error(DiagCode::UnfoldNumber, expr.range,
+                    name + " is " + (isWhole ? "a whole number" : "a number") + " from " +
+                        llvm::Twine(int64_t(std::floor(setting.least))) + " to " +
+                        llvm::Twine(int64_t(setting.most)));
+  return std::nullopt;
+}
+
+bool UnfoldBuilder::readSetting(const GenerationSetting &setting, const Argument &argument) {
+  if (setting.kind == GenerationSetting::Kind::Tokens)
+    return readTokens(*argument.value, lists[setting.name]);
+  if (setting.kind == GenerationSetting::Kind::Sequences)
+    return readSequences(*argument.value, lists[setting.name]);
+  std::optional<double> value = readNumber(setting, *argument.value);
+  numbers[setting.name] = value.value_or(0);
+  return value.has_value();
+}
+
+bool UnfoldBuilder::readArgument(const Argument &argument) {
+  llvm::StringRef name = argument.name->text;
+  if (name == "token") {
+    auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
     tokenName = path ? path->path.str() : "?";
     return true;
   }
-  constexpr llvm::StringRef names[] = {"limit",       "stop",           "begin", "token",
-                                       "temperature", "top_k",          "top_p", "min_p",
-                                       "repetition",  "seed",           "beams", "length_penalty",
-                                       "suppress",    "suppress_first", "force"};
-  if (!llvm::is_contained(names, name)) {
-    Diagnostic &diagnostic = sema.report.error(DiagCode::WrongArguments, argument.name->range,
-                                               "`unfold` takes no `" + name + "`");
-    if (auto near = nearestName(name, llvm::ArrayRef(names).vec()))
-      diagnostic.help("did you mean `" + *near + "`?");
-    else
-      diagnostic.note("by name it takes " + llvm::join(llvm::ArrayRef(names), ", "));
-    return false;
-  }
-  std::optional<double> value = evalNumber(sema, expr, "`" + name + "`");
-  if (!value)
-    return false;
-  bool isWhole =
-      name == "limit" || name == "begin" || name == "top_k" || name == "seed" || name == "beams";
-  double least = name == "limit" || name == "beams" ? 1 : name == "repetition" ? 1e-6 : 0;
-  double most = name == "top_p" || name == "min_p" ? 1 : isWhole ? double(INT32_MAX) : 1e6;
-  if (*value < least || *value > most || (isWhole && std::floor(*value) != *value)) {
-    sema.report.error(DiagCode::UnfoldNumber, expr.range,
-                      "`" + name + "` is " + (isWhole ? "a whole number" : "a number") + " from " +
-                          llvm::Twine(int64_t(std::floor(least))) + " to " +
-                          llvm::Twine(int64_t(most)));
-    return false;
-  }
-  auto whole = static_cast<int64_t>(isWhole ? *value : 0);
   if (name == "limit")
-    limit = whole;
-  else if (name == "begin")
-    begin = whole;
-  else if (name == "top_k")
-    topK = whole;
-  else if (name == "seed")
-    seed = whole;
-  else if (name == "beams")
-    beams = whole;
-  else if (name == "length_penalty")
-    lengthPenalty = *value;
+    return (limit = readNumber(kLimit, *argument.value)).has_value();
+  if (name == "begin")
+    return (begin = readNumber(kBegin, *argument.value)).has_value();
+  std::vector<llvm::StringRef> names = {"limit", "begin", "token"};
+  for (const GenerationSetting &setting : generationSettings()) {
+    if (setting.name == name)
+      return readSetting(setting, argument);
+    names.push_back(setting.name);
+  }
+  Diagnostic &diagnostic = sema.report.error(DiagCode::WrongArguments, argument.name->range,
+                                             "`unfold` takes no `" + name + "`");
+  if (auto near = nearestName(name, names))
+    diagnostic.help("did you mean `" + *near + "`?");
   else
-    (name == "temperature" ? temperature
-     : name == "top_p"     ? topP
-     : name == "min_p"     ? minP
-                           : repetition) = *value;
-  return true;
+    diagnostic.note("by name it takes " + llvm::join(names, ", "));
+  return false;
 }
 
 bool UnfoldBuilder::readArguments() {
@@ -176,7 +205,7 @@ bool UnfoldBuilder::readArguments() {
                         "`" + argument.name->text + "` is given twice");
       return false;
     }
-    if (!readNumber(argument))
+    if (!readArgument(argument))
       return false;
   }
   if (!limit) {
@@ -270,10 +299,25 @@ bool UnfoldBuilder::checkScores() {
           call.arguments[1].value.get());
     return false;
   }
-  llvm::SmallVector<int64_t> named(begin ? llvm::SmallVector<int64_t>{*begin} : stops);
-  named.append(suppressed);
-  named.append(suppressedFirst);
-  named.append(forced);
+  return checkTokens();
+}
+
+/// There are scores for all tokens that are named.
+bool UnfoldBuilder::checkTokens() {
+  llvm::SmallVector<int64_t> named;
+  if (begin)
+    named.push_back(static_cast<int64_t>(*begin));
+  for (const GenerationSetting &setting : generationSettings()) {
+    auto found = lists.find(setting.name);
+    if (found == lists.end())
+      continue;
+    llvm::ArrayRef<int64_t> tokens = found->second;
+    if (setting.kind == GenerationSetting::Kind::Tokens)
+      named.append(tokens.begin(), tokens.end());
+    for (; setting.kind == GenerationSetting::Kind::Sequences && !tokens.empty();
+         tokens = tokens.drop_front(1 + tokens.front()))
+      named.append(tokens.begin() + 1, tokens.begin() + 1 + tokens.front());
+  }
   for (int64_t one : named)
     if (one >= vocabulary) {
       sema.report.error(DiagCode::UnfoldNumber, call.range,
@@ -331,11 +375,11 @@ bool UnfoldBuilder::checkCaches() {
   for (const CacheUse &use : cachesOf(step)) {
     llvm::StringRef cache = use.name();
     auto dim = sema.output.module->lookupSymbol<DimOp>(use.cache.getAttr());
-    int64_t added = *limit - (begin ? 0 : 1), capacity = dim.getSize();
+    int64_t added = static_cast<int64_t>(*limit) - (begin ? 0 : 1), capacity = dim.getSize();
     if (use.kind == CacheUse::Kind::Push && added >= capacity) {
       sema.report
           .error(DiagCode::UnfoldNumber, call.range,
-                 llvm::Twine(*limit) + " tokens do not fit into the cache `" + cache +
+                 llvm::Twine(int64_t(*limit)) + " tokens do not fit into the cache `" + cache +
                      "`, which holds " + llvm::Twine(capacity))
           .help("give the cache a larger capacity, or a smaller `limit`");
       return false;
@@ -356,6 +400,8 @@ bool UnfoldBuilder::checkCaches() {
 
 /// Beams are rows of the step, along an axis that has room for them.
 bool UnfoldBuilder::checkBeams() {
+  auto named = numbers.find("beams");
+  int64_t beams = named == numbers.end() ? 1 : static_cast<int64_t>(named->second);
   if (beams == 1)
     return true;
   Axes rows = axesOfType(inputType(step, token));
@@ -376,10 +422,10 @@ bool UnfoldBuilder::checkBeams() {
         .note("each row of the entry is as many rows of its steps as there are beams");
     return false;
   }
-  if (temperature > 0 || repetition != 1) {
-    sema.report.error(DiagCode::UnfoldNumber, call.range,
-                      "beams are the likeliest tokens: they are not drawn, and have no `" +
-                          llvm::Twine(temperature > 0 ? "temperature" : "repetition") + "`");
+  if (auto drawn = numbers.find("temperature"); drawn != numbers.end() && drawn->second > 0) {
+    sema.report.error(
+        DiagCode::UnfoldNumber, call.range,
+        "beams are the likeliest tokens: they are not drawn, and have no `temperature`");
     return false;
   }
   return true;
@@ -391,14 +437,26 @@ void UnfoldBuilder::build() {
     return;
   mlir::OpBuilder &builder = sema.output.header;
   builder.setInsertionPointToEnd(sema.output.module->getBody());
+  // Those that the op defines; the others lie beside.
+  auto number = [&](llvm::StringRef name, double otherwise) {
+    auto found = numbers.find(name);
+    return found == numbers.end() ? otherwise : found->second;
+  };
+  auto whole = [&](llvm::StringRef name, double otherwise) {
+    return static_cast<int64_t>(number(name, otherwise));
+  };
   auto op = UnfoldOp::create(
       builder, locate(sema, entry.signature.name.range, entry.signature.name.text),
       entry.signature.name.text, first.getSymName(), step.getSymName(), token,
-      begin ? builder.getI64IntegerAttr(*begin) : mlir::IntegerAttr(), *limit, stops,
-      llvm::APFloat(temperature), topK, llvm::APFloat(topP), llvm::APFloat(minP),
-      llvm::APFloat(repetition), seed, beams, llvm::APFloat(lengthPenalty), suppressed, forced);
-  if (!suppressedFirst.empty())
-    op->setAttr(kSuppressFirst, builder.getDenseI64ArrayAttr(suppressedFirst));
+      begin ? builder.getI64IntegerAttr(static_cast<int64_t>(*begin)) : mlir::IntegerAttr(),
+      static_cast<int64_t>(*limit), lists["stop"], llvm::APFloat(number("temperature", 0)),
+      whole("top_k", 0), llvm::APFloat(number("top_p", 1)), llvm::APFloat(number("min_p", 0)),
+      llvm::APFloat(number("repetition", 1)), whole("seed", 0), whole("beams", 1),
+      llvm::APFloat(number("length_penalty", 1)), lists["suppress"], lists["force"]);
+  for (const auto &[name, value] : numbers)
+    addNumber(op, name, value);
+  for (const auto &[name, tokens] : lists)
+    addTokens(op, name, tokens);
 }
 
 void buildUnfolds(Sema &sema) {

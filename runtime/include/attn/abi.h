@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define ATTN_ABI_VERSION 20
+#define ATTN_ABI_VERSION 21
 
 /* A named size. `value` is the size of a static dim and the upper bound of a dynamic one (lower
  * bound 1). */
@@ -256,6 +256,13 @@ typedef struct {
   int32_t input, first, step;
 } attn_abi_source;
 
+/* A list of tokens, or of sequences of such, each with its length in front; null where it is empty.
+ */
+typedef struct {
+  const int64_t *tokens;
+  int32_t count;
+} attn_abi_tokens;
+
 /* An entry that has no code of its own: it runs entry `first`, then `step` again and again, each
  * time with the tokens that were chosen by the first output of the run before, scores [rows...,
  * vocabulary]. Caches are emptied before. Its inputs are those of `first` and `own` of `step`; its
@@ -266,17 +273,13 @@ typedef struct {
   int32_t first, step;
   int64_t begin; /* the first token, where `first` gives no scores; else -1 */
   int64_t limit; /* tokens */
-  int32_t sourceCount, ownCount, stackedCount, stopCount;
+  int32_t sourceCount, ownCount, stackedCount;
   const attn_abi_source *sources; /* of the inputs of `step` */
   const int32_t *own, *stacked;
-  const int64_t *stops;
-  attn_sampling sampling;
-  int32_t beams;
-  float lengthPenalty;
-  int32_t suppressCount, forceCount;
-  const int64_t *suppressed, *forced;
-  int32_t suppressFirstCount;
-  const int64_t *suppressedFirst;
+  /* The settings, in the order of the rows of settings.def: of those that are numbers, and of those
+   * that are lists. */
+  const double *numbers;
+  const attn_abi_tokens *lists;
 } attn_abi_unfold;
 
 /* What an entry does with a cache: it adds `rows` positions behind those that the cache holds, or

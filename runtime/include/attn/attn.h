@@ -332,15 +332,19 @@ ATTN_API attn_status attn_run(attn_context *context, int32_t entry, const attn_t
 
 /* How a token is chosen by the scores for all of them. With `temperature` 0 it is the first of the
  * largest score. Else it is drawn: scores are divided by the temperature, and of their softmax the
- * `topK` largest are kept (0: all), of these the fewest that sum up to `topP` (1: all), and those
- * of at least `minP` times the largest (0: all). Before, the scores of tokens that the same row has
- * chosen already are divided by `repetition` where they are positive, and multiplied where they are
- * negative (1: left alone; Keskar et al. 2019). The same seed draws the same tokens, with any
- * number of threads. */
+ * `topK` largest are kept (0: all), of these the fewest that sum up to `topP` (1: all), those of at
+ * least `minP` times the largest (0: all), the fewest nearest to the entropy that sum up to
+ * `typicalP` (0 and 1: all; Meister et al. 2022), those of at least `epsilon`, and those of at
+ * least the smaller of `eta` and sqrt(eta) * exp(-entropy) (0: all; Hewitt et al. 2022). Each of
+ * these counts what the ones before have kept as all. Before, the scores of tokens of the same row
+ * are divided by `repetition` where they are positive, and multiplied where they are negative (1:
+ * left alone; Keskar et al. 2019). The same seed draws the same tokens, with any number of threads.
+ */
 typedef struct {
   float temperature, topP, minP, repetition;
   int32_t topK;
   uint64_t seed;
+  float typicalP, epsilon, eta;
 } attn_sampling;
 
 /* Chooses a token: its number in `scores`, of which there are `count`, and which the penalty for
@@ -363,7 +367,7 @@ typedef struct {
   void *user;
   /* Above 1: the likeliest of so many hypotheses of each row, the sum of the logarithms of whose
    * probabilities is divided by (number of tokens, the stop included) ^ lengthPenalty. The step
-   * runs on `beams` times as many rows. Of the sampling all is as if nothing was said then. */
+   * runs on `beams` times as many rows. Of the sampling, `repetition` alone counts then. */
   int32_t beams;
   float lengthPenalty;
   int32_t suppressCount, forceCount;
@@ -378,6 +382,28 @@ typedef struct {
    * tokens of the choice before were handed to onTokens. It sets those of tokens that must not
    * follow to -INFINITY. Not with beams. */
   void (*onScores)(void *user, float *scores, int64_t rows, int64_t vocabulary);
+  /* Rules over the tokens of a row: those of the prompt, or the one that the steps begin with, and
+   * those that were chosen. The source is what an entry reads that begins with a token.
+   * `sourceRepetition` multiplies positive scores of the source's tokens, and divides negative
+   * ones. No `noRepeat` tokens of a row come in the same order again, and no `sourceNoRepeat` of
+   * the source. A row has no stop among its first `minTokens` that are chosen, and as long as it
+   * has fewer than `minLength` in all; it ends with `maxLength` in all (0: where the limit says).
+   * Behind `decayFrom` chosen tokens, |score| * (decay ^ (how many behind) - 1) is added to the
+   * scores of stops. */
+  float sourceRepetition;
+  int32_t noRepeat, sourceNoRepeat, minTokens, minLength, maxLength, decayFrom;
+  float decay;
+  /* Of beams: whether the probabilities of what the rules leave sum up to 1 again; and when a row
+   * is done for which as many hypotheses are finished as there are beams. 0: when the best one that
+   * goes on, divided by its length now, is no better than the worst of them; 1: at once; 2: as 0,
+   * but where longer ones score more it is divided by the longest length. */
+  int32_t renormalizes, earlyStopping;
+  int32_t forceLastCount, badWordsCount;
+  const int64_t *forcedLast; /* one of these is the last token, where the limit ends a row */
+  const int64_t *badWords;   /* sequences that do not come, each with its length in front */
+  /* The tokens that the caches hold before, where a call `continues`; may be NULL. */
+  int64_t heldCount;
+  const int32_t *held;
 } attn_generation;
 
 /* The numbers that the spec gives an entry that generates. ATTN_INVALID_ARGUMENT: a null pointer,

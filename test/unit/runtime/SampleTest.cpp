@@ -10,7 +10,8 @@
 namespace {
 
 constexpr float infinite = INFINITY, none = NAN;
-constexpr attn_sampling greedy = {0, 1, 0, 1, 0, 0};
+constexpr attn_sampling greedy = {0, 1, 0, 1, 0, 0, 0, 0, 0};
+constexpr attn_sampling drawn_of_all = {1, 1, 0, 1, 0, 0, 0, 0, 0};
 
 int64_t sample(std::vector<float> scores, attn_sampling sampling = greedy,
                std::vector<int32_t> previous = {}) {
@@ -38,8 +39,8 @@ TEST(Sample, never_takes_what_is_no_number) {
   EXPECT_EQ(sample({none, 1, none}), 1);
   EXPECT_EQ(sample({none, none}), -1);
   EXPECT_EQ(sample({-infinite, -infinite}), -1);
-  EXPECT_EQ(sample({1, infinite, 2}, {1, 1, 0, 1, 0, 7}), 1);
-  EXPECT_EQ(drawn({none, 0, -infinite, 0}, {1, 1, 0, 1, 0, 0}), (std::set<int64_t>{1, 3}));
+  EXPECT_EQ(sample({1, infinite, 2}, {1, 1, 0, 1, 0, 7, 0, 0, 0}), 1);
+  EXPECT_EQ(drawn({none, 0, -infinite, 0}, {1, 1, 0, 1, 0, 0, 0, 0, 0}), (std::set<int64_t>{1, 3}));
 }
 
 TEST(Sample, refuses_null_pointers) {
@@ -51,17 +52,36 @@ TEST(Sample, refuses_null_pointers) {
 
 TEST(Sample, keeps_the_largest) {
   std::vector<float> scores = {0, 1, 2, 3, -50};
-  EXPECT_EQ(drawn(scores, {1, 1, 0, 1, 2, 0}), (std::set<int64_t>{2, 3}));
-  EXPECT_EQ(drawn(scores, {1, 1, 0, 1, 1, 0}), (std::set<int64_t>{3}));
+  EXPECT_EQ(drawn(scores, {1, 1, 0, 1, 2, 0, 0, 0, 0}), (std::set<int64_t>{2, 3}));
+  EXPECT_EQ(drawn(scores, {1, 1, 0, 1, 1, 0, 0, 0, 0}), (std::set<int64_t>{3}));
   // Equal scores are kept together.
-  EXPECT_EQ(drawn({1, 1, 1, 0}, {1, 1, 0, 1, 2, 0}), (std::set<int64_t>{0, 1, 2}));
+  EXPECT_EQ(drawn({1, 1, 1, 0}, {1, 1, 0, 1, 2, 0, 0, 0, 0}), (std::set<int64_t>{0, 1, 2}));
   // Of e^3 : e^2 : e^1 : e^0, the first has 0.64, the first two 0.88.
-  EXPECT_EQ(drawn(scores, {1, 0.6f, 0, 1, 0, 0}), (std::set<int64_t>{3}));
-  EXPECT_EQ(drawn(scores, {1, 0.7f, 0, 1, 0, 0}), (std::set<int64_t>{2, 3}));
-  EXPECT_EQ(drawn(scores, {1, 1, 0.2f, 1, 0, 0}), (std::set<int64_t>{2, 3}));
+  EXPECT_EQ(drawn(scores, {1, 0.6f, 0, 1, 0, 0, 0, 0, 0}), (std::set<int64_t>{3}));
+  EXPECT_EQ(drawn(scores, {1, 0.7f, 0, 1, 0, 0, 0, 0, 0}), (std::set<int64_t>{2, 3}));
+  EXPECT_EQ(drawn(scores, {1, 1, 0.2f, 1, 0, 0, 0, 0, 0}), (std::set<int64_t>{2, 3}));
+}
+
+TEST(Sample, keeps_what_is_typical_or_probable) {
+  // Probabilities 0.64, 0.24, 0.09 and 0.03, with an entropy of 0.94: the second is the nearest to
+  // it, then the first.
+  std::vector<float> scores = {3, 2, 1, 0};
+  attn_sampling sampling = drawn_of_all;
+  sampling.typicalP = 0.2f;
+  EXPECT_EQ(drawn(scores, sampling), (std::set<int64_t>{1}));
+  sampling.typicalP = 0.8f;
+  EXPECT_EQ(drawn(scores, sampling), (std::set<int64_t>{0, 1}));
+  sampling.typicalP = 0, sampling.epsilon = 0.05f;
+  EXPECT_EQ(drawn(scores, sampling), (std::set<int64_t>{0, 1, 2}));
+  sampling.epsilon = 0.9f; // the largest stays
+  EXPECT_EQ(drawn(scores, sampling), (std::set<int64_t>{0}));
+  // The smaller of 0.3 and sqrt(0.3) * exp(-0.94) = 0.21.
+  sampling.epsilon = 0, sampling.eta = 0.3f;
+  EXPECT_EQ(drawn(scores, sampling), (std::set<int64_t>{0, 1}));
 }
 
 TEST(Sample, makes_what_was_chosen_less_likely) {
-  EXPECT_EQ(sample({4, 3, -1}, {0, 1, 0, 2, 0, 0}, {0, 0, 9, -1}), 1); // once, however often
-  EXPECT_EQ(sample({-1, -1.5f}, {0, 1, 0, 2, 0, 0}, {0}), 1);
+  EXPECT_EQ(sample({4, 3, -1}, {0, 1, 0, 2, 0, 0, 0, 0, 0}, {0, 0, 9, -1}),
+            1); // once, however often
+  EXPECT_EQ(sample({-1, -1.5f}, {0, 1, 0, 2, 0, 0, 0, 0, 0}, {0}), 1);
 }
