@@ -48,6 +48,22 @@ def check_cached(model, rng, weights, rounds):
     print(f"with a cache: {total} rows, {clear} with one best hypothesis, {shorter} of which end at a stop")
 
 
+def check_endings(model, rng, weights):
+    """When rows are done, where many tokens end a hypothesis, so that it shows."""
+    ends = set()
+    ids = rng.integers(0, V, (8, 4), dtype=np.int32)
+    stops = rng.choice(V, 9, replace=False).tolist()
+    for penalty in 1.0, 2.0:
+        for number, early in enumerate([False, True, "never"]):
+            numbers = model.generation("generate", limit=LIMIT, beams=2, lengthPenalty=penalty, earlyStopping=number, stops=stops)
+            tokens, counts = (array.copy() for array in model.run("generate", [ids], generation=numbers))
+            rules = dict(NOTHING, num_beams=2, length_penalty=penalty, early_stopping=early, eos_token_id=stops)
+            for row in range(len(ids)):
+                check_row(tokens[row], counts[row], *beam_search(scores_behind(weights), ids[row].tolist(), [], LIMIT, rules))
+            ends.add(tuple(counts))
+    assert len(ends) > 3, "rows end at the same places whatever `early_stopping` says"
+
+
 def check_state(folder, rng, arguments, threads, rounds):
     names = {"wte.weight": (11, 8), "mix.weight": (8, 8), "mix.bias": (8,), "head.weight": (11, 8)}
     weights = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in names.items()}
@@ -99,6 +115,7 @@ def check_errors(model, rng):
 def main():
     options, rng, model, weights, arguments = set_up(rounds=2, rows=32, limit=LIMIT, stops=[3])
     check_cached(model, rng, weights, options.rounds)
+    check_endings(model, rng, weights)
     check_errors(model, rng)
     check_state(options.folder, rng, arguments, options.threads, options.rounds)
     measured("tokens", 0)
