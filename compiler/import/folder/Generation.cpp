@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries of a decoder, and what generation_config.json says of its loop over tokens.
+// The entries of a decoder, and what generation_config.json says of its loop over tokens;
+// config.json where there is no such file, as folders of before 2023 have it.
 #include "compiler/import/folder/Families.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -8,74 +9,227 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// The tokens that end a text, of generation_config.json, or of config.json where that says none.
-static std::vector<int64_t> stopTokens(FamilyWriter &writer, Config &generation) {
-  std::vector<int64_t> stops = generation.sizes("eos_token_id");
-  return stops.empty() ? writer.config.sizes("eos_token_id") : stops;
+namespace {
+
+/// A key that is one number of `unfold`, and the value at which it does nothing.
+struct NumberKey {
+  StringRef key, setting;
+  double idle;
+};
+constexpr NumberKey kRules[] = {{"repetition_penalty", "repetition", 1},
+                                {"encoder_repetition_penalty", "source_repetition", 1},
+                                {"no_repeat_ngram_size", "no_repeat", 0},
+                                {"encoder_no_repeat_ngram_size", "source_no_repeat", 0}},
+                    kDrawing[] = {{"top_p", "top_p", 1},
+                                  {"min_p", "min_p", 0},
+                                  {"typical_p", "typical_p", 1},
+                                  {"epsilon_cutoff", "epsilon", 0},
+                                  {"eta_cutoff", "eta", 0}};
+
+/// The most tokens of an entry where nothing is said.
+constexpr int64_t kUsualLimit = 256;
+/// The default of the published class, which old files have where nothing was said.
+constexpr double kDefaultLength = 20;
+
+/// What is said of generation, as settings of `unfold`.
+class GenerationWriter {
+public:
+  /// A decoder with room for `capacity` positions and for `rows` rows of its steps.
+  GenerationWriter(FamilyWriter &writer, int64_t capacity, int64_t rows, bool readsSource)
+      : writer(writer), capacity(capacity), rows(rows), readsSource(readsSource),
+        own(writer.folder.generation ? *writer.folder.generation : writer.folder.config,
+            writer.folder.generation ? "generation_config.json" : "config.json") {}
+
+  /// `, limit = 256, stop = 2`, and so on.
+  std::string settings();
+  /// The token that a decoder begins with.
+  int64_t begin();
+  /// Takes over what was remembered, when all has been asked for.
+  void finish() { writer.config.adopt(own); }
+
+private:
+  /// Who says a key: the file, or without one the config of the decoder within another.
+  Config &at(StringRef key) {
+    return own.has(key) || writer.folder.generation ? own : writer.config;
+  }
+  /// Tokens that the file or, where that lacks them, the config says.
+  std::vector<int64_t> tokensOfBoth(StringRef key);
+  void add(StringRef setting, const Twine &value) {
+    text += (", " + setting + " = " + value).str();
+  }
+  void addTokens(StringRef setting, ArrayRef<int64_t> tokens);
+  void addNumbers(ArrayRef<NumberKey> keys);
+  void addLengths();
+  void addDrawing();
+  void addBeams(int64_t beams);
+  void addWords();
+  void addDecay();
+  std::vector<int64_t> spokenTokens();
+  std::vector<int64_t> forcedTokens();
+  std::optional<int64_t> tokenOf(StringRef key, StringRef table);
+
+  FamilyWriter &writer;
+  int64_t capacity, rows;
+  bool readsSource;
+  Config own;
+  std::string text;
+};
+
+} // namespace
+
+std::vector<int64_t> GenerationWriter::tokensOfBoth(StringRef key) {
+  std::vector<int64_t> tokens = at(key).sizes(key);
+  if (!tokens.empty() || !writer.folder.generation || !writer.config.has(key))
+    return tokens;
+  writer.config.note("generation_config.json does not say `" + key +
+                     "`: it is that of config.json");
+  return writer.config.sizes(key);
 }
 
-/// A list of tokens as a number of `unfold`: ", stop = 2", or nothing.
-static std::string listText(StringRef name, llvm::ArrayRef<int64_t> tokens) {
-  if (tokens.empty())
-    return "";
+/// A list as an expression: `2`, or `(2, 3)`.
+static std::string listOf(ArrayRef<int64_t> tokens) {
   std::string list;
   for (int64_t token : tokens)
     list += (list.empty() ? "" : ", ") + std::to_string(token);
-  return (", " + name + " = " + (tokens.size() == 1 ? list : "(" + list + ")")).str();
+  return tokens.size() == 1 ? list : "(" + list + ")";
 }
 
-void writeGeneration(FamilyWriter &writer, int64_t capacity) {
-  json::Object empty;
-  Config generation(writer.folder.generation ? *writer.folder.generation : empty,
-                    "generation_config.json");
-  raw_ostream &os = writer.os;
-  os << "entry scores = forward  // of all positions\n"
-     << "entry prefill = forward last T  // the prompt, or a piece of it: scores of what follows\n"
-     << "entry decode = forward[T: 1] last T  // one token more\n"
-     << "entry generate = unfold(prefill, decode, limit = "
-     << std::clamp<int64_t>(capacity - 1, 1, 256);
-  os << listText("stop", stopTokens(writer, generation));
-  if (generation.flag("do_sample", false)) {
-    os << ", temperature = " << numberText(generation.number("temperature").value_or(1));
-    if (std::optional<double> p = generation.number("top_p"); p && *p < 1)
-      os << ", top_p = " << numberText(*p);
-    if (std::optional<double> p = generation.number("min_p"); p && *p > 0)
-      os << ", min_p = " << numberText(*p);
-    if (std::optional<double> k = generation.number("top_k"); k && *k > 0)
-      os << ", top_k = " << numberText(*k);
-    if (std::optional<double> r = generation.number("repetition_penalty"); r && *r != 1)
-      os << ", repetition = " << numberText(*r);
-    os << ", seed = 1";
+void GenerationWriter::addTokens(StringRef setting, ArrayRef<int64_t> tokens) {
+  if (!tokens.empty())
+    add(setting, listOf(tokens));
+}
+
+void GenerationWriter::addNumbers(ArrayRef<NumberKey> keys) {
+  for (const NumberKey &key : keys)
+    if (std::optional<double> value = at(key.key).number(key.key); value && *value != key.idle)
+      add(key.setting, numberText(*value));
+}
+
+/// Lengths count the tokens of the prompt, or the one that a decoder begins with; the numbers of
+/// new tokens go before them.
+void GenerationWriter::addLengths() {
+  std::optional<double> newTokens = at("max_new_tokens").number("max_new_tokens"),
+                        length = at("max_length").number("max_length");
+  if (length && *length == kDefaultLength)
+    length.reset();
+  double wanted = newTokens ? *newTokens : length ? *length - 1 : double(kUsualLimit);
+  int64_t limit = std::clamp<int64_t>(int64_t(std::min(wanted, double(INT32_MAX))), 1,
+                                      std::max<int64_t>(capacity - 1, 1));
+  add("limit", Twine(limit));
+  if ((newTokens || length) && wanted > double(capacity))
+    writer.config.note("the decoder has room for " + Twine(capacity) + " tokens, fewer than `" +
+                       (newTokens ? "max_new_tokens" : "max_length") + "`");
+  if (length && !newTokens && !readsSource)
+    add("max_length", Twine(std::clamp<int64_t>(int64_t(*length), 1, capacity)));
+  std::optional<double> least = at("min_new_tokens").number("min_new_tokens"),
+                        shortest = at("min_length").number("min_length");
+  if (!least && shortest && readsSource)
+    least = *shortest - 1;
+  else if (!least && shortest && *shortest > 0)
+    add("min_length", numberText(*shortest));
+  if (least && *least > 0)
+    add("min_tokens", numberText(*least));
+}
+
+void GenerationWriter::addDrawing() {
+  Config &of = at("temperature");
+  double temperature = of.number("temperature").value_or(1);
+  if (!(temperature > 0))
+    of.refuse("temperature", "more than 0, where `do_sample` is true");
+  add("temperature", numberText(temperature));
+  addNumbers(kDrawing);
+  // The default of the published class.
+  if (double k = at("top_k").number("top_k").value_or(50); k > 0)
+    add("top_k", numberText(k));
+  add("seed", "1");
+}
+
+void GenerationWriter::addBeams(int64_t beams) {
+  if (beams > rows)
+    at("num_beams").refuse("num_beams", "1 to " + Twine(rows) + ", as many rows as a step has");
+  add("beams", Twine(beams));
+  if (std::optional<double> penalty = at("length_penalty").number("length_penalty");
+      penalty && *penalty != 1)
+    add("length_penalty", numberText(*penalty));
+  Config &of = at("early_stopping");
+  const json::Value *stopping = of.valueAt("early_stopping");
+  bool isNever = stopping && stopping->getAsString() == StringRef("never");
+  if (isNever || (stopping && stopping->getAsBoolean() == true))
+    add("early_stopping", isNever ? "never" : "true");
+  else if (stopping && !stopping->getAsBoolean())
+    of.refuse("early_stopping", "true, false or \"never\"");
+  if (at("renormalize_logits").flag("renormalize_logits", false))
+    add("renormalize", "true");
+}
+
+void GenerationWriter::addWords() {
+  Config &of = at("bad_words_ids");
+  const json::Value *value = of.valueAt("bad_words_ids");
+  const json::Array *words = value ? value->getAsArray() : nullptr;
+  bool isGood = !value || words;
+  std::vector<std::string> texts;
+  for (size_t i = 0; words && i < words->size(); ++i) {
+    const json::Array *word = (*words)[i].getAsArray();
+    std::vector<int64_t> tokens;
+    for (size_t t = 0; word && t < word->size(); ++t)
+      tokens.push_back((*word)[t].getAsInteger().value_or(-1));
+    isGood &= !tokens.empty() && !is_contained(tokens, -1);
+    texts.push_back(listOf(tokens));
   }
-  os << ")\n";
-  writer.config.adopt(generation);
+  if (!isGood)
+    of.refuse("bad_words_ids", "a list of lists of tokens");
+  // One word of several tokens is in parentheses of its own.
+  bool isPlain = texts.size() == 1 && texts[0].front() != '(';
+  if (!texts.empty())
+    add("bad_words", isPlain ? texts[0] : "(" + join(texts, ", ") + ")");
 }
 
-/// Says which rules of a published generation the spec does not have.
-static void noteLeftOut(FamilyWriter &writer, Config &generation) {
-  for (StringRef key : {"no_repeat_ngram_size", "min_length", "forced_eos_token_id"}) {
-    std::optional<double> number = generation.number(key);
-    bool isIdle = number && *number == 0;
-    if (generation.has(key) && !isIdle)
-      writer.config.note("`" + key + "` of generation_config.json is left out");
-  }
+void GenerationWriter::addDecay() {
+  StringRef key = "exponential_decay_length_penalty";
+  std::vector<double> numbers = at(key).numbers(key);
+  if (numbers.empty())
+    return;
+  if (numbers.size() != 2)
+    return at(key).refuse(key, "where it begins, and a factor");
+  add("decay_from", numberText(numbers[0]));
+  add("decay", numberText(numbers[1]));
 }
 
-/// Tokens that are never chosen.
-static std::vector<int64_t> suppressed(Config &generation) {
-  std::vector<int64_t> found = generation.sizes("suppress_tokens");
-  const json::Value *value = generation.valueAt("bad_words_ids");
-  if (const json::Array *words = value ? value->getAsArray() : nullptr)
-    for (const json::Value &word : *words)
-      if (const json::Array *tokens = word.getAsArray(); tokens && tokens->size() == 1)
-        if (auto token = (*tokens)[0].getAsInteger())
-          found.push_back(*token);
-  return found;
+std::string GenerationWriter::settings() {
+  addTokens("stop", tokensOfBoth("eos_token_id"));
+  addLengths();
+  if (readsSource)
+    addTokens("force", forcedTokens());
+  addTokens("force_last", at("forced_eos_token_id").sizes("forced_eos_token_id"));
+  addTokens("suppress", at("suppress_tokens").sizes("suppress_tokens"));
+  addTokens("suppress_first", at("begin_suppress_tokens").sizes("begin_suppress_tokens"));
+  addWords();
+  addNumbers(kRules);
+  addDecay();
+  bool isDrawn = at("do_sample").flag("do_sample", false);
+  auto beams = int64_t(at("num_beams").number("num_beams").value_or(1));
+  if (isDrawn && beams > 1)
+    at("num_beams")
+        .refuse("num_beams", "1, where `do_sample` is true",
+                "say which it is: beams are not drawn");
+  else if (isDrawn)
+    addDrawing();
+  else if (beams > 1)
+    addBeams(beams);
+  return text;
+}
+
+int64_t GenerationWriter::begin() {
+  std::vector<int64_t> begin = tokensOfBoth("decoder_start_token_id");
+  if (begin.empty())
+    writer.config.refuse("decoder_start_token_id", "the token that a decoder begins with");
+  return begin.empty() ? 0 : begin.front();
 }
 
 /// The token that a table of the config (`lang_to_id`, `task_to_id`) has for what is named by
 /// `key`: "<|de|>", "de" or "transcribe". Nothing where the config names none.
-static std::optional<int64_t> tokenOf(Config &generation, StringRef key, StringRef table) {
+std::optional<int64_t> GenerationWriter::tokenOf(StringRef key, StringRef table) {
+  Config &generation = at(key);
   const json::Object *tokens = generation.mapAt(table);
   std::string name = generation.text(key, "");
   if (!tokens || name.empty())
@@ -89,11 +243,12 @@ static std::optional<int64_t> tokenOf(Config &generation, StringRef key, StringR
 
 /// The tokens that Whisper's newer configs put first: language and task where both are said, and
 /// that there are no timestamps. Without a language it is what the model hears: nothing is forced.
-static std::vector<int64_t> spokenTokens(Config &generation) {
+std::vector<int64_t> GenerationWriter::spokenTokens() {
+  Config &generation = at("no_timestamps_token_id");
   std::vector<int64_t> found;
   if (generation.flag("is_multilingual", true)) {
-    auto language = tokenOf(generation, "language", "lang_to_id");
-    auto task = tokenOf(generation, "task", "task_to_id");
+    auto language = tokenOf("language", "lang_to_id");
+    auto task = tokenOf("task", "task_to_id");
     const json::Object *tasks = generation.mapAt("task_to_id");
     if (!task && tasks)
       task = tasks->getInteger("transcribe");
@@ -108,9 +263,9 @@ static std::vector<int64_t> spokenTokens(Config &generation) {
 
 /// The tokens that come first: those of forced_decoder_ids, or forced_bos_token_id. A place in the
 /// first that is null is chosen by the model, which leaves none to be forced.
-static std::vector<int64_t> forcedTokens(Config &generation) {
+std::vector<int64_t> GenerationWriter::forcedTokens() {
   std::vector<int64_t> found;
-  const json::Value *value = generation.valueAt("forced_decoder_ids");
+  const json::Value *value = at("forced_decoder_ids").valueAt("forced_decoder_ids");
   if (const json::Array *pairs = value ? value->getAsArray() : nullptr)
     for (const json::Value &pair : *pairs)
       if (const json::Array *two = pair.getAsArray(); two && two->size() == 2) {
@@ -119,39 +274,32 @@ static std::vector<int64_t> forcedTokens(Config &generation) {
         if (auto token = (*two)[1].getAsInteger())
           found.push_back(*token);
       }
-  if (found.empty() && generation.has("no_timestamps_token_id"))
-    return spokenTokens(generation);
-  return found.empty() ? generation.sizes("forced_bos_token_id") : found;
+  if (found.empty() && at("no_timestamps_token_id").has("no_timestamps_token_id"))
+    return spokenTokens();
+  if (!found.empty())
+    return found;
+  return at("forced_bos_token_id").sizes("forced_bos_token_id");
+}
+
+void writeGeneration(FamilyWriter &writer, int64_t capacity) {
+  GenerationWriter generation(writer, capacity, /*rows=*/8, /*readsSource=*/false);
+  writer.os
+      << "entry scores = forward  // of all positions\n"
+      << "entry prefill = forward last T  // the prompt, or a piece of it: scores of what follows\n"
+      << "entry decode = forward[T: 1] last T  // one token more\n"
+      << "entry generate = unfold(prefill, decode" << generation.settings() << ")\n";
+  generation.finish();
 }
 
 void writeWriting(FamilyWriter &writer, StringRef source, int64_t capacity) {
-  const json::Object &object =
-      writer.folder.generation ? *writer.folder.generation : writer.folder.config;
-  Config generation(object, writer.folder.generation ? "generation_config.json" : "config.json");
-  raw_ostream &os = writer.os;
-  std::vector<int64_t> begin = generation.sizes("decoder_start_token_id");
-  if (begin.empty())
-    begin = writer.config.sizes("decoder_start_token_id");
-  if (begin.empty())
-    writer.config.refuse("decoder_start_token_id", "the token that a decoder begins with");
-  os << "entry scores = forward  // of all positions\n"
-     << "entry read = forward only cross  // fills the decoder's keys and values of what is read\n"
-     << "entry next = forward[T: 1] without " << source << " last T  // one token more\n"
-     << "entry write = unfold(read, next, begin = " << (begin.empty() ? 0 : begin.front())
-     << listText("stop", stopTokens(writer, generation))
-     << ", limit = " << std::clamp<int64_t>(capacity - 1, 1, 256)
-     << listText("force", forcedTokens(generation)) << listText("suppress", suppressed(generation))
-     << listText("suppress_first", generation.sizes("begin_suppress_tokens"));
-  std::optional<double> beams = generation.number("num_beams");
-  if (beams && *beams > 1) {
-    os << ", beams = " << numberText(*beams);
-    if (std::optional<double> penalty = generation.number("length_penalty");
-        penalty && *penalty != 1)
-      os << ", length_penalty = " << numberText(*penalty);
-  }
-  os << ")\n";
-  noteLeftOut(writer, generation);
-  writer.config.adopt(generation);
+  GenerationWriter generation(writer, capacity, /*rows=*/32, /*readsSource=*/true);
+  int64_t begin = generation.begin();
+  writer.os
+      << "entry scores = forward  // of all positions\n"
+      << "entry read = forward only cross  // fills the decoder's keys and values of what is read\n"
+      << "entry next = forward[T: 1] without " << source << " last T  // one token more\n"
+      << "entry write = unfold(read, next, begin = " << begin << generation.settings() << ")\n";
+  generation.finish();
 }
 
 } // namespace attn::importer
