@@ -19,8 +19,8 @@ void attn::appendJsonString(Text &text, const char *value) {
   text.append("\"");
 }
 
-/// "Layer" of "Layer.a": what a kernel's function is called after. "Layer.last" of "Layer.last.a": a
-/// last layer that has code of its own.
+/// "Layer" of "Layer.a": what a kernel's function is called after. "Layer.last" of "Layer.last.a":
+/// a last layer that has code of its own.
 static size_t blockLength(const char *function) {
   constexpr const char *last = ".last.";
   size_t length = strcspn(function, ".");
