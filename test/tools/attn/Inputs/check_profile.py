@@ -37,7 +37,7 @@ for thread in (0, 1):
         assert depth == {"entry": [], "layer": ["entry"]}.get(event["cat"], depth) and "kernel" not in depth, (event, depth)
         if event["name"].startswith("classify."):
             assert depth == ["entry"] and "layer" not in event["args"], (event, stack)
-        if event["name"].startswith("Block."):
+        if event["cat"] == "kernel" and event["name"].startswith("Block."):
             assert depth == ["entry", "layer"] and stack[-1]["args"]["layer"] == event["args"].get("layer", 0), (event, stack)
         stack.append(event)
 assert [event["name"] for event in slices if event["tid"] == 1 and event["cat"] == "layer"][:2] == ["Block 0", "Block 1"], slices
