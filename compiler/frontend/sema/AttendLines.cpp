@@ -42,7 +42,11 @@ static bool readWeight(Sema &sema, const Expr &weight, AttendHooks &hooks) {
         sema.report.error(DiagCode::UnknownWeight, weight.range,
                           "`" + sema.source.text(weight.range) + "` makes no weights of scores");
     auto near = nearestName(word, {"softmax", "sigmoid", "relu", "hardmax", "none"});
-    if (near && *near != word)
+    if (call && known)
+      diagnostic.help(
+          "weights are made along the keys, whose axis is not said again: write `weight " + word +
+          "`");
+    else if (near && *near != word)
       diagnostic.help("did you mean `" + *near + "`?");
     else
       diagnostic.note("weights are softmax, softmax(sink = s[h]), sigmoid, relu, relu / n (of the "

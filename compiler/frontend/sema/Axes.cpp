@@ -137,6 +137,15 @@ std::optional<Axis> axisOf(Sema &sema, const Expr &expr) {
   return axisOfSize(name, size);
 }
 
+std::string helpForSecond(Sema &sema, llvm::StringRef axis) {
+  bool isName = llvm::isAlpha(axis.front()) || axis.front() == '_';
+  isName &= llvm::all_of(axis, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  std::string free = isName ? (axis + "2").str() : "N";
+  for (int n = 3; sema.names.scope->find(free); ++n)
+    free = (isName ? axis : llvm::StringRef("N")).str() + std::to_string(n);
+  return ("give the second a dim of its own: `dim " + free + " = " + axis + "`").str();
+}
+
 std::optional<Axes> axesOf(Sema &sema, const std::vector<ExprPtr> &exprs, SourceRange range,
                            bool sizesOnly) {
   Axes axes;
@@ -153,7 +162,7 @@ std::optional<Axes> axesOf(Sema &sema, const std::vector<ExprPtr> &exprs, Source
           .error(DiagCode::DuplicateAxis, expr->range,
                  "the axis `" + axis->name + "` appears twice")
           .at(exprs[at]->range, "it is here already")
-          .help("give the second a dim of its own: `dim " + axis->name + "2 = " + axis->name + "`");
+          .help(helpForSecond(sema, axis->name));
       wrong = true;
     }
     axes.push_back(*axis);

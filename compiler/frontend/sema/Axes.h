@@ -43,6 +43,9 @@ Axis axisOfSize(const std::string &name, const Size &size);
 /// Nothing where it was reported.
 std::optional<Axis> axisOf(Sema &sema, const ast::Expr &expr);
 
+/// What to write where an axis, a name or a size, stands in one tensor twice.
+std::string helpForSecond(Sema &sema, llvm::StringRef axis);
+
 /// The axes of a list of sizes, each name once unless `sizesOnly`. Nothing where it was reported.
 std::optional<Axes> axesOf(Sema &sema, const std::vector<ast::ExprPtr> &exprs, SourceRange range,
                            bool sizesOnly = false);

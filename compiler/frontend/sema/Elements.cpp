@@ -7,6 +7,7 @@
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/sema/Formula.h"
 #include "compiler/frontend/sema/Formulas.h"
+#include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/Params.h"
 #include "compiler/frontend/sema/Statics.h"
 #include "compiler/frontend/sema/Tensors.h"
@@ -195,24 +196,96 @@ static bool isInside(const FormulaValue &index, const Axis &axis) {
   return Formula::rangeOf(index).isWithin(0, least - 1);
 }
 
-static bool checkIndex(Sema &sema, const Expr &expr, const FormulaValue &index, const Axis &axis,
-                       const std::string &tensor) {
-  if (isInside(index, axis))
-    return true;
+/// The name of the position that `expr`, a dim or another position, was to be: the one that lies
+/// along `axis`. Empty where the attention has none.
+static std::string positionMeant(const Formula &formula, const Expr &expr, const Axis &axis) {
+  auto *path = llvm::dyn_cast<PathExpr>(&expr);
+  if (!path)
+    return "";
+  std::string small = llvm::StringRef(path->path.str()).lower();
+  const auto &names = formula.positions ? *formula.positions : formula.names;
+  // Over a cache `i` counts all positions, `i.row` those of this call.
+  auto row = names.find(small + ".row");
+  if (row != names.end() && row->second.axis == axis)
+    return row->first;
+  std::string along;
+  for (const auto &[name, value] : names) {
+    if (value.kind != Kind::Position || value.axis != axis || llvm::StringRef(name).contains('.'))
+      continue;
+    if (name == small)
+      return name;
+    along = along.empty() ? name : along;
+  }
+  return along;
+}
+
+/// `table[h, i]`: the whole of `expr` with another index in the place of one.
+static std::string withIndex(const Formula &formula, const IndexExpr &expr, const Expr &index,
+                             llvm::StringRef other) {
+  const SourceFile &source = formula.sema.source;
+  llvm::StringRef whole = source.text(expr.range);
+  size_t at = index.range.begin - expr.range.begin;
+  return (whole.take_front(at) + other + whole.drop_front(at + source.text(index.range).size()))
+      .str();
+}
+
+/// Says of a dim or a position which position stands for a place along `axis`; false where that
+/// is not known.
+static bool helpWithPosition(Diagnostic &diagnostic, const Formula &formula, const IndexExpr &expr,
+                             const Expr &index, const Axis &axis) {
+  std::string meant = positionMeant(formula, index, axis);
+  if (meant.empty())
+    return false;
+  std::string text = formula.sema.source.text(index.range).str(),
+              mend = "`" + withIndex(formula, expr, index, meant) + "`";
+  if (!formula.names.count(meant) && meant.find('.') == std::string::npos)
+    mend +=
+        ", with `" + meant + "` among the names in the parentheses of the " + formula.what().str();
+  diagnostic.help(llvm::StringRef(text).lower() == meant
+                      ? "positions are written in small letters: " + mend
+                      : "the position along `" + axisLabel(axis.name).str() + "` is `" + meant +
+                            "`: " + mend);
+  return true;
+}
+
+static bool checkIndex(const Formula &formula, const IndexExpr &whole, const Expr &expr,
+                       const FormulaValue &index, const Axis &axis, const std::string &tensor) {
+  Sema &sema = formula.sema;
   llvm::StringRef label = axisLabel(axis.name);
+  bool isNumber = index.kind == Kind::Number;
+  if (isInside(index, axis)) {
+    // One place for all pairs: of what has the name of a position, hardly what was meant.
+    std::string small = sema.source.text(expr.range).lower();
+    auto *path = llvm::dyn_cast<PathExpr>(&expr);
+    const auto &names = formula.positions ? *formula.positions : formula.names;
+    if (path && isNumber && names.count(small) && !formula.names.count(path->path.str()))
+      helpWithPosition(sema.report
+                           .warning(DiagCode::DimAsPosition, expr.range,
+                                    "this index of `" + tensor +
+                                        "` is a dim, the same for all "
+                                        "pairs")
+                           .says("this is " + Formula::rangeOf(index).text()),
+                       formula, whole, expr, axis);
+    return true;
+  }
   Diagnostic &diagnostic = sema.report.error(DiagCode::IndexOutside, expr.range,
                                              "this index of `" + tensor +
                                                  "` is not known to be inside of `" + label + "`");
   diagnostic.says("this is " + Formula::rangeOf(index).text());
-  if (axis.isDynamic()) {
-    diagnostic.note("the size of `" + label + "` is known only when running")
-        .help("index it by the position along `" + label + "`");
+  if (axis.isDynamic())
+    diagnostic.note("the size of `" + label + "` is known only when running");
+  else
+    diagnostic.note(llvm::formatv("`{0}` has the positions 0 to {1}", label, axis.size - 1).str());
+  if (helpWithPosition(diagnostic, formula, whole, expr, axis) || isNumber)
     return false;
-  }
-  diagnostic.note(llvm::formatv("`{0}` has the positions 0 to {1}", label, axis.size - 1).str())
-      .help(llvm::formatv("write `min(max({0}, 0), {1})`", sema.source.text(expr.range),
-                          axis.size - 1)
-                .str());
+  if (axis.isDynamic())
+    diagnostic.help("index it by the position along `" + label + "`");
+  else
+    diagnostic.help(
+        llvm::formatv(
+            "where what lies outside is to count as the end, write `min(max({0}, 0), {1})`",
+            sema.source.text(expr.range), axis.size - 1)
+            .str());
   return false;
 }
 
@@ -304,13 +377,25 @@ FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
   mlir::Value tensor = own != formula.tensors.end() ? own->second
                        : path && formula.isLine     ? tensorInScope(formula.sema, *path)
                                                     : mlir::Value();
+  Decl *decl = path ? formula.sema.names.scope->find(name) : nullptr;
+  if (!tensor && decl && decl->wrong) // said
+    return {};
   if (!tensor) {
-    formula.sema.report
-        .error(DiagCode::ScoreExpression, expr.base->range,
-               path ? "there is no tensor `" + name + "` in this " + formula.what()
-                    : llvm::Twine("only a tensor has elements"))
-        .note("a hook reads what it names: `with param " + (name.empty() ? "table" : name) +
-              ": [H]`, or `with input …` for a tensor of the attention's place");
+    Diagnostic &diagnostic = formula.sema.report.error(
+        DiagCode::ScoreExpression, expr.base->range,
+        path ? "there is no tensor `" + name + "` in this " + formula.what()
+             : llvm::Twine("only a tensor has elements"));
+    std::vector<llvm::StringRef> known;
+    for (const auto &[other, value] : formula.tensors)
+      known.push_back(other);
+    if (auto near = nearestName(name, known); near && path)
+      diagnostic.help("did you mean `" + *near + "`?");
+    else if (path && formula.isLine)
+      suggest(formula.sema, diagnostic, name, [](const Decl &decl) {
+        return decl.kind == Decl::Kind::Param || decl.kind == Decl::Kind::Value;
+      });
+    diagnostic.note("a hook reads what it names: `with param " + (name.empty() ? "table" : name) +
+                    ": [H]`, or `with input …` for a tensor of the attention's place");
     return {};
   }
   size_t count = expr.indices.size();
@@ -341,7 +426,7 @@ FormulaValue formulaIndex(Formula &formula, const IndexExpr &expr) {
           .note("positions are " + formula.listNames() + "; `floor(x)` is a whole number");
       return {};
     }
-    if (!checkIndex(formula.sema, *index, indices.back(), axis, name))
+    if (!checkIndex(formula, expr, *index, indices.back(), axis, name))
       return {};
   }
   return readElement(formula, tensor, indices);

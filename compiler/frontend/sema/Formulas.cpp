@@ -277,6 +277,15 @@ FormulaValue wrongFormula(const Formula &formula, SourceRange range, const llvm:
   return {};
 }
 
+/// Says of a small letter where numbers are needed that dims are written in capitals.
+static bool sizeInCapitals(Sema &sema, Diagnostic &diagnostic, llvm::StringRef name) {
+  Decl *dim = sema.names.scope->find(name.upper());
+  if (!dim || dim->kind != Decl::Kind::Dim || name.upper() == name)
+    return false;
+  diagnostic.help("a size is the name of its dim: `" + name.upper() + "`");
+  return true;
+}
+
 static FormulaValue formulaName(Formula &formula, const PathExpr &path) {
   std::string name = path.path.str();
   auto found = formula.names.find(name);
@@ -323,6 +332,10 @@ static FormulaValue formulaName(Formula &formula, const PathExpr &path) {
     diagnostic.note("numbers and dims are known when compiling");
   else
     diagnostic.note("names are " + formula.listNames() + ", and dims");
+  if (helpWithSmallLetter(diagnostic, formula, name))
+    return {};
+  if (formula.names.empty() && sizeInCapitals(formula.sema, diagnostic, name))
+    return {};
   bool isPosition =
       formula.positions ? formula.positions->count(name) : first == "i" || first == "j";
   if (isPosition && !formula.isLine && formula.regions && !formula.names.count(first))

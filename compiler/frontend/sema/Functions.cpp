@@ -19,6 +19,7 @@
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 #include "compiler/frontend/sema/Windows.h"
+#include "compiler/frontend/syntax/ForeignWords.h"
 #include "dialect/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -262,14 +263,25 @@ SemaValue callBuiltin(Sema &sema, const CallExpr &call, llvm::StringRef name) {
     return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
            decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
   });
+  // `F.gelu`, `self.norm1`: what stands before the last dot has no meaning here.
+  llvm::StringRef own = name.substr(name.rfind('.') + 1),
+                  advice = adviceFor(ForeignPlace::Function, name);
+  if (diagnostic.helps.empty() && own != name)
+    suggest(sema, diagnostic, own, [](const Decl &decl) {
+      return decl.kind == Decl::Kind::Linear || decl.kind == Decl::Kind::Norm ||
+             decl.kind == Decl::Kind::Embedding || decl.kind == Decl::Kind::Stack;
+    });
   if (diagnostic.helps.empty()) {
     std::vector<llvm::StringRef> functions;
     for (auto [function, build] : builtins)
       functions.push_back(function);
     for (const MathFunction &function : mathFunctions)
       functions.push_back(function.name);
-    if (auto near = nearestName(name, functions))
+    auto near = nearestName(own, functions);
+    if (near && (advice.empty() || plainSpelling(*near) == plainSpelling(own)))
       diagnostic.help("did you mean `" + *near + "`?");
+    else if (!advice.empty())
+      diagnostic.help(advice);
     else
       diagnostic.note("the functions are " + llvm::join(functions, ", "));
   }

@@ -35,6 +35,21 @@ static mlir::Value regroup(mlir::OpBuilder &builder, Location loc, mlir::Value v
   return RearrangeOp::create(builder, loc, type, value, taken, atoms, order, given);
 }
 
+/// The axis of known size in front of the features that `axes` has and `others` lacks; empty where
+/// there is none or more than one.
+static std::string onlyOf(const Axes &axes, const Axes &others, const AttendOperands &operands) {
+  std::string only;
+  for (const Axis &axis : llvm::ArrayRef<Axis>(axes).drop_back()) {
+    bool isOfKeys = llvm::is_contained(operands.sources, axis.name) || operands.isKeyAxis(axis);
+    if (axis.isDynamic() || isOfKeys || findAxis(others, axis.name) >= 0)
+      continue;
+    if (!only.empty())
+      return "";
+    only = axisLabel(axis.name).str();
+  }
+  return only;
+}
+
 bool groupHeads(Sema &sema, const AttendExpr &attend, AttendOperands &operands) {
   if (!attend.groupAxis || !attend.groupBy)
     return !attend.groupAxis && !attend.groupBy;
@@ -47,14 +62,18 @@ bool groupHeads(Sema &sema, const AttendExpr &attend, AttendOperands &operands) 
   auto wrong = [&](SourceRange range, const llvm::Twine &message) -> Diagnostic & {
     return operands.show(sema.report.error(DiagCode::Groups, range, message), attend);
   };
-  if (at < 0 || at + 1 == static_cast<int>(query.size()) || query[at].isDynamic()) {
-    wrong(heads.range, "the query has no axis `" + heads.text + "` of heads");
+  auto help = [&](Diagnostic &diagnostic) {
+    // What the query has alone and what the keys have alone, where each is one.
+    std::string own = onlyOf(query, keys, operands), ofKeys = onlyOf(keys, query, operands);
+    if (!own.empty() && !ofKeys.empty())
+      diagnostic.help("write `group " + own + " by " + ofKeys + "`");
     return false;
-  }
+  };
+  if (at < 0 || at + 1 == static_cast<int>(query.size()) || query[at].isDynamic())
+    return help(wrong(heads.range, "the query has no axis `" + heads.text + "` of heads"));
   if (group < 0 || group + 1 == static_cast<int>(keys.size()) || keys[group].isDynamic() ||
       operands.isKeyAxis(keys[group])) {
-    wrong(by.range, "the keys have no axis `" + by.text + "` of heads");
-    return false;
+    return help(wrong(by.range, "the keys have no axis `" + by.text + "` of heads"));
   }
   if (findAxis(query, by.text) >= 0) {
     wrong(by.range, "the query has the axis `" + by.text + "` too");

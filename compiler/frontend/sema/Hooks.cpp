@@ -10,6 +10,7 @@
 #include "compiler/frontend/sema/Formulas.h"
 #include "compiler/frontend/sema/Functions.h"
 #include "compiler/frontend/sema/Tensors.h"
+#include "compiler/frontend/syntax/ForeignWords.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -63,13 +64,45 @@ Diagnostic &unknownHook(Sema &sema, const PathExpr &path, HookDecl::Hook hook, c
     return diagnostic.note("it hides the " + what + " of that name").help("call it otherwise");
   if (decl && (decl->kind == Decl::Kind::Param || decl->kind == Decl::Kind::Value))
     return diagnostic.help("read an element of it: `" + name + "[…]`");
-  if (auto near = nearestName(name, names))
+  llvm::StringRef advice =
+      hook == HookDecl::Hook::Score ? adviceFor(ForeignPlace::Score, name) : llvm::StringRef();
+  names.insert(names.end(), {"none", "true", "false"});
+  auto near = nearestName(name, names);
+  names.resize(names.size() - 3);
+  if (near && (hook != HookDecl::Hook::Score || *near != "none"))
     diagnostic.help("did you mean `" + *near + "`?");
+  else if (!advice.empty())
+    diagnostic.help(advice);
   else if (!names.empty())
     diagnostic.note("the " + what + "s are " + llvm::join(names, ", "));
   else if (!decl)
     diagnostic.note("declare it: `" + what + " " + name + "(i, j) = …`");
   return diagnostic;
+}
+
+bool helpWithSmallLetter(Diagnostic &diagnostic, const Formula &formula, llvm::StringRef name) {
+  std::string small = name.lower();
+  const auto &names = formula.positions ? *formula.positions : formula.names;
+  if (small == name || !names.count(small))
+    return false;
+  bool isNamed = formula.names.count(small);
+  diagnostic.help("positions are written in small letters: `" + small + "`" +
+                  (isNamed ? std::string()
+                           : ", which stands among the names in the parentheses of the " +
+                                 formula.what().str()));
+  return true;
+}
+
+/// `alibi(H)`: a call of a hook with what it lacks; a number of heads is that of this attention.
+static std::string callWithStatic(const Formula &line, const HookDecl &hook,
+                                  const Static &lacking) {
+  auto heads = line.names.find("h");
+  bool areHeads = lacking.name.text == "heads" && heads != line.names.end() &&
+                  heads->second.axis.size > 0 && !heads->second.axis.isDynamic();
+  std::string value = areHeads ? axisLabel(heads->second.axis.name).str() : "4";
+  bool isOnly = hook.statics.size() == 1;
+  return hook.name.text + "(" + (isOnly ? "" : lacking.name.text + " = ") + value + ")" +
+         (areHeads ? "`" : "`, where 4 is your own number");
 }
 
 //===-- biases and masks --------------------------------------------------------------------===//
@@ -125,7 +158,8 @@ static bool bindStatics(Formula &line, const HookDecl &hook, const CallExpr *cal
     if (!item.defaultValue) {
       line.sema.report
           .error(DiagCode::WrongArguments, range, "`" + item.name.text + "` is not given")
-          .at(hook.name.range, "declared here");
+          .at(hook.name.range, "declared here")
+          .help("write `" + callWithStatic(line, hook, item));
       return false;
     }
     if (!bind(item.name, *item.defaultValue))
@@ -149,6 +183,10 @@ FormulaValue applyDeclared(Formula &line, Decl &decl, const HookDecl &hook, cons
           "`" + hook.name.text + "` depends on `" + name.text + "`, which " +
               (outer ? "`" + outer->name + "` does not name" : "this attention does not have"));
       diagnostic.at(name.range, "declared here");
+      std::string small = llvm::StringRef(name.text).lower();
+      if (line.names.count(small))
+        diagnostic.help("positions are written in small letters: declare `" + hook.name.text +
+                        "` of `" + small + "`");
       if (outer)
         diagnostic.at(outer->range, "name `" + name.text + "` in its parentheses");
       else
@@ -206,10 +244,14 @@ static std::optional<FormulaValue> applyKnownMask(Formula &line, const PathExpr 
     return std::nullopt;
   size_t count = call ? call->arguments.size() : 0;
   if (count != (isWindow ? 2 : 0)) {
+    std::string before =
+        count == 1 ? line.sema.source.text(call->arguments[0].value->range).str() : "4096";
     line.sema.report
         .error(DiagCode::WrongArguments, call ? call->range : path.range,
                isWindow ? "`window` takes two numbers" : "`causal` takes nothing")
-        .help(isWindow ? "write `window(4096, 0)`" : "write `causal`");
+        .help(isWindow ? "write how many keys before a query and behind it are seen: `window(" +
+                             before + ", 0)`"
+                       : "write `causal`");
     return FormulaValue{};
   }
   mlir::OpBuilder &builder = line.builder;
@@ -254,7 +296,9 @@ std::optional<FormulaValue> applyHook(Formula &line, const PathExpr &path, const
   std::vector<llvm::StringRef> known;
   if (line.hook == HookDecl::Hook::Mask)
     known = {"causal", "window"};
-  unknownHook(line.sema, path, line.hook, decl, known).note("positions are " + line.listNames());
+  Diagnostic &diagnostic = unknownHook(line.sema, path, line.hook, decl, known);
+  diagnostic.note("positions are " + line.listNames());
+  helpWithSmallLetter(diagnostic, line, name);
   return FormulaValue{};
 }
 

@@ -15,6 +15,10 @@ const ast::HookDecl *hookOf(const Decl *decl, ast::HookDecl::Hook hook);
 Diagnostic &unknownHook(Sema &sema, const ast::PathExpr &path, ast::HookDecl::Hook hook,
                         const Decl *decl, std::vector<llvm::StringRef> names);
 
+/// Says of a name that differs from a position's in case alone that positions are written in small
+/// letters; false of others.
+bool helpWithSmallLetter(Diagnostic &diagnostic, const Formula &formula, llvm::StringRef name);
+
 /// Applies a declared bias or mask in a line, or in another hook.
 FormulaValue applyDeclared(Formula &line, Decl &decl, const ast::HookDecl &hook,
                            const ast::PathExpr &path, const ast::CallExpr *call);

@@ -302,7 +302,6 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
                       std::map<std::string, Axis> &bound) {
   auto &block = *llvm::cast<BlockDecl>(decl.item);
   const Signature &signature = block.signature;
-  sema.blocks.applied.insert(&block);
   if (signature.parameters.size() != arguments.size()) {
     sema.report
         .error(DiagCode::WrongArguments, call.range,
@@ -326,6 +325,8 @@ Instance *instantiate(Sema &sema, Decl &decl, const Owner &owner,
   std::string key = instanceKey(sema, signature, owner, *statics, bound, lifted, arguments);
   if (!spend(sema, 1, call.range))
     return nullptr;
+  // One that is applied to what is wrong is checked by itself, as those that nothing applies.
+  sema.blocks.applied.insert(&block);
   Instance *instance = instanceOf(sema, key, signature, call);
   if (!instance)
     return nullptr;

@@ -97,6 +97,23 @@ void noteUnused(Sema &sema, Scope &in) {
   }
 }
 
+/// Of a state that nothing reads: the parameters of entries that have its name.
+static void sayWhatHides(Sema &sema, Diagnostic &diagnostic, llvm::StringRef state) {
+  bool isHidden = false;
+  for (const ItemPtr &item : sema.names.model->items) {
+    auto *entry = llvm::dyn_cast<EntryDecl>(item.get());
+    if (!entry)
+      continue;
+    for (const Parameter &parameter : entry->signature.parameters)
+      if (parameter.name.text == state) {
+        diagnostic.at(parameter.name.range, "this parameter hides it");
+        isHidden = true;
+      }
+  }
+  if (isHidden)
+    diagnostic.help("leave the parameter out: an entry reads a state by its name");
+}
+
 void warnUnused(Sema &sema) {
   constexpr unsigned most = 100;
   unsigned count = 0;
@@ -106,6 +123,8 @@ void warnUnused(Sema &sema) {
     Diagnostic &diagnostic =
         sema.report.warning(DiagCode::UnusedName, {place.first, place.second},
                             "the " + usage.what + " `" + usage.name + "` is never used");
+    if (usage.what == "state")
+      sayWhatHides(sema, diagnostic, usage.name);
     if (usage.isParameter)
       diagnostic.note("its tensor must still be in the checkpoint; `ignore` names tensors that are "
                       "left out");

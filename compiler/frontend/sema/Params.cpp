@@ -72,8 +72,7 @@ static bool areApart(Sema &sema, const Decl &decl, const LinearDecl &linear) {
       sema.report
           .error(DiagCode::DuplicateAxis, linear.range,
                  "the axis `" + all[i].name + "` appears twice in a linear map along axes")
-          .help("give the second a dim of its own: `dim " + all[i].name + "2 = " + all[i].name +
-                "`");
+          .help(helpForSecond(sema, all[i].name));
       return false;
     }
   return true;
@@ -162,7 +161,7 @@ static ParamRef tiedWeight(Sema &sema, const Decl &decl, const Owner &owner, Sco
     sema.report
         .error(DiagCode::BadTie, linear.binding.range,
                "`" + decl.name + "` is " + showAxes(axes) + ", but `" +
-                   linear.binding.tiedTo.str() + "` has another shape")
+                   linear.binding.tiedTo.str() + "` is " + showAxes(axesOfType(target->type)))
         .note("a linear map's weight has the axes given, then the axes taken")
         .note(whereSizes(sema, axes));
     return {};
@@ -401,7 +400,7 @@ ParamRef wholeParam(Sema &sema, Decl &decl, const Owner &owner, Scope &owned,
     sema.report
         .error(DiagCode::BadTie, binding.range,
                "`" + decl.name + "` is " + showAxes(axes) + ", but `" + binding.tiedTo.str() +
-                   "` has another shape")
+                   "` is " + showAxes(axesOfType(target->type)))
         .note(whereSizes(sema, axes));
     return {};
   }

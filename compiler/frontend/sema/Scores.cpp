@@ -128,8 +128,10 @@ bool buildScore(Sema &sema, const Expr *score, AttentionRegions &regions, mlir::
   auto *call = llvm::dyn_cast_or_null<CallExpr>(score);
   auto *path = llvm::dyn_cast_or_null<PathExpr>(call ? call->callee.get() : score);
   if (score && !path) {
+    std::string text = sema.source.text(score->range).str();
+    bool isFormula = text.find("(q, k)") != std::string::npos;
     sema.report.error(DiagCode::UnknownScore, score->range, "expected the name of a score")
-        .note("declare it: `score mine(q, k) = dot(q, k) * 0.5`");
+        .note("declare it: `score mine(q, k) = " + (isFormula ? text : "dot(q, k) * 0.5") + "`");
     return false;
   }
   std::string name = path ? path->path.str() : "scaled_dot";

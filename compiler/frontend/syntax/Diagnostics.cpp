@@ -72,6 +72,16 @@ static bool isTransposed(llvm::StringRef a, llvm::StringRef b) {
          a.drop_front(at + 2) == b.drop_front(at + 2);
 }
 
+/// Whether the names are one but for case and `_`: `RMSNorm`, `rms_norm`.
+static bool isSpeltOtherwise(llvm::StringRef a, llvm::StringRef b) {
+  auto letters = [](llvm::StringRef text) {
+    std::string lower = text.lower();
+    llvm::erase(lower, '_');
+    return lower;
+  };
+  return letters(a) == letters(b);
+}
+
 std::optional<llvm::StringRef> nearestName(llvm::StringRef name,
                                            llvm::ArrayRef<llvm::StringRef> candidates) {
   constexpr size_t longest = 64; // more is no slip of the hand, and dear to compare
@@ -81,7 +91,7 @@ std::optional<llvm::StringRef> nearestName(llvm::StringRef name,
   std::optional<llvm::StringRef> best;
   unsigned bestDistance = bound + 1;
   for (llvm::StringRef candidate : candidates) {
-    unsigned distance = isTransposed(name, candidate)
+    unsigned distance = isTransposed(name, candidate) || isSpeltOtherwise(name, candidate)
                             ? 1
                             : name.edit_distance(candidate, /*AllowReplacements=*/true, bound);
     // A single letter is near every other one: there only the case may differ.

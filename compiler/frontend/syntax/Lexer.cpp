@@ -30,6 +30,7 @@ constexpr Foreign foreignOperators[] = {
     {"≤", TokenKind::LessEqual, "<="}, {"≥", TokenKind::GreaterEqual, ">="},
     {"≠", TokenKind::NotEqual, "!="},  {"·", TokenKind::Star, "*"},
     {"<>", TokenKind::NotEqual, "!="}, {":=", TokenKind::Equal, "="},
+    {"&", TokenKind::Word, "and"},     {"|", TokenKind::Word, "or"},
 };
 
 struct Operator {

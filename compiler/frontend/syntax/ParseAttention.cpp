@@ -2,6 +2,7 @@
 //
 // Hooks (score, bias, mask), `attend` and `scan`.
 #include "compiler/frontend/syntax/ParseAttention.h"
+#include "compiler/frontend/syntax/ForeignWords.h"
 #include "compiler/frontend/syntax/ParseDeclarations.h"
 #include "compiler/frontend/syntax/ParseExpressions.h"
 #include "compiler/frontend/syntax/ParseParts.h"
@@ -73,6 +74,14 @@ static void parseAttendItem(Parser &parser, AttendExpr &attend) {
     AttendItem item;
     item.kind = kind;
     item.keyword = parser.consume().range;
+    if (parser.is(TokenKind::Equal) || parser.is(TokenKind::Colon)) {
+      std::string line = spelling(kind).str() + " " + parser.next().text.str();
+      if (Diagnostic *diagnostic =
+              parser.error(DiagCode::UnexpectedToken, "a line of an attention has no " +
+                                                          parser.foundHere() + " behind its word"))
+        diagnostic->help("leave it out: `" + line + "`");
+      parser.consume();
+    }
     if (kind == AttendItem::Kind::Return)
       parser.parseCommas([&] { item.values.push_back(parseExpr(parser)); });
     else
@@ -86,7 +95,12 @@ static void parseAttendItem(Parser &parser, AttendExpr &attend) {
           parser.errorHere(DiagCode::UnknownAttendLine,
                            "expected a line of the attention, but got " + parser.foundHere())) {
     diagnostic->note("a line begins with `score`, `bias`, `cap`, `mask`, `weight` or `return`");
-    if (parser.is(TokenKind::Word))
+    llvm::StringRef advice = parser.is(TokenKind::Word)
+                                 ? adviceFor(ForeignPlace::Line, parser.current().text)
+                                 : llvm::StringRef();
+    if (!advice.empty())
+      diagnostic->help(advice);
+    else if (parser.is(TokenKind::Word))
       if (auto near = nearestName(parser.current().text,
                                   {"score", "bias", "cap", "mask", "weight", "return"}))
         diagnostic->help("did you mean `" + *near + "`?");
@@ -131,20 +145,69 @@ std::optional<AlongAxis> parseAlongAxis(Parser &parser) {
   std::optional<Name> name = parseName(parser, "an axis");
   if (!name)
     return std::nullopt;
+  bool isSum = parser.is(TokenKind::Plus) || parser.is(TokenKind::Minus) ||
+               parser.is(TokenKind::Star) || parser.is(TokenKind::Slash);
+  if (isSum && parser.ahead(2).isWord("as")) {
+    std::string size = parser.file.text(name->range.to(parser.next().range)).str();
+    if (Diagnostic *diagnostic =
+            parser.errorAt(name->range.to(parser.next().range), DiagCode::UnexpectedToken,
+                           "`along` takes the name of an axis, but `" + size + "` is calculated"))
+      diagnostic->help("give the size a name, such as `dim N = " + size +
+                       "`, where keys and values are made, and write `along N as …`");
+    parser.consume();
+    parser.consume();
+  }
   AlongAxis along{*name, std::nullopt};
   if (parser.acceptWord("as"))
     along.alias = parseName(parser, "the name of the key axis");
   return along;
 }
 
+/// `group H by G`.
+static void parseGroup(Parser &parser, AttendExpr &attend) {
+  parser.consume();
+  bool isName = parser.is(TokenKind::Word);
+  bool isPair = isName && (parser.next().isWord("by") || parser.next().is(TokenKind::Word));
+  if (!isPair) {
+    if (Diagnostic *diagnostic =
+            parser.error(DiagCode::UnexpectedToken,
+                         "expected the axis of the query's heads, `by`, and that of the keys' "
+                         "heads, but got " +
+                             parser.found()))
+      diagnostic->help("name the axes, not their sizes: `group H by G` of queries [B, T, H, E] and "
+                       "keys [B, S, G, E]");
+    while (!parser.is(TokenKind::LeftBrace) && !parser.is(TokenKind::RightBrace) &&
+           !parser.is(TokenKind::End) && !parser.atLineStart())
+      parser.consume();
+    return;
+  }
+  attend.groupAxis = parseName(parser, "the axis of the query's heads");
+  if (parser.expectWord("by", DiagCode::UnexpectedToken, "and the axis of the key's heads"))
+    attend.groupBy = parseName(parser, "the axis of the key's heads");
+}
+
 ExprPtr parseAttend(Parser &parser) {
   auto attend = std::make_unique<AttendExpr>(parser.consume().range);
   SourceRange begin = attend->range;
   attend->query = parseExpr(parser);
+  if (parser.is(TokenKind::Comma))
+    if (Diagnostic *diagnostic =
+            parser.error(DiagCode::MissingOver,
+                         "expected `over` and the keys and values, but got " + parser.found()))
+      diagnostic->help("write `attend q over k, v along T as S`");
   if (!parser.expectWord("over", DiagCode::MissingOver, "and the keys and values"))
     return errorExpr(begin.to(parser.lastRange()));
   attend->key = parseExpr(parser);
-  if (parser.accept(TokenKind::Comma))
+  bool isCommaMissing = parser.is(TokenKind::Word) && !parser.isWord("along") &&
+                        !parser.atLineStart() &&
+                        (parser.next().is(TokenKind::LeftParen) || parser.next().isWord("along"));
+  if (isCommaMissing)
+    if (Diagnostic *diagnostic =
+            parser.error(DiagCode::UnexpectedToken,
+                         "expected `,` between keys and values, but got " + parser.found()))
+      diagnostic->help("write `" + parser.file.text(attend->key->range) + ", " +
+                       parser.current().text + "`");
+  if (isCommaMissing || parser.accept(TokenKind::Comma))
     attend->value = parseExpr(parser);
   if (parser.acceptWord("along")) {
     auto axis = [&] {
@@ -163,11 +226,8 @@ ExprPtr parseAttend(Parser &parser) {
     diagnostic->help("write `attend q over k, v along S`, or `along T as S` where queries and keys "
                      "share the axis T");
   }
-  if (parser.acceptWord("group")) {
-    attend->groupAxis = parseName(parser, "the axis of the query's heads");
-    if (parser.expectWord("by", DiagCode::UnexpectedToken, "and the axis of the key's heads"))
-      attend->groupBy = parseName(parser, "the axis of the key's heads");
-  }
+  if (parser.isWord("group"))
+    parseGroup(parser, *attend);
   if (parser.is(TokenKind::LeftBrace))
     parseAttendBody(parser, *attend);
   attend->range = begin.to(parser.lastRange());

@@ -74,10 +74,43 @@ ItemPtr parseDyn(Parser &parser) {
   return dyn;
 }
 
+/// The `:` between the names of a declaration and its axes. Without it the rest of the item is not
+/// read; `example` is what may follow the names.
+static bool expectColon(Parser &parser, const std::vector<Path> &names, llvm::StringRef example) {
+  if (parser.accept(TokenKind::Colon))
+    return true;
+  Diagnostic *diagnostic =
+      parser.error(DiagCode::UnexpectedToken,
+                   "expected `:` between the names and the axes, but got " + parser.found());
+  if (diagnostic && !names.empty()) {
+    if (parser.is(TokenKind::Word) && !parser.atLineStart() && !parser.startsItem())
+      diagnostic->help("names have commas between them: `" + names.back().str() + ", " +
+                       parser.current().text + "`");
+    else
+      diagnostic->help("write `" + names.back().str() + ": " + example + "`");
+  }
+  parser.silent |= parser.is(TokenKind::Equal);
+  return false;
+}
+
+/// `bias=True` and `bias=False` of another library.
+static void checkFlag(Parser &parser, bool &bias) {
+  bool isTrue = parser.next().isWord("True") || parser.next().isWord("true"),
+       isFalse = parser.next().isWord("False") || parser.next().isWord("false");
+  if (!parser.is(TokenKind::Equal) || (!isTrue && !isFalse))
+    return;
+  if (Diagnostic *diagnostic =
+          parser.error(DiagCode::UnexpectedToken, "`bias` is a word alone, without a value"))
+    diagnostic->help(isTrue ? "write `bias`" : "leave `bias` out: there is none then");
+  parser.consume();
+  parser.consume();
+  bias = isTrue;
+}
+
 std::unique_ptr<LinearDecl> parseLinearHead(Parser &parser) {
   auto linear = std::make_unique<LinearDecl>(parser.consume().range);
   linear->names = parsePaths(parser, "the name of a linear map");
-  if (!parser.expect(TokenKind::Colon, "between the names and the axes"))
+  if (!expectColon(parser, linear->names, "D -> F"))
     return linear;
   parseArrow(parser, linear->from, linear->to);
   if (parser.acceptWord("along"))
@@ -88,6 +121,7 @@ std::unique_ptr<LinearDecl> parseLinearHead(Parser &parser) {
   if (parser.isWord("bias") && !isHook) {
     parser.consume();
     linear->bias = true;
+    checkFlag(parser, linear->bias);
     if (parser.acceptWord("if"))
       linear->biasCondition = parseExpr(parser); // `=` behind it says where the tensor is
   }
@@ -168,11 +202,18 @@ ItemPtr parseNorm(Parser &parser) {
   auto kind = parser.isWord("layernorm") ? NormDecl::Norm::Layer : NormDecl::Norm::RootMeanSquare;
   auto norm = std::make_unique<NormDecl>(parser.consume().range, kind);
   norm->names = parsePaths(parser, "the name of a normalisation");
-  if (!parser.expect(TokenKind::Colon, "between the names and the axes"))
+  if (!expectColon(parser, norm->names, "D"))
     return norm;
   norm->dims = parseDims(parser);
-  if (parser.acceptWord("eps"))
+  if (parser.acceptWord("eps")) {
+    if (parser.is(TokenKind::Equal)) {
+      if (Diagnostic *diagnostic =
+              parser.error(DiagCode::UnexpectedToken, "`eps` is followed by a number"))
+        diagnostic->help("leave `=` out: `eps " + parser.next().text + "`");
+      parser.consume();
+    }
     norm->eps = parseExpr(parser);
+  }
   if (parser.acceptWord("offset"))
     norm->offset = parseExpr(parser);
   parseLacking(parser, *norm);

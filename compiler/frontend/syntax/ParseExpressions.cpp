@@ -58,7 +58,13 @@ static ExprPtr missingExpression(Parser &parser) {
       (void)diagnostic;
     return errorExpr(parser.here());
   }
-  parser.error(DiagCode::MissingExpression, "expected an expression, but got " + parser.found());
+  Diagnostic *diagnostic = parser.error(DiagCode::MissingExpression,
+                                        "expected an expression, but got " + parser.found());
+  if (diagnostic && parser.is(TokenKind::StarStar))
+    diagnostic->help("arguments are written out, each by itself");
+  if (diagnostic && parser.is(TokenKind::Colon))
+    diagnostic->help("`slice(x, N from 0 to 5 as S)` takes a part along an axis, `pick(x, N at 0)` "
+                     "one place of it");
   return errorExpr(parser.here());
 }
 
@@ -201,11 +207,25 @@ void parseArguments(Parser &parser, std::vector<Argument> &arguments) {
   SourceRange open = parser.consume().range;
   parser.parseList(TokenKind::RightParen, open, [&] {
     Argument argument;
-    argument.value = parseExpr(parser);
+    if (parser.isWord("dim") && parser.next().is(TokenKind::Equal)) { // `softmax(x, dim=-1)`
+      Token word = parser.consume();
+      argument.value =
+          std::make_unique<PathExpr>(Path{{{word.text.str(), word.range}}, word.range});
+    } else {
+      argument.value = parseExpr(parser);
+    }
     auto *path = llvm::dyn_cast<PathExpr>(argument.value.get());
     if (parser.is(TokenKind::Equal) && path && path->path.isName()) {
       parser.consume();
       argument.name = path->path.parts.front();
+      argument.value = parseExpr(parser);
+    }
+    if (parser.is(TokenKind::Equal) && !path) {
+      std::string size = parser.file.text(argument.value->range).str();
+      if (Diagnostic *diagnostic = parser.error(
+              DiagCode::UnexpectedToken, "a name stands before `=`, but `" + size + "` is none"))
+        diagnostic->help("give the size a name, such as `dim N = " + size + "`, and write `N = …`");
+      parser.consume();
       argument.value = parseExpr(parser);
     }
     checkEquality(parser);

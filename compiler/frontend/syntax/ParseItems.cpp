@@ -2,6 +2,7 @@
 //
 // The outermost rules: the file, bodies, and which item a word begins.
 #include "compiler/frontend/syntax/ParseItems.h"
+#include "compiler/frontend/syntax/ForeignWords.h"
 #include "compiler/frontend/syntax/ParseAttention.h"
 #include "compiler/frontend/syntax/ParseDeclarations.h"
 #include "compiler/frontend/syntax/ParseExpressions.h"
@@ -214,14 +215,8 @@ static void reportNoItem(Parser &parser, ItemScope scope) {
     parser.errorHere(DiagCode::StrayClosing, "this `" + parser.current().text + "` closes nothing");
     return;
   }
-  if (parser.is(TokenKind::At)) {
-    if (Diagnostic *diagnostic =
-            parser.errorHere(DiagCode::ForeignOperator, "`@` is not an operator of this language"))
-      diagnostic->help("a product with a parameter is a linear map, declared as `linear w: D -> F` "
-                       "and applied as `w(x)`; products of queries and keys are scores of an "
-                       "`attend`");
+  if (parser.reportForeign())
     return;
-  }
   if (std::optional<llvm::StringRef> meant = parser.misspeltOperator()) {
     if (Diagnostic *diagnostic =
             parser.errorAt(parser.lastRange(), DiagCode::UnexpectedToken,
@@ -239,8 +234,13 @@ static void reportNoItem(Parser &parser, ItemScope scope) {
   if (!near && parser.position && !parser.atLineStart()) // behind an expression
     near = nearestName(parser.current().text,
                        {"and", "or", "along", "as", "group", "over", "optional", "eps"});
+  if (near == parser.current().text) // the word is right, its place is not
+    near.reset();
+  llvm::StringRef advice = adviceFor(ForeignPlace::Item, parser.current().text);
   if (near)
     diagnostic->help("did you mean `" + *near + "`?");
+  else if (!advice.empty())
+    diagnostic->help(advice);
   else if (assigned && (scope == InBlock || scope == InEntry))
     diagnostic->help("write `let " + parser.current().text + " = …`");
   else if (assigned && scope == InModel)

@@ -288,6 +288,14 @@ static void parseBindingSource(Parser &parser, ast::Binding &binding) {
     parseExpr(parser);
   if (!diagnostic)
     return;
+  llvm::StringRef given = parser.file.text(begin.to(parser.lastRange()));
+  if (given == "True" || given == "False" || given == "true" || given == "false") {
+    diagnostic->help(given.lower() == "true"
+                         ? "write `bias` behind the axes, without a comma"
+                         : "leave it out: a linear map has a bias where it says "
+                           "`bias`");
+    return;
+  }
   diagnostic->note(
       "after `=` stands a path in quotes, `split(\"path\", q k v)`, `slice(\"path\", 0 to N)` "
       "or `tied(path)`");

@@ -3,6 +3,7 @@
 // Tokens and recovery. Recovery has two levels: inside brackets to the next comma or closing
 // bracket, elsewhere to the next word that begins an item or to the brace that ends the body. At
 // most one error is reported per token, and none while `silent`.
+#include "compiler/frontend/syntax/ForeignWords.h"
 #include "compiler/frontend/syntax/ParseItems.h"
 #include "compiler/frontend/syntax/ParserImpl.h"
 
@@ -123,7 +124,8 @@ bool Parser::startsItem() const {
     return false;
   // Words that may also be names begin an item only where a name cannot follow a name.
   if (token.isReserved())
-    return token.text != "dim" || !next().is(TokenKind::LeftParen); // `dim(q)` is a function
+    return token.text != "dim" || // `dim(q)` is a function, `dim=-1` of another language
+           !(next().is(TokenKind::LeftParen) || next().is(TokenKind::Equal));
   if (token.text == "forward")
     return next().is(TokenKind::LeftBracket) || next().is(TokenKind::LeftParen);
   if (token.text == "weights") // also what an attend returns: `return out, weights  score …`
@@ -199,7 +201,7 @@ void Parser::parseList(TokenKind close, SourceRange open, llvm::function_ref<voi
       // A token that cannot be part of the list: say so, and go on behind the next comma.
       bool listEnds = is(TokenKind::End) || is(TokenKind::LeftBrace) || is(TokenKind::RightBrace) ||
                       startsItem();
-      if (!listEnds)
+      if (!listEnds && !reportForeign())
         if (Diagnostic *diagnostic =
                 error(DiagCode::UnexpectedToken,
                       "expected `,` or " + describe(close) + ", but got " + found()))
@@ -217,6 +219,35 @@ void Parser::parseList(TokenKind close, SourceRange open, llvm::function_ref<voi
   if (alsoEndsAt != TokenKind::End && is(alsoEndsAt))
     return;
   closeList(close, open);
+}
+
+/// What to write for what follows a value behind a dot.
+static std::string adviceForMethod(const Token &name) {
+  llvm::StringRef text = name.text;
+  if (text == "T" || text == "mT" || text == "shape" || text == "size")
+    return "axes have names, and their order means nothing: leave it out; a size is the name of "
+           "its axis";
+  llvm::StringRef advice = adviceFor(ForeignPlace::Function, name.text);
+  return advice.empty() ? "functions are applied to a tensor in parentheses: `gelu(x)`"
+                        : advice.str();
+}
+
+bool Parser::reportForeign() {
+  auto report = [&](llvm::StringRef what, const llvm::Twine &help) {
+    if (Diagnostic *diagnostic = errorHere(DiagCode::ForeignOperator,
+                                           "`" + what + "` is not an operator of this language"))
+      diagnostic->help(help);
+    return true;
+  };
+  if (is(TokenKind::At))
+    return report("@", adviceFor(ForeignPlace::Function, "matmul"));
+  if (is(TokenKind::Dot) && next().is(TokenKind::Word)) {
+    if (Diagnostic *diagnostic =
+            errorHere(DiagCode::ForeignOperator, "a value has no `." + next().text + "`"))
+      diagnostic->help(adviceForMethod(next()));
+    return true;
+  }
+  return false;
 }
 
 bool Parser::withItemFollows() const {

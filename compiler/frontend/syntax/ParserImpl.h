@@ -76,6 +76,8 @@ public:
   bool closeList(TokenKind close, SourceRange open);
   /// Whether `linear`, `param` or `input` of a `with` stands behind the comma that is here.
   bool withItemFollows() const;
+  /// Reports an operator or a clause of another language; false where none stands here.
+  bool reportForeign();
   /// `element {"," element}` without brackets around.
   void parseCommas(llvm::function_ref<void()> element);
 
