@@ -29,8 +29,9 @@ std::string SpecNames::ofFile(StringRef name) {
 
 std::string SpecNames::fresh(StringRef name) {
   std::string candidate = name.str();
-  for (unsigned n = 2; frontend::isReserved(candidate) || !taken.insert(candidate).second; ++n)
-    candidate = name.str() + std::to_string(n);
+  unsigned &last = numbers.try_emplace(name, 1).first->second; // those up to it are taken
+  while (frontend::isReserved(candidate) || !taken.insert(candidate).second)
+    candidate = name.str() + std::to_string(++last);
   return candidate;
 }
 
@@ -39,8 +40,9 @@ std::string SpecNames::dim(StringRef letter) {
   auto isTaken = [&](bool isLetter) {
     return taken.contains(candidate) || (!isLetter && taken.contains(StringRef(candidate).lower()));
   };
-  for (unsigned n = 2; isTaken(n == 2); ++n)
-    candidate = letter.str() + std::to_string(n);
+  unsigned &last = dimNumbers.try_emplace(letter, 1).first->second;
+  for (bool isLetter = true; isTaken(isLetter); isLetter = false)
+    candidate = letter.str() + std::to_string(++last);
   taken.insert(candidate);
   taken.insert(StringRef(candidate).lower());
   return candidate;

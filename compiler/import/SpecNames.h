@@ -25,6 +25,7 @@ public:
 
 private:
   llvm::StringSet<> taken;
+  llvm::StringMap<unsigned> numbers, dimNumbers; ///< the last one behind each name
 };
 
 } // namespace attn::importer

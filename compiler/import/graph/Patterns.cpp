@@ -10,17 +10,36 @@ using namespace llvm;
 
 namespace attn::importer {
 
+/// The value that a node copies to `value`; -1 where it does something.
+static int copied(const Graph &looked, int value) {
+  const GraphNode *node = looked.producer(value);
+  if (!node)
+    return -1;
+  bool isNothing = node->type() == "Identity" ||
+                   (node->type() == "Dropout" && node->outputs[0] == value) ||
+                   (node->type() == "Cast" && node->input(0) >= 0 &&
+                    isFloating(looked[value].type) && isFloating(looked[node->input(0)].type));
+  return isNothing ? node->input(0) : -1;
+}
+
 int Patterns::strip(int value) const {
-  while (const GraphNode *node = looked.producer(value)) {
-    bool isNothing = node->type() == "Identity" ||
-                     (node->type() == "Dropout" && node->outputs[0] == value) ||
-                     (node->type() == "Cast" && node->input(0) >= 0 &&
-                      isFloating(looked[value].type) && isFloating(looked[node->input(0)].type));
-    if (!isNothing || node->input(0) < 0)
-      break;
-    value = node->input(0);
+  if (value < 0)
+    return value;
+  stripped.resize(std::max(stripped.size(), looked.values.size()), -1);
+  auto known = [&](int of) -> int & { return stripped[static_cast<size_t>(of)]; };
+  int root = value;
+  while (known(root) < 0) {
+    int before = copied(looked, root);
+    if (before < 0)
+      known(root) = root;
+    else
+      root = before;
   }
-  return value;
+  root = known(root);
+  // Each value of a chain is passed once, whoever asks.
+  for (int at = value; known(at) < 0; at = copied(looked, at))
+    known(at) = root;
+  return root;
 }
 
 const GraphNode *Patterns::from(int value, StringRef type) const {

@@ -74,6 +74,7 @@ private:
   std::pair<int, int> dividedByRoot(int value) const;
 
   const Graph &looked;
+  mutable std::vector<int> stripped; ///< of each value that was asked for; -1: not yet
 };
 
 } // namespace attn::importer

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
+#include <set>
 
 using namespace llvm;
 
@@ -119,6 +120,10 @@ private:
   std::vector<SmallVector<int, 6>> taken;
   std::map<int, size_t> givers;
   Users users;
+  std::set<int> given; ///< what the graph gives
+  /// Steps that may still be taken, about a second's: where layers are in layers a thousand times
+  /// over, the last ones are written one by one.
+  mutable size_t left = 500 * 1000 * 1000;
 };
 
 } // namespace
@@ -130,6 +135,8 @@ Search::Search(const Graph &graph, const Views &views, ArrayRef<Operation> opera
     givers[operation.output] = i;
     signatures.push_back(signatureOf(operation));
   }
+  for (int output : graph.outputs)
+    given.insert(views.rootOf(output));
 }
 
 size_t Search::signatureOf(const Operation &operation) const {
@@ -191,6 +198,7 @@ bool Search::wireInput(Repeat &repeat, size_t layer, size_t place, size_t input)
 }
 
 std::optional<Repeat> Search::wired(Repeat repeat) const {
+  left -= std::min(left, repeat.count * repeat.period);
   for (size_t layer = 1; layer < repeat.count; ++layer)
     for (size_t place = 0; place < repeat.period; ++place) {
       const auto &own = taken[repeat.first + layer * repeat.period + place];
@@ -217,7 +225,7 @@ std::optional<Repeat> Search::wired(Repeat repeat) const {
     if (found != users.end() &&
         any_of(found->second, [&](size_t user) { return user >= std::min(last, end); }))
       return std::nullopt;
-    if (any_of(graph.outputs, [&](int output) { return views.rootOf(output) == value; }))
+    if (given.count(value))
       return std::nullopt;
   }
   return nameWeights(repeat) ? std::optional(repeat) : std::nullopt;
@@ -261,8 +269,10 @@ bool Search::nameWeights(Repeat &repeat) const {
 }
 
 void Search::run(size_t begin, size_t end, std::vector<Repeat> &found) {
-  if (end - begin < 4 || end - begin > 20000)
+  size_t steps = (end - begin) * (end - begin) / 2;
+  if (end - begin < 4 || end - begin > 20000 || steps > left)
     return;
+  left -= steps;
   struct Candidate {
     size_t begin, matches, period;
     size_t covered() const { return (matches / period + 1) * period; }
@@ -285,7 +295,7 @@ void Search::run(size_t begin, size_t end, std::vector<Repeat> &found) {
   for (const Candidate &candidate : ArrayRef(candidates).take_front(64)) {
     size_t count = candidate.matches / candidate.period + 1,
            slack = candidate.matches % candidate.period;
-    for (size_t shift = 0; shift <= slack; ++shift) {
+    for (size_t shift = 0; shift <= slack && left > 0; ++shift) {
       Repeat repeat;
       repeat.first = candidate.begin + shift;
       repeat.period = candidate.period;
