@@ -32,20 +32,39 @@ bool Team::start(int32_t threads, bool pins) {
     place = -1;
   notePlace(0);
   spinTicks = threads <= cpuCount ? kSpinTicks : kCrowdedSpinTicks;
-  for (int32_t i = 1; i < threads; ++i) {
-    workers.push({pthread_t(), this, i});
+  count = threads;
+  process = getpid();
+  return startWorkers();
+}
+
+bool Team::startWorkers() {
+  while (int32_t(workers.size()) + 1 < count) {
+    workers.push({pthread_t(), this, int64_t(workers.size()) + 1});
     if (pthread_create(&workers.back().handle, nullptr, workerMain, &workers.back()) != 0) {
       // The workers that did start wait for a run; the destructor stops them.
       workers.pop();
       return false;
     }
-    count = i + 1;
   }
   return true;
 }
 
+bool Team::prepare() {
+  if (count == 1)
+    return true;
+  if (process != getpid()) {
+    process = getpid();
+    // A fork copies the memory, but none of the threads that slept on these words.
+    workers.clear();
+    new (&epoch) WaitWord;
+    new (&release) WaitWord;
+    arrived.store(0, std::memory_order_relaxed);
+  }
+  return startWorkers();
+}
+
 Team::~Team() {
-  if (workers.empty())
+  if (workers.empty() || process != getpid())
     return;
   isStopping = true;
   epoch.advance();

@@ -12,6 +12,7 @@
 #include "base/WaitWord.h"
 #include <atomic>
 #include <pthread.h>
+#include <sys/types.h>
 
 namespace attn {
 
@@ -31,12 +32,17 @@ public:
   /// as long as `run` takes; not where there are fewer CPUs than threads.
   bool start(int32_t threads, bool pins = false);
   int32_t size() const { return count; }
+  /// To be called before `run` where a fork may lie between: the workers of a forked process are
+  /// made anew. False where the system gives no more threads; then a later call tries again.
+  bool prepare();
   /// Calls function(argument, thread) on every thread and returns when all calls have returned.
   void run(Function function, void *argument);
   /// Called by all threads inside `run`: returns when all of them have called it.
   void barrier(int64_t thread);
 
 private:
+  /// Starts the workers that are missing.
+  bool startWorkers();
   /// A thread of the team besides the caller.
   struct Worker {
     pthread_t handle;
@@ -63,6 +69,7 @@ private:
   bool isStopping = false, isPinned = false, staysApart = false;
   CpuMask cpus; // where it is pinned
   int32_t count = 1;
+  pid_t process = 0; // whose threads the workers are
   uint64_t spinTicks = 0;
   Vector<Worker> workers;
   Vector<int32_t> places; // where each thread was last, atomic; below 0 where that is not known

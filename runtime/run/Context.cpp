@@ -2,6 +2,7 @@
 //
 // Contexts: how they begin and end, and the device that they run on.
 #include "run/Context.h"
+#include <unistd.h>
 
 using namespace attn;
 
@@ -134,6 +135,7 @@ static attn_status setDevice(attn_context *context, int32_t kind, int32_t index,
   }
   dispose(context->gpu);
   context->gpu = gpu;
+  context->gpuProcess = getpid();
   return ATTN_OK;
 }
 

@@ -35,6 +35,7 @@ struct attn_context {
   attn::Vector<attn_tensor> completed;      ///< Inputs with states that the caller has left out.
   attn::Profile profile{team};
   attn::Gpu *gpu = nullptr; ///< Null where entries run on the CPU.
+  pid_t gpuProcess = 0;     ///< The process that put it there.
 
   ~attn_context();
 };

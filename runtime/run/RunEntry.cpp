@@ -6,6 +6,7 @@
 #include "base/Tensor.h"
 #include "run/Buffers.h"
 #include "run/States.h"
+#include <unistd.h>
 
 using namespace attn;
 
@@ -78,6 +79,21 @@ static void callBarrier(void *team, int64_t thread, int64_t) {
   static_cast<Team *>(team)->barrier(thread);
 }
 
+/// A context that was made before a fork: on a CPU its threads are made anew.
+static attn_status checkProcess(attn_context &context, Error &error) {
+  if (context.gpu && context.gpuProcess != getpid()) {
+    error.set(ATTN_INVALID_ARGUMENT, "R0101",
+              "the context has been put on a GPU by another process than this, which was forked");
+    error.help("CUDA works in no process that is forked behind its start: fork first, then call "
+               "attn_context_set_device");
+    return error.status;
+  }
+  if (!context.gpu && !context.team.prepare())
+    return error.set(ATTN_OUT_OF_MEMORY, "R0402", "the system gives no %d threads",
+                     int(context.team.size()));
+  return ATTN_OK;
+}
+
 attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn_tensor *given,
                            const attn_tensor *outputs, Error &error) {
   const attn_model &model = *context.model;
@@ -105,6 +121,8 @@ attn_status attn::runEntry(attn_context &context, int32_t entryIndex, const attn
     error.help("bind weights before running it");
     return error.status;
   }
+  if (attn_status status = checkProcess(context, error))
+    return status;
   if (context.gpu) {
     if (attn_status status = runOnGpu(context, entryIndex, dims, inputs, outputs, error))
       return status;

@@ -13,14 +13,14 @@
  *     fprintf(stderr, "%s\n", message);
  *
  * Ownership. Handles are freed by their destroy function, messages by attn_message_free. Strings
- * and infos that getters return belong to the model and live as long as it does. Buffers of inputs
- * and outputs stay the caller's and are not looked at after a call has returned, but for runs on a
- * stream of the caller's (attn_context_set_stream).
+ * and infos of getters live as long as their model. Buffers of inputs and outputs stay the caller's
+ * and are not looked at after a call has returned, but for runs on a stream of the caller's.
  *
  * Threads. A model may be shared by threads once its weights are bound: getters,
  * attn_context_create and attn_run need no lock. attn_model_bind_* must not run beside any other
  * call on the same model. A context serves one thread at a time; it owns a team of worker threads
- * that sleep between runs. There is no global state.
+ * that sleep between runs. There is no global state. In a child of fork, a context on the CPU
+ * starts its threads anew with its first run; one on a GPU cannot be run there (R0101).
  *
  * Errors. Functions return an attn_status; ATTN_OK is 0. On failure, where `message` is not NULL,
  * *message becomes a text that says what was found, what was expected and the mend, as

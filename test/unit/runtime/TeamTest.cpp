@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "base/Team.h"
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -185,5 +186,42 @@ TEST(TeamTest, DestroyedWithoutRunning) {
   for (int i = 0; i < 20; ++i) {
     Team team;
     ASSERT_TRUE(team.start(5));
+  }
+}
+
+/// Ends as a child of fork: 0 where `check` is true. Who waits for threads that are not there is
+/// ended by the alarm.
+template <typename Check> static int inChild(Check check) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(check() ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+TEST(TeamTest, ForkedProcessesHaveThreadsOfTheirOwn) {
+  auto plays = [](Team &team) {
+    Rounds game{team, 50, std::vector<long>(size_t(team.size()) * 16)};
+    team.run(playRounds, &game);
+    return game.wrong.load() == 0 && game.cells[0] == 50;
+  };
+  for (int threads : {1, 2, 3}) {
+    auto *team = new Team;
+    ASSERT_TRUE(team->start(threads));
+    EXPECT_TRUE(plays(*team));
+    EXPECT_EQ(0, inChild([&] { return team->prepare() && plays(*team) && plays(*team); }));
+    EXPECT_EQ(0, inChild([&] { // a child of a child
+                return team->prepare() &&
+                       inChild([&] { return team->prepare() && plays(*team); }) == 0;
+              }));
+    EXPECT_EQ(0, inChild([&] {
+                delete team;
+                return true;
+              }));
+    EXPECT_TRUE(team->prepare() && plays(*team));
+    delete team;
   }
 }
