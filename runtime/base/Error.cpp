@@ -16,7 +16,7 @@ attn_status Error::set(attn_status newStatus, const char *code, const char *form
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  text.append("%s", line);
+  text.appendQuoted(line, strlen(line)); // names and texts of files may be hostile
   return status;
 }
 
@@ -26,7 +26,8 @@ void Error::note(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  text.append("\n   = note: %s", line);
+  text.append("\n   = note: ");
+  text.appendQuoted(line, strlen(line));
 }
 
 void Error::help(const char *format, ...) {
@@ -35,7 +36,8 @@ void Error::help(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  text.append("\n   = help: %s", line);
+  text.append("\n   = help: ");
+  text.appendQuoted(line, strlen(line));
 }
 
 attn_status Error::take(attn_status from, const char *message) {

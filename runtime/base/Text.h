@@ -12,9 +12,11 @@ class Text {
 public:
   /// Appends as printf does.
   void append(const char *format, ...) __attribute__((format(printf, 2, 3)));
-  /// Appends `size` bytes; control characters and invalid UTF-8 become "\xNN", so that a hostile
-  /// file cannot write to a terminal.
+  /// Appends `size` bytes; control characters, marks that turn the direction of writing and invalid
+  /// UTF-8 become "\xNN", so that a hostile file cannot write to a terminal.
   void appendQuoted(const char *bytes, size_t size);
+  /// The same of a text of several lines: line feeds and tabs stay.
+  void appendLines(const char *bytes, size_t size);
   /// Appends "[2304, 768]".
   void appendShape(const int64_t *shape, int32_t rank);
   const char *c_str() const { return bytes.empty() ? "" : bytes.data(); }
@@ -25,7 +27,8 @@ public:
   void clear() { bytes.clear(); }
 
 private:
-  Vector<char> bytes; // with its NUL where not empty
+  void appendShown(const char *bytes, size_t size, bool isOfLines); ///< one or the other
+  Vector<char> bytes;                                               // with its NUL where not empty
   bool isFailed = false;
 };
 

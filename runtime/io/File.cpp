@@ -6,16 +6,54 @@
 #endif
 #include "io/File.h"
 #include <cerrno>
+#include <climits>
 #include <cstdio>
+#include <ctime>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 using namespace attn;
 
+// In libattn_main: a command knows what it has read.
+extern "C" void attn_main_note_file(const struct stat *info);
+#pragma weak attn_main_note_file
+
+static constexpr uint64_t kSecond = 1000000000;
+/// /dev/null and terminals end; others may not.
+static constexpr size_t kMostOfDevice = size_t(1) << 26;
+
 static attn_status cannotRead(const char *path, int number, Error &error) {
   error.set(ATTN_IO, "R0501", "cannot read `%s`: %s", path, strerror(number));
   return error.status;
+}
+
+/// Opens a file for reading, without waiting for those who would write to a pipe.
+static int openToRead(const char *path, struct stat &info) {
+  int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0)
+    return -1;
+  if (fstat(descriptor, &info) != 0) {
+    close(descriptor);
+    return -1;
+  }
+  if (attn_main_note_file)
+    attn_main_note_file(&info);
+  return descriptor;
+}
+
+/// Nanoseconds since 1970.
+static uint64_t timeOf(const timespec &time) {
+  return uint64_t(time.tv_sec) * kSecond + uint64_t(time.tv_nsec);
+}
+
+bool FileIdentity::isOlderThan(uint64_t now) const {
+  // Kernels count times of files in steps of up to 10 ms, some file systems in seconds.
+  uint64_t step = changed % kSecond == 0 ? 2 * kSecond : kSecond / 20;
+  return changed + step < now;
 }
 
 SourceFile::~SourceFile() {
@@ -26,20 +64,21 @@ SourceFile::~SourceFile() {
 
 static FileIdentity identityOf(const struct stat &info) {
   return {uint64_t(info.st_dev), uint64_t(info.st_ino), uint64_t(info.st_size),
-          uint64_t(info.st_mtim.tv_sec), uint64_t(info.st_mtim.tv_nsec)};
+          timeOf(info.st_ctim), timeOf(info.st_mtim)};
 }
 
 attn_status SourceFile::open(const char *path, Error &error) {
   if (!(name = strdup(path)))
     return error.outOfMemory("a file name");
-  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-  descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat info;
-  if (descriptor < 0 || fstat(descriptor, &info) != 0)
+  if ((descriptor = openToRead(path, info)) < 0)
     return ::cannotRead(path, errno, error);
   if (!S_ISREG(info.st_mode))
     return error.set(ATTN_IO, "R0501", "cannot read `%s`: not a regular file", path);
   whose = identityOf(info);
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  isSettled = whose.isOlderThan(timeOf(now));
   return ATTN_OK;
 }
 
@@ -69,8 +108,10 @@ attn_status SourceFile::checkUnchanged(Error &error) const {
   if (fstat(descriptor, &info) != 0)
     return ::cannotRead(name, errno, error);
   FileIdentity now = identityOf(info);
-  if (now.size == whose.size && now.seconds == whose.seconds &&
-      now.nanoseconds == whose.nanoseconds)
+  // A file that another one has replaced is no longer in a folder, which is a change, too.
+  bool isReplaced = info.st_nlink == 0;
+  if (now.size == whose.size && now.written == whose.written &&
+      (now.changed == whose.changed || isReplaced))
     return ATTN_OK;
   error.set(ATTN_IO, "R0501", "`%s` was changed while it was read", name);
   if (now.size != whose.size)
@@ -95,41 +136,112 @@ void attn::reserveStandardFiles() {
   }
 }
 
-attn_status attn::readFile(const char *path, size_t limit, Vector<char> &bytes, Error &error) {
-  bool isInput = strcmp(path, "-") == 0;
-  int descriptor = isInput ? 0 : ::open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    return cannotRead(path, errno, error);
-  attn_status status = ATTN_OK;
-  struct stat info;
-  if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && uint64_t(info.st_size) <= limit)
-    if (!bytes.reserve(size_t(info.st_size) + 1))
-      status = error.outOfMemory(path);
-  while (status == ATTN_OK) {
+/// What keeps a file from being read as a whole, which is known before.
+static attn_status checkKind(const char *path, const struct stat &info, size_t limit,
+                             Error &error) {
+  if (S_ISDIR(info.st_mode))
+    return cannotRead(path, EISDIR, error);
+  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode) && !S_ISCHR(info.st_mode))
+    return error.set(ATTN_IO, "R0501", "cannot read `%s`: neither a regular file nor a pipe", path);
+  if (S_ISREG(info.st_mode) && uint64_t(info.st_size) > limit)
+    return error.set(ATTN_IO, "R0501", "`%s` has %llu bytes, more than the %zu that are read", path,
+                     static_cast<unsigned long long>(info.st_size), limit);
+  return ATTN_OK;
+}
+
+/// Reads some bytes; waits for those of a pipe. Below 0 where that fails.
+static ssize_t readSome(int descriptor, char *to, size_t size) {
+  while (true) {
+    ssize_t got = read(descriptor, to, size);
+    if (got >= 0 || (errno != EINTR && errno != EAGAIN))
+      return got;
+    pollfd waited = {descriptor, POLLIN, 0};
+    if (errno == EAGAIN && poll(&waited, 1, -1) < 0 && errno != EINTR)
+      return -1;
+  }
+}
+
+static attn_status readToEnd(int descriptor, const char *path, size_t limit, Vector<char> &bytes,
+                             Error &error) {
+  while (true) {
     constexpr size_t step = 1 << 16;
     size_t used = bytes.size();
-    if (!bytes.reserve(used + 1 > step ? used + 1 + used / 2 : step)) {
-      status = error.outOfMemory(path);
-      break;
-    }
+    if (!bytes.reserve(used + 1 > step ? used + 1 + used / 2 : step))
+      return error.outOfMemory(path);
     char chunk[step];
-    ssize_t got = read(descriptor, chunk, step);
-    if (got < 0 && errno == EINTR)
-      continue;
+    ssize_t got = readSome(descriptor, chunk, step);
     if (got < 0)
-      status = cannotRead(path, errno, error);
-    if (got <= 0)
-      break;
+      return cannotRead(path, errno, error);
+    if (got == 0)
+      return ATTN_OK;
     if (used + size_t(got) > limit)
-      status = error.set(ATTN_IO, "R0501", "`%s` is larger than %zu bytes", path, limit);
-    else if (!bytes.resize(used + size_t(got)))
-      status = error.outOfMemory(path);
-    else
-      memcpy(bytes.data() + used, chunk, size_t(got));
+      return error.set(ATTN_IO, "R0501", "`%s` is larger than %zu bytes", path, limit);
+    if (!bytes.resize(used + size_t(got)))
+      return error.outOfMemory(path);
+    memcpy(bytes.data() + used, chunk, size_t(got));
   }
-  if (!isInput)
-    close(descriptor);
+}
+
+attn_status attn::readFile(const char *path, size_t limit, Vector<char> &bytes, Error &error) {
+  if (strcmp(path, "-") == 0)
+    return readToEnd(0, path, limit, bytes, error);
+  struct stat info;
+  int descriptor = openToRead(path, info);
+  if (descriptor < 0)
+    return cannotRead(path, errno, error);
+  attn_status status = checkKind(path, info, limit, error);
+  if (status == ATTN_OK && S_ISREG(info.st_mode) && !bytes.reserve(size_t(info.st_size) + 1))
+    status = error.outOfMemory(path);
+  if (S_ISCHR(info.st_mode) && limit > kMostOfDevice)
+    limit = kMostOfDevice;
+  if (status == ATTN_OK)
+    status = readToEnd(descriptor, path, limit, bytes, error);
+  close(descriptor);
   return status;
+}
+
+char *attn::finalName(const char *path) {
+  char *name = strdup(path);
+  for (int links = 0; name && links < 40; ++links) {
+    char target[PATH_MAX];
+    ssize_t size = readlink(name, target, sizeof target - 1);
+    if (size < 0)
+      break;
+    target[size] = 0;
+    const char *slash = target[0] == '/' ? nullptr : strrchr(name, '/');
+    Text next;
+    if (slash)
+      next.append("%.*s", int(slash - name) + 1, name);
+    next.append("%s", target);
+    free(name);
+    name = next.release();
+  }
+  return name;
+}
+
+/// Whether a name lies in /proc.
+static bool isOfProcess(const char *name) {
+  Text folder;
+  const char *slash = strrchr(name, '/');
+  if (slash)
+    folder.append("%.*s", int(slash - name) + 1, name);
+  struct statfs info;
+  return statfs(slash ? folder.c_str() : ".", &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
+}
+
+bool attn::isWrittenInPlace(const char *path) {
+  struct stat info;
+  if (stat(path, &info) != 0)
+    return false;
+  if (!S_ISREG(info.st_mode))
+    return true;
+  // /dev/stdout and /dev/fd/1 are links to /proc/self/fd/1, a link to the file.
+  char target[PATH_MAX];
+  ssize_t size = readlink(path, target, sizeof target - 1);
+  if (size < 0)
+    return false;
+  target[size] = 0;
+  return isOfProcess(path) || (target[0] == '/' && isOfProcess(target));
 }
 
 OutputFile::~OutputFile() {
@@ -156,20 +268,28 @@ attn_status OutputFile::open(const char *newPath, Error &error) {
     descriptor = 1;
     return ATTN_OK;
   }
-  // A device or a pipe (/dev/stdout, /dev/full) is written in place: renaming would replace it.
   struct stat info;
-  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-    descriptor = ::open(path, O_WRONLY | O_CLOEXEC);
+  bool exists = stat(path, &info) == 0;
+  if (isWrittenInPlace(path)) {
+    descriptor = ::open(path, O_WRONLY | O_CLOEXEC | O_APPEND);
     return descriptor < 0 ? fail("write", error) : ATTN_OK;
   }
+  char *name = finalName(path);
+  free(path);
+  if (!(path = name))
+    return error.outOfMemory("a file name");
   size_t size = strlen(path) + 32;
   if (!(temporary = static_cast<char *>(malloc(size))))
     return error.outOfMemory("a file name");
   for (int attempt = 0; attempt < 100; ++attempt) {
     snprintf(temporary, size, "%s.%ld.%d.tmp", path, long(getpid()), attempt);
     descriptor = ::open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0)
+    if (descriptor >= 0) {
+      // Where these fail (another's file, a file system without them) it is as a new one.
+      if (exists && fchown(descriptor, info.st_uid, info.st_gid) == 0)
+        (void)!fchmod(descriptor, info.st_mode & 0777);
       return ATTN_OK;
+    }
     if (errno != EEXIST)
       break;
   }

@@ -205,27 +205,31 @@ static const char *npyName(int32_t dtype) {
   return "<f4";
 }
 
-attn_status attn::writeNpy(const char *path, const attn_tensor &tensor, Error &error) {
+bool attn::appendNpyHeader(const attn_tensor &tensor, Text &file) {
   Text header;
   header.append("{'descr': '%s', 'fortran_order': False, 'shape': (", npyName(tensor.dtype));
-  int64_t elements = 1;
-  for (int32_t a = 0; a < tensor.rank; ++a) {
-    elements *= tensor.shape[a];
+  for (int32_t a = 0; a < tensor.rank; ++a)
     header.append(a + 1 < tensor.rank ? "%lld, " : "%lld", static_cast<long long>(tensor.shape[a]));
-  }
   header.append(tensor.rank == 1 ? ",), }" : "), }");
   // Elements begin at a multiple of 64 bytes; the header ends in a newline.
   size_t padding = 63 - (10 + header.size()) % 64;
   header.append("%*s\n", int(padding), "");
-  if (header.failed())
+  file.append("\x93NUMPY\x01%c%c%c%s", 0, int(header.size() & 255), int(header.size() >> 8),
+              header.c_str());
+  return !header.failed() && !file.failed();
+}
+
+attn_status attn::writeNpy(const char *path, const attn_tensor &tensor, Error &error) {
+  Text head;
+  int64_t elements = 1;
+  for (int32_t a = 0; a < tensor.rank; ++a)
+    elements *= tensor.shape[a];
+  if (!appendNpyHeader(tensor, head))
     return error.outOfMemory(path);
-  unsigned char head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
-  head[8] = static_cast<unsigned char>(header.size());
-  head[9] = static_cast<unsigned char>(header.size() >> 8);
   OutputFile file;
   if (attn_status status = file.open(path, error))
     return status;
-  if (file.write(head, sizeof head, error) || file.write(header.c_str(), header.size(), error))
+  if (file.write(head.c_str(), head.size(), error))
     return error.status;
   if (tensor.dtype != ATTN_BF16) {
     size_t size = size_t(elements) * attn_dtype_size(tensor.dtype);

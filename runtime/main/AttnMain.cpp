@@ -5,6 +5,7 @@
 #include "main/Prompt.h"
 #include <cerrno>
 #include <cstdio>
+#include <sys/stat.h>
 
 using namespace attn;
 
@@ -41,7 +42,7 @@ static int complain(const Handles &handles, attn_status status) {
   return complain(handles.message, exitCode(status));
 }
 
-static attn_status bindWeights(const Command &command, Handles &handles) {
+static attn_status bindNamed(const Command &command, Handles &handles) {
   const char *weights = command.weights;
   if (weights && strncmp(weights, "random", 6) == 0 && (weights[6] == 0 || weights[6] == ':')) {
     char *end = nullptr;
@@ -60,6 +61,30 @@ static attn_status bindWeights(const Command &command, Handles &handles) {
   error.help("pass `--weights FILE` (.safetensors, an index of shards, a directory or GGUF), or "
              "`--weights random`");
   return error.report(&handles.message);
+}
+
+/// All outputs of the command line, held against what was read until now: all that it names.
+static attn_status checkOutputs(const Command &command, char **message) {
+  Error error;
+  Vector<NamedOutput> outputs;
+  bool isGood = outputs.append(command.otherOutputs.data(), command.otherOutputs.size());
+  for (const Setting &setting : command.outputs)
+    isGood &= outputs.push({"--output", setting.value});
+  for (const char *path : command.drawings)
+    isGood &= outputs.push({"--draw", path});
+  if (command.trace)
+    isGood &= outputs.push({"--trace", command.trace});
+  if (!isGood)
+    error.outOfMemory("the names of outputs");
+  else
+    checkOutputs(outputs.data(), outputs.size(), error);
+  return error.report(message);
+}
+
+/// Binds the weights, which are read last: what comes behind takes time.
+static attn_status bindWeights(const Command &command, Handles &handles) {
+  attn_status status = bindNamed(command, handles);
+  return status ? status : checkOutputs(command, &handles.message);
 }
 
 static bool hasPrompt(const Command &command) {
@@ -102,6 +127,9 @@ static attn_status checkTextOptions(const Command &command, Error &error) {
     return error.set(ATTN_INVALID_ARGUMENT, "U0002",
                      command.isPairs ? "`--pairs` takes the lines of `--file`, and no `--embed`"
                                      : "`--embed` takes `--prompt` or the lines of `--file`");
+  if ((command.skipsErrors && !isVector) || (command.resumes && !command.isEmbed))
+    return error.set(ATTN_INVALID_ARGUMENT, "U0002", "`%s` has no effect without `--embed`",
+                     command.resumes ? "--resume" : "--skip-errors");
   const char *ofSound = command.hasTimestamps ? "--timestamps"
                         : command.language    ? "--language"
                         : command.task        ? "--task"
@@ -319,6 +347,9 @@ extern "C" int attn_main(const attn_abi_model *tables, int argc, char **argv) {
 
 int attn::runCommandLine(const attn_abi_model &tables, int argc, char **argv, Command &command) {
   Error error;
+  struct stat own;
+  if (stat("/proc/self/exe", &own) == 0) // the program itself is read, too
+    attn_main_note_file(&own);
   if (int code = parseCommand(argc, argv, command, error))
     return complain(error.text.c_str(), code);
   int code = ExitOk;

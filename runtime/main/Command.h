@@ -6,6 +6,7 @@
 #define ATTN_MAIN_COMMAND_H
 #include "io/File.h"
 #include "main/Labels.h"
+#include "main/ReadFiles.h"
 #include "run/Model.h"
 
 namespace attn {
@@ -40,6 +41,8 @@ struct Command {
   const char *system = nullptr; ///< the first turn of a chat
   bool truncates = false;       ///< a prompt that is too long
   bool isChat = false, isEmbed = false, isPairs = false;
+  bool skipsErrors = false; ///< of lines: a row of NaN and a note
+  bool resumes = false;     ///< rows that a run before has left are not made again
   const char *language = nullptr, *task = nullptr; ///< of a sound that is written down
   bool hasTimestamps = false;
 
@@ -53,6 +56,7 @@ struct Command {
   double (*liveShare)(void *context, int32_t kernel, const int64_t *dims,
                       const char *level) = nullptr;
   void *liveShareContext = nullptr;
+  Vector<NamedOutput> otherOutputs; ///< that the observer writes
   /// How many outputs of every entry are written; the others are for the observer. Null: all.
   const int32_t *written = nullptr;
   bool isQuiet = false; ///< Notes about inputs have been printed.

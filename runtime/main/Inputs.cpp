@@ -17,7 +17,8 @@ using namespace attn;
 // In libattn_sound, which is linked only where an entry takes a sound.
 #pragma weak attn_sound_load
 
-static constexpr size_t kMaxFile = size_t(1) << 40;
+/// Files up to this size are read whatever their input takes: what is wrong with them is said then.
+static constexpr uint64_t kAlwaysRead = uint64_t(1) << 30;
 
 bool Tensors::allocate(attn_tensor &tensor) {
   int64_t elements;
@@ -81,8 +82,10 @@ struct InputReader {
 
   attn_status run();
   attn_status checkNames();
+  /// How large a file of an input may be.
+  uint64_t mostBytes(int32_t index) const;
   attn_status readTensor(int32_t index, const char *path);
-  attn_status readStored(const attn_abi_tensor &wanted, const char *path, attn_tensor &tensor);
+  attn_status readStored(int32_t index, const char *path, attn_tensor &tensor);
   attn_status readImages(int32_t index);
   attn_status readSounds(int32_t index);
   attn_status fitRows(int32_t index);
@@ -177,8 +180,8 @@ attn_status InputReader::convert(const attn_abi_tensor &wanted, const attn_tenso
   return ATTN_OK;
 }
 
-attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *path,
-                                    attn_tensor &tensor) {
+attn_status InputReader::readStored(int32_t index, const char *path, attn_tensor &tensor) {
+  const attn_abi_tensor &wanted = entry.inputs[index];
   Checkpoint file;
   if (attn_status status = file.open(path, error))
     return status;
@@ -188,6 +191,10 @@ attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *p
   if (stored->dtype < 0)
     return error.set(ATTN_BAD_INPUT, "R0201", "tensor `%s` of `%s` is %s, expected %s", wanted.name,
                      path, stored->dtypeName, attn_dtype_name(wanted.dtype));
+  if (uint64_t(stored->bytes) > mostBytes(index))
+    return error.set(ATTN_BAD_INPUT, "R0205",
+                     "tensor `%s` of `%s` has %llu bytes, more than the input has room for",
+                     wanted.name, path, static_cast<unsigned long long>(stored->bytes));
   Vector<char> memory;
   const char *bytes = Checkpoint::bytesOf(*stored, memory, error);
   if (!bytes)
@@ -197,11 +204,26 @@ attn_status InputReader::readStored(const attn_abi_tensor &wanted, const char *p
   return convert(wanted, given, path, tensor);
 }
 
+uint64_t InputReader::mostBytes(int32_t index) const {
+  const attn_abi_tensor &wanted = entry.inputs[index];
+  uint64_t bytes = 8; // of an element of any type
+  for (int32_t a = 0; a < wanted.rank; ++a) {
+    const attn_abi_axis &axis = wanted.axes[a];
+    int64_t size =
+        axis.offset + (axis.dim < 0 ? 0 : axis.scale * model.tables->dims[axis.dim].value);
+    if (a == wanted.rank - 1 && !command.pads.empty() && size < 1 << 20)
+      size = 1 << 20; // rows are cut to what the entry takes
+    if (__builtin_mul_overflow(bytes, uint64_t(size > 0 ? size : 1), &bytes))
+      return UINT64_MAX;
+  }
+  return bytes < kAlwaysRead ? kAlwaysRead : bytes + (1 << 20);
+}
+
 attn_status InputReader::readTensor(int32_t index, const char *path) {
   const attn_abi_tensor &wanted = entry.inputs[index];
   attn_tensor &tensor = inputs.list[size_t(index)];
   if (hasSuffix(path, ".safetensors"))
-    return readStored(wanted, path, tensor);
+    return readStored(index, path, tensor);
   if (strcmp(path, "-") != 0 && !hasSuffix(path, ".npy")) {
     error.set(ATTN_BAD_INPUT, "R0303", "input `%s`: `%s` is of a kind that is not read",
               wanted.name, path);
@@ -215,7 +237,7 @@ attn_status InputReader::readTensor(int32_t index, const char *path) {
   }
   Vector<char> bytes;
   attn_tensor given = {};
-  if (readFile(path, kMaxFile, bytes, error) || readNpy(bytes, path, given, error))
+  if (readFile(path, mostBytes(index), bytes, error) || readNpy(bytes, path, given, error))
     return error.status;
   return convert(wanted, given, path, tensor);
 }

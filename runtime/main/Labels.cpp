@@ -90,7 +90,9 @@ void Labels::readFolder(const char *folder) {
   Vector<char> sorted;
   for (size_t place : places) {
     const char *name = found.text.data() + found.starts[place - 1];
-    if (!sorted.append(name, strlen(name) + 1))
+    Text shown; // as a terminal may see it
+    shown.appendQuoted(name, strlen(name));
+    if (shown.failed() || !sorted.append(shown.c_str(), shown.size() + 1))
       return;
     ++count;
   }

@@ -128,6 +128,10 @@ int attn::parseCommand(int argc, char **argv, Command &command, Error &error) {
       command.hasTimestamps = true;
     else if (strcmp(argument, "--truncate") == 0)
       command.truncates = true;
+    else if (strcmp(argument, "--skip-errors") == 0)
+      command.skipsErrors = true;
+    else if (strcmp(argument, "--resume") == 0)
+      command.resumes = true;
     else if (strcmp(argument, "--json") == 0)
       command.isJson = true;
     else if (strcmp(argument, "--describe") == 0)
@@ -229,8 +233,12 @@ void attn::printHelp(const Command &command, const attn_abi_model &tables) {
       "tokenizer;\n"
       "                      --system TEXT says what comes before the first one\n"
       "  --embed             of a sentence encoder: the vector of --prompt, or of each line of "
-      "--file;\n"
-      "                      --pairs: how near each line of --file is to the one behind it\n"
+      "--file,\n"
+      "                      of a .jsonl file that of each `text`; so may --output be\n"
+      "  --skip-errors       with --embed: a row of NaN and a note for a line that is an error\n"
+      "  --resume            with --embed: goes on behind the rows that a run before has left in "
+      "FILE.part\n"
+      "  --pairs             how near each line of --file is to the one behind it, from -1 to 1\n"
       "  --stop TEXT         ends the text before this one, any number of times\n"
       "  --truncate          leaves out the beginning of a prompt that the context has no room "
       "for\n"

@@ -5,8 +5,8 @@
 #include "main/Prompt.h"
 #include "attn/text.h"
 #include "io/File.h"
-#include "main/Labels.h"
-#include <cmath>
+#include "main/EmbedTexts.h"
+#include "main/PrintText.h"
 #include <cstdio>
 #include <initializer_list>
 #include <unistd.h>
@@ -38,7 +38,6 @@ private:
   attn_status addTurn(const char *role, const char *content, size_t size);
   attn_status runChat();
   attn_status embed();
-  attn_status embedLine(const char *line, size_t size, Vector<float> &vectors, int64_t &rows);
   /// Passes on what a function of the C API has said.
   attn_status pass(attn_status status) {
     if (status != ATTN_OK)
@@ -66,7 +65,7 @@ attn_status Prompt::openTokenizer() {
 
 /// Writes a piece of text, whether it can be or not: that shows at the end.
 static int32_t print(void *, const char *piece, size_t size) {
-  fwrite(piece, 1, size, stdout);
+  printText(piece, size);
   fflush(stdout);
   return 1;
 }
@@ -174,66 +173,7 @@ attn_status Prompt::runChat() {
   return error.status;
 }
 
-attn_status Prompt::embedLine(const char *line, size_t size, Vector<float> &vectors,
-                              int64_t &rows) {
-  float *values = nullptr;
-  int64_t count = 0;
-  if (attn_status status = pass(attn_text_embed(run.context, run.entry, tokenizer, line, size,
-                                                run.command->truncates, &values, &count, &message)))
-    return status;
-  bool hasRoom = vectors.append(values, size_t(count));
-  free(values);
-  ++rows;
-  return hasRoom ? ATTN_OK : error.outOfMemory("vectors");
-}
-
-/// The cosine of the angle between two vectors.
-static double cosine(const float *a, const float *b, size_t count) {
-  double product = 0, ofA = 0, ofB = 0;
-  for (size_t i = 0; i < count; ++i) {
-    product += double(a[i]) * double(b[i]);
-    ofA += double(a[i]) * double(a[i]), ofB += double(b[i]) * double(b[i]);
-  }
-  return ofA > 0 && ofB > 0 ? product / std::sqrt(ofA * ofB) : 0;
-}
-
-attn_status Prompt::embed() {
-  Vector<float> vectors;
-  int64_t rows = 0;
-  const Command &command = *run.command;
-  for (size_t at = 0; at < prompt.size() || (command.prompt && rows == 0);) {
-    const void *newline =
-        command.prompt ? nullptr : memchr(prompt.data() + at, '\n', prompt.size() - at);
-    size_t end =
-        newline ? size_t(static_cast<const char *>(newline) - prompt.data()) : prompt.size();
-    size_t size = end - at;
-    if (newline && size > 0 && prompt[end - 1] == '\r')
-      --size;
-    if (attn_status status = embedLine(prompt.data() + at, size, vectors, rows))
-      return status;
-    at = end + 1;
-  }
-  if (rows == 0 || (command.isPairs && rows % 2 != 0))
-    return error.set(ATTN_BAD_INPUT, "R0214", "`%s` has %lld lines, expected %s",
-                     command.promptFile, static_cast<long long>(rows),
-                     command.isPairs ? "two for each pair" : "at least one");
-  size_t width = vectors.size() / size_t(rows);
-  for (int64_t row = 0; command.isPairs && row < rows; row += 2) {
-    const float *first = vectors.data() + size_t(row) * width;
-    printf("%.4f\n", cosine(first, first + width, width));
-  }
-  if (command.isPairs)
-    return ATTN_OK;
-  Tensors outputs;
-  const attn_abi_entry &entry = run.model->tables->entries[run.entry];
-  if (!outputs.list.resize(1))
-    return error.outOfMemory("vectors");
-  attn_tensor &tensor = outputs.list[0];
-  tensor.dtype = ATTN_F32, tensor.rank = 2, tensor.shape[0] = rows,
-  tensor.shape[1] = int64_t(width);
-  tensor.data = vectors.data();
-  return writeOutputs(command, entry, 1, Labels(), outputs, error);
-}
+attn_status Prompt::embed() { return embedTexts(run, *tokenizer, Slice(prompt), error); }
 
 attn_status Prompt::answer() {
   using Step = attn_status (Prompt::*)();

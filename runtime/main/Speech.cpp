@@ -2,6 +2,7 @@
 //
 // Sounds on the command line of an entry that generates, printed as text. Linked only where a
 // program takes text: attn_main refers to it weakly.
+#include "main/PrintText.h"
 #include "main/Prompt.h"
 #include <cstdio>
 
@@ -53,7 +54,7 @@ int32_t SpeechRun::onText(void *user, double begin, double end, const char *text
   if (!self.command.hasTimestamps) {
     // Words begin with a space, but for the first.
     size_t skipped = self.isFirst && text[0] == ' ' ? 1 : 0;
-    fwrite(text + skipped, 1, size - skipped, stdout);
+    printText(text + skipped, size - skipped);
     self.isFirst = false;
     fflush(stdout);
     return 1;
@@ -67,7 +68,7 @@ int32_t SpeechRun::onText(void *user, double begin, double end, const char *text
   printf(" -> ");
   printTime(end);
   printf("] ");
-  fwrite(text, 1, size, stdout);
+  printText(text, size);
   printf("\n");
   fflush(stdout);
   return 1;

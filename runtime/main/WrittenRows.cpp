@@ -2,6 +2,7 @@
 //
 // Tokens that an entry has written of a picture, printed as text. Linked only where a program takes
 // text: attn_main refers to it weakly.
+#include "main/PrintText.h"
 #include "main/Prompt.h"
 #include <cstdio>
 
@@ -18,7 +19,7 @@ static attn_status printRow(const attn_tokenizer *tokenizer, const int32_t *ids,
     error.take(status, message);
   } else {
     size_t skipped = size > 0 && text[0] == ' ' ? 1 : 0;
-    fwrite(text + skipped, 1, size - skipped, stdout);
+    printText(text + skipped, size - skipped);
     printf("\n");
   }
   attn_message_free(text);

@@ -127,7 +127,7 @@ static uint64_t keyOf(const attn_abi_model &tables, const Checkpoint &checkpoint
   }
   for (const SourceFile *file : checkpoint.sourceFiles()) {
     const FileIdentity &own = file->identity();
-    for (uint64_t word : {own.device, own.inode, own.size, own.seconds, own.nanoseconds})
+    for (uint64_t word : {own.device, own.inode, own.size, own.changed})
       hash.add(word);
   }
   return hash.value;
@@ -138,6 +138,9 @@ PackCache::PackCache(const attn_abi_model &tables, const Checkpoint &checkpoint)
   const char *folder = getenv("ATTN_CACHE_DIR");
   if (!folder || !*folder || checkpoint.sourceFiles().empty())
     return;
+  for (const SourceFile *file : checkpoint.sourceFiles())
+    if (!file->hasSettled())
+      return;
   size_t size = strlen(folder) + 32;
   if (!(path = static_cast<char *>(malloc(size))))
     return;

@@ -2,9 +2,11 @@
 //
 // Packed blocks on disk, so that a checkpoint is packed once and not at every start: files
 // ATTN_CACHE_DIR/<key>.pack. The key is a hash of the compiler's version, the slot tables and of
-// the checkpoint's files (device, inode, size, time of change); what is read is checked against a
-// hash of its own. A file that is missing, damaged or of another model is none: the checkpoint is
-// packed again and the file replaced, whole or not at all.
+// the checkpoint's files (device, inode, size, and the time of change, ctime, which no program
+// sets); what is read is checked against a hash of its own. Nothing is kept of a checkpoint that
+// has been changed within a tick of the clock: another change could have the same time. A file that
+// is missing, damaged or of another model is none: the checkpoint is packed again and the file
+// replaced, whole or not at all.
 #ifndef ATTN_WEIGHTS_PACK_CACHE_H
 #define ATTN_WEIGHTS_PACK_CACHE_H
 #include "weights/Pack.h"
@@ -17,7 +19,7 @@ class Checkpoint;
 class PackCache {
 public:
   /// The file for a model's block with the weights of `checkpoint`. None where ATTN_CACHE_DIR is
-  /// not set, the checkpoint is no file or memory is lacking.
+  /// not set, the checkpoint is no file or was changed a moment ago, or memory is lacking.
   PackCache(const attn_abi_model &tables, const Checkpoint &checkpoint);
   PackCache(const PackCache &) = delete;
   PackCache &operator=(const PackCache &) = delete;

@@ -4,6 +4,7 @@
 
 usage: vectors_of_texts.py FOLDER, where FOLDER has the checkpoint of test/import/make.py's minilm, bge or modernbert-embed"""
 import json
+import os
 import subprocess
 import sys
 
@@ -16,6 +17,72 @@ def run(*command, code=0, text=None):
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     assert done.returncode == code, f"{command}: exit {done.returncode}\n{done.stderr}"
     return done.stdout if code == 0 else done.stderr
+
+
+def check_jobs(folder, program, most, got):
+    """Many texts: threads, lines that are errors, what an error leaves behind, JSON."""
+    texts, rows, part = f"{folder}/texts.txt", f"{folder}/rows.npy", f"{folder}/rows.npy.part"
+    good = [LINES[i % len(LINES)] + " cat" * (i % 7) for i in range(1100)]
+    bad = list(good)
+    bad[16] = bad[700] = " ".join(["cat"] * (most + 3))
+    write = lambda lines: open(texts, "w").write("\n".join(lines) + "\n")
+    embed = lambda *options, code=0, name=rows: run(program, "--embed", "--file", texts, "--output", f"embedding={name}", *options, code=code)
+    write(good)
+    embed("--threads", "1")
+    wanted = np.load(rows)
+    assert wanted.shape == (1100, got.shape[1]) and (wanted[:len(LINES)][0] == got[0]).all()
+    for threads in ("2", "3"):
+        os.remove(rows)
+        embed("--threads", threads)
+        assert (np.load(rows) == wanted).all(), f"other numbers on {threads} threads"
+    assert not os.path.exists(part)
+    # The place of an error; what was made before it is kept, and gone on with.
+    write(bad)
+    os.remove(rows)
+    said = embed(code=1)
+    assert f"error[R0215]: `{texts}:17`: the text has {most + 5} tokens" in said and "--skip-errors" in said, said
+    assert not os.path.exists(rows) and "the rows before it (16)" in said and os.path.exists(part), said
+    write(bad[:16] + good[16:])
+    said = embed("--resume", code=0)
+    assert (np.load(rows) == wanted).all() and not os.path.exists(part)
+    # A run that is ended in the middle of a row.
+    size = os.path.getsize(rows)
+    row = 4 * wanted.shape[1]
+    open(part, "wb").write(open(rows, "rb").read()[:size - 500 * row - row // 2])
+    os.remove(rows)
+    done = subprocess.run([program, "--embed", "--file", texts, "--output", f"embedding={rows}", "--resume"], capture_output=True, text=True)
+    assert done.returncode == 0 and "599 rows were in" in done.stderr, done.stderr
+    assert (np.load(rows) == wanted).all()
+    # Rows of other texts are not gone on with.
+    open(part, "wb").write(open(rows, "rb").read()[:size - 500 * row])
+    write(good[1:] + good[:1])
+    assert "error[R0304]" in embed("--resume", code=1)
+    write(good[:-1])
+    assert "error[R0304]" in embed("--resume", code=1) and os.path.exists(part)
+    os.remove(part)
+    # A row of NaN for each line that is an error.
+    write(bad)
+    done = subprocess.run([program, "--embed", "--file", texts, "--output", f"embedding={rows}", "--skip-errors"], capture_output=True, text=True)
+    assert done.returncode == 0 and f"note: `{texts}:17`: the text has" in done.stderr and "2 of 1100 lines have no vector" in done.stderr, done.stderr
+    skipped = np.load(rows)
+    isGood = np.array([i not in (16, 700) for i in range(1100)])
+    assert np.isnan(skipped[~isGood]).all() and (skipped[isGood] == wanted[isGood]).all()
+    check_json(folder, program, wanted, good)
+
+
+def check_json(folder, program, wanted, good):
+    lines = [json.dumps({"id": [i, f"n\u00e9 {i}"][i % 2], "other": [{}], "text": text}) for i, text in enumerate(good[:40])]
+    lines[5] = '{"id": 5, "text": 3}'
+    open(f"{folder}/texts.jsonl", "w").write("\n".join(lines) + "\n")
+    output = f"{folder}/rows.jsonl"
+    embed = [program, "--embed", "--file", f"{folder}/texts.jsonl", "--output", f"embedding={output}"]
+    said = run(*embed, code=1)
+    assert "texts.jsonl:6`: it is no JSON" in said, said
+    run(*embed, "--resume", "--skip-errors")
+    rows = [json.loads(line) for line in open(output)]
+    assert [row["id"] for row in rows] == [json.loads(line)["id"] for line in lines]
+    assert rows[5]["vector"] is None
+    assert all((np.array(row["vector"], np.float32) == vector).all() for i, (row, vector) in enumerate(zip(rows, wanted)) if i != 5)
 
 
 def main():
@@ -59,6 +126,7 @@ def main():
     run(program, "--embed", "--prompt", long, "--truncate", "--output", f"embedding={one}")
     run(program, "--embed", "--prompt", " ".join(["cat"] * (most - 2)), "--output", f"embedding={folder}/cut.npy")
     assert (np.load(one) == np.load(f"{folder}/cut.npy")).all()
+    check_jobs(folder, program, most, got)
     print(f"{len(LINES)} lines: the vectors of a padded batch")
 
 

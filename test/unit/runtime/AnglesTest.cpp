@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace attn;
 using namespace attn::test;
@@ -90,6 +91,7 @@ TEST(AnglesTest, SlotsThatContradictThemselvesAreRefused) {
 TEST(AnglesTest, OtherFrequenciesMakeAnotherPackedBlock) {
   std::string path = scratchPath("angles.safetensors");
   writeText(path, safetensors(tinyWeights(3)));
+  usleep(70000); // nothing is kept of a file that was changed just now
   setenv("ATTN_CACHE_DIR", scratchPath("angles-packs").c_str(), 1);
   attn_abi_model model = *tiny_model();
   std::vector<attn_abi_slot> slots(model.slots, model.slots + model.slotCount);

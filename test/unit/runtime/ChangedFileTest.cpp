@@ -78,6 +78,26 @@ TEST_F(ChangedFileTest, OneThatWasWrittenAnewIsAnErrorAfterPacking) {
   expectError("was changed while it was read");
 }
 
+TEST_F(ChangedFileTest, OneThatWasWrittenWithItsTimeKeptIsAnError) {
+  usleep(70000);
+  struct stat before = {};
+  ASSERT_EQ(0, stat(path.c_str(), &before));
+  writeText(path, readText(path));
+  timespec times[2] = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(0, utimensat(AT_FDCWD, path.c_str(), times, 0));
+  EXPECT_EQ(ATTN_IO, checkpoint.sourceFiles()[0]->checkUnchanged(error));
+  expectError("was changed while it was read");
+}
+
+TEST_F(ChangedFileTest, OneThatAnotherReplacesIsReadToItsEnd) {
+  usleep(70000);
+  std::string other = scratchPath("other.safetensors");
+  writeText(other, "other");
+  ASSERT_EQ(0, rename(other.c_str(), path.c_str()));
+  EXPECT_EQ(ATTN_OK, pack(false)) << error.text.c_str();
+  EXPECT_EQ(ATTN_OK, checkpoint.sourceFiles()[0]->checkUnchanged(error)) << error.text.c_str();
+}
+
 TEST_F(ChangedFileTest, OneThatWasReplacedIsReadAsItWas) {
   ASSERT_EQ(0, unlink(path.c_str()));
   writeText(path, "another file");

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one rule of all outputs: none takes the place of a file that the command reads, or of another
+// output. Files are told by device and inode, so that links and other spellings are the same file.
+#ifndef ATTN_MAIN_READ_FILES_H
+#define ATTN_MAIN_READ_FILES_H
+#include "base/Error.h"
+
+struct stat;
+
+namespace attn {
+
+/// Whether the command has read the file that a path leads to. Everything that is read through
+/// io/File.h is known; other readers say it by attn_main_note_file.
+bool isReadFile(const char *path);
+
+/// An output that is named on the command line: `--output scores=FILE`.
+struct NamedOutput {
+  const char *option; ///< "--output"
+  const char *path;   ///< "-" is standard output, which any number of outputs may go to
+};
+
+/// U0005 where an output leads to a file that was read so far, or to that of an output before it.
+/// Devices and pipes take any number.
+attn_status checkOutputs(const NamedOutput *outputs, size_t count, Error &error);
+
+} // namespace attn
+
+/// Notes a regular file as read by this command. io/File.h refers to it weakly: a program that does
+/// without attn_main keeps no list.
+extern "C" void attn_main_note_file(const struct stat *info);
+
+#endif
