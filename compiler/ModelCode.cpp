@@ -166,15 +166,23 @@ std::optional<std::string> compileToLlvmIr(ModuleOp model, const CompileOptions 
 std::optional<std::string> compileToPtx(ModuleOp model, const CompileOptions &options) {
   Lowering lowering(model, options);
   OwningOpRef<ModuleOp> planned = lowering.planGpus();
-  OwningOpRef<ModuleOp> kernels =
-      planned ? lowering.lowerFor(*planned, *options.targets.chips.front()) : nullptr;
-  if (!kernels)
+  if (!planned)
     return std::nullopt;
-  auto code = takeGpuCode(*kernels);
-  if (failed(code))
-    return std::nullopt;
-  generatePtx(*code);
-  return std::move(code->ptx);
+  std::string text;
+  bool areSeveral = options.targets.chips.size() > 1;
+  for (const GpuTarget *chip : options.targets.chips) {
+    OwningOpRef<ModuleOp> kernels = lowering.lowerFor(*planned, *chip);
+    if (!kernels)
+      return std::nullopt;
+    auto code = takeGpuCode(*kernels);
+    if (failed(code))
+      return std::nullopt;
+    generatePtx(*code);
+    if (areSeveral)
+      text += ("// " + chip->name + "\n").str();
+    text += code->ptx;
+  }
+  return text;
 }
 
 } // namespace attn

@@ -70,8 +70,8 @@ std::unique_ptr<llvm::MemoryBuffer> compileToAssembly(mlir::ModuleOp model,
 /// The code that assembly and objects are made of, as LLVM's text, before LLVM optimises it.
 std::optional<std::string> compileToLlvmIr(mlir::ModuleOp model, const CompileOptions &options);
 
-/// The kernels of a model for the one GPU of `options`, as PTX. Nothing after an error has been
-/// reported.
+/// The kernels of a model for the GPUs of `options`, as PTX, under their names where there are
+/// several. Nothing after an error has been reported.
 std::optional<std::string> compileToPtx(mlir::ModuleOp model, const CompileOptions &options);
 
 /// Remarks on the kernels of each GPU of `options`, with their registers where there is an

@@ -62,17 +62,22 @@ static SmallVector<StringRef> chipNames() {
   return map_to_vector(gpuTargets(), [](const GpuTarget &chip) { return chip.name; });
 }
 
-/// PTX is of one GPU; all else but the stages of GPUs holds code for CPUs of one architecture, too.
-static int checkTargets(StringRef targets, StringRef emit, const CompileOptions &options) {
-  if (emit == "ptx" && (options.targets.chips.size() != 1 || !options.targets.levels.empty()))
-    return fail(Usage, "`--emit=ptx` is the code of one GPU, but the target is " + targets,
-                "name it: `--target=" + join(chipNames(), "` or `--target=") + "`");
+/// An artifact holds code for CPUs of one architecture. What people look at is of the targets that
+/// it is there for.
+static int checkTargets(StringRef targets, StringRef emit, bool onlyLooks,
+                        const CompileOptions &options) {
+  if (emit == "ptx" && options.targets.chips.empty())
+    return fail(Usage, "`--emit=ptx` is the code of GPUs, but the target is " + targets,
+                "name one: `--target=" + join(chipNames(), "` or `--target=") + "`");
   if (options.targets.levels.empty() && (emit == "tiled" || emit == "llvm"))
     return fail(Usage, "`--emit=" + emit + "` is a stage of CPUs, but the target is " + targets,
                 "the stages of GPUs are memory and kernels; add a CPU: `--target=native," +
                     targets + "`");
+  if (options.targets.levels.empty() && (emit == "asm" || emit == "llvm-ir"))
+    return fail(Usage, "`--emit=" + emit + "` is the code of CPUs, but the target is " + targets,
+                "write `--emit=ptx` for that of a GPU");
   static constexpr StringRef withoutCpu[] = {"ptx", "attn", "fused", "memory", "kernels"};
-  if (!is_contained(withoutCpu, emit) && options.targets.levels.empty())
+  if (!onlyLooks && !is_contained(withoutCpu, emit) && options.targets.levels.empty())
     return fail(Usage, "`--target " + targets + "`: a program for a GPU runs on a CPU, too",
                 "add one: `--target=native," + targets + "`");
   if (!options.targets.areOfOneArchitecture())
@@ -86,15 +91,19 @@ static int checkTargets(StringRef targets, StringRef emit, const CompileOptions 
 }
 
 /// `--target`, `-O` and the like. 0, or an exit code after an error has been printed.
-static int readCompileOptions(const opt::InputArgList &args, CompileOptions &options) {
+static int readCompileOptions(const opt::InputArgList &args, bool onlyLooks,
+                              CompileOptions &options) {
   SmallVector<StringRef> names;
   StringRef targets = args.getLastArgValue(OPT_target, "native");
   targets.split(names, ',');
   for (StringRef name : names)
     if (int code = addTarget(name, options))
       return code;
-  if (int code = checkTargets(targets, args.getLastArgValue(OPT_emit), options))
+  StringRef emit = args.getLastArgValue(OPT_emit);
+  if (int code = checkTargets(targets, emit, onlyLooks, options))
     return code;
+  if (emit == "ptx") // the part of a list that is of GPUs
+    options.targets = options.targets.onlyChips();
   if (int code = readLowering(args, options))
     return code;
   StringRef level = args.getLastArgValue(OPT_O, "3");
@@ -111,7 +120,8 @@ static int readCompileOptions(const opt::InputArgList &args, CompileOptions &opt
   return takeTuning(args, options);
 }
 
-int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spec &spec) {
+int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spec &spec,
+                     bool onlyLooks) {
   if (int code = readPrecision(args, options))
     return code;
   mlir::DialectRegistry registry;
@@ -121,7 +131,7 @@ int loadForCompiling(const opt::InputArgList &args, CompileOptions &options, Spe
     return code;
   if (auto said = spec.module()->getAttrOfType<PrecisionAttr>("attn.precision"))
     options.precision = said.getValue();
-  return readCompileOptions(args, options); // levels suit the precision
+  return readCompileOptions(args, onlyLooks, options); // levels suit the precision
 }
 
 int findAssembler(CompileOptions &options) {

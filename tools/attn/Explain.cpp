@@ -48,7 +48,7 @@ int runExplain(const opt::InputArgList &args) {
           spec.context(), std::make_unique<RemarkPrinter>(),
           std::make_unique<mlir::remark::RemarkEmittingPolicyAll>(), all)))
     return internalError();
-  if (int code = loadForCompiling(args, options, spec))
+  if (int code = loadForCompiling(args, options, spec, /*onlyLooks=*/true))
     return code;
   if (int code = findAssembler(options))
     return code;
@@ -57,8 +57,9 @@ int runExplain(const opt::InputArgList &args) {
   DiagnosticPrinter errors(spec.context());
   CompileOptions ofCpus = options;
   ofCpus.targets = options.targets.onlyLevels();
-  bool isDone = !lowerTo(spec.module(), Stage::Kernels, ofCpus).empty() &&
-                succeeded(explainGpus(spec.module(), options));
+  bool isDone =
+      (ofCpus.targets.levels.empty() || !lowerTo(spec.module(), Stage::Kernels, ofCpus).empty()) &&
+      succeeded(explainGpus(spec.module(), options));
   return isDone ? int(Ok) : errors.failure();
 }
 
