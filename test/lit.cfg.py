@@ -56,6 +56,12 @@ config.substitutions.append(("%node_modules", modules))
 if os.path.isdir(os.path.join(modules, "@anush008", "tokenizers")) and shutil.which("node"):
     config.available_features.add("huggingface")
 
+# A Python that has torch and the published library of models, transformers.
+oracle = os.environ.get("ATTN_ORACLE_PYTHON", "")
+config.substitutions.append(("%oracle_python", oracle))
+if oracle:
+    config.available_features.add("published-library")
+
 if os.environ.get("ATTN_FULL_TESTS") == "1":
     config.available_features.add("full")
 with open("/proc/cpuinfo") as info:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Families as the published library has them: a class, the sizes of a small model, and how it is called. A call gives the library's results by
+name, the entry of the imported spec that computes the same, and the inputs of that entry."""
+import numpy as np
+import torch
+
+TOKENS = 61
+LLAMA = dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+             max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+BERT = dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64,
+            type_vocab_size=2)
+ROBERTA = {**BERT, "type_vocab_size": 1, "pad_token_id": 1}
+WRITER = dict(vocab_size=TOKENS, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
+              encoder_ffn_dim=48, decoder_ffn_dim=48)
+VIT = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, image_size=32, patch_size=8, num_labels=5)
+SWIN = dict(image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=5)
+
+_rng = np.random.default_rng(3)
+IDS, SOURCE = (_rng.integers(5, TOKENS, (2, length)).astype(np.int32) for length in (12, 9))
+
+
+def tensor(array):
+    return torch.tensor(array.astype(np.int64) if array.dtype == np.int32 else array.astype(np.float64))
+
+
+def decoder(model):
+    return {"scores": model(input_ids=tensor(IDS), use_cache=False).logits}, "scores", {"ids": IDS}
+
+
+def encoder(entry, result="scores", field="logits", segments=False):
+    def call(model):
+        inputs = {"ids": IDS, "lengths": np.full(2, IDS.shape[1], np.int32)}
+        given = dict(input_ids=tensor(IDS), attention_mask=torch.ones(IDS.shape, dtype=torch.int64))
+        if segments:
+            inputs["segments"] = np.broadcast_to(np.arange(IDS.shape[1]) > 6, IDS.shape).astype(np.int32)
+            given["token_type_ids"] = tensor(inputs["segments"])
+        return {result: getattr(model(**given), field)}, entry, inputs
+
+    return call
+
+
+def writer(model):
+    scores = model(input_ids=tensor(SOURCE), attention_mask=torch.ones(SOURCE.shape, dtype=torch.int64), decoder_input_ids=tensor(IDS),
+                   use_cache=False).logits
+    return {"scores": scores}, "scores", {"source": SOURCE, "lengths": np.full(2, SOURCE.shape[1], np.int32), "token": IDS}
+
+
+def listener(model):
+    config = model.config
+    mel = np.random.default_rng(4).standard_normal((2, config.num_mel_bins, 2 * config.max_source_positions)).astype(np.float32)
+    scores = model(input_features=tensor(mel), decoder_input_ids=tensor(IDS), use_cache=False).logits
+    return {"scores": scores}, "scores", {"mel": mel, "token": IDS}
+
+
+def viewer(entry, result="scores", field="logits"):
+    def call(model):
+        side = model.config.image_size if isinstance(model.config.image_size, int) else model.config.image_size[0]
+        image = np.random.default_rng(4).standard_normal((2, model.config.num_channels, side, side)).astype(np.float32)
+        return {result: getattr(model(pixel_values=tensor(image)), field)}, entry, {"image": image}
+
+    return call
+
+
+# Family: the class, the values of its config, how it is called.
+FAMILIES = {
+    "llama": ("LlamaForCausalLM", LLAMA, decoder),
+    "mistral": ("MistralForCausalLM", {**LLAMA, "sliding_window": 5}, decoder),
+    "mixtral": ("MixtralForCausalLM", {**LLAMA, "num_local_experts": 4, "num_experts_per_tok": 2}, decoder),
+    "qwen2": ("Qwen2ForCausalLM", LLAMA, decoder),
+    "qwen3": ("Qwen3ForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", {**LLAMA, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 24}, decoder),
+    "gemma": ("GemmaForCausalLM", {**LLAMA, "head_dim": 8}, decoder),
+    "gemma2": ("Gemma2ForCausalLM", {**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8}, decoder),
+    "gemma3_text": ("Gemma3ForCausalLM", {**LLAMA, "head_dim": 8, "sliding_window": 5, "query_pre_attn_scalar": 8,
+                                          "layer_types": ["sliding_attention", "full_attention"]}, decoder),
+    "phi3": ("Phi3ForCausalLM", {**LLAMA, "sliding_window": 5}, decoder),
+    "gpt_oss": ("GptOssForCausalLM", {**LLAMA, "head_dim": 8, "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 5}, decoder),
+    "gpt2": ("GPT2LMHeadModel", dict(vocab_size=TOKENS, n_embd=32, n_head=4, n_layer=2, n_positions=64, bos_token_id=1, eos_token_id=2), decoder),
+    "bert": ("BertForMaskedLM", BERT, encoder("fill", segments=True)),
+    "roberta": ("RobertaForMaskedLM", ROBERTA, encoder("fill")),
+    "xlm-roberta": ("XLMRobertaForSequenceClassification", {**ROBERTA, "num_labels": 3}, encoder("classify")),
+    "distilbert": ("DistilBertForSequenceClassification", dict(vocab_size=TOKENS, dim=32, hidden_dim=48, n_layers=2, n_heads=4,
+                                                               max_position_embeddings=64, num_labels=3), encoder("classify")),
+    "modernbert": ("ModernBertForMaskedLM", dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=3,
+                                                 num_attention_heads=4, max_position_embeddings=64, local_attention=6, pad_token_id=0,
+                                                 bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2), encoder("fill")),
+    "nomic_bert": ("NomicBertModel", BERT, encoder("encode", "hidden", "last_hidden_state", segments=True)),
+    "t5": ("T5ForConditionalGeneration", dict(vocab_size=TOKENS, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4,
+                                              decoder_start_token_id=0), writer),
+    "bart": ("BartForConditionalGeneration", {**WRITER, "max_position_embeddings": 64}, writer),
+    "marian": ("MarianMTModel", {**WRITER, "max_position_embeddings": 64, "pad_token_id": TOKENS - 1, "decoder_start_token_id": TOKENS - 1,
+                                 "eos_token_id": 0}, writer),
+    "whisper": ("WhisperForConditionalGeneration", {**WRITER, "num_mel_bins": 16, "max_source_positions": 20, "max_target_positions": 32,
+                                                    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 3},
+                listener),
+    "vit": ("ViTForImageClassification", VIT, viewer("classify")),
+    "deit": ("DeiTForImageClassificationWithTeacher", VIT, viewer("classify")),
+    "dinov2": ("Dinov2Model", {**{key: value for key, value in VIT.items() if key not in ("intermediate_size", "num_labels")}, "mlp_ratio": 2},
+               viewer("encode", "hidden", "last_hidden_state")),
+    "beit": ("BeitForImageClassification", VIT, viewer("classify")),
+    "swin": ("SwinForImageClassification", SWIN, viewer("classify")),
+    "swinv2": ("Swinv2ForImageClassification", SWIN, viewer("classify")),
+}
