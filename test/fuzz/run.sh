@@ -20,7 +20,10 @@ case $target in
     for folder_of_specs in "$inputs/corpus/spec" "$tests/errors" "$tests/frontend" "$tests/../examples/language" \
       "$tests/../examples/vit"; do add "$folder_of_specs"; done
     ;;
-  chat) add "$tests/text/Inputs/templates" ;;
+  chat)
+    arguments+=(-dict="$inputs/chat.dict")
+    add "$tests/text/Inputs/templates"
+    ;;
 esac
 [[ $target == spec ]] || add "$inputs/corpus/$target"
 add "$inputs/regressions/$target"

@@ -30,7 +30,8 @@ struct FilterCall {
     if (!value.is(Kind::String)) {
       Vector<char> bytes;
       if (!appendText(value, bytes))
-        return run.fail(node, "%s cannot be printed", nameOf(value));
+        return value.kind > Kind::Dict ? run.fail(node, "%s cannot be printed", nameOf(value))
+                                       : run.noMemory(node);
       if (!run.makeString(node, Slice(bytes), string))
         return false;
     }

@@ -16,7 +16,7 @@ void *Memory::take(size_t bytes) {
   if (bytes > kMostBytes)
     return nullptr;
   bytes = (bytes + 7) & ~size_t(7);
-  if (bytes > room - used) {
+  if (blocks.empty() || bytes > room - used) {
     size_t size = bytes > kBlock ? bytes : kBlock;
     if (size > kMostBytes - total)
       return nullptr;

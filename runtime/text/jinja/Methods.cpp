@@ -74,6 +74,8 @@ static bool splitWords(const MethodCall &call, int64_t most, Vector<Value> &part
       while (at < rest.size && !isPythonSpace(decodeUtf8(rest.data + at, length)))
         at += length;
     }
+    if (!call.run.step(call.node, sizeof(Value)))
+      return false;
     if (!parts.push(Value::of(rest.between(0, at))))
       return call.run.noMemory(call.node);
     rest = strip(rest.from(at), nullptr, true, false);
@@ -106,14 +108,17 @@ static bool splitMethod(const MethodCall &call) {
         text.size > from ? memmem(text.data + from, text.size - from, by.data, by.size) : nullptr);
     return found ? size_t(found - text.data) : text.size;
   };
-  for (size_t at = next(0); at < text.size; at = next(at + by.size))
+  for (size_t at = next(0); at < text.size; at = next(at + by.size)) {
+    if (!call.run.step(call.node, sizeof(Value)))
+      return false;
     if (!places.push(at))
       return call.run.noMemory(call.node);
+  }
   size_t count = most >= 0 && size_t(most) < places.size() ? size_t(most) : places.size();
   size_t first = isRight ? places.size() - count : 0, begin = 0;
   for (size_t i = 0; i < count; ++i) {
     size_t place = places[first + i];
-    if (!call.run.step(call.node) || !parts.push(Value::of(text.between(begin, place))))
+    if (!parts.push(Value::of(text.between(begin, place))))
       return call.run.noMemory(call.node);
     begin = place + by.size;
   }
@@ -227,7 +232,7 @@ static bool linesMethod(const MethodCall &call) {
     if (next < rest.size)
       next +=
           rest.data[next] == '\r' && next + 1 < rest.size && rest.data[next + 1] == '\n' ? 2 : 1;
-    if (!call.run.step(call.node) ||
+    if (!call.run.step(call.node, sizeof(Value)) ||
         !lines.push(Value::of(rest.between(0, keeps && isTrue(*keeps) ? next : end))))
       return call.run.noMemory(call.node);
     rest = rest.from(next);

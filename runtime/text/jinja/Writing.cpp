@@ -41,6 +41,9 @@ bool jinja::appendFloat(double real, Vector<char> &text) {
   return appendFormat(text, "%.*f", behind > 1 ? int(behind) : 1, real);
 }
 
+/// What of a text may be written at most.
+static bool isTooLong(const Vector<char> &text) { return text.size() > Memory::kMostBytes / 4; }
+
 /// A character in a string of Python's: itself, or what stands for it.
 static bool appendEscaped(uint32_t c, Slice bytes, char quote, Vector<char> &text) {
   if (c == '\\' || c == uint32_t(quote))
@@ -62,7 +65,7 @@ static bool appendQuoted(Slice string, Vector<char> &text) {
   bool isGood = text.push(quote);
   for (size_t i = 0, length; isGood && i < string.size; i += length) {
     uint32_t c = decodeUtf8(string.data + i, length);
-    isGood = appendEscaped(c, string.between(i, i + length), quote, text);
+    isGood = !isTooLong(text) && appendEscaped(c, string.between(i, i + length), quote, text);
   }
   return isGood && text.push(quote);
 }
@@ -72,9 +75,6 @@ bool jinja::appendText(const Value &value, Vector<char> &text) {
     return true;
   return value.is(Kind::String) ? append(text, value.text()) : appendRepr(value, text);
 }
-
-/// What of a text may be written at most.
-static bool isTooLong(const Vector<char> &text) { return text.size() > Memory::kMostBytes / 4; }
 
 bool jinja::appendRepr(const Value &value, Vector<char> &text, int depth) {
   if (depth > kDeepest || isTooLong(text))
@@ -137,6 +137,8 @@ static bool appendJsonString(Slice string, bool isAscii, Vector<char> &text) {
   bool isGood = text.push('"');
   for (size_t i = 0, length; isGood && i < string.size; i += length) {
     uint32_t c = decodeUtf8(string.data + i, length);
+    if (isTooLong(text))
+      return false;
     if (char letter = jsonLetter(c))
       isGood = text.push('\\') && text.push(letter);
     else if (isAscii && c >= 65536)
@@ -154,7 +156,7 @@ static bool appendJsonString(Slice string, bool isAscii, Vector<char> &text) {
 static bool appendLine(const JsonStyle &style, int depth, Vector<char> &text) {
   bool isGood = !style.indent.data || text.push('\n');
   for (int i = 0; style.indent.data && isGood && i < depth; ++i)
-    isGood = append(text, style.indent);
+    isGood = !isTooLong(text) && append(text, style.indent);
   return isGood;
 }
 
