@@ -282,12 +282,12 @@ def rotary(frame, call):
     x, axis = frame.model.tensor(source, frame), axis_of(along, frame)
     named = {argument.name: frame.model.evaluate(argument.value, frame) for argument in call.arguments if argument.name}
     axis = x.axes[x.place(axis)]
-    features = int(named.pop("features", x.axes[-1].count))
+    features, factor = int(named.pop("features", x.axes[-1].count)), named.pop("attention_factor", 1)
     pairs = features // 2
     angles = np.outer(axis.offset + np.arange(axis.count), frequencies(pairs, **named))
     shape = [1] * len(x.axes)
     shape[x.place(axis)], shape[-1] = axis.count, pairs
-    cos, sin = np.cos(angles).reshape(shape), np.sin(angles).reshape(shape)
+    cos, sin = factor * np.cos(angles).reshape(shape), factor * np.sin(angles).reshape(shape)
     turned, others = x.data[..., :features], x.data[..., features:]
     if style.name == "half":
         first, second = turned[..., :pairs], turned[..., pairs:]

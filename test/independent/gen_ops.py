@@ -233,7 +233,8 @@ def add_table(scope, x=None, axis=None):
 def rotary_text(scope, text, axis):
     rng = scope.rng
     settings = rng.pick(["", "", ", base = 500000", ", factor = 4", ", base = 100, factor = 2.5",
-                         ", factor = 8, low_freq_factor = 1, high_freq_factor = 4, original_length = 32", ", features = 2"])
+                         ", factor = 8, low_freq_factor = 1, high_freq_factor = 4, original_length = 32", ", features = 2",
+                         ", features = 2, attention_factor = 1.25"])
     return f"rotary({text}, {axis}, {rng.pick(['half', 'interleaved'])}{settings})"
 
 

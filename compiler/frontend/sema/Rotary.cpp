@@ -11,6 +11,7 @@
 #include "compiler/frontend/sema/Tensors.h"
 #include "compiler/frontend/sema/Types.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/bit.h"
 #include <cmath>
@@ -70,6 +71,7 @@ struct RotaryReader {
   Frequencies frequencies = {};
   const Expr *angles = nullptr;   ///< Given by name, in the place of an axis and of frequencies.
   const Expr *features = nullptr; ///< How many of the last axis are turned; null: all.
+  double attentionFactor = 1;     ///< What cosines and sines are multiplied by.
 
   /// Each is false after an error.
   bool read() { return readPlaces() && readPairs() && readSettings() && checkScaling(); }
@@ -130,6 +132,8 @@ double *RotaryReader::settingOf(llvm::StringRef name) {
     return optional(frequencies.lowFactor);
   if (name == "high_freq_factor")
     return optional(frequencies.highFactor);
+  if (name == "attention_factor")
+    return &attentionFactor;
   return name == "original_length" ? optional(frequencies.originalLength) : nullptr;
 }
 
@@ -141,12 +145,11 @@ bool RotaryReader::readSettings() {
     if (!setting) {
       error(DiagCode::WrongArguments, argument.name->range,
             "`rotary` has no `" + argument.name->text + "`")
-          .note(
-              "it has base, factor, low_freq_factor, high_freq_factor, original_length, angles and "
-              "features");
+          .note("it has base, factor, low_freq_factor, high_freq_factor, original_length, "
+                "attention_factor, angles and features");
       return false;
     }
-    if (angles) {
+    if (angles && setting != &attentionFactor) {
       error(DiagCode::RotaryArguments, argument.name->range,
             "`" + argument.name->text + "` says nothing beside `angles`")
           .note("`angles` are those of each position and pair, in radians");
@@ -209,6 +212,15 @@ static int64_t turnedFeatures(Sema &sema, const RotaryReader &reader, const Axes
 
 using Angles = std::pair<mlir::Value, mlir::Value>;
 
+/// A cosine or sine times the factor of all of them.
+static mlir::Value timesFactor(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
+                               double factor) {
+  if (factor == 1)
+    return x;
+  auto by = mlir::arith::ConstantOp::create(b, loc, b.getF32FloatAttr(static_cast<float>(factor)));
+  return mlir::arith::MulFOp::create(b, loc, x, by);
+}
+
 /// Cosines and sines of what grows along the axis that is called `along`, for `pairs` pairs of the
 /// features of a tensor of `axes`; null after an error.
 static Angles anglesAlong(Sema &sema, const RotaryReader &reader, const Axes &axes, int64_t pairs) {
@@ -244,7 +256,13 @@ static Angles anglesAlong(Sema &sema, const RotaryReader &reader, const Axes &ax
     return {};
   auto table = [&](mlir::Attribute values) {
     mlir::Value all = makeTable(sema, angles, values, locate(sema, call.range));
-    return isNew ? newRows(sema, all, axes[at], call.range) : all;
+    mlir::Value rows = isNew ? newRows(sema, all, axes[at], call.range) : all;
+    if (reader.attentionFactor == 1)
+      return rows;
+    return makeMap(sema, {rows}, axesOfValue(rows), locate(sema, call.range),
+                   [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange x) {
+                     return timesFactor(b, loc, x[0], reader.attentionFactor);
+                   });
   };
   return {table(elements[0]), table(elements[1])};
 }
@@ -279,11 +297,12 @@ static Angles anglesGiven(Sema &sema, const RotaryReader &reader, const Axes &ax
                    });
   };
   using Builder = mlir::OpBuilder;
-  return {map([](Builder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
-            return mlir::math::CosOp::create(b, loc, x);
+  double factor = reader.attentionFactor;
+  return {map([&](Builder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
+            return timesFactor(b, loc, mlir::math::CosOp::create(b, loc, x), factor);
           }),
-          map([](Builder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
-            return mlir::math::SinOp::create(b, loc, x);
+          map([&](Builder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
+            return timesFactor(b, loc, mlir::math::SinOp::create(b, loc, x), factor);
           })};
 }
 
