@@ -8,6 +8,7 @@
 #include "io/ElementReader.h"
 #include "io/Gguf.h"
 #include "io/Llama2.h"
+#include "io/ModuleFolders.h"
 #include "io/Onnx.h"
 #include "io/PackedExperts.h"
 #include "io/QuantizedTensor.h"
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace attn;
 
@@ -39,6 +41,34 @@ const StoredTensor *Checkpoint::find(const char *name) const {
   return index < 0 ? nullptr : &list[size_t(index)];
 }
 
+/// What the published library calls a tensor while it loads it: norms of checkpoints that came from
+/// TensorFlow have a gamma and a beta.
+static bool appendCurrentName(Text &name, const char *stored, size_t length) {
+  static constexpr struct {
+    const char *old, *now;
+  } ends[] = {{"LayerNorm.gamma", "weight"}, {"LayerNorm.beta", "bias"}};
+  for (auto [old, now] : ends)
+    if (length >= strlen(old) && endsWith(stored, old)) {
+      name.append("%.*s%s", int(length - strlen(strrchr(old, '.') + 1)), stored, now);
+      return !name.failed();
+    }
+  return false;
+}
+
+attn_status Checkpoint::rename(StoredTensor &tensor, const char *folder, Error &error) {
+  Text name;
+  if (*folder)
+    name.append("%s.", folder);
+  if (!appendCurrentName(name, tensor.name, tensor.nameLength)) {
+    if (!*folder)
+      return ATTN_OK;
+    name.append("%.*s", int(tensor.nameLength), tensor.name);
+  }
+  tensor.nameLength = name.size();
+  tensor.name = name.failed() ? nullptr : arena.copy(name.c_str(), name.size());
+  return tensor.name ? ATTN_OK : error.outOfMemory("names of tensors");
+}
+
 attn_status Checkpoint::add(StoredTensor tensor, const char *label, Error &error) {
   if (names.find(tensor.name, tensor.nameLength) >= 0) {
     Text quoted;
@@ -60,6 +90,8 @@ attn_status Checkpoint::openMemory(const char *data, size_t size, const char *la
     return status;
   for (StoredTensor &tensor : found) {
     tensor.data = data + tensor.offset;
+    if (attn_status status = rename(tensor, "", error))
+      return status;
     if (attn_status status = add(tensor, label, error))
       return status;
   }
@@ -224,7 +256,7 @@ attn_status Checkpoint::readTensors(const SourceFile &file, const char *path,
   return readSafetensorsFile(file, path, arena, found, error);
 }
 
-attn_status Checkpoint::openFile(const char *path, Error &error) {
+attn_status Checkpoint::openFile(const char *path, Error &error, const char *folder) {
   SourceFile *file = create<SourceFile>();
   if (!file || !files.push(file)) {
     dispose(file);
@@ -238,6 +270,8 @@ attn_status Checkpoint::openFile(const char *path, Error &error) {
   for (StoredTensor &tensor : found) {
     if (!tensor.file)
       tensor.file = file;
+    if (attn_status status = rename(tensor, folder, error))
+      return status;
     if (attn_status status = add(tensor, path, error))
       return status;
   }
@@ -309,14 +343,17 @@ attn_status Checkpoint::openIndex(const char *path, Error &error) {
     if (attn_status status = openFile(full.c_str(), error))
       return status;
   }
-  for (const Mapping &mapping : map)
-    if (!find(mapping.name)) {
+  for (const Mapping &mapping : map) {
+    Text current;
+    bool isOld = appendCurrentName(current, mapping.name, mapping.nameLength);
+    if (!find(isOld ? current.c_str() : mapping.name)) {
       Text quoted;
       quoted.appendQuoted(mapping.name, mapping.nameLength);
       return error.set(ATTN_BAD_WEIGHTS, "W0203",
                        "`%s` says that tensor `%s` is in `%s`, but it is not", path, quoted.c_str(),
                        mapping.shard);
     }
+  }
   return ATTN_OK;
 }
 
@@ -363,7 +400,28 @@ attn_status Checkpoint::openDirectory(const char *path, Error &error) {
   }
   if (best.failed())
     return error.outOfMemory(path);
-  return bestRank % 2 == 0 ? openIndex(best.c_str(), error) : openFile(best.c_str(), error);
+  if (attn_status status =
+          bestRank % 2 == 0 ? openIndex(best.c_str(), error) : openFile(best.c_str(), error))
+    return status;
+  return openModules(path, error);
+}
+
+attn_status Checkpoint::openModules(const char *path, Error &error) {
+  Vector<char> folders;
+  if (attn_status status = readModuleFolders(path, folders, error))
+    return status;
+  for (size_t at = 0; at < folders.size(); at += strlen(folders.data() + at) + 1) {
+    const char *folder = folders.data() + at;
+    Text file;
+    file.append("%s/%s/model.safetensors", path, folder);
+    if (file.failed())
+      return error.outOfMemory(path);
+    if (access(file.c_str(), F_OK) != 0)
+      continue;
+    if (attn_status status = openFile(file.c_str(), error, folder))
+      return status;
+  }
+  return ATTN_OK;
 }
 
 /// Whether a path leads to a folder.

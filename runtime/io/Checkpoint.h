@@ -59,8 +59,13 @@ public:
   static const char *bytesOf(const StoredTensor &tensor, Vector<char> &memory, Error &error);
 
 private:
-  /// Adds the tensors of a file.
-  attn_status openFile(const char *path, Error &error);
+  /// Adds the tensors of a file, called `folder.name` where it is of a module's folder.
+  attn_status openFile(const char *path, Error &error, const char *folder = "");
+  /// Adds the tensors of the modules of a sentence encoder, which have folders of their own.
+  attn_status openModules(const char *path, Error &error);
+  /// Gives a tensor the name that it has here: behind its module's folder, and as checkpoints call
+  /// it today.
+  attn_status rename(StoredTensor &tensor, const char *folder, Error &error);
   /// Finds the tensors of a file in the format that its name or its first bytes say.
   attn_status readTensors(const SourceFile &file, const char *path, Vector<StoredTensor> &found,
                           Error &error);

@@ -163,6 +163,19 @@ static int32_t onlyGenerating(const attn_abi_model &tables) {
   return found < tables.entryCount ? found : -1;
 }
 
+/// The only entry that makes vectors of texts; -1 where there are several, or none.
+static int32_t onlyEmbedding(const attn_abi_model &tables) {
+  int32_t found = -1;
+  for (int32_t i = 0; i < tables.entryCount; ++i) {
+    const attn_abi_entry &entry = tables.entries[i];
+    bool isVector = !entry.unfold && entry.cacheCount == 0 && entry.outputCount > 0 &&
+                    entry.outputs[0].dtype == ATTN_F32 && entry.outputs[0].rank == 2;
+    if (isVector)
+      found = found < 0 ? i : tables.entryCount;
+  }
+  return found < tables.entryCount ? found : -1;
+}
+
 /// The weights of a text's run, bound when all else has been found right.
 static attn_status bindOfRun(const PromptRun &run) {
   auto &own = *static_cast<Handles *>(run.user);
@@ -217,6 +230,8 @@ static attn_status chooseEntry(const Command &command, const attn_abi_model &tab
       entry = i;
   if (!command.entryName && tables.entryCount == 1)
     entry = 0;
+  else if (!command.entryName && (command.isEmbed || command.isPairs))
+    entry = onlyEmbedding(tables);
   else if (!command.entryName && (hasPrompt(command) || hasSound(command) || hasPicture(command)))
     entry = onlyGenerating(tables);
   if (entry >= 0)

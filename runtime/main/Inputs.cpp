@@ -92,6 +92,11 @@ struct InputReader {
   attn_status convert(const attn_abi_tensor &wanted, const attn_tensor &given, const char *path,
                       attn_tensor &tensor);
   attn_status draw(int32_t index, uint64_t seed);
+  /// The rows of tokens that an input `lengths: i32[B]` counts, i32[B, T], which are given; -1
+  /// where it is no such input, or there are rows of several lengths.
+  int32_t rowsCountedBy(int32_t index) const;
+  /// Makes lengths of whole rows.
+  attn_status countWhole(int32_t index, int32_t rows);
   attn_status checkName(const Setting &setting);
   bool isGiven(const Setting &setting, int32_t index) const {
     const char *name = entry.inputs[index].name;
@@ -402,6 +407,35 @@ attn_status InputReader::draw(int32_t index, uint64_t seed) {
   return ATTN_OK;
 }
 
+int32_t InputReader::rowsCountedBy(int32_t index) const {
+  const attn_abi_tensor &lengths = entry.inputs[index];
+  if (strcmp(lengths.name, "lengths") != 0 || lengths.dtype != ATTN_I32 || lengths.rank != 1)
+    return -1;
+  int32_t found = -1, count;
+  for (int32_t i = 0; i < entry.inputCount; ++i) {
+    const attn_abi_tensor &rows = entry.inputs[i];
+    if (rows.dtype != ATTN_I32 || rows.rank != 2)
+      continue;
+    bool isBatch = rows.axes[0].dim == lengths.axes[0].dim && rows.axes[1].dim >= 0;
+    if (!isBatch || !find(i, count) ||
+        (found >= 0 && rows.axes[1].dim != entry.inputs[found].axes[1].dim))
+      return -1;
+    found = i;
+  }
+  return found;
+}
+
+attn_status InputReader::countWhole(int32_t index, int32_t rows) {
+  if (attn_status status = draw(index, 0))
+    return status;
+  attn_tensor &tensor = inputs.list[size_t(index)];
+  int32_t length = int32_t(axisSize(entry.inputs[rows].axes[1], dims));
+  for (int64_t i = 0; i < tensor.shape[0]; ++i)
+    static_cast<int32_t *>(tensor.data)[i] = length;
+  fprintf(stderr, "note: `lengths` is not given: all %d tokens of each row count\n", int(length));
+  return ATTN_OK;
+}
+
 attn_status InputReader::run() {
   if (!inputs.list.resize(size_t(entry.inputCount)))
     return error.outOfMemory("the inputs");
@@ -411,7 +445,7 @@ attn_status InputReader::run() {
   int count;
   for (int32_t i = 0; i < entry.inputCount; ++i) {
     const Setting *setting = find(i, count);
-    bool isLeftOut = !setting && entry.inputs[i].state != 0;
+    bool isLeftOut = !setting && (entry.inputs[i].state != 0 || rowsCountedBy(i) >= 0);
     if (!setting && !isLeftOut && !command.isBench) {
       error.set(ATTN_INVALID_ARGUMENT, "U0003", "input `%s` of entry `%s` is missing",
                 entry.inputs[i].name, entry.name);
@@ -455,6 +489,11 @@ attn_status InputReader::run() {
     seed = 0;
     if (!setting && entry.inputs[i].state) // zeros
       continue;
+    if (int32_t rows = rowsCountedBy(i); !setting && rows >= 0 && !command.isBench) {
+      if (attn_status status = countWhole(i, rows))
+        return status;
+      continue;
+    }
     if (!setting || parseRandom(setting->value, seed))
       if (attn_status status = draw(i, seed))
         return status;
