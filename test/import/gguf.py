@@ -16,7 +16,7 @@ from make import FAMILIES, NOMIC, bert_shapes, gpt2_shapes, llama, llama_shapes,
 from measured import measured
 from numpy_layers import linear
 from program import call, run
-from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, nomic_bert as nomic_twin
+from text_models import bert as bert_twin, gpt2 as gpt2_twin, llama as llama_twin, nomic_bert as nomic_twin, sentence
 
 BOUND = 1e-5
 ROUNDED = 4e-2  # rows become bytes
@@ -59,6 +59,8 @@ MODELS = {
     "qwen3": ("qwen3", small("qwen3", "Qwen3ForCausalLM", rope_theta=1000000.0, head_dim=128, tie_word_embeddings=True)),
     "qwen3-yarn": ("qwen3", small("qwen3", "Qwen3ForCausalLM", rope_theta=10000.0, head_dim=128, tie_word_embeddings=True, rope_scaling=dict(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=32))),
+    "qwen3-embedding": ("qwen3", small("qwen3", "Qwen3ForCausalLM", rope_theta=1000000.0, head_dim=128, tie_word_embeddings=True, pooling=3)),
+    "llama-both-ways": ("llama", small("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=True, pooling=1, is_causal=False)),
     "gemma": ("gemma", small("gemma", "GemmaForCausalLM", **GEMMA)),
     "gemma2": ("gemma2", small("gemma2", "Gemma2ForCausalLM", sliding_window=6, query_pre_attn_scalar=128, attn_logit_softcapping=5.0,
                                final_logit_softcapping=3.0, **GEMMA)),
@@ -163,6 +165,7 @@ def values_of(architecture, c):
                         "final_logit_softcapping": "final_logit_softcapping"}.items():
         if c.get(key):
             values[p + theirs] = c[key]
+    values.update({p + key: c[theirs] for key, theirs in {"pooling_type": "pooling", "attention.causal": "is_causal"}.items() if theirs in c})
     if (c.get("rope_scaling") or {}).get("rope_type") == "linear":
         values.update({p + "rope.scaling.type": "linear", p + "rope.scaling.factor": c["rope_scaling"]["factor"]})
     if (c.get("rope_scaling") or {}).get("rope_type") == "yarn":
@@ -303,6 +306,16 @@ def learnt_twin(c, weights, ids):
     return {name: found[name]}, {"lengths": lengths, **({"segments": segments} if count > 1 else {})}
 
 
+def decoder_twin(c, weights, ids):
+    """What a decoder gives, or the vectors that are made of it, and what it is given besides ids."""
+    if "pooling" not in c:
+        return {"scores": llama_twin(c, weights, ids)["scores"]}, {}
+    lengths, mode = np.array([21, 5, 13], np.int32), {1: "mean", 2: "cls", 3: "lasttoken"}[c["pooling"]]
+    hidden = llama_twin(c, weights, ids, None if c.get("is_causal", True) else lengths)["hidden"]
+    modules = [("Pooling", {"pooling_mode": mode}, {}), ("Normalize", {}, {})]
+    return {"embedding": np.stack([sentence(modules, row[:n]) for row, n in zip(hidden, lengths)])}, {"lengths": lengths}
+
+
 def check_tokens(architecture, path, tokens):
     text, wanted = WORDS[architecture]
     done = subprocess.run(["attn", "tokenize", path, text, "--ids"], capture_output=True, text=True)
@@ -320,9 +333,9 @@ def check_model(family, folder):
     table = subprocess.run(["attn", "check", spec, "--weights", path], capture_output=True, text=True)
     assert table.returncode == 0 and "tensors of the model are bound" in table.stdout, table.stdout + table.stderr
     ids = np.random.default_rng(5).integers(0, 97, (3, 21), dtype=np.int32)
-    wanted, more = learnt_twin(config, weights, ids) if is_learnt else (llama_twin(config, weights, ids), {})
+    wanted, more = (learnt_twin if is_learnt else decoder_twin)(config, weights, ids)
     (name, rows), = wanted.items()
-    entry = ["--entry", "scores"] if " entry scores " in open(spec).read() else []
+    entry = [flag for own in ("scores", "embed") if f" entry {own}" in open(spec).read() for flag in ("--entry", own)]
 
     def error(*flags, rows=rows):
         got, = run(["attn", "run", spec, "--weights", path, *entry, *flags], folder, {"ids": ids, **more}, [name])

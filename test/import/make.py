@@ -468,10 +468,12 @@ LABELS = {"0": "anger", "1": "joy", "2": "fear"}
 LLAMA3 = dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16)
 GEMMA = dict(head_dim=16, hidden_activation="gelu_pytorch_tanh")
 SAMPLED = {"generation_config.json": dict(do_sample=True, temperature=0.6, top_p=0.95, top_k=20, eos_token_id=[5, 7])}
+MODULES = [dict(idx=i, name=str(i), path=path, type="sentence_transformers.models." + kind)
+           for i, (kind, path) in enumerate([("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")])]
 MEAN = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_mean_tokens=True, pooling_mode_cls_token=False),
-        "modules.json": [dict(idx=2, name="2", path="2_Normalize", type="sentence_transformers.models.Normalize")]}
+        "modules.json": MODULES}
 FIRST = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_mean_tokens=False, pooling_mode_cls_token=True),
-         "modules.json": MEAN["modules.json"]}
+         "modules.json": MODULES}
 PICTURE = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.4, 0.3],
                                             resample=2, size=dict(height=32, width=32))}
 CROPPED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_center_crop=True, crop_size=dict(height=40, width=40),

@@ -58,22 +58,33 @@ def frequencies(features, base, scaling, is_long=False):
         return f / scaling["factor"] * ramp + f * (1 - ramp)
     if kind == "longrope":
         return f / np.array(scaling["long_factor" if is_long else "short_factor"])
-    assert kind == "default", kind
+    assert kind in ("default", "dynamic"), kind  # which changes nothing within max_position_embeddings
     return f
 
 
-def strength(config):
-    """What YaRN and LongRoPE multiply queries and keys by."""
-    scaling = config.get("rope_scaling") or config.get("rope_parameters") or {}
-    if scaling.get("rope_type", scaling.get("type")) == "longrope":
-        original = config["original_max_position_embeddings"]
-        return scaling.get("attention_factor", np.sqrt(1 + np.log(config["max_position_embeddings"] / original) / np.log(original)))
-    return scaling.get("attention_factor", 0.1 * np.log(scaling["factor"]) + 1) if scaling.get("rope_type") == "yarn" else 1
+def strength(config, scaling):
+    """What YaRN and LongRoPE multiply cosines and sines by."""
+    kind, factor = scaling["rope_type"], scaling.get("factor")
+    if kind not in ("yarn", "longrope"):
+        return 1
+    original = scaling["original_max_position_embeddings"]
+    if factor is None:
+        factor = config["max_position_embeddings"] / original
+    if scaling.get("attention_factor") is not None:
+        return scaling["attention_factor"]
+    if factor <= 1:
+        return 1
+    if kind == "longrope":
+        return np.sqrt(1 + np.log(factor) / np.log(original))
+    grown = lambda weight: 0.1 * weight * np.log(factor) + 1
+    if scaling.get("mscale") and scaling.get("mscale_all_dim"):
+        return grown(scaling["mscale"]) / grown(scaling["mscale_all_dim"])
+    return grown(1)
 
 
-def rotate(x, f):
-    """x: [B, H, T, E]; of each head, the first 2 * len(f) features, halves against each other."""
+def rotate(x, f, strength=1):
+    """x: [B, H, T, E]; of each head, the first 2 * len(f) features, halves against each other; the others stay as they are."""
     angles = np.arange(x.shape[2])[:, None] * f
-    cos, sin, half = np.cos(angles), np.sin(angles), len(f)
+    cos, sin, half = np.cos(angles) * strength, np.sin(angles) * strength, len(f)
     a, b, rest = x[..., :half], x[..., half:2 * half], x[..., 2 * half:]
     return np.concatenate([a * cos - b * sin, b * cos + a * sin, rest], -1)

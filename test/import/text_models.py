@@ -6,35 +6,62 @@ import numpy as np
 from numpy_layers import ACTIVATIONS, attention, frequencies, heads_of, joined, layer_norm, linear, rotate, softmax, strength
 
 
-def llama_layers(c):
-    """Of each layer, its window (None: all before) and frequencies."""
-    kind, count = c["model_type"], c["num_hidden_layers"]
-    e = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
-    turned = int(e * c.get("partial_rotary_factor", 1))
-    parameters = c.get("rope_parameters")
-    window = c.get("sliding_window")
+BASES = {"gemma3_text": 1e6, "mixtral": 1e6, "gpt_oss": 150000.0}  # of the published classes, where a config says none
+
+
+def rope_values(c, slides):
+    """The values of rope of a layer, as the published configuration classes put them together from either form of a config."""
+    kind, base = c["model_type"], BASES.get(c["model_type"], 10000.0)
+    given = c.get("rope_scaling") or c.get("rope_parameters") or {}
+    by_type = bool({"full_attention", "sliding_attention"} & set(given))
+    name = "sliding_attention" if slides else "full_attention"
+    if kind == "gemma3_text" and slides:
+        own = {"rope_theta": c.get("rope_local_base_freq", 10000.0), **(given.get(name, {}) if by_type else {})}
+    else:
+        own = {"rope_theta": c.get("rope_theta", base), **(given.get(name, {}) if by_type else given)}
+    own = {"rope_type": own.get("type", "default"), "partial_rotary_factor": c.get("partial_rotary_factor", 1),
+           "original_max_position_embeddings": c["max_position_embeddings"], **own}
+    if "original_max_position_embeddings" in c or kind == "phi3":
+        own["original_max_position_embeddings"] = c.get("original_max_position_embeddings", 4096)
+    if kind == "phi3" and own["rope_type"] in ("su", "yarn"):
+        own["rope_type"] = "longrope"
+    return own
+
+
+def slides_at(c, n):
+    """Whether a layer has a window."""
+    kind, window = c["model_type"], c.get("sliding_window")
     if kind.startswith("qwen") and not c.get("use_sliding_window"):
         window = None
-    for n in range(count):
-        slides = window is not None
-        if "layer_types" in c:
-            slides = c["layer_types"][n] == "sliding_attention"
-        elif kind == "gemma2":
-            slides = n % 2 == 0
-        elif kind == "gemma3_text":
-            slides = (n + 1) % c["sliding_window_pattern"] != 0
-        elif kind.startswith("qwen"):
-            slides = slides and n >= c["max_window_layers"]
-        if parameters and "full_attention" in parameters:
-            own = parameters["sliding_attention" if slides else "full_attention"]
-            f = frequencies(turned, own["rope_theta"], own)
-        elif parameters:
-            f = frequencies(turned, parameters["rope_theta"], parameters)
-        elif kind == "gemma3_text" and slides:
-            f = frequencies(turned, c["rope_local_base_freq"], None)
+    if kind in ("llama", "gemma"):
+        return False
+    if kind in ("mistral", "phi3", "mixtral", "qwen3_moe"):
+        return window is not None
+    if "layer_types" in c:
+        return c["layer_types"][n] == "sliding_attention"
+    if kind == "gemma3_text":
+        return (n + 1) % c.get("sliding_window_pattern", 6) != 0
+    if kind in ("gemma2", "gpt_oss"):
+        return n % 2 == 0
+    return window is not None and n >= c.get("max_window_layers", 28)
+
+
+def llama_layers(c):
+    """Of each layer, what token i sees of token j, and its angles: frequencies, and what cosines and sines are multiplied by."""
+    e = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    both = c.get("use_bidirectional_attention", False)
+    near = c.get("sliding_window")
+    for n in range(c["num_hidden_layers"]):
+        slides = slides_at(c, n)
+        own = rope_values(c, slides)
+        angles = frequencies(int(e * own["partial_rotary_factor"]), own["rope_theta"], own, c.get("is_long", False)), strength(c, own)
+        if both:
+            sees = (lambda i, j: abs(i - j) < near // 2 + 1) if slides else (lambda i, j: i == i)
+        elif not c.get("is_causal", True):
+            sees = (lambda i, j: abs(i - j) <= near) if slides else (lambda i, j: i == i)
         else:
-            f = frequencies(turned, c["rope_theta"], c.get("rope_scaling"), c.get("is_long", False))
-        yield window if slides else None, f
+            sees = (lambda i, j: (j <= i) & (i - j < near)) if slides else (lambda i, j: j <= i)
+        yield sees, angles
 
 
 def experts(c, w, p, x, act):
@@ -70,7 +97,7 @@ def oss_experts(c, w, p, x):
     return total
 
 
-def llama(c, w, ids):
+def llama(c, w, ids, lengths=None):
     kind, h, g = c["model_type"], c["num_attention_heads"], c["num_key_value_heads"]
     e = c.get("head_dim") or c["hidden_size"] // h
     gemma = kind.startswith("gemma")
@@ -83,7 +110,8 @@ def llama(c, w, ids):
 
     x = w["model.embed_tokens.weight"][ids] * (np.sqrt(c["hidden_size"]) if gemma else 1)
     i, j = np.arange(ids.shape[1])[:, None], np.arange(ids.shape[1])
-    for n, (window, f) in enumerate(llama_layers(c)):
+    there = True if lengths is None else (j < lengths[:, None])[:, None, None]
+    for n, (sees, (f, stronger)) in enumerate(llama_layers(c)):
         p = f"model.layers.{n}."
         y = norm(x, p + "input_layernorm")
         if kind == "phi3":
@@ -93,13 +121,11 @@ def llama(c, w, ids):
         q, k, v = heads_of(q, h), heads_of(k, g), heads_of(v, g)
         if p + "self_attn.q_norm.weight" in w:
             q, k = norm(q, p + "self_attn.q_norm"), norm(k, p + "self_attn.k_norm")
-        stronger = strength(c)
-        q, k = rotate(q, f) * stronger, rotate(k, f) * stronger
+        q, k = rotate(q, f, stronger), rotate(k, f, stronger)
         scores = q @ np.repeat(k, h // g, 1).transpose(0, 1, 3, 2) * (c.get("query_pre_attn_scalar", e) ** -0.5)
-        if c.get("attn_logit_softcapping"):
-            scores = np.tanh(scores / c["attn_logit_softcapping"]) * c["attn_logit_softcapping"]
-        seen = (j <= i) & (i - j < (window or 10 ** 9))
-        live = np.where(seen, scores, -np.inf)
+        if near := c.get("attn_logit_softcapping", 50 if kind == "gemma2" else None):
+            scores = np.tanh(scores / near) * near
+        live = np.where((sees(i, j) | (i < 0)) & there, scores, -np.inf)
         if p + "self_attn.sinks" in w:
             sinks = np.broadcast_to(w[p + "self_attn.sinks"][:, None, None], live.shape[:-1] + (1,))
             live = softmax(np.concatenate([live, sinks], -1))[..., :-1]
@@ -118,9 +144,10 @@ def llama(c, w, ids):
             gate, up = linear(y, w, p + "mlp.gate_proj"), linear(y, w, p + "mlp.up_proj")
         y = linear(act(gate) * up, w, p + "mlp.down_proj")
         x = x + (norm(y, p + "post_feedforward_layernorm") if four else y)
-    scores = norm(x, "model.norm") @ w.get("lm_head.weight", w["model.embed_tokens.weight"]).T
-    cap = c.get("final_logit_softcapping")
-    return {"scores": cap * np.tanh(scores / cap) if cap else scores}
+    hidden = norm(x, "model.norm")
+    scores = hidden @ w.get("lm_head.weight", w["model.embed_tokens.weight"]).T
+    cap = c.get("final_logit_softcapping", 30 if kind == "gemma2" else None)
+    return {"scores": cap * np.tanh(scores / cap) if cap else scores, "hidden": hidden}
 
 
 def gpt2(c, w, ids):
@@ -132,7 +159,8 @@ def gpt2(c, w, ids):
     for n in range(c["n_layer"]):
         p = f"h.{n}."
         q, k, v = (heads_of(part, c["n_head"]) for part in np.split(conv(norm(x, p + "ln_1"), p + "attn.c_attn"), 3, -1))
-        scores = np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(e), -np.inf)
+        scores = q @ k.transpose(0, 1, 3, 2) / (np.sqrt(e) if c.get("scale_attn_weights", True) else 1)
+        scores = np.where(live, scores / (n + 1 if c.get("scale_attn_by_inverse_layer_idx") else 1), -np.inf)
         x = x + conv(joined(softmax(scores) @ v), p + "attn.c_proj")
         x = x + conv(ACTIVATIONS[c["activation_function"]](conv(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
     return {"scores": norm(x, "ln_f") @ w.get("lm_head.weight", w["wte.weight"]).T}
@@ -336,3 +364,33 @@ def t5(c, w, token, source, lengths):
         x = x + mlp(p + "layer.2.DenseReluDense.", norm(x, p + "layer.2.layer_norm"))
     x = norm(x, "decoder.final_layer_norm")
     return {"scores": x @ w["lm_head.weight"].T if "lm_head.weight" in w else x * c["d_model"] ** -0.5 @ w["shared.weight"].T}
+
+
+def pooled(config, rows):
+    """The vector of a text, of the states of its tokens: the modes of a Pooling beside each other, in the published order."""
+    one = config.get("pooling_mode")
+    names = {"cls_token": "cls", "max_tokens": "max", "mean_tokens": "mean", "mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+             "weightedmean_tokens": "weightedmean", "lasttoken": "lasttoken"}
+    asked = [one] if isinstance(one, str) else one or [
+        name for key, name in names.items() if config.get("pooling_mode_" + key, key == "mean_tokens")]
+    weights = np.arange(1, len(rows) + 1)[:, None]
+    made = {"cls": rows[0], "max": rows.max(0), "mean": rows.mean(0), "mean_sqrt_len_tokens": rows.sum(0) / np.sqrt(len(rows)),
+            "weightedmean": (rows * weights).sum(0) / weights.sum(), "lasttoken": rows[-1]}
+    return np.concatenate([made[name] for name in names.values() if name in asked])
+
+
+def sentence(modules, rows):
+    """What modules make of the states of a text's tokens: (kind, config, tensors) of each."""
+    vector = None
+    for kind, config, w in modules:
+        if kind == "Pooling":
+            vector = pooled(config, rows)
+        elif kind == "Dense":
+            act = config.get("activation_function", "torch.nn.modules.activation.Tanh").rsplit(".", 1)[1]
+            function = {"Tanh": np.tanh, "Identity": lambda x: x, "ReLU": ACTIVATIONS["relu"], "GELU": ACTIVATIONS["gelu"]}[act]
+            vector = function(w["linear.weight"] @ vector + w.get("linear.bias", 0))
+        elif kind == "LayerNorm":
+            vector = layer_norm(vector, w, "norm", 1e-5)
+        elif kind == "Normalize":
+            vector = vector / np.linalg.norm(vector)
+    return vector

@@ -87,6 +87,7 @@ def check(family, folder):
         wanted = {"modernbert": modernbert, "nomic_bert": nomic_bert}.get(config["model_type"], bert)(config, w, **inputs)
     else:
         wanted = (gpt2 if config["model_type"] == "gpt2" else llama)(config, w, inputs["ids"])
+        wanted = {"scores": wanted["scores"]}
     if "embedding" in wanted:  # which sentence encoders give, and nothing else
         pooling = FAMILIES[family][2].get("1_Pooling/config.json")
         is_sentence = pooling is not None
@@ -96,7 +97,8 @@ def check(family, folder):
         wanted = {name: rows for name, rows in wanted.items() if (name == "embedding") == is_sentence}
     compare(family, folder, spec, inputs, wanted)
     if (config.get("rope_scaling") or {}).get("long_factor"):  # where there is room for longer texts
-        compare(family + "-long", folder, spec, inputs, llama({**config, "is_long": True}, w, inputs["ids"]), more=["--set", "C=64"])
+        compare(family + "-long", folder, spec, inputs, {"scores": llama({**config, "is_long": True}, w, inputs["ids"])["scores"]},
+                more=["--set", "C=64"])
 
 
 def compare(family, folder, spec, inputs, wanted, entry=None, whole=False, more=()):

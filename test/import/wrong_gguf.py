@@ -53,7 +53,7 @@ def main():
     write(at("longrope"), {**llama, "llama.rope.scaling.type": "longrope"}, one)
     pairs = [("rope_factors_long.weight", (8,), 0, 512), ("rope_factors_short.weight", (8,), 0, 512)]
     write(at("two-rules"), {**llama, "llama.rope.scaling.type": "linear"}, one + pairs)
-    write(at("pooling"), {"general.architecture": "bert", "bert.pooling_type": 3}, one)
+    write(at("pooling"), {"general.architecture": "bert", "bert.pooling_type": 5}, one)
     from gguf import values_of
     values = values_of(architecture, config)
     write(at("factors"), values, [("token_embd.weight", (32, 4), 0, 0), ("rope_freqs.weight", (32,), 0, 0)],

@@ -66,6 +66,7 @@ private:
   int64_t width = 0, heads = 0, layers = 0, hidden = 0, tokens = 0, positions = 0, segments = 0,
           padding = 0, classes = 0;
   bool hasPooler = false, isSentence = false;
+  Sentence sentence;
   bool hasDenseHead = false;  ///< classes have a map of their own in front, as RoBERTa's
   bool takesSegments = false; ///< else all tokens are of the first, where there are any
 };
@@ -101,7 +102,12 @@ void BertWriter::readSizes() {
   prefix = writer.folder.has(body + "embeddings.word_embeddings.weight") ? body : "";
   hasDenseHead = isRoberta || writer.folder.has("classifier.dense.weight");
   hasPooler = writer.folder.has(prefix + "pooler.dense.weight");
-  isSentence = writer.task.empty() && writer.folder.pooling.has_value();
+  isSentence = writer.folder.isSentence();
+  if (isSentence) {
+    writer.task = ""; // the published library takes the bare model of any
+    sentence = readSentence(writer, width);
+    notePrompts(writer);
+  }
   classes = classCount(config);
 }
 
@@ -170,8 +176,9 @@ void BertWriter::writeParameters() {
     os << "dim K = " << classes << "  // classes\n";
   if (isTask("ForQuestionAnswering"))
     os << "dim K = 2  // the answer's first and last token\n";
-  os << "dyn B <= 64, T <= " << positions - firstPosition() << "\n\nembedding " << prefix
-     << "embeddings.word_embeddings: V -> D\nembedding " << prefix
+  int64_t most = positions - firstPosition();
+  os << "dyn B <= 64, T <= " << (isSentence ? sentenceLength(writer, most) : most)
+     << "\n\nembedding " << prefix << "embeddings.word_embeddings: V -> D\nembedding " << prefix
      << "embeddings.position_embeddings: P -> D\n";
   if (segments && !takesSegments)
     os << "param segments: [" << (isVector(table) ? "" : "N, ") << "D] = \"" << prefix
@@ -181,6 +188,12 @@ void BertWriter::writeParameters() {
   os << "layernorm " << prefix << "embeddings.LayerNorm: D eps " << eps << "\nstack " << prefix
      << (isDistil ? "transformer.layer" : "encoder.layer") << ": L of Layer\n";
   writeHeadParameters();
+  os << sentence.parameters;
+  if (isSentence)
+    for (StringRef head : {"cls", "lm_head", "classifier", "pre_classifier", "qa_outputs",
+                           "vocab_transform", "vocab_layer_norm", "vocab_projector"})
+      if (writer.folder.hasWithin(head))
+        os << "ignore \"" << head << ".*\"  // no vector needs it\n";
   for (StringRef name : {"embeddings.position_ids", "embeddings.token_type_ids"})
     if (writer.folder.has(prefix + name.str()))
       os << "ignore \"" << prefix << name << "\"\n";
@@ -204,7 +217,7 @@ void BertWriter::writeLayer() {
 
 std::string BertWriter::results() const {
   if (isSentence)
-    return "embedding: [B, D]";
+    return "embedding: [B, " + sentence.axis + "]";
   if (isTask("ForMaskedLM"))
     return "scores: [B, T, V]";
   if (isTask("ForSequenceClassification"))
@@ -214,27 +227,10 @@ std::string BertWriter::results() const {
   return hasPooler ? "hidden: [B, T, D], pooled: [B, D]" : "hidden: [B, T, D]";
 }
 
-std::string sentenceBody(FamilyWriter &writer) {
-  Config pooling(*writer.folder.pooling, "1_Pooling/config.json");
-  bool isMean = pooling.flag("pooling_mode_mean_tokens", false),
-       isFirst = pooling.flag("pooling_mode_cls_token", false);
-  if (isMean == isFirst)
-    pooling.refuse("pooling_mode_mean_tokens",
-                   "the mean of all tokens, or by `pooling_mode_cls_token` the first one");
-  writer.config.adopt(pooling);
-  if (writer.ofLlamaCpp())
-    writer.config.note("vectors are given length 1, as llama.cpp's programs give them: the file "
-                       "does not say whether the model does");
-  return std::string(isFirst
-                         ? "let m = first(T, y)\nreturn "
-                         : "let m = mean(T, y where positions(T) < repeat(lengths, T))\nreturn ") +
-         (writer.folder.isNormalized ? "m / max(sqrt(sum(D, m * m)), 1e-12)\n" : "m\n");
-}
-
 std::string BertWriter::headBody() const {
   std::string pooled = "tanh(" + prefix + "pooler.dense(first(T, y)))";
   if (isSentence)
-    return sentenceBody(writer);
+    return sentence.body;
   if (isTask("ForMaskedLM")) {
     std::string dense = isDistil    ? "vocab_transform"
                         : isRoberta ? "lm_head.dense"

@@ -30,6 +30,8 @@ void Config::passOver(ArrayRef<StringRef> keys) {
 
 bool Config::has(StringRef key) const { return find(key); }
 
+bool Config::isSilent(StringRef key) const { return !object->get(key); }
+
 void Config::refuse(StringRef key, const Twine &expected, const Twine &mend) {
   if (!message.empty())
     return;
@@ -112,6 +114,12 @@ std::vector<std::string> Config::texts(StringRef key) {
       refuse(key, "a list of texts");
   }
   return texts;
+}
+
+std::vector<std::string> Config::oneOrTexts(StringRef key) {
+  const json::Value *value = find(key);
+  auto text = value ? value->getAsString() : std::nullopt;
+  return text ? std::vector<std::string>{text->str()} : texts(key);
 }
 
 std::vector<int64_t> Config::sizes(StringRef key) {

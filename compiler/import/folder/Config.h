@@ -45,6 +45,8 @@ public:
   std::string text(llvm::StringRef key, llvm::StringRef otherwise);
   /// A list of texts; empty where nothing is said.
   std::vector<std::string> texts(llvm::StringRef key);
+  /// A text, or each of a list of texts; empty where nothing is said.
+  std::vector<std::string> oneOrTexts(llvm::StringRef key);
   /// A number, or each of a list of numbers; empty where nothing is said.
   std::vector<int64_t> sizes(llvm::StringRef key);
   /// A list of numbers; empty where nothing is said.
@@ -59,6 +61,8 @@ public:
   std::optional<int64_t> whole(llvm::StringRef key);
   /// Counts keys as read that say nothing here, since others have said it.
   void passOver(llvm::ArrayRef<llvm::StringRef> keys);
+  /// Whether there is no such key at all: null is something that a file says.
+  bool isSilent(llvm::StringRef key) const;
   /// Whether something is said that is not null.
   bool has(llvm::StringRef key) const;
 

@@ -44,9 +44,22 @@ void writeBert(FamilyWriter &writer);
 void writeModernBert(FamilyWriter &writer);
 /// Nomic's BERT, with rotary positions.
 void writeNomicBert(FamilyWriter &writer);
-/// The last lines of a sentence encoder: the rows `y` become one vector as 1_Pooling/config.json
-/// says, of unit length where the folder says so.
-std::string sentenceBody(FamilyWriter &writer);
+/// What a sentence encoder makes of the states of tokens, `y`, [B, T, D], of which `lengths` tell
+/// how many are of the text: declarations of the model, statements of the entry, and the axis of
+/// the vector.
+struct Sentence {
+  std::string parameters, body, axis;
+};
+
+/// The modules behind the transformer, whose states have `width` numbers, as modules.json names
+/// them. What is wrong is left in the config.
+Sentence readSentence(FamilyWriter &writer, int64_t width);
+
+/// How many tokens a text has at most, of a transformer that takes `positions`.
+int64_t sentenceLength(FamilyWriter &writer, int64_t positions);
+
+/// Notes the prompt that the published library puts in front of texts.
+void notePrompts(FamilyWriter &writer);
 /// GPT-2.
 void writeGpt2(FamilyWriter &writer);
 /// Encoders and decoders of text and speech: BART, Marian, Whisper.

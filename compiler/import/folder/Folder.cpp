@@ -35,12 +35,43 @@ static Expected<std::optional<json::Object>> readObject(Folder &folder, const Tw
   return std::move(*object);
 }
 
-/// Whether modules.json of a sentence encoder ends in a module that normalizes.
-static bool readNormalization(StringRef folder) {
-  SmallString<256> path(folder);
+static constexpr StringRef ofSentences = "sentence_transformers.models.";
+
+/// Reads modules.json of a sentence encoder, and the config.json of each module. A folder that has
+/// a pooling without that file is read as one whose transformer is pooled.
+static Error readModules(Folder &folder) {
+  SmallString<256> path(folder.path);
   sys::path::append(path, "modules.json");
   auto buffer = MemoryBuffer::getFile(path);
-  return buffer && (*buffer)->getBuffer().contains("sentence_transformers.models.Normalize");
+  Expected<json::Value> value =
+      buffer ? parseJson((*buffer)->getBuffer()) : Expected<json::Value>(json::Array());
+  const json::Array *modules = value ? value->getAsArray() : nullptr;
+  if (!value)
+    return importError("`modules.json` is no JSON: " + toString(value.takeError()));
+  if (!modules)
+    return importError("`modules.json` is no list of modules");
+  for (const json::Value &one : *modules) {
+    const json::Object *module = one.getAsObject();
+    auto type = module ? module->getString("type") : std::nullopt,
+         where = module ? module->getString("path") : std::nullopt;
+    if (!type || !where || where->contains('/') || *where == "..")
+      return importError("`modules.json` has a module without a `type`, or without the name of a "
+                         "folder in this one as its `path`");
+    folder.modules.push_back({type->str(), where->str(), {}});
+  }
+  if (!buffer && sys::fs::exists(folder.path + "/1_Pooling/config.json"))
+    folder.modules = {{(ofSentences + "Transformer").str(), "", {}},
+                      {(ofSentences + "Pooling").str(), "1_Pooling", {}}};
+  for (SentenceModule &module : folder.modules) {
+    if (module.path.empty())
+      continue;
+    auto config = readObject(folder, module.path + "/config.json");
+    if (!config)
+      return config.takeError();
+    if (*config)
+      module.config = std::move(**config);
+  }
+  return Error::success();
 }
 
 Expected<Folder> readFolder(StringRef path) {
@@ -61,11 +92,15 @@ Expected<Folder> readFolder(StringRef path) {
   if (!preprocessor)
     return preprocessor.takeError();
   folder.preprocessor = std::move(*preprocessor);
-  auto pooling = readObject(folder, "1_Pooling/config.json");
-  if (!pooling)
-    return pooling.takeError();
-  folder.pooling = std::move(*pooling);
-  folder.isNormalized = readNormalization(path);
+  for (auto [name, own] : {std::pair("sentence_bert_config.json", &folder.sentence),
+                           {"config_sentence_transformers.json", &folder.prompts}}) {
+    auto found = readObject(folder, name);
+    if (!found)
+      return found.takeError();
+    *own = std::move(*found);
+  }
+  if (Error error = readModules(folder))
+    return std::move(error);
   return folder;
 }
 
@@ -216,6 +251,13 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
   FamilyWriter writer{
       folder, config, os, type, model, architectures.empty() ? "" : architectures.front(), task};
   found->write(writer);
+  if (folder.isSentence() && StringRef(folder.modules.front().type).ends_with(".Transformer") &&
+      !StringRef(text).contains("entry embed("))
+    config.refuse("architectures",
+                  "a family whose encoders of sentences are read (BERT, RoBERTa, DistilBERT, "
+                  "ModernBERT, Nomic's BERT, decoders in Llama's form), since there is a "
+                  "`modules.json`",
+                  "without that file the model is imported as it is by itself");
   if (Error error = config.takeError())
     return std::move(error);
   spec.notes = config.notes;

@@ -16,6 +16,12 @@
 
 namespace attn::importer {
 
+/// A module of a sentence encoder, as modules.json names it.
+struct SentenceModule {
+  std::string type, path;    ///< the name of its class; its folder, empty for the model's own
+  llvm::json::Object config; ///< of its folder; empty where that has none
+};
+
 /// What stands in a folder, its weights apart.
 struct Folder {
   std::string path;
@@ -25,8 +31,9 @@ struct Folder {
   llvm::json::Object config;
   std::optional<llvm::json::Object> generation;   ///< generation_config.json
   std::optional<llvm::json::Object> preprocessor; ///< preprocessor_config.json
-  std::optional<llvm::json::Object> pooling;      ///< of a sentence encoder, 1_Pooling/config.json
-  bool isNormalized = false;                      ///< a sentence encoder that gives unit vectors
+  std::vector<SentenceModule> modules;            ///< of a sentence encoder, in their order
+  std::optional<llvm::json::Object> sentence;     ///< sentence_bert_config.json
+  std::optional<llvm::json::Object> prompts;      ///< config_sentence_transformers.json
   std::map<std::string, llvm::SmallVector<int64_t>> shapes; ///< of the tensors, by their names
   std::map<std::string, std::string> texts; ///< of the files, for the lines of their keys
   std::vector<std::string> allowed;         ///< the keys that `--allow` passes by
@@ -40,8 +47,15 @@ struct Folder {
   /// Llama 3's rule; empty where there are none.
   std::vector<double> ropeFactors;
 
+  /// Whether texts become vectors, by the modules.
+  bool isSentence() const { return !modules.empty(); }
   /// Whether there is a tensor of this name.
   bool has(llvm::StringRef tensor) const { return shapes.count(tensor.str()); }
+  /// Whether there is a tensor whose name begins with this one and a dot.
+  bool hasWithin(llvm::StringRef name) const {
+    auto found = shapes.lower_bound(name.str() + ".");
+    return found != shapes.end() && llvm::StringRef(found->first).starts_with(name.str() + ".");
+  }
 };
 
 /// Reads the JSON files of a folder; `shapes` is left empty.

@@ -34,6 +34,8 @@ private:
   Error readLlama();
   Error readBert();
   Error readPooling();
+  /// Whether tokens see what comes behind them.
+  Error readCausal();
   Error readRope();
   Error readScaling();
   json::Object longRope() const;
@@ -220,7 +222,9 @@ Error GgufConfig::readLlama() {
   if (Error error = readRope())
     return error;
   readScores();
-  return Error::success();
+  if (Error error = readCausal())
+    return error;
+  return readPooling();
 }
 
 /// Which gelu it is files do not say: it is the one that the published models have, of erf.
@@ -235,6 +239,7 @@ Error GgufConfig::readBert() {
   return readPooling();
 }
 
+/// A text's vector as llama.cpp's programs give it: pooled, of length 1.
 Error GgufConfig::readPooling() {
   if (auto rows = rowsOf("embeddings.token_type_embeddings.weight")) // DistilBERT has none
     folder.config["type_vocab_size"] = *rows;
@@ -246,14 +251,31 @@ Error GgufConfig::readPooling() {
     folder.config["num_labels"] = *classes;
     return Error::success();
   }
-  if (way < 0 || way > 2)
+  if (way < 0 || way > 3)
     return importError("`" + prefix + "pooling_type` is " + std::to_string(way) +
-                       ", expected 0 (none), 1 (the mean of the tokens), 2 (the first one), or 4 "
-                       "(a score) with the tensors `cls.weight` and `cls.output.weight`");
-  if (way)
-    folder.pooling =
-        json::Object{{way == 1 ? "pooling_mode_mean_tokens" : "pooling_mode_cls_token", true}};
-  folder.isNormalized = true; // as llama.cpp's programs give vectors
+                       ", expected 0 (none), 1 (the mean of the tokens), 2 (the first one), 3 (the "
+                       "last one), or 4 (a score) with the tensors `cls.weight` and "
+                       "`cls.output.weight`");
+  if (way == 0)
+    return Error::success();
+  StringRef modes[] = {"mean", "cls", "lasttoken"};
+  std::string ofSentences = "sentence_transformers.models.";
+  folder.modules.push_back({ofSentences + "Transformer", "", json::Object()});
+  folder.modules.push_back({ofSentences + "Pooling", "pooling_type",
+                            json::Object{{"pooling_mode", modes[way - 1].str()}}});
+  folder.modules.push_back({ofSentences + "Normalize", "", json::Object()});
+  return Error::success();
+}
+
+Error GgufConfig::readCausal() {
+  const json::Value *causal = find("attention.causal");
+  if (!causal || causal->getAsBoolean().value_or(true))
+    return Error::success();
+  // Of one side alone llama.cpp hides what a window does not reach.
+  if (folder.config.get("sliding_window"))
+    return importError("`" + prefix + "attention.causal` is false, and `" + prefix +
+                       "attention.sliding_window` is there, which are not read together");
+  folder.config["is_causal"] = false;
   return Error::success();
 }
 

@@ -18,9 +18,10 @@ void writeGpt2(FamilyWriter &writer) {
           positions = config.size("n_positions"), hidden = config.size("n_inner", 4 * width);
   if (width % heads)
     config.refuse("n_head", "a divisor of `n_embd`");
-  for (StringRef key : {"scale_attn_by_inverse_layer_idx", "add_cross_attention"})
-    if (config.flag(key, false))
-      config.refuse(key, "false");
+  if (config.flag("add_cross_attention", false))
+    config.refuse("add_cross_attention", "false");
+  bool isScaled = config.flag("scale_attn_weights", true),
+       isByLayer = config.flag("scale_attn_by_inverse_layer_idx", false);
   std::string p = writer.folder.has("transformer.wte.weight") ? "transformer." : "",
               eps = numberText(config.number("layer_norm_epsilon", 1e-5)),
               mlp = activation(config, "activation_function", "gelu_new", "mlp.c_fc(ln_2(y))");
@@ -33,7 +34,8 @@ void writeGpt2(FamilyWriter &writer) {
      << "  // width, heads, features of a head, layers, feed-forward, tokens, positions\n"
      << "dyn B <= 8\ncache kv capacity P\n\n"
      << "embedding " << p << "wte: V -> D\nembedding " << p << "wpe: P -> D\nstack " << p
-     << "h: L of Layer\nlayernorm " << p << "ln_f: D eps " << eps << '\n';
+     << "h: L of Layer" << (isByLayer ? "(depth = n + 1)" : "") << "\nlayernorm " << p
+     << "ln_f: D eps " << eps << '\n';
   if (hasHead)
     os << "linear lm_head: D -> V" << (isTied ? " = tied(" + p + "wte)" : "") << '\n';
   if (hasHead && isTied && writer.folder.has("lm_head.weight"))
@@ -41,7 +43,12 @@ void writeGpt2(FamilyWriter &writer) {
   if (writer.folder.has(p + "h.0.attn.bias"))
     os << "ignore \"" << p << "h.*.attn.bias\", \"" << p
        << "h.*.attn.masked_bias\"  // the causal mask, as a tensor\n";
-  os << "\nblock Layer[T](x: [B, T, D], kv: cache) -> [B, T, D] {\n"
+  if (isByLayer)
+    os << "score scaled(q, k; depth = 1) = dot(q, k) " << (isScaled ? "* E ** -0.5 " : "")
+       << "/ depth\n";
+  StringRef score = isByLayer ? "score scaled(depth = depth)\n" : isScaled ? "" : "score dot\n";
+  os << "\nblock Layer[T](x: [B, T, D], kv: cache" << (isByLayer ? "; depth = 1" : "")
+     << ") -> [B, T, D] {\n"
      << "layernorm ln_1, ln_2: D eps " << eps << '\n'
      << "linear attn.q, attn.k, attn.v: D -> H, E bias = split(\"attn.c_attn.{weight|bias}\", q k "
         "v)"
@@ -50,7 +57,8 @@ void writeGpt2(FamilyWriter &writer) {
      << "\n"
      << "let n = ln_1(x)\n"
      << "let y = x + attn.c_proj(attend attn.q(n) over kv.push(attn.k(n), attn.v(n)) along T as S "
-        "{\nmask causal\n})\n"
+        "{\n"
+     << score << "mask causal\n})\n"
      << "return y + mlp.c_proj(" << mlp << ")\n}\n\n";
   std::string states = p + "ln_f(" + p + "h(" + p + "wte(ids) + " + p + "wpe(positions(T)), kv))";
   if (!hasHead) {

@@ -118,12 +118,11 @@ static StringRef kindOfFile(StringRef file) {
   static constexpr std::pair<StringRef, StringRef> kinds[] = {
       {"config.json", "config"},
       {"generation_config.json", "generation"},
-      {"preprocessor_config.json", "preprocessor"},
-      {"1_Pooling/config.json", "module"}};
+      {"preprocessor_config.json", "preprocessor"}};
   for (auto [name, kind] : kinds)
     if (name == file)
       return kind;
-  return "other";
+  return "module"; // of a sentence encoder
 }
 
 /// Whether an object in a config.json is a config of its own, which has the keys that all have.
@@ -239,9 +238,13 @@ std::vector<KeyDecision> decideKeys(const KeyQuestion &question) {
     walk.walk("config.json", folder.config, "", question.family);
   for (auto [file, object] : {std::pair("generation_config.json", &folder.generation),
                               std::pair("preprocessor_config.json", &folder.preprocessor),
-                              std::pair("1_Pooling/config.json", &folder.pooling)})
+                              std::pair("sentence_bert_config.json", &folder.sentence),
+                              std::pair("config_sentence_transformers.json", &folder.prompts)})
     if (*object && folder.renames.empty())
       walk.walk(file, **object, "", question.family);
+  for (const SentenceModule &module : folder.modules)
+    if (folder.renames.empty())
+      walk.walk(module.path + "/config.json", module.config, "", question.family);
   return std::move(walk.decisions);
 }
 

@@ -31,6 +31,7 @@ private:
   raw_ostream &os;
   std::string prefix, eps, lacking;
   int64_t every = 1, half = 0, classes = 0;
+  Sentence sentence; ///< empty where the folder is no sentence encoder's
   double base = 0, windowedBase = 0;
 };
 
@@ -96,13 +97,14 @@ void ModernBertWriter::writeLayer() {
 void ModernBertWriter::writeEntry() {
   bool isPooled = isTask("ForSequenceClassification"),
        isMean = config.text("classifier_pooling", "cls") == "mean",
-       isSentence = writer.task.empty() && writer.folder.pooling.has_value();
+       isSentence = writer.folder.isSentence();
+  std::string sentenceResult = "embedding: [B, " + sentence.axis + "]";
   StringRef name = isTask("ForMaskedLM") ? "fill"
                    : isSentence          ? "embed"
                    : writer.task.empty() ? "encode"
                                          : "classify",
             results = isTask("ForMaskedLM") ? "scores: [B, T, V]"
-                      : isSentence          ? "embedding: [B, D]"
+                      : isSentence          ? StringRef(sentenceResult)
                       : writer.task.empty() ? "hidden: [B, T, D]"
                       : isPooled            ? "scores: [B, K]"
                                             : "scores: [B, T, K]";
@@ -117,7 +119,7 @@ void ModernBertWriter::writeEntry() {
       "head.norm(" +
       activation(config, "classifier_activation", "gelu", "head.dense(" + pooled + ")") + ")";
   if (isSentence)
-    os << sentenceBody(writer);
+    os << sentence.body;
   else if (writer.task.empty())
     os << "return y\n";
   else if (isTask("ForMaskedLM"))
@@ -135,19 +137,31 @@ void ModernBertWriter::write() {
   int64_t width = config.size("hidden_size"), heads = config.size("num_attention_heads");
   if (width % heads)
     config.refuse("num_attention_heads", "a divisor of `hidden_size`");
+  bool isSentence = writer.folder.isSentence();
+  if (isSentence) {
+    writer.task = ""; // the published library takes the bare model of any
+    sentence = readSentence(writer, width);
+    notePrompts(writer);
+  }
   os << "model " << writer.model << " {\ndim D = " << width << ", H = " << heads
      << ", E = D / H, L = " << config.size("num_hidden_layers")
      << ", F = " << config.size("intermediate_size") << ", V = " << config.size("vocab_size")
      << "  // width, heads, features of a head, layers, feed-forward, tokens\n";
   if (StringRef(writer.task).contains("Classification"))
     os << "dim K = " << classes << "  // classes\n";
-  os << "dyn B <= 64, T <= " << config.size("max_position_embeddings") << "\n\nembedding " << prefix
-     << "embeddings.tok_embeddings: V -> D\nlayernorm " << prefix << "embeddings.norm, " << prefix
-     << "final_norm: D eps " << eps << lacking << "\nstack " << prefix
-     << "layers: L of Layer(normed = n > 0, seen = if n % " << every
+  int64_t most = config.size("max_position_embeddings");
+  os << "dyn B <= 64, T <= " << (isSentence ? sentenceLength(writer, most) : most)
+     << "\n\nembedding " << prefix << "embeddings.tok_embeddings: V -> D\nlayernorm " << prefix
+     << "embeddings.norm, " << prefix << "final_norm: D eps " << eps << lacking << "\nstack "
+     << prefix << "layers: L of Layer(normed = n > 0, seen = if n % " << every
      << " == 0 then true else window(" << half << ", " << half << "), base = if n % " << every
      << " == 0 then " << numberText(base) << " else " << numberText(windowedBase) << ")\n";
   writeHeadParameters();
+  os << sentence.parameters;
+  if (isSentence)
+    for (StringRef head : {"head", "decoder", "classifier"})
+      if (writer.folder.hasWithin(head))
+        os << "ignore \"" << head << ".*\"  // no vector needs it\n";
   os << '\n';
   writeLayer();
   writeEntry();

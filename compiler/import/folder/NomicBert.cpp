@@ -46,16 +46,23 @@ void writeNomicBert(FamilyWriter &writer) {
     config.refuse("n_head", "a divisor of `n_embd`");
   std::string eps = numberText(config.number("layer_norm_epsilon", 1e-12)),
               base = numberText(config.number("rotary_emb_base", 10000));
-  bool isSentence = writer.folder.pooling.has_value();
+  bool isSentence = writer.folder.isSentence();
+  Sentence sentence = isSentence ? readSentence(writer, width) : Sentence();
+  int64_t most = positionsOf(config);
+  if (isSentence) {
+    most = sentenceLength(writer, most);
+    notePrompts(writer);
+  }
   os << "model " << writer.model << " {\ndim D = " << width << ", H = " << heads
      << ", E = D / H, L = " << config.size("n_layer")
      << ", F = " << config.size("n_inner", 4 * width) << ", V = " << config.size("vocab_size")
      << "  // width, heads, features of a head, layers, feed-forward, tokens\n"
      << "dim N = " << config.size("type_vocab_size") << "  // segments\n"
-     << "dyn B <= 64, T <= " << positionsOf(config) << "\n\n"
+     << "dyn B <= 64, T <= " << most << "\n\n"
      << "embedding embeddings.word_embeddings: V -> D\n"
      << "embedding embeddings.token_type_embeddings: N -> D\n"
-     << "layernorm emb_ln: D eps " << eps << "\nstack encoder.layers: L of Layer\n\n"
+     << "layernorm emb_ln: D eps " << eps << "\nstack encoder.layers: L of Layer\n"
+     << sentence.parameters << "\n"
      << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is padding\n\n"
      << "block Layer[T](x: [B, T, D], lengths: i32[B]) -> [B, T, D] {\n"
      << "linear attn.q, attn.k, attn.v: D -> H, E = split(\"attn.Wqkv\", q k v)\n"
@@ -68,10 +75,10 @@ void writeNomicBert(FamilyWriter &writer) {
      << "return norm2(y + mlp.fc2(mlp.fc11(y) * silu(mlp.fc12(y))))\n}\n\n"
      << "entry " << (isSentence ? "embed" : "encode")
      << "(ids: i32[B, T], segments: i32[B, T], lengths: i32[B]) -> "
-     << (isSentence ? "embedding: [B, D]" : "hidden: [B, T, D]") << " {\n"
+     << (isSentence ? "embedding: [B, " + sentence.axis + "]" : "hidden: [B, T, D]") << " {\n"
      << "let x = embeddings.word_embeddings(ids) + embeddings.token_type_embeddings(segments)\n"
      << "let y = encoder.layers(emb_ln(x), lengths)\n"
-     << (isSentence ? sentenceBody(writer) : "return y\n") << "}\n}\n";
+     << (isSentence ? sentence.body : "return y\n") << "}\n}\n";
 }
 
 } // namespace attn::importer

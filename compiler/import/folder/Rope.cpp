@@ -9,60 +9,101 @@ using namespace llvm;
 
 namespace attn::importer {
 
-Rotation RopeReader::read(Config &inner, std::optional<double> base) {
+Rotation RopeReader::read(Config &inner, StringRef baseKey, double otherwise) {
   Rotation rotation;
-  std::optional<double> own = base ? base : config.number("rope_theta");
-  if (!own)
-    own = inner.number("rope_theta");
-  if (!own)
-    config.note("`config.json` says no `rope_theta`, neither by itself nor in `rope_parameters`: "
-                "10000, the default of the published class");
-  rotation.base = own.value_or(10000);
-  std::string type = inner.text("rope_type", inner.text("type", "default"));
-  StringRef place = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  auto factor = [&](StringRef key) {
-    std::optional<double> value = inner.number(key);
-    if (!value)
-      config.refuse(place, "a `" + key + "` in it, for the type `" + Twine(type) + "`");
-    return numberText(value.value_or(1));
-  };
-  if (type == "linear")
-    rotation.scaling = ", factor = " + factor("factor");
-  else if (type == "llama3")
-    rotation.scaling = ", factor = " + factor("factor") +
-                       ", low_freq_factor = " + factor("low_freq_factor") +
-                       ", high_freq_factor = " + factor("high_freq_factor") +
-                       ", original_length = " + factor("original_max_position_embeddings");
-  else if (type == "yarn")
-    readYarn(inner, rotation);
-  else if (type == "longrope" || type == "su") // as it was called first
-    readLongRope(inner, rotation);
-  else if (type != "default")
-    config.refuse(place, "the type `default`, `linear`, `llama3`, `longrope` or `yarn`",
-                  "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
+  rotation.base = readBase(inner, baseKey, otherwise);
+  rotation.turned = readPart(inner);
+  readScaling(inner, rotation);
   config.adopt(inner);
   return rotation;
 }
 
+double RopeReader::readBase(Config &inner, StringRef baseKey, double otherwise) {
+  std::optional<double> own = inner.number("rope_theta"), outer = config.number(baseKey);
+  if (own && outer && *own != *outer)
+    config.note("`" + baseKey + "` is " + numberText(*outer) + ", and " + numberText(*own) +
+                " in the values of rope, which count in the published class");
+  if (!own && !outer)
+    config.note("`config.json` says no `" + baseKey +
+                "`, neither by itself nor in `rope_parameters`: " + numberText(otherwise) +
+                ", the default of the published class");
+  return own ? *own : outer.value_or(otherwise);
+}
+
+int64_t RopeReader::readPart(Config &inner) {
+  StringRef key = "partial_rotary_factor";
+  std::optional<double> own = inner.number(key), outer = config.number(key);
+  Config &where = own ? inner : config;
+  if (own && outer && *own != *outer)
+    config.refuse(key, "the " + numberText(*own) + " that the values of rope say");
+  double part = own ? *own : outer.value_or(1);
+  auto turned = static_cast<int64_t>(double(features) * part);
+  if (!hasParts && turned != features)
+    where.refuse(key, "1: the published class of this model turns whole heads");
+  if (turned < 2 || turned > features || turned % 2)
+    where.refuse(key, "a part of the head with an even number of features");
+  return turned;
+}
+
+int64_t RopeReader::originalOf(Config &inner) {
+  StringRef key = "original_max_position_embeddings";
+  int64_t inside = inner.size(key, positions); // read, so that it counts as read
+  return isOriginalBeside() ? config.size(key, original) : inside;
+}
+
+bool RopeReader::isOriginalBeside() const {
+  return original || config.has("original_max_position_embeddings");
+}
+
+void RopeReader::readScaling(Config &inner, Rotation &own) {
+  std::string type = inner.text("rope_type", inner.text("type", "default"));
+  auto factor = [&](StringRef key) {
+    std::optional<double> value = inner.number(key);
+    if (!value)
+      inner.refuse(key, "a number, for the type `" + Twine(type) + "`");
+    return numberText(value.value_or(1));
+  };
+  if (type == "linear") {
+    own.scaling = ", factor = " + factor("factor");
+  } else if (type == "llama3") {
+    int64_t original = originalOf(inner);
+    own.scaling = ", factor = " + factor("factor") +
+                  ", low_freq_factor = " + factor("low_freq_factor") +
+                  ", high_freq_factor = " + factor("high_freq_factor") +
+                  ", original_length = " + std::to_string(original);
+  } else if (type == "longrope" || type == "su" || (type == "yarn" && yarnIsLongRope)) {
+    readLongRope(inner, own);
+  } else if (type == "yarn") {
+    readYarn(inner, own);
+  } else if (type == "dynamic") {
+    factor("factor");
+    config.note("rope's type `dynamic` changes no angle up to " + Twine(positions) +
+                " positions, `max_position_embeddings`: with more it would, which is not done");
+  } else if (type != "default") {
+    inner.refuse(inner.has("rope_type") ? "rope_type" : "type",
+                 "`default`, `linear`, `llama3`, `dynamic`, `longrope` or `yarn`",
+                 "write the angles as a `table` and give them to `rotary(x, half, angles = …)`");
+  }
+}
+
 void RopeReader::readYarn(Config &from, Rotation &own) {
-  double factor = from.number("factor").value_or(0), fast = from.number("beta_fast").value_or(32),
-         slow = from.number("beta_slow").value_or(1);
-  int64_t original = from.size("original_max_position_embeddings", positions);
+  int64_t original = originalOf(from);
+  double factor = from.number("factor").value_or(double(positions) / double(original)),
+         fast = from.number("beta_fast").value_or(32), slow = from.number("beta_slow").value_or(1);
   if (!(factor >= 1) || !(fast > slow) || !(slow > 0)) {
-    config.refuse("rope_scaling",
-                  "of the type `yarn` a `factor` of at least 1, and a `beta_fast` of "
-                  "more than `beta_slow`");
+    from.refuse("factor", "at least 1, and a `beta_fast` of more than `beta_slow`, for the type "
+                          "`yarn`");
     return;
   }
   // The pair that turns so many times in the original length.
   auto pairOf = [&](double turns) {
-    return double(turnedFeatures) * std::log(double(original) / (turns * 2 * M_PI)) /
+    return double(own.turned) * std::log(double(original) / (turns * 2 * M_PI)) /
            (2 * std::log(own.base));
   };
   double low = pairOf(fast), high = pairOf(slow);
   if (from.flag("truncate", true))
     low = std::floor(low), high = std::ceil(high);
-  low = std::max(low, 0.0), high = std::min(high, double(turnedFeatures - 1));
+  low = std::max(low, 0.0), high = std::min(high, double(own.turned - 1));
   if (low == high)
     high += 0.001;
   double mscale = from.number("mscale").value_or(0),
@@ -86,22 +127,20 @@ static std::string chosenOf(ArrayRef<double> numbers) {
 
 void RopeReader::readLongRope(Config &from, Rotation &own) {
   std::vector<double> brief = from.numbers("short_factor"), wide = from.numbers("long_factor");
-  Config &where = config.has("original_max_position_embeddings") ? config : from;
-  own.shortLength = where.size("original_max_position_embeddings");
+  own.shortLength = originalOf(from);
   if (own.shortLength < 2) // whose logarithm divides
-    where.refuse("original_max_position_embeddings", "at least 2 positions");
+    (isOriginalBeside() ? config : from)
+        .refuse("original_max_position_embeddings", "at least 2 positions");
   auto isWrong = [&](const std::vector<double> &factors) {
-    return int64_t(factors.size()) != turnedFeatures / 2 ||
+    return int64_t(factors.size()) != own.turned / 2 ||
            llvm::any_of(factors, [](double factor) { return !(factor > 0); });
   };
   if (isWrong(brief) || isWrong(wide)) {
     StringRef key = isWrong(brief) ? "short_factor" : "long_factor";
-    from.refuse(key, "a number above 0 for each of " + Twine(turnedFeatures / 2) + " pairs");
+    from.refuse(key, "a number above 0 for each of " + Twine(own.turned / 2) + " pairs");
     return;
   }
-  double factor = double(positions) / double(own.shortLength);
-  if (&where == &from)
-    factor = from.number("factor").value_or(factor);
+  double factor = from.number("factor").value_or(double(positions) / double(own.shortLength));
   own.strength =
       factor > 1 ? std::sqrt(1 + std::log(factor) / std::log(double(own.shortLength))) : 1;
   own.strength = from.number("attention_factor").value_or(own.strength);
