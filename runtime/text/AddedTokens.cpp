@@ -8,10 +8,21 @@ using namespace attn;
 bool AddedTokens::add(const AddedToken &token) {
   if (size_t(token.id) >= byId.size() && !byId.resize(size_t(token.id) + 1))
     return false;
-  if (!tokens.push(token) || !contents.add(token.id, token.content))
+  if (!contents.add(token.id, token.content))
+    return false;
+  if (int32_t place = byId[size_t(token.id)]) {
+    tokens[size_t(place - 1)] = token;
+    return true;
+  }
+  if (!tokens.push(token))
     return false;
   byId[size_t(token.id)] = int32_t(tokens.size());
   return true;
+}
+
+void AddedTokens::showAll() {
+  for (AddedToken &token : tokens)
+    token.isHidden = false;
 }
 
 bool AddedTokens::read(ComponentReader &reader, JsonValue value) {
@@ -42,21 +53,28 @@ bool AddedTokens::read(ComponentReader &reader, JsonValue value) {
   return true;
 }
 
-bool AddedTokens::finish(const Vector<Normalizer> &normalizers) {
+bool AddedTokens::finish(ComponentReader &reader, const Vector<Normalizer> &normalizers) {
   AlignedText content, scratch;
+  size_t given = 0;
+  plain = ByteTrie();
+  normalized = ByteTrie();
+  for (const AddedToken &token : tokens)
+    given += token.content.size;
+  Growth growth(Growth::kAdded, given, normalizers.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     const AddedToken &token = tokens[i];
     if (token.content.size == 0 || token.isHidden)
       continue;
     if (!token.isNormalized) {
       if (!plain.add(token.content, int32_t(i)))
-        return false;
+        return reader.failMemory();
       continue;
     }
     content.assign(token.content);
-    if (!normalize(normalizers, content, scratch) ||
-        (content.size() && !normalized.add(content.slice(), int32_t(i))))
-      return false;
+    if (!normalize(normalizers, content, scratch, growth) && growth.isSpent())
+      return growth.report(reader.error) == ATTN_OK;
+    if (!content.isGood || (content.size() && !normalized.add(content.slice(), int32_t(i))))
+      return reader.failMemory();
   }
   return true;
 }

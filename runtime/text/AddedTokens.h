@@ -22,13 +22,16 @@ struct AddedToken {
 /// All added tokens of a tokenizer, and the tries that find them.
 class AddedTokens {
 public:
-  /// Adds a token, whose content belongs to the tokenizer; false where memory is lacking.
+  /// Adds a token, whose content belongs to the tokenizer, or replaces the one of that id; false
+  /// where memory is lacking.
   bool add(const AddedToken &token);
   /// Reads `added_tokens`, which may be null.
   bool read(ComponentReader &reader, JsonValue value);
-  /// Makes the tries. False where memory is lacking.
-  bool finish(const Vector<Normalizer> &normalizers);
+  /// Makes the tries; an error where memory is lacking or the normalizer makes too much of a token.
+  bool finish(ComponentReader &reader, const Vector<Normalizer> &normalizers);
 
+  /// Makes all tokens such that texts may have them.
+  void showAll();
   /// The token of an id, or null.
   const AddedToken *find(int64_t id) const;
   /// The id of a content, or -1.

@@ -57,7 +57,7 @@ void AlignedText::truncate(size_t size) {
 
 void AlignedText::append(Slice text, Range origin) {
   size_t before = bytes.size();
-  isGood = isGood && bytes.append(text.data, text.size);
+  isGood = isGood && (!growth || growth->take(text.size)) && bytes.append(text.data, text.size);
   for (size_t i = 0; i < text.size && isGood; ++i)
     isGood = origins.push(origin);
   if (!isGood)
@@ -71,7 +71,8 @@ void AlignedText::append(Char c, Range origin) {
 
 void AlignedText::append(const AlignedText &other, size_t begin, size_t end) {
   size_t before = bytes.size();
-  isGood = isGood && other.isGood && bytes.append(other.bytes.data() + begin, end - begin) &&
+  isGood = isGood && other.isGood && (!growth || growth->take(end - begin)) &&
+           bytes.append(other.bytes.data() + begin, end - begin) &&
            origins.append(other.origins.data() + begin, end - begin);
   if (!isGood)
     truncate(before);

@@ -3,6 +3,7 @@
 // Text that has been changed, each byte of which knows where in the original it comes from.
 #ifndef ATTN_TEXT_ALIGNEDTEXT_H
 #define ATTN_TEXT_ALIGNEDTEXT_H
+#include "text/Growth.h"
 #include "text/Unicode.h"
 
 namespace attn {
@@ -13,7 +14,7 @@ struct Range {
 };
 
 /// Valid UTF-8 with the range of the original behind each byte. `isGood` turns false, and stays so,
-/// where memory is lacking; the text is then as it was before.
+/// where memory is lacking or a budget is spent; the text is then as it was before.
 class AlignedText {
 public:
   /// Takes `text` as it is, with U+FFFD for what is not UTF-8.
@@ -40,6 +41,7 @@ public:
   void swap(AlignedText &other) noexcept;
 
   bool isGood = true;
+  Growth *growth = nullptr; ///< what is appended is counted there; no part of what `swap` swaps
 
 private:
   Vector<char> bytes;

@@ -89,24 +89,42 @@ static bool appendReplaced(Slice text, Slice what, Slice by, Vector<char> &to) {
   return append(to, text);
 }
 
-/// English as people write it: no spaces before punctuation and short forms. `text` is changed in
-/// place.
-static bool cleanUp(Vector<char> &text, size_t begin) {
-  static const char *const pairs[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
-                                         {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
-                                         {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
-                                         {" 've", "'ve"}, {" 're", "'re"}};
-  Vector<char> cleaned;
-  for (const auto &pair : pairs) {
-    cleaned.clear();
-    Slice rest = Slice(text).from(begin);
-    if (!appendReplaced(rest, Slice(pair[0]), Slice(pair[1]), cleaned) ||
-        !text.resize(begin + cleaned.size()))
-      return false;
-    if (!cleaned.empty())
-      memcpy(text.data() + begin, cleaned.data(), cleaned.size());
-  }
+/// What becomes of spaces before punctuation and short forms, in this order.
+static const char *const kTidied[][2] = {
+    {" .", "."},     {" ?", "?"},   {" !", "!"},   {" ,", ","},     {" ' ", "'"},
+    {" n't", "n't"}, {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+static const char *const kJoinedNot[] = {" do not", " don't"};
+
+/// Replaces one string by another from `begin` on, in place.
+static bool replaceIn(Vector<char> &text, size_t begin, const char *const (&pair)[2]) {
+  Vector<char> changed;
+  if (!appendReplaced(Slice(text).from(begin), Slice(pair[0]), Slice(pair[1]), changed) ||
+      !text.resize(begin + changed.size()))
+    return false;
+  if (!changed.empty())
+    memcpy(text.data() + begin, changed.data(), changed.size());
   return true;
+}
+
+/// English as people write it: no spaces before punctuation and short forms.
+static bool tidy(Vector<char> &text, size_t begin) {
+  for (const auto &pair : kTidied)
+    if (!replaceIn(text, begin, pair))
+      return false;
+  return true;
+}
+
+/// The same as Hugging Face's decoders have it, with one pair more than its classes.
+static bool cleanUp(Vector<char> &text, size_t begin) {
+  return tidy(text, begin) && replaceIn(text, begin, kJoinedNot);
+}
+
+size_t attn::openSpaces(Slice text) {
+  for (size_t size = text.size < 4 ? text.size : 4; size > 0; --size)
+    for (const auto &pair : kTidied)
+      if (Slice(pair[0]).startsWith(text.from(text.size - size)))
+        return size;
+  return 0;
 }
 
 static bool takeWordPiece(const Decoder &step, const Strings &from, Strings &to) {
@@ -194,7 +212,7 @@ static bool takeLead(const Decoder &step, const Strings &from, Strings &to) {
   return true;
 }
 
-static bool takeReplace(const Decoder &step, const Strings &from, Strings &to) {
+static bool takeReplace(const Decoder &step, const Strings &from, Strings &to, Growth &growth) {
   for (size_t i = 0; i < from.count(); ++i) {
     Slice token = from.at(i);
     if (step.pattern.kind == Pattern::Regex && !isUtf8(token)) {
@@ -205,7 +223,8 @@ static bool takeReplace(const Decoder &step, const Strings &from, Strings &to) {
     Matcher matcher(step.pattern, token);
     size_t begin, end, done = 0;
     while (matcher.next(begin, end)) {
-      if (!append(to.bytes, token.between(done, begin)) || !append(to.bytes, step.content))
+      if (!growth.take(begin - done + step.content.size) ||
+          !append(to.bytes, token.between(done, begin)) || !append(to.bytes, step.content))
         return false;
       done = end;
     }
@@ -263,7 +282,16 @@ static bool takeWhole(bool isByteLevel, const Strings &from, Strings &to) {
   return to.finish();
 }
 
-static bool take(const Decoder &step, bool isLossy, const Strings &from, Strings &to) {
+/// What the component of a step is called.
+static const char *nameOf(const Decoder &step) {
+  static const char *const names[] = {"ByteLevel", "WordPiece", "Metaspace", "ByteFallback",
+                                      "Fuse",      "Strip",     "Replace",   "BPEDecoder",
+                                      "CTC",       "Lead",      "CleanUp"};
+  return names[step.kind];
+}
+
+static bool take(const Decoder &step, bool isLossy, const Strings &from, Strings &to,
+                 Growth &growth) {
   switch (step.kind) {
   case Decoder::ByteLevel:
     return takeWhole(true, from, to);
@@ -278,22 +306,26 @@ static bool take(const Decoder &step, bool isLossy, const Strings &from, Strings
   case Decoder::Strip:
     return takeStrip(step, from, to);
   case Decoder::Replace:
-    return takeReplace(step, from, to);
+    return takeReplace(step, from, to, growth);
   case Decoder::Bpe:
     return takeBpe(step, from, to);
   case Decoder::Lead:
     return takeLead(step, from, to);
   case Decoder::Ctc:
     return takeCtc(step, from, to);
+  case Decoder::CleanUp:
+    return append(to.bytes, Slice(from.bytes)) && tidy(to.bytes, 0) && to.finish();
   }
   return false;
 }
 
 bool attn::decodeStrings(const Vector<Decoder> &steps, bool isLossy, Strings &strings,
-                         Strings &scratch) {
-  for (const Decoder &step : steps) {
+                         Strings &scratch, Growth &growth) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    // Only Replace makes more of a text; the others take time for what they are given.
+    growth.begin("decoder", i + 1, nameOf(steps[i]));
     scratch.clear();
-    if (!take(step, isLossy, strings, scratch))
+    if (!growth.take(strings.bytes.size()) || !take(steps[i], isLossy, strings, scratch, growth))
       return false;
     strings.swap(scratch);
   }

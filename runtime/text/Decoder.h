@@ -4,6 +4,7 @@
 #ifndef ATTN_TEXT_DECODER_H
 #define ATTN_TEXT_DECODER_H
 #include "text/ComponentReader.h"
+#include "text/Growth.h"
 
 namespace attn {
 
@@ -33,7 +34,19 @@ struct Strings {
 /// One step; a Sequence is several.
 struct Decoder {
   /// What the step does.
-  enum Kind { ByteLevel, WordPiece, Metaspace, ByteFallback, Fuse, Strip, Replace, Bpe, Ctc, Lead };
+  enum Kind {
+    ByteLevel,
+    WordPiece,
+    Metaspace,
+    ByteFallback,
+    Fuse,
+    Strip,
+    Replace,
+    Bpe,
+    Ctc,
+    Lead,
+    CleanUp ///< as `clean_up_tokenization_spaces` says
+  };
   Kind kind = Fuse;
   Pattern pattern;            ///< of Replace
   Slice content;              ///< of Replace; of WordPiece the prefix, of Bpe the suffix, of
@@ -50,8 +63,12 @@ bool readDecoder(ComponentReader &reader, JsonValue value, Vector<Decoder> &step
 
 /// Takes all steps on the tokens in `strings`, in place. Bytes of tokens are not made valid UTF-8
 /// yet; of ByteFallback they are where `isLossy`, as Hugging Face has it: U+FFFD for each byte of a
-/// run that is not. False where memory is lacking or an expression failed.
-bool decodeStrings(const Vector<Decoder> &steps, bool isLossy, Strings &strings, Strings &scratch);
+/// run that is not. False where memory is lacking, an expression failed or `growth` is spent.
+bool decodeStrings(const Vector<Decoder> &steps, bool isLossy, Strings &strings, Strings &scratch,
+                   Growth &growth);
+
+/// How many bytes at the end of a text CleanUp may still change when more comes.
+size_t openSpaces(Slice text);
 
 } // namespace attn
 #endif

@@ -50,6 +50,8 @@ attn_status Decoding::add(int32_t id, Error &error) {
   }
   // A decoder may take spaces back; what has been handed over stays.
   size_t end = completeSize(Slice(whole));
+  if (tokenizer.cleansUp)
+    end -= openSpaces(Slice(whole).between(0, end));
   end = window.size() > kLongestWindow ? whole.size() : end;
   size_t begin = handed < end ? handed : end;
   if (!handOver(Slice(whole).between(begin, end), ready)) {

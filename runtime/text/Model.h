@@ -71,8 +71,8 @@ struct ModelScratch {
   Vector<char> bytes;
 };
 
-/// What came of a word.
-enum class Outcome { Good, NoMemory, NoToken };
+/// What came of a word; of a text, too, of which a step may have made too much.
+enum class Outcome { Good, NoMemory, NoToken, TooMuch };
 
 /// Appends the tokens of a word, which is not empty, with bytes counted from its beginning.
 /// NoToken: a part of it has no token and the model no unknown one.
@@ -84,6 +84,9 @@ Outcome encodeUnigram(const Model &model, Slice word, ModelScratch &scratch, Vec
 
 /// Fills `byteTokens` from the vocabulary; whether all are there.
 bool findByteTokens(Model &model);
+
+/// Reads tokens with their ids, {"token": id}.
+bool readVocabularyObject(ComponentReader &reader, JsonValue object, Vocabulary &vocabulary);
 
 /// Reads the `model` of a tokenizer.json.
 bool readModel(ComponentReader &reader, JsonValue value, Model &model);

@@ -29,25 +29,27 @@ static bool readBert(ComponentReader &reader, JsonValue value, Normalizer &step)
   return !accents.isSet() || reader.readFlag(value, "strip_accents", step.stripsAccents);
 }
 
+/// The names of the components, and the kinds of step that they are.
+static const struct {
+  const char *name;
+  Normalizer::Kind kind;
+} kKnown[] = {{"NFC", Normalizer::Form},
+              {"NFD", Normalizer::Form},
+              {"NFKC", Normalizer::Form},
+              {"NFKD", Normalizer::Form},
+              {"Lowercase", Normalizer::Lowercase},
+              {"StripAccents", Normalizer::StripAccents},
+              {"BertNormalizer", Normalizer::Bert},
+              {"Replace", Normalizer::Replace},
+              {"Prepend", Normalizer::Prepend},
+              {"Strip", Normalizer::Strip},
+              {"Nmt", Normalizer::Nmt},
+              {"Precompiled", Normalizer::Precompiled},
+              {"ByteLevel", Normalizer::ByteLevel}};
+
 static bool readStep(ComponentReader &reader, JsonValue value, Slice type, Normalizer &step) {
-  static const struct {
-    const char *name;
-    Normalizer::Kind kind;
-  } known[] = {{"NFC", Normalizer::Form},
-               {"NFD", Normalizer::Form},
-               {"NFKC", Normalizer::Form},
-               {"NFKD", Normalizer::Form},
-               {"Lowercase", Normalizer::Lowercase},
-               {"StripAccents", Normalizer::StripAccents},
-               {"BertNormalizer", Normalizer::Bert},
-               {"Replace", Normalizer::Replace},
-               {"Prepend", Normalizer::Prepend},
-               {"Strip", Normalizer::Strip},
-               {"Nmt", Normalizer::Nmt},
-               {"Precompiled", Normalizer::Precompiled},
-               {"ByteLevel", Normalizer::ByteLevel}};
   bool isKnown = false;
-  for (const auto &one : known)
+  for (const auto &one : kKnown)
     if (type.is(one.name)) {
       step.kind = one.kind;
       isKnown = true;
@@ -266,7 +268,11 @@ static void takeSentencePiece(const Normalizer &step, const AlignedText &from, A
     at += length;
   if (at == text.size)
     return;
-  if (step.addsSpace && !step.isSpaceBehind)
+  bool isFirst = from.originOf(0, 1).begin == 0,
+       isMarked = text.startsWith(space) || text.startsWith(written);
+  bool isPrefixed =
+      !step.isFirstOnly || (step.joinsSpaces ? isFirst || at > 0 : isFirst && !isMarked);
+  if (step.addsSpace && isPrefixed && !step.isSpaceBehind)
     to.append(written, from.originOf(at, at));
   for (; at < text.size && to.isGood; at += length) {
     Slice piece = sentencePrefix(step, text.from(at), length);
@@ -319,16 +325,33 @@ static void take(const Normalizer &step, const AlignedText &from, AlignedText &t
   }
 }
 
-bool attn::normalize(const Vector<Normalizer> &steps, AlignedText &text, AlignedText &scratch) {
-  for (const Normalizer &step : steps) {
+/// What the component of a step is called; of a form, which one.
+static const char *nameOf(const Normalizer &step) {
+  if (step.kind == Normalizer::Form)
+    return kKnown[(step.isCompatible ? 2 : 0) + (step.isComposed ? 0 : 1)].name;
+  for (const auto &one : kKnown)
+    if (one.kind == step.kind)
+      return one.name;
+  return "SentencePiece";
+}
+
+bool attn::normalize(const Vector<Normalizer> &steps, AlignedText &text, AlignedText &scratch,
+                     Growth &growth) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Normalizer &step = steps[i];
     if (step.kind == Normalizer::Form &&
         isNormal(text.slice(), step.isComposed && !step.isCompatible))
       continue;
+    growth.begin("normalizer", i + 1, nameOf(step));
     scratch.clear();
     scratch.isGood = text.isGood;
+    scratch.growth = &growth;
     scratch.reserve(text.size());
     take(step, text, scratch);
     text.swap(scratch);
+    if (!text.isGood)
+      break;
   }
+  scratch.growth = nullptr;
   return text.isGood;
 }

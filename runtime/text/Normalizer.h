@@ -36,6 +36,7 @@ struct Normalizer {
   const ByteTrie *whole = nullptr; ///< of SentencePiece: strings that are left as they are
   bool joinsSpaces = false;        ///< of SentencePiece: `remove_extra_whitespaces`
   bool addsSpace = false;          ///< of SentencePiece: `add_dummy_prefix`
+  bool isFirstOnly = false;        ///< of SentencePiece: at the beginning of the text alone
   bool isSpaceBehind = false;      ///< of SentencePiece: at the end, not at the beginning
   bool escapes = false;            ///< of SentencePiece: U+2581 for spaces
 };
@@ -43,9 +44,10 @@ struct Normalizer {
 /// Reads the component at `value`, which may be null, as steps.
 bool readNormalizer(ComponentReader &reader, JsonValue value, Vector<Normalizer> &steps);
 
-/// Takes all steps on a text; `scratch` is overwritten. False where memory is lacking or an
-/// expression failed.
-bool normalize(const Vector<Normalizer> &steps, AlignedText &text, AlignedText &scratch);
+/// Takes all steps on a text; `scratch` is overwritten. False where memory is lacking, an
+/// expression failed or `growth` is spent.
+bool normalize(const Vector<Normalizer> &steps, AlignedText &text, AlignedText &scratch,
+               Growth &growth);
 
 /// Normalizes by Unicode's forms: from `from` to the end of `to`.
 void normalizeForm(const AlignedText &from, bool isComposed, bool isCompatible, AlignedText &to);

@@ -2,14 +2,14 @@
 //
 // From a path to a tokenizer: which file of a folder, and of which kind it is.
 #include "io/File.h"
-#include "text/Tokenizer.h"
+#include "text/ReadFolder.h"
 #include <sys/stat.h>
 
 using namespace attn;
 
 static constexpr size_t kMaxFile = size_t(1) << 29;
 
-attn_status Tokenizer::openMemory(const char *name, Slice bytes, Error &error) {
+attn_status Tokenizer::readMemory(const char *name, Slice bytes, Error &error) {
   size_t at = 0;
   while (at < bytes.size && isSpace(static_cast<unsigned char>(bytes.data[at])))
     ++at;
@@ -27,7 +27,20 @@ attn_status Tokenizer::openMemory(const char *name, Slice bytes, Error &error) {
   // A message of protobuf, field 1 of which is a message, or lines of text.
   if (bytes.data[0] == '\n' && memchr(bytes.data, 0, bytes.size))
     return readSentencePiece(name, bytes, true, *this, error);
-  return readVocabularyText(name, bytes, *this, error);
+  return readVocabularyText(name, bytes, nullptr, *this, error);
+}
+
+attn_status Tokenizer::finish(const char *name, Error &error) {
+  ComponentReader reader(name, strings, regexes, error);
+  added.finish(reader, normalizers);
+  return error.status;
+}
+
+attn_status Tokenizer::openMemory(const char *name, Slice bytes, Error &error) {
+  attn_status status = TextFolder::isBundle(bytes)
+                           ? readFolder(TextFolder(name, bytes), *this, error)
+                           : readMemory(name, bytes, error);
+  return status ? status : finish(name, error);
 }
 
 /// The metadata of a GGUF file, which may have gigabytes of weights behind them: as many bytes as
@@ -61,57 +74,28 @@ static attn_status openFile(const char *path, Tokenizer &tokenizer, Error &error
   Vector<char> bytes;
   if (attn_status status = readFile(path, kMaxFile, bytes, error))
     return status;
-  return tokenizer.openMemory(path, Slice(bytes), error);
+  return tokenizer.readMemory(path, Slice(bytes), error);
 }
 
-/// A folder of Marian: the model of the language that is translated from, and the numbers.
-static attn_status openMarian(const char *model, const char *numbers, Tokenizer &tokenizer,
-                              Error &error) {
-  Vector<char> bytes, json;
-  if (attn_status status = readFile(model, kMaxFile, bytes, error))
-    return status;
-  // Its own control tokens have other numbers.
-  if (attn_status status = readSentencePiece(model, Slice(bytes), false, tokenizer, error))
-    return status;
-  if (attn_status status = readFile(numbers, kMaxFile, json, error))
-    return status;
-  return readMarianNumbers(numbers, Slice(json), tokenizer, error);
-}
-
-/// Whether a folder has a file; `path` becomes its path. False, too, where memory is lacking.
-static bool isInside(const char *folder, const char *name, Text &path) {
+static bool isFolder(const char *path) {
   struct stat status;
-  path.clear();
-  path.append("%s/%s", folder, name);
-  return !path.failed() && stat(path.c_str(), &status) == 0;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool attn::findTokenizerFile(const char *path, Text &file) {
-  static const char *const names[] = {"tokenizer.json", "tokenizer.model",
-                                      "spiece.model",   "sentencepiece.bpe.model",
-                                      "vocab.txt",      "tokenizer.bin"};
-  struct stat status;
-  if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)) {
-    file.clear();
-    file.append("%s", path);
-    return !file.failed();
-  }
-  for (const char *name : names)
-    if (isInside(path, name, file))
-      return true;
-  return false;
+attn_status attn::packTokenizer(const char *path, Vector<char> &bytes, Error &error) {
+  if (!isFolder(path))
+    return readFile(path, kMaxFile, bytes, error);
+  const char *file;
+  TextFolder folder(path);
+  if (kindOfFolder(folder, file) == FolderKind::None)
+    return error.status = ATTN_NOT_FOUND;
+  return folder.pack(bytes, error);
 }
 
 attn_status Tokenizer::openPath(const char *path, Error &error) {
-  Text inside, numbers;
-  if (findTokenizerFile(path, inside))
-    return openFile(inside.c_str(), *this, error);
-  if (isInside(path, "source.spm", inside) && isInside(path, "vocab.json", numbers))
-    return openMarian(inside.c_str(), numbers.c_str(), *this, error);
-  error.set(ATTN_IO, "R0501", "the folder `%s` has no tokenizer", path);
-  error.help("expected tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, "
-             "vocab.txt, tokenizer.bin, or source.spm and vocab.json");
-  return error.status;
+  attn_status status =
+      isFolder(path) ? readFolder(TextFolder(path), *this, error) : openFile(path, *this, error);
+  return status ? status : finish(path, error);
 }
 
 bool attn::addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id, Slice content,

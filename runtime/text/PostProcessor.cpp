@@ -6,6 +6,9 @@
 
 using namespace attn;
 
+/// Items of all templates: a token may stand for many, and a template name it often.
+static constexpr size_t kMostItems = size_t(1) << 16;
+
 /// An item {"SpecialToken": {"id": "[CLS]", "type_id": 0}} or {"Sequence": {"id": "A", ...}}.
 static bool readItem(ComponentReader &reader, JsonValue value, JsonValue specials,
                      Vector<TemplateItem> &items) {
@@ -23,6 +26,8 @@ static bool readItem(ComponentReader &reader, JsonValue value, JsonValue special
     item.sequence = id.text().is("B");
     if (!id.text().is("A") && !id.text().is("B"))
       return reader.fail(id, "expected A or B");
+    if (items.size() == kMostItems)
+      return reader.fail(id, "a template of more than %zu tokens", kMostItems);
     return items.push(item) || reader.failMemory();
   }
   JsonValue known;
@@ -36,6 +41,8 @@ static bool readItem(ComponentReader &reader, JsonValue value, JsonValue special
     int64_t number;
     if (!one.integer(0, kMaxTokens - 1, number))
       return reader.fail(one, "expected the id of a token");
+    if (items.size() == kMostItems)
+      return reader.fail(id, "a template of more than %zu tokens", kMostItems);
     item.id = int32_t(number);
     if (!items.push(item))
       return reader.failMemory();
@@ -153,6 +160,20 @@ size_t PostProcessors::countAdded(bool isPair) const {
            i < end; ++i)
         count += items[i].sequence < 0;
   return count;
+}
+
+size_t PostProcessors::countJoined(const Encoding *texts, bool isPair, bool addsSpecial) const {
+  size_t count = 0;
+  bool hasFrame = false;
+  for (const PostProcessor &step : steps) {
+    if (step.kind != PostProcessor::Template)
+      continue;
+    hasFrame = true;
+    uint32_t end = isPair ? step.pairEnd : step.singleEnd;
+    for (uint32_t i = isPair ? step.pair : step.single; i < end; ++i)
+      count += items[i].sequence >= 0 ? texts[items[i].sequence].size() : addsSpecial;
+  }
+  return hasFrame ? count : texts[0].size() + texts[1].size();
 }
 
 static bool appendTokens(const Encoding &from, int32_t type, Encoding &to) {

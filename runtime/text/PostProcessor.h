@@ -52,6 +52,8 @@ struct PostProcessors {
   /// [before] A [behind] [between] B [behind]. An id of -1 stands for no token.
   bool addFrame(ComponentReader &reader, int32_t before, int32_t behind, int32_t between,
                 int32_t pairType);
+  /// How many tokens `join` makes.
+  size_t countJoined(const Encoding *texts, bool isPair, bool addsSpecial) const;
   /// Tokens that the steps add to one text, or to two.
   size_t countAdded(bool isPair) const;
   /// Joins one text's tokens, or two texts', with special ones where `addsSpecial`. False where

@@ -259,8 +259,14 @@ static bool cut(const PreTokenizer &step, const Pieces &from, Vector<Piece> &to)
   return true;
 }
 
-bool attn::preTokenize(const Vector<PreTokenizer> &steps, Pieces &pieces, Pieces &scratch) {
-  for (const PreTokenizer &step : steps) {
+bool attn::preTokenize(const Vector<PreTokenizer> &steps, Pieces &pieces, Pieces &scratch,
+                       Growth &growth) {
+  scratch.text.growth = &growth;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const PreTokenizer &step = steps[i];
+    // Only these two make more of a text.
+    growth.begin("pre-tokenizer", i + 1,
+                 step.kind == PreTokenizer::ByteLevel ? "ByteLevel" : "Metaspace");
     if (step.kind == PreTokenizer::ByteLevel || step.kind == PreTokenizer::Metaspace) {
       if (!rewrite(step, pieces, scratch))
         return false;

@@ -33,8 +33,9 @@ bool readPreTokenizer(ComponentReader &reader, JsonValue value, Vector<PreTokeni
 bool makeByteLevel(ComponentReader &reader, const char *expression, Vector<PreTokenizer> &steps);
 
 /// Takes all steps on the pieces that are no added tokens. `scratch` is overwritten. False where
-/// memory is lacking or an expression failed.
-bool preTokenize(const Vector<PreTokenizer> &steps, Pieces &pieces, Pieces &scratch);
+/// memory is lacking, an expression failed or `growth` is spent.
+bool preTokenize(const Vector<PreTokenizer> &steps, Pieces &pieces, Pieces &scratch,
+                 Growth &growth);
 
 /// The expression of ByteLevel.
 extern const char kByteLevelExpression[];

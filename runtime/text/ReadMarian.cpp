@@ -8,21 +8,24 @@ using namespace attn;
 
 /// Reads the numbers; codes of languages, >>fra<<, are found in texts.
 static bool readNumbers(ComponentReader &reader, JsonValue root, Tokenizer &tokenizer) {
-  if (!tokenizer.numbers.reserve(root.count()))
-    return reader.failMemory();
-  for (JsonValue one = root.first(); one.exists(); one = one.next()) {
-    int64_t id;
-    if (!one.integer(0, kMaxTokens - 1, id))
-      return reader.fail(one, "expected an id from 0 to %lld",
-                         static_cast<long long>(kMaxTokens - 1));
-    Slice token = one.key();
-    if (!tokenizer.numbers.add(int32_t(id), token))
-      return reader.failMemory();
+  if (!readVocabularyObject(reader, root, tokenizer.numbers))
+    return false;
+  for (size_t id = 0; id < tokenizer.numbers.size(); ++id) {
+    Slice token = tokenizer.numbers.token(int64_t(id));
     bool isCode = token.size > 4 && token.startsWith(Slice(">>")) && token.endsWith(Slice("<<"));
     if (isCode && !addLiteral(reader, tokenizer, int32_t(id), token, false))
       return false;
   }
   return true;
+}
+
+/// The end stands behind one text, or behind two.
+static bool addEnd(ComponentReader &reader, PostProcessors &to, int32_t end) {
+  PostProcessor step;
+  step.singleEnd = step.pair = 2;
+  step.pairEnd = 5;
+  const TemplateItem items[] = {{0, -1, 0}, {-1, end, 0}, {0, -1, 0}, {1, -1, 0}, {-1, end, 0}};
+  return (to.items.append(items, 5) && to.steps.push(step)) || reader.failMemory();
 }
 
 attn_status attn::readMarianNumbers(const char *name, Slice bytes, Tokenizer &tokenizer,
@@ -50,9 +53,6 @@ attn_status attn::readMarianNumbers(const char *name, Slice bytes, Tokenizer &to
       return error.status;
     }
   }
-  if (!tokenizer.added.finish(Vector<Normalizer>()))
-    reader.failMemory();
-  else
-    tokenizer.postProcessors.addFrame(reader, -1, tokenizer.numbers.find(Slice("</s>")), -1, 0);
+  addEnd(reader, tokenizer.postProcessors, tokenizer.numbers.find(Slice("</s>")));
   return error.status;
 }

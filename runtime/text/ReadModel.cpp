@@ -5,22 +5,24 @@
 
 using namespace attn;
 
-/// A vocabulary as an object, {"token": id}.
-static bool readVocabulary(ComponentReader &reader, JsonValue value, Model &model) {
-  JsonValue vocabulary = value.find("vocab");
-  if (!vocabulary.isObject())
-    return reader.fail(value, "expected an object `vocab`");
-  if (!model.vocabulary.reserve(vocabulary.count()))
+bool attn::readVocabularyObject(ComponentReader &reader, JsonValue object, Vocabulary &vocabulary) {
+  if (!vocabulary.reserve(object.count()))
     return reader.failMemory();
-  for (JsonValue one = vocabulary.first(); one.exists(); one = one.next()) {
+  for (JsonValue one = object.first(); one.exists(); one = one.next()) {
     int64_t id;
     if (!one.integer(0, kMaxTokens - 1, id))
       return reader.fail(one, "expected an id from 0 to %lld",
                          static_cast<long long>(kMaxTokens - 1));
-    if (!model.vocabulary.add(int32_t(id), one.key()))
+    if (!vocabulary.add(int32_t(id), one.key()))
       return reader.failMemory();
   }
   return true;
+}
+
+static bool readVocabulary(ComponentReader &reader, JsonValue value, Model &model) {
+  JsonValue vocabulary = value.find("vocab");
+  return vocabulary.isObject() ? readVocabularyObject(reader, vocabulary, model.vocabulary)
+                               : reader.fail(value, "expected an object `vocab`");
 }
 
 /// The token named by the member `unk_token`; an error where the vocabulary lacks it.

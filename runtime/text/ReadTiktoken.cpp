@@ -127,8 +127,7 @@ static bool finish(ComponentReader &reader, const Published &published, Tokenize
       return false;
   Decoder fuse;
   tokenizer.hasDecoder = true;
-  return (tokenizer.decoders.push(fuse) && tokenizer.added.finish(tokenizer.normalizers)) ||
-         reader.failMemory();
+  return tokenizer.decoders.push(fuse) || reader.failMemory();
 }
 
 attn_status attn::readTiktoken(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error) {

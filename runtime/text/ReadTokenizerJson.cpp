@@ -81,7 +81,6 @@ attn_status attn::readTokenizerJson(const char *name, Slice bytes, Tokenizer &to
                 tokenizer.postProcessors.read(reader, root.find("post_processor")) &&
                 readDecoder(reader, root.find("decoder"), tokenizer.decoders) &&
                 readTruncation(reader, root.find("truncation"), tokenizer.truncation) &&
-                readPadding(reader, root.find("padding"), tokenizer.padding) &&
-                (tokenizer.added.finish(tokenizer.normalizers) || reader.failMemory());
+                readPadding(reader, root.find("padding"), tokenizer.padding);
   return isGood ? ATTN_OK : error.status;
 }

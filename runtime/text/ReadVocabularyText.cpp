@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A vocab.txt, a token a line, to BERT's tokenizer.
-#include "text/Tokenizer.h"
+#include "text/ReadFolder.h"
 
 using namespace attn;
 
@@ -28,27 +28,36 @@ static bool readLines(ComponentReader &reader, Slice bytes, Model &model, bool &
   return true;
 }
 
-/// BERT's components around a vocabulary of WordPiece.
-bool attn::finishBert(ComponentReader &reader, Tokenizer &tokenizer, bool isCased) {
-  const Vocabulary &vocabulary = tokenizer.model.vocabulary;
-  Normalizer normalizer;
-  normalizer.kind = Normalizer::Bert;
-  normalizer.lowers = normalizer.stripsAccents = !isCased;
+bool attn::addBertCutting(Tokenizer &tokenizer) {
   PreTokenizer spaces, punctuation;
   spaces.pattern.kind = punctuation.pattern.kind = Pattern::Set;
   spaces.pattern.contains = isSpace;
   spaces.behaviour = SplitBehaviour::Removed;
   punctuation.pattern.contains = isPunctuation;
+  return tokenizer.preTokenizers.push(spaces) && tokenizer.preTokenizers.push(punctuation);
+}
+
+/// The components around a vocabulary of WordPiece.
+static bool addComponents(ComponentReader &reader, Tokenizer &tokenizer, Normalizer normalizer) {
   Decoder decoder;
   decoder.kind = Decoder::WordPiece;
   decoder.content = Slice("##");
   decoder.cleansUp = true;
-  if (!tokenizer.normalizers.push(normalizer) || !tokenizer.preTokenizers.push(spaces) ||
-      !tokenizer.preTokenizers.push(punctuation) || !tokenizer.decoders.push(decoder))
-    return reader.failMemory();
+  normalizer.kind = Normalizer::Bert;
   tokenizer.hasDecoder = true;
   tokenizer.model.kind = Model::WordPiece;
   tokenizer.model.prefix = Slice("##");
+  return (tokenizer.normalizers.push(normalizer) && addBertCutting(tokenizer) &&
+          tokenizer.decoders.push(decoder)) ||
+         reader.failMemory();
+}
+
+bool attn::finishBert(ComponentReader &reader, Tokenizer &tokenizer, bool isCased) {
+  const Vocabulary &vocabulary = tokenizer.model.vocabulary;
+  Normalizer normalizer;
+  normalizer.lowers = normalizer.stripsAccents = !isCased;
+  if (!addComponents(reader, tokenizer, normalizer))
+    return false;
   tokenizer.model.unknown = vocabulary.find(Slice("[UNK]"));
   static const char *const specials[] = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
   for (const char *name : specials)
@@ -56,20 +65,37 @@ bool attn::finishBert(ComponentReader &reader, Tokenizer &tokenizer, bool isCase
       if (!addLiteral(reader, tokenizer, id, Slice(name), true))
         return false;
   return tokenizer.postProcessors.addFrame(reader, vocabulary.find(Slice("[CLS]")),
-                                           vocabulary.find(Slice("[SEP]")), -1, 1) &&
-         (tokenizer.added.finish(tokenizer.normalizers) || reader.failMemory());
+                                           vocabulary.find(Slice("[SEP]")), -1, 1);
 }
 
-attn_status attn::readVocabularyText(const char *name, Slice bytes, Tokenizer &tokenizer,
-                                     Error &error) {
+/// The components as the settings of a folder have them.
+static bool finishBySettings(ComponentReader &reader, Tokenizer &tokenizer, bool isCased,
+                             const TextSettings &settings) {
+  Normalizer normalizer;
+  bool cuts = settings.cutsWords != Flag::No;
+  normalizer.lowers = cuts && TextSettings::is(settings.lowers, !isCased);
+  normalizer.stripsAccents = cuts && TextSettings::is(settings.stripsAccents, normalizer.lowers);
+  normalizer.spacesChinese = cuts && TextSettings::is(settings.spacesChinese, true);
+  return addComponents(reader, tokenizer, normalizer);
+}
+
+attn_status attn::readVocabularyText(const char *name, Slice bytes, const TextSettings *settings,
+                                     Tokenizer &tokenizer, Error &error) {
   ComponentReader reader(name, tokenizer.strings, tokenizer.regexes, error);
+  Slice unknown = settings ? settings->tokenOf(kUnknown).content : Slice("[UNK]");
   bool isCased;
   if (!readLines(reader, bytes, tokenizer.model, isCased))
     return error.status;
-  if (tokenizer.model.vocabulary.find(Slice("[UNK]")) < 0) {
-    reader.fail(JsonValue(), "no vocab.txt of WordPiece: it has no line [UNK]");
+  tokenizer.model.unknown = tokenizer.model.vocabulary.find(unknown);
+  if (unknown.data && tokenizer.model.unknown < 0) {
+    Text quoted;
+    quoted.appendQuoted(unknown.data, unknown.size);
+    reader.fail(JsonValue(), "no vocab.txt of WordPiece: it has no line %.200s", quoted.c_str());
     return error.status;
   }
-  finishBert(reader, tokenizer, isCased);
+  if (settings)
+    finishBySettings(reader, tokenizer, isCased, *settings);
+  else
+    finishBert(reader, tokenizer, isCased);
   return error.status;
 }

@@ -82,8 +82,9 @@ private:
 
 } // namespace
 
-bool Tokenizer::prepare(Slice text, bool areSpecialText, Pieces &pieces) const {
+bool Tokenizer::prepare(Slice text, bool areSpecialText, Pieces &pieces, Growth &growth) const {
   Pieces scratch;
+  scratch.text.growth = &growth;
   AlignedText section, other;
   pieces.text.assign(text);
   if (!pieces.text.isGood ||
@@ -93,7 +94,7 @@ bool Tokenizer::prepare(Slice text, bool areSpecialText, Pieces &pieces) const {
     size_t begin = scratch.text.size();
     section.clear();
     section.append(pieces.text, piece.begin, piece.end);
-    if (piece.token < 0 && !normalize(normalizers, section, other))
+    if (piece.token < 0 && !normalize(normalizers, section, other, growth))
       return false;
     scratch.text.append(section, 0, section.size());
     if (!scratch.text.isGood)
@@ -105,13 +106,14 @@ bool Tokenizer::prepare(Slice text, bool areSpecialText, Pieces &pieces) const {
   }
   pieces.text.swap(scratch.text);
   pieces.pieces.swap(scratch.pieces);
-  return preTokenize(preTokenizers, pieces, scratch);
+  return preTokenize(preTokenizers, pieces, scratch, growth);
 }
 
-Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding) const {
+Outcome Tokenizer::encodeText(Slice text, int32_t flags, Encoding &encoding, Growth &growth) const {
   Pieces pieces;
-  if (!prepare(text, (flags & ATTN_TEXT_SPECIAL_AS_TEXT) != 0, pieces))
-    return Outcome::NoMemory;
+  bool areText = splitsSpecial || (flags & ATTN_TEXT_SPECIAL_AS_TEXT) != 0;
+  if (!prepare(text, areText, pieces, growth))
+    return growth.isSpent() ? Outcome::TooMuch : Outcome::NoMemory;
   WordCache cache(pieces.pieces.size());
   ModelScratch scratch;
   Vector<Token> tokens;
@@ -235,9 +237,12 @@ attn_status Tokenizer::encode(Slice text, const Slice *second, int32_t flags, En
     if (inputs[i].size > INT32_MAX)
       return error.set(ATTN_BAD_INPUT, "R0704", "a text of %zu bytes; at most 2147483647 are taken",
                        inputs[i].size);
-    switch (encodeText(inputs[i], flags, texts[i])) {
+    Growth growth(Growth::kAligned, inputs[i].size, normalizers.size() + preTokenizers.size());
+    switch (encodeText(inputs[i], flags, texts[i], growth)) {
     case Outcome::Good:
       break;
+    case Outcome::TooMuch:
+      return growth.report(error);
     case Outcome::NoMemory:
       return error.outOfMemory("the tokens of a text, or too many steps of an expression");
     case Outcome::NoToken:
@@ -251,6 +256,13 @@ attn_status Tokenizer::encode(Slice text, const Slice *second, int32_t flags, En
     return error.set(ATTN_BAD_INPUT, "R0704",
                      "the text that is to be cut to %lld tokens is shorter than what is too much",
                      static_cast<long long>(truncation.length));
+  size_t joined = postProcessors.countJoined(texts, second != nullptr, addsSpecial);
+  if (joined > Growth::kTokens && joined / 16 > texts[0].size() + texts[1].size())
+    return error.set(ATTN_BAD_INPUT, "R0709", "the post-processor makes %zu tokens of %zu", joined,
+                     texts[0].size() + texts[1].size());
+  if ((flags & ATTN_TEXT_PAD) && size_t(padding.length) > Growth::kTokens)
+    return error.set(ATTN_BAD_INPUT, "R0709", "`padding` to %lld tokens; at most %zu are done",
+                     static_cast<long long>(padding.length), Growth::kTokens);
   bool isGood = postProcessors.join(texts, second != nullptr, addsSpecial, encoding);
   if (!isGood || ((flags & ATTN_TEXT_PAD) && !pad(encoding)))
     return error.outOfMemory("the tokens of a text");
@@ -277,24 +289,28 @@ static bool appendLossy(Slice text, Vector<char> &to) {
 attn_status Tokenizer::decode(const int32_t *ids, size_t count, bool skipsSpecial, bool isLossy,
                               Vector<char> &text, Error &error) const {
   Strings parts, scratch;
+  Growth growth(Growth::kDecoded, 8 * count, decoders.size());
   int32_t unknown = model.unknown >= 0 ? outerId(model.unknown, Slice()) : -1;
   for (size_t i = 0; i < count; ++i) {
     if (skipsSpecial && added.isSpecial(ids[i]))
       continue;
     Slice bytes = token(ids[i]);
+    if (ids[i] < 0)
+      return error.set(ATTN_BAD_INPUT, "R0704", "%d is no token", int(ids[i]));
+    // A model may have more rows than its vocabulary has tokens; they stand for no text.
     if (bytes.data == nullptr)
-      return error.set(ATTN_BAD_INPUT, "R0704",
-                       "%d is no token; the vocabulary has those from 0 to %zu", int(ids[i]),
-                       size() - 1);
+      continue;
     if (unknownText.data && ids[i] == unknown)
       bytes = unknownText;
+    if (!growth.take(bytes.size + 1))
+      return growth.report(error);
     if (!hasDecoder && parts.count() && !append(parts.bytes, Slice(" ")))
       return error.outOfMemory("a text");
     if (!parts.push(bytes))
       return error.outOfMemory("a text");
   }
-  if (!decodeStrings(decoders, isLossy, parts, scratch))
-    return error.outOfMemory("a text");
+  if (!decodeStrings(decoders, isLossy, parts, scratch, growth))
+    return growth.isSpent() ? growth.report(error) : error.outOfMemory("a text");
   bool isGood = isLossy ? appendLossy(Slice(parts.bytes), text) : append(text, Slice(parts.bytes));
   return isGood ? ATTN_OK : error.outOfMemory("a text");
 }

@@ -39,6 +39,8 @@ public:
   attn_status openPath(const char *path, Error &error);
   /// The same from bytes; `name` is what errors call them.
   attn_status openMemory(const char *name, Slice bytes, Error &error);
+  /// The same, but for what comes last, which may be changed meanwhile.
+  attn_status readMemory(const char *name, Slice bytes, Error &error);
 
   /// Encodes a text, or, where `second` is not null, two; `flags` are those of the C interface.
   attn_status encode(Slice text, const Slice *second, int32_t flags, Encoding &encoding,
@@ -62,18 +64,22 @@ public:
   ByteTrie userPieces; ///< of SentencePiece: those that normalizing leaves alone
   PostProcessors postProcessors;
   Vector<Decoder> decoders;
-  bool hasDecoder = false; ///< without one, tokens are joined with spaces
-  Slice unknownText;       ///< what the unknown token is decoded to, where not itself
+  bool hasDecoder = false;    ///< without one, tokens are joined with spaces
+  bool splitsSpecial = false; ///< special tokens are text where a text has them
+  bool cleansUp = false;      ///< the decoder takes spaces before punctuation away
+  Slice unknownText;          ///< what the unknown token is decoded to, where not itself
   Truncation truncation;
   Padding padding;
 
 private:
+  /// The last step of opening: makes the tables of added tokens.
+  attn_status finish(const char *name, Error &error);
   /// The id that a token of the model goes out with; `text` is what it stands for.
   int32_t outerId(int32_t id, Slice text) const;
   /// The text with what is done before the model: cut into words and added tokens.
-  bool prepare(Slice text, bool areSpecialText, Pieces &pieces) const;
+  bool prepare(Slice text, bool areSpecialText, Pieces &pieces, Growth &growth) const;
   /// The tokens of one text, without those that are put around it.
-  Outcome encodeText(Slice text, int32_t flags, Encoding &encoding) const;
+  Outcome encodeText(Slice text, int32_t flags, Encoding &encoding, Growth &growth) const;
   /// Cuts texts to the length; false where the one to be cut is too short for it.
   bool truncate(Encoding *texts, bool isPair, size_t added) const;
   /// Fills up to the length; false where memory is lacking.
@@ -86,7 +92,9 @@ attn_status readMarianNumbers(const char *name, Slice bytes, Tokenizer &tokenize
 
 /// The readers of each kind of file. They fill an empty tokenizer.
 attn_status readTokenizerJson(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
-attn_status readVocabularyText(const char *name, Slice bytes, Tokenizer &tokenizer, Error &error);
+/// `settings` of a folder, or null: BERT's, in lower case where no token has a capital letter.
+attn_status readVocabularyText(const char *name, Slice bytes, const struct TextSettings *settings,
+                               Tokenizer &tokenizer, Error &error);
 /// `hasControls`: its control pieces are special tokens.
 attn_status readSentencePiece(const char *name, Slice bytes, bool hasControls, Tokenizer &tokenizer,
                               Error &error);
@@ -107,6 +115,8 @@ extern const char kLlama3Expression[], kQwen2Expression[], kCl100kExpression[], 
 
 /// BERT's components around a vocabulary of WordPiece; its special tokens are found by their names.
 bool finishBert(ComponentReader &reader, Tokenizer &tokenizer, bool isCased);
+/// The steps that cut a text as BERT does; false where memory is lacking.
+bool addBertCutting(Tokenizer &tokenizer);
 /// What SentencePiece does with a vocabulary that has scores and types: its normalizer, with the
 /// settings given, and its model.
 bool finishSentencePiece(ComponentReader &reader, Tokenizer &tokenizer, Normalizer normalizer);
@@ -118,9 +128,9 @@ bool addPieceDecoders(ComponentReader &reader, Tokenizer &tokenizer, const Norma
 bool addLiteral(ComponentReader &reader, Tokenizer &tokenizer, int32_t id, Slice content,
                 bool isSpecial);
 
-/// The file of a tokenizer: `path`, or, where that is a folder, the one in it. False where there is
-/// none, or no one file is enough.
-bool findTokenizerFile(const char *path, Text &file);
+/// Appends all that a tokenizer is made of, as `openMemory` takes it: the bytes of a file, or the
+/// files of a folder. ATTN_NOT_FOUND where a folder has none.
+attn_status packTokenizer(const char *path, Vector<char> &bytes, Error &error);
 
 } // namespace attn
 #endif

@@ -264,14 +264,18 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
                 "a program takes it when it runs");
   if (isNamed && !isText)
     return fail(Usage, "`--tokenizer`: no entry of the model goes on from a text");
-  attn::Text file;
   bool isGguf = kindOfCheckpoint(path) == CheckpointKind::Gguf;
-  if (!isText || !options.embedWeights || (!isNamed && !isGguf && !sys::fs::is_directory(path)) ||
-      !findTokenizerFile(path.c_str(), file))
+  if (!isText || !options.embedWeights || (!isNamed && !isGguf && !sys::fs::is_directory(path)))
+    return Ok;
+  Error error;
+  Vector<char> bytes;
+  attn_status packed = isGguf ? readGgufValueBytes(path.c_str(), bytes, error) // without tensors
+                              : packTokenizer(path.c_str(), bytes, error);
+  if (packed == ATTN_NOT_FOUND && !isNamed)
     return Ok;
   attn_tokenizer *tokenizer = nullptr;
   char *message = nullptr;
-  if (attn_status status = attn_tokenizer_open(file.c_str(), &tokenizer, &message)) {
+  if (attn_status status = attn_tokenizer_open(path.c_str(), &tokenizer, &message)) {
     int code = failWithMessage(status == ATTN_IO ? Environment : BadInput, message ? message : "");
     attn_message_free(message);
     return code;
@@ -279,22 +283,13 @@ int readTokenizer(const opt::InputArgList &args, Spec &spec, CompileOptions &opt
   attn_tokenizer_destroy(tokenizer);
   if (int code = readChatTemplate(path, options))
     return code;
-  if (isGguf) { // its vocabulary, without the tensors behind it
-    Vector<char> bytes;
-    Error error;
-    if (readGgufValueBytes(path.c_str(), bytes, error))
-      return failWithMessage(BadInput, error.text.c_str());
-    options.tokenizer.assign(bytes.data(), bytes.size());
-    return Ok;
-  }
-  auto buffer = readInput(file.c_str());
-  if (!buffer)
-    return Environment;
+  if (packed)
+    return failWithMessage(packed == ATTN_IO ? Environment : BadInput, error.text.c_str());
   constexpr size_t most = size_t(1) << 27;
-  if (buffer->getBufferSize() > most)
-    return fail(BadInput, "`" + Twine(file.c_str()) + "` is too large for a tokenizer in a program",
+  if (bytes.size() > most)
+    return fail(BadInput, "`" + Twine(path) + "` is too large for a tokenizer in a program",
                 "name a tokenizer.json by `--tokenizer`");
-  options.tokenizer = buffer->getBuffer().str();
+  options.tokenizer.assign(bytes.data(), bytes.size());
   return Ok;
 }
 

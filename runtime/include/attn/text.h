@@ -26,10 +26,11 @@ extern "C" {
 typedef struct attn_tokenizer attn_tokenizer;
 typedef struct attn_decoding attn_decoding;
 
-/* Opens a tokenizer: a tokenizer.json of Hugging Face, a vocab.txt (WordPiece), a .model of
- * SentencePiece, a GGUF file with a vocabulary, a file of tiktoken, a tokenizer of llama2.c; or a
- * folder with one of these. What it is, the bytes say, not the name. ATTN_IO, ATTN_BAD_INPUT (a
- * damaged file, a component that is not known: its name and place are in the message),
+/* Opens a tokenizer: a folder as Hugging Face's library saves them, with or without a
+ * tokenizer.json; or one file, which is read by itself: a tokenizer.json, a vocab.txt (WordPiece),
+ * a .model of SentencePiece, a GGUF file with a vocabulary, a file of tiktoken, a tokenizer of
+ * llama2.c. What a file is, its bytes say, not its name. ATTN_IO, ATTN_BAD_INPUT (a damaged file,
+ * a component or a class that is not known: its name and place are in the message),
  * ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */
 ATTN_API attn_status attn_tokenizer_open(const char *path, attn_tokenizer **tokenizer,
                                          char **message);
@@ -99,7 +100,9 @@ ATTN_API attn_status attn_tokenizer_encode_pair(const attn_tokenizer *tokenizer,
 ATTN_API void attn_tokens_free(attn_tokens *tokens);
 
 /* Decodes ids to text: valid UTF-8 with a NUL behind it, freed by attn_message_free. `size` may be
- * NULL. Special tokens are left out where `skipsSpecial`. ATTN_BAD_INPUT: an id without a token. */
+ * NULL. Special tokens are left out where `skipsSpecial`. An id without a token is no text: a model
+ * may have more rows than its vocabulary has tokens. ATTN_BAD_INPUT: an id below 0, or a decoder
+ * that makes too much of the tokens. */
 ATTN_API attn_status attn_tokenizer_decode(const attn_tokenizer *tokenizer, const int32_t *ids,
                                            int64_t count, int32_t skipsSpecial, char **text,
                                            size_t *size, char **message);

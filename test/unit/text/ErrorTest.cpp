@@ -303,8 +303,100 @@ TEST(ErrorTest, Paths) {
   attn_message_free(message);
   EXPECT_EQ(ATTN_IO, attn_tokenizer_open("/proc/self/task", &tokenizer, &message));
   EXPECT_STREQ("error[R0501]: the folder `/proc/self/task` has no tokenizer\n   = help: expected "
-               "tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, vocab.txt, "
-               "tokenizer.bin, or source.spm and vocab.json",
+               "tokenizer.json, tokenizer.model, spiece.model, sentencepiece.bpe.model, spm.model, "
+               "vocab.txt, tokenizer.bin, source.spm and vocab.json, or vocab.json and merges.txt",
                message);
   attn_message_free(message);
+}
+
+/// The files of a folder as a program carries them.
+static std::string bundle(const std::vector<std::pair<std::string, std::string>> &files) {
+  std::string bytes = "attn tokenizer 1\n";
+  for (const auto &[name, content] : files)
+    bytes += std::to_string(content.size()) + " " + name + "\n" + content;
+  return bytes;
+}
+
+TEST(ErrorTest, Folders) {
+  const std::string pairs = R"({"a": 0, "b": 1, "ab": 2})";
+  auto merges = [&](const std::string &lines, const std::string &config) {
+    return bundle(
+        {{"vocab.json", pairs}, {"merges.txt", lines}, {"tokenizer_config.json", config}});
+  };
+  const std::string gpt2 = R"({"tokenizer_class": "GPT2Tokenizer"})";
+  EXPECT_EQ("", Tokenizer(merges("#version: 0.2\na b\n", gpt2)).message);
+  EXPECT_EQ("error[R0701]: `memory/merges.txt`: line 2: the vocabulary lacks the token `c`",
+            Tokenizer(merges("a b\nb c\n", gpt2)).message);
+  EXPECT_EQ("error[R0701]: `memory/merges.txt`: line 1: expected two tokens with a space between "
+            "them",
+            Tokenizer(merges("a b c\n", gpt2)).message);
+  EXPECT_EQ("error[R0701]: `memory/tokenizer_config.json`: `add_bos_token`: expected true or false",
+            Tokenizer(merges("", R"({"add_bos_token": 1})")).message);
+  EXPECT_EQ(
+      "error[R0701]: `memory/tokenizer_config.json`: `added_tokens_decoder.x`: expected an id "
+      "from 0 to 4194303",
+      Tokenizer(merges("", R"({"added_tokens_decoder": {"x": {"content": "y"}}})")).message);
+  auto first = [](const std::string &message) { return message.substr(0, message.find('\n')); };
+  EXPECT_EQ(
+      "error[R0702]: `memory/vocab.json` and merges.txt: the tokenizer class `MyTokenizer` is "
+      "not known for these",
+      first(Tokenizer(merges("", R"({"tokenizer_class": "MyTokenizer"})")).message));
+  EXPECT_EQ("error[R0701]: `memory/vocab.json` and merges.txt do not say how a text is cut",
+            first(Tokenizer(merges("", "{}")).message));
+  EXPECT_EQ("error[R0702]: `memory/vocab.txt`: the tokenizer class `BertJapaneseTokenizer` is not "
+            "known for it",
+            first(Tokenizer(bundle({{"vocab.txt", "[UNK]\n"},
+                                    {"tokenizer_config.json",
+                                     R"({"tokenizer_class": "BertJapaneseTokenizer"})"}}))
+                      .message));
+  EXPECT_EQ("error[R0701]: `memory/tokenizer.json`: a token is to stand beside each text, but "
+            "`bos_token` is null",
+            Tokenizer(bundle({{"tokenizer.json", with("")},
+                              {"tokenizer_config.json", R"({"add_bos_token": true})"}}))
+                .message);
+}
+
+TEST(ErrorTest, Growth) {
+  const std::string replace = R"({"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+                              std::string(100, 'a') + "\"}";
+  const std::string bytes = R"({"type": "ByteLevel", "add_prefix_space": false})";
+  auto times = [](int count, const std::string &what) {
+    std::string all = what;
+    for (int i = 1; i < count; ++i)
+      all += ", " + what;
+    return all;
+  };
+  Tokenizer normalizer(
+      with(R"("normalizer": {"type": "Sequence", "normalizers": [)" + times(5, replace) + "]}, "));
+  EXPECT_EQ("error[R0709]: step 4 of the normalizer, `Replace`, makes too much: more than 4194416 "
+            "bytes, with what the steps before it have made",
+            normalizer.encode("a").message);
+  Tokenizer cutter(with(R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [)" +
+                        times(40, bytes) + "]}, "));
+  EXPECT_EQ("error[R0709]: step 21 of the pre-tokenizer, `ByteLevel`, makes too much: more than "
+            "4195648 bytes, with what the steps before it have made",
+            cutter.encode("\xc3\xa9").message);
+  Tokenizer decoder(
+      with(R"("decoder": {"type": "Sequence", "decoders": [)" + times(5, replace) + "]}, "));
+  EXPECT_EQ("error[R0709]: step 4 of the decoder, `Replace`, makes too much: more than 67109760 "
+            "bytes, with what the steps before it have made",
+            decoder.decode({0}));
+  Tokenizer added(with(R"("added_tokens": [{"id": 1, "content": "a", "normalized": true}],
+    "normalizer": {"type": "Sequence", "normalizers": [)" +
+                       times(5, replace) + "]}, "));
+  EXPECT_EQ("error[R0709]: step 4 of the normalizer, `Replace`, makes too much: more than 1048688 "
+            "bytes, with what the steps before it have made",
+            added.message);
+  Tokenizer filled(with(R"("padding": {"strategy": {"Fixed": 2000000000}}, )"));
+  EXPECT_EQ("error[R0709]: `padding` to 2000000000 tokens; at most 4194304 are done",
+            filled.encode("a", ATTN_TEXT_PAD).message);
+  std::string ids = "0";
+  for (int i = 1; i < 1000; ++i)
+    ids += ", 0";
+  Tokenizer framed(with(R"("post_processor": {"type": "TemplateProcessing", "single": [)" +
+                        times(100, R"({"SpecialToken": {"id": "x", "type_id": 0}})") +
+                        R"(], "special_tokens": {"x": {"ids": [)" + ids + "]}}}, "));
+  EXPECT_EQ("error[R0701]: `memory`: `post_processor.single[65].SpecialToken.id`: a template of "
+            "more than 65536 tokens",
+            framed.message);
 }

@@ -97,9 +97,26 @@ TEST(TextTest, DecodingGoesOnAfterAnError) {
   Stream stream(tokenizer);
   int a = tokenizer.encode("a").ids[0];
   EXPECT_EQ("a", stream.add(a));
-  EXPECT_EQ("error[R0704]: 5000 is no token; the vocabulary has those from 0 to 255",
-            stream.add(5000));
+  EXPECT_EQ("error[R0704]: -5 is no token", stream.add(-5));
   EXPECT_EQ("a", stream.add(a));
+  EXPECT_EQ("", stream.add(5000));
+  EXPECT_EQ("a", stream.add(a));
+}
+
+TEST(TextTest, SpacesBeforePunctuationAreHeldBack) {
+  std::string bytes = "attn tokenizer 1\n", json = byteLevel();
+  std::string config = R"({"clean_up_tokenization_spaces": true})";
+  bytes += std::to_string(json.size()) + " tokenizer.json\n" + json;
+  bytes += std::to_string(config.size()) + " tokenizer_config.json\n" + config;
+  Tokenizer tokenizer(bytes);
+  ASSERT_EQ("", tokenizer.message);
+  std::vector<int> ids = tokenizer.encode("a . b n't c ' d 'r !").ids;
+  EXPECT_EQ("a. bn't c'd 'r!", tokenizer.decode(ids));
+  Stream stream(tokenizer);
+  std::string text;
+  for (int id : ids)
+    text += stream.add(id);
+  EXPECT_EQ("a. bn't c'd 'r!", text + stream.finish());
 }
 
 TEST(TextTest, WhatAVocabularyCannotSay) {
@@ -108,10 +125,10 @@ TEST(TextTest, WhatAVocabularyCannotSay) {
             "it does not know",
             tokenizer.encode("b").message);
   char *text = nullptr, *message = nullptr;
-  int32_t ids[] = {0, 1};
+  int32_t ids[] = {0, -1};
   EXPECT_EQ(ATTN_BAD_INPUT,
             attn_tokenizer_decode(tokenizer.get(), ids, 2, 0, &text, nullptr, &message));
-  EXPECT_STREQ("error[R0704]: 1 is no token; the vocabulary has those from 0 to 0", message);
+  EXPECT_STREQ("error[R0704]: -1 is no token", message);
   EXPECT_EQ(nullptr, text);
   attn_message_free(message);
 }
