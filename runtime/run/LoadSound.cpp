@@ -10,21 +10,34 @@ using namespace attn;
 static constexpr size_t kMaxFile = 1 << 30;
 static constexpr int64_t kMaxHours = 4;
 
-static attn_status decode(const char *path, Sound &sound, Error &error) {
+/// Whether a file begins as WAV files do: RIFF, or RF64 (also called BW64), whose sizes have 64
+/// bits.
+static bool isWav(const Vector<char> &file) {
+  static const char *const names[] = {"RIFF", "RF64", "BW64"};
+  for (const char *name : names)
+    if (file.size() >= 4 && memcmp(file.data(), name, 4) == 0)
+      return true;
+  return false;
+}
+
+/// Decodes what the first `seconds` of a file hold.
+static attn_status decode(const char *path, double seconds, Sound &sound, Error &error) {
   Vector<char> file;
   if (attn_status status = readFile(path, kMaxFile, file, error))
     return status;
   auto *bytes = reinterpret_cast<const unsigned char *>(file.data());
   char problem[256] = "";
   bool isGood = false;
-  if (file.size() >= 4 && memcmp(bytes, "RIFF", 4) == 0)
-    isGood = decodeWav(bytes, file.size(), sound, problem);
+  if (isWav(file))
+    isGood = decodeWav(bytes, file.size(), seconds, sound, problem);
   else if (file.size() >= 4 && memcmp(bytes, "fLaC", 4) == 0)
-    isGood = decodeFlac(bytes, file.size(), sound, problem);
+    isGood = decodeFlac(bytes, file.size(), seconds, sound, problem);
   else
     return error.set(ATTN_BAD_INPUT, "R0303", "`%s` is neither a WAV nor a FLAC file", path);
   if (isGood)
     return ATTN_OK;
+  if (!*problem)
+    return error.outOfMemory("a sound");
   return error.set(ATTN_BAD_INPUT, "R0302", "the sound `%s` cannot be read: %s", path, problem);
 }
 
@@ -45,7 +58,9 @@ static const attn_abi_sound *findSpec(const attn_model *model, int32_t entry, in
 static attn_status loadSound(const attn_abi_sound &spec, const char *path, float *values,
                              Error &error) {
   Sound sound, resampled;
-  if (attn_status status = decode(path, sound, error))
+  // A second more than is heard: resampling looks ahead by some hundredths of one.
+  double seconds = double(spec.frames) * spec.hop / spec.rate + 1;
+  if (attn_status status = decode(path, seconds, sound, error))
     return status;
   if (!resample(sound, spec.rate, size_t(spec.frames) * size_t(spec.hop), resampled) ||
       !logMel(resampled, spec, spec.frames, values))
@@ -56,11 +71,13 @@ static attn_status loadSound(const attn_abi_sound &spec, const char *path, float
 static attn_status readSound(const attn_abi_sound &spec, const char *path, float **values,
                              int64_t *count, Error &error) {
   Sound sound, resampled;
-  if (attn_status status = decode(path, sound, error))
+  if (attn_status status = decode(path, kMaxHours * 3600, sound, error))
     return status;
-  if (int64_t(sound.samples.size()) > kMaxHours * 3600 * sound.rate) {
-    error.set(ATTN_BAD_INPUT, "R0302", "the sound `%s` is longer than %d hours", path,
-              int(kMaxHours));
+  int64_t most = kMaxHours * 3600 * sound.rate;
+  if (most = most < kMaxSamples ? most : kMaxSamples; int64_t(sound.samples.size()) > most) {
+    error.set(ATTN_BAD_INPUT, "R0302",
+              "the sound `%s` is longer than %.3g hours, the most of its rate", path,
+              double(most) / 3600 / double(sound.rate));
     error.help("cut it into parts");
     return error.status;
   }

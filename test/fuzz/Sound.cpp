@@ -10,7 +10,7 @@ void attn::fuzz::sound(const uint8_t *data, size_t size) {
   Sound sound, resampled;
   char problem[256] = "";
   bool isFlac = size >= 4 && memcmp(data, "fLaC", 4) == 0;
-  if (!(isFlac ? decodeFlac : decodeWav)(data, size, sound, problem)) {
+  if (!(isFlac ? decodeFlac : decodeWav)(data, size, 10, sound, problem)) {
     require(problem[0] != 0, "an error without words");
     return;
   }

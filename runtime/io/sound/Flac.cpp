@@ -12,8 +12,10 @@ namespace {
 struct Reading {
   const unsigned char *bytes;
   size_t size, at;
+  double seconds;
   Sound &sound;
   char *problem;
+  bool isEnough, isFull; ///< all that is wanted was decoded; memory is lacking
 };
 } // namespace
 
@@ -42,13 +44,18 @@ static FLAC__StreamDecoderWriteStatus takeFrame(const FLAC__StreamDecoder *,
              unsigned(header.sample_rate), int(kMinRate), int(kMaxRate));
     return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
   }
+  size_t most = samplesOf(reading.seconds, sound.rate);
   double scale = double(uint64_t(1) << (header.bits_per_sample - 1)) * header.channels;
   for (uint32_t i = 0; i < header.blocksize; ++i) {
+    if (sound.samples.size() >= most) {
+      reading.isEnough = true;
+      return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
+    }
     double sum = 0;
     for (uint32_t c = 0; c < header.channels; ++c)
       sum += channels[c][i];
     if (!sound.samples.push(float(sum / scale))) {
-      snprintf(reading.problem, 256, "there is no memory for its samples");
+      reading.isFull = true;
       return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
     }
   }
@@ -61,22 +68,30 @@ static void takeError(const FLAC__StreamDecoder *, FLAC__StreamDecoderErrorStatu
     snprintf(reading.problem, 256, "a frame before byte %zu cannot be decoded", reading.at);
 }
 
-bool attn::decodeFlac(const unsigned char *bytes, size_t size, Sound &sound, char *problem) {
+bool attn::decodeFlac(const unsigned char *bytes, size_t size, double seconds, Sound &sound,
+                      char *problem) {
   *problem = 0;
   FLAC__StreamDecoder *decoder = FLAC__stream_decoder_new();
-  if (!decoder) {
-    snprintf(problem, 256, "there is no memory for its decoder");
+  if (!decoder)
     return false;
-  }
-  Reading reading{bytes, size, 0, sound, problem};
+  Reading reading{bytes, size, 0, seconds, sound, problem, false, false};
   FLAC__stream_decoder_set_md5_checking(decoder, true);
-  bool isGood = FLAC__stream_decoder_init_stream(decoder, readBytes, nullptr, nullptr, nullptr,
-                                                 nullptr, takeFrame, nullptr, takeError,
-                                                 &reading) == FLAC__STREAM_DECODER_INIT_STATUS_OK &&
+  auto status = FLAC__stream_decoder_init_stream(decoder, readBytes, nullptr, nullptr, nullptr,
+                                                 nullptr, takeFrame, nullptr, takeError, &reading);
+  reading.isFull |= status == FLAC__STREAM_DECODER_INIT_STATUS_MEMORY_ALLOCATION_ERROR;
+  bool isGood = status == FLAC__STREAM_DECODER_INIT_STATUS_OK &&
                 FLAC__stream_decoder_process_until_end_of_stream(decoder) && !*problem;
+  reading.isFull |=
+      FLAC__stream_decoder_get_state(decoder) == FLAC__STREAM_DECODER_MEMORY_ALLOCATION_ERROR;
   uint64_t total = FLAC__stream_decoder_get_total_samples(decoder);
   bool isSame = FLAC__stream_decoder_finish(decoder);
   FLAC__stream_decoder_delete(decoder);
+  if (reading.isFull) {
+    *problem = 0;
+    return false;
+  }
+  if (reading.isEnough && !*problem)
+    return true;
   if (isGood && (sound.rate == 0 || sound.samples.size() < total)) {
     snprintf(problem, 256, "it says %llu samples and has %zu",
              static_cast<unsigned long long>(total), sound.samples.size());

@@ -17,10 +17,22 @@ struct Sound {
 /// Rates outside these are refused.
 constexpr int64_t kMinRate = 1000, kMaxRate = 384000;
 
-/// Decodes a file to the mean of its channels. On failure `problem` (of 256 bytes) says why and
-/// false is returned.
-bool decodeWav(const unsigned char *bytes, size_t size, Sound &sound, char *problem);
-bool decodeFlac(const unsigned char *bytes, size_t size, Sound &sound, char *problem);
+/// Of no sound more samples are kept than 4 hours have at 48 kHz.
+constexpr int64_t kMaxSamples = int64_t(4) * 3600 * 48000;
+
+/// How many samples the first `seconds` have at a rate, and no more than one above kMaxSamples.
+inline size_t samplesOf(double seconds, int64_t rate) {
+  double samples = seconds * double(rate);
+  return samples < double(kMaxSamples) ? size_t(samples) + 1 : size_t(kMaxSamples) + 1;
+}
+
+/// Decodes what the first `seconds` of a file hold, to the mean of its channels; what comes behind
+/// is not looked at. On failure `problem` (of 256 bytes) says why, nothing where memory is lacking,
+/// and false is returned.
+bool decodeWav(const unsigned char *bytes, size_t size, double seconds, Sound &sound,
+               char *problem);
+bool decodeFlac(const unsigned char *bytes, size_t size, double seconds, Sound &sound,
+                char *problem);
 
 /// The sound at another rate. Each sample is a sum over a sinc in a Kaiser window (beta 9, 32 zero
 /// crossings on each side), which ends at 0.95 of the smaller of both Nyquist frequencies; no more

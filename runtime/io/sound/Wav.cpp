@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// WAV: a RIFF file whose chunk `fmt ` says how the samples of its chunk `data` are stored.
+// WAV: a RIFF file, or one of RF64, whose chunk `fmt ` says how the samples of its chunk `data` are
+// stored.
 #include "io/sound/Sound.h"
 #include <cstdio>
 
@@ -74,12 +75,13 @@ static double readSample(const unsigned char *at, const Format &format) {
   return int32_t(word) / 2147483648.0;
 }
 
-static bool readSamples(const unsigned char *bytes, size_t size, const Format &format, Sound &sound,
-                        char *problem) {
+static bool readSamples(const unsigned char *bytes, size_t size, const Format &format,
+                        double seconds, Sound &sound, char *problem) {
   size_t width = format.bits / 8, frame = width * format.channels;
+  size_t count = size / frame, most = samplesOf(seconds, format.rate);
   sound.rate = format.rate;
-  if (!sound.samples.resize(size / frame))
-    return fail(problem, "there is no memory for its samples");
+  if (!sound.samples.resize(count < most ? count : most))
+    return fail(problem, "");
   for (float &sample : sound.samples) {
     double sum = 0;
     for (uint32_t c = 0; c < format.channels; ++c, bytes += width)
@@ -91,17 +93,48 @@ static bool readSamples(const unsigned char *bytes, size_t size, const Format &f
   return true;
 }
 
-bool attn::decodeWav(const unsigned char *bytes, size_t size, Sound &sound, char *problem) {
-  if (size < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp(bytes + 8, "WAVE", 4) != 0)
+/// Whether bytes are chunks to their end, of names that can be printed.
+static bool areChunks(const unsigned char *bytes, size_t size) {
+  for (size_t at = 0; at < size;) {
+    if (size - at < 8)
+      return false;
+    for (size_t i = 0; i < 4; ++i)
+      if (bytes[at + i] < ' ' || bytes[at + i] > '~')
+        return false;
+    size_t length = littleEndian(bytes + at + 4, 4), room = size - at - 8;
+    if (length > room)
+      return false;
+    at += 8 + (length + length % 2 < room ? length + length % 2 : room);
+  }
+  return true;
+}
+
+/// How many bytes of samples there are, where `room` follow the head of their chunk, which says
+/// `length`. Programs that record or write into a pipe put 0, ffffffff or a large number there, and
+/// mend it at the end, if there is one: then the samples go on to the end of the file. A length of
+/// 0 is one where only other chunks follow.
+static size_t sampleBytes(const unsigned char *samples, uint64_t length, size_t room) {
+  if (length == 0)
+    return areChunks(samples, room) ? 0 : room;
+  return length < room ? size_t(length) : room;
+}
+
+bool attn::decodeWav(const unsigned char *bytes, size_t size, double seconds, Sound &sound,
+                     char *problem) {
+  if (size < 12 || memcmp(bytes + 8, "WAVE", 4) != 0)
     return fail(problem, "it does not begin as a WAV file does");
   Format format;
+  uint64_t longLength = 0; // of samples, in a file of RF64 that says it in a chunk of its own
   for (size_t at = 12; size - at >= 8;) {
     const unsigned char *chunk = bytes + at;
     size_t length = littleEndian(chunk + 4, 4), room = size - at - 8;
-    bool isData = memcmp(chunk, "data", 4) == 0;
-    // Who writes into a pipe does not know the length.
-    if (isData && length == 0xffffffff)
-      length = room;
+    if (memcmp(chunk, "data", 4) == 0) {
+      if (format.channels == 0)
+        return fail(problem, "no chunk `fmt ` comes before its samples");
+      uint64_t said = length == 0xffffffff && longLength ? longLength : length;
+      return readSamples(chunk + 8, sampleBytes(chunk + 8, said, room), format, seconds, sound,
+                         problem);
+    }
     if (length > room) {
       snprintf(problem, 256, "its chunk at byte %zu says %zu bytes, and %zu follow", at, length,
                room);
@@ -109,10 +142,8 @@ bool attn::decodeWav(const unsigned char *bytes, size_t size, Sound &sound, char
     }
     if (memcmp(chunk, "fmt ", 4) == 0 && !readFormat(chunk + 8, length, format, problem))
       return false;
-    if (isData && format.channels == 0)
-      return fail(problem, "no chunk `fmt ` comes before its samples");
-    if (isData)
-      return readSamples(chunk + 8, length, format, sound, problem);
+    if (memcmp(chunk, "ds64", 4) == 0 && length >= 16)
+      longLength = littleEndian(chunk + 16, 4) | uint64_t(littleEndian(chunk + 20, 4)) << 32;
     size_t padded = length + length % 2;
     at += 8 + (padded < room ? padded : room);
   }
