@@ -64,6 +64,12 @@ struct Unit {
   int64_t begin, end, kBegin, kEnd;
 };
 
+/// A number that f16 cannot hold, and the tensor that has it; null: there is none.
+struct Beyond {
+  const StoredTensor *source;
+  float value;
+};
+
 struct Work {
   const Vector<Unit> &units;
   char *block;
@@ -74,6 +80,7 @@ struct Work {
   std::atomic<size_t> nextAhead{0}; ///< of the jobs, the first that is not read ahead
   std::atomic<bool> hasFailed{false};
   ReadFailure failure = {}; ///< of the first thread that failed
+  Beyond beyond = {};
 };
 } // namespace
 
@@ -126,8 +133,51 @@ static bool readLines(const Unit &unit, int64_t first, int64_t columnStride, int
   return true;
 }
 
+/// Whether f16 holds the lines that columns of codes were stored with; else `beyond` is a number on
+/// one that it does not. What is infinite or NaN already stays what it is.
+static bool holdsLines(const Unit &unit, const CodeLine *lines, int64_t column, int64_t columns,
+                       char *base, Beyond &beyond) {
+  const attn_abi_slot &slot = *unit.job->slot;
+  int64_t found = columnBeyondHalf(slot, column, columns, base);
+  for (int64_t group = 0; found >= 0 && group < slot.k / lineElements; ++group) {
+    const CodeLine &line = lines[group * columns + found];
+    const float numbers[] = {line.step, line.least, line.least + 7.5f * line.step};
+    for (float number : numbers)
+      if (float value = largestBeyondHalf(&number, 1); value != 0) {
+        beyond = {unit.job->source, value};
+        return false;
+      }
+  }
+  return true;
+}
+
+/// Whether f16 holds what a slot keeps in it of columns that were stored, `values` [rows][columns];
+/// else `beyond` is their largest. What is infinite or NaN already stays what it is.
+static bool holdsValues(const Unit &unit, const float *values, int64_t rows, int64_t column,
+                        int64_t columns, char *base, Beyond &beyond) {
+  const attn_abi_slot &slot = *unit.job->slot;
+  if (!keepsHalves(slot.layout))
+    return true;
+  float largest = largestBeyondHalf(values, rows * columns);
+  if (largest == 0)
+    return true;
+  if (hasGroups(slot.layout)) { // of which only the lines are kept so
+    int64_t found = columnBeyondHalf(slot, column, columns, base);
+    if (found < 0)
+      return true;
+    bool isFinite = true;
+    for (int64_t k = 0; k < rows; ++k)
+      isFinite &= values[k * columns + found] - values[k * columns + found] == 0;
+    if (!isFinite)
+      return true;
+  }
+  beyond = {unit.job->source, largest};
+  return false;
+}
+
+/// False where elements cannot be read, or f16 cannot hold them.
 static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *lines,
-                     ElementReader &reader) {
+                     ElementReader &reader, Beyond &beyond) {
   const attn_abi_slot &slot = *unit.job->slot;
   const attn_abi_part &part = *unit.job->part;
   const StoredTensor &source = *unit.job->source;
@@ -153,6 +203,8 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
     if (areLines && takesCodes(slot.layout, ElementReader::lineBits(source), lines,
                                slot.k / lineElements * run)) {
       storeCodes(slot, codes, lines, column, run, reinterpret_cast<char *>(base));
+      if (!holdsLines(unit, lines, column, run, reinterpret_cast<char *>(base), beyond))
+        return false;
       n += run;
       continue;
     }
@@ -177,6 +229,9 @@ static bool packUnit(const Unit &unit, char *block, float *scratch, CodeLine *li
     auto *halves = reinterpret_cast<uint16_t *>(base) + column;
     for (int64_t k = unit.kBegin; !isPanels && !isF32 && k < unit.kEnd; ++k)
       storeRow(slot, scratch + (k - unit.kBegin) * run, run, halves + k * slot.columns);
+    if (!isF32 && !holdsValues(unit, scratch, unit.kEnd - unit.kBegin, column, run,
+                               reinterpret_cast<char *>(base), beyond))
+      return false;
     n += run;
   }
   return true;
@@ -208,9 +263,10 @@ static void packOnThread(void *argument, int64_t thread) {
   ElementReader reader;
   for (size_t i; (i = work.next.fetch_add(1, std::memory_order_relaxed)) < work.units.size();) {
     readAhead(work, *work.units[i].job);
-    if (!packUnit(work.units[i], work.block, scratch, lines, reader)) {
+    Beyond beyond = {};
+    if (!packUnit(work.units[i], work.block, scratch, lines, reader, beyond)) {
       if (!work.hasFailed.exchange(true))
-        work.failure = reader.failure;
+        work.failure = reader.failure, work.beyond = beyond;
       return;
     }
   }
@@ -237,6 +293,21 @@ static bool addUnits(const PackJob &job, Vector<Unit> &units) {
   return true;
 }
 
+/// The error of a number that f16 cannot hold.
+static attn_status reportBeyond(const Beyond &beyond, Error &error) {
+  Text quoted;
+  quoted.appendQuoted(beyond.source->name, beyond.source->nameLength);
+  error.set(
+      ATTN_BAD_WEIGHTS, "W0106",
+      "the tensor `%s` has a number as large as %.6g, and f16, in which it is kept, ends at 65504",
+      quoted.c_str(), double(beyond.value));
+  error.help(
+      "compile with `--precision=bf16` or f32, or write `precision bf16 for \"%s\"` into the "
+      "spec",
+      quoted.c_str());
+  return error.status;
+}
+
 attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error) {
   Vector<Unit> units;
   int64_t most = 0, lines = 0; // floats of a panel that is not f32, and of its lines
@@ -254,5 +325,7 @@ attn_status attn::packAll(const Vector<PackJob> &jobs, char *block, Team &team, 
   Work work{units,        block,         reinterpret_cast<float *>(scratch.data()),
             size_t(most), size_t(lines), jobs};
   team.run(packOnThread, &work);
+  if (work.beyond.source)
+    return reportBeyond(work.beyond, error);
   return work.hasFailed ? work.failure.report("packing the weights", error) : ATTN_OK;
 }

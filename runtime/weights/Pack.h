@@ -20,7 +20,8 @@ struct PackJob {
 };
 
 /// Fills the parts of `block` on all threads of the team. What lies in files is read piece by
-/// piece; ATTN_IO where one has become shorter.
+/// piece; ATTN_IO where one has become shorter. ATTN_BAD_WEIGHTS, W0106, where f16 cannot hold a
+/// number that is to be kept in it.
 attn_status packAll(const Vector<PackJob> &jobs, char *block, Team &team, Error &error);
 
 } // namespace attn

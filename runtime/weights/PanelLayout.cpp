@@ -144,6 +144,27 @@ void attn::storePanel(const attn_abi_slot &slot, const float *values, const Code
   storeBytes(values, slot.k, columns, width, words, scales + column, sums + column);
 }
 
+float attn::largestBeyondHalf(const float *values, int64_t count) {
+  constexpr uint32_t infinite = 0x7f800000, least = 0x477ff000; // 65520, which rounds to infinity
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t magnitude = bitsOfFloat(values[i]) & 0x7fffffff;
+    magnitude = magnitude < infinite ? magnitude : 0;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest >= least ? floatOfBits(largest) : 0;
+}
+
+int64_t attn::columnBeyondHalf(const attn_abi_slot &slot, int64_t column, int64_t columns,
+                               char *base) {
+  const uint16_t *lines = groupPanel(slot, column, base).lines;
+  for (int64_t line = 0; line < linesOf(slot); ++line, lines += slot.width)
+    for (int64_t j = 0; j < columns; ++j)
+      if ((lines[j] & 0x7c00) == 0x7c00)
+        return j;
+  return -1;
+}
+
 bool attn::takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count) {
   if (layout == ATTN_PACK_PANELS_INT4 || bits != 8)
     return layout == ATTN_PACK_PANELS_INT4 && bits == 4;

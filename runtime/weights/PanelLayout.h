@@ -39,6 +39,18 @@ void storeRow(const attn_abi_slot &slot, const float *values, int64_t count, uin
 void storePanel(const attn_abi_slot &slot, const float *values, const CodeLine *lines,
                 int64_t column, int64_t columns, char *base);
 
+/// Whether a slot keeps numbers in f16: its elements, or the lines of its groups.
+constexpr bool keepsHalves(int32_t layout) {
+  return layout == ATTN_PACK_ROWS_F16 || layout == ATTN_PACK_PANELS_F16 || hasGroups(layout);
+}
+
+/// The largest of `count` values that are finite and f16 cannot hold; 0 where it holds them all.
+float largestBeyondHalf(const float *values, int64_t count);
+
+/// The column, from 0 on, of a panel of groups with a line that is infinite or NaN in f16; -1 where
+/// there is none. As storePanel has them, which has stored the columns.
+int64_t columnBeyondHalf(const attn_abi_slot &slot, int64_t column, int64_t columns, char *base);
+
 /// Whether a layout of groups takes codes of so many bits as they are, on these lines: half bytes,
 /// or bytes of which 128 stands for 0.
 bool takesCodes(int32_t layout, int bits, const CodeLine *lines, int64_t count);
