@@ -30,6 +30,7 @@ struct CompileOptions {
   std::string tokenizer;     ///< the bytes of its file, which the artifact holds; empty: none
   std::string chatTemplate;  ///< a tokenizer_config.json with a chat template, in the same way
   std::string labels;        ///< names of classes, which the artifact holds, a NUL behind each
+  int32_t labelFunction = 0; ///< what scores are printed as beside them (ATTN_LABELS_*)
   bool embedWeights = false; ///< reserve the packed block in the artifact (see emit/Embed.h)
 };
 

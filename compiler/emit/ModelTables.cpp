@@ -242,14 +242,22 @@ Constants TableWriter::images() {
                            .Case("nearest", ATTN_FILTER_NEAREST)
                            .Case("bilinear", ATTN_FILTER_BILINEAR)
                            .Case("lanczos", ATTN_FILTER_LANCZOS)
+                           .Case("box", ATTN_FILTER_BOX)
+                           .Case("hamming", ATTN_FILTER_HAMMING)
                            .Default(ATTN_FILTER_BICUBIC);
+      auto said = input.image.getAs<StringAttr>("fit");
+      int32_t fit = llvm::StringSwitch<int32_t>(said ? said.getValue() : "")
+                        .Case("round", ATTN_FIT_ROUND)
+                        .Case("padded", ATTN_FIT_PADDED)
+                        .Case("within", ATTN_FIT_WITHIN)
+                        .Default(ATTN_FIT_MIDDLE);
       int64_t channels = input.axes[input.axes.size() - 3].size;
       auto mean = channelNumbers(build, input.image.getAs<ArrayAttr>("mean")),
            std = channelNumbers(build, input.image.getAs<ArrayAttr>("std"));
-      table.push_back(build.structure({build.i32(int64_t(e)), build.i32(int64_t(i)),
-                                       number("width"), number("height"), build.i32(channels),
-                                       build.i32(filter), build.sequence(mean), build.sequence(std),
-                                       number("resized_width"), number("resized_height")}));
+      table.push_back(build.structure(
+          {build.i32(int64_t(e)), build.i32(int64_t(i)), number("width"), number("height"),
+           build.i32(channels), build.i32(filter), build.sequence(mean), build.sequence(std),
+           number("resized_width"), number("resized_height"), build.i32(fit)}));
     }
   return table;
 }
@@ -525,7 +533,8 @@ LogicalResult TableWriter::write() {
                                             build.i64(int64_t(options.labels.size())),
                                             binary(options.labels, "labels"),
                                             count(soundTable),
-                                            build.array(soundTable, "sounds")});
+                                            build.array(soundTable, "sounds"),
+                                            build.i32(options.labelFunction)});
   new llvm::GlobalVariable(module, tables->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, tables, modelSymbol(model));
   return success();

@@ -38,12 +38,11 @@ attn_status Drawing::read(const char *path, const attn_abi_image &spec, Error &e
     return status;
   if (!convertChannels(image, 3))
     return error.outOfMemory("a picture");
-  int64_t resizedWidth = 0, resizedHeight = 0;
-  resizedSize(image, spec, resizedWidth, resizedHeight);
-  double across = double(image.width) / double(resizedWidth),
-         down = double(image.height) / double(resizedHeight);
-  left = double((resizedWidth - spec.width) / 2) * across;
-  top = double((resizedHeight - spec.height) / 2) * down;
+  PictureFrame frame = frameOf(image, spec);
+  double across = double(image.width) / double(frame.width),
+         down = double(image.height) / double(frame.height);
+  left = double(frame.left) * across;
+  top = double(frame.top) * down;
   width = double(spec.width) * across;
   height = double(spec.height) * down;
   int shorter = image.width < image.height ? image.width : image.height;

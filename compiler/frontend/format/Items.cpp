@@ -211,8 +211,9 @@ Layout Formatter::head(const ImageDecl &decl) {
     layout.add(" from ").add(expr(*decl.fromHeight));
   if (decl.fromWidth)
     layout.add(" x ").add(expr(*decl.fromWidth));
-  if (decl.resampling)
-    layout.add(" " + decl.resampling->text);
+  for (const std::optional<Name> &word : {decl.fit, decl.resampling})
+    if (word)
+      layout.add(" " + word->text);
   auto channels = [&](llvm::StringRef word, const std::vector<ExprPtr> &values) {
     if (values.size() == 1)
       layout.add(word).add(expr(*values.front()));

@@ -31,19 +31,22 @@ static std::optional<std::vector<double>> imageChannels(Sema &sema,
   return numbers;
 }
 
+static constexpr llvm::StringRef filters[] = {"nearest", "bilinear", "bicubic",
+                                              "lanczos", "box",      "hamming"};
+
 void checkImage(Sema &sema) {
   if (!sema.names.image || !sema.names.image->resampling)
     return;
   llvm::StringRef filter = sema.names.image->resampling->text;
-  if (filter == "nearest" || filter == "bilinear" || filter == "bicubic")
+  if (llvm::is_contained(filters, filter))
     return;
   Diagnostic &diagnostic =
       sema.report.error(DiagCode::ImageFilter, sema.names.image->resampling->range,
                         "pictures cannot be resized by `" + filter + "`");
-  if (auto near = nearestName(filter, {"nearest", "bilinear", "bicubic"}))
+  if (auto near = nearestName(filter, filters))
     diagnostic.help("did you mean `" + *near + "`?");
   else
-    diagnostic.note("the ways are nearest, bilinear and bicubic");
+    diagnostic.note("the ways are nearest, bilinear, bicubic, lanczos, box and hamming");
 }
 
 namespace {
@@ -119,9 +122,11 @@ static std::optional<ResizedSize> resizedSize(Sema &sema, const ImageDecl &image
         .note("expected " + llvm::Twine(least) + " to 65536");
     return false;
   };
-  int64_t larger = std::max(picture.height, picture.width);
-  if (!read(*image.fromHeight, image.fromWidth ? picture.height : larger, resized.height) ||
-      (image.fromWidth && !read(*image.fromWidth, picture.width, resized.width)))
+  bool isPadded = image.fit && image.fit->text == "padded";
+  int64_t height = isPadded ? 1 : picture.height, width = isPadded ? 1 : picture.width;
+  if (!read(*image.fromHeight, image.fromWidth ? height : std::max(height, width),
+            resized.height) ||
+      (image.fromWidth && !read(*image.fromWidth, width, resized.width)))
     return std::nullopt;
   return resized;
 }
@@ -189,14 +194,17 @@ mlir::DictionaryAttr imageAttr(Sema &sema, const EntryDecl &entry, const Paramet
     return builder.getArrayAttr(attrs);
   };
   llvm::StringRef filter = image.resampling ? llvm::StringRef(image.resampling->text) : "bicubic";
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("filter", builder.getStringAttr(filter)),
-       builder.getNamedAttr("height", builder.getI64IntegerAttr(size->height)),
-       builder.getNamedAttr("mean", floats(*mean)),
-       builder.getNamedAttr("resized_height", builder.getI64IntegerAttr(resized->height)),
-       builder.getNamedAttr("resized_width", builder.getI64IntegerAttr(resized->width)),
-       builder.getNamedAttr("std", floats(*std)),
-       builder.getNamedAttr("width", builder.getI64IntegerAttr(size->width))});
+  llvm::SmallVector<mlir::NamedAttribute> attrs = {
+      builder.getNamedAttr("filter", builder.getStringAttr(filter)),
+      builder.getNamedAttr("height", builder.getI64IntegerAttr(size->height)),
+      builder.getNamedAttr("mean", floats(*mean)),
+      builder.getNamedAttr("resized_height", builder.getI64IntegerAttr(resized->height)),
+      builder.getNamedAttr("resized_width", builder.getI64IntegerAttr(resized->width)),
+      builder.getNamedAttr("std", floats(*std)),
+      builder.getNamedAttr("width", builder.getI64IntegerAttr(size->width))};
+  if (image.fit)
+    attrs.push_back(builder.getNamedAttr("fit", builder.getStringAttr(image.fit->text)));
+  return builder.getDictionaryAttr(attrs);
 }
 
 } // namespace attn::frontend

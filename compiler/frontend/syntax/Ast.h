@@ -552,7 +552,8 @@ struct ImageDecl : Item {
   ExprPtr fromHeight; ///< What the picture is resized to before its middle is taken; null: nothing
                       ///< is cut off. Of the shorter edge where there is no `fromWidth`.
   ExprPtr fromWidth;
-  std::optional<Name> resampling; ///< `nearest`, `bilinear` or `bicubic`.
+  std::optional<Name> fit;        ///< `within`, or behind `from` `round` or `padded`.
+  std::optional<Name> resampling; ///< `nearest`, `bilinear`, `bicubic`, …
   std::vector<ExprPtr> mean,
       std; ///< One number, or one per channel where written `[a, b, c]`; empty: not said.
   explicit ImageDecl(SourceRange keyword) : Item(Kind::Image, keyword) {}

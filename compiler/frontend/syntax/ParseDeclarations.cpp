@@ -321,6 +321,9 @@ ItemPtr parseImage(Parser &parser) {
     if (parser.acceptWord("x"))
       image->fromWidth = parseExpr(parser);
   }
+  if (image->fromHeight ? parser.isWord("round") || parser.isWord("padded")
+                        : parser.isWord("within"))
+    image->fit = parseName(parser, "how the picture fits");
   if (parser.is(TokenKind::Word) && !parser.current().isReserved() && !parser.isWord("mean") &&
       !parser.isWord("std") && !parser.startsItem())
     image->resampling = parseName(parser, "how to resample");

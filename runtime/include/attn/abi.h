@@ -214,8 +214,16 @@ enum {
   ATTN_FILTER_NEAREST = 0,
   ATTN_FILTER_BILINEAR = 1,
   ATTN_FILTER_BICUBIC = 2,
-  ATTN_FILTER_LANCZOS = 3
+  ATTN_FILTER_LANCZOS = 3,
+  ATTN_FILTER_BOX = 4,
+  ATTN_FILTER_HAMMING = 5
 };
+/* What of the resized picture is the tensor: its middle, which begins behind half of what is left
+ * over, rounded down (as Hugging Face's processors have it) or to the nearest, halves to even (as
+ * torchvision has it); the middle of a picture with a border of black pixels where it is smaller;
+ * or a picture that lies within the tensor, in the upper left corner, zeros of the tensor beside
+ * it. */
+enum { ATTN_FIT_MIDDLE = 0, ATTN_FIT_ROUND = 1, ATTN_FIT_PADDED = 2, ATTN_FIT_WITHIN = 3 };
 /* An input that may be given as a picture: what it is resized to, and what is taken from its
  * channels. */
 typedef struct {
@@ -224,7 +232,12 @@ typedef struct {
   float mean[4], std[4];
   int32_t resizedWidth, resizedHeight; /* before the middle is taken: of the shorter edge where the
                                         * width is 0; all is taken where the height is 0, too */
+  int32_t fit;                         /* ATTN_FIT_* */
 } attn_abi_image;
+
+/* What a row of scores is printed as beside the names of classes: parts of one that they have in
+ * common, each by itself of 1, or as it is. */
+enum { ATTN_LABELS_SOFTMAX = 0, ATTN_LABELS_SIGMOID = 1, ATTN_LABELS_NONE = 2 };
 
 /* An input that may be given as a sound: its log-mel spectrogram [bands, frames] of the sound at
  * `rate`, of windows of `fft` samples in steps of `hop`. */
@@ -347,6 +360,7 @@ struct attn_abi_model {
   const char *labels; /* a NUL behind each, in their order */
   int32_t soundCount;
   const attn_abi_sound *sounds;
+  int32_t labelFunction; /* ATTN_LABELS_* */
 };
 
 /* The tables of an executable: the object of an executable defines this symbol, `main` of

@@ -453,9 +453,10 @@ ATTN_API attn_status attn_profile_kernel(const attn_context *context, int32_t ke
                                          attn_kernel_info *info);
 
 /* Only in artifacts that take an image. Decodes a PNG or JPEG file and writes it as one element of
- * the batch of input `input`: f32 [C, height, width] at `values`, resized and normalised as the
- * spec says. ATTN_NOT_FOUND where that input takes no image, ATTN_IO, ATTN_BAD_INPUT (not a PNG or
- * JPEG file, damaged, above 100 million pixels), ATTN_OUT_OF_MEMORY. */
+ * the batch of input `input`: f32 [C, height, width] at `values`, turned upright as its EXIF data
+ * say, resized and normalised as the spec says. ATTN_NOT_FOUND where that input takes no image,
+ * ATTN_IO, ATTN_BAD_INPUT (not a PNG or JPEG file, damaged, above 100 million pixels),
+ * ATTN_OUT_OF_MEMORY. */
 ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float *values, char **message);
 
@@ -468,8 +469,9 @@ ATTN_API attn_status attn_image_load(const attn_model *model, int32_t entry, int
 ATTN_API attn_status attn_sound_load(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float *values, char **message);
 
-/* The same of a whole recording of up to 4 hours: *values becomes f32 [bands, count + frames],
- * freed by free(), in which silence of the input's frames follows the sound's own `count`. */
+/* The same of a whole recording of up to 4 hours, of rates above 48 kHz up to 691,200,000 samples:
+ * *values becomes f32 [bands, count + frames], freed by free(), in which silence of the input's
+ * frames follows the sound's own `count`. */
 ATTN_API attn_status attn_sound_read(const attn_model *model, int32_t entry, int32_t input,
                                      const char *path, float **values, int64_t *count,
                                      char **message);

@@ -12,6 +12,7 @@ namespace attn {
 struct Image {
   int32_t width = 0, height = 0, channels = 0;
   unsigned char *pixels = nullptr;
+  int orientation = 0; ///< as EXIF counts, 1: shown as it is stored; 0: the file does not say
 
   Image() = default;
   Image(const Image &) = delete;
@@ -19,15 +20,26 @@ struct Image {
   ~Image() { free(pixels); }
   /// False where memory is lacking.
   bool allocate(int32_t width, int32_t height, int32_t channels);
+  /// Exchanges the pixels of two pictures, and their sizes.
+  void swap(Image &other);
 };
 
 /// Pictures above this are refused.
 constexpr uint64_t kMaxPixels = 100 * 1000 * 1000;
 
-/// Decode to grey (1 channel) or RGB, alpha dropped. On failure `problem` (of 256 bytes) says why
-/// and false is returned.
+/// Decode to grey (1 channel) or RGB, alpha dropped, as the pixels are stored. On failure `problem`
+/// (of 256 bytes) says why, nothing where memory is lacking, and false is returned.
 bool decodePng(const unsigned char *bytes, size_t size, Image &image, char *problem);
 bool decodeJpeg(const unsigned char *bytes, size_t size, Image &image, char *problem);
+
+/// The orientation that EXIF data say, with or without "Exif" in front; 0 where they are damaged,
+/// or say none. That of XMP, a text.
+int exifOrientation(const unsigned char *bytes, size_t size);
+int xmpOrientation(const char *text, size_t size);
+
+/// Turns and mirrors the pixels as `orientation` says, as viewers show the picture. False where
+/// memory is lacking.
+bool turnUpright(Image &image);
 
 /// Luma as Pillow's convert("L"), or grey in three channels as convert("RGB"). False where memory
 /// is lacking.

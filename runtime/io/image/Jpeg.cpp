@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // JPEG files to pixels, by libjpeg; its errors come back by longjmp.
+#include "base/Vector.h"
 #include "io/image/Image.h"
 #include <csetjmp>
 #include <cstdio>
@@ -35,6 +36,7 @@ static void onMessage(j_common_ptr info, int level) {
     onError(info);
 }
 
+/// Without a text where memory is lacking.
 static void fail(jpeg_decompress_struct &info, const char *why) {
   auto *decoder = reinterpret_cast<Decoder *>(info.err);
   snprintf(decoder->problem, 256, "%s", why);
@@ -51,13 +53,34 @@ static void convertCmyk(const unsigned char *from, int32_t width, unsigned char 
     }
 }
 
+/// What the markers say of how the picture is shown: EXIF, which may go on over several of them,
+/// else XMP.
+static bool readOrientation(const jpeg_decompress_struct &info, Image &image) {
+  static constexpr char exif[] = "Exif\0", xmp[] = "http://ns.adobe.com/xap/1.0/";
+  Vector<unsigned char> joined;
+  for (jpeg_saved_marker_ptr marker = info.marker_list; marker; marker = marker->next)
+    if (marker->data_length > sizeof exif && memcmp(marker->data, exif, sizeof exif) == 0 &&
+        !joined.append(marker->data + sizeof exif, marker->data_length - sizeof exif))
+      return false;
+  image.orientation = exifOrientation(joined.data(), joined.size());
+  for (jpeg_saved_marker_ptr marker = info.marker_list; marker; marker = marker->next)
+    if (image.orientation == 0 && marker->data_length > sizeof xmp &&
+        memcmp(marker->data, xmp, sizeof xmp) == 0)
+      image.orientation =
+          xmpOrientation(reinterpret_cast<const char *>(marker->data), marker->data_length);
+  return true;
+}
+
 static bool readImage(jpeg_decompress_struct &info, Decoder &decoder, const unsigned char *bytes,
                       size_t size, Image &image) {
   if (setjmp(decoder.jump))
     return false;
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, bytes, size);
+  jpeg_save_markers(&info, JPEG_APP0 + 1, 0xffff);
   jpeg_read_header(&info, TRUE);
+  if (!readOrientation(info, image))
+    fail(info, "");
   if (uint64_t(info.image_width) * info.image_height > kMaxPixels)
     fail(info, "more than 100 million pixels");
   bool isGrey = info.num_components == 1, isCmyk = info.num_components == 4;
@@ -65,9 +88,9 @@ static bool readImage(jpeg_decompress_struct &info, Decoder &decoder, const unsi
   jpeg_start_decompress(&info);
   int32_t width = int32_t(info.output_width), channels = isGrey ? 1 : 3;
   if (!image.allocate(width, int32_t(info.output_height), channels))
-    fail(info, "no memory for its pixels");
+    fail(info, "");
   if (isCmyk && !(decoder.row = static_cast<unsigned char *>(malloc(size_t(width) * 4))))
-    fail(info, "no memory for its pixels");
+    fail(info, "");
   while (info.output_scanline < info.output_height) {
     unsigned char *target = image.pixels + size_t(info.output_scanline) * size_t(width * channels);
     unsigned char *row = isCmyk ? decoder.row : target;

@@ -6,6 +6,7 @@
 #include "attn/abi.h"
 #include "io/image/Image.h"
 #include <cmath>
+#include <utility>
 
 using namespace attn;
 
@@ -16,6 +17,11 @@ bool Image::allocate(int32_t newWidth, int32_t newHeight, int32_t newChannels) {
   width = newWidth, height = newHeight, channels = newChannels;
   pixels = static_cast<unsigned char *>(malloc(size_t(width) * size_t(height) * size_t(channels)));
   return pixels != nullptr;
+}
+
+void Image::swap(Image &other) {
+  std::swap(width, other.width), std::swap(height, other.height);
+  std::swap(channels, other.channels), std::swap(pixels, other.pixels);
 }
 
 static double bilinear(double x) {
@@ -41,7 +47,20 @@ static double sinc(double x) {
 
 static double lanczos(double x) { return x >= -3 && x < 3 ? sinc(x) * sinc(x / 3) : 0; }
 
+static double box(double x) { return x > -0.5 && x <= 0.5 ? 1 : 0; }
+
+static double hamming(double x) {
+  x = fabs(x);
+  return x >= 1 ? 0 : sinc(x) * (0.54 + 0.46 * cos(3.14159265358979323846 * x));
+}
+
 namespace {
+/// A filter, and how far it reaches.
+struct Filter {
+  double (*function)(double);
+  double reach;
+};
+
 /// For each target pixel the first source pixel, how many there are, and their weights.
 struct Kernel {
   int32_t taps;
@@ -49,11 +68,23 @@ struct Kernel {
 };
 } // namespace
 
+static Filter filterOf(int32_t filter) {
+  switch (filter) {
+  case ATTN_FILTER_BILINEAR:
+    return {bilinear, 1};
+  case ATTN_FILTER_BICUBIC:
+    return {bicubic, 2};
+  case ATTN_FILTER_BOX:
+    return {box, 0.5};
+  case ATTN_FILTER_HAMMING:
+    return {hamming, 1};
+  default:
+    return {lanczos, 3};
+  }
+}
+
 static bool makeKernel(int32_t from, int32_t to, int32_t filter, Kernel &kernel) {
-  double (*function)(double) = filter == ATTN_FILTER_BILINEAR  ? bilinear
-                               : filter == ATTN_FILTER_BICUBIC ? bicubic
-                                                               : lanczos;
-  double reach = filter == ATTN_FILTER_BILINEAR ? 1 : filter == ATTN_FILTER_BICUBIC ? 2 : 3;
+  auto [function, reach] = filterOf(filter);
   double step = double(from) / to, scale = step < 1 ? 1 : step, support = reach * scale;
   kernel.taps = int32_t(ceil(support)) * 2 + 1;
   Vector<double> exact;
