@@ -277,7 +277,7 @@ static void readLabels(const Command &command, const attn_abi_model &tables, Lab
   if (command.weights)
     labels.readFolder(command.weights);
   else
-    labels.take(tables.labels, size_t(tables.labelBytes));
+    labels.take(tables.labels, size_t(tables.labelBytes), tables.labelFunction);
 }
 
 static int runCommand(const Command &command, const attn_abi_model &tables) {

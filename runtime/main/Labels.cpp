@@ -2,6 +2,7 @@
 //
 // The labels of a config.json.
 #include "main/Labels.h"
+#include "attn/abi.h"
 #include "base/Json.h"
 #include "base/Text.h"
 #include "io/File.h"
@@ -53,19 +54,88 @@ static bool readArray(JsonReader &json, Found &found) {
   return json.isGood();
 }
 
-/// The first list of names in a config.
-static bool readConfig(JsonReader &json, Found &found) {
+namespace {
+
+/// What a config says of its labels.
+struct LabelConfig {
+  Found found;
+  bool hasNames = false;
+  bool isRegression = false, areSeveral = false; ///< of its `problem_type`
+  int32_t activation = -1; ///< of a cross-encoder, ATTN_LABELS_*; -1: none is said
+};
+
+} // namespace
+
+/// Reads the text that comes next; false, and the value passed over, where it is none.
+static bool readText(JsonReader &json, Vector<char> &text) {
+  if (json.peek() == '"')
+    return json.readString(text);
+  json.skipValue();
+  return false;
+}
+
+/// A module of PyTorch's by its name: "torch.nn.modules.linear.Identity".
+static void readActivation(JsonReader &json, LabelConfig &config) {
+  Vector<char> text;
+  if (!readText(json, text))
+    return;
+  if (strstr(text.data(), "Sigmoid"))
+    config.activation = ATTN_LABELS_SIGMOID;
+  else if (strstr(text.data(), "Identity"))
+    config.activation = ATTN_LABELS_NONE;
+}
+
+/// What sentence-transformers says of a cross-encoder.
+static void readCrossEncoder(JsonReader &json, LabelConfig &config) {
   Vector<char> key;
+  if (json.peek() != '{') {
+    json.skipValue();
+    return;
+  }
+  json.enterObject();
+  while (json.nextKey(key)) {
+    if (strcmp(key.data(), "activation_fn") == 0)
+      readActivation(json, config);
+    else
+      json.skipValue();
+  }
+}
+
+/// The first list of names in a config, and what their scores mean; false where it is none.
+static bool readConfig(JsonReader &json, LabelConfig &config) {
+  Vector<char> key, text;
   if (!json.enterObject())
     return false;
   while (json.nextKey(key)) {
     bool isObject = strcmp(key.data(), "id2label") == 0 && json.peek() == '{',
          isArray = strcmp(key.data(), "label_names") == 0 && json.peek() == '[';
-    if (isObject || isArray)
-      return isObject ? readObject(json, found) : readArray(json, found);
-    json.skipValue();
+    if (!config.hasNames && (isObject || isArray)) {
+      if (!(isObject ? readObject(json, config.found) : readArray(json, config.found)))
+        return false;
+      config.hasNames = true;
+    } else if (strcmp(key.data(), "problem_type") == 0 && readText(json, text)) {
+      config.isRegression = strcmp(text.data(), "regression") == 0;
+      config.areSeveral = strcmp(text.data(), "multi_label_classification") == 0;
+    } else if (strcmp(key.data(), "problem_type") == 0) {
+      continue;
+    } else if (strcmp(key.data(), "sbert_ce_default_activation_function") == 0) {
+      readActivation(json, config);
+    } else if (strcmp(key.data(), "sentence_transformers") == 0) {
+      readCrossEncoder(json, config);
+    } else {
+      json.skipValue();
+    }
   }
-  return false;
+  return json.isGood() && config.hasNames;
+}
+
+/// What the scores of `count` labels are printed as.
+static int32_t functionOf(const LabelConfig &config, size_t count) {
+  if (count == 1 && config.activation >= 0)
+    return config.activation;
+  if (config.isRegression)
+    return ATTN_LABELS_NONE;
+  return config.areSeveral || count == 1 ? ATTN_LABELS_SIGMOID : ATTN_LABELS_SOFTMAX;
 }
 
 void Labels::readFolder(const char *folder) {
@@ -76,10 +146,11 @@ void Labels::readFolder(const char *folder) {
   if (path.failed() || readFile(path.c_str(), kMaxConfig, bytes, error))
     return;
   JsonReader json(bytes.data(), bytes.size());
-  Found found;
+  LabelConfig config;
+  const Found &found = config.found;
   Vector<size_t> places; // one more than the place of each number's name, 0: none
   size_t count = 0;
-  if (!readConfig(json, found) || !places.resize(found.numbers.size()))
+  if (!readConfig(json, config) || !places.resize(found.numbers.size()))
     return;
   for (size_t i = 0; i < found.numbers.size(); ++i) {
     auto number = size_t(found.numbers[i]);
@@ -97,10 +168,11 @@ void Labels::readFolder(const char *folder) {
     ++count;
   }
   if (count)
-    take(sorted.data(), sorted.size());
+    take(sorted.data(), sorted.size(), functionOf(config, count));
 }
 
-void Labels::take(const char *names, size_t bytes) {
+void Labels::take(const char *names, size_t bytes, int32_t function) {
+  kind = function;
   text.clear();
   starts.clear();
   bool isGood = bytes > 0 && names[bytes - 1] == '\0' && text.append(names, bytes);

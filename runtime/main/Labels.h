@@ -10,12 +10,18 @@ namespace attn {
 /// The names of classes, by their numbers.
 class Labels {
 public:
-  /// Reads `id2label` (Hugging Face) or `label_names` (timm) of the config.json in a folder. Where
-  /// there is no such file, or it does not name classes 0 to n - 1, there are none.
+  /// Reads `id2label` (Hugging Face) or `label_names` (timm) of the config.json in a folder, and
+  /// what its scores mean. Where there is no such file, or it does not name classes 0 to n - 1,
+  /// there are none.
   void readFolder(const char *folder);
-  /// Takes those that a program holds: `bytes` of names, a NUL behind each.
-  void take(const char *text, size_t bytes);
+  /// Takes those that a program holds: `bytes` of names, a NUL behind each, and what their scores
+  /// are printed as (ATTN_LABELS_*).
+  void take(const char *text, size_t bytes, int32_t function);
 
+  /// What scores are printed as, as the published pipelines do it (ATTN_LABELS_*): numbers of a
+  /// regression as they are; a sigmoid of each where several labels may hold at once, or there is
+  /// one; else a softmax. Of one label, what its cross-encoder says comes first.
+  int32_t function() const { return kind; }
   /// How many there are.
   int64_t size() const { return int64_t(starts.size()); }
   /// The name of a class, from 0 on.
@@ -26,6 +32,7 @@ public:
 private:
   Vector<char> text;
   Vector<size_t> starts;
+  int32_t kind = 0;
 };
 
 } // namespace attn

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Outputs of the command line: .npy files, or a short print.
+#include "attn/abi.h"
 #include "base/Dtype.h"
 #include "io/Npy.h"
 #include "main/Command.h"
@@ -19,7 +20,7 @@ static void printValues(const attn_tensor &tensor, int64_t begin, int64_t count)
     printf(" ...");
 }
 
-/// The five largest of a row's scores as labels with their probabilities, a softmax.
+/// The five largest of a row's scores as labels, with what the model's scores mean.
 static void printLabels(const attn_tensor &tensor, int64_t begin, const Labels &labels) {
   constexpr int most = 5;
   int64_t best[most];
@@ -35,9 +36,16 @@ static void printLabels(const attn_tensor &tensor, int64_t begin, const Labels &
   double largest = valueAt(tensor, begin + best[0]), sum = 0;
   for (int64_t i = 0; i < labels.size(); ++i)
     sum += exp(valueAt(tensor, begin + i) - largest);
-  for (int i = 0; i < count; ++i)
-    printf("%s %s %.1f %%", i ? "," : "", labels.name(best[i]),
-           100 * exp(valueAt(tensor, begin + best[i]) - largest) / sum);
+  for (int i = 0; i < count; ++i) {
+    double score = valueAt(tensor, begin + best[i]);
+    printf("%s %s ", i ? "," : "", labels.name(best[i]));
+    if (labels.function() == ATTN_LABELS_NONE)
+      printf("%.6g", score);
+    else
+      printf("%.1f %%",
+             100 * (labels.function() == ATTN_LABELS_SIGMOID ? 1 / (1 + exp(-score))
+                                                             : exp(score - largest) / sum));
+  }
 }
 
 /// The place of a row's largest element, for scores: not of integers, whose largest means nothing.

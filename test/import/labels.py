@@ -51,6 +51,59 @@ model Detect {
 """
 
 
+SCORES = """attn 1
+model Judge {{
+  dim K = {count}
+  dyn B <= 8
+  param shift: [K]
+  entry judge(x: f32[B, K]) -> scores: [B, K] = x + shift
+}}
+"""
+
+# What a config says, and what its scores are printed as.
+IDENTITY, SIGMOID = "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"
+PROBLEMS = [(4, {}, "softmax"), (4, dict(problem_type=None), "softmax"), (4, dict(problem_type="single_label_classification"), "softmax"),
+            (6, dict(problem_type="multi_label_classification"), "sigmoid"), (3, dict(problem_type="regression"), "none"),
+            (1, {}, "sigmoid"), (1, dict(problem_type="regression"), "none"), (1, dict(problem_type="single_label_classification"), "sigmoid"),
+            (1, dict(sentence_transformers=dict(version="4.1", activation_fn=IDENTITY)), "none"),
+            (1, dict(sbert_ce_default_activation_function=SIGMOID, problem_type="regression"), "sigmoid"),
+            (3, dict(sentence_transformers=dict(activation_fn=IDENTITY)), "softmax")]
+
+
+def printed(row, names, function):
+    best = np.argsort(-row, kind="stable")[:5]
+    if function == "none":
+        return ", ".join(f"{names[i]} {row[i]:.6g}" for i in best)
+    chances = 1 / (1 + np.exp(-row)) if function == "sigmoid" else np.exp(row - row.max()) / np.exp(row - row.max()).sum()
+    return ", ".join(f"{names[i]} {100 * chances[i]:.1f} %" for i in best)
+
+
+def check_problems(folder):
+    """Scores of each kind of problem, of `attn run` and, of one of each, of a program that holds them."""
+    rng, compiled = np.random.default_rng(9), set()
+    for number, (count, says, function) in enumerate(PROBLEMS):
+        own, names = os.path.join(folder, str(number)), [f"label {i}" for i in range(count)]
+        os.makedirs(own)
+        # The names may come before what is said of them, or behind it.
+        config = [("id2label", {str(i): name for i, name in enumerate(names)}), *says.items()]
+        rng.shuffle(config)
+        json.dump(dict(config), open(f"{own}/config.json", "w"))
+        shift, x = (rng.standard_normal(shape).astype(np.float32) for shape in (count, (3, count)))
+        write_safetensors(f"{own}/model.safetensors", {"shift": shift})
+        open(f"{own}/spec.attn", "w").write(SCORES.format(count=count))
+        np.save(f"{own}/x.npy", 2 * x)
+        wanted = [f"  row {n}: {printed(row.astype(np.float64), names, function)}" for n, row in enumerate(2 * x + shift)]
+        commands = [["attn", "run", "-O0", f"{own}/spec.attn", "--weights", own]]
+        if function not in compiled:
+            call(["attn", "compile", f"{own}/spec.attn", "--weights", own, "--embed-weights", "-O0", "-o", f"{own}/program"])
+            commands.append([f"{own}/program"])
+        compiled.add(function)
+        for command in commands:
+            said = subprocess.run([*command, "--input", f"x={own}/x.npy"], check=True, capture_output=True, text=True).stdout.splitlines()
+            assert said[1:] == wanted, f"{says}: {said}\n--- but NumPy:\n{wanted}"
+    print(len(PROBLEMS), "problems")
+
+
 def check_objects(folder):
     """Scores of three classes and of none, as DETR gives them, and boxes."""
     names, rng = ["cat", "dog", "remote"], np.random.default_rng(4)
@@ -98,6 +151,7 @@ def main():
     said = subprocess.run(["attn", "run", os.path.join(folder, "spec.attn"), "--input", f"image={picture}"], check=True, capture_output=True,
                           text=True).stdout
     assert "arg-max 9" in said, said
+    check_problems(os.path.join(folder, "problems"))
     check_objects(os.path.join(folder, "objects"))
 
 

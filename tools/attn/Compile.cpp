@@ -316,6 +316,7 @@ int runCompile(const opt::InputArgList &args) {
     Labels labels;
     labels.readFolder(spec.weights(args).c_str());
     options.labels.assign(labels.all().data(), labels.all().size());
+    options.labelFunction = labels.function();
   }
   std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
   if (int code = checkOutput(args, spec.path(), output))
