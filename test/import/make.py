@@ -474,8 +474,8 @@ MEAN = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_
         "modules.json": MODULES}
 FIRST = {"1_Pooling/config.json": dict(word_embedding_dimension=48, pooling_mode_mean_tokens=False, pooling_mode_cls_token=True),
          "modules.json": MODULES}
-PICTURE = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.4, 0.3],
-                                            resample=2, size=dict(height=32, width=32))}
+PICTURE = {"preprocessor_config.json": dict(do_center_crop=False, do_normalize=True, do_resize=True, image_mean=[0.5, 0.5, 0.5],
+                                            image_std=[0.5, 0.4, 0.3], resample=2, size=dict(height=32, width=32))}
 CROPPED = {"preprocessor_config.json": dict(do_normalize=True, do_resize=True, do_center_crop=True, crop_size=dict(height=40, width=40),
                                             image_mean=[0.485, 0.456, 0.406], image_std=[0.229, 0.224, 0.225], resample=3,
                                             size=dict(shortest_edge=48))}

@@ -78,7 +78,7 @@ def check_lines(folder):
     config, _ = make(family, path, seed=1)
     config["pretrained_cfg"].update(crop_pct=0.9, interpolation="bicubic")
     json.dump(config, open(os.path.join(path, "config.json"), "w"))
-    check_line(path, "32 x 32 from 35 bicubic")
+    check_line(path, "32 x 32 from 35 round bicubic")
 
 
 def check_line(path, wanted):

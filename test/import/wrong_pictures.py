@@ -35,12 +35,11 @@ WRONG = [
     ("sam", {"vision_config.use_rel_pos": False}, "`config.json, vision_config`: `use_rel_pos` is `false`, expected true"),
     ("sam", {"vision_config.qkv_bias": False}, "`qkv_bias` is `false`, expected true"),
     ("sam", {"vision_config.num_attention_heads": 7}, "`num_attention_heads` is `7`, expected a divisor of `hidden_size`"),
-    ("sam", {"vision_config.image_size": 41}, "`image_size` is `41`, expected a multiple of `patch_size`"),
+    ("sam", {"vision_config.patch_size": 3}, "`image_size` is `40`, expected a multiple of `patch_size`"),
     ("sam", {"vision_config.num_hidden_layers": 300}, "`num_hidden_layers` is `300`, expected 256 or less"),
 ]
 NOTES = [
     ("detr", {}, "note: a picture is resized to 70 x 90 as a whole; the published processor keeps the ratio of its sides, the shorter 70 long"),
-    ("sam", {}, "note: a picture is resized to 40 x 40 as a whole; the published processor resizes its longer edge to that"),
     ("sam", {}, "note: the encoder of prompts and the decoder of masks are left out"),
     ("sam", {"vision_config.layer_norm_eps": None}, "does not say `layer_norm_eps`: those of sam-vit-base, the defaults of the published class"),
 ]

@@ -150,6 +150,12 @@ std::string activation(Config &config, StringRef key, StringRef otherwise, Strin
 }
 
 int64_t classCount(Config &config) {
+  // A run reads it beside the weights: what scores are printed as.
+  std::string problem = config.text("problem_type", "");
+  if (!problem.empty() && problem != "regression" && problem != "single_label_classification" &&
+      problem != "multi_label_classification")
+    config.refuse("problem_type", "regression, single_label_classification or "
+                                  "multi_label_classification");
   const json::Object *labels = config.mapAt("id2label");
   int64_t named = labels ? static_cast<int64_t>(labels->size()) : 2,
           said = config.size("num_labels", named);

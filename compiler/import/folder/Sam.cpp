@@ -85,10 +85,6 @@ void SamWriter::readPictureLine() {
   picture = found.line;
   if (found.side != side)
     config.refuse("image_size", "the picture's side, " + Twine(found.side));
-  if (!picture.empty())
-    config.note("a picture is resized to " + Twine(side) + " x " + Twine(side) +
-                " as a whole; the published processor resizes its longer edge to that, and puts "
-                "zeros below it or behind it");
 }
 
 void SamWriter::writeParameters() {

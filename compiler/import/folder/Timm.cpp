@@ -22,6 +22,8 @@ private:
   /// The size of a tensor along an axis; 1 and an error where there is none such.
   int64_t sizeOf(StringRef tensor, size_t axis, size_t rank);
   void readSizes();
+  /// Refuses a picture of another size than the tensors are of.
+  void checkTensor(Config &own);
   std::string pictureLine();
   void writeModel();
   void writeEntry();
@@ -46,6 +48,14 @@ int64_t TimmWriter::sizeOf(StringRef tensor, size_t axis, size_t rank) {
   return 1;
 }
 
+void TimmWriter::checkTensor(Config &own) {
+  std::vector<double> size = own.numbers("input_size");
+  if (!size.empty() && (size.size() != 3 || size[0] != double(channels) ||
+                        size[1] != double(side) || size[2] != double(side)))
+    own.refuse("input_size", "[" + Twine(channels) + ", " + Twine(side) + ", " + Twine(side) +
+                                 "], as the tensors say");
+}
+
 void TimmWriter::readSizes() {
   width = sizeOf("patch_embed.proj.weight", 0, 4);
   channels = sizeOf("patch_embed.proj.weight", 1, 4);
@@ -60,9 +70,9 @@ void TimmWriter::readSizes() {
     classes = sizeOf("head.weight", 0, 2);
   hasFinalNorm = writer.folder.has("norm.weight");
   isMean = config.text("global_pool", "token") == "avg";
-  // What the architecture's name says: tiny 3, small 6, base 12, large and huge 16.
+  // What the architecture's name says: tiny 3, small 6, base 12; large, huge and larger ones 16.
   static constexpr std::pair<int64_t, int64_t> known[] = {
-      {192, 3}, {384, 6}, {768, 12}, {1024, 16}, {1280, 16}};
+      {192, 3}, {384, 6}, {768, 12}, {1024, 16}, {1280, 16}, {1152, 16}, {1408, 16}, {1664, 16}};
   heads = width % 64 == 0 ? width / 64 : 1;
   for (auto [ofWidth, count] : known)
     if (width == ofWidth)
@@ -90,17 +100,29 @@ std::string TimmWriter::pictureLine() {
     return "";
   }
   Config own = config.within("pretrained_cfg");
+  checkTensor(own);
   std::string filter = own.text("interpolation", "bicubic"), words = std::to_string(side),
-              line = "image input " + words + " x " + words;
-  if (filter != "bicubic" && filter != "bilinear" && filter != "nearest")
-    own.refuse("interpolation", "`bicubic`, `bilinear` or `nearest`");
-  // timm resizes the shorter edge to a little more, and takes the middle.
-  if (std::optional<double> part = own.number("crop_pct"); part && *part > 0 && *part < 1)
-    line += " from " + std::to_string(static_cast<int64_t>(std::floor(double(side) / *part)));
+              line = "image input " + words + " x " + words, mode = own.text("crop_mode", "center");
+  if (filter != "bicubic" && filter != "bilinear" && filter != "nearest" && filter != "lanczos")
+    own.refuse("interpolation", "`bicubic`, `bilinear`, `nearest` or `lanczos`");
+  if (mode != "center" && mode != "squash")
+    own.refuse("crop_mode", "`center` or `squash`");
+  // Sides become a little longer, and the middle is taken: of a whole picture that is squashed, or
+  // of one whose shorter side is as long.
+  double part = own.number("crop_pct").value_or(0.875);
+  if (!(part > 0 && part <= 1)) {
+    own.refuse("crop_pct", "more than 0, and up to 1");
+    part = 1;
+  }
+  std::string length = std::to_string(static_cast<int64_t>(std::floor(double(side) / part)));
+  bool isWhole = mode == "squash" && length == words;
+  if (!isWhole)
+    line += " from " + length + (mode == "squash" ? " x " + length : "") + " round";
   line += " " + filter;
-  for (StringRef key : {"mean", "std"})
-    if (std::string numbers = numbersText(own, key); !numbers.empty())
-      line += (" " + key + " " + numbers).str();
+  // Of ImageNet, where nothing is said.
+  std::string mean = numbersText(own, "mean"), deviation = numbersText(own, "std");
+  line += " mean " + (mean.empty() ? "[0.485, 0.456, 0.406]" : mean);
+  line += " std " + (deviation.empty() ? "[0.229, 0.224, 0.225]" : deviation);
   config.adopt(own);
   return line + "  // a picture becomes the tensor\n";
 }
@@ -151,6 +173,8 @@ void TimmWriter::write() {
   StringRef name = writer.architecture;
   if (!name.starts_with("vit_") && !name.starts_with("deit_"))
     config.refuse("architecture", "a vision transformer: `vit_…` or `deit_…`");
+  if (name.contains("quickgelu"))
+    config.refuse("architecture", "one with gelu as its activation");
   readSizes();
   os << "use std.vision\n";
   writeModel();
