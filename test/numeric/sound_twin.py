@@ -156,6 +156,7 @@ def main():
         assert difference < 1e-4, (rate, width, kind, bands, difference)
         worst = max(worst, difference)
     # Other numbers than Whisper's.
+    path = f"{folder}/sound.wav"
     held = wav(path, sound(16000, 1, 0.9, 1), 16000, "16")
     for rate, fft, hop, bands, frames in ((22050, 512, 300, 20, 40), (8000, 64, 100, 7, 90)):
         got = hear(folder, path, bands, frames, f" rate {rate} fft {fft} hop {hop}")
