@@ -23,7 +23,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <deque>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 using namespace llvm;
 
@@ -186,18 +188,30 @@ int emitText(Spec &spec, CompileToText compile, const CompileOptions &options, S
   return text ? writeOutput(output, *text) : printer.failure();
 }
 
-/// An output must not take the place of what it is made from.
-int checkOutput(const opt::InputArgList &args, StringRef spec, StringRef output) {
-  std::pair<StringRef, StringRef> inputs[] = {{"spec", spec},
-                                              {"weights", args.getLastArgValue(OPT_weights)},
-                                              {"configuration", args.getLastArgValue(OPT_config)},
-                                              {"file of tiles", args.getLastArgValue(OPT_tuning)}};
-  for (auto [what, path] : inputs)
-    if (bool isSame;
-        output != "-" && !path.empty() && !sys::fs::equivalent(output, path, isSame) && isSame)
-      return fail(Usage, "the output `" + output + "` would replace the " + what,
-                  "name another file by `-o`");
-  return Ok;
+/// Notes a file that is read later.
+void noteInput(StringRef path) {
+  struct stat info;
+  if (!path.empty() && ::stat(path.str().c_str(), &info) == 0)
+    attn_main_note_file(&info);
+}
+
+/// What an output would replace is found before time is spent.
+int checkOutput(const opt::InputArgList &args, Spec &spec, const CompileOptions &options,
+                const std::string &output) {
+  noteInput(spec.weights(args));
+  noteInput(args.getLastArgValue(OPT_tokenizer));
+  SmallVector<attn::NamedOutput> outputs{{"-o", output.c_str()}};
+  std::string tuning = args.getLastArgValue(OPT_tuning).str();
+  if (args.hasArg(OPT_tune))
+    outputs.push_back({"--tuning", tuning.c_str()});
+  std::deque<std::string> stages;
+  std::error_code error;
+  if (!options.dumpStages.empty())
+    for (sys::fs::directory_iterator at(options.dumpStages, error), end; !error && at != end;
+         at.increment(error))
+      if (StringRef(at->path()).ends_with(".mlir"))
+        outputs.push_back({"--dump-stages", stages.emplace_back(at->path()).c_str()});
+  return checkOutputs(outputs);
 }
 
 /// `--kernel` is of what people look at.
@@ -319,7 +333,7 @@ int runCompile(const opt::InputArgList &args) {
     options.labelFunction = labels.function();
   }
   std::string output = args.getLastArgValue(OPT_o, defaultOutput(spec.path(), emit)).str();
-  if (int code = checkOutput(args, spec.path(), output))
+  if (int code = checkOutput(args, spec, options, output))
     return code;
   if (args.hasArg(OPT_print_pipeline))
     return writeOutput(args.getLastArgValue(OPT_o, "-"), printPipelines(spec.module(), options));

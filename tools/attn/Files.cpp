@@ -4,6 +4,8 @@
 #include "Files.h"
 
 #include "Report.h"
+#include "compiler/support/InputFile.h"
+#include "io/File.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
@@ -14,16 +16,39 @@ using namespace llvm;
 
 namespace attn::tool {
 
-std::unique_ptr<MemoryBuffer> readInput(StringRef path) {
-  // Volatile: read, not mapped, since another process may truncate it.
-  auto buffer = path == "-" ? MemoryBuffer::getSTDIN()
-                            : MemoryBuffer::getFile(path, /*IsText=*/false,
-                                                    /*RequiresNullTerminator=*/true,
-                                                    /*IsVolatile=*/true);
-  if (buffer)
-    return std::move(*buffer);
-  fail(Environment, "cannot read `" + path + "`: " + buffer.getError().message());
+namespace {
+/// A buffer of bytes that were read.
+class ReadBytes : public MemoryBuffer {
+public:
+  explicit ReadBytes(std::string read) : bytes(std::move(read)) {
+    init(bytes.data(), bytes.data() + bytes.size(), /*RequiresNullTerminator=*/true);
+  }
+  BufferKind getBufferKind() const override { return MemoryBuffer_Malloc; }
+
+private:
+  std::string bytes;
+};
+} // namespace
+
+size_t mostOfMemory() {
+  return static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<size_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
+std::unique_ptr<MemoryBuffer> readInput(StringRef path, size_t most) {
+  // Read, not mapped, since another process may truncate it.
+  auto bytes = path == "-" ? readStandardInput(most) : readInputFile(path, most);
+  if (bytes)
+    return std::make_unique<ReadBytes>(std::move(*bytes));
+  fail(Environment, "cannot read `" + path + "`: " + toString(bytes.takeError()));
   return nullptr;
+}
+
+int checkOutputs(ArrayRef<attn::NamedOutput> outputs) {
+  attn::Error error;
+  if (attn::checkOutputs(outputs.data(), outputs.size(), error))
+    return failWithMessage(Usage, error.text.c_str());
+  return Ok;
 }
 
 /// Writes all bytes to a descriptor; the errno of a failure, else 0.
@@ -56,7 +81,8 @@ static int writeDirectly(StringRef path, StringRef bytes) {
     return problem ? cannotWrite(path, reasonOf(problem)) : Ok;
   }
   int descriptor;
-  if (auto error = sys::fs::openFileForWrite(path, descriptor, sys::fs::CD_OpenExisting))
+  if (auto error =
+          sys::fs::openFileForWrite(path, descriptor, sys::fs::CD_OpenExisting, sys::fs::OF_Append))
     return cannotWrite(path, error.message());
   int problem = writeAll(descriptor, bytes);
   if (::close(descriptor) != 0 && !problem)
@@ -71,27 +97,48 @@ static mode_t fileMode(bool isExecutable) {
   return (isExecutable ? 0777 : 0666) & ~mask;
 }
 
-int writeOutput(StringRef path, StringRef bytes, bool isExecutable) {
+/// Beside the file that the path leads to, whose permissions it gets.
+static int writeWhole(StringRef path, StringRef bytes, bool isExecutable) {
   sys::fs::file_status status;
-  bool exists = path != "-" && !sys::fs::status(path, status) && sys::fs::exists(status);
-  if (path == "-" ||
-      (exists && !sys::fs::is_regular_file(status) && !sys::fs::is_directory(status)))
-    return writeDirectly(path, bytes);
+  bool exists = !sys::fs::status(path, status) && sys::fs::exists(status);
   if (exists && sys::fs::is_directory(status))
     return cannotWrite(path, "it is a directory");
-  auto temporary = sys::fs::TempFile::create(path + ".%%%%%%%%.part");
+  char *found = attn::finalName(path.str().c_str());
+  std::string name = found ? found : path.str();
+  free(found);
+  auto temporary = sys::fs::TempFile::create(name + ".%%%%%%%%.part");
   if (!temporary)
     return cannotWrite(path, toString(temporary.takeError()));
+  mode_t mode = fileMode(isExecutable);
+  if (exists)
+    mode = (mode_t(status.permissions()) & 0777) | (mode & 0111);
+  // As root: to the one whose file it was.
+  bool isGiven = !exists || ::fchown(temporary->FD, status.getUser(), status.getGroup()) == 0;
   int problem = writeAll(temporary->FD, bytes);
-  if (!problem && ::fchmod(temporary->FD, fileMode(isExecutable)) != 0)
+  if (!problem && ::fchmod(temporary->FD, mode) != 0 && isGiven)
     problem = errno;
   if (problem) {
     consumeError(temporary->discard());
     return cannotWrite(path, reasonOf(problem));
   }
-  if (llvm::Error error = temporary->keep(path))
+  if (llvm::Error error = temporary->keep(name))
     return cannotWrite(path, toString(std::move(error)));
   return Ok;
+}
+
+int rewriteInput(StringRef path, StringRef bytes) {
+  if (path == "-" || attn::isWrittenInPlace(path.str().c_str()))
+    return writeDirectly(path, bytes);
+  return writeWhole(path, bytes, /*isExecutable=*/false);
+}
+
+int writeOutput(StringRef path, StringRef bytes, bool isExecutable) {
+  std::string name = path.str();
+  if (int code = checkOutputs(attn::NamedOutput{"-o", name.c_str()}))
+    return code;
+  if (path == "-" || attn::isWrittenInPlace(name.c_str()))
+    return writeDirectly(path, bytes);
+  return writeWhole(path, bytes, isExecutable);
 }
 
 } // namespace attn::tool

@@ -31,7 +31,7 @@ static int formatFile(StringRef path, bool isCheck) {
   }
   if (path != "-" && source.text() == formatted)
     return Ok;
-  return writeOutput(path, formatted);
+  return rewriteInput(path, formatted);
 }
 
 int runFmt(const opt::InputArgList &args) {

@@ -149,7 +149,8 @@ static int runImportOnnx(const opt::InputArgList &args, StringRef path,
                          const StringMap<int64_t> &sizes) {
   if (args.hasArg(OPT_allow))
     return fail(Usage, "`--allow` passes keys of a folder's config by; an ONNX file has none");
-  auto buffer = readInput(path);
+  constexpr size_t mostOfOnnx = size_t(1) << 31; // protobuf has no larger ones
+  auto buffer = readInput(path, mostOfOnnx);
   if (!buffer)
     return Environment;
   importer::OnnxSource source;

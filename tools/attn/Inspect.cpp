@@ -7,6 +7,7 @@
 #include "Files.h"
 #include "Report.h"
 #include "Verbs.h"
+#include "compiler/support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,10 +24,13 @@ static int inspectArtifact(StringRef path, StringRef bytes, bool isJson) {
   auto description = parseDescription(*artifact);
   if (!description)
     return fail(BadInput, "`" + path + "`: " + toString(description.takeError()));
-  if (isJson)
-    outs() << artifact->description << '\n';
-  else
-    printModel(*description, artifact->form, outs());
+  std::string text = artifact->description + "\n";
+  if (!isJson) {
+    text.clear();
+    raw_string_ostream os(text);
+    printModel(*description, artifact->form, os);
+  }
+  outs() << printable(text);
   return Ok;
 }
 
@@ -39,7 +43,7 @@ int runInspect(const opt::InputArgList &args) {
       (path != "-" && kindOfCheckpoint(path.str()) != CheckpointKind::Other) ||
       path.ends_with(".safetensors"))
     return printCheckpoint(path.str(), isJson);
-  auto buffer = readInput(path);
+  auto buffer = readInput(path, mostOfMemory());
   if (!buffer)
     return Environment;
   if (!looksLikeArtifact(buffer->getBuffer()))

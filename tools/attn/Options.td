@@ -104,7 +104,9 @@ defm tokenizer : Valued<"tokenizer", [compile, run], "Of a prompt: tokenizer.jso
 defm max_tokens : Setting<"max-tokens", "Of an entry that generates: tokens at most", "N">;
 defm stop_tokens : Setting<"stop-tokens", "A row of tokens ends before one of these, or `none`", "N,N">;
 defm stop : Valued<"stop", [run], "The text ends before this one, any number of times", "TEXT">;
-def embed : Flag<["--"], "embed", [run]>, HelpText<"Of a sentence encoder: the vector of --prompt, or of each line of --file">;
+def embed : Flag<["--"], "embed", [run]>, HelpText<"Of a sentence encoder: the vector of --prompt, or of each line of --file, which may be .jsonl">;
+def skip_errors : Flag<["--"], "skip-errors", [run]>, HelpText<"Of --embed and --pairs: a row of NaN and a note for each line that is an error">;
+def resume : Flag<["--"], "resume", [run]>, HelpText<"Of --embed: go on behind the rows that a run before has left in FILE.part">;
 def pairs : Flag<["--"], "pairs", [run]>, HelpText<"Of a sentence encoder: how near each line of --file is to the one behind it, from -1 to 1">;
 def chat : Flag<["--"], "chat", [run]>, HelpText<"Answer each line of standard input, by the chat template beside the tokenizer">;
 defm system : Valued<"system", [run], "Of a chat: what comes before the first turn", "TEXT">;

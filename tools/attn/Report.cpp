@@ -4,6 +4,7 @@
 #include "Report.h"
 
 #include "compiler/frontend/syntax/Diagnostics.h"
+#include "compiler/support/Printable.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -41,9 +42,9 @@ int fail(ExitCode code, const Twine &message, const Twine &help) {
   }
   errs().enable_colors(wantsColour());
   errs().changeColor(raw_ostream::RED, /*Bold=*/true) << "error";
-  errs().resetColor() << ": " << message << '\n';
+  errs().resetColor() << ": " << printable(message.str()) << '\n';
   if (!helpText.empty())
-    errs() << "  = help: " << helpText << '\n';
+    errs() << "  = help: " << printable(helpText) << '\n';
   return code;
 }
 
@@ -54,7 +55,7 @@ int failWithMessage(ExitCode code, StringRef message) {
     auto [name, rest] = text.split("]: ");
     printJson(rest, name, "");
   } else {
-    errs() << (message.empty() ? "error[R0401]: no memory" : message) << '\n';
+    errs() << (message.empty() ? "error[R0401]: no memory" : printable(message)) << '\n';
   }
   return code;
 }

@@ -53,6 +53,10 @@ public:
       texts.push_back("--embed");
     if (args.hasArg(OPT_pairs))
       texts.push_back("--pairs");
+    if (args.hasArg(OPT_skip_errors))
+      texts.push_back("--skip-errors");
+    if (args.hasArg(OPT_resume))
+      texts.push_back("--resume");
     if (args.hasArg(OPT_chat))
       texts.push_back("--chat");
     if (args.hasArg(OPT_timestamps))
@@ -265,7 +269,7 @@ int runArtifact(StringRef path, StringRef bytes, const opt::InputArgList &args, 
 
 /// The first bytes of a file say what it is; what cannot be read is left to the spec's reader.
 bool isArtifact(StringRef path) {
-  if (path == "-")
+  if (!sys::fs::is_regular_file(path)) // what a pipe holds can be read once
     return false;
   auto start = MemoryBuffer::getFileSlice(path, 8, 0);
   return start && looksLikeArtifact((*start)->getBuffer());
@@ -287,7 +291,7 @@ int runVerb(const opt::InputArgList &args, bool isBench) {
     return code;
   if (!isArtifact(path))
     return runSpec(args, flags, isOnGpu);
-  auto buffer = readInput(path);
+  auto buffer = readInput(path, mostOfMemory());
   if (!buffer)
     return Environment;
   return runArtifact(path, buffer->getBuffer(), args, flags);

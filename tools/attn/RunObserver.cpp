@@ -194,6 +194,10 @@ int runObserved(const attn_abi_model *tables, int argc, char **argv, Observation
     return static_cast<const Observer *>(context)->observe(entry, inputs, outputs);
   };
   command.observeContext = &observer;
+  if (!observation.taps.empty())
+    command.otherOutputs.push({"--taps", observation.taps.c_str()});
+  for (const Observation::Drawing &drawing : observation.maps)
+    command.otherOutputs.push({"--map", drawing.file.c_str()});
   command.written = observation.outputs.empty() ? nullptr : observation.outputs.data();
   return runCommandLine(*tables, argc, argv, command);
 }

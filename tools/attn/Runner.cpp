@@ -10,6 +10,7 @@
 #include "io/Npy.h"
 #include "main/Command.h"
 #include "main/RandomInputs.h"
+#include <unistd.h>
 
 namespace attn::tool {
 
@@ -282,7 +283,9 @@ int readNumbers(const std::string &path, Numbers &numbers) {
   attn::Vector<char> bytes;
   attn::Error error;
   attn_tensor tensor = {};
-  if (attn::readFile(path.c_str(), size_t(1) << 40, bytes, error) ||
+  // It is kept twice, as bytes and as numbers.
+  size_t most = size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGE_SIZE)) / 2;
+  if (attn::readFile(path.c_str(), most, bytes, error) ||
       attn::readNpy(bytes, path.c_str(), tensor, error))
     return failWithError(error);
   numbers = toNumbers(path.c_str(), tensor);

@@ -6,8 +6,10 @@
 #include "Verbs.h"
 #include "attn/text.h"
 #include "base/Text.h"
+#include "compiler/support/Printable.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -74,7 +76,9 @@ static int decode(const attn_tokenizer *tokenizer, StringRef text, const opt::In
           attn_tokenizer_decode(tokenizer, ids.data(), int64_t(ids.size()),
                                 args.hasArg(OPT_no_special), &decoded, &size, &message))
     return failWith(status, message);
-  outs() << StringRef(decoded, size) << '\n';
+  // A file takes all bytes; a terminal would obey some.
+  std::string text(decoded, size);
+  outs() << (sys::Process::StandardOutIsDisplayed() ? printable(text) : text) << '\n';
   attn_message_free(decoded);
   return Ok;
 }
@@ -93,7 +97,7 @@ int runTokenize(const opt::InputArgList &args) {
   if (args.hasArg(OPT_decode) && args.hasArg(OPT_ids))
     return fail(Usage, "`--ids` and `--decode` exclude each other");
   std::unique_ptr<MemoryBuffer> buffer;
-  if (!file.empty() && !(buffer = readInput(file)))
+  if (!file.empty() && !(buffer = readInput(file, size_t(1) << 30)))
     return Environment;
   attn_tokenizer *tokenizer = nullptr;
   char *message = nullptr;

@@ -78,7 +78,7 @@ int tuneKernels(Spec &spec, const opt::InputArgList &args, CompileOptions &optio
     if (int code = Tuner(spec, own, how).run(tuning))
       return code;
   }
-  if (int code = writeOutput(path, tuning.print()))
+  if (int code = rewriteInput(path, tuning.print()))
     return code;
   return takeChoices(tuning, options), Ok;
 }

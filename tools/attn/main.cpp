@@ -4,7 +4,9 @@
 #include "Report.h"
 #include "Reproducer.h"
 #include "Verbs.h"
+#include "compiler/support/InputFile.h"
 #include "io/File.h"
+#include "main/ReadFiles.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,6 +31,7 @@ static int runVerb(const CommandLine &line) {
 
 int main(int argc, char **argv) {
   attn::reserveStandardFiles();
+  attn::observeInputFiles(attn_main_note_file);
   llvm::ArrayRef<const char *> arguments(argv + (argc > 0), size_t(argc > 0 ? argc - 1 : 0));
   llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return wantsColour(); });
   rememberCommand(arguments);

@@ -5,6 +5,7 @@
 #include "compiler/frontend/sema/Dims.h"
 #include "compiler/frontend/sema/Limits.h"
 #include "compiler/frontend/sema/Statics.h"
+#include "compiler/support/InputFile.h"
 #include "compiler/support/Json.h"
 
 namespace attn::frontend {
@@ -19,7 +20,7 @@ static void loadConfig(Sema &sema) {
     sema.report.diagnostics.error(DiagCode::BadConfig, "the configuration `" + sema.options.config +
                                                            "` cannot be read: " + why);
   };
-  llvm::Expected<std::string> text = readFile(sema.options.config);
+  llvm::Expected<std::string> text = readInputFile(sema.options.config, largestFile);
   if (!text)
     return fail(llvm::toString(text.takeError()));
   llvm::Expected<llvm::json::Value> value = parseJson(*text);

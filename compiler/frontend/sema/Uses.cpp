@@ -6,6 +6,7 @@
 #include "compiler/frontend/sema/Declarations.h"
 #include "compiler/frontend/syntax/Parser.h"
 #include "compiler/std/Library.h"
+#include "compiler/support/InputFile.h"
 
 #include "llvm/Support/Path.h"
 
@@ -44,7 +45,7 @@ static std::unique_ptr<File> readUse(Sema &sema, const UseDecl &use, std::set<st
       llvm::sys::path::append(path, use.file->text);
     }
     llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-    llvm::Expected<std::string> read = readFile(path.str());
+    llvm::Expected<std::string> read = readInputFile(path.str(), largestFile);
     if (!read) {
       sema.report.error(DiagCode::UnknownUse, place,
                         "`" + path + "` cannot be read: " + llvm::toString(read.takeError()));

@@ -11,6 +11,8 @@
 // and as one JSON object a line. Columns are display columns: a tab is four, a wide character two.
 #include "compiler/frontend/syntax/Diagnostics.h"
 
+#include "compiler/support/Printable.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -107,21 +109,21 @@ public:
     bool isError = diagnostic.severity == Severity::Error;
     auto tone = isError ? llvm::raw_ostream::RED : llvm::raw_ostream::MAGENTA;
     paint(tone, (isError ? "error[" : "warning[") + codeText(diagnostic.code).str() + "]");
-    paint(llvm::raw_ostream::SAVEDCOLOR, ": " + diagnostic.message);
+    paint(llvm::raw_ostream::SAVEDCOLOR, ": " + printable(diagnostic.message));
     os << '\n';
     if (diagnostic.range) {
       LineColumn place = file.lineAndColumn(diagnostic.range->begin);
       paint(llvm::raw_ostream::BLUE, "  --> ");
-      os << file.nameAt(diagnostic.range->begin) << ':' << place.line << ':' << place.column
-         << '\n';
+      os << printable(file.nameAt(diagnostic.range->begin)) << ':' << place.line << ':'
+         << place.column << '\n';
       renderPlaces(diagnostic, tone);
     }
     for (const std::string &line : diagnostic.lines)
-      os << "   " << line << '\n';
+      os << "   " << printable(line) << '\n';
     for (const std::string &note : diagnostic.notes)
-      renderRemark("note", note);
+      renderRemark("note", printable(note));
     for (const std::string &help : diagnostic.helps)
-      renderRemark("help", help);
+      renderRemark("help", printable(help));
   }
 
 private:
@@ -152,7 +154,7 @@ private:
       if (llvm::StringRef name = file.nameAt(start); name != shownFile) {
         LineColumn place = file.lineAndColumn(mark.range.begin);
         paint(llvm::raw_ostream::BLUE, "  ::: ");
-        os << name << ':' << place.line << ':' << place.column << '\n';
+        os << printable(name) << ':' << place.line << ':' << place.column << '\n';
         shownFile = name;
       }
       if (shownLine != start || where.size() > longestLine) {
@@ -167,7 +169,7 @@ private:
       os.indent(begin);
       std::string underline(std::max(1u, end - begin), mark.primary ? '^' : '-');
       if (!mark.text.empty())
-        underline += " " + mark.text.str();
+        underline += " " + printable(mark.text);
       paint(mark.primary ? tone : llvm::raw_ostream::CYAN, underline);
       os << '\n';
     }

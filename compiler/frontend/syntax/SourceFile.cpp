@@ -1,38 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads spec files, and finds lines and columns of byte offsets by a table of line starts.
+// Finds lines and columns of byte offsets by a table of line starts.
 #include "compiler/frontend/syntax/SourceFile.h"
 
-#include "llvm/Support/FileSystem.h"
 #include <algorithm>
 
 namespace attn::frontend {
 
 constexpr size_t blockSize = 1024;
-
-llvm::Expected<std::string> readFile(llvm::StringRef path) {
-  llvm::Expected<llvm::sys::fs::file_t> file = llvm::sys::fs::openNativeFileForRead(path);
-  if (!file)
-    return file.takeError();
-  // What a pipe or a device holds is not known before.
-  std::string text;
-  size_t size = 0;
-  while (size <= largestFile) {
-    text.resize(std::max<size_t>(2 * size, 1 << 16));
-    llvm::Expected<size_t> count = llvm::sys::fs::readNativeFile(
-        *file, llvm::MutableArrayRef(text.data() + size, text.size() - size));
-    if (!count || *count == 0) {
-      llvm::sys::fs::closeFile(*file);
-      if (!count)
-        return count.takeError();
-      text.resize(size);
-      return text;
-    }
-    size += *count;
-  }
-  llvm::sys::fs::closeFile(*file);
-  return llvm::createStringError("it is larger than 16 MiB");
-}
 
 static bool beginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 

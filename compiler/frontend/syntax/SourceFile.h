@@ -38,10 +38,6 @@ struct LineColumn {
 /// Larger than any spec a person or an importer writes; keeps offsets and token counts small.
 constexpr size_t largestFile = 16u << 20;
 
-/// The bytes of a file, which may be a pipe; an error says why it cannot be read, or that it is
-/// larger than a spec may be.
-llvm::Expected<std::string> readFile(llvm::StringRef path);
-
 /// The text of a spec and its line table. `name` is what diagnostics print, as the user wrote it.
 class SourceFile {
 public:

@@ -6,10 +6,10 @@
 #include "compiler/frontend/syntax/Parser.h"
 #include "compiler/import/folder/Families.h"
 #include "compiler/import/folder/Keys.h"
+#include "compiler/support/InputFile.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -22,16 +22,16 @@ static Expected<std::optional<json::Object>> readObject(Folder &folder, const Tw
   sys::path::append(path, name);
   if (!sys::fs::exists(path))
     return std::nullopt;
-  auto buffer = MemoryBuffer::getFile(path);
-  if (!buffer)
-    return importError("`" + name + "` cannot be read: " + buffer.getError().message());
-  auto value = parseJson((*buffer)->getBuffer());
+  auto text = readInputFile(path, largestText);
+  if (!text)
+    return importError("`" + name + "` cannot be read: " + toString(text.takeError()));
+  auto value = parseJson(*text);
   if (!value)
     return importError("`" + name + "` is no JSON: " + toString(value.takeError()));
   json::Object *object = value->getAsObject();
   if (!object)
     return importError("`" + name + "` is no JSON object");
-  folder.texts[name.str()] = (*buffer)->getBuffer().str();
+  folder.texts[name.str()] = std::move(*text);
   return std::move(*object);
 }
 
@@ -42,9 +42,11 @@ static constexpr StringRef ofSentences = "sentence_transformers.models.";
 static Error readModules(Folder &folder) {
   SmallString<256> path(folder.path);
   sys::path::append(path, "modules.json");
-  auto buffer = MemoryBuffer::getFile(path);
-  Expected<json::Value> value =
-      buffer ? parseJson((*buffer)->getBuffer()) : Expected<json::Value>(json::Array());
+  bool isThere = sys::fs::exists(path);
+  auto text = isThere ? readInputFile(path, largestText) : Expected<std::string>("[]");
+  if (!text)
+    return importError("`modules.json` cannot be read: " + toString(text.takeError()));
+  Expected<json::Value> value = parseJson(*text);
   const json::Array *modules = value ? value->getAsArray() : nullptr;
   if (!value)
     return importError("`modules.json` is no JSON: " + toString(value.takeError()));
@@ -59,7 +61,7 @@ static Error readModules(Folder &folder) {
                          "folder in this one as its `path`");
     folder.modules.push_back({type->str(), where->str(), {}});
   }
-  if (!buffer && sys::fs::exists(folder.path + "/1_Pooling/config.json"))
+  if (!isThere && sys::fs::exists(folder.path + "/1_Pooling/config.json"))
     folder.modules = {{(ofSentences + "Transformer").str(), "", {}},
                       {(ofSentences + "Pooling").str(), "1_Pooling", {}}};
   for (SentenceModule &module : folder.modules) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading files of which nothing is known: pipes, devices and folders, endless ones.
+#ifndef ATTN_COMPILER_INPUT_FILE_H
+#define ATTN_COMPILER_INPUT_FILE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+struct stat;
+
+namespace attn {
+
+/// The most bytes of a text that people write: a spec, a config.json, a list of labels.
+constexpr size_t largestText = size_t(1) << 24;
+
+/// The bytes of a regular file, a pipe that somebody writes to, or a device. The error says what
+/// the system said, or that the file is of another kind or has more than `most` bytes, of which no
+/// more are read. It does not name the file.
+llvm::Expected<std::string> readInputFile(llvm::StringRef path, size_t most);
+/// The same of standard input, of whatever kind it is.
+llvm::Expected<std::string> readStandardInput(size_t most);
+
+/// Is told of each file that is read.
+using InputFileObserver = void (*)(const struct stat *info);
+/// Has `observer` told of files from now on; the program's one place for what it has read.
+void observeInputFiles(InputFileObserver observer);
+
+} // namespace attn
+
+#endif // ATTN_COMPILER_INPUT_FILE_H
