@@ -39,13 +39,38 @@ static int failImport(StringRef path, llvm::Error failure) {
   return code;
 }
 
-/// Whether a folder has a file of weights.
-static bool hasWeights(StringRef folder) {
+/// That weights are a file of pickles, with the command that converts it.
+static int failPickled(StringRef path, StringRef file) {
+  return fail(BadInput,
+              "`" + path + "`: `" + sys::path::filename(file) +
+                  "` is a file of PyTorch, whose reading runs what is in it",
+              "convert it: python -c \"import torch, safetensors.torch as s; "
+              "s.save_file({k: v.contiguous().clone() for k, v in torch.load('" +
+                  file +
+                  "', map_location='cpu', weights_only=True).items()}, "
+                  "'model.safetensors')\"");
+}
+
+/// Whether a file is one of PyTorch's by its name.
+static bool isPickled(StringRef file) {
+  return file.ends_with(".bin") || file.ends_with(".pt") || file.ends_with(".pth");
+}
+
+/// Whether a folder has a file of weights; an error that says what it has instead.
+static int checkWeights(StringRef folder) {
   std::error_code error;
-  for (sys::fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+  std::string pickled;
+  for (sys::fs::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
     if (StringRef(at->path()).ends_with(".safetensors"))
-      return true;
-  return false;
+      return Ok;
+    if (isPickled(at->path()) && (pickled.empty() || at->path() < pickled))
+      pickled = at->path();
+  }
+  if (!pickled.empty())
+    return failPickled(folder, pickled);
+  return fail(BadInput, "`" + folder + "`: there are no weights in it",
+              "a folder of Hugging Face has its weights in .safetensors files");
 }
 
 /// `path` from the folder of the file `from` on; as it is where that is standard output.
@@ -136,9 +161,8 @@ static int runImportFolder(const opt::InputArgList &args, StringRef path) {
   auto folder = importer::readFolder(path);
   if (!folder)
     return failImport(path, folder.takeError());
-  if (!hasWeights(path))
-    return fail(BadInput, "`" + path + "`: there are no weights in it",
-                "a folder of Hugging Face has its weights in .safetensors files");
+  if (int code = checkWeights(path))
+    return code;
   if (int code = readShapes(path.str(), folder->shapes))
     return code;
   return writeImported(args, path, std::move(*folder));
@@ -188,6 +212,8 @@ int runImport(const opt::InputArgList &args) {
   if (kind == CheckpointKind::Safetensors)
     return fail(BadInput, "`" + path + "`: weights alone do not say what model they are of",
                 "import the folder that holds config.json beside them");
+  if (isPickled(path))
+    return failPickled(path, path);
   return runImportOnnx(args, path, sizes);
 }
 

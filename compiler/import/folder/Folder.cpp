@@ -6,6 +6,7 @@
 #include "compiler/frontend/syntax/Parser.h"
 #include "compiler/import/folder/Families.h"
 #include "compiler/import/folder/Keys.h"
+#include "compiler/import/folder/Wrapper.h"
 #include "compiler/support/InputFile.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/StringExtras.h"
@@ -76,6 +77,23 @@ static Error readModules(Folder &folder) {
   return Error::success();
 }
 
+/// A folder without config.json.
+static Error noConfig(Folder &folder) {
+  auto adapter = readObject(folder, "adapter_config.json");
+  if (!adapter)
+    return adapter.takeError();
+  if (!*adapter)
+    return importError("there is no `config.json` in it",
+                       "a folder of Hugging Face has one beside its .safetensors files");
+  std::string base;
+  raw_string_ostream os(base);
+  if (const json::Value *model = (*adapter)->get("base_model_name_or_path"))
+    os << " of " << *model;
+  return importError("it is an adapter" + base + " (`adapter_config.json`), not a model",
+                     "merge it into that model first: `merge_and_unload()`, then "
+                     "`save_pretrained(FOLDER)`");
+}
+
 Expected<Folder> readFolder(StringRef path) {
   Folder folder;
   folder.path = path.str();
@@ -83,8 +101,7 @@ Expected<Folder> readFolder(StringRef path) {
   if (!config)
     return config.takeError();
   if (!*config)
-    return importError("there is no `config.json` in it",
-                       "a folder of Hugging Face has one beside its .safetensors files");
+    return noConfig(folder);
   folder.config = std::move(**config);
   auto generation = readObject(folder, "generation_config.json");
   if (!generation)
@@ -180,28 +197,11 @@ static std::pair<std::string, std::string> splitArchitecture(StringRef architect
   return {name, at == StringRef::npos ? "" : architecture.substr(at).str()};
 }
 
-/// No family reads this type.
-static Error unknownType(const Folder &folder, StringRef type) {
-  std::string list, nearest;
-  unsigned best = 4;
-  for (const Family &family : families())
-    for (StringRef known : family.types) {
-      list += (list.empty() ? "" : ", ") + known.str();
-      if (unsigned distance = type.edit_distance(known); distance < best)
-        best = distance, nearest = known.str();
-    }
-  return importError("`config.json`: no family reads the `model_type` `" + type +
-                         "`; those that are read are " + list,
-                     nearest.empty() ? std::string()
-                                     : "nearest is `" + nearest +
-                                           "`: where the model is like it, write that there");
-}
-
 /// Whether a character is one of a name's components.
 static bool isOfName(char c) { return isAlnum(c) || c == '_' || c == '.'; }
 
 /// `text` with the names that tensors have in this file.
-static std::string renamed(StringRef text, const Folder &folder) {
+static std::string renamed(StringRef text, const TensorNames &names) {
   std::string result;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
@@ -210,7 +210,7 @@ static std::string renamed(StringRef text, const Folder &folder) {
     StringRef word = text.slice(at, std::max(end, at + 1));
     at += word.size();
     // A name may have more behind it: `blk.{n}`, `output.weight`.
-    for (auto &[theirs, ours] : folder.renames)
+    for (auto &[theirs, ours] : names)
       if (word == theirs || (word.starts_with(theirs) && word[theirs.size()] == '.')) {
         result += ours;
         word = word.drop_front(theirs.size());
@@ -236,26 +236,40 @@ static std::string weightsText(const Folder &folder) {
   return text;
 }
 
-Expected<ImportedSpec> importFolder(const Folder &folder) {
+/// The name of a folder, for a comment.
+static std::string shownName(const Folder &folder) {
+  std::string name;
+  for (char c : sys::path::filename(sys::path::remove_leading_dotslash(folder.path)).rtrim('/'))
+    name += isPrint(c) || (c & 0x80) ? std::string(1, c) : "?";
+  return name;
+}
+
+/// The spec of a folder, whose model is within `inner` where that is given.
+static Expected<ImportedSpec> importModel(const Folder &folder, const InnerModel *inner) {
   Config config(folder.config, "config.json");
   bool isTimm = !config.has("model_type") && config.has("architecture");
   std::string type = isTimm ? "timm" : config.text("model_type", "");
   std::vector<std::string> architectures = config.texts("architectures");
   if (isTimm)
     architectures = {config.text("architecture", "")};
+  for (StringRef name : architectures) // which go into the text of the spec
+    if (!all_of(name, [](char c) { return isAlnum(c) || StringRef("_.-/").contains(c); }))
+      config.refuse(isTimm ? "architecture" : "architectures", "names of letters and digits");
   if (Error error = config.takeError())
     return std::move(error);
   const Family *found = llvm::find_if(
       families(), [&](const Family &family) { return is_contained(family.types, type); });
   if (found == families().end())
     return unknownType(folder, type);
+  if (Error error = checkPacking(folder.config))
+    return std::move(error);
   auto [model, task] = splitArchitecture(architectures.empty() ? "" : architectures.front());
   ImportedSpec spec;
   std::string text;
   raw_string_ostream os(text);
   os << "attn 1\n// " << (architectures.empty() ? type : architectures.front()) << " of `"
-     << sys::path::filename(sys::path::remove_leading_dotslash(folder.path)).rtrim('/')
-     << "`, as its " << (folder.renames.empty() ? "config.json says" : "header says") << ".\n";
+     << shownName(folder) << "`, as its "
+     << (folder.renames.empty() ? "config.json says" : "header says") << ".\n";
   FamilyWriter writer{
       folder, config, os, type, model, architectures.empty() ? "" : architectures.front(), task};
   found->write(writer);
@@ -273,14 +287,25 @@ Expected<ImportedSpec> importFolder(const Folder &folder) {
       decideKeys({folder, type, StringRef(text).contains(" = unfold("), config.askedKeys()});
   if (Error error = accountForKeys(spec.keys, folder, spec.notes))
     return std::move(error);
-  text = renamed(text, folder);
+  text = renamed(text, folder.renames);
+  if (inner)
+    text = renamed(text, inner->names), append_range(spec.notes, inner->notes);
   if (size_t at = text.find("\nmodel "); at != std::string::npos)
-    text.insert(text.find('\n', at + 1) + 1, weightsText(folder));
+    text.insert(text.find('\n', at + 1) + 1,
+                weightsText(folder) + (inner ? inner->ignored : std::string()));
   frontend::SourceFile source("<import>", text);
   frontend::DiagnosticEngine diagnostics(source);
   auto file = frontend::parse(source, diagnostics);
   spec.text = diagnostics.hasErrors() ? text : frontend::format(*file, source);
   return spec;
+}
+
+Expected<ImportedSpec> importFolder(const Folder &folder) {
+  if (std::optional<InnerModel> inner = innerModel(folder)) {
+    inner->folder.around = &folder;
+    return importModel(inner->folder, &*inner);
+  }
+  return importModel(folder, nullptr);
 }
 
 } // namespace attn::importer

@@ -49,6 +49,10 @@ struct Folder {
 
   /// Whether texts become vectors, by the modules.
   bool isSentence() const { return !modules.empty(); }
+
+  /// Of a language model inside of another, that one, whose `text_config` is the config here.
+  const Folder *around = nullptr;
+
   /// Whether there is a tensor of this name.
   bool has(llvm::StringRef tensor) const { return shapes.count(tensor.str()); }
   /// Whether there is a tensor whose name begins with this one and a dot.

@@ -137,6 +137,8 @@ class KeyWalk {
 public:
   explicit KeyWalk(const KeyQuestion &question) : question(question) {}
   void walk(StringRef file, const json::Object &object, const Twine &within, StringRef family);
+  /// A config whose `text_config` is that of the family, with what its class adds to it.
+  void walkAround(const Folder &whole);
   std::vector<KeyDecision> decisions;
 
 private:
@@ -231,10 +233,28 @@ void KeyWalk::walk(StringRef file, const json::Object &object, const Twine &with
   }
 }
 
+void KeyWalk::walkAround(const Folder &whole) {
+  const json::Object *text = whole.config.getObject("text_config");
+  StringRef type = whole.config.getString("model_type").value_or("");
+  for (const auto &[key, value] : whole.config)
+    if (key != "text_config")
+      decisions.push_back(decide("config.json", type, key, value));
+  size_t first = decisions.size();
+  walk("config.json", question.folder.config, "text_config.", question.family);
+  decisions.erase(std::remove_if(decisions.begin() + ptrdiff_t(first), decisions.end(),
+                                 [&](const KeyDecision &key) {
+                                   StringRef own = StringRef(key.path).split('.').second;
+                                   return !text->get(own.split('.').first);
+                                 }),
+                  decisions.end());
+}
+
 std::vector<KeyDecision> decideKeys(const KeyQuestion &question) {
   KeyWalk walk(question);
   const Folder &folder = question.folder;
-  if (folder.renames.empty()) // else its config.json was made of another file
+  if (folder.around)
+    walk.walkAround(*folder.around);
+  else if (folder.renames.empty()) // else its config.json was made of another file
     walk.walk("config.json", folder.config, "", question.family);
   for (auto [file, object] : {std::pair("generation_config.json", &folder.generation),
                               std::pair("preprocessor_config.json", &folder.preprocessor),
