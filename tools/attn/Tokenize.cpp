@@ -77,8 +77,8 @@ static int decode(const attn_tokenizer *tokenizer, StringRef text, const opt::In
                                 args.hasArg(OPT_no_special), &decoded, &size, &message))
     return failWith(status, message);
   // A file takes all bytes; a terminal would obey some.
-  std::string text(decoded, size);
-  outs() << (sys::Process::StandardOutIsDisplayed() ? printable(text) : text) << '\n';
+  std::string written(decoded, size);
+  outs() << (sys::Process::StandardOutIsDisplayed() ? printable(written) : written) << '\n';
   attn_message_free(decoded);
   return Ok;
 }

@@ -3,7 +3,8 @@
 """Every reader is given a pipe that nobody writes to, an endless device, a folder, a file of 100 GB without bytes, and where
 its format has a header one that claims 100 GB: exit code 1 or 4, in bounded time and memory.
 
-usage: kinds.py INPUTS STORY FASHION FOLDER, the folder of this file, examples/story and fashion-vit, and one to work in"""
+usage: kinds.py INPUTS STORY FASHION FOLDER [WORD], the folder of this file, examples/story and fashion-vit, and one to work
+in; a word chooses readers"""
 import json
 import os
 import shutil
@@ -66,7 +67,7 @@ def read(command, kind):
 
 
 def main():
-    inputs, story, fashion, folder = map(os.path.abspath, sys.argv[1:])
+    inputs, story, fashion, folder = map(os.path.abspath, sys.argv[1:5])
     os.chdir(folder)
     for name in ("small.attn", "parts.attn"):
         shutil.copy(f"{inputs}/{name}", name)
@@ -100,7 +101,7 @@ def main():
         ("X.safetensors", ["./program", "--weights=random", "--input", "x=X.safetensors"]),
         ("X.safetensors", ["./program", "--weights=X.safetensors", "--input", "x=x.npy"]),
         ("X.png", ["./vit", "--weights=random", "--input", "image=X.png"]),
-        ("X.npy", ["attn", "verify", *small, *level[:1], "--against=X.npy"]),
+        ("X.npy", ["attn", "verify", *small, *level[:1], "--weights=random", "--input=x=x.npy", "--against=X.npy"]),
         ("X.txt", ["attn", "run", *small, *level[:1], "--weights=random", "--input=x=random", "--map=y=-", "--map-labels=X.txt"]),
     ]
     if len(sys.argv) > 5:
@@ -109,8 +110,8 @@ def main():
     for path, command in readers:
         for kind in ("pipe", "endless", "folder", "sparse", "claims"):
             if make(kind, path):
-                # A spec that is empty, as a pipe without a writer is, is formatted already; folders may be inputs.
-                if "fmt" in command and kind == "pipe" or "inspect" in command and kind == "folder":
+                # A pipe without a writer is empty: a spec that is formatted, a text without tokens. Folders may be inputs.
+                if kind == "pipe" and ("fmt" in command or "--file" in command) or kind == "folder" and "inspect" in command:
                     continue
                 read(command, kind)
                 runs += 1

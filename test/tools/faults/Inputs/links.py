@@ -23,6 +23,8 @@ def check(link, real, mode):
 
 def main():
     folder, = map(os.path.abspath, sys.argv[1:])
+    mask = os.umask(0)
+    os.umask(mask)
     os.makedirs(f"{folder}/far")
     os.chdir(folder)
     # attn fmt: by a link to a link in another folder.
@@ -46,7 +48,7 @@ def main():
             if mode:
                 os.chmod(f"far/{name}", mode)
             run(*[word.format(name) for word in command])
-            check(name, f"far/{name}", mode or 0o666 & ~os.umask(os.umask(0)))
+            check(name, f"far/{name}", mode or 0o666 & ~mask)
             assert os.path.getsize(f"far/{name}") > 0
     # A file that is replaced by a program can be run; its other permissions stay.
     os.chmod("far/e.h", 0o600)
