@@ -24,11 +24,15 @@ void fuzz::folder(const uint8_t *data, size_t size) {
     for (const llvm::json::Value &name : *tensors)
       if (auto text = name.getAsString())
         folder.shapes[text->str()] = {1};
-  for (auto [key, to] :
-       {std::pair("generation", &folder.generation),
-        std::pair("preprocessor", &folder.preprocessor), std::pair("pooling", &folder.pooling)})
+  for (auto [key, to] : {std::pair("generation", &folder.generation),
+                         std::pair("preprocessor", &folder.preprocessor)})
     if (const llvm::json::Object *other = object->getObject(key))
       *to = *other;
+  if (const llvm::json::Object *pooling = object->getObject("pooling"))
+    folder.modules = {{"sentence_transformers.models.Transformer", "", {}},
+                      {"sentence_transformers.models.Pooling", "1_Pooling", *pooling}};
+  for (llvm::StringRef other : {"tensors", "generation", "preprocessor", "pooling"})
+    folder.config.erase(other); // which are no keys of a config
   auto spec = importer::importFolder(folder);
   if (!spec) {
     fuzz::require(!llvm::toString(spec.takeError()).empty(), "an error without words");
