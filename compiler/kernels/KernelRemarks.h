@@ -28,8 +28,7 @@ std::string describeLowering(AttentionKernelOp op, const AttentionProblem &probl
 /// `8, 4, 2 or 1`.
 std::string joinNumbers(llvm::ArrayRef<int64_t> numbers);
 
-/// Gives the reason why `op` is computed one element at a time on a level, `target`, or on all
-/// (empty).
+/// Remarks that `op` is computed one element at a time on a level, `target`, and why.
 void remarkScalar(mlir::Operation *op, llvm::StringRef target, llvm::StringRef reason);
 
 /// How many rows a buffer of one kernel has: "197 rows", "at least 197 rows", "rows".
