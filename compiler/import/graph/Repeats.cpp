@@ -114,7 +114,6 @@ private:
   }
 
   const Graph &graph;
-  const Views &views;
   ArrayRef<Operation> operations;
   std::vector<size_t> signatures;
   std::vector<SmallVector<int, 6>> taken;
@@ -129,7 +128,7 @@ private:
 } // namespace
 
 Search::Search(const Graph &graph, const Views &views, ArrayRef<Operation> operations)
-    : graph(graph), views(views), operations(operations), users(usersOf(operations, views)) {
+    : graph(graph), operations(operations), users(usersOf(operations, views)) {
   for (auto [i, operation] : enumerate(operations)) {
     taken.push_back(takenBy(graph, views, operation));
     givers[operation.output] = i;
