@@ -19,7 +19,7 @@ TEST(GpuOccupancyTest, IsLimitedByWhatThereIsNoMoreOf) {
       {"sm_90a", 128, 255, 44032, 8, 2, "registers"},
       {"sm_90a", 128, 64, 44032, 8, 5, "shared memory"},
       {"sm_80", 128, 64, 44032, 8, 3, "shared memory"},
-      {"sm_80", 256, 32, 0, 32, 8, "threads"},
+      {"sm_80", 256, 24, 0, 32, 8, "threads"},
       {"sm_80", 256, 37, 0, 32, 6, "registers"}, // 40 a thread by warps: 1280 of 65536
       {"sm_80", 32, 16, 0, 64, 32, "blocks"},
       {"sm_90a", 384, 168, 200000, 1, 1, "as launched"},
