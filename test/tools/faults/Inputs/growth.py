@@ -60,7 +60,9 @@ def parameters(count):
 
 
 def operations(count):
-    return spec("    return x" + " + x" * count + "\n")
+    """Sums of a hundred, since a longer one is nested too deeply."""
+    sums = "".join(f"    let v{i} = {f'v{i - 1}' if i else 'x'}{' + x' * 100}\n" for i in range(count // 100))
+    return spec(sums + f"    return v{count // 100 - 1}\n")
 
 
 GRAPHS = {
@@ -73,18 +75,18 @@ GRAPHS = {
     "units": (3000, units),
     "outputs": (3000, lambda n: (chain("Relu", n), (), [f"v{i}" for i in range(0, n - 1)])),
 }
-SPECS = {"lets": (1500, lets), "parameters": (1500, parameters), "operations": (1500, operations)}
+SPECS = {"lets": (10000, lets), "parameters": (8000, parameters), "operations": (20000, operations)}
 
 
 def seconds(command):
-    """Of the processor, whatever the exit code is: of some graphs it is said that they have too many outputs."""
+    """Of the processor. A spec is right; of some graphs it is said that they have too many outputs."""
     child = os.fork()
     if child == 0:
         nothing = os.open("/dev/null", os.O_RDWR)
         os.dup2(nothing, 1), os.dup2(nothing, 2)
         os.execvp(command[0], command)
     _, status, used = os.wait4(child, 0)
-    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 1), f"{command}: {status}"
+    assert os.WIFEXITED(status) and os.WEXITSTATUS(status) in ((0,) if command[1] == "check" else (0, 1)), f"{command}: {status}"
     return used.ru_utime
 
 
@@ -103,10 +105,11 @@ def main():
                 path = f"{name}{n}.{suffix}"
                 save(path, *make(n)) if suffix == "onnx" else open(path, "w").write(make(n))
                 times.append(seconds(["attn", verb, path]) - base)
-            ratio = times[1] / max(times[0], 0.1)
-            if ratio >= 3:  # once more, on what may be a quieter machine
+            for attempt in range(4):  # the least of a few, where the machine is not quiet
+                ratio = times[1] / max(times[0], 0.02)
+                if ratio < 3:
+                    break
                 times = [min(time, seconds(["attn", verb, f"{name}{n}.{suffix}"]) - base) for time, n in zip(times, (count, 2 * count))]
-                ratio = times[1] / max(times[0], 0.1)
             print(f"{name}: {times[0]:.2f} s, {times[1]:.2f} s, {ratio:.1f} times", flush=True)
             assert ratio < 3 and times[1] < 10, name
     print("time grows as what is read does")
