@@ -13,40 +13,15 @@ static constexpr const char kEndOfText[] = "<|endoftext|>";
 
 /// BERT's frame and tokens.
 static constexpr TokenizerClass bert() {
-  return {{"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer",
-           "ConvBertTokenizer", "SqueezeBertTokenizer", "LayoutLMTokenizer", "LayoutLMv2Tokenizer",
-           "LxmertTokenizer", "DPRQuestionEncoderTokenizer", "DPRContextEncoderTokenizer",
-           "DPRReaderTokenizer", "RetriBertTokenizer", "NomicBertTokenizer"},
-          {"bert",
-           "distilbert",
-           "electra",
-           "mobilebert",
-           "convbert",
-           "squeezebert",
-           "layoutlm",
-           "layoutlmv2",
-           "lxmert",
-           "dpr",
-           "ernie",
-           "megatron-bert",
-           "nezha",
-           "visual_bert",
-           "nomic_bert",
-           "blip",
-           "git",
-           "vilt",
-           "align",
-           "flava",
-           "bros",
-           "chinese_clip",
-           "realm",
-           "qdqbert",
-           "grounding-dino",
-           "tvp",
-           "mm-grounding-dino",
-           "omdet-turbo",
-           "retribert",
-           "tapas"},
+  return {"BertTokenizer DistilBertTokenizer ElectraTokenizer MobileBertTokenizer "
+          "ConvBertTokenizer SqueezeBertTokenizer LayoutLMTokenizer "
+          "LayoutLMv2Tokenizer LxmertTokenizer DPRQuestionEncoderTokenizer "
+          "DPRContextEncoderTokenizer DPRReaderTokenizer RetriBertTokenizer "
+          "NomicBertTokenizer",
+          "bert distilbert electra mobilebert convbert squeezebert layoutlm "
+          "layoutlmv2 lxmert dpr ernie megatron-bert nezha visual_bert nomic_bert "
+          "blip git vilt align flava bros chinese_clip realm qdqbert "
+          "grounding-dino tvp mm-grounding-dino omdet-turbo retribert tapas",
           Build::WordPiece,
           "cAs",
           "cAsB1s1",
@@ -56,15 +31,15 @@ static constexpr TokenizerClass bert() {
 /// ALBERT and its kin: BERT's frame around SentencePiece's pieces.
 static constexpr TokenizerClass albert(const char *name, const char *model) {
   TokenizerClass made = {
-      {name}, {model},   Build::Pieces,
-      "cAs",  "cAsB1s1", {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}};
+      name,  model,     Build::Pieces,
+      "cAs", "cAsB1s1", {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"}};
   made.masksLeft = made.changesCase = made.lowers = true;
   return made;
 }
 
 /// RoBERTa's tokens, which fairseq has.
 static constexpr TokenizerClass fairseq(Numbers numbers, const char *name, const char *model) {
-  TokenizerClass made = {{name},        {model},
+  TokenizerClass made = {name,          model,
                          Build::Pieces, "cAs",
                          "cAssBs",      {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}};
   made.masksLeft = true;
@@ -83,10 +58,10 @@ static constexpr TokenizerClass framed(TokenizerClass made, const char *single, 
 }
 
 static constexpr TokenizerClass llama() {
-  TokenizerClass made = {{"LlamaTokenizer", "CodeLlamaTokenizer"},
-                         {"llama", "mistral", "mixtral", "code_llama", "phi3", "persimmon", "fuyu",
-                          "idefics", "chameleon", "llava", "video_llava", "vipllava", "deepseek_v2",
-                          "deepseek_v3", "zamba", "jamba", "bitnet", "minicpm"},
+  TokenizerClass made = {"LlamaTokenizer CodeLlamaTokenizer",
+                         "llama mistral mixtral code_llama phi3 persimmon fuyu idefics chameleon "
+                         "llava video_llava vipllava deepseek_v2 deepseek_v3 zamba jamba bitnet "
+                         "minicpm",
                          Build::Pieces,
                          "",
                          "",
@@ -96,9 +71,9 @@ static constexpr TokenizerClass llama() {
 }
 
 static constexpr TokenizerClass gemma() {
-  TokenizerClass made = {{"GemmaTokenizer"},
-                         {"gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text",
-                          "paligemma", "recurrent_gemma", "shieldgemma2", "t5gemma"},
+  TokenizerClass made = {"GemmaTokenizer",
+                         "gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text paligemma "
+                         "recurrent_gemma shieldgemma2 t5gemma",
                          Build::Pieces,
                          "",
                          "",
@@ -109,8 +84,8 @@ static constexpr TokenizerClass gemma() {
 
 static const TokenizerClass kClasses[] = {
     bert(),
-    {{"MPNetTokenizer"},
-     {"mpnet"},
+    {"MPNetTokenizer",
+     "mpnet",
      Build::WordPiece,
      "cAs",
      "cAss1B1s1",
@@ -118,23 +93,23 @@ static const TokenizerClass kClasses[] = {
      false,
      false,
      true},
-    {{"FunnelTokenizer"},
-     {"funnel"},
+    {"FunnelTokenizer",
+     "funnel",
      Build::WordPiece,
      "c2As",
      "c2AsB1s1",
      {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"}},
-    {{"GPT2Tokenizer", "CodeGenTokenizer"},
-     {"gpt2", "gpt_neo", "gptj", "codegen", "opt", "gpt_bigcode", "starcoder2", "phi", "blip-2",
-      "instructblip", "megatron-gpt2", "dbrx"},
+    {"GPT2Tokenizer CodeGenTokenizer",
+     "gpt2 gpt_neo gptj codegen opt gpt_bigcode starcoder2 phi blip-2 "
+     "instructblip megatron-gpt2 dbrx",
      Build::ByteLevel,
      "",
      "",
      {kEndOfText, kEndOfText, kEndOfText, nullptr, nullptr, nullptr, nullptr}},
-    {{"RobertaTokenizer", "BartTokenizer", "LongformerTokenizer", "LEDTokenizer", "MvpTokenizer",
-      "LayoutLMv3Tokenizer"},
-     {"roberta", "bart", "longformer", "led", "mvp", "layoutlmv3", "data2vec-text", "clap",
-      "bridgetower", "lilt", "ibert", "mega", "roberta-prelayernorm", "florence2"},
+    {"RobertaTokenizer BartTokenizer LongformerTokenizer LEDTokenizer "
+     "MvpTokenizer LayoutLMv3Tokenizer",
+     "roberta bart longformer led mvp layoutlmv3 data2vec-text clap "
+     "bridgetower lilt ibert mega roberta-prelayernorm florence2",
      Build::ByteLevel,
      "cAs",
      "cAssBs",
@@ -142,8 +117,8 @@ static const TokenizerClass kClasses[] = {
      false,
      false,
      true},
-    {{"BlenderbotTokenizer"},
-     {"blenderbot"},
+    {"BlenderbotTokenizer",
+     "blenderbot",
      Build::ByteLevel,
      "Ae",
      "AB1",
@@ -151,8 +126,8 @@ static const TokenizerClass kClasses[] = {
      false,
      true,
      true},
-    {{"DebertaTokenizer"},
-     {"deberta"},
+    {"DebertaTokenizer",
+     "deberta",
      Build::ByteLevel,
      "cAs",
      "cAsB1s1",
@@ -160,33 +135,33 @@ static const TokenizerClass kClasses[] = {
      false,
      false,
      true},
-    {{"Qwen2Tokenizer"},
-     {"qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen2_vl", "qwen2_5_vl", "qwen2_audio",
-      "qwen3_next", "qwen3_vl", "colqwen2"},
+    {"Qwen2Tokenizer",
+     "qwen2 qwen2_moe qwen3 qwen3_moe qwen2_vl qwen2_5_vl qwen2_audio "
+     "qwen3_next qwen3_vl colqwen2",
      Build::Qwen2,
      "",
      "",
      {nullptr, kEndOfText, kEndOfText, nullptr, kEndOfText, nullptr, nullptr}},
-    {{"CLIPTokenizer"},
-     {"clip", "clipseg", "aimv2", "groupvit", "owlvit", "owlv2", "oneformer", "xclip"},
+    {"CLIPTokenizer",
+     "clip clipseg aimv2 groupvit owlvit owlv2 oneformer xclip",
      Build::Clip,
      "bAe",
      "bAeeBe",
      {"<|startoftext|>", kEndOfText, kEndOfText, nullptr, kEndOfText, nullptr, nullptr}},
-    {{"WhisperTokenizer"},
-     {"whisper"},
+    {"WhisperTokenizer",
+     "whisper",
      Build::Whisper,
      "",
      "",
      {kEndOfText, kEndOfText, kEndOfText, nullptr, nullptr, nullptr, nullptr}},
-    {{"OpenAIGPTTokenizer"},
-     {"openai-gpt"},
+    {"OpenAIGPTTokenizer",
+     "openai-gpt",
      Build::OpenAi,
      "",
      "",
      {nullptr, nullptr, "<unk>", nullptr, nullptr, nullptr, nullptr}},
-    with({{"T5Tokenizer", "MT5Tokenizer"},
-          {"t5", "mt5", "umt5", "longt5", "switch_transformers", "pix2struct", "pop2piano"},
+    with({"T5Tokenizer MT5Tokenizer",
+          "t5 mt5 umt5 longt5 switch_transformers pix2struct pop2piano",
           Build::Pieces,
           "Ae",
           "AeBe",
@@ -196,8 +171,8 @@ static const TokenizerClass kClasses[] = {
          &TokenizerClass::hasSentinels, true),
     llama(),
     gemma(),
-    {{"CohereTokenizer"},
-     {"cohere", "cohere2"},
+    {"CohereTokenizer",
+     "cohere cohere2",
      Build::Json,
      "",
      "",
@@ -210,8 +185,8 @@ static const TokenizerClass kClasses[] = {
     albert("AlbertTokenizer", "albert"),
     with(with(albert("FNetTokenizer", "fnet"), &TokenizerClass::lowers, false),
          &TokenizerClass::keepsAccents, true),
-    with({{"XLNetTokenizer"},
-          {"xlnet"},
+    with({"XLNetTokenizer",
+          "xlnet",
           Build::Pieces,
           "Asc2",
           "AsB1s1c2",
@@ -220,8 +195,8 @@ static const TokenizerClass kClasses[] = {
           false,
           true},
          &TokenizerClass::changesCase, true),
-    {{"BigBirdTokenizer"},
-     {"big_bird"},
+    {"BigBirdTokenizer",
+     "big_bird",
      Build::Pieces,
      "cAs",
      "cAsB1s1",
@@ -229,14 +204,14 @@ static const TokenizerClass kClasses[] = {
      false,
      false,
      true},
-    {{"DebertaV2Tokenizer"},
-     {"deberta-v2"},
+    {"DebertaV2Tokenizer",
+     "deberta-v2",
      Build::Pieces,
      "cAs",
      "cAsB1s1",
      {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}},
-    {{"PegasusTokenizer"},
-     {"pegasus", "bigbird_pegasus", "pegasus_x"},
+    {"PegasusTokenizer",
+     "pegasus bigbird_pegasus pegasus_x",
      Build::Pieces,
      "Ae",
      "ABe",
@@ -247,27 +222,48 @@ static const TokenizerClass kClasses[] = {
      Numbers::Pegasus},
 };
 
+/// The first word of a list, which it is taken from; empty behind the last.
+static Slice takeWord(Slice &words) {
+  size_t end = 0;
+  while (end < words.size && words.data[end] != ' ')
+    ++end;
+  Slice word = words.between(0, end);
+  words = words.from(end < words.size ? end + 1 : end);
+  return word;
+}
+
+static bool hasWord(const char *list, Slice wanted) {
+  for (Slice words(list); words.size;)
+    if (takeWord(words) == wanted)
+      return true;
+  return false;
+}
+
+Slice TokenizerClass::name() const {
+  Slice words(names);
+  return takeWord(words);
+}
+
 const TokenizerClass *attn::findClass(Slice name) {
   if (name.endsWith(Slice("Fast")))
     name.size -= 4;
   for (const TokenizerClass &one : kClasses)
-    for (const char *known : one.names)
-      if (known && name.is(known))
-        return &one;
+    if (hasWord(one.names, name))
+      return &one;
   return nullptr;
 }
 
 const TokenizerClass *attn::findClassOfModel(Slice model) {
   for (const TokenizerClass &one : kClasses)
-    for (const char *known : one.models)
-      if (known && model.is(known))
-        return &one;
+    if (hasWord(one.models, model))
+      return &one;
   return nullptr;
 }
 
 void attn::appendClassNames(bool (*takes)(Build), Text &to) {
   for (const TokenizerClass &one : kClasses)
-    for (const char *name : one.names)
-      if (name && takes(one.build))
-        to.append(to.size() ? ", %s" : "%s", name);
+    for (Slice words(one.names); words.size && takes(one.build);) {
+      Slice name = takeWord(words);
+      to.append(to.size() ? ", %.*s" : "%.*s", int(name.size), name.data);
+    }
 }

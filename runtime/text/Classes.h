@@ -36,8 +36,8 @@ enum class Numbers {
 
 /// A class.
 struct TokenizerClass {
-  const char *names[16];  ///< without `Fast`
-  const char *models[48]; ///< `model_type` of a config.json that names no class
+  const char *names;  ///< without `Fast`, with spaces between them
+  const char *models; ///< values of `model_type` of a config.json that names no class, likewise
   Build build;
   /// What is put around a text, and around two: A and B the texts, b e s c the tokens for the
   /// beginning, the end, between and of the class, l that of a language; a digit behind one is its
@@ -52,6 +52,9 @@ struct TokenizerClass {
   bool lowers = false;      ///< of these: `do_lower_case` where the folder does not say
   bool keepsAccents = false;
   bool hasSentinels = false; ///< `extra_ids`
+
+  /// The first of its names.
+  Slice name() const;
 };
 
 /// The class of a name, with or without `Fast`, or null.

@@ -73,9 +73,9 @@ bool attn::numberPieces(ComponentReader &reader, const TextSettings &settings,
     first = 2;
     break;
   }
-  if (pieces.size() < first)
-    return reader.fail(JsonValue(), "a model of %zu pieces; the class `%s` takes at least %zu",
-                       pieces.size(), settings.known->names[0], first);
+  if (Slice name = settings.known->name(); pieces.size() < first)
+    return reader.fail(JsonValue(), "a model of %zu pieces; the class `%.*s` takes at least %zu",
+                       pieces.size(), int(name.size), name.data, first);
   for (size_t id = first; id < pieces.size(); ++id)
     numbering.add(pieces.token(int64_t(id)));
   if (settings.known->numbers == Numbers::Languages)

@@ -37,7 +37,7 @@ static bool checkClass(const TextSettings &settings, const char *name, bool (*ta
   if (isKnown || (!settings.known && !settings.className.data))
     return true;
   Text names, quoted;
-  Slice called = settings.className.data ? settings.className : Slice(settings.known->names[0]);
+  Slice called = settings.className.data ? settings.className : settings.known->name();
   quoted.appendQuoted(called.data, called.size);
   appendClassNames(takes, names);
   error.set(ATTN_BAD_INPUT, "R0702", "`%s`: the tokenizer class `%.200s` is not known for it", name,
