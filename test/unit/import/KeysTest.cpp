@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What becomes of the keys of a folder: each is decided on, and once.
+#include "compiler/import/folder/Keys.h"
+#include "compiler/support/Json.h"
+#include "llvm/ADT/STLExtras.h"
+#include <gtest/gtest.h>
+
+using namespace attn;
+using namespace attn::importer;
+
+namespace {
+
+constexpr const char *llama = R"({
+  "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 32,
+  "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+  "num_key_value_heads": 2, "vocab_size": 61, "max_position_embeddings": 64, "rms_norm_eps": 1e-6,
+  "rope_theta": 10000.0, "hidden_act": "silu", "attention_bias": false, "mlp_bias": false,
+  "attention_dropout": 0.1, "use_cache": true, "torch_dtype": "bfloat16", "bos_token_id": 1,
+  "eos_token_id": 2, "pretraining_tp": 1, "tie_word_embeddings": false,
+  "rope_scaling": {"rope_type": "linear", "factor": 2.0}})";
+constexpr const char *bert = R"({
+  "architectures": ["BertModel"], "model_type": "bert", "hidden_size": 32, "intermediate_size": 48,
+  "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 61, "type_vocab_size": 2,
+  "max_position_embeddings": 64, "layer_norm_eps": 1e-12, "hidden_act": "gelu", "pad_token_id": 0,
+  "hidden_dropout_prob": 0.1, "position_embedding_type": "absolute", "gradient_checkpointing": false,
+  "initializer_range": 0.02, "transformers_version": "4.6.0.dev0"})";
+constexpr const char *gpt2 = R"({
+  "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": 32, "n_head": 4,
+  "n_layer": 2, "n_positions": 64, "n_ctx": 64, "vocab_size": 61, "activation_function": "gelu_new",
+  "layer_norm_epsilon": 1e-5, "summary_type": "cls_index", "resid_pdrop": 0.1,
+  "scale_attn_weights": true, "bos_token_id": 1, "eos_token_id": 2})";
+
+Folder folderOf(const char *config) {
+  Folder folder;
+  folder.path = "folder";
+  auto value = parseJson(config);
+  folder.config = *value->getAsObject();
+  folder.texts["config.json"] = config;
+  return folder;
+}
+
+std::string errorOf(const Folder &folder) {
+  auto spec = importFolder(folder);
+  return spec ? std::string() : llvm::toString(spec.takeError());
+}
+
+TEST(KeysTest, TheTableHasNoWrongRow) { EXPECT_EQ("", checkKeyTable()); }
+
+TEST(KeysTest, EachKeyIsDecidedOnOnce) {
+  for (const char *config : {llama, bert, gpt2}) {
+    Folder folder = folderOf(config);
+    auto spec = importFolder(folder);
+    ASSERT_TRUE(bool(spec)) << llvm::toString(spec.takeError());
+    for (const auto &entry : folder.config) {
+      auto isOf = [&](const KeyDecision &key) { return key.path == entry.first.str(); };
+      EXPECT_EQ(1, llvm::count_if(spec->keys, isOf)) << entry.first.str();
+    }
+    for (const KeyDecision &key : spec->keys) {
+      EXPECT_NE(KeyFate::Undecided, key.fate) << key.path;
+      EXPECT_FALSE(key.isTwice) << key.path << " is read, and a row says that it never matters";
+    }
+  }
+}
+
+TEST(KeysTest, AKeyThatNobodyReadsIsAnErrorWithItsLine) {
+  for (const char *config : {llama, bert, gpt2}) {
+    Folder folder = folderOf(config);
+    folder.config["mixing_strength"] = 3;
+    folder.texts["config.json"] = "{\n\"mixing_strength\": 3}";
+    std::string error = errorOf(folder);
+    EXPECT_NE(std::string::npos, error.find("line 2: `mixing_strength` is `3`")) << error;
+    folder.allowed = {"mixing_strength"};
+    EXPECT_EQ("", errorOf(folder));
+  }
+}
+
+TEST(KeysTest, AKeyOfAnObjectWithinIsOneToo) {
+  Folder folder = folderOf(llama);
+  folder.config["rope_scaling"] =
+      llvm::json::Object{{"type", "linear"}, {"factor", 2}, {"warp", 1}};
+  std::string error = errorOf(folder);
+  EXPECT_NE(std::string::npos, error.find("`rope_scaling.warp` is `1`")) << error;
+}
+
+} // namespace
