@@ -84,7 +84,11 @@ Expected<std::string> readInputFile(StringRef path, size_t most) {
   auto size = static_cast<uint64_t>(info.st_size);
   if (S_ISREG(info.st_mode) && size > most)
     return tooLarge(most);
-  return readToEnd(descriptor, S_ISREG(info.st_mode) ? size : 0, most);
+  auto text = readToEnd(descriptor, S_ISREG(info.st_mode) ? size : 0, most);
+  if (text && StringRef(*text).starts_with("version https://git-lfs.github.com/spec/"))
+    return createStringError("it is a pointer of Git LFS; `git lfs pull` in its folder downloads "
+                             "the file itself");
+  return text;
 }
 
 } // namespace attn

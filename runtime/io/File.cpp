@@ -67,6 +67,18 @@ static FileIdentity identityOf(const struct stat &info) {
           timeOf(info.st_ctim), timeOf(info.st_mtim)};
 }
 
+/// The error of a pointer of Git LFS, which stands where a file has not been downloaded: its first
+/// bytes are of the specification, and it has less than 1024 of them.
+static attn_status checkPointer(const char *path, const char *bytes, size_t size, Error &error) {
+  constexpr const char *begin = "version https://git-lfs.github.com/spec/";
+  if (size < strlen(begin) || size >= 1024 || memcmp(bytes, begin, strlen(begin)) != 0)
+    return ATTN_OK;
+  error.set(ATTN_BAD_INPUT, "R0503", "`%s` is a pointer of Git LFS, expected the file itself",
+            path);
+  error.help("`git lfs pull` in its folder downloads it");
+  return error.status;
+}
+
 attn_status SourceFile::open(const char *path, Error &error) {
   if (!(name = strdup(path)))
     return error.outOfMemory("a file name");
@@ -79,7 +91,9 @@ attn_status SourceFile::open(const char *path, Error &error) {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
   isSettled = whose.isOlderThan(timeOf(now));
-  return ATTN_OK;
+  char bytes[64];
+  bool isRead = whose.size >= sizeof bytes && read(0, sizeof bytes, bytes);
+  return isRead ? checkPointer(path, bytes, size_t(whose.size), error) : ATTN_OK;
 }
 
 bool SourceFile::read(uint64_t offset, size_t size, void *to) const {
@@ -197,7 +211,7 @@ attn_status attn::readFile(const char *path, size_t limit, Vector<char> &bytes, 
   if (status == ATTN_OK)
     status = readToEnd(descriptor, path, limit, bytes, error);
   close(descriptor);
-  return status;
+  return status ? status : checkPointer(path, bytes.data(), bytes.size(), error);
 }
 
 char *attn::finalName(const char *path) {

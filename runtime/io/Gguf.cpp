@@ -221,6 +221,13 @@ attn_status attn::readGgufTensors(Slice bytes, uint64_t size, const char *label,
   uint32_t version = 0, alignment = 32;
   uint64_t tensorCount = 0, valueCount = 0, parts = 1;
   bool isGood = reader.takeHeader(version, tensorCount, valueCount);
+  if (uint32_t other = __builtin_bswap32(version); isGood && (other == 2 || other == 3)) {
+    error.set(ATTN_BAD_WEIGHTS, "W0204",
+              "`%s` is a big-endian GGUF file of version %u, expected a little-endian one", label,
+              other);
+    error.help("llama.cpp's gguf_convert_endian.py makes one of it");
+    return error.status;
+  }
   if (isGood && version != 2 && version != 3)
     return error.set(ATTN_BAD_WEIGHTS, "W0204",
                      "`%s` is a GGUF file of version %u, expected 2 or 3", label, version);

@@ -15,7 +15,7 @@ static constexpr uint64_t kMaxHeader = 100 * 1000 * 1000;
 namespace {
 struct StoredDtype {
   const char *name;
-  int32_t dtype, bytes;
+  int32_t dtype, bits; ///< ATTN_*, -1 of one that is not read; of an element
 };
 
 struct HeaderReader {
@@ -35,11 +35,12 @@ struct HeaderReader {
 } // namespace
 
 static const StoredDtype kDtypes[] = {
-    {"F32", ATTN_F32, 4}, {"F16", ATTN_F16, 2}, {"BF16", ATTN_BF16, 2}, {"F64", ATTN_F64, 8},
-    {"I32", ATTN_I32, 4}, {"I64", ATTN_I64, 8}, {"U8", ATTN_U8, 1},     {"BOOL", ATTN_BOOL, 1},
-    {"I8", -1, 1},        {"I16", -1, 2},       {"U16", -1, 2},         {"U32", -1, 4},
-    {"U64", -1, 8},       {"C64", -1, 8},       {"F8_E4M3", -1, 1},     {"F8_E5M2", -1, 1},
-    {"F8_E8M0", -1, 1},
+    {"F32", ATTN_F32, 32},  {"F16", ATTN_F16, 16},  {"BF16", ATTN_BF16, 16}, {"F64", ATTN_F64, 64},
+    {"I32", ATTN_I32, 32},  {"I64", ATTN_I64, 64},  {"U8", ATTN_U8, 8},      {"BOOL", ATTN_BOOL, 8},
+    {"I8", -1, 8},          {"I16", -1, 16},        {"U16", -1, 16},         {"U32", -1, 32},
+    {"U64", -1, 64},        {"C64", -1, 64},        {"F8_E4M3", -1, 8},      {"F8_E5M2", -1, 8},
+    {"F8_E8M0", -1, 8},     {"F4", -1, 4},          {"F6_E2M3", -1, 6},      {"F6_E3M2", -1, 6},
+    {"F8_E4M3FNUZ", -1, 8}, {"F8_E5M2FNUZ", -1, 8},
 };
 
 attn_status HeaderReader::malformed(const char *name) {
@@ -110,10 +111,13 @@ bool HeaderReader::readTensor(StoredTensor &tensor) {
     return false;
   if (!dtype || !hasShape || begin < 0)
     return json.fail("`dtype`, `shape` or `data_offsets` is missing");
-  int64_t elements, bytes;
+  int64_t elements, bits;
   if (!countElements(tensor.shape, tensor.rank, elements) ||
-      __builtin_mul_overflow(elements, int64_t(dtype->bytes), &bytes))
+      __builtin_mul_overflow(elements, int64_t(dtype->bits), &bits))
     return json.fail("a shape whose size overflows");
+  if (bits % 8)
+    return json.fail("a shape whose elements fill no whole number of bytes");
+  int64_t bytes = bits / 8;
   if (end < begin || uint64_t(end) > bodySize)
     return json.fail("`data_offsets` lie outside the file");
   if (end - begin != bytes)
