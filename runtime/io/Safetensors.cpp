@@ -6,6 +6,7 @@
 #include "io/Safetensors.h"
 #include "base/Dtype.h"
 #include "base/Json.h"
+#include "base/Slice.h"
 #include "io/Checkpoint.h"
 
 using namespace attn;
@@ -200,7 +201,8 @@ static bool isFromTorch(const char *data) {
 
 void attn::helpToConvert(Error &error) {
   error.help("convert it: python3 -c \"import sys, torch, safetensors.torch as s; "
-             "s.save_file({k: v.contiguous() for k, v in torch.load(sys.argv[1], 'cpu').items()}, "
+             "s.save_file({k: v.contiguous() for k, v in torch.load(sys.argv[1], 'cpu', "
+             "weights_only=True).items()}, "
              "sys.argv[2])\" OLD.pt NEW.safetensors");
 }
 
@@ -226,6 +228,13 @@ attn_status attn::readSafetensors(const char *data, uint64_t size, const char *l
                      size_t(size));
   uint64_t length = headerLength(data);
   bool isTooLong = length > kMaxHeader || length > size - 8;
+  if (isTooLong && Slice(label).endsWith(Slice(".npz"))) {
+    error.set(ATTN_BAD_WEIGHTS, "W0201", "`%s` is an archive of NumPy, expected a safetensors file",
+              label);
+    error.help("convert it: python3 -c \"import sys, numpy, safetensors.numpy as s; "
+               "s.save_file(dict(numpy.load(sys.argv[1])), sys.argv[2])\" OLD.npz NEW.safetensors");
+    return error.status;
+  }
   if (isTooLong && isFromTorch(data)) {
     error.set(ATTN_BAD_WEIGHTS, "W0201", "`%s` is a PyTorch file (%s), expected a safetensors file",
               label, data[0] == 'P' ? "a zip archive of pickles" : "a pickle");

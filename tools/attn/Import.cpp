@@ -7,7 +7,9 @@
 #include "Checkpoints.h"
 #include "Files.h"
 #include "Report.h"
+#include "RuntimeErrors.h"
 #include "Verbs.h"
+#include "io/Safetensors.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -40,15 +42,13 @@ static int failImport(StringRef path, llvm::Error failure) {
 }
 
 /// That weights are a file of pickles, with the command that converts it.
-static int failPickled(StringRef path, StringRef file) {
-  return fail(BadInput,
-              "`" + path + "`: `" + sys::path::filename(file) +
-                  "` is a file of PyTorch, whose reading runs what is in it",
-              "convert it: python -c \"import torch, safetensors.torch as s; "
-              "s.save_file({k: v.contiguous().clone() for k, v in torch.load('" +
-                  file +
-                  "', map_location='cpu', weights_only=True).items()}, "
-                  "'model.safetensors')\"");
+static int failPickled(StringRef file) {
+  attn::Error error;
+  error.set(ATTN_BAD_WEIGHTS, "W0201",
+            "`%s` is a PyTorch file, whose reading runs what is in it; expected a safetensors file",
+            file.str().c_str());
+  helpToConvert(error);
+  return failWithError(error);
 }
 
 /// Whether a file is one of PyTorch's by its name.
@@ -68,7 +68,7 @@ static int checkWeights(StringRef folder) {
       pickled = at->path();
   }
   if (!pickled.empty())
-    return failPickled(folder, pickled);
+    return failPickled(pickled);
   return fail(BadInput, "`" + folder + "`: there are no weights in it",
               "a folder of Hugging Face has its weights in .safetensors files");
 }
@@ -213,7 +213,7 @@ int runImport(const opt::InputArgList &args) {
     return fail(BadInput, "`" + path + "`: weights alone do not say what model they are of",
                 "import the folder that holds config.json beside them");
   if (isPickled(path))
-    return failPickled(path, path);
+    return failPickled(path);
   return runImportOnnx(args, path, sizes);
 }
 
