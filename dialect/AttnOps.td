@@ -93,13 +93,14 @@ def Attn_UnfoldOp : AttnOp<"unfold", [Symbol, DeclareOpInterfaceMethods<SymbolUs
 
     The token is the first of the largest score where `temperature` is 0; else it is drawn: scores are divided by the temperature; of their softmax the
     `top_k` largest are kept (0: all), of these the fewest that sum up to `top_p`, and those of at least `min_p` times the largest. Before, the scores
-    of tokens that a row has chosen already are divided by `repetition`, negative ones multiplied (Keskar et al. 2019).
+    of tokens that stand in a row, its prompt included, are divided by `repetition`, negative ones multiplied (Keskar et al. 2019).
 
     With `beams` above 1, each row has as many hypotheses, and the likeliest one is the result: the greatest sum of logarithms of its tokens'
-    probabilities, divided by (their number, with the stop) to the power of `length_penalty`. A row is done with as many hypotheses that ended with a
-    stop as it has beams. The step is run with all of them as rows, `beams` for each of this entry's, along an axis known only when running.
+    probabilities, divided by (their number, with the stop) to the power of `length_penalty`. When a row is done, the setting
+    `early_stopping` says. The step is run with all of them as rows, `beams` for each of this entry's, along an axis known only when running.
 
-    The tokens of `force` are the first ones whatever the scores, those of `suppress` are never chosen.
+    The tokens of `force` are the first ones whatever the scores, those of `suppress` are never chosen. Settings that are no arguments here stand
+    beside them as attributes `attn.NAME`: runtime/include/attn/settings.def has a row of each.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$first, FlatSymbolRefAttr:$step, I64Attr:$token, OptionalAttr<I64Attr>:$begin,
                        I64Attr:$limit, DenseI64ArrayAttr:$stop, F64Attr:$temperature, I64Attr:$top_k, F64Attr:$top_p, F64Attr:$min_p,

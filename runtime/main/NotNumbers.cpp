@@ -48,16 +48,21 @@ void NotNumbers::describe(const attn_tensor &tensor, Text &text) const {
   appendKind(text, tensor, infinite, elements, "infinite", firstInfinite);
 }
 
+/// Whether a tensor has NaN, and what of it is none.
+static bool hasNan(const attn_tensor &tensor, Text &text) {
+  NotNumbers found = NotNumbers::of(tensor);
+  text.clear();
+  found.describe(tensor, text);
+  return found.nan > 0;
+}
+
 void attn::warnOfNan(const attn_abi_entry &entry, int32_t count, const Tensors &outputs) {
   auto all = int32_t(outputs.list.size());
   bool isWarned = false;
+  Text text;
   for (int32_t i = 0; i < count && i < all; ++i) {
-    const attn_tensor &tensor = outputs.list[size_t(i)];
-    NotNumbers found = NotNumbers::of(tensor);
-    if (found.nan == 0)
+    if (!hasNan(outputs.list[size_t(i)], text))
       continue;
-    Text text;
-    found.describe(tensor, text);
     fflush(stdout);
     fprintf(stderr, "warning: output `%s` is not all numbers%s\n", entry.outputs[i].name,
             text.c_str());
@@ -66,12 +71,8 @@ void attn::warnOfNan(const attn_abi_entry &entry, int32_t count, const Tensors &
   if (!isWarned)
     return;
   for (int32_t i = count; i < all; ++i) {
-    const attn_tensor &tensor = outputs.list[size_t(i)];
-    NotNumbers found = NotNumbers::of(tensor);
-    if (found.nan == 0)
+    if (!hasNan(outputs.list[size_t(i)], text))
       continue;
-    Text text;
-    found.describe(tensor, text);
     fprintf(stderr, "   = note: the first in the order of computing is `%s`%s\n",
             entry.outputs[i].name, text.c_str());
     return;
