@@ -105,12 +105,13 @@ void SentenceReader::become(const Twine &value) {
 
 void SentenceReader::checkTensors(const SentenceModule &module, StringRef tensor) {
   if (!writer.folder.has(module.path + "." + tensor.str()))
-    config.refuse("architectures",
-                  "a file `" + module.path + "/model.safetensors` with the tensor `" + tensor +
-                      "`, since `modules.json` names this module",
-                  "where it has a `pytorch_model.bin`, save it as .safetensors: "
-                  "`safetensors.torch.save_file(torch.load(\"pytorch_model.bin\"), "
-                  "\"model.safetensors\")`");
+    config.refuse(
+        "architectures",
+        "a file `" + module.path + "/model.safetensors` with the tensor `" + tensor +
+            "`, since `modules.json` names this module",
+        "where it has a `pytorch_model.bin`, save it as .safetensors: "
+        "`safetensors.torch.save_file(torch.load(\"pytorch_model.bin\", weights_only=True), "
+        "\"model.safetensors\")`");
 }
 
 void SentenceReader::readPooling(Config &own) {
