@@ -164,15 +164,23 @@ Interval MaskBounds::quotient(arith::DivFOp op) {
   return divisor.isNegative() ? Interval{b, a} : Interval{a, b};
 }
 
-/// The sign of a remainder is that of the dividend.
+/// The sign of a remainder is that of the dividend. Between two dividends of one quotient, the
+/// remainder keeps their order.
 Interval MaskBounds::remainder(arith::RemSIOp op) {
   Interval x = operand(*op, 0);
   APInt divisor;
   if (!x.lo || !matchPattern(op.getRhs(), m_ConstantInt(&divisor)) || !divisor.isStrictlyPositive())
     return {};
-  Value most = constant(divisor.getSExtValue() - 1), least = constant(1 - divisor.getSExtValue()),
-        zero = constant(0);
-  return {larger(smaller(x.lo, zero), least), smaller(larger(x.hi, zero), most)};
+  Value by = constant(divisor.getSExtValue()), most = constant(divisor.getSExtValue() - 1),
+        least = constant(1 - divisor.getSExtValue()), zero = constant(0);
+  Value isOne = isTrue(arith::CmpIPredicate::eq, create<arith::DivSIOp>(x.lo, by),
+                       create<arith::DivSIOp>(x.hi, by));
+  auto orElse = [&](Value end, Value widest) {
+    return builder.createOrFold<arith::SelectOp>(loc, isOne, create<arith::RemSIOp>(end, by),
+                                                 widest);
+  };
+  return {orElse(x.lo, larger(smaller(x.lo, zero), least)),
+          orElse(x.hi, smaller(larger(x.hi, zero), most))};
 }
 
 Interval MaskBounds::magnitude(const Interval &x) {

@@ -12,12 +12,14 @@ MASKS = {
     "causal": lambda i, j: j <= i,
     "causal and window(70, 0)": lambda i, j: j <= i and i - j <= 70,
     "causal and (window(40, 0) or j < 4)": lambda i, j: j <= i and (i - j <= 40 or j < 4),
+    "round": lambda i, j: (i - j + 512) % 512 < 60,
 }
 SPEC = """attn 1
 use std.masks
 model M {{
   dim H = 2, E = 16
   dyn B <= 3, T <= 900
+  mask round(i, j) = (i - j + 512) % 512 < 60
   entry run(q: [B, T, H, E], k: [B, T, H, E], v: [B, T, H, E]) -> [B, T, H, E] {{
     return attend q over k, v along T as S {{ score scaled_dot mask {mask} }}
   }}
