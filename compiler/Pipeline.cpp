@@ -58,6 +58,8 @@ static void addCleanup(OpPassManager &passes) {
 }
 
 static void addFused(OpPassManager &passes) {
+  // Hooks are as the spec has them: slices have not moved their positions yet.
+  passes.addNestedPass<func::FuncOp>(createMaskFromBiasPass());
   // What leaves a scan stands beside other ops from then on, and is packed and fused as they are.
   passes.addPass(createHoistFromScanPass());
   // Slices move up to the end of a stack, then into its last layer; while every op still stands

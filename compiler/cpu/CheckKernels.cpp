@@ -47,7 +47,7 @@ struct CheckKernelsPass : attn::impl::CheckKernelsPassBase<CheckKernelsPass> {
       signalPassFailure();
     }
     if (isVectorDivision(op))
-      remarkScalar(op, "any CPU", "vectors have no integer division");
+      remarkScalar(op, "", "vectors have no integer division");
     return WalkResult::advance();
   }
 

@@ -10,6 +10,7 @@
 #include "dialect/AttnDialect.h"
 #include "dialect/Choices.h"
 #include "dialect/Locations.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -268,6 +269,5 @@ void attn::remarkTiled(Operation *kernel, StringRef target, StringRef text) {
 }
 
 void attn::remarkScalar(Operation *op, StringRef target, StringRef reason) {
-  remark::missed(op->getLoc(), optionsOf(op, "Scalar", target))
-      << ("runs element by element: " + reason).str();
+  missed(op, Reason::OneByOne, "runs element by element: " + reason, "", target);
 }

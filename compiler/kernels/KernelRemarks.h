@@ -28,7 +28,8 @@ std::string describeLowering(AttentionKernelOp op, const AttentionProblem &probl
 /// `8, 4, 2 or 1`.
 std::string joinNumbers(llvm::ArrayRef<int64_t> numbers);
 
-/// Remarks that `op` is computed one element at a time on a level, `target`, and why.
+/// Gives the reason why `op` is computed one element at a time on a level, `target`, or on all
+/// (empty).
 void remarkScalar(mlir::Operation *op, llvm::StringRef target, llvm::StringRef reason);
 
 /// How many rows a buffer of one kernel has: "197 rows", "at least 197 rows", "rows".

@@ -7,6 +7,7 @@
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
 #include "dialect/Locations.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -54,17 +55,48 @@ void appendEpilogue(PatternRewriter &rewriter, LinearOp linear, MapOp map, size_
 /// Whether an epilogue can read it.
 bool isFloat(Type tensor) { return cast<RankedTensorType>(tensor).getElementType().isF32(); }
 
+/// Why a map that reads a linear is no part of its epilogue; nothing where it can be.
+std::optional<Reason> obstacle(LinearOp linear, MapOp map) {
+  if (linear.getResult().getType() != map.getResult().getType() ||
+      linear->getBlock() != map->getBlock())
+    return Reason::OtherAxes;
+  if (!llvm::all_of(map.getInputs().getTypes(), isFloat))
+    return Reason::OtherElements;
+  if (!linear->hasOneUse())
+    return Reason::SeveralReaders;
+  return std::nullopt;
+}
+
+/// Gives the reason why a map stands behind a linear, and is not in its epilogue.
+void explainEpilogue(MapOp map) {
+  for (Value input : map.getInputs()) {
+    auto linear = input.getDefiningOp<LinearOp>();
+    std::optional<Reason> reason = linear ? obstacle(linear, map) : std::nullopt;
+    if (reason == Reason::SeveralReaders)
+      return missed(map, *reason,
+                    "this is a kernel of its own, not a part of the linear map before it, which " +
+                        readersText(input));
+    if (reason == Reason::OtherAxes && linear->getBlock() == map->getBlock())
+      return missed(
+          map, *reason,
+          "this is a kernel of its own: it has other axes or elements than the linear map "
+          "before it");
+    if (reason == Reason::OtherElements)
+      return missed(
+          map, *reason,
+          "this is a kernel of its own: it reads integers or truth values beside the linear "
+          "map before it",
+          "`float(…)` of what it reads makes numbers of integers before");
+  }
+}
+
 struct MapOfLinear : OpRewritePattern<MapOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MapOp map, PatternRewriter &rewriter) const override {
-    for (auto [position, input] : llvm::enumerate(map.getInputs())) {
-      auto linear = input.getDefiningOp<LinearOp>();
-      if (linear && linear->hasOneUse() && linear->getBlock() == map->getBlock() &&
-          linear.getResult().getType() == map.getResult().getType() &&
-          llvm::all_of(map.getInputs().getTypes(), isFloat))
+    for (auto [position, input] : llvm::enumerate(map.getInputs()))
+      if (auto linear = input.getDefiningOp<LinearOp>(); linear && !obstacle(linear, map))
         return fuse(linear, map, position, rewriter);
-    }
     return rewriter.notifyMatchFailure(map, "no linear of the map's own type that only it reads");
   }
 
@@ -143,7 +175,9 @@ struct FuseEpiloguePass : attn::impl::FuseEpiloguePassBase<FuseEpiloguePass> {
     RewritePatternSet patterns(&getContext());
     patterns.add<MapOfLinear, MapOfMap>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    if (wantsReasons(getOperation()))
+      getOperation().walk([](MapOp map) { explainEpilogue(map); });
   }
 };
 

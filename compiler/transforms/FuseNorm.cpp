@@ -5,6 +5,7 @@
 //   norm_weight w norm_bias b
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -44,12 +45,24 @@ struct LinearOfNorm : OpRewritePattern<LinearOp> {
   }
 };
 
+/// Gives the reason why a norm that linear maps read is computed by itself.
+void explainNorm(NormOp norm) {
+  Value normed = norm.getResult();
+  auto isLinear = [](Operation *user) { return isa<LinearOp>(user); };
+  if (llvm::any_of(normed.getUsers(), isLinear) && !norm->hasOneUse())
+    missed(norm, Reason::SeveralReaders,
+           "the norm is computed by itself, not with the rows of a linear map: it " +
+               readersText(normed));
+}
+
 struct FuseNormPass : attn::impl::FuseNormPassBase<FuseNormPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<LinearOfNorm>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    if (wantsReasons(getOperation()))
+      getOperation().walk([](NormOp norm) { explainNorm(norm); });
   }
 };
 

@@ -8,6 +8,7 @@
 #include "compiler/transforms/HoistSlices.h"
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -141,8 +142,17 @@ func::FuncOp SliceNarrowing::moveInto(SliceOp slice, func::CallOp call, unsigned
 void SliceNarrowing::narrow(SliceOp slice) {
   Value input = slice.getInput();
   auto all = cast<RankedTensorType>(input.getType());
-  if (all.getDimSize(slice.getAxis()) == 1 || !input.hasOneUse())
+  if (all.getDimSize(slice.getAxis()) == 1)
     return;
+  if (!input.hasOneUse()) {
+    if (isa_and_present<scf::ForOp, func::CallOp>(withoutRelabels(input).getDefiningOp()))
+      missed(slice, Reason::SliceNotMoved,
+             "the last layer is computed whole, though this takes only a part of it: its result " +
+                 readersText(input),
+             "an entry that returns less, or takes all it needs by one `first`, `last` or `slice`, "
+             "computes less");
+    return;
+  }
   if (auto loop = input.getDefiningOp<scf::ForOp>(); loop && loop.getNumResults() == 1) {
     // The body ends with the call of a block.
     auto call = loop.getBody()->getTerminator()->getOperand(0).getDefiningOp<func::CallOp>();

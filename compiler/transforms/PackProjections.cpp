@@ -7,6 +7,7 @@
 // One pass over x, one barrier, and panels as wide as the sum.
 #include "compiler/transforms/Passes.h"
 #include "dialect/AttnDialect.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -125,6 +126,31 @@ static Value layerOf(LinearOp linear) {
   return get ? get.getLayer() : Value();
 }
 
+/// Why two linears of one tensor are of two groups.
+static std::string differenceOf(LinearOp a, LinearOp b) {
+  if (a.getBiases().empty() != b.getBiases().empty())
+    return "one of them has a bias, the other has none";
+  if (saidPrecision(a.getWeights().front()) != saidPrecision(b.getWeights().front()))
+    return "their precisions differ";
+  if (a.getContract() != b.getContract())
+    return "they contract other axes";
+  return "";
+}
+
+/// Gives the reason where linears of one tensor, side by side, stay apart.
+static void explainApart(ArrayRef<LinearOp> linears) {
+  LinearOp first = linears.front();
+  for (LinearOp later : linears.drop_front()) {
+    std::string difference = differenceOf(first, later);
+    bool areBiases = later.getBiases().empty() != first.getBiases().empty();
+    if (!difference.empty())
+      return missed(
+          later, Reason::NotPacked,
+          "this and another linear map of the same tensor are two products: " + difference,
+          areBiases ? "a bias of zeros for the one that has none makes one product of them" : "");
+  }
+}
+
 namespace {
 struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjectionsPass> {
   void runOnOperation() override {
@@ -137,6 +163,13 @@ struct PackProjectionsPass : attn::impl::PackProjectionsPassBase<PackProjections
                 saidPrecision(linear.getWeights().front())}]
             .push_back(linear);
     });
+    if (wantsReasons(getOperation())) {
+      llvm::MapVector<std::pair<Value, Block *>, SmallVector<LinearOp>> beside;
+      for (auto &[key, group] : groups)
+        beside[{std::get<0>(key), std::get<3>(key)}].push_back(group.front());
+      for (auto &[input, linears] : beside)
+        explainApart(linears);
+    }
     for (auto &[key, group] : groups) {
       dropCombined(group);
       if (group.size() > 1 && fetchParameters(group))

@@ -61,6 +61,61 @@ def HoistFromScanPass : Pass<"attn-hoist-from-scan", "mlir::ModuleOp"> {
   let dependentDialects = ["attn::AttnDialect"];
 }
 
+def MaskFromBiasPass : Pass<"attn-mask-from-bias", "mlir::func::FuncOp"> {
+  let summary = "makes a mask of a bias that is -inf where a formula says so";
+  let description = [{
+    A pair whose bias is -inf has no weight. Where constants and choices of the bias say for which pairs that is so, and
+    tiles of pairs are empty by it, it becomes part of the mask, so that such tiles are passed by. What else the bias adds stays. A cap,
+    weights without a normaliser and returned scores see the number: there it stays a bias.
+
+    `attn-opt -attn-mask-from-bias` turns
+
+    ```mlir
+    !q = tensor<128x8xf32, #attn.axes<"T", "E">>
+    !k = tensor<128x8xf32, #attn.axes<"S", "E">>
+    func.func @late(%q: !q, %k: !k) -> !q {
+      %r = attn.attention %q over %k, %k along "S" : (!q, !k, !k) -> !q score {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %i: index, %j: index):
+        %s = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
+        attn.yield %s : f32
+      } bias {
+      ^bb0(%s: f32, %i: index, %j: index):
+        %dead = arith.constant 0xFF800000 : f32
+        %one = arith.constant 1.0 : f32
+        %isLate = arith.cmpi sgt, %j, %i : index
+        %b = arith.select %isLate, %dead, %one : f32
+        %sum = arith.addf %s, %b : f32
+        attn.yield %sum : f32
+      }
+      return %r : !q
+    }
+    ```
+
+    into
+
+    ```mlir
+    func.func @late(%q: !q, %k: !k) -> !q {
+      %r = attn.attention %q over %k, %k along "S" : (!q, !k, !k) -> !q score {
+      ^bb0(%a: tensor<8xf32>, %b: tensor<8xf32>, %i: index, %j: index):
+        %s = attn.dot %a, %b : tensor<8xf32>, tensor<8xf32>
+        attn.yield %s : f32
+      } bias {
+      ^bb0(%score: f32, %query: index, %key: index):
+        %one = arith.constant 1.000000e+00 : f32
+        %sum = arith.addf %score, %one : f32
+        attn.yield %sum : f32
+      } mask {
+      ^bb0(%row: index, %column: index):
+        %isLive = arith.cmpi sle, %column, %row : index
+        attn.yield %isLive : i1
+      }
+      return %r : !q
+    }
+    ```
+  }];
+  let dependentDialects = ["attn::AttnDialect", "mlir::arith::ArithDialect"];
+}
+
 def FuseMapPass : Pass<"attn-fuse-map", "mlir::func::FuncOp"> {
   let summary = "one map of maps that follow each other in the body of a scan";
   let description = [{

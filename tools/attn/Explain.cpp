@@ -3,50 +3,20 @@
 // `attn explain`: what the compiler did with each kernel, in its own remarks.
 #include "Build.h"
 #include "LiveShares.h"
+#include "RemarkPrinter.h"
 #include "Report.h"
 #include "Reproducer.h"
 #include "Verbs.h"
-#include "mlir/IR/Remarks.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
 namespace attn::tool {
 
-namespace {
-
-/// Remarks are what this verb is asked for: they go to standard output, under the CPU level or
-/// GPU they are about, with the layer's function and its place in the spec.
-class RemarkPrinter : public mlir::remark::detail::MLIRRemarkStreamerBase {
-public:
-  void streamOptimizationRemark(const mlir::remark::detail::Remark &remark) override {
-    if (remark.getCategoryName() != level) {
-      level = remark.getCategoryName().str();
-      outs() << level << '\n';
-    }
-    outs() << "  " << remark.getFunction();
-    if (auto place = remark.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
-      outs() << " (" << place.getFilename().getValue() << ':' << place.getLine() << ':'
-             << place.getColumn() << ')';
-    outs() << "\n    ";
-    for (const auto &argument : remark.getArgs())
-      outs() << argument.val;
-    outs() << '\n';
-  }
-
-private:
-  std::string level; ///< of the remark before
-};
-
-} // namespace
-
 int runExplain(const opt::InputArgList &args) {
   CompileOptions options;
+  RemarkPrinter remarks;
   Spec spec;
-  mlir::remark::RemarkCategories all{".*", ".*", ".*", ".*", ".*"};
-  if (failed(mlir::remark::enableOptimizationRemarks(
-          spec.context(), std::make_unique<RemarkPrinter>(),
-          std::make_unique<mlir::remark::RemarkEmittingPolicyAll>(), all)))
+  if (!remarks.listenTo(spec.context()))
     return internalError();
   if (int code = loadForCompiling(args, options, spec, /*onlyLooks=*/true))
     return code;
@@ -60,6 +30,7 @@ int runExplain(const opt::InputArgList &args) {
   bool isDone =
       (ofCpus.targets.levels.empty() || !lowerTo(spec.module(), Stage::Kernels, ofCpus).empty()) &&
       succeeded(explainGpus(spec.module(), options));
+  remarks.print();
   return isDone ? int(Ok) : errors.failure();
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/support/Errors.h"
 #include "compiler/transforms/FewQueries.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -70,6 +71,12 @@ static LogicalResult run(AttentionTiling &tiling) {
     return failure();
   tiling.reason =
       describeLowering(op, problem, shape.lowering, tiling.chosen.get(Knob::Lowering).has_value());
+  if (problem.mayBeOneStrip && problem.keyCount < 0)
+    missed(op, Reason::SizesWhenRunning,
+           "scores stand for a tile of keys at a time: how many keys there are is known only when "
+           "running",
+           "where it is always the same number, a `dim` in the place of the `dyn` lets the faster "
+           "lowering be chosen");
   tiling.division.granule = constantIndex(tiling.queryCount) ? tiling.context.target.lanes : 16;
 
   if (op.getNormaliser() == Normaliser::ReluMean) {

@@ -18,6 +18,7 @@
 #include "compiler/cpu/linear/PanelShare.h"
 #include "compiler/kernels/KernelRemarks.h"
 #include "compiler/transforms/TargetModel.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -413,10 +414,26 @@ static FailureOr<std::string> tileGroups(LinearKernelOp op, const LinearShape &s
   return text;
 }
 
+/// Gives the reason why a precision of two bytes multiplies no faster on a level.
+static void explainPrecision(LinearKernelOp op, Precision precision, const CpuTarget &target) {
+  bool isPairs = precision == Precision::BF16;
+  if ((!isPairs && precision != Precision::F16) || (isPairs && target.multipliesPairs()))
+    return;
+  std::string name = stringifyPrecision(precision).str(), levels;
+  for (const CpuTarget &other : cpuTargets())
+    if (other.multipliesPairs() && other.architecture == target.architecture)
+      levels += (levels.empty() ? "`" : ", `") + other.name.str() + "`";
+  missed(op, Reason::NothingGained,
+         "weights in " + name + " take half the memory, and are multiplied as f32: " + target.name +
+             " has no fast products of " + name,
+         levels.empty() ? "" : "levels that multiply pairs of bf16 are " + levels, target.name);
+}
+
 FailureOr<std::string> attn::tileLinear(LinearKernelOp op, const CpuTiling &context) {
   auto shape = LinearShape::of(op, !context.target.dotPairs.empty());
   if (failed(shape))
     return failure();
+  explainPrecision(op, shape->precision, context.target);
   if (hasGroups(shape->precision))
     return tileGroups(op, *shape, context);
   OpBuilder builder(op);

@@ -19,8 +19,10 @@ void dropParts(mlir::Operation *root, const GpuTarget &target);
 /// Writes the code of what bounds boxes of tensors; every thread of a warp meets it.
 void lowerRanges(mlir::Operation *root);
 
+/// Why an attention is none for tensor cores; empty where it is one.
+llvm::StringRef obstacleToTensorCores(AttentionKernelOp op);
 /// Whether an attention is one for tensor cores: its worker is a block then.
-bool usesTensorCores(AttentionKernelOp op);
+inline bool usesTensorCores(AttentionKernelOp op) { return obstacleToTensorCores(op).empty(); }
 /// The 16 bits that its products are of, or null.
 mlir::Type halfOf(AttentionKernelOp op);
 

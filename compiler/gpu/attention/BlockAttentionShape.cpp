@@ -67,12 +67,17 @@ void attn::dropParts(Operation *root, const GpuTarget &target) {
 
 Type attn::halfOf(AttentionKernelOp op) { return op.getRounds().value_or(Type()); }
 
-bool attn::usesTensorCores(AttentionKernelOp op) {
-  auto dots = op.getScore().getOps<DotOp>();
-  bool isReduced = bool(halfOf(op));
+StringRef attn::obstacleToTensorCores(AttentionKernelOp op) {
+  if (!halfOf(op))
+    return "its products are of f32";
   constexpr int64_t mostFeatures = 256; // whose sums registers hold
   for (Value buffer : {op.getKey(), op.getValue()})
-    isReduced &= cast<MemRefType>(buffer.getType()).getShape().back() <= mostFeatures;
-  return isReduced && llvm::hasSingleElement(dots) && (*dots.begin()).isOfQueryAndKey() &&
-         op.getNormaliser() == Normaliser::Softmax && op.getFurther().empty();
+    if (cast<MemRefType>(buffer.getType()).getShape().back() > mostFeatures)
+      return "the sums of heads of more than 256 features do not fit into registers";
+  auto dots = op.getScore().getOps<DotOp>();
+  if (!llvm::hasSingleElement(dots) || !(*dots.begin()).isOfQueryAndKey())
+    return "its score is not made of one product of query and key";
+  if (op.getNormaliser() != Normaliser::Softmax)
+    return "its weights are not those of a softmax";
+  return op.getFurther().empty() ? "" : "more than its output is returned";
 }

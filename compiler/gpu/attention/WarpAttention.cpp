@@ -13,6 +13,7 @@
 #include "compiler/support/Errors.h"
 #include "compiler/transforms/FewQueries.h"
 #include "compiler/transforms/MaskIntervals.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -478,6 +479,16 @@ static LogicalResult emitAttention(Operation *kernel, const TilingContext &conte
 
 KernelLaunches attn::launchesOf(AttentionKernelOp op, const LaunchOptions &options) {
   bool isHoppers = options.target.hasWarpGroups && isHopperAttention(op);
+  StringRef obstacle = obstacleToTensorCores(op), chip = options.target.name;
+  if (!obstacle.empty())
+    missed(op, Reason::NoTensorCores, "this attention does not run on tensor cores: " + obstacle,
+           halfOf(op) ? "" : "`--precision=bf16` or `f16` multiplies on them", chip);
+  else if (options.target.hasWarpGroups && !isHoppers)
+    missed(op, Reason::NoWarpGroups,
+           "this attention runs without the copy engine and products of warp groups",
+           "both take queries, keys and values whose features are a multiple of 8, at addresses "
+           "that are multiples of 16 bytes",
+           chip);
   KernelLaunch launch = isHoppers ? launchHopperAttention(op) : KernelLaunch();
   launch.workers = usesTensorCores(op) ? WorkerKind::Block : WorkerKind::Warp;
   launch.emit = emitAttention;

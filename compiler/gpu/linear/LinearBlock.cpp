@@ -4,6 +4,7 @@
 // the ring of stages, the loop over k, stores; and which launches a linear gets.
 #include "compiler/gpu/linear/LinearBlock.h"
 #include "compiler/gpu/linear/LinearOutput.h"
+#include "dialect/Reasons.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -346,6 +347,10 @@ KernelLaunches attn::launchLinearBlocks(LinearKernelOp op, const LaunchOptions &
   Value rows = index.product(op.getOut(), 0, rowDims);
   SmallVector<KernelLaunch> launches;
   bool isOnFma = shape->precision == Precision::F32;
+  if (isOnFma)
+    missed(op, Reason::NoTensorCores,
+           "this linear map does not run on tensor cores: its products are of f32",
+           "`--precision=tf32`, `bf16` or `f16` multiplies on them", options.target.name);
   auto launchOf = [&](TileSize size) {
     Tile tile = Tile::of(*shape, size, isOnFma);
     KernelLaunch launch{tile.threads(), tile.sharedBytes()};

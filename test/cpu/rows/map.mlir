@@ -39,7 +39,7 @@ func.func @piece(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>,
 // V4-LABEL: func.func private @transpose.map_kernel(
 // V4: vector.gather {{.*}} into vector<16xf32>
 // V4: vector.scatter
-// V3: remark: [Missed] Scalar {{.*}}x86-64-v3 {{.*}}runs element by element: vectors are only of elements that lie side by side
+// V3: remark: [Missed] N0301 {{.*}}x86-64-v3 {{.*}}runs element by element: vectors are only of elements that lie side by side
 // V3-LABEL: func.func private @transpose.map_kernel(
 func.func @transpose(%packed: memref<i8>, %workspace: memref<i8>, %call: memref<i8>, %thread: index, %threads: index,
                      %in: memref<f32>, %to: memref<f32>) {
