@@ -36,9 +36,8 @@ ExprPtr tooDeep(Parser &parser, SourceRange range) {
         ->note("at most " + llvm::Twine(deepestNesting) + " levels of brackets, and " +
                llvm::Twine(tallestTree) + " operators in a row")
         .help("name parts of it with `let`");
+  parser.synchronise();
   parser.silent = true; // all open brackets would be reported next
-  while (!parser.is(TokenKind::End) && !parser.startsItem())
-    parser.consume();
   return errorExpr(range);
 }
 
