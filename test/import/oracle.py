@@ -9,9 +9,11 @@ It needs a Python that has torch and transformers, and `attn` on the path; test/
 usage: oracle.py [--changes] FOLDER [FAMILY...]"""
 import argparse
 import collections
+import copy
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -30,15 +32,28 @@ BOUND = 1e-4
 NAMES = {"architectures", "model_type", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "id2label", "label2id", "return_dict",
          "output_hidden_states", "output_attentions", "torchscript", "is_encoder_decoder", "_attn_implementation_autoset", "experts_implementation"}
 ACTIVATIONS = ["relu", "gelu_new", "gelu", "silu", "gelu_pytorch_tanh", "tanh", "quick_gelu", "gelu_fast"]
+# A model of the class's own size takes too long.
+SIZES = {"hidden_size", "d_model", "n_embd", "dim", "embed_dim", "image_size", "num_hidden_layers", "n_layer", "n_layers", "num_layers",
+         "encoder_layers", "decoder_layers", "encoder", "decoder", "text_config", "vision_config", "backbone_config"}
+VERSION = int(transformers.__version__.split(".")[0])
+# Version 4.47 takes the positions that a model can be given for those that YaRN began with, whatever its values say.
+BEGINNING = 16 if VERSION > 4 else 64
 SCALINGS = [dict(rope_type="linear", factor=2.0),
             dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32),
-            dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16),
-            dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=16, beta_fast=8, beta_slow=2, attention_factor=1.3),
+            dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=BEGINNING),
+            dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=BEGINNING, beta_fast=8, beta_slow=2, attention_factor=1.3),
             dict(rope_type="longrope", short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 2.0, 3.0, 4.0], original_max_position_embeddings=16),
             dict(rope_type="dynamic", factor=2.0)]
 # What a value that is null may become.
 UNSAID = {"sliding_window": [4], "head_dim": [16], "n_inner": [40], "attn_logit_softcapping": [3.0], "final_logit_softcapping": [3.0],
-          "num_key_value_heads": [2], "rope_scaling": SCALINGS, "problem_type": ["multi_label_classification", "regression"]}
+          "num_key_value_heads": [2], "rope_scaling": SCALINGS, "problem_type": ["multi_label_classification", "regression"], "pad_token_id": [3],
+          "mlp_dim": [40], "use_bidirectional_attention": [True]}
+# What a word may become.
+WORDS = {"absolute": ["relative_key"], "sine": ["learned"], "cls": ["mean"]}
+KEYS_OF_FORMS = {"feed_forward_proj": ["relu", "gated-gelu", "gated-silu"]}
+# What becomes of a change: what the table calls it, and whether it is as it has to be.
+VERDICTS = {"same": ("the same numbers", True), "refused": ("refused by name", True), "nothing": ("nothing changes", True), "wrong": ("WRONG", False),
+            "unnamed": ("REFUSED, NOT NAMED", False), "needless": ("REFUSED NEEDLESSLY", False)}
 
 
 def other_values(key, value):
@@ -48,15 +63,15 @@ def other_values(key, value):
     if isinstance(value, int):
         if key.endswith("_id") or "vocab" in key or "layer" in key:
             return [value + 1]
-        return [2 * value] + ([value // 2] if value > 1 and key not in ("hidden_size", "d_model", "n_embd", "dim") else [])
+        return [2 * value or 1] + ([value // 2] if value > 1 and key not in SIZES else [])
     if isinstance(value, float):
         return [value * 1.5 + 0.1] if value < 1 else [value / 2]
     if isinstance(value, str):
-        if value in ACTIVATIONS:
-            return [name for name in ACTIVATIONS if name != value][:2]
-        return {"absolute": ["relative_key"]}.get(value, [])
-    if isinstance(value, list):
-        return [value[::-1]] if value != value[::-1] else []
+        known = KEYS_OF_FORMS.get(key) or (ACTIVATIONS if value in ACTIVATIONS else WORDS.get(value, []))
+        return [name for name in known if name != value][:2]
+    if isinstance(value, list) and value:
+        twice = [value[0] * 2, *value[1:]] if isinstance(value[0], (int, float)) and not isinstance(value[0], bool) else value
+        return [other for other in (value[::-1], twice) if other != value]
     if isinstance(value, dict) and key == "rope_parameters":
         return list(other_rotations(value))
     return UNSAID.get(key, []) if value is None else []
@@ -74,12 +89,33 @@ def other_rotations(value):
         yield {**value, **scaling}
 
 
+def changes(every, values, within=()):
+    """Each key of a config with another value, as a path of keys, and those of `values` left out, which is `...`."""
+    for key in sorted(set(every) - NAMES):
+        value, given = every[key], values.get(key)
+        if isinstance(value, dict) and isinstance(given, dict) and key != "rope_parameters":
+            yield from changes(value, given, (*within, key))
+            continue
+        for other in other_values(key, value):
+            yield (*within, key), other
+        if key in values and key not in SIZES:
+            yield (*within, key), ...
+
+
+def with_change(values, path, value):
+    key, *rest = path
+    if rest:
+        return {**values, key: with_change(values[key], rest, value)}
+    return {name: of for name, of in values.items() if name != key} | ({} if value is ... else {key: value})
+
+
 def fill(model):
-    """Draws weights by their names and shapes, so that nothing is 0 or 1, and what two models share is the same."""
+    """Draws weights by their names and shapes, so that nothing is 0 or 1, and what two models share is the same. Sines stay what they are."""
+    sines = {name + ".weight" for name, module in model.named_modules() if "Sinusoidal" in type(module).__name__}
     with torch.no_grad():
         for name, value in model.state_dict(keep_vars=True).items():
             is_constant = isinstance(value, torch.nn.Parameter) and not value.requires_grad
-            if not value.is_floating_point() or is_constant:
+            if not value.is_floating_point() or is_constant or name in sines:
                 continue
             seed = hashlib.sha256(f"{name} {tuple(value.shape)}".encode()).digest()
             drawn = np.random.default_rng(list(seed)).standard_normal(tuple(value.shape))
@@ -88,30 +124,33 @@ def fill(model):
                 drawn += 1
             if value.dim() > 1 and any(word in name for word in ("embed", "wte", "shared")):
                 drawn *= 3
+            if name.endswith("running_var"):
+                drawn = 1 + abs(drawn)
             value.copy_(torch.tensor(drawn.astype(np.float32)))
-    model.tie_weights()
 
 
-def tensors_of(model, kind):
-    """What a file has of the model: each tensor once, and experts by themselves, as the library's files have them."""
+def tensors_of(model):
+    """What a file has of the model: each tensor once, under the names that the library's files have."""
+    state = model.state_dict()
+    try:
+        from transformers.core_model_loading import revert_weight_conversion
+        state = revert_weight_conversion(model, state)
+    except ImportError:  # of version 4, whose files have the names of the modules
+        pass
     seen, tensors = set(), {}
-    for name, value in model.state_dict().items():
+    for name, value in state.items():
         key = (value.data_ptr(), tuple(value.shape))
         if value.is_floating_point() and key not in seen:
             tensors[name] = value.float().numpy()
         seen.add(key)
-    for name in [name for name in tensors if kind == "qwen3_moe" and ".experts." in name and name.endswith("_proj")]:
-        for n, expert in enumerate(tensors.pop(name)):
-            parts = ["gate_proj", "up_proj"] if name.endswith("gate_up_proj") else ["down_proj"]
-            for part, rows in zip(parts, np.split(expert, len(parts))):
-                tensors[f"{name.rsplit('.', 1)[0]}.{n}.{part}.weight"] = rows
     return tensors
 
 
-def publish(folder, architecture, values, said=()):
-    """Writes the folder of a model of the library. Its config says what differs from the defaults, and the keys `said`."""
+def publish(folder, family, values, said=None):
+    """Writes the folder of a model of the library. Its config says what differs from the defaults, and the key at the path `said`."""
+    architecture, _, _, *adapt = FAMILIES[family]
     kind = getattr(transformers, architecture)
-    config = kind.config_class(**values)
+    config = kind.config_class(**copy.deepcopy(values))
     config._attn_implementation = "eager"
     if hasattr(config, "_experts_implementation"):
         config._experts_implementation = "eager"
@@ -119,65 +158,87 @@ def publish(folder, architecture, values, said=()):
     fill(model)
     every = json.loads(config.to_json_string(use_diff=False))
     written = {**json.loads(config.to_json_string(use_diff=True)), "architectures": [architecture], "model_type": every["model_type"]}
-    written.update((key, every.get(key, values[key])) for key in said)
+    at, whole, given = written, every, values
+    for key in said or ():
+        if key == said[-1]:
+            at[key] = whole.get(key, given[key])
+        else:
+            at, whole, given = at.setdefault(key, {}), whole[key], given[key]
+    tensors, files = tensors_of(model), {"config.json": written}
+    for step in adapt:
+        files, tensors = step(files, tensors)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    with open(f"{folder}/config.json", "w") as file:
-        json.dump(written, file, indent=2)
-    write_safetensors(f"{folder}/model.safetensors", tensors_of(model, every["model_type"]))
+    for name, of in files.items():
+        with open(f"{folder}/{name}", "w") as file:
+            json.dump(of, file, indent=2)
+    write_safetensors(f"{folder}/model.safetensors", tensors)
     return model, every
 
 
 def published(model, how):
+    """What each call of the model gives: results, the entry that computes the same, its inputs."""
     with torch.no_grad():
-        results, entry, inputs = how(model)
-    results = {name: value.numpy() for name, value in results.items()}
-    assert all(np.isfinite(value).all() for value in results.values()), "the library's results are not finite"
-    return results, entry, inputs
+        calls = [({name: value.numpy() for name, value in results.items()}, entry, inputs) for results, entry, inputs in how(model)]
+    assert all(np.isfinite(value).all() for results, *_ in calls for value in results.values()), "the library's results are not finite"
+    return calls
 
 
-def imported(folder, entry, inputs, names):
+def imported(folder, calls):
+    """The results of the imported model's entries."""
     spec = os.path.join(folder, "spec.attn")
     call(["attn", "import", folder, "-o", spec])
-    return dict(zip(names, run(["attn", "run", spec, "--weights", folder, "--entry", entry, "-O1"], folder, inputs, names)))
+    return [dict(zip(results, run(["attn", "run", spec, "--weights", folder, "--entry", entry, "-O0"], folder, inputs, list(results))))
+            for results, entry, inputs in calls]
 
 
-def distance(one, other):
+def distance(ones, others):
     """The largest relative L2 distance of results with the same names."""
     return max(np.sqrt(((one[name] - rows) ** 2).sum() / (rows ** 2).sum()) if one[name].shape == rows.shape else np.inf
-               for name, rows in other.items())
+               for one, other in zip(ones, others) for name, rows in other.items())
 
 
-def judge(folder, results, entry, inputs, changed, words):
-    """What the imported model makes of a folder, in a word, and why."""
+def judge(folder, calls, changed, words):
+    """What the imported model makes of a folder, and why."""
+    results = [given for given, *_ in calls]
     try:
-        error = distance(imported(folder, entry, inputs, list(results)), results)
+        error = distance(imported(folder, calls), results)
     except Failed as failure:
-        is_named = any(word in str(failure) for word in words)
-        return ("refused" if is_named else "REFUSED, NOT NAMED") if changed > 1e-7 else "REFUSED NEEDLESSLY", str(failure)
-    return "right" if error <= BOUND else "WRONG", f"relative L2 {error:.1e}"
+        is_named = any(re.search(rf"\b{re.escape(word)}\b", str(failure)) for word in words)
+        return ("refused" if is_named else "unnamed") if changed > 1e-7 else "needless", str(failure)
+    return ("wrong" if not error <= BOUND else "same" if changed > 1e-7 else "nothing"), f"relative L2 {error:.1e}"
 
 
 def check_changes(family, folder, base):
     """Counts what becomes of each key of the family's config when it alone is another."""
-    architecture, values, how = FAMILIES[family]
-    counts = collections.Counter()
-    _, every = publish(folder, architecture, values)
-    for key in sorted(set(every) - NAMES):
-        for value in other_values(key, every[key]):
-            try:
-                model, _ = publish(folder, architecture, {**values, key: value}, [key])
-                results, entry, inputs = published(model, how)
-            except Exception:  # the library has no such model, whatever it says
-                counts["no such model"] += 1
-                continue
-            words = [key, *(value if isinstance(value, dict) else ())]
-            verdict, why = judge(folder, results, entry, inputs, distance(base, results), words)
-            counts[verdict] += 1
-            if verdict[0].isupper():
-                print(f"  {family}: {key} = {json.dumps(value)}: {verdict}: {why[-400:]}", flush=True)
-    print(f"{family}: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counts.items()))}", flush=True)
-    return sum(count for verdict, count in counts.items() if verdict.isupper())
+    _, values, how, *_ = FAMILIES[family]
+    counts, impossible = collections.Counter(), 0
+    _, every = publish(folder, family, values)
+    for path, value in changes(every, values):
+        left_out = value is ...
+        try:
+            model, _ = publish(folder, family, with_change(values, path, value), None if left_out else path)
+            calls = published(model, how)
+        except Exception:  # the library has no such model, whatever it says
+            impossible += 1
+            continue
+        words = [path[-1], *(value if isinstance(value, dict) else ())]
+        changed = distance([results for results, *_ in base], [results for results, *_ in calls])
+        verdict, why = judge(folder, calls, changed, words)
+        counts[verdict] += 1
+        if not VERDICTS[verdict][1]:
+            what = "left out" if left_out else f"= {json.dumps(value)}"
+            print(f"  {family}: {'.'.join(path)} {what}: {VERDICTS[verdict][0]}: {why[-400:]}", flush=True)
+    return counts, impossible
+
+
+def table(rows):
+    """How many changes of each family came out how."""
+    heads = ["family", "changes", *(name for name, _ in VERDICTS.values()), "no such model"]
+    lines = [[family, sum(counts.values()), *(counts[verdict] for verdict in VERDICTS), impossible] for family, counts, impossible in rows]
+    lines.append([f"{len(rows)} families", *(sum(line[i] for line in lines) for i in range(1, len(heads)))])
+    for line in [heads, *lines]:
+        print("  ".join(str(cell).rjust(max(len(head), 6)) if i else str(cell).ljust(24) for i, (head, cell) in enumerate(zip(heads, line))))
 
 
 def main():
@@ -187,21 +248,24 @@ def main():
     parser.add_argument("family", nargs="*")
     options = parser.parse_args()
     print(f"transformers {transformers.__version__}, torch {torch.__version__}")
-    failures = 0
+    failures, rows = 0, []
     for family in options.family or FAMILIES:
-        architecture, values, how = FAMILIES[family]
+        architecture, values, how, *_ = FAMILIES[family]
         if not hasattr(transformers, architecture):
             print(f"{family}: this version of the library has no {architecture}")
             continue
         folder = os.path.join(options.folder, family)
-        model, _ = publish(folder, architecture, values)
-        results, entry, inputs = published(model, how)
-        verdict, why = judge(folder, results, entry, inputs, 1, ())
-        print(f"{family}: {verdict}, {why}", flush=True)
-        failures += verdict != "right"
+        model, _ = publish(folder, family, values)
+        calls = published(model, how)
+        verdict, why = judge(folder, calls, 1, ())
+        print(f"{family}: {why}", flush=True)
+        failures += verdict != "same"
         if options.changes:
-            failures += check_changes(family, folder, results)
-    sys.exit(failures > 0)
+            rows.append((family, *check_changes(family, folder, calls)))
+    if rows:
+        table(rows)
+    wrong = sum(count for _, counts, _ in rows for verdict, count in counts.items() if not VERDICTS[verdict][1])
+    sys.exit(failures + wrong > 0)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Families as the published library has them: a class, the sizes of a small model, and how it is called. A call gives the library's results by
+"""Families as the published library has them: a class, the sizes of a small model, and how it is called. Calls give the library's results by
 name, the entry of the imported spec that computes the same, and the inputs of that entry."""
+import re
+
 import numpy as np
 import torch
 
-TOKENS = 61
+TOKENS = 62
 LLAMA = dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
              max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
 BERT = dict(vocab_size=TOKENS, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64,
@@ -13,6 +15,7 @@ ROBERTA = {**BERT, "type_vocab_size": 1, "pad_token_id": 1}
 WRITER = dict(vocab_size=TOKENS, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
               encoder_ffn_dim=48, decoder_ffn_dim=48)
 VIT = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, image_size=32, patch_size=8, num_labels=5)
+TOWER = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
 SWIN = dict(image_size=32, patch_size=2, embed_dim=16, depths=[2, 2], num_heads=[2, 4], window_size=4, num_labels=5)
 
 _rng = np.random.default_rng(3)
@@ -24,7 +27,7 @@ def tensor(array):
 
 
 def decoder(model):
-    return {"scores": model(input_ids=tensor(IDS), use_cache=False).logits}, "scores", {"ids": IDS}
+    return [({"scores": model(input_ids=tensor(IDS), use_cache=False).logits}, "scores", {"ids": IDS})]
 
 
 def encoder(entry, result="scores", field="logits", segments=False):
@@ -32,9 +35,9 @@ def encoder(entry, result="scores", field="logits", segments=False):
         inputs = {"ids": IDS, "lengths": np.full(2, IDS.shape[1], np.int32)}
         given = dict(input_ids=tensor(IDS), attention_mask=torch.ones(IDS.shape, dtype=torch.int64))
         if segments:
-            inputs["segments"] = np.broadcast_to(np.arange(IDS.shape[1]) > 6, IDS.shape).astype(np.int32)
+            inputs["segments"] = np.ascontiguousarray(np.broadcast_to(np.arange(IDS.shape[1]) > 6, IDS.shape), np.int32)
             given["token_type_ids"] = tensor(inputs["segments"])
-        return {result: getattr(model(**given), field)}, entry, inputs
+        return [({result: getattr(model(**given), field)}, entry, inputs)]
 
     return call
 
@@ -42,26 +45,88 @@ def encoder(entry, result="scores", field="logits", segments=False):
 def writer(model):
     scores = model(input_ids=tensor(SOURCE), attention_mask=torch.ones(SOURCE.shape, dtype=torch.int64), decoder_input_ids=tensor(IDS),
                    use_cache=False).logits
-    return {"scores": scores}, "scores", {"source": SOURCE, "lengths": np.full(2, SOURCE.shape[1], np.int32), "token": IDS}
+    return [({"scores": scores}, "scores", {"source": SOURCE, "lengths": np.full(2, SOURCE.shape[1], np.int32), "token": IDS})]
 
 
 def listener(model):
     config = model.config
     mel = np.random.default_rng(4).standard_normal((2, config.num_mel_bins, 2 * config.max_source_positions)).astype(np.float32)
     scores = model(input_features=tensor(mel), decoder_input_ids=tensor(IDS), use_cache=False).logits
-    return {"scores": scores}, "scores", {"mel": mel, "token": IDS}
+    return [({"scores": scores}, "scores", {"mel": mel, "token": IDS})]
 
 
 def viewer(entry, result="scores", field="logits"):
     def call(model):
         side = model.config.image_size if isinstance(model.config.image_size, int) else model.config.image_size[0]
         image = np.random.default_rng(4).standard_normal((2, model.config.num_channels, side, side)).astype(np.float32)
-        return {result: getattr(model(pixel_values=tensor(image)), field)}, entry, {"image": image}
+        return [({result: getattr(model(pixel_values=tensor(image)), field)}, entry, {"image": image})]
 
     return call
 
 
-# Family: the class, the values of its config, how it is called.
+def ends_of(config):
+    """Where texts end by the published rule: at the first end token, and in old models at the highest one."""
+    if config.eos_token_id == 2:
+        return IDS.argmax(1).astype(np.int32)
+    return (IDS == config.eos_token_id).argmax(1).astype(np.int32)
+
+
+def pairs(model):
+    """Texts and pictures in one space, and how well each goes with each."""
+    text, vision = model.config.text_config, model.config.vision_config
+    image = np.random.default_rng(4).standard_normal((2, vision.num_channels, vision.image_size, vision.image_size)).astype(np.float32)
+    made = model(input_ids=tensor(IDS), pixel_values=tensor(image))
+    of_text = {"ids": IDS} if model.config.model_type == "siglip" else {"ids": IDS, "end": ends_of(text)}
+    vectors = {"picture": made.image_embeds.float().numpy(), "text": made.text_embeds.float().numpy()}
+    return [({"embedding": made.text_embeds}, "text", of_text), ({"embedding": made.image_embeds}, "picture", {"image": image}),
+            ({"scores": made.logits_per_image}, "compare", vectors)]
+
+
+def places(model):
+    """What SAM's encoder of pictures gives."""
+    vision = model.config.vision_config
+    image = np.random.default_rng(4).standard_normal((2, vision.num_channels, vision.image_size, vision.image_size)).astype(np.float32)
+    return [({"hidden": model.get_image_embeddings(tensor(image))}, "encode", {"image": image})]
+
+
+def reader(model):
+    """A picture's text, token by token."""
+    side = model.config.encoder.image_size
+    image = np.random.default_rng(4).standard_normal((2, model.config.encoder.num_channels, side, side)).astype(np.float32)
+    scores = model(pixel_values=tensor(image), decoder_input_ids=tensor(IDS), use_cache=False).logits
+    return [({"scores": scores}, "scores", {"image": image, "token": IDS})]
+
+
+def finder(model):
+    """Objects in pictures."""
+    image = np.random.default_rng(4).standard_normal((2, 3, 64, 96)).astype(np.float32)
+    made = model(pixel_values=tensor(image))
+    return [({"logits": made.logits, "boxes": made.pred_boxes}, "detect", {"image": image})]
+
+
+def name_as_timm(files, tensors):
+    """DETR's folder as it is published, whose backbone has timm's names: here it is the library's own ResNet."""
+    body, steps = "model.backbone.conv_encoder.model.", [
+        (r"^embedder\.embedder\.convolution", "conv1"), (r"^embedder\.embedder\.normalization", "bn1"),
+        (r"shortcut\.convolution", "downsample.0"), (r"shortcut\.normalization", "downsample.1"),
+        (r"^encoder\.stages\.(\d+)\.layers\.(\d+)", lambda found: f"layer{int(found[1]) + 1}.{found[2]}"),
+        (r"layer\.(\d)\.convolution", lambda found: f"conv{int(found[1]) + 1}"),
+        (r"layer\.(\d)\.normalization", lambda found: f"bn{int(found[1]) + 1}")]
+    named = {}
+    for name, value in tensors.items():
+        if name.startswith(body):
+            name = name[len(body):]
+            for old, new in steps:
+                name = re.sub(old, new, name)
+            name = body + name
+        named[name] = value
+    config = {key: value for key, value in files["config.json"].items() if key != "backbone_config"}
+    size = {"shortest_edge": 64, "longest_edge": 96}
+    return {"config.json": {**config, "use_timm_backbone": True, "backbone": "resnet50"},
+            "preprocessor_config.json": {"image_processor_type": "DetrImageProcessor", "size": size}}, named
+
+
+# Family: the class, the values of its config, how it is called, and what its files are made of the library's.
 FAMILIES = {
     "llama": ("LlamaForCausalLM", LLAMA, decoder),
     "mistral": ("MistralForCausalLM", {**LLAMA, "sliding_window": 5}, decoder),
@@ -91,8 +156,8 @@ FAMILIES = {
     "marian": ("MarianMTModel", {**WRITER, "max_position_embeddings": 64, "pad_token_id": TOKENS - 1, "decoder_start_token_id": TOKENS - 1,
                                  "eos_token_id": 0}, writer),
     "whisper": ("WhisperForConditionalGeneration", {**WRITER, "num_mel_bins": 16, "max_source_positions": 20, "max_target_positions": 32,
-                                                    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 3},
-                listener),
+                                                    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 3,
+                                                    "begin_suppress_tokens": None, "suppress_tokens": None}, listener),
     "vit": ("ViTForImageClassification", VIT, viewer("classify")),
     "deit": ("DeiTForImageClassificationWithTeacher", VIT, viewer("classify")),
     "dinov2": ("Dinov2Model", {**{key: value for key, value in VIT.items() if key not in ("intermediate_size", "num_labels")}, "mlp_ratio": 2},
@@ -100,4 +165,21 @@ FAMILIES = {
     "beit": ("BeitForImageClassification", VIT, viewer("classify")),
     "swin": ("SwinForImageClassification", SWIN, viewer("classify")),
     "swinv2": ("Swinv2ForImageClassification", SWIN, viewer("classify")),
+    "clip": ("CLIPModel", dict(text_config={**TOWER, "vocab_size": TOKENS, "max_position_embeddings": 16, "eos_token_id": 2},
+                               vision_config={**TOWER, "image_size": 32, "patch_size": 8}, projection_dim=24), pairs),
+    "siglip": ("SiglipModel", dict(text_config={**TOWER, "vocab_size": TOKENS, "max_position_embeddings": 12},
+                                   vision_config={**TOWER, "image_size": 32, "patch_size": 8}), pairs),
+    "sam": ("SamModel", dict(vision_config=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, image_size=48, patch_size=8, mlp_dim=48,
+                                                window_size=4, global_attn_indexes=[1], output_channels=16, num_pos_feats=8),
+                             prompt_encoder_config=dict(hidden_size=16, image_size=48, patch_size=8, mask_input_channels=4),
+                             mask_decoder_config=dict(hidden_size=16, mlp_dim=16, num_attention_heads=2, iou_head_hidden_dim=16)), places),
+    "vision-encoder-decoder": ("VisionEncoderDecoderModel", dict(
+        encoder={**{key: value for key, value in VIT.items() if key != "num_labels"}, "model_type": "vit"},
+        decoder=dict(model_type="trocr", vocab_size=TOKENS, d_model=32, decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=48,
+                     max_position_embeddings=32, cross_attention_hidden_size=32)), reader),
+    "detr": ("DetrForObjectDetection", dict(
+        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, num_queries=5, num_labels=3,
+        backbone_config=dict(model_type="resnet", embedding_size=2, hidden_sizes=[8, 16, 32, 64], depths=[3, 4, 6, 3], out_features=["stage4"])),
+             finder, name_as_timm),
 }

@@ -238,9 +238,11 @@ std::string BertWriter::headBody() const {
                 norm = isDistil    ? "vocab_layer_norm"
                        : isRoberta ? "lm_head.layer_norm"
                                    : "cls.predictions.transform.LayerNorm";
-    return "return decoder(" + norm + "(" +
-           activation(config, isDistil ? "activation" : "hidden_act", "gelu", dense + "(y)") +
-           ")) + decoder_bias\n";
+    // RoBERTa's class has a gelu here, whatever its layers have.
+    std::string made = isRoberta ? "gelu(" + dense + "(y))"
+                                 : activation(config, isDistil ? "activation" : "hidden_act",
+                                              "gelu", dense + "(y)");
+    return "return decoder(" + norm + "(" + made + ")) + decoder_bias\n";
   }
   if (isTask("ForSequenceClassification") && isVector("classifier.out_proj.weight"))
     return "let h = tanh(classifier.dense(first(T, y)))\n"

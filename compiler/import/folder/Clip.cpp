@@ -72,6 +72,8 @@ void ClipWriter::writeSizes() {
     image.values.refuse("image_size", "a multiple of `patch_size`");
   grid = std::max<int64_t>(side / patch, 1);
   space = isSiglip ? imageWidth : config.size("projection_dim", 512);
+  if (isSiglip && text.values.size("projection_size", space) != space)
+    text.values.refuse("projection_size", Twine(space) + ", the width of pictures");
   os << "model " << writer.model << " {\n";
   for (Tower *tower : {&text, &image}) {
     bool isText = tower == &text;

@@ -81,6 +81,10 @@ void writeTimm(FamilyWriter &writer);
 /// Encoders of texts and pictures into one space: CLIP, SigLIP.
 void writeClip(FamilyWriter &writer);
 
+/// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
+/// one, or of every so many.
+std::string layersWhere(const std::vector<bool> &holds);
+
 /// How many classes a head has, by the config's labels.
 int64_t classCount(Config &config);
 

@@ -168,6 +168,26 @@ std::string activation(Config &config, StringRef key, StringRef otherwise, Strin
   return x.str();
 }
 
+std::string layersWhere(const std::vector<bool> &holds) {
+  auto count = static_cast<int64_t>(holds.size());
+  for (int64_t period = 2; period <= count / 2 + 1; ++period)
+    for (int64_t at = 0; at < period; ++at) {
+      bool isRight = true;
+      for (int64_t n = 0; n < count; ++n)
+        isRight &= holds[size_t(n)] == (n % period == at);
+      if (isRight)
+        return "n % " + std::to_string(period) + " == " + std::to_string(at);
+    }
+  int64_t first = llvm::find(holds, !holds[0]) - holds.begin();
+  if (std::all_of(holds.begin() + first, holds.end(), [&](bool one) { return one != holds[0]; }))
+    return std::string(holds[0] ? "n < " : "n >= ") + std::to_string(first);
+  std::string text;
+  for (int64_t n = 0; n < count; ++n)
+    if (holds[size_t(n)])
+      text += (text.empty() ? "n == " : " or n == ") + std::to_string(n);
+  return text;
+}
+
 int64_t classCount(Config &config) {
   // A run reads it beside the weights: what scores are printed as.
   std::string problem = config.text("problem_type", "");

@@ -148,6 +148,8 @@ void GenerationWriter::addBeams(int64_t beams) {
   if (beams > rows)
     at("num_beams").refuse("num_beams", "1 to " + Twine(rows) + ", as many rows as a step has");
   add("beams", Twine(beams));
+  if (at("num_beam_groups").number("num_beam_groups").value_or(1) != 1)
+    at("num_beam_groups").refuse("num_beam_groups", "1: beams are not chosen in groups");
   if (std::optional<double> penalty = at("length_penalty").number("length_penalty");
       penalty && *penalty != 1)
     add("length_penalty", numberText(*penalty));

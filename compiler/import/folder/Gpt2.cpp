@@ -18,8 +18,8 @@ void writeGpt2(FamilyWriter &writer) {
           positions = config.size("n_positions"), hidden = config.size("n_inner", 4 * width);
   if (width % heads)
     config.refuse("n_head", "a divisor of `n_embd`");
-  if (config.flag("add_cross_attention", false))
-    config.refuse("add_cross_attention", "false");
+  // What an encoder gives is read where it is given, and here none gives any.
+  bool readsOthers = config.flag("add_cross_attention", false);
   bool isScaled = config.flag("scale_attn_weights", true),
        isByLayer = config.flag("scale_attn_by_inverse_layer_idx", false);
   std::string p = writer.folder.has("transformer.wte.weight") ? "transformer." : "",
@@ -43,6 +43,9 @@ void writeGpt2(FamilyWriter &writer) {
   if (writer.folder.has(p + "h.0.attn.bias"))
     os << "ignore \"" << p << "h.*.attn.bias\", \"" << p
        << "h.*.attn.masked_bias\"  // the causal mask, as a tensor\n";
+  if (readsOthers)
+    os << "ignore \"" << p << "h.*.crossattention.*\", \"" << p
+       << "h.*.ln_cross_attn.*\"  // of what an encoder gives, which there is none of\n";
   if (isByLayer)
     os << "score scaled(q, k; depth = 1) = dot(q, k) " << (isScaled ? "* E ** -0.5 " : "")
        << "/ depth\n";

@@ -91,7 +91,11 @@ void LlamaWriter::readGivenBiases() {
 void LlamaWriter::readExperts() {
   if (!kind.experts)
     return;
-  experts = config.size(kind.experts->countKey);
+  // transformers 5 writes what the class's own key stands for.
+  StringRef count = kind.experts->countKey, newer = "num_local_experts";
+  experts = config.size(config.has(count) ? count : config.has(newer) ? newer : count);
+  if (config.has(newer) && config.size(newer) != experts)
+    config.refuse(newer, Twine(experts) + ", which is `" + count + "`");
   chosen = config.size("num_experts_per_tok");
   if (chosen > experts)
     config.refuse("num_experts_per_tok", "at most " + Twine(experts) + ", the number of experts");

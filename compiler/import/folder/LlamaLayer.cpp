@@ -8,28 +8,6 @@ using namespace llvm;
 
 namespace attn::importer {
 
-/// A condition of the layer's number that holds for the layers of a list: of a few numbers, behind
-/// one, or of every so many.
-static std::string layersWhere(const std::vector<bool> &holds) {
-  auto count = static_cast<int64_t>(holds.size());
-  for (int64_t period = 2; period <= count / 2 + 1; ++period)
-    for (int64_t at = 0; at < period; ++at) {
-      bool isRight = true;
-      for (int64_t n = 0; n < count; ++n)
-        isRight &= holds[size_t(n)] == (n % period == at);
-      if (isRight)
-        return "n % " + std::to_string(period) + " == " + std::to_string(at);
-    }
-  int64_t first = llvm::find(holds, !holds[0]) - holds.begin();
-  if (std::all_of(holds.begin() + first, holds.end(), [&](bool one) { return one != holds[0]; }))
-    return std::string(holds[0] ? "n < " : "n >= ") + std::to_string(first);
-  std::string text;
-  for (int64_t n = 0; n < count; ++n)
-    if (holds[size_t(n)])
-      text += (text.empty() ? "n == " : " or n == ") + std::to_string(n);
-  return text;
-}
-
 bool LlamaWriter::turnsByLayer() const { return !isFull.empty() && !(rotation == windowed); }
 
 std::string LlamaWriter::maskOf(bool isWindowed) const {
@@ -65,24 +43,12 @@ std::string LlamaWriter::norms(StringRef names, StringRef axis) const {
 
 std::string LlamaWriter::turned(StringRef what, const Rotation &own, StringRef table,
                                 StringRef features) const {
-  StringRef pairs = writer.folder.turnsNeighbours ? "interleaved" : "half";
-  std::string part = own.turned != this->features ? (", features = " + features).str() : "";
-  if (own.slowing.empty())
-    return ("rotary(" + what + ", T, " + pairs + part + ", base = " + numberText(own.base) +
-            own.scaling + ")")
-        .str();
-  return ("rotary(" + what + ", " + pairs + ", angles = " + table + part +
-          (own.strength != 1 ? ", attention_factor = " + numberText(own.strength) : "") + ")")
-      .str();
+  return own.applied(what, writer.folder.turnsNeighbours ? "interleaved" : "half", table,
+                     own.turned != this->features ? features : "");
 }
 
 void LlamaWriter::writeTable(const Rotation &own, StringRef name, StringRef turned) {
-  if (own.slowing.empty())
-    return;
-  StringRef size = own.turned == features ? "E" : turned;
-  os << "table " << name << "[t: T, p: " << size << "/2] = t * " << numberText(own.base)
-     << " ** (-2 * p / " << size << ") * (" << own.slowing << ")  // angles, by " << own.rule
-     << '\n';
+  os << own.tableLine(name, own.turned == features ? "E" : turned);
 }
 
 void LlamaWriter::writeProjections() {

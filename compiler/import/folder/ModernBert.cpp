@@ -4,6 +4,8 @@
 // Encoder". Norms in front and without bias, none in front of the first layer; rotary positions
 // with two bases; most layers see a window to both sides.
 #include "compiler/import/folder/Families.h"
+#include "compiler/import/folder/Rope.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 
@@ -20,6 +22,7 @@ public:
 
 private:
   void readLayers();
+  void readRotations();
   void writeHeadParameters();
   void writeLayer();
   void writeEntry();
@@ -30,30 +33,45 @@ private:
   Config &config;
   raw_ostream &os;
   std::string prefix, eps, lacking;
-  int64_t every = 1, half = 0, classes = 0;
-  Sentence sentence; ///< empty where the folder is no sentence encoder's
-  double base = 0, windowedBase = 0;
+  int64_t width = 0, heads = 0, half = 0, classes = 0;
+  std::string isFull;          ///< which layers see all
+  Sentence sentence;           ///< empty where the folder is no sentence encoder's
+  Rotation rotation, windowed; ///< of layers that see all, of the others
 };
 
 } // namespace
 
 void ModernBertWriter::readLayers() {
-  every = config.size("global_attn_every_n_layers", 3);
+  int64_t layers = config.size("num_hidden_layers"),
+          every = config.size("global_attn_every_n_layers", 3);
   half = config.size("local_attention", 128) / 2;
+  std::vector<std::string> types = config.texts("layer_types");
+  std::vector<bool> full;
+  for (int64_t n = 0; n < layers; ++n)
+    full.push_back(types.empty()
+                       ? n % every == 0
+                       : size_t(n) < types.size() && types[size_t(n)] == "full_attention");
+  if (!types.empty() && types.size() != size_t(layers))
+    config.refuse("layer_types", "one for each of " + Twine(layers) + " layers");
+  for (const std::string &type : types)
+    if (type != "full_attention" && type != "sliding_attention")
+      config.refuse("layer_types", "`full_attention` and `sliding_attention`");
+  isFull = layersWhere(full);
+  classes = classCount(config);
+}
+
+void ModernBertWriter::readRotations() {
   Config parameters = config.within("rope_parameters");
   Config full = parameters.within("full_attention"),
          sliding = parameters.within("sliding_attention");
-  std::optional<double> own = full.number("rope_theta"), near = sliding.number("rope_theta");
-  base = own ? *own : config.number("global_rope_theta", 160000);
-  windowedBase = near ? *near : config.number("local_rope_theta", 10000);
-  config.adopt(full);
-  config.adopt(sliding);
-  std::vector<std::string> types = config.texts("layer_types");
-  for (size_t n = 0; n < types.size(); ++n)
-    if ((types[n] == "full_attention") != (n % size_t(every) == 0))
-      config.refuse("layer_types", "`full_attention` in every layer whose number is a multiple of "
-                                   "`global_attn_every_n_layers`");
-  classes = classCount(config);
+  int64_t positions = config.size("max_position_embeddings");
+  RopeReader rope{config, std::max<int64_t>(width / heads, 1), positions};
+  rotation = rope.read(full, "global_rope_theta", 160000);
+  windowed = rope.read(sliding, "local_rope_theta", 10000);
+  for (const auto &[own, values] : {std::pair(&rotation, &full), {&windowed, &sliding}})
+    if (own->shortLength)
+      config.refuse("rope_parameters", "other rules than `longrope`: texts have no cache whose "
+                                       "length would choose among its factors");
 }
 
 void ModernBertWriter::writeHeadParameters() {
@@ -79,7 +97,7 @@ void ModernBertWriter::writeLayer() {
               packed = attentionBias.empty() ? "" : ".{weight|bias}",
               packedMlp = mlpBias.empty() ? "" : ".{weight|bias}";
   os << "mask inside(b, j) with input lengths: i32[B] = j < lengths[b]  // the rest is padding\n\n"
-     << "block Layer[T](x: [B, T, D], lengths: i32[B]; normed = true, seen = true, base = 10000) "
+     << "block Layer[T](x: [B, T, D], lengths: i32[B]; normed = true, seen = true, full = true) "
         "-> [B, T, D] {\n"
      << "layernorm attn_norm: D eps " << eps << lacking << " optional  // not in the first layer\n"
      << "layernorm mlp_norm: D eps " << eps << lacking << '\n'
@@ -87,10 +105,14 @@ void ModernBertWriter::writeLayer() {
      << packed << "\", q k v)\nlinear attn.Wo: H, E -> D" << attentionBias << '\n'
      << "linear mlp.a, mlp.b: D -> F" << mlpBias << " = split(\"mlp.Wi" << packedMlp
      << "\", a b)\nlinear mlp.Wo: F -> D" << mlpBias << '\n'
-     << "let n = if normed then attn_norm(x) else x\n"
-     << "let q = rotary(attn.q(n), T, half, base = base)\n"
-     << "let k = rotary(attn.k(n), T, half, base = base)\n"
-     << "let y = x + attn.Wo(attend q over k, attn.v(n) along T as S { mask inside and seen })\n"
+     << rotation.tableLine("turns", "E") << windowed.tableLine("windowed_turns", "E")
+     << "let n = if normed then attn_norm(x) else x\n";
+  for (StringRef name : {"q", "k"}) {
+    std::string made = ("attn." + name + "(n)").str();
+    os << "let " << name << " = if full then " << rotation.applied(made, "half", "turns", "")
+       << " else " << windowed.applied(made, "half", "windowed_turns", "") << '\n';
+  }
+  os << "let y = x + attn.Wo(attend q over k, attn.v(n) along T as S { mask inside and seen })\n"
      << "let m = mlp_norm(y)\nreturn y + mlp.Wo(" << mlp << " * mlp.b(m))\n}\n\n";
 }
 
@@ -134,9 +156,10 @@ void ModernBertWriter::write() {
   eps = numberText(config.number("norm_eps", 1e-5));
   lacking = config.flag("norm_bias", false) ? "" : " no bias";
   readLayers();
-  int64_t width = config.size("hidden_size"), heads = config.size("num_attention_heads");
+  width = config.size("hidden_size"), heads = config.size("num_attention_heads");
   if (width % heads)
     config.refuse("num_attention_heads", "a divisor of `hidden_size`");
+  readRotations();
   bool isSentence = writer.folder.isSentence();
   if (isSentence) {
     writer.task = ""; // the published library takes the bare model of any
@@ -153,9 +176,8 @@ void ModernBertWriter::write() {
   os << "dyn B <= 64, T <= " << (isSentence ? sentenceLength(writer, most) : most)
      << "\n\nembedding " << prefix << "embeddings.tok_embeddings: V -> D\nlayernorm " << prefix
      << "embeddings.norm, " << prefix << "final_norm: D eps " << eps << lacking << "\nstack "
-     << prefix << "layers: L of Layer(normed = n > 0, seen = if n % " << every
-     << " == 0 then true else window(" << half << ", " << half << "), base = if n % " << every
-     << " == 0 then " << numberText(base) << " else " << numberText(windowedBase) << ")\n";
+     << prefix << "layers: L of Layer(normed = n > 0, seen = if " << isFull
+     << " then true else window(" << half << ", " << half << "), full = " << isFull << ")\n";
   writeHeadParameters();
   os << sentence.parameters;
   if (isSentence)

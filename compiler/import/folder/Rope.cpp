@@ -9,6 +9,26 @@ using namespace llvm;
 
 namespace attn::importer {
 
+std::string Rotation::applied(StringRef what, StringRef pairs, StringRef table,
+                              StringRef part) const {
+  std::string features = part.empty() ? "" : ", features = " + part.str();
+  if (slowing.empty())
+    return ("rotary(" + what + ", T, " + pairs + features + ", base = " + numberText(base) +
+            scaling + ")")
+        .str();
+  return ("rotary(" + what + ", " + pairs + ", angles = " + table + features +
+          (strength != 1 ? ", attention_factor = " + numberText(strength) : "") + ")")
+      .str();
+}
+
+std::string Rotation::tableLine(StringRef name, StringRef size) const {
+  if (slowing.empty())
+    return "";
+  return ("table " + name + "[t: T, p: " + size + "/2] = t * " + numberText(base) +
+          " ** (-2 * p / " + size + ") * (" + slowing + ")  // angles, by " + rule + "\n")
+      .str();
+}
+
 Rotation RopeReader::read(Config &inner, StringRef baseKey, double otherwise) {
   Rotation rotation;
   rotation.base = readBase(inner, baseKey, otherwise);

@@ -19,6 +19,12 @@ struct Rotation {
   /// Of LongRoPE: the most positions for which the short factors are, and 0 of others. The factor
   /// depends on `C`, the positions that there can be.
   int64_t shortLength = 0;
+  /// The turned `what`, whose pairs are `half` or `interleaved`. `table` is what its angles are
+  /// called, where it has some, and `part` the dim of what it turns, where that is not all.
+  std::string applied(llvm::StringRef what, llvm::StringRef pairs, llvm::StringRef table,
+                      llvm::StringRef part) const;
+  /// The line that declares its angles, of `size` features; empty where it needs none.
+  std::string tableLine(llvm::StringRef name, llvm::StringRef size) const;
   bool operator==(const Rotation &other) const {
     return base == other.base && turned == other.turned && scaling == other.scaling &&
            slowing == other.slowing && strength == other.strength;

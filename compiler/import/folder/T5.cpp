@@ -29,7 +29,7 @@ private:
   Config &config;
   raw_ostream &os;
   std::string eps, act;
-  bool isGated = false, isTied = true;
+  bool isGated = false, isTied = true, isScaled = true;
 };
 
 } // namespace
@@ -44,7 +44,13 @@ void T5Writer::readSizes() {
   if (config.size("relative_attention_num_buckets", 32) != 32 ||
       config.size("relative_attention_max_distance", 128) != 128)
     config.refuse("relative_attention_num_buckets", "32, and distances up to 128");
-  isTied = config.flag("tie_word_embeddings", true);
+  // Version 1.1 has a map of its own for scores, and does not scale what it takes. transformers 4
+  // writes both as one key, and 5 the second as another one, beside a head that the file has or
+  // not.
+  bool saysTied = config.flag("tie_word_embeddings", true);
+  isScaled = config.flag("scale_decoder_outputs", saysTied);
+  isTied =
+      saysTied && !(config.has("scale_decoder_outputs") && writer.folder.has("lm_head.weight"));
   if (writer.task != "ForConditionalGeneration")
     config.refuse("architectures", "`T5ForConditionalGeneration`");
 }
@@ -129,7 +135,7 @@ void T5Writer::writeForward() {
         "lengths))\n"
      << "let y = decoder.final_layer_norm(decoder.block(shared(token), memory, decoder.relative, "
         "lengths, own, cross))\n"
-     << "return lm_head(y" << (isTied ? " * D ** -0.5" : "") << ")\n}\n";
+     << "return lm_head(y" << (isScaled ? " * D ** -0.5" : "") << ")\n}\n";
   writeWriting(writer, "source", config.size("n_positions", 512));
   os << "}\n";
 }
