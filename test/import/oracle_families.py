@@ -99,7 +99,7 @@ def reader(model):
 
 def finder(model):
     """Objects in pictures."""
-    image = np.random.default_rng(4).standard_normal((2, 3, 64, 96)).astype(np.float32)
+    image = np.random.default_rng(4).standard_normal((2, 3, 64, 85)).astype(np.float32)
     made = model(pixel_values=tensor(image))
     return [({"logits": made.logits, "boxes": made.pred_boxes}, "detect", {"image": image})]
 

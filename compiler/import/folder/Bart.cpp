@@ -31,6 +31,7 @@ private:
   void writeSound();
   void writeParameters();
   void writeAttention(StringRef name);
+  void writeFed();
   void writeEncoderLayer();
   void writeDecoderLayer();
   void writeForward();
@@ -51,6 +52,8 @@ private:
   int64_t width = 0, heads = 0, decoderHeads = 0, hidden = 0, decoderHidden = 0, positions = 0,
           targets = 0;
   bool scales = false;
+  /// What the sizes of the layers at hand are called: the decoder's may be others.
+  std::string head = "H", feature = "E", wide = "F";
 };
 
 } // namespace
@@ -63,11 +66,11 @@ void BartWriter::readSizes() {
   decoderHidden = config.size("decoder_ffn_dim");
   positions = config.size(isWhisper ? "max_source_positions" : "max_position_embeddings");
   targets = isWhisper ? config.size("max_target_positions") : positions;
-  scales = config.flag("scale_embedding", false);
-  if (width % heads || width % decoderHeads)
-    config.refuse("d_model", "a multiple of the heads");
-  if (heads != decoderHeads || hidden != decoderHidden)
-    config.refuse("decoder_ffn_dim", "layers of the decoder as wide as those of the encoder");
+  scales = !isWhisper && config.flag("scale_embedding", false);
+  if (width % heads)
+    config.refuse("encoder_attention_heads", "a divisor of `d_model`");
+  if (width % decoderHeads)
+    config.refuse("decoder_attention_heads", "a divisor of `d_model`");
   if (config.flag("normalize_before", isWhisper) != isWhisper ||
       config.flag("add_final_layer_norm", isWhisper) != isWhisper)
     config.refuse("normalize_before", isWhisper ? "true" : "false");
@@ -82,6 +85,11 @@ void BartWriter::writeSizes() {
      << ", V = " << config.size("vocab_size")
      << "  // width, heads, features of a head, layers of encoder and decoder, feed-forward, "
         "tokens\n";
+  if (heads != decoderHeads)
+    os << "dim G = " << decoderHeads
+       << ", I = D / G  // of the decoder: heads and their features\n";
+  if (hidden != decoderHidden)
+    os << "dim N = " << decoderHidden << "  // feed-forward of the decoder\n";
   if (isWhisper)
     os << "dim C = " << config.size("num_mel_bins") << ", S = " << positions
        << ", W = 2 * S, K = 3, P = " << targets
@@ -160,10 +168,15 @@ void BartWriter::writeAttention(StringRef name) {
   os << "linear " << name << ".q_proj, ";
   if (!isWhisper)
     os << name << ".k_proj, ";
-  os << name << ".v_proj: D -> H, E bias\n";
+  std::string inner = head + ", " + feature;
+  os << name << ".v_proj: D -> " << inner << " bias\n";
   if (isWhisper)
-    os << "linear " << name << ".k_proj: D -> H, E\n";
-  os << "linear " << name << ".out_proj: H, E -> D bias\n";
+    os << "linear " << name << ".k_proj: D -> " << inner << '\n';
+  os << "linear " << name << ".out_proj: " << inner << " -> D bias\n";
+}
+
+void BartWriter::writeFed() {
+  os << "linear fc1: D -> " << wide << " bias\nlinear fc2: " << wide << " -> D bias\n";
 }
 
 std::string BartWriter::added(StringRef to, StringRef what, StringRef norm) const {
@@ -181,8 +194,8 @@ void BartWriter::writeEncoderLayer() {
   os << "block EncoderLayer(x: [B, S, D]" << (isWhisper ? "" : ", lengths: i32[B]")
      << ") -> [B, S, D] {\n";
   writeAttention("self_attn");
-  os << "layernorm self_attn_layer_norm, final_layer_norm: D eps 1e-5\nlinear fc1: D -> F "
-        "bias\nlinear fc2: F -> D bias\n";
+  os << "layernorm self_attn_layer_norm, final_layer_norm: D eps 1e-5\n";
+  writeFed();
   if (isWhisper)
     os << "let n = self_attn_layer_norm(x)\n";
   StringRef n = isWhisper ? "n" : "x";
@@ -194,12 +207,16 @@ void BartWriter::writeEncoderLayer() {
 }
 
 void BartWriter::writeDecoderLayer() {
+  if (heads != decoderHeads)
+    head = "G", feature = "I";
+  if (hidden != decoderHidden)
+    wide = "N";
   os << "block DecoderLayer[T](x: [B, T, D], memory: [B, S, D]"
      << (isWhisper ? "" : ", lengths: i32[B]") << ", own: cache, cross: cache) -> [B, T, D] {\n";
   writeAttention("self_attn");
   writeAttention("encoder_attn");
-  os << "layernorm self_attn_layer_norm, encoder_attn_layer_norm, final_layer_norm: D eps 1e-5\n"
-     << "linear fc1: D -> F bias\nlinear fc2: F -> D bias\n";
+  os << "layernorm self_attn_layer_norm, encoder_attn_layer_norm, final_layer_norm: D eps 1e-5\n";
+  writeFed();
   if (isWhisper)
     os << "let n = self_attn_layer_norm(x)\n";
   StringRef n = isWhisper ? "n" : "x";

@@ -96,7 +96,7 @@ void BertWriter::readSizes() {
     config.refuse("max_position_embeddings", "more than " + Twine(firstPosition()));
   if (config.text("position_embedding_type", "absolute") != "absolute")
     config.refuse("position_embedding_type", "`absolute`");
-  if (config.flag("is_decoder", false))
+  if (!isDistil && config.flag("is_decoder", false)) // which DistilBERT's class does not ask for
     config.refuse("is_decoder", "false");
   std::string body = isDistil ? "distilbert." : isRoberta ? "roberta." : "bert.";
   prefix = writer.folder.has(body + "embeddings.word_embeddings.weight") ? body : "";
@@ -132,12 +132,18 @@ void BertWriter::writeHeadParameters() {
               decoder = isDistil    ? "vocab_projector"
                         : isRoberta ? "lm_head.decoder"
                                     : "cls.predictions.decoder";
+    bool isTied = config.flag("tie_word_embeddings", true);
     os << "linear " << dense << ": D -> D bias\nlayernorm " << norm << ": D eps " << eps
-       << "\nlinear decoder: D -> V = tied(" << prefix << "embeddings.word_embeddings)\n"
-       << "param decoder_bias: [V] = \"" << bias << "\"\n";
+       << "\nlinear decoder: D -> V = ";
+    if (isTied)
+      os << "tied(" << prefix << "embeddings.word_embeddings)\n";
+    else
+      os << '"' << decoder << "\"\n";
+    os << "param decoder_bias: [V] = \"" << bias << "\"\n";
     std::vector<std::string> same;
     for (StringRef part : {".weight", ".bias"})
-      if (std::string name = (decoder + part).str(); name != bias && writer.folder.has(name))
+      if (std::string name = (decoder + part).str();
+          name != bias && (isTied || part != ".weight") && writer.folder.has(name))
         same.push_back("\"" + name + "\"");
     if (writer.folder.has("cls.seq_relationship.weight"))
       same.push_back("\"cls.seq_relationship.*\"");

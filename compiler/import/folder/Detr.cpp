@@ -37,7 +37,9 @@ private:
   FamilyWriter &writer;
   Config &config;
   raw_ostream &os;
-  int64_t width = 0, heads = 0, hidden = 0, features = 2048;
+  int64_t width = 0, heads = 0, decoderHeads = 0, hidden = 0, decoderHidden = 0, features = 2048;
+  /// What the sizes of the layers at hand are called: the decoder's may be others.
+  std::string head = "G", feature = "E", wide = "F";
 };
 
 } // namespace
@@ -46,10 +48,14 @@ void DetrWriter::readSizes() {
   width = config.size("d_model");
   heads = config.size("encoder_attention_heads");
   hidden = config.size("encoder_ffn_dim");
-  if (width % heads || width % 4)
-    config.refuse("d_model", "a multiple of the heads, and of 4 for the sines of positions");
-  if (config.size("decoder_attention_heads") != heads || config.size("decoder_ffn_dim") != hidden)
-    config.refuse("decoder_ffn_dim", "layers of the decoder as wide as those of the encoder");
+  decoderHeads = config.size("decoder_attention_heads");
+  decoderHidden = config.size("decoder_ffn_dim");
+  if (width % 4)
+    config.refuse("d_model", "a multiple of 4, for the sines of positions");
+  if (width % heads)
+    config.refuse("encoder_attention_heads", "a divisor of `d_model`");
+  if (width % decoderHeads)
+    config.refuse("decoder_attention_heads", "a divisor of `d_model`");
   if (!config.flag("use_timm_backbone", true))
     config.refuse("use_timm_backbone", "true: a backbone with timm's names");
   if (config.text("backbone", "resnet50") != "resnet50")
@@ -80,8 +86,13 @@ void DetrWriter::writeSizes() {
      << ", L = " << config.size("encoder_layers") << ", M = " << config.size("decoder_layers")
      << ", N = " << config.size("num_queries") << ", I = " << features
      << "  // width, heads, features of a head, feed-forward, layers of encoder and decoder, "
-        "queries, the backbone's features\n"
-     << "dim K = " << classCount(config) + 1
+        "queries, the backbone's features\n";
+  if (heads != decoderHeads)
+    os << "dim J = " << decoderHeads
+       << ", Q = D / J  // of the decoder: heads and their features\n";
+  if (hidden != decoderHidden)
+    os << "dim U = " << decoderHidden << "  // feed-forward of the decoder\n";
+  os << "dim K = " << classCount(config) + 1
      << ", A = 4  // classes, the last of which is none; a box: its centre, width and height, as "
         "parts of the picture's\ndyn B <= 8\n\n"
      << picture.line;
@@ -106,15 +117,16 @@ void DetrWriter::writeParameters() {
 }
 
 void DetrWriter::writeAttention(StringRef name) {
-  os << "linear " << name << ".q_proj, " << name << ".k_proj, " << name
-     << ".v_proj: D -> G, E bias\nlinear " << name << ".out_proj: G, E -> D bias\n";
+  os << "linear " << name << ".q_proj, " << name << ".k_proj, " << name << ".v_proj: D -> " << head
+     << ", " << feature << " bias\nlinear " << name << ".out_proj: " << head << ", " << feature
+     << " -> D bias\n";
 }
 
 void DetrWriter::writeEncoderLayer() {
   os << "// Places are added to what asks and is asked for, not to what is given.\n"
      << "block EncoderLayer(x: [S, D], places: [S, D]; allowed) -> [S, D] {\n";
   writeAttention("self_attn");
-  os << "linear fc1: D -> F bias\nlinear fc2: F -> D bias\n"
+  os << "linear fc1: D -> " << wide << " bias\nlinear fc2: " << wide << " -> D bias\n"
      << "layernorm self_attn_layer_norm, final_layer_norm: D eps 1e-5\nlet p = x + places\n"
      << "let a = attend self_attn.q_proj(p) over self_attn.k_proj(p), self_attn.v_proj(x) along S "
         "as Z { mask allowed }\n"
@@ -123,11 +135,15 @@ void DetrWriter::writeEncoderLayer() {
 }
 
 void DetrWriter::writeDecoderLayer() {
+  if (heads != decoderHeads)
+    head = "J", feature = "Q";
+  if (hidden != decoderHidden)
+    wide = "U";
   os << "block DecoderLayer(x: [N, D], queries: [N, D], memory: [S, D], places: [S, D]; "
         "allowed) -> [N, D] {\n";
   writeAttention("self_attn");
   writeAttention("encoder_attn");
-  os << "linear fc1: D -> F bias\nlinear fc2: F -> D bias\n"
+  os << "linear fc1: D -> " << wide << " bias\nlinear fc2: " << wide << " -> D bias\n"
      << "layernorm self_attn_layer_norm, encoder_attn_layer_norm, final_layer_norm: D eps 1e-5\n"
      << "let p = x + queries\n"
      << "let a = attend self_attn.q_proj(p) over self_attn.k_proj(p), self_attn.v_proj(x) along N "

@@ -112,6 +112,10 @@ Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longes
 std::string activation(Config &config, llvm::StringRef key, llvm::StringRef otherwise,
                        llvm::StringRef x);
 
+/// The same of the activation `name`, which is what `key` says in a form of its own.
+std::string activationOf(Config &config, llvm::StringRef key, llvm::StringRef name,
+                         llvm::StringRef x);
+
 /// The lines of entries that run a decoder with a cache: the prompt, a token more, and the loop
 /// over tokens with the numbers of generation_config.json.
 void writeGeneration(FamilyWriter &writer, int64_t capacity);

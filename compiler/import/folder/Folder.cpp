@@ -151,11 +151,14 @@ ArrayRef<Family> families() {
 }
 
 std::string activation(Config &config, StringRef key, StringRef otherwise, StringRef x) {
+  return activationOf(config, key, config.text(key, otherwise), x);
+}
+
+std::string activationOf(Config &config, StringRef key, StringRef name, StringRef x) {
   static const std::pair<StringRef, StringRef> known[] = {
       {"gelu", "gelu"},           {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
       {"gelu_fast", "gelu_tanh"}, {"silu", "silu"},          {"swish", "silu"},
       {"relu", "relu"},           {"tanh", "tanh"},          {"sigmoid", "sigmoid"}};
-  std::string name = config.text(key, otherwise);
   if (name == "quick_gelu")
     return (x + " * sigmoid(1.702 * " + x + ")").str();
   for (auto [theirs, ours] : known)

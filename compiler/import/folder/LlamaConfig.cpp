@@ -21,6 +21,9 @@ void LlamaWriter::readHeads() {
     config.refuse("num_attention_heads", "a divisor of `hidden_size`");
   int64_t shared = std::max<int64_t>(width / heads, 1);
   features = config.size("head_dim", isGiven ? kind.features : shared);
+  if (features % 2)
+    config.refuse(config.has("head_dim") ? "head_dim" : "num_attention_heads",
+                  "heads with an even number of features, whose pairs turn");
   if (heads % groups)
     config.refuse("num_key_value_heads", "a divisor of `num_attention_heads`");
 }

@@ -80,9 +80,11 @@ void ModernBertWriter::writeHeadParameters() {
   os << "linear head.dense: D -> D" << bias("classifier_bias") << "\nlayernorm head.norm: D eps "
      << eps << lacking << '\n';
   if (isTask("ForMaskedLM")) {
-    os << "linear decoder: D -> V = tied(" << prefix << "embeddings.tok_embeddings)\n"
-       << "param decoder_bias: [V] = \"decoder.bias\"\n";
-    if (writer.folder.has("decoder.weight"))
+    bool isTied = config.flag("tie_word_embeddings", true);
+    os << "linear decoder: D -> V"
+       << (isTied ? " = tied(" + prefix + "embeddings.tok_embeddings)" : "")
+       << "\nparam decoder_bias: [V] = \"decoder.bias\"\n";
+    if (isTied && writer.folder.has("decoder.weight"))
       os << "ignore \"decoder.weight\"  // the same numbers as the embedding\n";
   } else if (isTask("ForSequenceClassification") || isTask("ForTokenClassification"))
     os << "linear classifier: D -> K bias\n";

@@ -29,6 +29,8 @@ private:
   Config &config;
   raw_ostream &os;
   std::string eps, act;
+  std::string rows; ///< of biases by distance, where they are not as usual
+  int64_t buckets = 32;
   bool isGated = false, isTied = true, isScaled = true;
 };
 
@@ -37,13 +39,18 @@ private:
 void T5Writer::readSizes() {
   eps = numberText(config.number("layer_norm_epsilon", 1e-6));
   std::string form = config.text("feed_forward_proj", "relu");
-  isGated = StringRef(form).starts_with("gated-");
-  act = isGated ? "gelu_tanh" : form;
-  if (form != "relu" && form != "gated-gelu")
-    config.refuse("feed_forward_proj", "`relu` or `gated-gelu`");
-  if (config.size("relative_attention_num_buckets", 32) != 32 ||
-      config.size("relative_attention_max_distance", 128) != 128)
-    config.refuse("relative_attention_num_buckets", "32, and distances up to 128");
+  // What the library makes of the form stands in the config, too, and counts where it does.
+  StringRef name = form;
+  isGated = config.flag("is_gated_act", name.consume_front("gated-"));
+  act = config.text("dense_act_fn", form == "gated-gelu" ? "gelu_new" : name);
+  buckets = config.size("relative_attention_num_buckets", 32);
+  int64_t furthest = config.size("relative_attention_max_distance", 128);
+  if (buckets % 4)
+    config.refuse("relative_attention_num_buckets", "a multiple of 4");
+  if (furthest <= buckets / 2)
+    config.refuse("relative_attention_max_distance", "more than half of the buckets");
+  if (buckets != 32 || furthest != 128)
+    rows = "(rows = " + std::to_string(buckets) + ", furthest = " + std::to_string(furthest) + ")";
   // Version 1.1 has a map of its own for scores, and does not scale what it takes. transformers 4
   // writes both as one key, and 5 the second as another one, beside a head that the file has or
   // not.
@@ -63,7 +70,7 @@ void T5Writer::writeParameters() {
      << ", F = " << config.size("d_ff") << ", V = " << config.size("vocab_size")
      << "  // width, heads, features of a head, layers of encoder and decoder, feed-forward, "
         "tokens\n"
-     << "dim R = 32, P = " << config.size("n_positions", 512)
+     << "dim R = " << buckets << ", P = " << config.size("n_positions", 512)
      << "  // distances, positions\ndyn B <= 32, S <= P\n"
      << "cache own capacity P, cross capacity P\n\nembedding shared: V -> D\n"
      << "stack encoder.block: L of EncoderLayer\nstack decoder.block: M of DecoderLayer\n"
@@ -91,10 +98,10 @@ void T5Writer::writeMlp(int layer) {
 
 std::string T5Writer::mlp(int layer, StringRef of) {
   std::string name = "layer." + std::to_string(layer) + ".DenseReluDense.";
-  if (isGated)
-    return name + "wo(" + act + "(" + name + "wi_0(" + of.str() + ")) * " + name + "wi_1(" +
-           of.str() + "))";
-  return name + "wo(" + act + "(" + name + "wi(" + of.str() + ")))";
+  StringRef key = config.has("dense_act_fn") ? "dense_act_fn" : "feed_forward_proj";
+  std::string up = name + (isGated ? "wi_0(" : "wi(") + of.str() + ")",
+              gate = isGated ? " * " + name + "wi_1(" + of.str() + ")" : "";
+  return name + "wo(" + activationOf(config, key, act, up) + gate + ")";
 }
 
 void T5Writer::writeLayers() {
@@ -108,8 +115,8 @@ void T5Writer::writeLayers() {
   projections(a);
   writeMlp(1);
   os << "let n = layer.0.layer_norm(x)\nlet y = x + " << a << "o(attend " << a << "q(n) over " << a
-     << "k(n), " << a
-     << "v(n) along S as Z {\nscore dot\nbias t5_both_ways\nmask inside\n})\nlet m = "
+     << "k(n), " << a << "v(n) along S as Z {\nscore dot\nbias t5_both_ways" << rows
+     << "\nmask inside\n})\nlet m = "
         "layer.1.layer_norm(y)\nreturn y + "
      << mlp(1, "m") << "\n}\n\n"
      << "block DecoderLayer[T](x: [B, T, D], memory: [B, S, D], relative: [R, H], lengths: i32[B], "
@@ -121,8 +128,9 @@ void T5Writer::writeLayers() {
   writeMlp(2);
   os << "let n = layer.0.layer_norm(x)\nlet y = x + " << a << "o(attend " << a
      << "q(n) over own.push(" << a << "k(n), " << a
-     << "v(n)) along T as Z {\nscore dot\nbias t5_before\nmask causal\n})\nlet z = y + " << c
-     << "o(attend " << c << "q(layer.1.layer_norm(y)) over cross.once(" << c << "k(memory), " << c
+     << "v(n)) along T as Z {\nscore dot\nbias t5_before" << rows
+     << "\nmask causal\n})\nlet z = y + " << c << "o(attend " << c
+     << "q(layer.1.layer_norm(y)) over cross.once(" << c << "k(memory), " << c
      << "v(memory)) along S as Z {\nscore dot\nmask inside\n})\nlet m = "
         "layer.2.layer_norm(z)\nreturn z + "
      << mlp(2, "m") << "\n}\n\n";
