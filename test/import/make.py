@@ -29,7 +29,7 @@ def llama_shapes(c):
         if "num_experts_per_tok" in c:
             del own["mlp.down_proj.weight"]
             mixtral, oss = kind == "mixtral", kind == "gpt_oss"
-            count, f = (c["num_local_experts"], f) if mixtral or oss else (c["num_experts"], c["moe_intermediate_size"])
+            count, f = (c["num_local_experts"], f) if mixtral or oss else (c.get("num_experts") or c["num_local_experts"], c["moe_intermediate_size"])
             moe, names = ("block_sparse_moe", ("w1", "w3", "w2")) if mixtral else ("mlp", ("gate_proj", "up_proj", "down_proj"))
             if oss:
                 own.update({"mlp.router.weight": (count, d), "mlp.router.bias": (count,), "self_attn.sinks": (h,),
@@ -68,6 +68,9 @@ def gpt2_shapes(c):
                "attn.c_attn.bias": (3 * d,), "attn.c_proj.weight": (d, d), "attn.c_proj.bias": (d,), "mlp.c_fc.weight": (d, f),
                "mlp.c_fc.bias": (f,), "mlp.c_proj.weight": (f, d), "mlp.c_proj.bias": (d,),
                "attn.bias": (1, 1, c["n_positions"], c["n_positions"])}
+        if c.get("add_cross_attention"):
+            own.update({**pair("ln_cross_attn", d), "crossattention.c_attn.weight": (d, 2 * d), "crossattention.c_attn.bias": (2 * d,),
+                        **pair("crossattention.q_attn", d, d), **pair("crossattention.c_proj", d, d)})
         shapes.update({f"h.{n}.{name}": shape for name, shape in own.items()})
     return shapes
 
@@ -100,6 +103,8 @@ def bert_shapes(c):
     if architecture == "BertForMaskedLM":
         shapes.update({**pair("cls.predictions.transform.dense", d, d), **pair("cls.predictions.transform.LayerNorm", d),
                        "cls.predictions.bias": (c["vocab_size"],)})
+        if not c.get("tie_word_embeddings", True):
+            shapes["cls.predictions.decoder.weight"] = (c["vocab_size"], d)
     elif architecture.endswith("ForMaskedLM") and roberta:
         shapes.update({**pair("lm_head.dense", d, d), **pair("lm_head.layer_norm", d), "lm_head.bias": (c["vocab_size"],)})
     elif architecture == "DistilBertForMaskedLM":
@@ -208,16 +213,18 @@ def modernbert_shapes(c):
         shapes.update({f"{body}layers.{n}.{name}": shape for name, shape in own.items()})
     if task != "Model":
         shapes.update({"head.dense.weight": (d, d), "head.norm.weight": (d,)})
+        if not c.get("tie_word_embeddings", True):
+            shapes["decoder.weight"] = (c["vocab_size"], d)
         shapes.update({"decoder.bias": (c["vocab_size"],)} if task == "ForMaskedLM" else
                       {"classifier.weight": (len(c["id2label"]), d), "classifier.bias": (len(c["id2label"]),)})
     return shapes
 
 
 def nomic_shapes(c):
-    d, f = c["n_embd"], c["n_inner"]
+    d, f = c.get("n_embd") or c["hidden_size"], c.get("n_inner") or c["intermediate_size"]
     shapes = {"embeddings.word_embeddings.weight": (c["vocab_size"], d),
               "embeddings.token_type_embeddings.weight": (c["type_vocab_size"], d), **pair("emb_ln", d)}
-    for n in range(c["n_layer"]):
+    for n in range(c.get("n_layer") or c["num_hidden_layers"]):
         own = {"attn.Wqkv.weight": (3 * d, d), "attn.out_proj.weight": (d, d), "mlp.fc11.weight": (f, d), "mlp.fc12.weight": (f, d),
                "mlp.fc2.weight": (d, f), **pair("norm1", d), **pair("norm2", d)}
         shapes.update({f"encoder.layers.{n}.{name}": shape for name, shape in own.items()})
@@ -229,7 +236,7 @@ def pair(name, *shape):
 
 
 def bart_shapes(c):
-    d, f, v, kind = c["d_model"], c["encoder_ffn_dim"], c["vocab_size"], c["model_type"]
+    d, v, kind = c["d_model"], c["vocab_size"], c["model_type"]
     whisper = kind == "whisper"
     shapes = {"model.decoder.embed_tokens.weight" if whisper else "model.shared.weight": (v, d)}
     if whisper:
@@ -243,6 +250,7 @@ def bart_shapes(c):
         if kind == "bart":
             shapes.update({f"model.{side}.embed_positions.weight": (c["max_position_embeddings"] + 2, d),
                            **pair(f"model.{side}.layernorm_embedding", d)})
+        f = c[side + "_ffn_dim"]
         for n in range(c[side + "_layers"]):
             own = {**pair("fc1", f, d), **pair("fc2", d, f), **pair("final_layer_norm", d)}
             for attention in ["self_attn"] + ["encoder_attn"] * (side == "decoder"):
@@ -282,13 +290,14 @@ def trocr_shapes(c):
 
 
 def t5_shapes(c):
-    d, f, inner, gated = c["d_model"], c["d_ff"], c["num_heads"] * c["d_kv"], c["feed_forward_proj"].startswith("gated")
+    d, f, inner = c["d_model"], c["d_ff"], c["num_heads"] * c["d_kv"]
+    gated = c.get("is_gated_act", c["feed_forward_proj"].startswith("gated"))
     shapes = {"shared.weight": (c["vocab_size"], d), "encoder.final_layer_norm.weight": (d,), "decoder.final_layer_norm.weight": (d,)}
-    if not c["tie_word_embeddings"]:
+    if not c.get("scale_decoder_outputs", c["tie_word_embeddings"]):
         shapes["lm_head.weight"] = (c["vocab_size"], d)
     for side in "encoder", "decoder":
         decoder = side == "decoder"
-        shapes[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = (32, c["num_heads"])
+        shapes[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"] = (c["relative_attention_num_buckets"], c["num_heads"])
         for n in range(c["num_decoder_layers" if decoder else "num_layers"]):
             last = 2 if decoder else 1
             own = {f"layer.{i}.layer_norm.weight": (d,) for i in range(last + 1)}
@@ -346,13 +355,14 @@ def resnet_shapes(p, features):
 
 
 def detr_shapes(c, features=2048):
-    d, f = c["d_model"], c["encoder_ffn_dim"]
+    d = c["d_model"]
     shapes = {**resnet_shapes("model.backbone.conv_encoder.model.", features), **pair("model.input_projection", d, features, 1, 1),
               "model.query_position_embeddings.weight": (c["num_queries"], d), **pair("model.decoder.layernorm", d),
               **pair("class_labels_classifier", len(c["id2label"]) + 1, d)}
     for n, rows in enumerate((d, d, 4)):
         shapes.update(pair(f"bbox_predictor.layers.{n}", rows, d))
     for side in "encoder", "decoder":
+        f = c[side + "_ffn_dim"]
         for n in range(c[side + "_layers"]):
             own = {**pair("fc1", f, d), **pair("fc2", d, f), **pair("final_layer_norm", d)}
             for attention in ["self_attn"] + ["encoder_attn"] * (side == "decoder"):
@@ -485,6 +495,13 @@ NOMIC = dict(model_type="nomic_bert", architectures=["NomicBertModel"], activati
              max_trained_positions=32, mlp_fc1_bias=False, mlp_fc2_bias=False, n_embd=48, n_head=6, n_inner=80, n_layer=2, n_positions=64, prenorm=False,
              qkv_proj_bias=False, rotary_emb_base=1000, rotary_emb_fraction=1.0, rotary_emb_interleaved=False, rotary_emb_scale_base=None,
              rotary_scaling_factor=2, type_vocab_size=2, use_rms_norm=False, vocab_size=97)
+# As the library has written it since version 5.
+NOMIC5 = dict(model_type="nomic_bert", architectures=["NomicBertModel"], hidden_size=48, num_attention_heads=6, num_hidden_layers=2, vocab_size=97,
+              intermediate_size=80, max_position_embeddings=64, type_vocab_size=2, layer_norm_eps=1e-12, hidden_act="gelu", head_dim=8,
+              rope_parameters=dict(rope_type="yarn", rope_theta=2000.0, factor=4.0, original_max_position_embeddings=16))
+MODERN5 = dict(layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention", "sliding_attention"],
+               rope_parameters=dict(full_attention=dict(rope_type="yarn", rope_theta=50000.0, factor=2.0, original_max_position_embeddings=20),
+                                    sliding_attention=dict(rope_type="linear", rope_theta=3000.0, factor=4.0)))
 FAMILIES = {
     "llama2": (llama("llama", "LlamaForCausalLM", rope_theta=10000.0, tie_word_embeddings=False), llama_shapes, {}),
     "llama3": (llama("llama", "LlamaForCausalLM", rope_theta=500000.0, rope_scaling=LLAMA3, tie_word_embeddings=True, attention_bias=True,
@@ -502,6 +519,8 @@ FAMILIES = {
     "qwen3-moe": (llama("qwen3_moe", "Qwen3MoeForCausalLM", rope_theta=1000000.0, head_dim=16, num_experts=6, num_experts_per_tok=3,
                         moe_intermediate_size=24, norm_topk_prob=False, decoder_sparse_step=1, mlp_only_layers=[], use_sliding_window=False),
                   llama_shapes, {}),
+    "qwen3-moe-v5": (llama("qwen3_moe", "Qwen3MoeForCausalLM", head_dim=16, num_local_experts=6, num_experts_per_tok=3, moe_intermediate_size=24,
+                           norm_topk_prob=True, rope_parameters=dict(rope_type="default", rope_theta=1000000.0)), llama_shapes, {}),
     "gpt-oss": (llama("gpt_oss", "GptOssForCausalLM", rope_theta=150000.0, head_dim=16, attention_bias=True, sliding_window=6, swiglu_limit=1.5,
                       num_local_experts=6, num_experts_per_tok=3, layer_types=["sliding_attention", "full_attention"] * 2,
                       rope_scaling=dict(rope_type="yarn", factor=32.0, original_max_position_embeddings=4096, truncate=False)),
@@ -551,6 +570,10 @@ FAMILIES = {
                   encoder_attention_heads=6, decoder_attention_heads=6, encoder_ffn_dim=80, decoder_ffn_dim=80, num_queries=7, num_channels=3,
                   activation_function="relu", backbone="resnet50", use_timm_backbone=True, dilation=False, position_embedding_type="sine",
                   auxiliary_loss=False, id2label=LABELS), lambda c: detr_shapes(c, 64), FRAMED),
+    "detr-wider": (dict(model_type="detr", architectures=["DetrForObjectDetection"], d_model=48, encoder_layers=2, decoder_layers=2,
+                        encoder_attention_heads=6, decoder_attention_heads=4, encoder_ffn_dim=80, decoder_ffn_dim=56, num_queries=7,
+                        activation_function="relu", backbone="resnet50", use_timm_backbone=True, use_pretrained_backbone=True,
+                        id2label=LABELS), lambda c: detr_shapes(c, 64), FRAMED),
     "timm-vit": (dict(architecture="vit_mini_patch8_32", num_classes=5, num_features=64, global_pool="avg", pretrained_cfg=PIXELS,
                       model_args=dict(num_heads=4)), timm_shapes, {}),
     "timm-deit": (dict(architecture="deit_mini_distilled_patch8_32", num_classes=5, pretrained_cfg=PIXELS, model_args=dict(num_heads=4)),
@@ -559,29 +582,38 @@ FAMILIES = {
                     timm_shapes, {}),
     "gpt2": (dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=48, n_head=6, n_layer=2, n_positions=64, n_ctx=64,
                   vocab_size=97, layer_norm_epsilon=1e-5, activation_function="gelu_new", eos_token_id=5), gpt2_shapes, {}),
+    "gpt2-cross": (dict(model_type="gpt2", architectures=["GPT2LMHeadModel"], n_embd=48, n_head=6, n_layer=2, n_positions=64, vocab_size=97,
+                        layer_norm_epsilon=1e-5, activation_function="gelu_new", add_cross_attention=True), gpt2_shapes, {}),
     "bert": (bert("bert", "BertModel"), bert_shapes, {}),
     "bert-fill": (bert("bert", "BertForMaskedLM"), bert_shapes, {}),
+    "bert-fill-untied": (bert("bert", "BertForMaskedLM", tie_word_embeddings=False), bert_shapes, {}),
     "bert-classes": (bert("bert", "BertForSequenceClassification", id2label=LABELS), bert_shapes, {}),
     "bert-tokens": (bert("bert", "BertForTokenClassification", id2label=LABELS), bert_shapes, {}),
     "bert-answers": (bert("bert", "BertForQuestionAnswering"), bert_shapes, {}),
     "minilm": (bert("bert", "BertModel"), bert_shapes, MEAN),
     "bge": (bert("bert", "BertModel"), bert_shapes, FIRST),
     "nomic-bert": (NOMIC, nomic_shapes, {}),
+    "nomic-bert-v5": (NOMIC5, nomic_shapes, {}),
     "nomic-embed": (NOMIC, nomic_shapes, MEAN),
     "modernbert-embed": (modernbert("ModernBertModel"), modernbert_shapes, MEAN),
     "modernbert-fill": (modernbert("ModernBertForMaskedLM"), modernbert_shapes, {}),
+    "modernbert-v5": ({**modernbert("ModernBertForMaskedLM", tie_word_embeddings=False), **MODERN5}, modernbert_shapes, {}),
     "modernbert-classes": (modernbert("ModernBertForSequenceClassification", classifier_pooling="mean", id2label=LABELS), modernbert_shapes, {}),
     "bart": (bart("bart", "BartForConditionalGeneration", activation_function="gelu", max_position_embeddings=40, scale_embedding=False,
                   decoder_start_token_id=2), bart_shapes, {"generation_config.json": dict(
                       num_beams=4, length_penalty=2.0, forced_bos_token_id=0, eos_token_id=2, no_repeat_ngram_size=3, decoder_start_token_id=2)}),
+    "bart-wider": ({**bart("bart", "BartForConditionalGeneration", activation_function="gelu", max_position_embeddings=40, scale_embedding=True,
+                           decoder_start_token_id=2), "decoder_attention_heads": 4, "decoder_ffn_dim": 56}, bart_shapes, {}),
     "marian": (bart("marian", "MarianMTModel", activation_function="swish", max_position_embeddings=40, scale_embedding=True,
                     decoder_start_token_id=96, num_beams=6, bad_words_ids=[[96]]), bart_shapes, {}),
     "whisper": (bart("whisper", "WhisperForConditionalGeneration", activation_function="gelu", num_mel_bins=10, max_source_positions=20,
-                     max_target_positions=32, scale_embedding=False, decoder_start_token_id=90, suppress_tokens=[5, 6],
+                     max_target_positions=32, scale_embedding=True, decoder_start_token_id=90, suppress_tokens=[5, 6],
                      forced_decoder_ids=[[1, 91], [2, 92]]), bart_shapes, {}),
     "t5": (t5(feed_forward_proj="relu", tie_word_embeddings=True), t5_shapes, {}),
+    "t5-v5": ({**t5(feed_forward_proj="relu", is_gated_act=True, dense_act_fn="silu", tie_word_embeddings=True, scale_decoder_outputs=False,
+                    relative_attention_max_distance=11), "relative_attention_num_buckets": 12}, t5_shapes, {}),
     "flan-t5": (t5(feed_forward_proj="gated-gelu", tie_word_embeddings=False), t5_shapes, {}),
-    "roberta-fill": ({**bert("roberta", "RobertaForMaskedLM"), "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
+    "roberta-fill": ({**bert("roberta", "RobertaForMaskedLM"), "hidden_act": "relu", "type_vocab_size": 1, "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
     "xlm-roberta-classes": ({**bert("xlm-roberta", "XLMRobertaForSequenceClassification", id2label=LABELS), "type_vocab_size": 1,
                              "pad_token_id": 1, "layer_norm_eps": 1e-5}, bert_shapes, {}),
     "distilbert-classes": (dict(model_type="distilbert", architectures=["DistilBertForSequenceClassification"], dim=48, n_heads=6, n_layers=2,

@@ -240,7 +240,7 @@ def detr(c, w, image, there=None):
 
     def attend(p, q, k, v, live):
         q, k, v = (linear(x, w, f"{p}.{name}_proj") for x, name in ((q, "q"), (k, "k"), (v, "v")))
-        return linear(attention(q, k, v, c["encoder_attention_heads"], live), w, p + ".out_proj")
+        return linear(attention(q, k, v, c[("decoder" if ".decoder." in p else "encoder") + "_attention_heads"], live), w, p + ".out_proj")
 
     norm = lambda x, name: layer_norm(x, w, name, 1e-5)
     mlp = lambda x, p: norm(x + linear(act(linear(x, w, p + "fc1")), w, p + "fc2"), p + "final_layer_norm")

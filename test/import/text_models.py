@@ -200,7 +200,8 @@ def bert(c, w, ids, lengths, segments=None):
         dense, ln, bias = (("vocab_transform", "vocab_layer_norm", "vocab_projector.bias") if distil else
                            ("lm_head.dense", "lm_head.layer_norm", "lm_head.bias") if roberta else
                            ("cls.predictions.transform.dense", "cls.predictions.transform.LayerNorm", "cls.predictions.bias"))
-        return {"scores": norm(act(linear(x, w, dense)), ln) @ word.T + w[bias]}
+        act = ACTIVATIONS["gelu"] if roberta else act  # whatever the config says
+        return {"scores": norm(act(linear(x, w, dense)), ln) @ w.get("cls.predictions.decoder.weight", word).T + w[bias]}
     if architecture.endswith("ForSequenceClassification"):
         if roberta:
             return {"scores": linear(np.tanh(linear(x[:, 0], w, "classifier.dense")), w, "classifier.out_proj")}
@@ -217,11 +218,13 @@ def modernbert(c, w, ids, lengths):
     count, i = c["num_attention_heads"], np.arange(ids.shape[1])
     inside = (i < lengths[:, None])[:, None, None]
     for n in range(c["num_hidden_layers"]):
-        p, whole = f"layers.{n}.", n % c["global_attn_every_n_layers"] == 0
+        kind = c["layer_types"][n] if "layer_types" in c else ["full_attention", "sliding_attention"][n % c["global_attn_every_n_layers"] > 0]
+        p, whole = f"layers.{n}.", kind == "full_attention"
+        own = {"rope_type": "default", "rope_theta": c["global_rope_theta" if whole else "local_rope_theta"], **c.get("rope_parameters", {}).get(kind, {})}
         y = norm(x, p + "attn_norm") if n else x
         q, k, v = (heads_of(part, count) for part in np.split(linear(y, w, p + "attn.Wqkv"), 3, -1))
-        f = frequencies(q.shape[-1], c["global_rope_theta" if whole else "local_rope_theta"], None)
-        q, k = rotate(q, f), rotate(k, f)
+        f, stronger = frequencies(q.shape[-1], own["rope_theta"], own), strength(c, own)
+        q, k = rotate(q, f, stronger), rotate(k, f, stronger)
         live = inside & (whole | (abs(i[:, None] - i) <= c["local_attention"] // 2))
         a = joined(softmax(np.where(live, q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1]), -np.inf)) @ v)
         x = x + linear(a, w, p + "attn.Wo")
@@ -230,7 +233,7 @@ def modernbert(c, w, ids, lengths):
     x = norm(x, "final_norm")
     head = lambda x: norm(ACTIVATIONS[c["classifier_activation"]](linear(x, w, "head.dense")), "head.norm")
     if c["architectures"][0].endswith("ForMaskedLM"):
-        return {"scores": head(x) @ w["embeddings.tok_embeddings.weight"].T + w["decoder.bias"]}
+        return {"scores": head(x) @ w.get("decoder.weight", w["embeddings.tok_embeddings.weight"]).T + w["decoder.bias"]}
     mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
     if c["architectures"][0] == "ModernBertModel":
         return {"hidden": x, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
@@ -238,16 +241,22 @@ def modernbert(c, w, ids, lengths):
 
 
 def nomic_bert(c, w, ids, lengths, segments):
-    norm = lambda x, name: layer_norm(x, w, name, c["layer_norm_epsilon"])
+    if "n_embd" in c:
+        heads, layers, eps, act, own = c["n_head"], c["n_layer"], c["layer_norm_epsilon"], "silu", {"rope_theta": c["rotary_emb_base"]}
+    else:
+        heads, layers, eps, act = c["num_attention_heads"], c["num_hidden_layers"], c["layer_norm_eps"], c["hidden_act"]
+        own = c["rope_parameters"]
+    own = {"rope_type": "default", **own}
+    norm = lambda x, name: layer_norm(x, w, name, eps)
     x = norm(w["embeddings.word_embeddings.weight"][ids] + w["embeddings.token_type_embeddings.weight"][segments], "emb_ln")
     live = (np.arange(ids.shape[1]) < lengths[:, None])[:, None, None]
-    f = frequencies(c["n_embd"] // c["n_head"], c["rotary_emb_base"], None)
-    for n in range(c["n_layer"]):
+    f, stronger = frequencies(w["emb_ln.weight"].size // heads, own["rope_theta"], own), strength(c, own)
+    for n in range(layers):
         p = f"encoder.layers.{n}."
-        q, k, v = (heads_of(part, c["n_head"]) for part in np.split(linear(x, w, p + "attn.Wqkv"), 3, -1))
-        scores = rotate(q, f) @ rotate(k, f).transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])
+        q, k, v = (heads_of(part, heads) for part in np.split(linear(x, w, p + "attn.Wqkv"), 3, -1))
+        scores = rotate(q, f, stronger) @ rotate(k, f, stronger).transpose(0, 1, 3, 2) / np.sqrt(q.shape[-1])
         x = norm(x + linear(joined(softmax(np.where(live, scores, -np.inf)) @ v), w, p + "attn.out_proj"), p + "norm1")
-        y = linear(x, w, p + "mlp.fc11") * ACTIVATIONS["silu"](linear(x, w, p + "mlp.fc12"))
+        y = linear(x, w, p + "mlp.fc11") * ACTIVATIONS[act](linear(x, w, p + "mlp.fc12"))
         x = norm(x + linear(y, w, p + "mlp.fc2"), p + "norm2")
     mean = np.stack([row[:n].mean(0) for row, n in zip(x, lengths)])
     return {"hidden": x, "embedding": mean / np.linalg.norm(mean, axis=-1, keepdims=True)}
@@ -263,7 +272,8 @@ def bart_layer(x, w, p, c, live, memory=None, seen=None):
 
     def attend(name, x, over, live):
         q, k, v = linear(x, w, p + name + ".q_proj"), linear(over, w, p + name + ".k_proj"), linear(over, w, p + name + ".v_proj")
-        return linear(attention(q, k, v, c["encoder_attention_heads"], live), w, p + name + ".out_proj")
+        heads = c["encoder_attention_heads" if memory is None else "decoder_attention_heads"]
+        return linear(attention(q, k, v, heads, live), w, p + name + ".out_proj")
 
     x = step(x, "self_attn_layer_norm", lambda y: attend("self_attn", y, y, live))
     if memory is not None:
@@ -277,7 +287,7 @@ def bart_table(c, w):
 
 def bart_embedding(c, w, ids, side):
     kind, d, t = c["model_type"], c["d_model"], np.arange(ids.shape[1])
-    x = bart_table(c, w)[ids] * (np.sqrt(d) if c["scale_embedding"] else 1)
+    x = bart_table(c, w)[ids] * (np.sqrt(d) if c["scale_embedding"] and kind != "whisper" else 1)  # whose class leaves it out
     if kind == "marian":
         angles = t[:, None] / 10000.0 ** (2 * np.arange(d // 2) / d)
         return x + np.concatenate([np.sin(angles), np.cos(angles)], -1)
@@ -317,9 +327,9 @@ def bart(c, w, token, **read):
     return bart_scores(c, w, token, *bart_memory(c, w, **read))
 
 
-def t5_bucket(distance, both):
+def t5_bucket(distance, both, buckets, furthest):
     """Of a key's position less the query's: as the published code has it, one by one."""
-    buckets, base = 32, 0
+    base = 0
     if both:
         buckets //= 2
         base, distance = (buckets, distance) if distance > 0 else (0, -distance)
@@ -328,15 +338,17 @@ def t5_bucket(distance, both):
     half = buckets // 2
     if distance < half:
         return base + distance
-    return base + min(half + int(np.log(distance / half) / np.log(128 / half) * (buckets - half)), buckets - 1)
+    return base + min(half + int(np.log(distance / half) / np.log(furthest / half) * (buckets - half)), buckets - 1)
 
 
 def t5(c, w, token, source, lengths):
-    count, eps, gated = c["num_heads"], c["layer_norm_epsilon"], c["feed_forward_proj"] == "gated-gelu"
+    count, eps, form = c["num_heads"], c["layer_norm_epsilon"], c["feed_forward_proj"]
+    gated, act = c.get("is_gated_act", form == "gated-gelu"), ACTIVATIONS[c.get("dense_act_fn", "gelu_new" if form == "gated-gelu" else form)]
+    buckets, furthest = c["relative_attention_num_buckets"], c.get("relative_attention_max_distance", 128)
     norm = lambda x, name: x / np.sqrt((x * x).mean(-1, keepdims=True) + eps) * w[name + ".weight"]
 
     def bias(side, length):
-        rows = np.array([[t5_bucket(j - i, side == "encoder") for j in range(length)] for i in range(length)])
+        rows = np.array([[t5_bucket(j - i, side == "encoder", buckets, furthest) for j in range(length)] for i in range(length)])
         return w[f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"][rows].transpose(2, 0, 1)
 
     def attend(p, x, over, live, bias=0):
@@ -345,8 +357,8 @@ def t5(c, w, token, source, lengths):
 
     def mlp(p, x):
         if gated:
-            return linear(ACTIVATIONS["gelu_new"](linear(x, w, p + "wi_0")) * linear(x, w, p + "wi_1"), w, p + "wo")
-        return linear(np.maximum(linear(x, w, p + "wi"), 0), w, p + "wo")
+            return linear(act(linear(x, w, p + "wi_0")) * linear(x, w, p + "wi_1"), w, p + "wo")
+        return linear(act(linear(x, w, p + "wi")), w, p + "wo")
 
     x, seen = w["shared.weight"][source], (np.arange(source.shape[1]) < lengths[:, None])[:, None, None]
     for n in range(c["num_layers"]):

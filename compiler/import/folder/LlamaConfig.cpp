@@ -23,7 +23,9 @@ void LlamaWriter::readHeads() {
   features = config.size("head_dim", isGiven ? kind.features : shared);
   if (features % 2)
     config.refuse(config.has("head_dim") ? "head_dim" : "num_attention_heads",
-                  "heads with an even number of features, whose pairs turn");
+                  "heads with an even number of features, whose pairs turn; `hidden_size` / "
+                  "`num_attention_heads` is " +
+                      Twine(shared));
   if (heads % groups)
     config.refuse("num_key_value_heads", "a divisor of `num_attention_heads`");
 }
