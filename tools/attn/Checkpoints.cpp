@@ -234,8 +234,9 @@ int readGgufValues(const std::string &path, llvm::json::Object &values) {
   uint64_t tensors = 0, count = 0;
   reader.takeHeader(version, tensors, count);
   attn::eachGgufValue(reader, count, [&](attn::Slice key, const attn::GgufValue &value) {
-    if (auto json = jsonOf(value))
-      values[llvm::json::fixUTF8(llvm::StringRef(key.data, key.size))] = std::move(*json);
+    auto json = jsonOf(value); // of a list of texts only that it is there
+    values[llvm::json::fixUTF8(llvm::StringRef(key.data, key.size))] =
+        json ? std::move(*json) : llvm::json::Value("a list");
   });
   return Ok;
 }

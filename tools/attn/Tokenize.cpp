@@ -6,6 +6,7 @@
 #include "Verbs.h"
 #include "attn/text.h"
 #include "base/Text.h"
+#include "compiler/import/folder/Folder.h"
 #include "compiler/support/Printable.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -104,6 +105,8 @@ int runTokenize(const opt::InputArgList &args) {
   if (attn_status status = attn_tokenizer_open(words[0].c_str(), &tokenizer, &message))
     return failWith(status, message);
   scope_exit destroy([&] { attn_tokenizer_destroy(tokenizer); });
+  for (const std::string &note : importer::notesOfTokenizer(words[0]))
+    errs() << "note: " << note << '\n';
   StringRef text = buffer ? buffer->getBuffer() : StringRef(words[1]);
   return args.hasArg(OPT_decode) ? decode(tokenizer, text, args) : encode(tokenizer, text, args);
 }

@@ -106,7 +106,7 @@ void BartWriter::writeSizes() {
 void BartWriter::writeSound() {
   json::Object empty;
   bool isSaid = writer.folder.preprocessor.has_value();
-  Config values(isSaid ? *writer.folder.preprocessor : empty, "preprocessor_config.json");
+  Config values(isSaid ? *writer.folder.preprocessor : empty, writer.folder.preprocessorFile);
   if (!isSaid)
     config.note("there is no `preprocessor_config.json`: sounds are read as OpenAI's models do, at "
                 "16 kHz in windows of 400 samples");

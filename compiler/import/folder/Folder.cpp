@@ -94,6 +94,45 @@ static Error noConfig(Folder &folder) {
                      "`save_pretrained(FOLDER)`");
 }
 
+/// Whose rows count of a file: of tokenizers those of the class, of packings those of the method.
+static StringRef familyOf(StringRef kind, const json::Object &content) {
+  if (kind == "packing")
+    return content.getString("quant_method").value_or("gptq"); // which AutoGPTQ does not say
+  StringRef name = content.getString("tokenizer_class").value_or("");
+  name.consume_back("Fast");
+  return name;
+}
+
+/// Reads the files whose keys are decided on by rows alone. What a processor_config.json of
+/// transformers 5 says of pictures and sounds is what older folders have in a file of its own.
+static Error readBeside(Folder &folder) {
+  for (auto [name, kind] : {std::pair<StringRef, StringRef>("tokenizer_config.json", "tokenizer"),
+                            {"special_tokens_map.json", "tokenizer"},
+                            {"added_tokens.json", "tokens"},
+                            {"processor_config.json", "processor"},
+                            {"chat_template.json", "template"},
+                            {"quantize_config.json", "packing"}}) {
+    auto content = readObject(folder, name);
+    if (!content)
+      return content.takeError();
+    if (!*content)
+      continue;
+    for (StringRef part : {"image_processor", "feature_extractor"})
+      if (const json::Object *inner = (*content)->getObject(part);
+          inner && kind == "processor") { // which counts before the older file
+        if (folder.preprocessor)
+          folder.beside.push_back(
+              {folder.preprocessorFile, "shadowed", "", std::move(*folder.preprocessor)});
+        folder.preprocessor = *inner;
+        folder.preprocessorFile = name.str();
+        folder.preprocessorWithin = part.str() + ".";
+      }
+    std::string family = familyOf(kind, **content).str();
+    folder.beside.push_back({name.str(), kind.str(), family, std::move(**content)});
+  }
+  return Error::success();
+}
+
 Expected<Folder> readFolder(StringRef path) {
   Folder folder;
   folder.path = path.str();
@@ -111,6 +150,8 @@ Expected<Folder> readFolder(StringRef path) {
   if (!preprocessor)
     return preprocessor.takeError();
   folder.preprocessor = std::move(*preprocessor);
+  if (Error error = readBeside(folder))
+    return std::move(error);
   for (auto [name, own] : {std::pair("sentence_bert_config.json", &folder.sentence),
                            {"config_sentence_transformers.json", &folder.prompts}}) {
     auto found = readObject(folder, name);
@@ -121,6 +162,21 @@ Expected<Folder> readFolder(StringRef path) {
   if (Error error = readModules(folder))
     return std::move(error);
   return folder;
+}
+
+std::vector<std::string> notesOfTokenizer(StringRef path) {
+  Folder folder;
+  std::vector<std::string> notes;
+  folder.path = path.str();
+  if (!sys::fs::is_directory(path))
+    return notes;
+  consumeError(readBeside(folder)); // what is no JSON is an error of whoever reads it for good
+  llvm::erase_if(folder.beside, [](const FileBeside &file) { return file.kind != "tokenizer"; });
+  AskedKeys none;
+  if (Error error = accountForKeys(decideKeys({folder, "", false, none}), folder, notes))
+    handleAllErrors(std::move(error),
+                    [&](const ImportError &undecided) { notes.push_back(undecided.message); });
+  return notes;
 }
 
 static constexpr StringRef llamaTypes[] = {"llama",   "mistral",   "qwen2",       "qwen3",

@@ -11,6 +11,7 @@
 #include "llvm/Support/JSON.h"
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ struct SentenceModule {
   llvm::json::Object config; ///< of its folder; empty where that has none
 };
 
+/// A file of which the importer reads nothing: rows decide on its keys.
+struct FileBeside {
+  std::string name, kind; ///< "tokenizer_config.json"; what the rows call it
+  std::string family;     ///< whose rows count, beside those of the model
+  llvm::json::Object content;
+};
+
 /// What stands in a folder, its weights apart.
 struct Folder {
   std::string path;
@@ -31,9 +39,12 @@ struct Folder {
   llvm::json::Object config;
   std::optional<llvm::json::Object> generation;   ///< generation_config.json
   std::optional<llvm::json::Object> preprocessor; ///< preprocessor_config.json
-  std::vector<SentenceModule> modules;            ///< of a sentence encoder, in their order
-  std::optional<llvm::json::Object> sentence;     ///< sentence_bert_config.json
-  std::optional<llvm::json::Object> prompts;      ///< config_sentence_transformers.json
+  /// Where that stands: in the file, or in an object of processor_config.json, with a dot behind.
+  std::string preprocessorFile = "preprocessor_config.json", preprocessorWithin;
+  std::vector<SentenceModule> modules;        ///< of a sentence encoder, in their order
+  std::optional<llvm::json::Object> sentence; ///< sentence_bert_config.json
+  std::optional<llvm::json::Object> prompts;  ///< config_sentence_transformers.json
+  std::vector<FileBeside> beside;             ///< of tokenizers, processors, packings
   std::map<std::string, llvm::SmallVector<int64_t>> shapes; ///< of the tensors, by their names
   std::map<std::string, std::string> texts; ///< of the files, for the lines of their keys
   std::vector<std::string> allowed;         ///< the keys that `--allow` passes by
@@ -46,6 +57,11 @@ struct Folder {
   /// What the factors of `rope_freqs.weight` divide the angles by, which llama.cpp makes of
   /// Llama 3's rule; empty where there are none.
   std::vector<double> ropeFactors;
+
+  /// Of a GGUF file: its values, those that were asked for, and its architecture.
+  llvm::json::Object values;
+  std::set<std::string> askedValues;
+  std::string architecture;
 
   /// Whether texts become vectors, by the modules.
   bool isSentence() const { return !modules.empty(); }
@@ -64,6 +80,9 @@ struct Folder {
 
 /// Reads the JSON files of a folder; `shapes` is left empty.
 llvm::Expected<Folder> readFolder(llvm::StringRef path);
+
+/// What of the settings of a folder's tokenizer is left out, or is not done: one note each.
+std::vector<std::string> notesOfTokenizer(llvm::StringRef path);
 
 /// How it was decided on a key.
 enum class KeyFate {

@@ -22,7 +22,12 @@ public:
   Error read();
 
 private:
-  const json::Value *find(StringRef key) const { return values.get((prefix + key).str()); }
+  const json::Value *find(StringRef key) const { return findWhole((prefix + key).str()); }
+  /// A value by its whole name, which counts as read.
+  const json::Value *findWhole(StringRef key) const {
+    folder.askedValues.insert(key.str());
+    return values.get(key);
+  }
   /// What is given for each layer has to be alike in all.
   Error take(StringRef key, StringRef theirs);
   Error takeAll(ArrayRef<std::pair<StringRef, StringRef>> keys);
@@ -80,8 +85,11 @@ Error GgufConfig::readRope() {
   folder.config["rope_theta"] = 10000; // llama.cpp's default
   if (Error error = take("rope.freq_base", "rope_theta"))
     return error;
-  if (kind.type == "gemma3_text") // which files do not say
+  if (kind.type == "gemma3_text") { // which older files do not say
     folder.config["rope_local_base_freq"] = 10000;
+    if (Error error = take("rope.freq_base_swa", "rope_local_base_freq"))
+      return error;
+  }
   std::optional<int64_t> turned = std::nullopt, features = std::nullopt;
   if (const json::Value *value = find("rope.dimension_count"))
     turned = value->getAsInteger();
@@ -188,7 +196,7 @@ void GgufConfig::readGeneration() {
   for (auto [key, theirs] :
        {std::pair<StringRef, StringRef>("tokenizer.ggml.eos_token_id", "eos_token_id"),
         {"tokenizer.ggml.eot_token_id", "eot"}})
-    if (const json::Value *token = values.get(key))
+    if (const json::Value *token = findWhole(key))
       generation[theirs] = *token;
   if (const json::Value *turn = generation.get("eot")) { // a turn of a chat ends with another
     const json::Value *end = generation.get("eos_token_id");
@@ -214,6 +222,11 @@ Error GgufConfig::readLlama() {
     return error;
   if (folder.config.getInteger("sliding_window") == 0) // none
     folder.config.erase("sliding_window");
+  const json::Value *features = find("attention.key_length"),
+                    *ofValues = find("attention.value_length");
+  if (features && ofValues && *features != *ofValues)
+    return importError("`" + prefix + "attention.value_length` differs from `" + prefix +
+                       "attention.key_length`, which is not read");
   if (kind.hasExperts)
     if (Error error = readExperts())
       return error;
@@ -332,6 +345,9 @@ Expected<Folder> readGgufModel(StringRef path, const json::Object &values, const
   folder.turnsNeighbours = kind->turnsNeighbours;
   folder.addedOne = kind->addedOne;
   folder.ropeFactors = factors.all;
+  folder.values = values;
+  folder.askedValues = {"general.architecture", (*architecture + ".expert_count").str()};
+  folder.architecture = architecture->str();
   if (Error error = GgufConfig(values, factors, folder, *kind).read())
     return std::move(error);
   return folder;

@@ -4,6 +4,7 @@
 #include "compiler/import/folder/Keys.h"
 #include "compiler/support/Json.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -18,6 +19,7 @@ struct Row {
   std::vector<std::string> families, keys; ///< "*": all; a key may end in `*`
   bool isAny = false, isNote = false;      ///< at all values; told of instead of refused
   bool isIdle = false;                     ///< at all, where the family does not ask for it
+  bool isOfRuns = false;                   ///< read when a model runs
   json::Array values;                      ///< else at these alone
   std::string why;
 };
@@ -34,12 +36,13 @@ static constexpr StringRef tableText =
 #include "compiler/import/Keys.inc"
     ;
 
-/// "any", "idle", "[1, null]", "note", "note [1]".
+/// "any", "idle", "runs", "[1, null]", "note", "note [1]".
 static bool parseValues(StringRef text, Row &row) {
   row.isNote = text.consume_front("note");
   text = text.trim();
   row.isIdle = text == "idle";
-  if (text == "any" || row.isIdle || (row.isNote && text.empty())) {
+  row.isOfRuns = text == "runs";
+  if (text == "any" || row.isIdle || row.isOfRuns || (row.isNote && text.empty())) {
     row.isAny = !row.isNote;
     return true;
   }
@@ -106,23 +109,19 @@ static const Table &table() {
 
 std::string checkKeyTable() { return table().problem; }
 
+std::vector<std::string> keysOfRuns(StringRef kind) {
+  std::vector<std::string> keys;
+  for (const Row &row : table().rows)
+    if (row.file == kind && row.isOfRuns)
+      append_range(keys, row.keys);
+  return keys;
+}
+
 /// Whether a key is one that a row names.
 static bool names(const Row &row, StringRef key) {
   return any_of(row.keys, [&](StringRef one) {
     return one == key || (one.consume_back("*") && key.starts_with(one));
   });
-}
-
-/// What kind of file the rows call it.
-static StringRef kindOfFile(StringRef file) {
-  static constexpr std::pair<StringRef, StringRef> kinds[] = {
-      {"config.json", "config"},
-      {"generation_config.json", "generation"},
-      {"preprocessor_config.json", "preprocessor"}};
-  for (auto [name, kind] : kinds)
-    if (name == file)
-      return kind;
-  return "module"; // of a sentence encoder
 }
 
 /// Whether an object in a config.json is a config of its own, which has the keys that all have.
@@ -132,18 +131,29 @@ static bool isConfig(StringRef key) {
 
 namespace {
 
+/// An object that rows decide on as on a file.
+struct Place {
+  StringRef file, kind;
+  std::string within = ""; ///< where it stands in the file: what rows do not name of a path
+};
+
 /// Walks through the files of one folder.
 class KeyWalk {
 public:
   explicit KeyWalk(const KeyQuestion &question) : question(question) {}
-  void walk(StringRef file, const json::Object &object, const Twine &within, StringRef family);
+  void walk(const Place &place, const json::Object &object, const Twine &within, StringRef family);
   /// A config whose `text_config` is that of the family, with what its class adds to it.
   void walkAround(const Folder &whole);
+  /// The values of a GGUF file, of which those of its architecture are `ARCH.…` in rows.
+  void walkGguf();
   std::vector<KeyDecision> decisions;
 
 private:
   const Row *rowOf(StringRef kind, StringRef family, StringRef path) const;
-  KeyDecision decide(StringRef file, StringRef family, StringRef path, const json::Value &value);
+  KeyDecision decide(const Place &place, StringRef family, StringRef path,
+                     const json::Value &value);
+  /// What a config says of packed weights, which rows of their method decide on.
+  void walkPacking(StringRef key, const json::Value &value);
   void apply(const Row &row, const json::Value &value, KeyDecision &decision) const;
 
   const KeyQuestion &question;
@@ -169,7 +179,7 @@ const Row *KeyWalk::rowOf(StringRef kind, StringRef family, StringRef path) cons
 void KeyWalk::apply(const Row &row, const json::Value &value, KeyDecision &decision) const {
   decision.why = row.why;
   if (row.isAny || is_contained(row.values, value)) {
-    decision.fate = KeyFate::Harmless;
+    decision.fate = row.isOfRuns ? KeyFate::Read : KeyFate::Harmless;
     return;
   }
   decision.fate = row.isNote ? KeyFate::Noted : KeyFate::Undecided;
@@ -183,13 +193,14 @@ void KeyWalk::apply(const Row &row, const json::Value &value, KeyDecision &decis
   decision.why += " alone";
 }
 
-KeyDecision KeyWalk::decide(StringRef file, StringRef family, StringRef path,
+KeyDecision KeyWalk::decide(const Place &place, StringRef family, StringRef path,
                             const json::Value &value) {
-  KeyDecision decision{file.str(), path.str(), "", KeyFate::Undecided, "", false};
+  StringRef kind = place.kind;
+  KeyDecision decision{
+      place.file.str(), place.within + path.str(), "", KeyFate::Undecided, "", false};
   raw_string_ostream(decision.value) << value;
   if (decision.value.size() > 80)
     decision.value = json::fixUTF8(StringRef(decision.value).take_front(76)) + " ...";
-  StringRef kind = kindOfFile(file);
   const Row *row = rowOf(kind, family, path);
   if (row) {
     apply(*row, value, decision);
@@ -203,12 +214,19 @@ KeyDecision KeyWalk::decide(StringRef file, StringRef family, StringRef path,
   }
   if (value.kind() == json::Value::Null && decision.fate == KeyFate::Undecided)
     decision.fate = KeyFate::Harmless, decision.why = "null says nothing";
-  if (decision.fate == KeyFate::Undecided && is_contained(question.folder.allowed, path))
+  if (decision.fate == KeyFate::Undecided && is_contained(question.folder.allowed, decision.path))
     decision.fate = KeyFate::Allowed;
   return decision;
 }
 
-void KeyWalk::walk(StringRef file, const json::Object &object, const Twine &within,
+void KeyWalk::walkPacking(StringRef key, const json::Value &value) {
+  const json::Object *packing = value.getAsObject();
+  if (packing && key == "quantization_config")
+    walk({"config.json", "packing", key.str() + "."}, *packing, "",
+         packing->getString("quant_method").value_or(""));
+}
+
+void KeyWalk::walk(const Place &place, const json::Object &object, const Twine &within,
                    StringRef family) {
   std::vector<StringRef> keys;
   for (const auto &entry : object)
@@ -218,18 +236,22 @@ void KeyWalk::walk(StringRef file, const json::Object &object, const Twine &with
     const json::Value &value = *object.get(key);
     std::string path = (within + key).str();
     auto found = question.asked.find({&object, key.str()});
-    KeyDecision decision = decide(file, family, path, value);
+    KeyDecision decision = decide(place, family, path, value);
     if (found != question.asked.end()) {
-      const Row *row = rowOf(kindOfFile(file), family, path);
+      const Row *row = rowOf(place.kind, family, path);
       decision.isTwice = row && row->isAny && !row->isIdle && !is_contained(row->families, "*");
       decision.fate = KeyFate::Read;
     }
     decisions.push_back(decision);
+    if (place.kind == "config" && path == "quantization_config") {
+      walkPacking(path, value);
+      continue;
+    }
     const json::Object *inner = value.getAsObject();
     if (found == question.asked.end() || found->second || !inner)
       continue;
     auto own = inner->getString("model_type");
-    walk(file, *inner, path + ".", own ? *own : family);
+    walk(place, *inner, path + ".", own ? *own : family);
   }
 }
 
@@ -237,10 +259,12 @@ void KeyWalk::walkAround(const Folder &whole) {
   const json::Object *text = whole.config.getObject("text_config");
   StringRef type = whole.config.getString("model_type").value_or("");
   for (const auto &[key, value] : whole.config)
-    if (key != "text_config")
-      decisions.push_back(decide("config.json", type, key, value));
+    if (key != "text_config") {
+      decisions.push_back(decide({"config.json", "config"}, type, key, value));
+      walkPacking(key, value);
+    }
   size_t first = decisions.size();
-  walk("config.json", question.folder.config, "text_config.", question.family);
+  walk({"config.json", "config"}, question.folder.config, "text_config.", question.family);
   decisions.erase(std::remove_if(decisions.begin() + ptrdiff_t(first), decisions.end(),
                                  [&](const KeyDecision &key) {
                                    StringRef own = StringRef(key.path).split('.').second;
@@ -249,22 +273,52 @@ void KeyWalk::walkAround(const Folder &whole) {
                   decisions.end());
 }
 
+void KeyWalk::walkGguf() {
+  const Folder &folder = question.folder;
+  std::string own = folder.architecture + ".";
+  std::vector<StringRef> keys;
+  for (const auto &entry : folder.values)
+    keys.push_back(entry.first);
+  llvm::sort(keys);
+  Place place{sys::path::filename(folder.path), "gguf"};
+  for (StringRef key : keys) {
+    StringRef named = key;
+    bool isOwn = named.consume_front(own);
+    std::string path = (isOwn ? "ARCH." : "") + named.str();
+    KeyDecision decision = decide(place, folder.architecture, path, *folder.values.get(key));
+    decision.path = key.str();
+    bool isAllowed = is_contained(folder.allowed, key);
+    if (folder.askedValues.count(key.str()))
+      decision.fate = KeyFate::Read;
+    else if (decision.fate == KeyFate::Undecided && isAllowed)
+      decision.fate = KeyFate::Allowed;
+    else if (decision.fate == KeyFate::Undecided && !isOwn && !key.starts_with("tokenizer."))
+      decision.fate = KeyFate::Noted, decision.why = "of a kind that is not known";
+    decisions.push_back(decision);
+  }
+}
+
 std::vector<KeyDecision> decideKeys(const KeyQuestion &question) {
   KeyWalk walk(question);
   const Folder &folder = question.folder;
+  walk.walkGguf();
   if (folder.around)
     walk.walkAround(*folder.around);
   else if (folder.renames.empty()) // else its config.json was made of another file
-    walk.walk("config.json", folder.config, "", question.family);
-  for (auto [file, object] : {std::pair("generation_config.json", &folder.generation),
-                              std::pair("preprocessor_config.json", &folder.preprocessor),
-                              std::pair("sentence_bert_config.json", &folder.sentence),
-                              std::pair("config_sentence_transformers.json", &folder.prompts)})
+    walk.walk({"config.json", "config"}, folder.config, "", question.family);
+  for (const auto &[place, object] :
+       {std::pair(Place{"generation_config.json", "generation"}, &folder.generation),
+        {Place{folder.preprocessorFile, "preprocessor", folder.preprocessorWithin},
+         &folder.preprocessor},
+        {Place{"sentence_bert_config.json", "module"}, &folder.sentence},
+        {Place{"config_sentence_transformers.json", "module"}, &folder.prompts}})
     if (*object && folder.renames.empty())
-      walk.walk(file, **object, "", question.family);
+      walk.walk(place, **object, "", question.family);
   for (const SentenceModule &module : folder.modules)
     if (folder.renames.empty())
-      walk.walk(module.path + "/config.json", module.config, "", question.family);
+      walk.walk({module.path + "/config.json", "module"}, module.config, "", question.family);
+  for (const FileBeside &file : folder.beside)
+    walk.walk({file.name, file.kind}, file.content, "", file.family);
   return std::move(walk.decisions);
 }
 

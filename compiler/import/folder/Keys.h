@@ -32,6 +32,9 @@ unsigned lineOfKey(llvm::StringRef text, llvm::StringRef path);
 /// What is wrong with keys.txt itself; empty where nothing is.
 std::string checkKeyTable();
 
+/// The keys of one kind of file that runs read, as rows say.
+std::vector<std::string> keysOfRuns(llvm::StringRef kind);
+
 } // namespace attn::importer
 
 #endif // ATTN_COMPILER_IMPORT_FOLDER_KEYS_H

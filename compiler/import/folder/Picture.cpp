@@ -298,7 +298,7 @@ Picture readPicture(FamilyWriter &writer, int64_t side) {
         "becomes the tensor");
     return picture;
   }
-  Config values(*writer.folder.preprocessor, "preprocessor_config.json");
+  Config values(*writer.folder.preprocessor, writer.folder.preprocessorFile);
   PictureReader reader(writer, values);
   reader.findClass();
   picture = reader.found->name == "Sam" ? reader.readWithin(side) : reader.read();
@@ -311,7 +311,7 @@ Picture readPicture(FamilyWriter &writer, int64_t side) {
 Picture readFramedPicture(FamilyWriter &writer, int64_t shortest, int64_t longest) {
   json::Object empty;
   Config values(writer.folder.preprocessor ? *writer.folder.preprocessor : empty,
-                "preprocessor_config.json");
+                writer.folder.preprocessorFile);
   PictureReader reader(writer, values);
   reader.findClass();
   Size size = reader.sizeAt("size", OneNumber::Shorter);

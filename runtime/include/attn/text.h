@@ -130,8 +130,9 @@ ATTN_API void attn_decoding_destroy(attn_decoding *decoding);
 typedef struct attn_chat_template attn_chat_template;
 
 /* Opens the template of a folder, or of the folder that a file is in: `chat_template.jinja`, else
- * what `chat_template` in `tokenizer_config.json` says. Of a list of named templates it takes the
- * one called `which`; NULL: "default", or the only one. The special tokens of the config
+ * what `chat_template` in `tokenizer_config.json`, or else in `chat_template.json`, says. Of a list
+ * of named templates it takes the one called `which`; NULL: "default", or the only one. The special
+ * tokens of the config
  * (`bos_token`, ...) are variables. Of a GGUF file it is in the metadata. ATTN_NOT_FOUND where
  * there is none; ATTN_BAD_INPUT: what is not read, by line and column in the template; ATTN_IO,
  * ATTN_OUT_OF_MEMORY, ATTN_INVALID_ARGUMENT. */

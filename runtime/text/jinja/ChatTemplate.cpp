@@ -102,6 +102,12 @@ attn_status ChatTemplate::openPath(const char *path, const char *which, Error &e
   if (hasFile(config))
     if (attn_status status = openConfig(config.c_str(), hasTemplate ? "" : which, error))
       return status;
+  // That of a processor, which older folders have in a file of its own.
+  Text processor;
+  processor.append("%s/chat_template.json", folder.c_str());
+  if (!hasTemplate && !body && hasFile(processor))
+    if (attn_status status = openConfig(processor.c_str(), which, error))
+      return status;
   if (hasTemplate) {
     Vector<char> bytes;
     Text quoted;
@@ -114,7 +120,7 @@ attn_status ChatTemplate::openPath(const char *path, const char *which, Error &e
     return ATTN_OK;
   error.set(ATTN_NOT_FOUND, "R0708", "`%s` has no chat template", path);
   error.help("a model that has learnt to chat has one in `chat_template.jinja`, or under "
-             "`chat_template` in `tokenizer_config.json`");
+             "`chat_template` in `tokenizer_config.json` or `chat_template.json`");
   return error.status;
 }
 

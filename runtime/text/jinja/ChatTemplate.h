@@ -11,10 +11,10 @@ namespace attn {
 class ChatTemplate {
 public:
   /// Reads the template of a folder, or of the folder of a file: `chat_template.jinja`, else what
-  /// tokenizer_config.json says under `chat_template`, a string or a list of named ones, of which
-  /// `which` is taken (null: "default", or the only one). A file that ends in ".jinja" is one
-  /// itself, and so is a tokenizer_config.json; of a GGUF file it is in the metadata.
-  /// ATTN_NOT_FOUND where there is none.
+  /// tokenizer_config.json, or else chat_template.json, says under `chat_template`, a string or a
+  /// list of named ones, of which `which` is taken (null: "default", or the only one). A file that
+  /// ends in ".jinja" is one itself, and so is a tokenizer_config.json; of a GGUF file it is in the
+  /// metadata. ATTN_NOT_FOUND where there is none.
   attn_status openPath(const char *path, const char *which, Error &error);
   /// Reads a template, or a tokenizer_config.json with one; `name` is what errors call it.
   attn_status openMemory(const char *name, Slice source, Error &error);
